@@ -1,0 +1,14 @@
+//! Dtypes, promotion lattices, promotion semantics and op rules.
+//!
+//! Pure data and pure functions: no IR, no LLVM.
+
+pub mod convert;
+pub mod dtype;
+pub mod lattice;
+pub mod op;
+pub mod semantics;
+
+pub use dtype::{DType, Kind};
+pub use lattice::Lattice;
+pub use op::Op;
+pub use semantics::Semantics;

@@ -1,0 +1,145 @@
+//! JAX: the lattice of JEP 9407 with the narrow dtypes, its strict form, and `jax.lax`.
+//!
+//! The op rules are those of `jax.numpy`, `jax.nn` and `jax.lax` as jax 0.12 behaves; the oracle tests compare every
+//! entry.
+
+use DType::*;
+
+use super::{Accepts, Compute, Output, Row, Rule, Semantics, Weakness};
+use crate::convert::Numerics;
+use crate::dtype::DType;
+use crate::lattice::{JoinTable, Lattice};
+use crate::op::Op;
+
+const FLOAT_NODES: &[DType] = &[
+    WeakComplex, BF16, F16, F4E2M1FN, F6E2M3FN, F6E3M2FN, F8E3M4, F8E4M3, F8E8M0FNU, F8E4M3B11FNUZ, F8E4M3FN,
+    F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ,
+];
+
+/// Immediate successors in JEP 9407's lattice; the narrow dtypes lie above what they absorb and below nothing.
+const STANDARD: &[(DType, &[DType])] = &[
+    (B1, &[WeakInt]),
+    (WeakInt, &[U8, I8, U1, U2, U4, I1, I2, I4]),
+    (U8, &[I16, U16]),
+    (U16, &[I32, U32]),
+    (U32, &[I64, U64]),
+    (U64, &[WeakFloat]),
+    (I8, &[I16]),
+    (I16, &[I32]),
+    (I32, &[I64]),
+    (I64, &[WeakFloat]),
+    (WeakFloat, FLOAT_NODES),
+    (BF16, &[F32]),
+    (F16, &[F32]),
+    (F32, &[F64, C64]),
+    (F64, &[C128]),
+    (WeakComplex, &[C64]),
+    (C64, &[C128]),
+];
+
+/// `jax.numpy_dtype_promotion('strict')`: only weak values are promoted.
+const STRICT: &[(DType, &[DType])] = &[
+    (WeakInt, &[WeakFloat, U8, U16, U32, U64, I8, I16, I32, I64, U1, U2, U4, I1, I2, I4]),
+    (WeakFloat, FLOAT_NODES),
+    (WeakFloat, &[F32, F64]),
+    (WeakComplex, &[C64, C128]),
+];
+
+/// `jax.lax`: a Python scalar is an array of the default dtype, and nothing else is promoted.
+const LAX: &[(DType, &[DType])] = &[(WeakInt, &[I64]), (WeakFloat, &[F64]), (WeakComplex, &[C128])];
+const LAX_X32: &[(DType, &[DType])] = &[(WeakInt, &[I32]), (WeakFloat, &[F32]), (WeakComplex, &[C64])];
+
+/// Without x64, JAX narrows what a promotion gives; a 64-bit array that is not promoted stays what it is.
+pub(super) const fn narrowed(dtype: DType) -> DType {
+    match dtype {
+        U64 => U32,
+        I64 => I32,
+        F64 => F32,
+        C128 => C64,
+        other => other,
+    }
+}
+
+/// `jax.numpy` under the standard promotion.
+pub(super) fn standard(x64: bool) -> Semantics {
+    semantics("jax", x64, STANDARD, rule)
+}
+
+/// `jax.numpy` under `jax.numpy_dtype_promotion('strict')`.
+pub(super) fn strict(x64: bool) -> Semantics {
+    semantics("jax-strict", x64, STRICT, rule)
+}
+
+/// `jax.lax`, whose arithmetic refuses bool.
+pub(super) fn lax(x64: bool) -> Semantics {
+    semantics("jax-lax", x64, if x64 { LAX } else { LAX_X32 }, lax_rule)
+}
+
+fn semantics(name: &'static str, x64: bool, edges: &[(DType, &[DType])], rule: fn(Op) -> Rule) -> Semantics {
+    let lattice = Lattice::new(DType::ALL, edges).expect("the edges of JAX's lattices have no cycle, as a test shows");
+    let table = JoinTable::new(&lattice);
+    Semantics { name, x64, lattice, table, numerics: Numerics::Jax, rule }
+}
+
+const fn row(accepts: Accepts, compute: Compute, output: Output, weakness: Weakness) -> Rule {
+    Rule::Together(Row { accepts, compute, output, weakness })
+}
+
+const PLAIN: Row = Row {
+    accepts: Accepts::ANY,
+    compute: Compute::Join,
+    output: Output::Compute,
+    weakness: Weakness::Kept,
+};
+
+/// The table: which dtypes an op accepts, what it computes in, what it returns, and when weakness survives.
+fn rule(op: Op) -> Rule {
+    use Op::*;
+    use {Accepts as A, Compute as C, Output as O, Weakness as W};
+    match op {
+        Constant | Iota | Convert => Rule::Stated,
+        Relax | Reshape | PermuteDims | BroadcastTo | ExpandDims | Squeeze | Flip | Slice => Rule::First,
+        Take => Rule::Take,
+
+        Positive | Conj | Add | Multiply | Maximum | Minimum | Concat | Stack | Sort => Rule::Together(PLAIN),
+        Negative | Sign | Round | Subtract => row(A::NUMBERS, C::Join, O::Compute, W::Kept),
+        Floor | Ceil | Trunc | Clip => row(A::REAL, C::Join, O::Compute, W::Kept),
+        BitwiseInvert | BitwiseAnd | BitwiseOr | BitwiseXor => row(A::BITS, C::Join, O::Compute, W::Kept),
+        Abs | Real | Imag => row(A::ANY, C::Join, O::RealPart, W::Kept),
+        Relu => row(A::ANY, C::WithWeakInt, O::Compute, W::Kept),
+        Square => row(A::ANY, C::BoolToI32, O::Compute, W::Kept),
+        FloorDivide | Remainder | Fmod => row(A::REAL, C::BoolToI32, O::Compute, W::Kept),
+        BitwiseLeftShift | BitwiseRightShift => row(A::BITS, C::BoolToI32, O::Compute, W::Kept),
+        Gcd | Lcm => row(A::INTEGERS, C::Join, O::Compute, W::OfLiterals),
+        Pow => Rule::Power(Row { compute: C::BoolToI32, ..PLAIN }),
+        Where => Rule::Where(PLAIN),
+        Matmul => Rule::Matmul(PLAIN),
+
+        Sqrt | Exp | Exp2 | Expm1 | Log | Log2 | Log1p | Sin | Cos | Tan | Sinh | Cosh | Tanh | Asin | Acos | Atan
+        | Asinh | Acosh | Atanh | Reciprocal | Divide | Atan2 => row(A::ANY, C::Inexact, O::Compute, W::Kept),
+        Cbrt | Erf | Hypot | CopySign | NextAfter => row(A::REAL, C::Inexact, O::Compute, W::Kept),
+        Rsqrt | Sigmoid => row(A::INEXACT, C::Join, O::Compute, W::Kept),
+        Log10 => row(A::ANY, C::Inexact, O::Compute, W::Dropped),
+        LogAddExp => row(A::ANY, C::Inexact, O::Compute, W::OfLiteralsIfComplex),
+        Angle => row(A::ANY, C::DefaultFloat, O::RealPart, W::Kept),
+
+        IsNan | IsInf | IsFinite | LogicalNot | Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual
+        | LogicalAnd | LogicalOr | LogicalXor | Any | All => row(A::ANY, C::Join, O::Bool, W::Kept),
+        SignBit => row(A::REAL, C::Join, O::Bool, W::Kept),
+
+        Sum | Prod => row(A::ANY, C::Widest, O::Compute, W::Dropped),
+        CumulativeSum | CumulativeProd => row(A::ANY, C::BoolToInt, O::Compute, W::Dropped),
+        Mean | LogSumExp => row(A::ANY, C::Inexact, O::Compute, W::Dropped),
+        Softmax => row(A::NUMBERS, C::Inexact, O::Compute, W::Dropped),
+        Var | Std => row(A::ANY, C::Inexact, O::RealPart, W::Dropped),
+        Max | Min => row(A::ANY, C::Join, O::Compute, W::Dropped),
+        ArgMax | ArgMin | CountNonzero => row(A::ANY, C::Join, O::Index, W::Kept),
+    }
+}
+
+fn lax_rule(op: Op) -> Rule {
+    match (op, rule(op)) {
+        (Op::Add | Op::Multiply, Rule::Together(row)) => Rule::Together(Row { accepts: Accepts::NUMBERS, ..row }),
+        (_, rule) => rule,
+    }
+}

@@ -1,0 +1,194 @@
+//! The JAX semantics against what JAX does: every cell of its promotion tables, every entry of its op rules.
+//!
+//! The data are facts recorded from the libraries themselves; see `data/README.md`.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use flate2::read::GzDecoder;
+use promote_lattice::semantics::{Operand, Origin};
+use promote_lattice::{DType, Op, Semantics};
+use serde_json::Value;
+
+fn data(gz: &[u8]) -> Value {
+    let mut text = String::new();
+    GzDecoder::new(gz).read_to_string(&mut text).expect("the data file is gzip of UTF-8");
+    serde_json::from_str(&text).expect("the data file is JSON")
+}
+
+fn binary_tables() -> Value {
+    data(include_bytes!("data/binary_tables.json.gz"))
+}
+
+fn op_rules() -> Value {
+    data(include_bytes!("data/op_rules.json.gz"))
+}
+
+fn semantics(system: &str) -> Semantics {
+    let name = system.strip_suffix("-x32").unwrap_or(system);
+    Semantics::by_name(name, name == system).expect("the system is one of ours")
+}
+
+/// A Python bool promotes as bool.
+fn dtype(name: &str) -> DType {
+    if name == "b*" { DType::B1 } else { name.parse().expect("the oracle names dtypes as we do") }
+}
+
+/// Weak operands as Python scalars, as the oracle passes them.
+fn scalar(name: &str) -> Operand {
+    if name.ends_with('*') { Operand::literal(dtype(name)) } else { Operand::value(dtype(name)) }
+}
+
+fn array(name: &str) -> Operand {
+    Operand::value(dtype(name))
+}
+
+fn outcome(semantics: &Semantics, op: Op, operands: &[Operand]) -> String {
+    match semantics.infer(op, operands) {
+        Ok(typing) => typing.expect("the oracle's ops have rules").result.name().to_owned(),
+        Err(_) => "error".to_owned(),
+    }
+}
+
+/// Compares every entry of `table` with the rule of `op`; the differences, and how many entries there were.
+fn differences(
+    semantics: &Semantics,
+    label: &str,
+    op: Op,
+    table: &Value,
+    operand: fn(&str) -> Operand,
+    wrap: impl Fn(Vec<Operand>) -> Vec<Operand>,
+) -> (Vec<String>, usize) {
+    let table = table.as_object().expect("a table is an object");
+    let differences = table
+        .iter()
+        .filter_map(|(key, expected)| {
+            let operands = wrap(key.split(',').map(operand).collect());
+            let got = outcome(semantics, op, &operands);
+            (got != *expected).then(|| format!("{} {label}({key}): {got}, the library: {expected}", semantics.name()))
+        })
+        .collect();
+    (differences, table.len())
+}
+
+#[test]
+fn every_cell_of_the_binary_tables_agrees() {
+    let tables = binary_tables();
+    for system in ["jax", "jax-x32", "jax-strict", "jax-strict-x32", "jax-lax", "jax-lax-x32"] {
+        let semantics = semantics(system);
+        let (wrong, cells) =
+            differences(&semantics, "add", Op::Add, &tables["systems"][system]["table"], scalar, |operands| operands);
+        assert_eq!(cells, 35 * 35, "{system}: the table covers all nodes");
+        assert_eq!(wrong, Vec::<String>::new(), "{system}");
+    }
+}
+
+#[test]
+fn every_entry_of_the_op_rules_agrees() {
+    let rules = op_rules();
+    for system in ["jax", "jax-x32"] {
+        let semantics = semantics(system);
+        let mut wrong = Vec::new();
+        let mut seen = BTreeMap::new();
+        for group in ["unary", "reductions", "array_binary", "binary"] {
+            for (name, table) in rules["systems"][system][group].as_object().expect("a group is an object") {
+                let Some(op) = Op::by_name_or_alias(name) else { continue };
+                let operand = if group == "binary" { scalar } else { array };
+                let (more, entries) = differences(&semantics, name, op, table, operand, |operands| operands);
+                wrong.extend(more);
+                seen.insert(op, entries);
+            }
+        }
+        let groups = &rules["systems"][system];
+        let condition_first = |operands: Vec<Operand>| [vec![array("b1")], operands].concat();
+        wrong.extend(
+            differences(&semantics, "where", Op::Where, &groups["where"]["where(b1,x,y)"], scalar, condition_first).0,
+        );
+        wrong.extend(
+            differences(&semantics, "where", Op::Where, &groups["where"]["where(cond,f32,f32) by cond"], scalar, |c| {
+                [c, vec![array("f32"); 2]].concat()
+            })
+            .0,
+        );
+        wrong.extend(differences(&semantics, "clip", Op::Clip, &groups["clip"]["clip(x,lo,hi)"], scalar, |o| o).0);
+        assert_eq!(wrong, Vec::<String>::new(), "{system}");
+        let without_oracle: Vec<_> =
+            Op::ALL.iter().filter(|op| !seen.contains_key(*op) && !matches!(op, Op::Where | Op::Clip)).collect();
+        assert_eq!(
+            without_oracle,
+            [
+                &Op::Constant,
+                &Op::Iota,
+                &Op::ExpandDims,
+                &Op::Squeeze,
+                &Op::Flip,
+                &Op::Slice,
+                &Op::Take,
+                &Op::Convert,
+                &Op::Relax
+            ],
+            "{system}: only ops that keep or state the dtype have no entries"
+        );
+    }
+}
+
+#[test]
+fn weakly_typed_arrays_differ_from_python_scalars_where_jax_says() {
+    let rules = op_rules();
+    for system in ["jax", "jax-x32"] {
+        let semantics = semantics(system);
+        let deviations = &rules["systems"][system]["binary_weak_array_deviations"];
+        for (name, table) in rules["systems"][system]["binary"].as_object().expect("a group is an object") {
+            let Some(op) = Op::by_name_or_alias(name) else { continue };
+            for (key, of_scalars) in table.as_object().expect("a table is an object") {
+                if key.contains("b*") {
+                    continue;
+                }
+                let expected = deviations[name].get(key).map_or(of_scalars, |deviation| &deviation["weak_array"]);
+                let operands: Vec<_> = key.split(',').map(array).collect();
+                assert_eq!(outcome(&semantics, op, &operands), *expected, "{system} {name}({key}) of weak arrays");
+            }
+        }
+    }
+}
+
+#[test]
+fn literal_integer_exponents_follow_the_static_power() {
+    let rules = op_rules();
+    for system in ["jax", "jax-x32"] {
+        let semantics = semantics(system);
+        for (name, negative) in [("power(x,2)", false), ("power(x,3)", false), ("power(x,0)", false), ("power(x,-1)", true)] {
+            let exponent = Operand { dtype: DType::WeakInt, origin: Origin::Literal { negative } };
+            let table = &rules["systems"][system]["power_static_int"][name];
+            let (wrong, entries) =
+                differences(&semantics, name, Op::Pow, table, scalar, |base| [base, vec![exponent]].concat());
+            assert!(entries >= 15);
+            assert_eq!(wrong, Vec::<String>::new());
+        }
+    }
+}
+
+/// Strong operands of the dtypes an op computes in give its result, strong, without a further conversion: what
+/// inserting converts relies on.
+#[test]
+fn computing_in_the_compute_dtypes_is_a_fixed_point() {
+    for system in ["jax", "jax-x32", "jax-strict", "jax-lax"] {
+        let semantics = semantics(system);
+        for &op in Op::ALL {
+            let arity = op.info().arity.required;
+            for combination in 0..DType::COUNT.pow(arity as u32) {
+                let dtypes = (0..arity).map(|i| DType::ALL[combination / DType::COUNT.pow(i as u32) % DType::COUNT]);
+                let operands: Vec<_> = dtypes.map(Operand::value).collect();
+                let Ok(Some(typing)) = semantics.infer(op, &operands) else { continue };
+                let strong: Vec<_> =
+                    (0..arity).map(|i| Operand::value(semantics.strengthen(typing.compute(i)))).collect();
+                let again = semantics.infer(op, &strong);
+                let again = again.unwrap_or_else(|e| panic!("{system} {op} {operands:?}: {e}")).expect("has a rule");
+                assert_eq!(again.result, semantics.strengthen(typing.result), "{system} {op} {operands:?}");
+                for (i, operand) in strong.iter().enumerate() {
+                    assert_eq!(again.compute(i), operand.dtype, "{system} {op} {operands:?}");
+                }
+            }
+        }
+    }
+}
