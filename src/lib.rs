@@ -1,1 +1,39 @@
-//! stub
+//! Promote gives an array compiler its type promotion.
+//!
+//! A front end writes tensor programs as NumPy users think them: mixed dtypes, Python scalars, no casts. Promote infers
+//! every dtype under the rules of the library whose users wrote the program, and makes every implicit conversion an
+//! explicit `promote.convert`, in place, in the same MLIR module.
+//!
+//! ```
+//! # #[cfg(feature = "mlir")] {
+//! use std::sync::Arc;
+//! use promote::{Options, Pipeline, RunOptions, Semantics, Session, Source};
+//!
+//! let semantics = Arc::new(Semantics::by_name("jax", false).expect("jax is known"));
+//! let session = Session::new(&Options { semantics, threads: true, remarks: false }).expect("MLIR takes the dialect");
+//! let source = r#"
+//!     func.func @f(%x: tensor<4xbf16>, %y: tensor<4xf32>) -> tensor<*x!promote.unknown> {
+//!       %0 = "promote.add"(%x, %y) : (tensor<4xbf16>, tensor<4xf32>) -> tensor<*x!promote.unknown>
+//!       return %0 : tensor<*x!promote.unknown>
+//!     }"#;
+//! let mut module = session.parse(Source::Text(source)).expect("the source is valid");
+//! assert!(session.run(&mut module, &Pipeline::default(), &RunOptions::default()));
+//! let mut text = Vec::new();
+//! module.print(&mut text, Default::default()).expect("a vector can be written to");
+//! assert!(String::from_utf8_lossy(&text).contains(r#""promote.convert"(%arg0) {promote.implicit}"#));
+//! # }
+//! ```
+//!
+//! Without the feature `mlir`, the lattices, rules and the engine remain, and build without LLVM.
+
+pub use promote_lattice::{DType, Lattice, Op, Semantics, semantics};
+pub use promote_passes::diagnostic;
+pub use promote_passes::engine;
+
+#[cfg(feature = "mlir")]
+pub use promote_passes::mlir::{
+    pass,
+    pipeline::{Pipeline, PipelineError},
+    print_ir::PrintIr,
+    session::{Module, NotLoaded, Options, PrintOptions, RunOptions, Session, Source},
+};

@@ -1,1 +1,9 @@
-//! stub
+//! Type inference and explicit conversions.
+//!
+//! [`engine`] infers dtypes and shapes and plans conversions over a flat graph, and knows no IR; with the feature
+//! `mlir`, the module `mlir` hosts it as MLIR passes.
+
+pub mod diagnostic;
+pub mod engine;
+#[cfg(feature = "mlir")]
+pub mod mlir;

@@ -1,0 +1,226 @@
+//! Diagnostics: what the passes say about a program.
+//!
+//! A [`Diagnostic`] carries its [`Code`], its place, notes at other places and a remedy; how it looks on a terminal
+//! or in JSON is the tool's business. [`Code::explanation`] is the text behind `--explain`.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// How much a diagnostic matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Says what was done and why.
+    Remark,
+    /// The program is accepted, and probably not what was meant.
+    Warning,
+    /// The program is refused.
+    Error,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Remark => "remark",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        })
+    }
+}
+
+macro_rules! codes {
+    ($($variant:ident $code:literal $title:literal $explanation:literal;)*) => {
+        /// What a diagnostic is about; stable from version to version.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Code { $(#[doc = $title] $variant,)* }
+
+        impl Code {
+            /// Every code, in order.
+            pub const ALL: &'static [Code] = &[$(Code::$variant),*];
+
+            /// Its short form, as in `P0007`.
+            pub const fn as_str(self) -> &'static str { match self { $(Code::$variant => $code,)* } }
+
+            /// One line on what it is about.
+            pub const fn title(self) -> &'static str { match self { $(Code::$variant => $title,)* } }
+
+            /// What it means, an example and what to do.
+            pub const fn explanation(self) -> &'static str { match self { $(Code::$variant => $explanation,)* } }
+        }
+    };
+}
+
+codes! {
+    Mlir "P0001" "MLIR refuses the input"
+"The input is no valid MLIR: the parser or the verifier of an op refused it. The message is MLIR's own.
+
+    %0 = \"promote.add\"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    // op expects exactly 2 operands, but got 1
+
+The ops and their operands are listed in dialect/promote.irdl.mlir. Ops of the promote dialect are written in MLIR's
+generic form, with quotes: \"promote.add\"(%x, %y) : (type, type) -> type.";
+    Unreadable "P0002" "the input cannot be read"
+"The input file is missing, is a directory, is not UTF-8 text, contains a NUL byte, or is damaged bytecode.
+
+Text must be UTF-8 without NUL bytes; MLIR bytecode is recognised by its first four bytes. Use - to read standard input.";
+    TooDeep "P0003" "the input is nested too deeply"
+"Regions, lists or types are nested more deeply than any real program needs. MLIR's parser, verifier and printer are
+recursive, so such an input could exhaust the stack; it is refused before it is parsed.";
+    UnknownAttribute "P0004" "an op has an attribute it does not know"
+"An attribute without a dialect prefix belongs to the op, and the op does not know this one; mostly it is misspelt.
+
+    \"promote.sum\"(%x) {axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>   // axis, not axes
+
+Attributes of your own need a dialect prefix (my.note), and then survive every pass untouched.";
+    BadAttribute "P0005" "an attribute is missing or of the wrong kind"
+"The op needs an attribute that is not there, or one is written in another form than the op reads: lists are
+array<i64: 0, 1>, single axes 0 : i64, flags true or false.
+
+    \"promote.sum\"(%x) {axis = 0 : i64} : …       // a reduction takes a list: axis = array<i64: 0>";
+    NotATensor "P0006" "an operand takes no part in promotion"
+"Operands of promote ops are tensors of a dtype that the promotion lattice has. This one is of another type: an index, a
+plain scalar, a memref, a tensor of index, or a tensor with an encoding.
+
+Make a tensor of it first, for example with tensor.from_elements.";
+    NoCommonDtype "P0007" "the operands are not promoted to one dtype"
+"The promotion semantics has no common dtype for these operands. In JAX's lattice the 8-bit floats and the 4-bit integers
+are such cases, because any implicit choice would lose a great deal; under jax-strict, all strong dtypes that differ.
+
+    %0 = \"promote.add\"(%x, %y) : (tensor<4xf8E4M3FN>, tensor<4xbf16>) -> !u     // P0007
+    %c = \"promote.convert\"(%x) : (tensor<4xf8E4M3FN>) -> tensor<4xbf16>          // say it instead
+    %0 = \"promote.add\"(%c, %y) : (tensor<4xbf16>, tensor<4xbf16>) -> !u";
+    RefusedDtype "P0008" "the op does not exist for this dtype"
+"The library whose semantics was chosen refuses the op for the dtype that its operands are promoted to, as JAX refuses
+to subtract bools or to take the floor of a complex number.
+
+Convert an operand with promote.convert, or use the op that is meant (logical_xor for a difference of bools).";
+    NegativePower "P0009" "an integer is raised to a negative literal"
+"An integer raised to a negative integer literal has no integer value, and JAX refuses it.
+
+    %m = \"promote.constant\"() {value = dense<-1> : tensor<i64>} : () -> tensor<!promote.weak_int>
+    %0 = \"promote.pow\"(%x, %m) : (tensor<4xi32>, tensor<!promote.weak_int>) -> !u     // P0009
+
+Convert the base to a float dtype, or use promote.reciprocal.";
+    Shape "P0010" "the shapes do not fit the op"
+"No array of any shape comes of these operands: dimensions that must be equal differ, an axis is out of range, or a
+reshape changes the number of elements. Broadcasting follows NumPy: shapes are aligned from the right, and a dimension
+fits if it is equal in both or 1 in one.";
+    StatedType "P0012" "the type that is written is not the type that the rules give"
+"The op's result type states a dtype or shape, and the promotion rules give another.
+
+    %0 = \"promote.add\"(%x, %y) : (tensor<4xbf16>, tensor<4xf32>) -> tensor<4xbf16>   // the rules give f32
+
+Write tensor<*x!promote.unknown> to have it inferred, and a promote.convert for a result of another dtype.";
+    UnknownDtype "P0013" "a dtype cannot be inferred"
+"A value of type !promote.unknown comes from something that inference cannot see through: an op of another dialect, an
+argument of a function, or an op that must state its dtype (constant, iota, convert). State it there.";
+    Unsupported "P0014" "inference does not see through this yet"
+"Unknown types that flow through branches, loops, recursive calls or into arguments of functions are not inferred yet.
+State the type at that place: promote.convert gives a value of a stated dtype.";
+    NotStrong "P0016" "a weak or unknown type is left"
+"promote-verify-strong found a value whose type is still weak or unknown. Run promote-infer-types and
+promote-insert-converts before it.";
+    ImplicitPromotion "P0017" "an op would still promote an operand"
+"promote-verify-strong found an op whose operand is not of the dtype it computes in. Run promote-insert-converts before it.";
+    ImplicitBroadcast "P0018" "an op would still broadcast an operand"
+"promote-verify-strong found an op whose operand is not of the shape it computes in, or may not be: an operand of unknown
+rank. Run promote-insert-converts before it, and give unranked values a rank.";
+    LiteralRange "P0019" "a weak literal is outside the range of the dtype that uses it"
+"A weak literal takes the dtype of the array it meets, whatever its value. JAX wraps an integer and lets a float become
+infinite or zero; the result is rarely what was meant.
+
+    %k = \"promote.constant\"() {value = dense<300> : tensor<i64>} : () -> tensor<!promote.weak_int>
+    %0 = \"promote.add\"(%x, %k) : (tensor<4xui8>, tensor<!promote.weak_int>) -> !u      // 300 becomes 44
+
+Convert the array to a dtype that holds the value, or write the value that is meant.";
+    Unwritable "P0021" "the output cannot be written"
+"The output file could not be written. It is written to a temporary file beside it and renamed when complete, so the
+directory must be writable; what was there before is untouched.";
+    Pipeline "P0022" "the pass pipeline is wrong or a pass failed"
+"The pipeline is not well formed, names a pass that does not exist, or an upstream pass failed on this input.
+--list-passes shows the passes of promote; every upstream pass is available by its usual name.";
+    Converted "P0030" "an operand was converted"
+"A remark, not a problem: the operands of an op have different dtypes, and this one is converted to the dtype the op
+computes in. The remark names the path it is promoted along in the lattice and what the conversion can lose.";
+    Internal "P0099" "an internal error"
+"A pass did something it must never do. Nothing was written. Please report it with the input.";
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A code that does not exist.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no diagnostic `{0}`: codes run from {first} to {last}", first = Code::ALL[0], last = Code::ALL[Code::ALL.len() - 1])]
+pub struct UnknownCode(pub String);
+
+impl FromStr for Code {
+    type Err = UnknownCode;
+
+    fn from_str(code: &str) -> Result<Self, UnknownCode> {
+        let found = Self::ALL.iter().copied().find(|known| known.as_str().eq_ignore_ascii_case(code));
+        found.ok_or_else(|| UnknownCode(code.to_owned()))
+    }
+}
+
+/// A place in a file; lines and columns count from 1.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Location {
+    /// The file, as it was named.
+    pub file: String,
+    /// The line.
+    pub line: u32,
+    /// The column.
+    pub column: u32,
+}
+
+/// Something more to say, perhaps at another place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// Where.
+    pub location: Option<Location>,
+    /// What.
+    pub message: String,
+}
+
+/// One thing said about a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// How much it matters.
+    pub severity: Severity,
+    /// What it is about.
+    pub code: Code,
+    /// What is wrong, in one line.
+    pub message: String,
+    /// Where.
+    pub location: Option<Location>,
+    /// More, at other places.
+    pub notes: Vec<Note>,
+    /// What to do about it.
+    pub remedy: Option<String>,
+}
+
+impl Diagnostic {
+    /// A diagnostic without notes and remedy.
+    pub fn new(severity: Severity, code: Code, location: Option<Location>, message: impl Into<String>) -> Self {
+        Self { severity, code, message: message.into(), location, notes: Vec::new(), remedy: None }
+    }
+
+    /// An error without notes and remedy.
+    pub fn error(code: Code, location: Option<Location>, message: impl Into<String>) -> Self {
+        Self::new(Severity::Error, code, location, message)
+    }
+
+    /// The same with a remedy.
+    pub fn with_remedy(self, remedy: impl Into<String>) -> Self {
+        Self { remedy: Some(remedy.into()), ..self }
+    }
+
+    /// The same with one note more.
+    pub fn with_note(mut self, location: Option<Location>, message: impl Into<String>) -> Self {
+        self.notes.push(Note { location, message: message.into() });
+        self
+    }
+}

@@ -1,0 +1,302 @@
+//! The graph view: a program as flat arrays, without an IR.
+//!
+//! A host builds one per function with [`Graph`]'s methods, in program order, and keeps its own handles in arrays
+//! beside it, under the same dense ids. Values that are no tensors of a promotable dtype are [`Known::Opaque`].
+
+use promote_dialect::attrs::Attrs;
+use promote_lattice::{DType, Op};
+use rustc_hash::FxHashMap;
+
+use super::shape::Shape;
+
+/// A dense id of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ValueId(pub u32);
+
+/// A dense id of an op of the promote dialect, in program order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OpId(pub u32);
+
+/// A dense id of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlockId(pub u32);
+
+/// A dense id of a join slot: a place that several values flow to, as a function's result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SlotId(pub u32);
+
+/// A shape, interned: equal ids are equal shapes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ShapeId(pub u32);
+
+impl ShapeId {
+    /// [`Shape::UNRANKED`].
+    pub const UNRANKED: Self = Self(0);
+}
+
+/// All shapes of a graph, each once.
+#[derive(Clone, Debug)]
+pub struct Shapes {
+    list: Vec<Shape>,
+    ids: FxHashMap<Shape, ShapeId>,
+}
+
+impl Default for Shapes {
+    fn default() -> Self {
+        let mut shapes = Self { list: Vec::new(), ids: FxHashMap::default() };
+        shapes.id(Shape::UNRANKED);
+        shapes
+    }
+}
+
+impl Shapes {
+    /// The id of `shape`.
+    pub fn id(&mut self, shape: Shape) -> ShapeId {
+        if let Some(id) = self.ids.get(&shape) {
+            return *id;
+        }
+        let id = ShapeId(self.list.len() as u32);
+        self.list.push(shape.clone());
+        self.ids.insert(shape, id);
+        id
+    }
+
+    /// The shape behind an id.
+    pub fn get(&self, id: ShapeId) -> &Shape {
+        &self.list[id.0 as usize]
+    }
+}
+
+/// What is known of a value's dtype.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Known {
+    /// Not yet known.
+    Unknown,
+    /// This dtype, strong or weak.
+    DType(DType),
+    /// The value takes no part in promotion: no tensor, or one of another element type.
+    Opaque,
+    /// Its op was refused; what depends on it is not reported again.
+    Refused,
+}
+
+/// What is known of a value: its dtype and its shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Type {
+    /// Its dtype.
+    pub dtype: Known,
+    /// Its shape; [`ShapeId::UNRANKED`] if nothing is known.
+    pub shape: ShapeId,
+}
+
+impl Type {
+    /// A value that takes no part in promotion.
+    pub const OPAQUE: Self = Self { dtype: Known::Opaque, shape: ShapeId::UNRANKED };
+    /// A value of which nothing is known.
+    pub const UNKNOWN: Self = Self { dtype: Known::Unknown, shape: ShapeId::UNRANKED };
+
+    /// A value whose op was refused.
+    pub const REFUSED: Self = Self { dtype: Known::Refused, shape: ShapeId::UNRANKED };
+}
+
+/// Where a value comes from, as far as the rules care.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Another dialect's op, a block argument or a call.
+    Elsewhere,
+    /// An op of the dialect.
+    Op(OpId),
+}
+
+/// One value.
+#[derive(Clone, Copy, Debug)]
+pub struct Value {
+    /// The type that the IR states.
+    pub stated: Type,
+    /// What makes it.
+    pub source: Source,
+    /// The block it is defined in.
+    pub block: BlockId,
+}
+
+/// A scalar number written in the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scalar {
+    /// Whether it is an integer below zero.
+    pub negative: bool,
+}
+
+/// One op of the dialect.
+#[derive(Clone, Copy, Debug)]
+pub struct Node {
+    /// Which op.
+    pub op: Op,
+    /// Its result.
+    pub result: ValueId,
+    /// The block it stands in.
+    pub block: BlockId,
+    /// For a constant of rank 0: what the rules need of its value.
+    pub scalar: Option<Scalar>,
+    first_operand: u32,
+    operand_count: u32,
+    /// The index of its attributes plus one, or 0.
+    attrs: u32,
+}
+
+/// A place that several values flow to. Its type is the join of theirs.
+#[derive(Clone, Debug)]
+pub struct Slot {
+    /// The value that stands for it inside the graph (a block argument, a result), if there is one.
+    pub target: Option<ValueId>,
+    /// The type that the IR states for it.
+    pub stated: Type,
+    /// What flows to it, in program order.
+    pub sources: Vec<Feed>,
+}
+
+/// A value that flows to a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Feed {
+    /// The value.
+    pub value: ValueId,
+    /// The block it flows from: that of the return or branch.
+    pub block: BlockId,
+}
+
+/// A program as flat arrays. See the [module](self).
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    /// The shapes that ids stand for.
+    pub shapes: Shapes,
+    nodes: Vec<Node>,
+    values: Vec<Value>,
+    operands: Vec<ValueId>,
+    attrs: Vec<Attrs>,
+    slots: Vec<Slot>,
+    blocks: u32,
+    /// Whether some op stands before the definition of one of its operands, as blocks in any order allow.
+    pub has_late_definitions: bool,
+}
+
+impl Graph {
+    /// Room for about that many ops.
+    pub fn with_capacity(ops: usize) -> Self {
+        Self {
+            nodes: Vec::with_capacity(ops),
+            values: Vec::with_capacity(ops),
+            operands: Vec::with_capacity(2 * ops),
+            ..Self::default()
+        }
+    }
+
+    /// Adds a block.
+    pub fn add_block(&mut self) -> BlockId {
+        self.blocks += 1;
+        BlockId(self.blocks - 1)
+    }
+
+    /// Adds a value that no op of the dialect makes.
+    pub fn add_value(&mut self, stated: Type, block: BlockId) -> ValueId {
+        self.push_value(Value { stated, source: Source::Elsewhere, block })
+    }
+
+    fn push_value(&mut self, value: Value) -> ValueId {
+        self.values.push(value);
+        ValueId(self.values.len() as u32 - 1)
+    }
+
+    /// Adds an op of the dialect whose result has the type `stated`. Operands must have been added before; the result
+    /// itself may have been, as a value from elsewhere, if its use stands before its definition.
+    pub fn add_op(
+        &mut self,
+        op: Op,
+        operands: &[ValueId],
+        attrs: Option<Attrs>,
+        scalar: Option<Scalar>,
+        stated: Type,
+        block: BlockId,
+        used_before: Option<ValueId>,
+    ) -> ValueId {
+        let id = OpId(self.nodes.len() as u32);
+        let value = Value { stated, source: Source::Op(id), block };
+        let result = match used_before {
+            Some(result) => {
+                self.values[result.0 as usize] = value;
+                self.has_late_definitions = true;
+                result
+            }
+            None => self.push_value(value),
+        };
+        let (first_operand, operand_count) = (self.operands.len() as u32, operands.len() as u32);
+        self.operands.extend_from_slice(operands);
+        let attrs = match attrs {
+            Some(attrs) => {
+                self.attrs.push(attrs);
+                self.attrs.len() as u32
+            }
+            None => 0,
+        };
+        self.nodes.push(Node { op, result, block, scalar, first_operand, operand_count, attrs });
+        result
+    }
+
+    /// Adds a slot that nothing flows to yet.
+    pub fn add_slot(&mut self, target: Option<ValueId>, stated: Type) -> SlotId {
+        self.slots.push(Slot { target, stated, sources: Vec::new() });
+        SlotId(self.slots.len() as u32 - 1)
+    }
+
+    /// Lets `value` flow to `slot` from the end of `block`.
+    pub fn feed(&mut self, slot: SlotId, value: ValueId, block: BlockId) {
+        self.slots[slot.0 as usize].sources.push(Feed { value, block });
+    }
+
+    /// The ops, in program order.
+    pub fn ops(&self) -> impl ExactSizeIterator<Item = OpId> + use<> {
+        (0..self.nodes.len() as u32).map(OpId)
+    }
+
+    /// The values.
+    pub fn value_ids(&self) -> impl ExactSizeIterator<Item = ValueId> + use<> {
+        (0..self.values.len() as u32).map(ValueId)
+    }
+
+    /// The slots.
+    pub fn slot_ids(&self) -> impl ExactSizeIterator<Item = SlotId> + use<> {
+        (0..self.slots.len() as u32).map(SlotId)
+    }
+
+    /// Replaces what the IR states of a value, as when the type of a call's result has been found.
+    pub fn restate(&mut self, value: ValueId, stated: Type) {
+        self.values[value.0 as usize].stated = stated;
+    }
+
+    /// One op.
+    pub fn node(&self, op: OpId) -> &Node {
+        &self.nodes[op.0 as usize]
+    }
+
+    /// One value.
+    pub fn value(&self, value: ValueId) -> &Value {
+        &self.values[value.0 as usize]
+    }
+
+    /// One slot.
+    pub fn slot(&self, slot: SlotId) -> &Slot {
+        &self.slots[slot.0 as usize]
+    }
+
+    /// The operands of an op.
+    pub fn operands(&self, op: OpId) -> &[ValueId] {
+        let node = self.node(op);
+        &self.operands[node.first_operand as usize..][..node.operand_count as usize]
+    }
+
+    /// The attributes of an op.
+    pub fn attrs(&self, op: OpId) -> &Attrs {
+        match self.node(op).attrs {
+            0 => Attrs::NONE,
+            index => &self.attrs[index as usize - 1],
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! The engine: a graph view in, a solution out. It knows no IR.
+//!
+//! A host views its program as a [`Graph`](graph::Graph), calls [`solve`](solve::solve) for the types and
+//! [`plan`](plan::plan) for the conversions, and applies both to its program.
+
+pub mod graph;
+pub mod plan;
+pub mod shape;
+pub mod solve;

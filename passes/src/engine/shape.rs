@@ -1,0 +1,501 @@
+//! Shapes: what is known of them, broadcasting, and the shape of every op's result.
+//!
+//! [`infer`] gives the shape of an op's result from its operands' shapes and its attributes. A shape may be unranked
+//! (nothing known), and a dimension may be [`DYNAMIC`] (known at run time); what is static is checked, what is not is
+//! carried on.
+
+use std::fmt;
+
+use promote_dialect::attrs::Attrs;
+use promote_lattice::op::{Op, ShapeRule};
+
+/// The extent of a dimension that is known at run time only; MLIR writes it `?`.
+pub const DYNAMIC: i64 = i64::MIN;
+
+/// The shape of a tensor: its dimensions, or nothing if not even their number is known.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Shape(pub Option<Box<[i64]>>);
+
+impl Shape {
+    /// A shape of which nothing is known.
+    pub const UNRANKED: Self = Self(None);
+
+    /// The shape with these extents.
+    pub fn ranked(dims: impl Into<Box<[i64]>>) -> Self {
+        Self(Some(dims.into()))
+    }
+
+    /// The extents, if the rank is known.
+    pub fn dims(&self) -> Option<&[i64]> {
+        self.0.as_deref()
+    }
+
+    /// What both shapes say of one value, or `None` if they contradict each other.
+    pub fn meet(&self, other: &Self) -> Option<Self> {
+        let (Some(a), Some(b)) = (self.dims(), other.dims()) else {
+            return Some(if self.0.is_none() { other.clone() } else { self.clone() });
+        };
+        let extent = |(a, b): (&i64, &i64)| match (*a, *b) {
+            (DYNAMIC, known) | (known, DYNAMIC) => Some(known),
+            (a, b) => (a == b).then_some(a),
+        };
+        let dims: Option<Box<[i64]>> = a.iter().zip(b).map(extent).collect();
+        dims.filter(|_| a.len() == b.len()).map(Self::ranked)
+    }
+}
+
+impl fmt::Display for Shape {
+    /// As in MLIR's types: `2x?x4`, `*` if unranked, `()` for a scalar.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(dims) = self.dims() else { return f.write_str("*") };
+        if dims.is_empty() {
+            return f.write_str("()");
+        }
+        for (i, dim) in dims.iter().enumerate() {
+            let separator = if i == 0 { "" } else { "x" };
+            match *dim {
+                DYNAMIC => write!(f, "{separator}?")?,
+                extent => write!(f, "{separator}{extent}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why an op cannot have operands of these shapes.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ShapeError {
+    /// Two operands do not broadcast.
+    #[error("shapes {0} and {1} do not broadcast: a dimension must be equal in both, or 1 in one")]
+    Broadcast(Shape, Shape),
+    /// An axis the operand does not have.
+    #[error("axis {axis} is out of range for shape {shape}: a rank of {rank} has axes {}", Axes(*.rank))]
+    Axis {
+        /// The axis, as written.
+        axis: i64,
+        /// The shape it is to index.
+        shape: Shape,
+        /// The rank it is counted in.
+        rank: usize,
+    },
+    /// Anything else, with its remedy.
+    #[error("{message}")]
+    Other {
+        /// What is wrong.
+        message: String,
+        /// What to do.
+        remedy: String,
+    },
+}
+
+struct Axes(usize);
+
+impl fmt::Display for Axes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => f.write_str("none"),
+            rank => write!(f, "-{rank} to {}", rank - 1),
+        }
+    }
+}
+
+impl ShapeError {
+    fn other(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::Other { message: message.into(), remedy: remedy.into() }
+    }
+
+    /// What the writer of the program can do about it.
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::Broadcast(..) => {
+                "line the dimensions up with promote.expand_dims, promote.reshape or promote.permute_dims".to_owned()
+            }
+            Self::Axis { .. } => "negative axes count from the end: -1 is the last".to_owned(),
+            Self::Other { remedy, .. } => remedy.clone(),
+        }
+    }
+}
+
+/// A shape, or why there is none.
+pub type Result<T> = std::result::Result<T, ShapeError>;
+
+/// The extent that two dimensions broadcast to. A dynamic one is taken to fit, since only a run can tell.
+fn broadcast_extent(a: i64, b: i64) -> Option<i64> {
+    match (a, b) {
+        (a, b) if a == b => Some(a),
+        (1, other) | (other, 1) => Some(other),
+        (DYNAMIC, extent) | (extent, DYNAMIC) => Some(extent),
+        _ => None,
+    }
+}
+
+/// The shape that two shapes broadcast to, as in NumPy.
+///
+/// # Errors
+/// [`ShapeError::Broadcast`] if they do not.
+pub fn broadcast(a: &Shape, b: &Shape) -> Result<Shape> {
+    let (Some(x), Some(y)) = (a.dims(), b.dims()) else { return Ok(Shape::UNRANKED) };
+    broadcast_dims(x, y).map(Shape::ranked).ok_or_else(|| ShapeError::Broadcast(a.clone(), b.clone()))
+}
+
+fn broadcast_dims(x: &[i64], y: &[i64]) -> Option<Vec<i64>> {
+    let (long, short) = if x.len() >= y.len() { (x, y) } else { (y, x) };
+    let missing = long.len() - short.len();
+    let aligned = long.iter().enumerate().map(|(i, dim)| (*dim, if i < missing { 1 } else { short[i - missing] }));
+    aligned.map(|(a, b)| broadcast_extent(a, b)).collect()
+}
+
+/// `axis` counted from the front, in a shape (for the message) counted as having `rank` axes.
+///
+/// # Errors
+/// [`ShapeError::Axis`] if there is no such axis.
+pub fn normalise(axis: i64, rank: usize, shape: &Shape) -> Result<usize> {
+    let from_front = if axis < 0 { axis.checked_add(rank as i64) } else { Some(axis) };
+    match from_front.map(usize::try_from) {
+        Some(Ok(axis)) if axis < rank => Ok(axis),
+        _ => Err(ShapeError::Axis { axis, shape: shape.clone(), rank }),
+    }
+}
+
+/// For each of `rank` axes, whether `axes` names it.
+fn mask(axes: &[i64], rank: usize, shape: &Shape) -> Result<Vec<bool>> {
+    let mut mask = vec![false; rank];
+    for &axis in axes {
+        let index = normalise(axis, rank, shape)?;
+        if std::mem::replace(&mut mask[index], true) {
+            return Err(ShapeError::other(format!("axis {axis} is named twice"), "name each axis once"));
+        }
+    }
+    Ok(mask)
+}
+
+/// The number of elements, if every extent is static and it can be counted.
+fn element_count(dims: &[i64]) -> Option<i64> {
+    if dims.contains(&0) {
+        return Some(0);
+    }
+    dims.iter().try_fold(1i64, |count, dim| if *dim == DYNAMIC { None } else { count.checked_mul(*dim) })
+}
+
+/// The shape of `op`'s result. `None` where the op's type says it ([`ShapeRule::Stated`]).
+///
+/// # Errors
+/// [`ShapeError`], where no array of that shape can come of these operands.
+pub fn infer(op: Op, attrs: &Attrs, operands: &[&Shape]) -> Result<Option<Shape>> {
+    let first = operands.first().copied().unwrap_or(&Shape::UNRANKED);
+    Ok(Some(match op.info().shape {
+        ShapeRule::Stated => return Ok(None),
+        ShapeRule::Broadcast => match operands {
+            [] => Shape::UNRANKED,
+            [x] => (*x).clone(),
+            [x, rest @ ..] => rest.iter().try_fold((*x).clone(), |shape, operand| broadcast(&shape, operand))?,
+        },
+        ShapeRule::Same => first.clone(),
+        ShapeRule::Reduce => reduce(op, attrs, first)?,
+        ShapeRule::Along => along(op, attrs, first)?,
+        ShapeRule::Scan => scan(op, attrs, first)?,
+        ShapeRule::Matmul => matmul(first, operands.get(1).copied().unwrap_or(&Shape::UNRANKED))?,
+        ShapeRule::Concat => concat(attrs, operands)?,
+        ShapeRule::Stack => stack(attrs, operands)?,
+        ShapeRule::Reshape => reshape(attrs.list("shape"), first)?,
+        ShapeRule::Permute => permute(attrs.list("permutation"), first)?,
+        ShapeRule::BroadcastTo => broadcast_to(attrs.list("shape"), operands)?,
+        ShapeRule::ExpandDims => expand_dims(attrs.list("axis"), first)?,
+        ShapeRule::Squeeze => squeeze(attrs.list("axis"), first)?,
+        ShapeRule::Slice => slice(attrs, first)?,
+        ShapeRule::Take => take(attrs, first, operands.get(1).copied().unwrap_or(&Shape::UNRANKED))?,
+    }))
+}
+
+fn one_axis(op: Op, axes: &[i64]) -> Result<i64> {
+    match axes {
+        [axis] => Ok(*axis),
+        _ => Err(ShapeError::other(
+            format!("{op} works along one axis, and {} are given", axes.len()),
+            "give one axis, as in axis = array<i64: -1>",
+        )),
+    }
+}
+
+fn reduce(op: Op, attrs: &Attrs, x: &Shape) -> Result<Shape> {
+    let axes = attrs.axes();
+    if let (Op::ArgMax | Op::ArgMin, Some(axes)) = (op, axes) {
+        one_axis(op, axes)?;
+    }
+    let Some(dims) = x.dims() else {
+        return Ok(if axes.is_none() && !attrs.keepdims() { Shape::ranked([]) } else { Shape::UNRANKED });
+    };
+    let reduced = match axes {
+        Some(axes) => mask(axes, dims.len(), x)?,
+        None => vec![true; dims.len()],
+    };
+    let empty = dims.iter().zip(&reduced).any(|(dim, reduced)| *reduced && *dim == 0);
+    if empty && matches!(op, Op::Max | Op::Min | Op::ArgMax | Op::ArgMin) {
+        return Err(ShapeError::other(
+            format!("{op} of no elements has no value: shape {x} is empty along the axes it reduces"),
+            "reduce a shape that has elements",
+        ));
+    }
+    let kept = dims.iter().zip(&reduced).filter_map(|(dim, reduced)| match (reduced, attrs.keepdims()) {
+        (false, _) => Some(*dim),
+        (true, true) => Some(1),
+        (true, false) => None,
+    });
+    Ok(Shape::ranked(kept.collect::<Vec<_>>()))
+}
+
+fn along(op: Op, attrs: &Attrs, x: &Shape) -> Result<Shape> {
+    let given = attrs.axes();
+    let axes = match (op, given) {
+        (Op::Sort | Op::Softmax, Some(axes)) => &[one_axis(op, axes)?],
+        (Op::Sort | Op::Softmax, None) => &[-1][..],
+        (_, axes) => axes.unwrap_or_default(),
+    };
+    if let Some(dims) = x.dims() {
+        mask(axes, dims.len(), x)?;
+    }
+    Ok(x.clone())
+}
+
+fn scan(op: Op, attrs: &Attrs, x: &Shape) -> Result<Shape> {
+    match (attrs.axes(), x.dims()) {
+        (Some(axes), dims) => {
+            let axis = one_axis(op, axes)?;
+            if let Some(dims) = dims {
+                normalise(axis, dims.len(), x)?;
+            }
+            Ok(x.clone())
+        }
+        (None, Some([_])) => Ok(x.clone()),
+        (None, Some(dims)) => Ok(Shape::ranked([element_count(dims).unwrap_or(DYNAMIC)])),
+        (None, None) => Ok(Shape::ranked([DYNAMIC])),
+    }
+}
+
+/// The batch dimensions of a matmul operand: all but the last two, and none of a vector.
+pub fn batch_dims(dims: &[i64]) -> &[i64] {
+    &dims[..dims.len().saturating_sub(2)]
+}
+
+fn matmul(x: &Shape, y: &Shape) -> Result<Shape> {
+    let (Some(a), Some(b)) = (x.dims(), y.dims()) else { return Ok(Shape::UNRANKED) };
+    let scalar = || {
+        ShapeError::other(
+            format!("promote.matmul needs operands of rank 1 or more, and has shapes {x} and {y}"),
+            "multiply by a scalar with promote.multiply",
+        )
+    };
+    let inner_a = *a.last().ok_or_else(scalar)?;
+    let inner_b = *b.get(b.len().saturating_sub(2)).ok_or_else(scalar)?;
+    if inner_a != inner_b && inner_a != DYNAMIC && inner_b != DYNAMIC {
+        return Err(ShapeError::other(
+            format!("promote.matmul contracts the last dimension of {x} ({inner_a}) with that of {y} ({inner_b})"),
+            "the contracted dimensions must be equal: transpose an operand with promote.permute_dims",
+        ));
+    }
+    let mut dims = broadcast_dims(batch_dims(a), batch_dims(b))
+        .ok_or_else(|| ShapeError::Broadcast(Shape::ranked(batch_dims(a)), Shape::ranked(batch_dims(b))))?;
+    dims.extend(a.len().checked_sub(2).map(|row| a[row]));
+    dims.extend(b.len().checked_sub(2).map(|_| b[b.len() - 1]));
+    Ok(Shape::ranked(dims))
+}
+
+fn same_but(axis: Option<usize>, first: &[i64], other: &[i64]) -> Option<Vec<i64>> {
+    let extent = |(i, (a, b)): (usize, (&i64, &i64))| match (*a, *b) {
+        (DYNAMIC, _) | (_, DYNAMIC) if Some(i) == axis => Some(DYNAMIC),
+        (a, b) if Some(i) == axis => a.checked_add(b),
+        (DYNAMIC, known) | (known, DYNAMIC) => Some(known),
+        (a, b) => (a == b).then_some(a),
+    };
+    if first.len() == other.len() { first.iter().zip(other).enumerate().map(extent).collect() } else { None }
+}
+
+fn joined(attrs: &Attrs, operands: &[&Shape], name: &str, new_axis: bool) -> Result<Option<(Vec<i64>, usize)>> {
+    let Some(all) = operands.iter().map(|x| x.dims()).collect::<Option<Vec<_>>>() else { return Ok(None) };
+    let Some((first, rest)) = all.split_first() else { return Ok(None) };
+    let axis = normalise(attrs.int("axis"), first.len() + usize::from(new_axis), operands[0])?;
+    let mut dims = first.to_vec();
+    for (dims_of_other, shape) in rest.iter().zip(&operands[1..]) {
+        dims = same_but((!new_axis).then_some(axis), &dims, dims_of_other).ok_or_else(|| {
+            ShapeError::other(
+                format!("{name} of shapes {} and {shape}", operands[0]),
+                if new_axis { "all shapes must be equal" } else { "all dimensions but that of axis must be equal" },
+            )
+        })?;
+    }
+    Ok(Some((dims, axis)))
+}
+
+fn concat(attrs: &Attrs, operands: &[&Shape]) -> Result<Shape> {
+    Ok(joined(attrs, operands, "promote.concat", false)?.map_or(Shape::UNRANKED, |(dims, _)| Shape::ranked(dims)))
+}
+
+fn stack(attrs: &Attrs, operands: &[&Shape]) -> Result<Shape> {
+    Ok(joined(attrs, operands, "promote.stack", true)?.map_or(Shape::UNRANKED, |(mut dims, axis)| {
+        dims.insert(axis, operands.len() as i64);
+        Shape::ranked(dims)
+    }))
+}
+
+fn reshape(shape: &[i64], x: &Shape) -> Result<Shape> {
+    let remedy = "the extents must multiply to the number of elements; one may be -1, which is then computed";
+    let wrong = |message: String| ShapeError::other(message, remedy);
+    if shape.iter().any(|dim| *dim < -1) || shape.iter().filter(|dim| **dim == -1).count() > 1 {
+        return Err(wrong(format!("promote.reshape to {} has more than one -1 or a negative extent", List(shape))));
+    }
+    let known: Vec<i64> = shape.iter().copied().filter(|dim| *dim != -1).collect();
+    let known = element_count(&known).ok_or_else(|| wrong(format!("{} has too many elements", List(shape))))?;
+    let total = x.dims().and_then(element_count);
+    let mut dims = shape.to_vec();
+    match (shape.iter().position(|dim| *dim == -1), total) {
+        (Some(free), Some(total)) if known > 0 && total % known == 0 => dims[free] = total / known,
+        (Some(free), None) => dims[free] = DYNAMIC,
+        (None, Some(total)) if total == known => {}
+        (None, None) => {}
+        (_, Some(total)) => {
+            return Err(wrong(format!("promote.reshape of {x} ({total} elements) to {}", List(shape))));
+        }
+    }
+    Ok(Shape::ranked(dims))
+}
+
+struct List<'a>(&'a [i64]);
+
+impl fmt::Display for List<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0).finish()
+    }
+}
+
+fn permute(permutation: &[i64], x: &Shape) -> Result<Shape> {
+    let rank = x.dims().map_or(permutation.len(), <[i64]>::len);
+    let wrong = || {
+        ShapeError::other(
+            format!("{} is no permutation of the {rank} axes of {x}", List(permutation)),
+            format!("name each axis from 0 to {} once", rank.saturating_sub(1)),
+        )
+    };
+    let mask = mask(permutation, rank, x).map_err(|_| wrong())?;
+    if mask.contains(&false) {
+        return Err(wrong());
+    }
+    let Some(dims) = x.dims() else { return Ok(Shape::ranked(vec![DYNAMIC; rank])) };
+    let dims: Result<Vec<i64>> = permutation.iter().map(|axis| Ok(dims[normalise(*axis, rank, x)?])).collect();
+    dims.map(Shape::ranked)
+}
+
+/// `shape` may have [`DYNAMIC`] entries where the operand, or the operand after it whose shape is taken as a pattern,
+/// has the extent at run time.
+fn broadcast_to(shape: &[i64], operands: &[&Shape]) -> Result<Shape> {
+    if shape.iter().any(|dim| *dim < 0 && *dim != DYNAMIC) {
+        return Err(ShapeError::other(
+            format!("promote.broadcast_to {} has a negative extent", List(shape)),
+            "write the extents out: only promote.reshape computes one",
+        ));
+    }
+    let Some(x) = operands.first().and_then(|x| x.dims()) else { return Ok(Shape::ranked(shape)) };
+    let fits = x.len() <= shape.len()
+        && x.iter().zip(&shape[shape.len() - x.len()..]).all(|(from, to)| {
+            from == to || *from == 1 || *from == DYNAMIC || (*to == DYNAMIC && operands.len() > 1)
+        });
+    if !fits {
+        return Err(ShapeError::other(
+            format!("shape {} does not broadcast to {}", operands[0], Shape::ranked(shape)),
+            "a dimension must be 1 or already have the new extent",
+        ));
+    }
+    Ok(Shape::ranked(shape))
+}
+
+fn expand_dims(axes: &[i64], x: &Shape) -> Result<Shape> {
+    let Some(dims) = x.dims() else { return Ok(Shape::UNRANKED) };
+    let new = mask(axes, dims.len() + axes.len(), x)?;
+    let mut old = dims.iter();
+    Ok(Shape::ranked(new.iter().map(|new| if *new { 1 } else { *old.next().unwrap_or(&1) }).collect::<Vec<_>>()))
+}
+
+fn squeeze(axes: &[i64], x: &Shape) -> Result<Shape> {
+    let Some(dims) = x.dims() else { return Ok(Shape::UNRANKED) };
+    let gone = mask(axes, dims.len(), x)?;
+    if let Some((axis, dim)) = dims.iter().enumerate().find(|(i, dim)| gone[*i] && **dim != 1 && **dim != DYNAMIC) {
+        return Err(ShapeError::other(
+            format!("promote.squeeze of axis {axis} of {x}, whose extent is {dim}"),
+            "only dimensions of extent 1 can be squeezed",
+        ));
+    }
+    let kept = dims.iter().zip(&gone).filter(|(_, gone)| !**gone).map(|(dim, _)| *dim);
+    Ok(Shape::ranked(kept.collect::<Vec<_>>()))
+}
+
+/// How many elements Python's `start:stop:step` takes of `extent`.
+fn slice_extent(extent: i64, start: i64, stop: i64, step: i64) -> i64 {
+    let (low, high) = if step < 0 { (-1, extent - 1) } else { (0, extent) };
+    let clamp = |bound: i64| if bound < 0 { bound.saturating_add(extent) } else { bound }.clamp(low, high);
+    let distance = i128::from(clamp(stop)) - i128::from(clamp(start));
+    let step = i128::from(step);
+    let count = (distance + step - step.signum()) / step;
+    i64::try_from(count.max(0)).unwrap_or(extent)
+}
+
+fn slice(attrs: &Attrs, x: &Shape) -> Result<Shape> {
+    let [start, stop, step] = ["start", "stop", "step"].map(|name| attrs.list(name));
+    let rank = x.dims().map_or(start.len(), <[i64]>::len);
+    if [start, stop, step].iter().any(|list| list.len() != rank) {
+        return Err(ShapeError::other(
+            format!("promote.slice of rank {rank} has {} start, {} stop and {} step entries", start.len(), stop.len(), step.len()),
+            "give an entry of each for every dimension",
+        ));
+    }
+    if step.contains(&0) {
+        return Err(ShapeError::other("promote.slice has a step of 0", "a step is positive, or negative to go backwards"));
+    }
+    let Some(dims) = x.dims() else { return Ok(Shape::ranked(vec![DYNAMIC; rank])) };
+    let extent = |(i, dim): (usize, &i64)| match *dim {
+        DYNAMIC => DYNAMIC,
+        extent => slice_extent(extent, start[i], stop[i], step[i]),
+    };
+    Ok(Shape::ranked(dims.iter().enumerate().map(extent).collect::<Vec<_>>()))
+}
+
+fn take(attrs: &Attrs, x: &Shape, indices: &Shape) -> Result<Shape> {
+    let Some(dims) = x.dims() else { return Ok(Shape::UNRANKED) };
+    let axis = normalise(attrs.int("axis"), dims.len(), x)?;
+    let Some(indices) = indices.dims() else { return Ok(Shape::UNRANKED) };
+    Ok(Shape::ranked([&dims[..axis], indices, &dims[axis + 1..]].concat()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DYNAMIC, Shape, broadcast, slice_extent};
+
+    fn shape(dims: &[i64]) -> Shape {
+        Shape::ranked(dims)
+    }
+
+    #[test]
+    fn broadcasting_aligns_from_the_right_and_stretches_ones() {
+        assert_eq!(broadcast(&shape(&[3, 1]), &shape(&[4])), Ok(shape(&[3, 4])));
+        assert_eq!(broadcast(&shape(&[]), &shape(&[2, 0])), Ok(shape(&[2, 0])));
+        assert_eq!(broadcast(&shape(&[DYNAMIC, 1]), &shape(&[4])), Ok(shape(&[DYNAMIC, 4])));
+        assert_eq!(broadcast(&shape(&[DYNAMIC]), &shape(&[4])), Ok(shape(&[4])));
+        assert!(broadcast(&shape(&[3]), &shape(&[4])).is_err());
+        assert_eq!(broadcast(&Shape::UNRANKED, &shape(&[4])), Ok(Shape::UNRANKED));
+    }
+
+    #[test]
+    fn slices_count_as_in_python() {
+        for (extent, start, stop, step, count) in [
+            (10, 0, 10, 1, 10),
+            (10, 2, 9, 3, 3),
+            (10, -3, 10, 1, 3),
+            (10, 9, -11, -1, 10),
+            (10, 9, -1, -1, 0),
+            (10, 5, 2, 1, 0),
+            (10, i64::MIN, i64::MAX, 1, 10),
+            (10, 0, 10, i64::MAX, 1),
+            (0, 0, 5, 1, 0),
+        ] {
+            assert_eq!(slice_extent(extent, start, stop, step), count, "{extent}[{start}:{stop}:{step}]");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! `promote-fold-converts`: converts that do nothing, or that one convert can do, go. No bit of any result changes.
+//!
+//! Two converts in a row become one only where [`collapses`] proves it for the semantics' numbers: a cast pair through
+//! a narrower dtype stays.
+
+use mlir_sys::*;
+use promote_dialect::mlir::Names;
+use promote_lattice::convert::collapses;
+use promote_lattice::{DType, Op, Semantics};
+use rayon::prelude::*;
+
+use super::raw;
+use super::units;
+
+/// Removes converts in `root` that can be removed without changing any bit of any result.
+pub fn fold_converts(root: MlirOperation, names: &Names, semantics: &Semantics) {
+    units::roots(root).par_iter().for_each(|unit| {
+        for convert in converts(unit.0, names) {
+            fold(convert, names, semantics);
+        }
+    });
+}
+
+/// The converts of a unit, in program order.
+fn converts(root: MlirOperation, names: &Names) -> Vec<MlirOperation> {
+    let mut found = Vec::new();
+    units::walk(root, &mut |operation| {
+        // SAFETY: the operation is alive.
+        if unsafe { names.op(operation) } == Some(Op::Convert) {
+            found.push(operation);
+        }
+    });
+    found
+}
+
+fn dtype_of(value: MlirValue, names: &Names) -> Option<DType> {
+    let r#type = raw::value_type(value);
+    // SAFETY: the type is alive, and asked for its element only if it is a tensor.
+    unsafe {
+        let tensor = mlirTypeIsARankedTensor(r#type) || mlirTypeIsAUnrankedTensor(r#type);
+        tensor.then(|| names.dtype(mlirShapedTypeGetElementType(r#type))).flatten()
+    }
+}
+
+/// The operand of the convert that makes `value`, if one does.
+fn converted(value: MlirValue, names: &Names) -> Option<(MlirOperation, MlirValue)> {
+    let operation = raw::defining_op(value)?;
+    // SAFETY: the operation is alive.
+    let is_convert = unsafe { names.op(operation) } == Some(Op::Convert);
+    is_convert.then(|| raw::operands(operation).next()).flatten().map(|operand| (operation, operand))
+}
+
+fn same_type(a: MlirValue, b: MlirValue) -> bool {
+    // SAFETY: types live as long as the context.
+    unsafe { mlirTypeEqual(raw::value_type(a), raw::value_type(b)) }
+}
+
+/// Folds one convert. Those before it in the program are folded already.
+fn fold(convert: MlirOperation, names: &Names, semantics: &Semantics) {
+    let result = raw::result(convert);
+    let Some(operand) = raw::operands(convert).next() else { return };
+    if same_type(operand, result) {
+        raw::replace_all_uses(result, operand);
+        return raw::erase(convert);
+    }
+    let Some((inner, source)) = converted(operand, names) else { return };
+    let dtypes = (dtype_of(source, names), dtype_of(operand, names), dtype_of(result, names));
+    let (Some(from), Some(through), Some(to)) = dtypes else { return };
+    if !collapses(from, through, to, semantics.numerics()) {
+        return;
+    }
+    if same_type(source, result) {
+        raw::replace_all_uses(result, source);
+        raw::erase(convert);
+    } else if from != to {
+        raw::set_operand(convert, 0, source);
+    } else {
+        return;
+    }
+    if !raw::is_used(operand) {
+        raw::erase(inner);
+    }
+}

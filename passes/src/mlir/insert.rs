@@ -1,0 +1,249 @@
+//! `promote-insert-converts`: weak values become strong, implicit promotions become converts, implicit broadcasts
+//! `broadcast_to`.
+//!
+//! The engine plans ([`plan`]); this module writes the plan into the IR, unit by unit, in parallel:
+//! weak values get their strong types in place, inserts are made and uses edited, weak literals that nothing uses any
+//! more go, and function types follow.
+
+use mlir_sys::*;
+use promote_dialect::mlir::Names;
+use promote_lattice::{Op, Semantics};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::literal;
+use super::raw::{self, Address, NewOp};
+use super::remark;
+use super::report;
+use super::units;
+use super::view::{View, function_type, view};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::engine::graph::{Known, OpId, ValueId};
+use crate::engine::plan::{Insert, Make, Plan, Position, Produced, Use, is_weak_literal, plan};
+use crate::engine::solve::{Solution, solve};
+
+/// Makes every conversion in `root` explicit, and gives every finding in program order. Changes nothing if the types
+/// are not inferred or do not fit.
+pub fn insert_converts(root: MlirOperation, names: &Names, semantics: &Semantics, remarks: bool) -> Vec<Diagnostic> {
+    let roots = units::roots(root);
+    let mut units: Vec<(View, Solution)> = roots
+        .par_iter()
+        .map(|unit| {
+            let mut view = view(unit.0, names);
+            let solution = solve(&mut view.graph, semantics);
+            (view, solution)
+        })
+        .collect();
+    let refused: Vec<_> = units.iter().flat_map(|(view, solution)| view.diagnostics(solution)).collect();
+    if !refused.is_empty() {
+        return refused;
+    }
+    let said = units.par_iter_mut().map(|(view, solution)| {
+        let plan = plan(&mut view.graph, solution, semantics);
+        let said = if remarks { remark::all(view, solution, &plan, semantics) } else { Vec::new() };
+        let mut writer = Writer::new(view, solution, &plan, names, semantics);
+        writer.said = said;
+        writer.write();
+        writer.said
+    });
+    let mut said: Vec<Diagnostic> = said.collect::<Vec<_>>().into_iter().flatten().collect();
+    said.sort_by_key(|diagnostic| diagnostic.location.as_ref().map(|l| (l.line, l.column)));
+    said
+}
+
+struct Writer<'a> {
+    view: &'a mut View,
+    solution: &'a Solution,
+    plan: &'a Plan,
+    names: &'a Names,
+    semantics: &'a Semantics,
+    context: MlirContext,
+    /// The op made for each insert.
+    made: Vec<MlirOperation>,
+    /// The last op put behind something.
+    tails: FxHashMap<Address<MlirOperation>, MlirOperation>,
+    /// The last op put at the start of a block.
+    heads: FxHashMap<Address<MlirBlock>, MlirOperation>,
+    said: Vec<Diagnostic>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(
+        view: &'a mut View,
+        solution: &'a Solution,
+        plan: &'a Plan,
+        names: &'a Names,
+        semantics: &'a Semantics,
+    ) -> Self {
+        let context = raw::context(view.root.0);
+        Self {
+            view,
+            solution,
+            plan,
+            names,
+            semantics,
+            context,
+            made: Vec::with_capacity(plan.inserts.len()),
+            tails: FxHashMap::default(),
+            heads: FxHashMap::default(),
+            said: Vec::new(),
+        }
+    }
+
+    fn write(&mut self) {
+        self.strengthen_values();
+        for insert in &self.plan.inserts {
+            let operation = self.make(insert);
+            self.put(operation, insert.position);
+            self.made.push(operation);
+        }
+        for edit in &self.plan.edits {
+            let (operation, index) = self.user(edit.place);
+            raw::set_operand(operation, index, self.value(edit.to));
+        }
+        self.settle_literals();
+        if self.view.is_function {
+            self.strengthen_function_type();
+        }
+    }
+
+    /// Computed weak values take the default dtype of their kind, in place.
+    fn strengthen_values(&mut self) {
+        for value in self.view.graph.value_ids() {
+            let Some(dtype) = self.solution.dtype(value) else { continue };
+            if !dtype.is_weak() || is_weak_literal(&self.view.graph, value) {
+                continue;
+            }
+            let shape = self.solution.value(value).shape;
+            let strong = self.semantics.strengthen(dtype);
+            let r#type = self.view.types.tensor(strong, shape, self.names, &self.view.graph);
+            raw::set_type(self.view.values[value.0 as usize].0, r#type);
+        }
+    }
+
+    fn value(&self, produced: Produced) -> MlirValue {
+        match produced {
+            Produced::Value(value) => self.view.values[value.0 as usize].0,
+            Produced::Insert(id) => raw::result(self.made[id.0 as usize]),
+        }
+    }
+
+    /// The op and the operand behind a use.
+    fn user(&self, place: Use) -> (MlirOperation, usize) {
+        match place {
+            Use::Operand(op, index) => (self.view.ops[op.0 as usize].0, index),
+            Use::Feed(slot, index) => (self.view.returns[index].0, slot.0 as usize),
+        }
+    }
+
+    fn make(&mut self, insert: &Insert) -> MlirOperation {
+        let (user, _) = self.user(insert.serves);
+        // SAFETY: the op served is alive.
+        let location = unsafe { mlirOperationGetLocation(user) };
+        let Known::DType(dtype) = insert.result.dtype else { unreachable!("an insert has a dtype") };
+        let result = self.view.types.tensor(dtype, insert.result.shape, self.names, &self.view.graph);
+        let source = self.value(insert.source);
+        match insert.make {
+            Make::Convert(_) => {
+                // SAFETY: the context is alive.
+                let unit = unsafe { mlirUnitAttrGet(self.context) };
+                let attributes = [raw::named(self.context, "promote.implicit", unit)];
+                let (name, operands) = ("promote.convert", &[source]);
+                raw::create(&NewOp { name, location, operands, result, attributes: &attributes })
+            }
+            Make::Literal(dtype) => {
+                let (operation, warning) = literal::constant(source, dtype, result, self.context, self.semantics);
+                self.said.extend(warning.map(|out_of_range| out_of_range.at(self.view, insert.serves, user)));
+                operation
+            }
+            Make::Broadcast { shape, like } => {
+                let dims = self.view.graph.shapes.get(shape).dims().unwrap_or_default();
+                // SAFETY: the context is alive, and MLIR copies the list.
+                let dims = unsafe { mlirDenseI64ArrayGet(self.context, dims.len() as isize, dims.as_ptr()) };
+                let attributes = [raw::named(self.context, "shape", dims)];
+                let like = like.map(|like| self.value(Produced::Value(like)));
+                let operands: Vec<_> = std::iter::once(source).chain(like).collect();
+                let name = "promote.broadcast_to";
+                raw::create(&NewOp { name, location, operands: &operands, result, attributes: &attributes })
+            }
+        }
+    }
+
+    fn put(&mut self, operation: MlirOperation, position: Position) {
+        let behind = match position {
+            Position::Before(place) => return raw::insert_before(operation, self.user(place).0),
+            Position::Behind(Produced::Insert(id)) => self.made[id.0 as usize],
+            Position::Behind(Produced::Value(value)) => {
+                let value = self.view.values[value.0 as usize].0;
+                match raw::defining_op(value) {
+                    Some(definition) => definition,
+                    None => return self.put_at_start(operation, raw::argument_block(value)),
+                }
+            }
+        };
+        let tail = self.tails.insert(Address(behind), operation).unwrap_or(behind);
+        raw::insert_behind(operation, tail);
+    }
+
+    fn put_at_start(&mut self, operation: MlirOperation, block: MlirBlock) {
+        match self.heads.insert(Address(block), operation) {
+            Some(head) => raw::insert_behind(operation, head),
+            None => raw::insert_at_start(operation, block),
+        }
+    }
+
+    /// Weak literals that another dialect's op still uses become constants of the default dtype; the others go.
+    fn settle_literals(&mut self) {
+        for op in self.view.graph.ops() {
+            let node = *self.view.graph.node(op);
+            if node.op == Op::Constant && is_weak_literal(&self.view.graph, node.result) {
+                self.settle_literal(op, node.result);
+            }
+        }
+    }
+
+    fn settle_literal(&mut self, op: OpId, value: ValueId) {
+        let operation = self.view.ops[op.0 as usize].0;
+        let old = raw::result(operation);
+        if let (true, Some(dtype)) = (raw::is_used(old), self.solution.dtype(value)) {
+            let strong = self.semantics.strengthen(dtype);
+            let shape = self.solution.value(value).shape;
+            let r#type = self.view.types.tensor(strong, shape, self.names, &self.view.graph);
+            let (new, warning) = literal::constant(old, strong, r#type, self.context, self.semantics);
+            let user = Use::Operand(op, 0);
+            self.said.extend(warning.map(|out_of_range| out_of_range.at(self.view, user, operation)));
+            raw::insert_behind(new, operation);
+            raw::replace_all_uses(old, raw::result(new));
+        }
+        raw::erase(operation);
+    }
+
+    fn strengthen_function_type(&mut self) {
+        let function = self.view.root.0;
+        let Some(old) = function_type(function) else { return };
+        let mut strong = |r#type: MlirType| {
+            let found = self.view.types.view(r#type, self.names, &mut self.view.graph);
+            match found.dtype {
+                Known::DType(dtype) if dtype.is_weak() => {
+                    let dtype = self.semantics.strengthen(dtype);
+                    self.view.types.tensor(dtype, found.shape, self.names, &self.view.graph)
+                }
+                _ => r#type,
+            }
+        };
+        let inputs: Vec<_> = units::inputs(old).into_iter().map(&mut strong).collect();
+        let results: Vec<_> = units::results(old).into_iter().map(&mut strong).collect();
+        units::replace_function_type(function, old, Some(&inputs), &results);
+    }
+}
+
+impl literal::OutOfRange {
+    /// The diagnostic for the use of the literal in `user`.
+    fn at(self, view: &View, place: Use, user: MlirOperation) -> Diagnostic {
+        let exponent = matches!(place, Use::Operand(op, 1) if view.graph.node(op).op == Op::Pow);
+        // A wrapped exponent would change the power: that is no library's meaning.
+        let severity = if exponent { Severity::Error } else { Severity::Warning };
+        let place = report::place_of(user);
+        self.diagnostic(severity, place)
+    }
+}

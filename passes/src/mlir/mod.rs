@@ -1,0 +1,17 @@
+//! The engine's host in MLIR: external passes that work in place.
+
+pub mod fold;
+pub mod infer;
+pub mod insert;
+mod literal;
+pub mod pass;
+pub mod pipeline;
+pub mod print_ir;
+pub mod raw;
+mod remark;
+pub mod report;
+pub mod session;
+pub mod types;
+pub mod units;
+pub mod verify;
+pub mod view;

@@ -1,0 +1,140 @@
+//! The passes as MLIR sees them: external passes, usable in a pass manager beside upstream's.
+//!
+//! [`create`] makes one. All of them work on a module, on a function, or on any op. They say what they find to the
+//! [`Sink`] of their [`Config`], and fail if it was an error.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, OnceLock};
+
+use melior::ContextRef;
+use melior::ir::OperationRef;
+use melior::ir::r#type::TypeId;
+use melior::pass::{ExternalPass, Pass, RunExternalPass, create_external};
+use mlir_sys::MlirOperation;
+use promote_dialect::mlir::{Names, NotLoaded};
+use promote_lattice::Semantics;
+
+use super::{fold, infer, insert, verify};
+use crate::diagnostic::{Code, Diagnostic, Severity};
+
+/// Takes what passes say, from any thread.
+pub type Sink = Arc<dyn Fn(Diagnostic) + Send + Sync>;
+
+/// What the passes share.
+#[derive(Clone)]
+pub struct Config {
+    /// Whose rules.
+    pub semantics: Arc<Semantics>,
+    /// Who listens.
+    pub sink: Sink,
+    /// Whether a remark is made for each inserted convert.
+    pub remarks: bool,
+}
+
+/// One of the passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// `promote-infer-types`
+    InferTypes,
+    /// `promote-insert-converts`
+    InsertConverts,
+    /// `promote-fold-converts`
+    FoldConverts,
+    /// `promote-verify-strong`
+    VerifyStrong,
+}
+
+impl Kind {
+    /// All passes, in the order in which they run by default.
+    pub const ALL: &'static [Self] = &[Self::InferTypes, Self::InsertConverts, Self::FoldConverts, Self::VerifyStrong];
+
+    /// The name in a pass pipeline.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::InferTypes => "promote-infer-types",
+            Self::InsertConverts => "promote-insert-converts",
+            Self::FoldConverts => "promote-fold-converts",
+            Self::VerifyStrong => "promote-verify-strong",
+        }
+    }
+
+    /// What it promises, in one line.
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::InferTypes => "give every value its dtype and shape, weak ones still weak",
+            Self::InsertConverts => "make every implicit promotion a promote.convert, every implicit broadcast a promote.broadcast_to",
+            Self::FoldConverts => "remove converts that change no bit of any result",
+            Self::VerifyStrong => "fail on anything weak, unknown or still implicit",
+        }
+    }
+
+    /// The pass of that name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.name() == name)
+    }
+
+    /// Runs the pass on an op and gives what it has to say.
+    ///
+    /// # Safety
+    /// `root` must be alive, and no other thread may change it or what it contains.
+    pub unsafe fn run(self, root: MlirOperation, names: &Names, config: &Config) -> Vec<Diagnostic> {
+        let semantics = &config.semantics;
+        match self {
+            Self::InferTypes => infer::infer_types(root, names, semantics),
+            Self::InsertConverts => insert::insert_converts(root, names, semantics, config.remarks),
+            Self::FoldConverts => {
+                fold::fold_converts(root, names, semantics);
+                Vec::new()
+            }
+            Self::VerifyStrong => verify::verify_strong(root, names, semantics),
+        }
+    }
+}
+
+#[derive(Clone)]
+struct Host {
+    kind: Kind,
+    config: Config,
+    /// Shared by the clones that MLIR makes for its threads.
+    names: Arc<OnceLock<Result<Names, NotLoaded>>>,
+}
+
+impl<'c> RunExternalPass<'c> for Host {
+    fn initialize(&mut self, context: ContextRef<'c>) {
+        // SAFETY: the context outlives the pass manager that owns this pass.
+        self.names.get_or_init(|| unsafe { Names::new(context.to_ref().to_raw()) });
+    }
+
+    fn run(&mut self, operation: OperationRef<'c, '_>, pass: ExternalPass<'_>) {
+        // A panic must not unwind into MLIR.
+        let said = catch_unwind(AssertUnwindSafe(|| match self.names.get() {
+            // SAFETY: MLIR gives a pass an op that no other thread works on.
+            Some(Ok(names)) => unsafe { self.kind.run(operation.to_raw(), names, &self.config) },
+            Some(Err(error)) => vec![Diagnostic::error(Code::Pipeline, None, error.to_string())],
+            None => vec![Diagnostic::error(Code::Internal, None, "MLIR did not initialise the pass")],
+        }));
+        let said = said.unwrap_or_else(|panic| {
+            let what = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+            let message = format!("{} panicked: {}", self.kind.name(), what.unwrap_or("no message"));
+            vec![Diagnostic::error(Code::Internal, None, message)]
+        });
+        let failed = said.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+        said.into_iter().for_each(|diagnostic| (self.config.sink)(diagnostic));
+        if failed {
+            pass.signal_failure();
+        }
+    }
+}
+
+/// MLIR identifies a pass by the address of something aligned to 8 bytes.
+#[repr(align(8))]
+struct Id(#[expect(dead_code, reason = "only its address matters")] u8);
+
+static IDS: [Id; 4] = [Id(0), Id(1), Id(2), Id(3)];
+
+/// Makes a pass.
+pub fn create(kind: Kind, config: &Config) -> Pass {
+    let host = Host { kind, config: config.clone(), names: Arc::new(OnceLock::new()) };
+    let id = TypeId::create(&IDS[kind as usize]);
+    create_external(host, id, kind.name(), kind.name(), kind.description(), "", &[])
+}

@@ -1,0 +1,305 @@
+//! MLIR's C API, each call wrapped once.
+//!
+//! The passes hold raw handles in flat arrays, which melior's lifetimes do not allow; these functions are the only
+//! place where they are dereferenced. Each is sound if its handles are alive, which the passes guarantee by the rule
+//! that an op is erased only after its last use was replaced, and its handles are not used again.
+
+use std::ffi::c_void;
+use std::hash::{Hash, Hasher};
+
+use mlir_sys::*;
+
+/// The first block of something, and so on: iterates a linked list of the C API.
+macro_rules! list {
+    ($(#[$doc:meta])* $name:ident($from:ty) -> $item:ty, $first:ident, $next:ident) => {
+        $(#[$doc])*
+        pub fn $name(from: $from) -> impl Iterator<Item = $item> {
+            // SAFETY: the handle is alive; MLIR returns a null handle at the end.
+            let mut next = unsafe { $first(from) };
+            std::iter::from_fn(move || {
+                if next.ptr.is_null() {
+                    return None;
+                }
+                let current = next;
+                // SAFETY: the current item is alive.
+                next = unsafe { $next(current) };
+                Some(current)
+            })
+        }
+    };
+}
+
+list! {
+    /// The blocks of a region.
+    blocks(MlirRegion) -> MlirBlock, mlirRegionGetFirstBlock, mlirBlockGetNextInRegion
+}
+list! {
+    /// The ops of a block. The next op is read before an op is handed out, so that one may be erased.
+    operations(MlirBlock) -> MlirOperation, mlirBlockGetFirstOperation, mlirOperationGetNextInBlock
+}
+list! {
+    /// The regions of an op.
+    regions(MlirOperation) -> MlirRegion, mlirOperationGetFirstRegion, mlirRegionGetNextInOperation
+}
+list! {
+    /// The uses of a value.
+    uses(MlirValue) -> MlirOpOperand, mlirValueGetFirstUse, mlirOpOperandGetNextUse
+}
+
+/// A handle that can be compared, hashed and sent: by address.
+#[derive(Clone, Copy, Debug)]
+pub struct Address<T>(pub T);
+
+macro_rules! address {
+    ($($handle:ty),*) => { $(
+        impl PartialEq for Address<$handle> {
+            fn eq(&self, other: &Self) -> bool {
+                std::ptr::eq(self.0.ptr.cast::<c_void>(), other.0.ptr.cast::<c_void>())
+            }
+        }
+        impl Eq for Address<$handle> {}
+        impl Hash for Address<$handle> {
+            fn hash<H: Hasher>(&self, state: &mut H) {
+                (self.0.ptr as usize).hash(state);
+            }
+        }
+        // SAFETY: MLIR allows different functions to be read and changed from different threads.
+        unsafe impl Send for Address<$handle> {}
+        // SAFETY: as above.
+        unsafe impl Sync for Address<$handle> {}
+    )* };
+}
+
+address!(MlirOperation, MlirValue, MlirType, MlirBlock, MlirContext);
+
+/// Text as MLIR takes it; valid as long as the text.
+pub fn string(text: &str) -> MlirStringRef {
+    MlirStringRef { data: text.as_ptr().cast(), length: text.len() }
+}
+
+/// MLIR's text, copied; bytes that are not UTF-8 are replaced.
+pub fn text(string: MlirStringRef) -> String {
+    if string.data.is_null() {
+        return String::new();
+    }
+    // SAFETY: MLIR's strings are valid for their length while their owner is.
+    let bytes = unsafe { std::slice::from_raw_parts(string.data.cast::<u8>(), string.length) };
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Collects what MLIR prints into a string.
+pub fn printed(print: impl FnOnce(MlirStringCallback, *mut c_void)) -> String {
+    unsafe extern "C" fn append(part: MlirStringRef, out: *mut c_void) {
+        // SAFETY: `out` is the string below, which outlives the printing.
+        unsafe { &mut *out.cast::<String>() }.push_str(&text(part));
+    }
+    let mut out = String::new();
+    print(Some(append), (&raw mut out).cast());
+    out
+}
+
+/// A type as MLIR writes it.
+pub fn type_text(r#type: MlirType) -> String {
+    // SAFETY: types live as long as the context.
+    printed(|callback, data| unsafe { mlirTypePrint(r#type, callback, data) })
+}
+
+/// The name of an op, as in `func.func`.
+pub fn name(operation: MlirOperation) -> String {
+    // SAFETY: the operation is alive; its name lives as long as the context.
+    text(unsafe { mlirIdentifierStr(mlirOperationGetName(operation)) })
+}
+
+/// Whether an op is called `expected`.
+pub fn is_named(operation: MlirOperation, expected: &str) -> bool {
+    // SAFETY: the operation is alive; its name lives as long as the context.
+    unsafe { mlirStringRefEqual(mlirIdentifierStr(mlirOperationGetName(operation)), string(expected)) }
+}
+
+/// The context of an op.
+pub fn context(operation: MlirOperation) -> MlirContext {
+    // SAFETY: the operation is alive.
+    unsafe { mlirOperationGetContext(operation) }
+}
+
+/// The operands of an op.
+pub fn operands(operation: MlirOperation) -> impl ExactSizeIterator<Item = MlirValue> {
+    // SAFETY: the operation is alive and the indices are in range.
+    let count = unsafe { mlirOperationGetNumOperands(operation) } as usize;
+    // SAFETY: as above.
+    (0..count).map(move |i| unsafe { mlirOperationGetOperand(operation, i as isize) })
+}
+
+/// The results of an op.
+pub fn results(operation: MlirOperation) -> impl ExactSizeIterator<Item = MlirValue> {
+    // SAFETY: the operation is alive and the indices are in range.
+    let count = unsafe { mlirOperationGetNumResults(operation) } as usize;
+    // SAFETY: as above.
+    (0..count).map(move |i| unsafe { mlirOperationGetResult(operation, i as isize) })
+}
+
+/// The arguments of a block.
+pub fn arguments(block: MlirBlock) -> impl ExactSizeIterator<Item = MlirValue> {
+    // SAFETY: the block is alive and the indices are in range.
+    let count = unsafe { mlirBlockGetNumArguments(block) } as usize;
+    // SAFETY: as above.
+    (0..count).map(move |i| unsafe { mlirBlockGetArgument(block, i as isize) })
+}
+
+/// The one result of an op that has one.
+pub fn result(operation: MlirOperation) -> MlirValue {
+    // SAFETY: ops of the dialect have one result, which MLIR verified.
+    unsafe { mlirOperationGetResult(operation, 0) }
+}
+
+/// The type of a value.
+pub fn value_type(value: MlirValue) -> MlirType {
+    // SAFETY: the value is alive.
+    unsafe { mlirValueGetType(value) }
+}
+
+/// Gives a value another type.
+pub fn set_type(value: MlirValue, r#type: MlirType) {
+    // SAFETY: the value and the type are alive.
+    unsafe { mlirValueSetType(value, r#type) }
+}
+
+/// Lets one operand be another value.
+pub fn set_operand(operation: MlirOperation, index: usize, value: MlirValue) {
+    // SAFETY: the operation and the value are alive, and the index is that of an operand.
+    unsafe { mlirOperationSetOperand(operation, index as isize, value) }
+}
+
+/// Lets all uses of one value use another.
+pub fn replace_all_uses(of: MlirValue, with: MlirValue) {
+    // SAFETY: both values are alive.
+    unsafe { mlirValueReplaceAllUsesOfWith(of, with) }
+}
+
+/// Whether a value is used.
+pub fn is_used(value: MlirValue) -> bool {
+    uses(value).next().is_some()
+}
+
+/// Erases an op whose results are not used.
+pub fn erase(operation: MlirOperation) {
+    debug_assert!(results(operation).all(|result| !is_used(result)), "an erased op must not be used");
+    // SAFETY: the operation is alive and nothing uses it.
+    unsafe { mlirOperationDestroy(operation) }
+}
+
+/// The block an op stands in; null at the top.
+pub fn block_of(operation: MlirOperation) -> MlirBlock {
+    // SAFETY: the operation is alive.
+    unsafe { mlirOperationGetBlock(operation) }
+}
+
+/// The op around an op, if there is one.
+pub fn parent(operation: MlirOperation) -> Option<MlirOperation> {
+    // SAFETY: the operation is alive; MLIR returns null at the top.
+    let parent = unsafe { mlirOperationGetParentOperation(operation) };
+    (!parent.ptr.is_null()).then_some(parent)
+}
+
+/// The op that defines a value, unless it is a block argument.
+pub fn defining_op(value: MlirValue) -> Option<MlirOperation> {
+    // SAFETY: the value is alive.
+    unsafe { mlirValueIsAOpResult(value).then(|| mlirOpResultGetOwner(value)) }
+}
+
+/// The block whose argument a value is; only for block arguments.
+pub fn argument_block(value: MlirValue) -> MlirBlock {
+    // SAFETY: the value is a block argument.
+    unsafe { mlirBlockArgumentGetOwner(value) }
+}
+
+/// Puts a new op before another in its block.
+pub fn insert_before(new: MlirOperation, other: MlirOperation) {
+    // SAFETY: `new` is in no block, and `other` is in the block asked for.
+    unsafe { mlirBlockInsertOwnedOperationBefore(block_of(other), other, new) }
+}
+
+/// Puts a new op behind another in its block.
+pub fn insert_behind(new: MlirOperation, other: MlirOperation) {
+    // SAFETY: `new` is in no block, and `other` is in the block asked for.
+    unsafe { mlirBlockInsertOwnedOperationAfter(block_of(other), other, new) }
+}
+
+/// Puts a new op at the start of a block.
+pub fn insert_at_start(new: MlirOperation, block: MlirBlock) {
+    // SAFETY: `new` is in no block, and 0 is a position of every block.
+    unsafe { mlirBlockInsertOwnedOperation(block, 0, new) }
+}
+
+/// An attribute of an op.
+pub fn attribute(operation: MlirOperation, name: &str) -> Option<MlirAttribute> {
+    // SAFETY: the operation is alive; MLIR returns null if there is no such attribute.
+    let attribute = unsafe { mlirOperationGetAttributeByName(operation, string(name)) };
+    (!attribute.ptr.is_null()).then_some(attribute)
+}
+
+/// Sets an attribute of an op.
+pub fn set_attribute(operation: MlirOperation, name: &str, value: MlirAttribute) {
+    // SAFETY: the operation and the attribute are alive.
+    unsafe { mlirOperationSetAttributeByName(operation, string(name), value) }
+}
+
+/// All attributes of an op.
+pub fn attributes(operation: MlirOperation) -> impl Iterator<Item = (String, MlirAttribute)> {
+    // SAFETY: the operation is alive and the indices are in range.
+    let count = unsafe { mlirOperationGetNumAttributes(operation) };
+    (0..count).map(move |i| {
+        // SAFETY: as above.
+        let named = unsafe { mlirOperationGetAttribute(operation, i) };
+        // SAFETY: the name lives as long as the context.
+        (text(unsafe { mlirIdentifierStr(named.name) }), named.attribute)
+    })
+}
+
+/// A string attribute's text.
+pub fn string_attribute(operation: MlirOperation, name: &str) -> Option<String> {
+    let attribute = attribute(operation, name)?;
+    // SAFETY: the attribute is alive and a string.
+    unsafe { mlirAttributeIsAString(attribute).then(|| text(mlirStringAttrGetValue(attribute))) }
+}
+
+/// The symbol that a flat symbol reference attribute names.
+pub fn symbol_attribute(operation: MlirOperation, name: &str) -> Option<String> {
+    let attribute = attribute(operation, name)?;
+    // SAFETY: the attribute is alive and a flat symbol reference.
+    unsafe {
+        mlirAttributeIsAFlatSymbolRef(attribute).then(|| text(mlirFlatSymbolRefAttrGetValue(attribute)))
+    }
+}
+
+/// The parts of a new op.
+pub struct NewOp<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its place in the source.
+    pub location: MlirLocation,
+    /// Its operands.
+    pub operands: &'a [MlirValue],
+    /// The type of its result.
+    pub result: MlirType,
+    /// Its attributes.
+    pub attributes: &'a [MlirNamedAttribute],
+}
+
+/// Makes an op with one result, in no block yet.
+pub fn create(op: &NewOp<'_>) -> MlirOperation {
+    // SAFETY: all handles are alive, and MLIR copies what the arrays hold.
+    unsafe {
+        let mut state = mlirOperationStateGet(string(op.name), op.location);
+        mlirOperationStateAddOperands(&raw mut state, op.operands.len() as isize, op.operands.as_ptr());
+        mlirOperationStateAddAttributes(&raw mut state, op.attributes.len() as isize, op.attributes.as_ptr());
+        mlirOperationStateAddResults(&raw mut state, 1, &raw const op.result);
+        mlirOperationCreate(&raw mut state)
+    }
+}
+
+/// An attribute with its name.
+pub fn named(context: MlirContext, name: &str, value: MlirAttribute) -> MlirNamedAttribute {
+    // SAFETY: the context and the attribute are alive.
+    unsafe { mlirNamedAttributeGet(mlirIdentifierGet(context, string(name)), value) }
+}

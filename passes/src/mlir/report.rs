@@ -1,0 +1,223 @@
+//! From the engine's findings to located diagnostics.
+
+use mlir_sys::*;
+use promote_lattice::semantics::Refusal;
+
+use super::raw::{self, Address};
+use super::view::View;
+use crate::diagnostic::{Code, Diagnostic, Location};
+use crate::engine::graph::{Known, OpId, Type};
+use crate::engine::solve::{Place, Problem, ProblemKind, Solution};
+
+/// The place in a file that an MLIR location leads to, through names, calls and fusions.
+pub fn location(location: MlirLocation) -> Option<Location> {
+    // SAFETY: locations live as long as the context; each accessor is called on a location of its kind.
+    unsafe {
+        if mlirLocationIsAFileLineColRange(location) {
+            let number = |n: i32| u32::try_from(n).unwrap_or(0);
+            return Some(Location {
+                file: raw::text(mlirIdentifierStr(mlirLocationFileLineColRangeGetFilename(location))),
+                line: number(mlirLocationFileLineColRangeGetStartLine(location)),
+                column: number(mlirLocationFileLineColRangeGetStartColumn(location)),
+            });
+        }
+        if mlirLocationIsAName(location) {
+            return self::location(mlirLocationNameGetChildLoc(location));
+        }
+        if mlirLocationIsACallSite(location) {
+            return self::location(mlirLocationCallSiteGetCallee(location));
+        }
+        if mlirLocationIsAFused(location) {
+            let mut parts = vec![mlirLocationFusedGet(
+                mlirLocationGetContext(location),
+                0,
+                std::ptr::null(),
+                MlirAttribute { ptr: std::ptr::null() },
+            )];
+            parts.resize(mlirLocationFusedGetNumLocations(location) as usize, parts[0]);
+            mlirLocationFusedGetLocations(location, parts.as_mut_ptr());
+            return parts.into_iter().find_map(self::location);
+        }
+    }
+    None
+}
+
+/// The place of an op.
+pub fn place_of(operation: MlirOperation) -> Option<Location> {
+    // SAFETY: the operation is alive.
+    location(unsafe { mlirOperationGetLocation(operation) })
+}
+
+/// The place where a value is defined.
+pub fn definition_of(value: MlirValue) -> Option<Location> {
+    match raw::defining_op(value) {
+        Some(operation) => place_of(operation),
+        // SAFETY: a value that no op defines is a block argument.
+        None => location(unsafe { mlirValueGetLocation(value) }),
+    }
+}
+
+impl View {
+    /// Everything that is wrong with this unit, in program order.
+    pub fn diagnostics(&self, solution: &Solution) -> Vec<Diagnostic> {
+        let order = |place: Place| match place {
+            Place::Value(value) => (0, value.0),
+            Place::Op(op) => (1, op.0),
+            Place::Slot(slot) => (2, slot.0),
+        };
+        let attrs = self.attr_problems.iter().map(|(op, problem)| {
+            let code = match problem {
+                promote_dialect::attrs::Problem::Unknown { .. } => Code::UnknownAttribute,
+                promote_dialect::attrs::Problem::Kind { .. } | promote_dialect::attrs::Problem::Missing { .. } => {
+                    Code::BadAttribute
+                }
+            };
+            let diagnostic = Diagnostic::error(code, self.op_place(*op), problem.to_string());
+            (order(Place::Op(*op)), diagnostic.with_remedy(problem.remedy()))
+        });
+        // An op whose attributes are wrong is not asked about its shape as well.
+        let broken = |place| matches!(place, Place::Op(op) if self.attr_problems.iter().any(|(bad, _)| *bad == op));
+        let rest = solution.problems.iter().filter(|problem| !broken(problem.place));
+        let mut all: Vec<_> = attrs.chain(self.result_diagnostics(solution)).chain(rest.map(|p| (order(p.place), self.diagnostic(p, solution)))).collect();
+        all.sort_by_key(|(order, diagnostic)| (diagnostic.location.as_ref().map(|l| (l.line, l.column)), *order));
+        all.into_iter().map(|(_, diagnostic)| diagnostic).collect()
+    }
+
+    /// What is wrong with the function's results: nothing says their type, or several returns disagree.
+    fn result_diagnostics(&self, solution: &Solution) -> impl Iterator<Item = ((u32, u32), Diagnostic)> {
+        self.results.iter().filter_map(|slot| {
+            let found = solution.slot(*slot);
+            let sources = &self.graph.slot(*slot).sources;
+            let types = || sources.iter().map(|feed| solution.value(feed.value));
+            if sources.is_empty() && found.dtype == Known::Unknown {
+                let message = "a function without a body must state its result types";
+                let diagnostic = Diagnostic::error(Code::UnknownDtype, place_of(self.root.0), message);
+                return Some(((2, slot.0), diagnostic.with_remedy("write them in its signature")));
+            }
+            let known = |t: Type| !matches!(t.dtype, Known::Unknown | Known::Refused);
+            if !types().all(known) || types().all(|t| t == found) {
+                return None;
+            }
+            let place = self.returns.first().and_then(|operation| place_of(operation.0));
+            let message = format!("the function's returns give result {} different types", slot.0);
+            let diagnostic = Diagnostic::error(Code::Unsupported, place, message)
+                .with_remedy("convert what is returned to one dtype and shape first");
+            let diagnostic = sources.iter().fold(diagnostic, |diagnostic, feed| {
+                let value = self.values[feed.value.0 as usize].0;
+                let r#type = self.found_type(solution.value(feed.value), value);
+                diagnostic.with_note(definition_of(value), format!("this returns {type}"))
+            });
+            Some(((2, slot.0), diagnostic))
+        })
+    }
+
+    fn op_place(&self, op: OpId) -> Option<Location> {
+        place_of(self.ops[op.0 as usize].0)
+    }
+
+    fn diagnostic(&self, problem: &Problem, solution: &Solution) -> Diagnostic {
+        match problem.place {
+            Place::Op(op) => self.op_diagnostic(op, &problem.kind, solution),
+            Place::Value(value) => self.unknown_value(self.values[value.0 as usize]),
+            Place::Slot(_) => {
+                let place = self.returns.first().and_then(|operation| place_of(operation.0));
+                let (code, message, remedy) = explain(&problem.kind, "the function's result");
+                Diagnostic::error(code, place, message).with_remedy(remedy)
+            }
+        }
+    }
+
+    fn op_diagnostic(&self, op: OpId, kind: &ProblemKind, solution: &Solution) -> Diagnostic {
+        let name = self.graph.node(op).op;
+        let (code, message, remedy) = explain(kind, &name.to_string());
+        let diagnostic = Diagnostic::error(code, self.op_place(op), message).with_remedy(remedy);
+        if matches!(kind, ProblemKind::NothingStated | ProblemKind::IotaShape) {
+            return diagnostic;
+        }
+        let operands = self.graph.operands(op).iter().enumerate();
+        operands.fold(diagnostic, |diagnostic, (index, operand)| {
+            let value = self.values[operand.0 as usize].0;
+            let r#type = self.found_type(solution.value(*operand), value);
+            diagnostic.with_note(definition_of(value), format!("operand {index} is {type}"))
+        })
+    }
+
+    /// The type of an operand: as inferred, or else as written.
+    pub fn found_type(&self, found: Type, value: MlirValue) -> String {
+        match found.dtype {
+            Known::DType(dtype) => match self.graph.shapes.get(found.shape).dims() {
+                Some([]) => format!("tensor<{}>", dtype.mlir()),
+                _ => format!("tensor<{}x{}>", self.graph.shapes.get(found.shape), dtype.mlir()),
+            },
+            Known::Unknown | Known::Opaque | Known::Refused => raw::type_text(raw::value_type(value)),
+        }
+    }
+
+    fn unknown_value(&self, value: Address<MlirValue>) -> Diagnostic {
+        let place = definition_of(value.0);
+        let r#type = raw::type_text(raw::value_type(value.0));
+        match raw::defining_op(value.0) {
+            Some(operation) => {
+                let name = raw::name(operation);
+                let code =
+                    if raw::regions(operation).next().is_some() { Code::Unsupported } else { Code::UnknownDtype };
+                Diagnostic::error(code, place, format!("{name} gives a value of type {type}, and its dtype cannot be inferred"))
+                    .with_remedy(format!("state the type of the result of {name}"))
+            }
+            None => Diagnostic::error(
+                Code::Unsupported,
+                place,
+                format!("the dtype of this argument, of type {type}, cannot be inferred"),
+            )
+            .with_remedy("state the type of the argument: unknown arguments of functions, branches and loops are not inferred yet"),
+        }
+    }
+}
+
+/// Code, message and remedy of a finding about `subject`.
+fn explain(kind: &ProblemKind, subject: &str) -> (Code, String, String) {
+    match kind {
+        ProblemKind::Refused(refusal) => {
+            let code = match refusal {
+                Refusal::NoJoin { .. } => Code::NoCommonDtype,
+                Refusal::Dtype { .. } | Refusal::Operand { .. } | Refusal::WeakTooWide { .. } => Code::RefusedDtype,
+                Refusal::NegativePower { .. } => Code::NegativePower,
+            };
+            (code, refusal.to_string(), refusal.remedy())
+        }
+        ProblemKind::Shape(error) => (Code::Shape, error.to_string(), error.remedy()),
+        ProblemKind::StatedDType { stated, inferred } => (
+            Code::StatedType,
+            format!("{subject} is written with dtype {stated}, and the rules give {inferred}"),
+            format!("write {inferred} or !promote.unknown, and convert the result with promote.convert if {stated} is meant"),
+        ),
+        ProblemKind::StatedShape { stated, inferred } => (
+            Code::StatedType,
+            format!("{subject} is written with shape {stated}, and its operands give {inferred}"),
+            "write tensor<*x…> to have the shape inferred".to_owned(),
+        ),
+        ProblemKind::Unknown => {
+            (Code::UnknownDtype, format!("the dtype of {subject} cannot be inferred"), "state it".to_owned())
+        }
+        ProblemKind::Opaque { operand } => (
+            Code::NotATensor,
+            format!("operand {operand} of {subject} is no tensor of a dtype that can be promoted"),
+            "make it a tensor first, for example with tensor.from_elements".to_owned(),
+        ),
+        ProblemKind::NothingStated => (
+            Code::UnknownDtype,
+            format!("{subject} must state the dtype of its result, and a strong one if it converts"),
+            "write it in the result type, as in -> tensor<*xf32>".to_owned(),
+        ),
+        ProblemKind::IotaShape => (
+            Code::UnknownDtype,
+            format!("{subject} must state the shape of its result"),
+            "write every extent in the result type, as in -> tensor<4xi32>".to_owned(),
+        ),
+        ProblemKind::Unsettled => (
+            Code::Unsupported,
+            format!("the types that flow to {subject} do not settle"),
+            "convert what flows there to one dtype".to_owned(),
+        ),
+    }
+}

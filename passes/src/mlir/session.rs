@@ -1,0 +1,284 @@
+//! A context with everything in it: parse, run a pipeline, print; every message a [`Diagnostic`].
+
+use std::ffi::c_void;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use melior::Context;
+use melior::diagnostic::{Diagnostic as MlirDiagnostic, DiagnosticSeverity};
+use melior::dialect::DialectRegistry;
+use melior::ir::Module as MlirModule;
+use melior::ir::operation::OperationLike;
+use melior::pass::PassManager;
+use mlir_sys::*;
+use promote_lattice::Semantics;
+
+use super::pass::Config;
+use super::pipeline::Pipeline;
+use super::print_ir::{PrintIr, printer};
+use super::raw;
+use super::report;
+use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::engine::graph::Graph;
+use crate::engine::solve::Solution;
+
+/// What a session is made with.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Whose rules.
+    pub semantics: Arc<Semantics>,
+    /// Whether functions are worked on in parallel.
+    pub threads: bool,
+    /// Whether a remark is made for each inserted convert.
+    pub remarks: bool,
+}
+
+/// How a pipeline is run.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// Verify the IR after each pass.
+    pub verify_each: bool,
+    /// Print how long each pass took to standard error.
+    pub timing: bool,
+    /// Print the IR around passes to standard error.
+    pub print: PrintIr,
+}
+
+/// How a module is printed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PrintOptions {
+    /// All ops in generic form.
+    pub generic: bool,
+    /// Locations too.
+    pub debug_info: bool,
+}
+
+type Said = Arc<Mutex<Vec<Diagnostic>>>;
+
+/// A context in which modules are parsed, promoted and printed.
+pub struct Session {
+    context: Context,
+    config: Config,
+    said: Said,
+    threads: bool,
+}
+
+/// A module of a [`Session`].
+pub struct Module<'s>(MlirModule<'s>);
+
+/// Where a module is read from.
+#[derive(Clone, Copy, Debug)]
+pub enum Source<'a> {
+    /// A file, text or bytecode; its name is kept in locations.
+    File(&'a Path),
+    /// Text without NUL bytes; locations call it `-`.
+    Text(&'a str),
+    /// Bytecode, from a trusted source: damaged bytecode can crash MLIR.
+    Bytecode(&'a [u8]),
+}
+
+/// The promote dialect could not be loaded.
+pub use promote_dialect::mlir::NotLoaded;
+
+impl Session {
+    /// A session with all upstream dialects and the promote dialect.
+    ///
+    /// # Errors
+    /// [`NotLoaded`] if MLIR does not take the promote dialect's definition.
+    pub fn new(options: &Options) -> Result<Self, NotLoaded> {
+        let registry = DialectRegistry::new();
+        melior::utility::register_all_dialects(&registry);
+        let context = Context::new_with_registry(&registry, options.threads);
+        context.set_allow_unregistered_dialects(true);
+        promote_dialect::mlir::register(&context)?;
+        let said = Said::default();
+        let (heard, sink) = (Arc::clone(&said), Arc::clone(&said));
+        context.attach_diagnostic_handler(move |diagnostic| {
+            lock(&heard).push(translate(&diagnostic));
+            true
+        });
+        let config = Config {
+            semantics: Arc::clone(&options.semantics),
+            sink: Arc::new(move |diagnostic| lock(&sink).push(diagnostic)),
+            remarks: options.remarks,
+        };
+        Ok(Self { context, config, said, threads: options.threads })
+    }
+
+    /// The melior context, for those who build modules themselves.
+    pub const fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// Everything said since the last call, by the passes and by MLIR, in the order of the source.
+    pub fn take_diagnostics(&self) -> Vec<Diagnostic> {
+        let mut said = std::mem::take(&mut *lock(&self.said));
+        let place = |d: &Diagnostic| d.location.as_ref().map(|l| (l.line, l.column));
+        said.sort_by_key(|diagnostic| (diagnostic.location.is_none(), place(diagnostic)));
+        said
+    }
+
+    /// Parses and verifies a module. `None` if MLIR refuses it; why is in the diagnostics.
+    pub fn parse(&self, source: Source<'_>) -> Option<Module<'_>> {
+        let context = self.context.to_raw();
+        let bytes = |bytes: &[u8]| MlirStringRef { data: bytes.as_ptr().cast(), length: bytes.len() };
+        // SAFETY: the context is alive, and the strings outlive the calls. MLIR wants text to end before a NUL byte,
+        // which a copy with one more byte guarantees.
+        let module = unsafe {
+            match source {
+                Source::File(path) => mlirModuleCreateParseFromFile(context, raw::string(&path.to_string_lossy())),
+                Source::Text(text) => {
+                    let mut terminated = Vec::with_capacity(text.len() + 1);
+                    terminated.extend_from_slice(text.as_bytes());
+                    terminated.push(0);
+                    mlirModuleCreateParse(context, bytes(&terminated[..text.len()]))
+                }
+                Source::Bytecode(data) => mlirModuleCreateParse(context, bytes(data)),
+            }
+        };
+        if module.ptr.is_null() {
+            let mut said = lock(&self.said);
+            if !said.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
+                said.push(Diagnostic::error(Code::Unreadable, None, "MLIR cannot read the input"));
+            }
+            return None;
+        }
+        // SAFETY: the module was just made in this context, and is owned by the result.
+        Some(Module(unsafe { MlirModule::from_raw(module) }))
+    }
+
+    /// Runs a pipeline on a module; whether it succeeded. What it found is in the diagnostics.
+    pub fn run(&self, module: &mut Module<'_>, pipeline: &Pipeline, options: &RunOptions) -> bool {
+        // SAFETY: the context outlives the manager, which melior owns from here on; it has no name for timing.
+        let manager = unsafe {
+            let manager = mlirPassManagerCreate(self.context.to_raw());
+            if options.timing {
+                mlirPassManagerEnableTiming(manager);
+            }
+            PassManager::from_raw(manager)
+        };
+        manager.enable_verifier(options.verify_each);
+        let around = |name: &str, moment| printer(&options.print, name, moment);
+        if let Err(error) = pipeline.build(&manager, &self.config, &around) {
+            lock(&self.said).push(
+                Diagnostic::error(Code::Pipeline, None, error.to_string())
+                    .with_remedy("--list-passes shows the passes of promote; mlir-opt-22 --help shows upstream's"),
+            );
+            return false;
+        }
+        if options.print.prints_all() {
+            // MLIR asks for it where it prints the whole module, and dumps of threads would mix.
+            self.context.enable_multi_threading(false);
+            options.print.enable(&manager);
+        }
+        let ok = manager.run(&mut module.0).is_ok();
+        self.context.enable_multi_threading(self.threads);
+        let mut said = lock(&self.said);
+        if !ok && !said.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
+            said.push(Diagnostic::error(Code::Pipeline, None, format!("the pipeline {pipeline} failed")));
+        }
+        ok && !said.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+    }
+
+    /// The graph view of each function with its solution, for pictures of the program.
+    ///
+    /// # Errors
+    /// [`NotLoaded`] if the context does not know the dialect.
+    pub fn views(&self, module: &Module<'_>) -> Result<Vec<(String, Graph, Solution)>, NotLoaded> {
+        // SAFETY: the context outlives the table.
+        let names = unsafe { promote_dialect::mlir::Names::new(self.context.to_raw()) }?;
+        let roots = super::units::roots(module.0.as_operation().to_raw());
+        Ok(roots
+            .into_iter()
+            .map(|root| {
+                let mut view = super::view::view(root.0, &names);
+                let solution = crate::engine::solve::solve(&mut view.graph, &self.config.semantics);
+                let name = raw::string_attribute(root.0, "sym_name").unwrap_or_default();
+                (name, view.graph, solution)
+            })
+            .filter(|(_, graph, _)| graph.ops().len() > 0)
+            .collect())
+    }
+}
+
+fn lock(said: &Mutex<Vec<Diagnostic>>) -> std::sync::MutexGuard<'_, Vec<Diagnostic>> {
+    said.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A message of MLIR's own.
+fn translate(diagnostic: &MlirDiagnostic<'_>) -> Diagnostic {
+    let severity = match diagnostic.severity() {
+        DiagnosticSeverity::Error => Severity::Error,
+        DiagnosticSeverity::Warning => Severity::Warning,
+        DiagnosticSeverity::Note | DiagnosticSeverity::Remark => Severity::Remark,
+    };
+    let place = report::location(diagnostic.location().to_raw());
+    let translated = Diagnostic::new(severity, Code::Mlir, place, diagnostic.to_string());
+    let notes = (0..diagnostic.note_count()).filter_map(|i| diagnostic.note(i).ok());
+    // "see current operation" repeats in generic form what the source line shows.
+    let notes = notes.filter(|note| !note.to_string().starts_with("see current operation:"));
+    notes.fold(translated, |translated, note| {
+        translated.with_note(report::location(note.location().to_raw()), note.to_string())
+    })
+}
+
+impl Module<'_> {
+    /// Whether MLIR's verifier accepts the module; if not, why is in the diagnostics.
+    pub fn verify(&self) -> bool {
+        self.0.as_operation().verify()
+    }
+
+    /// Prints the module as text. It must have been verified.
+    ///
+    /// # Errors
+    /// The writer's.
+    pub fn print(&self, out: &mut dyn Write, options: PrintOptions) -> io::Result<()> {
+        // SAFETY: the module is alive; the flags are destroyed after their last use.
+        write_with(out, |callback, data| unsafe {
+            let flags = mlirOpPrintingFlagsCreate();
+            mlirOpPrintingFlagsAssumeVerified(flags);
+            if options.generic {
+                mlirOpPrintingFlagsPrintGenericOpForm(flags);
+            }
+            if options.debug_info {
+                mlirOpPrintingFlagsEnableDebugInfo(flags, true, false);
+            }
+            mlirOperationPrintWithFlags(self.0.as_operation().to_raw(), flags, callback, data);
+            mlirOpPrintingFlagsDestroy(flags);
+        })?;
+        out.write_all(b"\n")
+    }
+
+    /// Writes the module as bytecode.
+    ///
+    /// # Errors
+    /// The writer's.
+    pub fn write_bytecode(&self, out: &mut dyn Write) -> io::Result<()> {
+        // SAFETY: the module is alive.
+        write_with(out, |callback, data| unsafe {
+            mlirOperationWriteBytecode(self.0.as_operation().to_raw(), callback, data);
+        })
+    }
+}
+
+/// Lets MLIR print to a writer.
+fn write_with(out: &mut dyn Write, print: impl FnOnce(MlirStringCallback, *mut c_void)) -> io::Result<()> {
+    struct State<'a> {
+        out: &'a mut dyn Write,
+        result: io::Result<()>,
+    }
+    unsafe extern "C" fn write(part: MlirStringRef, state: *mut c_void) {
+        // SAFETY: the state is the one below, and MLIR's string is valid for its length.
+        let (state, bytes) = unsafe {
+            let bytes = if part.length == 0 { &[] } else { std::slice::from_raw_parts(part.data.cast(), part.length) };
+            (&mut *state.cast::<State<'_>>(), bytes)
+        };
+        if state.result.is_ok() {
+            state.result = state.out.write_all(bytes);
+        }
+    }
+    let mut state = State { out, result: Ok(()) };
+    print(Some(write), (&raw mut state).cast());
+    state.result
+}

@@ -1,0 +1,115 @@
+//! `promote-verify-strong`: fails on anything weak, unknown or still implicit.
+//!
+//! It views and solves the program anew and plans its conversions: a strong program is one whose plan is empty.
+
+use mlir_sys::*;
+use promote_dialect::mlir::Names;
+use promote_lattice::{Op, Semantics};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::raw::{self, Address};
+use super::report::{definition_of, place_of};
+use super::types::mentions_promote;
+use super::units;
+use super::view::{View, function_type, view};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::engine::graph::{Known, ShapeId};
+use crate::engine::plan::{Edit, Make, Plan, Produced, Use, plan};
+use crate::engine::solve::{Solution, solve};
+
+/// Everything in `root` that is not strong, in program order.
+pub fn verify_strong(root: MlirOperation, names: &Names, semantics: &Semantics) -> Vec<Diagnostic> {
+    let roots = units::roots(root);
+    let found = roots.par_iter().map(|unit| {
+        let mut view = view(unit.0, names);
+        let weak = weak_values(&view);
+        if !weak.is_empty() {
+            return weak;
+        }
+        let solution = solve(&mut view.graph, semantics);
+        let refused = view.diagnostics(&solution);
+        if !refused.is_empty() {
+            return refused;
+        }
+        let plan = plan(&mut view.graph, &solution, semantics);
+        let implicit = plan.edits.iter().map(|edit| implicit(&view, &solution, &plan, edit));
+        implicit.chain(unranked(&view, &solution)).collect()
+    });
+    found.collect::<Vec<_>>().into_iter().flatten().collect()
+}
+
+/// Values whose type is weak, unknown, or mentions such a type, and relaxes.
+fn weak_values(view: &View) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    let mut mentions: FxHashMap<Address<MlirType>, bool> = FxHashMap::default();
+    let mut mentions = |t: MlirType| *mentions.entry(Address(t)).or_insert_with(|| mentions_promote(t));
+    for value in view.graph.value_ids() {
+        let handle = view.values[value.0 as usize].0;
+        let not_strong = match view.graph.value(value).stated.dtype {
+            Known::DType(dtype) => dtype.is_weak(),
+            Known::Unknown => true,
+            Known::Opaque | Known::Refused => mentions(raw::value_type(handle)),
+        };
+        if not_strong {
+            let message = format!("a value is still of type {}", raw::type_text(raw::value_type(handle)));
+            found.push(not_strong_error(message, definition_of(handle)));
+        }
+    }
+    for op in view.graph.ops().filter(|op| view.graph.node(*op).op == Op::Relax) {
+        let place = place_of(view.ops[op.0 as usize].0);
+        found.push(not_strong_error("a promote.relax is left".to_owned(), place));
+    }
+    let signature = function_type(view.root.0).filter(|t| view.is_function && mentions(*t));
+    if let (Some(signature), true) = (signature, found.is_empty()) {
+        let message = format!("the function's type is still {}", raw::type_text(signature));
+        found.push(not_strong_error(message, place_of(view.root.0)));
+    }
+    found
+}
+
+fn not_strong_error(message: String, place: Option<crate::diagnostic::Location>) -> Diagnostic {
+    Diagnostic::error(Code::NotStrong, place, message)
+        .with_remedy("run promote-infer-types and promote-insert-converts first")
+}
+
+fn implicit(view: &View, solution: &Solution, plan: &Plan, edit: &Edit) -> Diagnostic {
+    let (place, subject, operand) = match edit.place {
+        Use::Operand(op, index) => {
+            let name = view.graph.node(op).op;
+            (view.ops[op.0 as usize], format!("operand {index} of {name}"), view.graph.operands(op)[index])
+        }
+        Use::Feed(slot, index) => {
+            let feed = view.graph.slot(slot).sources[index];
+            (view.returns[index], format!("result {} of the function", slot.0), feed.value)
+        }
+    };
+    let value = view.values[operand.0 as usize].0;
+    let from = view.found_type(solution.value(operand), value);
+    let Produced::Insert(insert) = edit.to else { unreachable!("a strong program has no literal to reuse") };
+    let insert = &plan.inserts[insert.0 as usize];
+    let to = view.found_type(insert.result, value);
+    let (code, verb) = match insert.make {
+        Make::Broadcast { .. } => (Code::ImplicitBroadcast, "broadcast"),
+        Make::Convert(_) | Make::Literal(_) => (Code::ImplicitPromotion, "converted"),
+    };
+    Diagnostic::error(code, place_of(place.0), format!("{subject}, {from}, would still be {verb} to {to}"))
+        .with_note(definition_of(value), "the operand is defined here")
+        .with_remedy("run promote-insert-converts first")
+}
+
+/// Ops of several operands of which one has no rank: whether they broadcast cannot be told.
+fn unranked(view: &View, solution: &Solution) -> Vec<Diagnostic> {
+    let ops = view.graph.ops().filter(|op| {
+        let operands = view.graph.operands(*op);
+        let broadcasts = view.graph.node(*op).op.info().shape == promote_lattice::op::ShapeRule::Broadcast;
+        let unknown = |value| solution.value(value).shape == ShapeId::UNRANKED;
+        broadcasts && operands.iter().any(|v| unknown(*v)) && operands.iter().any(|v| *v != operands[0])
+    });
+    ops.map(|op| {
+        let message = format!("operands of {} have no known rank, so it may still broadcast", view.graph.node(op).op);
+        Diagnostic::error(Code::ImplicitBroadcast, place_of(view.ops[op.0 as usize].0), message)
+            .with_remedy("state the rank of the operands, as in tensor<?x?xf32>")
+    })
+    .collect()
+}

@@ -1,0 +1,336 @@
+//! The view: one function, or what stands outside functions, as a [`Graph`] with its MLIR handles.
+
+use mlir_sys::*;
+use promote_dialect::attrs::{self, Attrs, Value as AttrValue};
+use promote_dialect::mlir::Names;
+use promote_lattice::{DType, Op};
+use rustc_hash::FxHashMap;
+
+use super::raw::{self, Address};
+use super::types::Types;
+use crate::engine::graph::{BlockId, Graph, Known, OpId, Scalar, SlotId, Type, ValueId};
+
+/// A call whose result types are known once its callee's are.
+#[derive(Debug)]
+pub struct Call {
+    /// The op.
+    pub operation: Address<MlirOperation>,
+    /// The name of the function it calls.
+    pub callee: String,
+    /// Its results.
+    pub results: Vec<ValueId>,
+}
+
+/// One unit of inference. See the [module](self).
+#[derive(Debug)]
+pub struct View {
+    /// The program.
+    pub graph: Graph,
+    /// The translation of its types.
+    pub types: Types,
+    /// The function, or the op whose contents outside functions these are.
+    pub root: Address<MlirOperation>,
+    /// Whether `root` is a function with a body.
+    pub is_function: bool,
+    /// The handle of each op.
+    pub ops: Vec<Address<MlirOperation>>,
+    /// The handle of each value.
+    pub values: Vec<Address<MlirValue>>,
+    /// A slot for each result of the function.
+    pub results: Vec<SlotId>,
+    /// The function's return ops: the n-th feeds each slot's n-th source.
+    pub returns: Vec<Address<MlirOperation>>,
+    /// Calls with results of unknown type.
+    pub calls: Vec<Call>,
+    /// What is wrong with attributes.
+    pub attr_problems: Vec<(OpId, attrs::Problem)>,
+}
+
+/// The names of `func`'s ops that inference sees through.
+pub const FUNCTION: &str = "func.func";
+const RETURN: &str = "func.return";
+const CALL: &str = "func.call";
+
+/// Views `root`: a function's body, or all that stands in `root` outside functions.
+pub fn view(root: MlirOperation, names: &Names) -> View {
+    let is_function = raw::is_named(root, FUNCTION);
+    let mut viewer = Viewer {
+        names,
+        ids: FxHashMap::default(),
+        view: View {
+            graph: Graph::default(),
+            types: Types::default(),
+            root: Address(root),
+            is_function,
+            ops: Vec::new(),
+            values: Vec::new(),
+            results: Vec::new(),
+            returns: Vec::new(),
+            calls: Vec::new(),
+            attr_problems: Vec::new(),
+        },
+        operands: Vec::new(),
+        kinds: Kinds::new(raw::context(root)),
+    };
+    if is_function {
+        viewer.add_result_slots(root);
+    }
+    viewer.walk(root);
+    viewer.view
+}
+
+/// The ops that inference sees through, as MLIR's uniqued names.
+struct Kinds {
+    function: usize,
+    call: usize,
+    r#return: usize,
+}
+
+impl Kinds {
+    fn new(context: MlirContext) -> Self {
+        // SAFETY: the context is alive.
+        let id = |name| unsafe { mlirIdentifierGet(context, raw::string(name)) }.ptr as usize;
+        Self { function: id(FUNCTION), call: id(CALL), r#return: id(RETURN) }
+    }
+}
+
+struct Viewer<'a> {
+    names: &'a Names,
+    ids: FxHashMap<Address<MlirValue>, ValueId>,
+    view: View,
+    /// Scratch space for the operands of one op.
+    operands: Vec<ValueId>,
+    kinds: Kinds,
+}
+
+/// Where the walk stands: the rest of a block, and the blocks after it.
+enum Step {
+    Region(MlirRegion),
+    Block(MlirBlock),
+    Ops(MlirOperation, BlockId),
+}
+
+impl Viewer<'_> {
+    /// Visits all ops in program order, with a stack of its own: input may nest deeply.
+    fn walk(&mut self, root: MlirOperation) {
+        let mut stack: Vec<Step> = Vec::new();
+        self.push_regions(root, &mut stack);
+        while let Some(step) = stack.pop() {
+            match step {
+                Step::Region(region) => {
+                    let at = stack.len();
+                    stack.extend(raw::blocks(region).map(Step::Block));
+                    stack[at..].reverse();
+                }
+                Step::Block(block) => {
+                    let id = self.view.graph.add_block();
+                    for argument in raw::arguments(block) {
+                        self.add_value(argument, id);
+                    }
+                    if let Some(first) = raw::operations(block).next() {
+                        stack.push(Step::Ops(first, id));
+                    }
+                }
+                Step::Ops(operation, block) => self.walk_ops(operation, block, &mut stack),
+            }
+        }
+    }
+
+    /// Visits ops from `operation` on, up to one with regions, which are visited before what follows.
+    fn walk_ops(&mut self, operation: MlirOperation, block: BlockId, stack: &mut Vec<Step>) {
+        let mut next = Some(operation);
+        while let Some(operation) = next {
+            // SAFETY: the operation is alive.
+            let after = unsafe { mlirOperationGetNextInBlock(operation) };
+            next = (!after.ptr.is_null()).then_some(after);
+            // SAFETY: the operation is alive.
+            let (has_regions, name) = unsafe {
+                (mlirOperationGetNumRegions(operation) > 0, mlirOperationGetName(operation).ptr as usize)
+            };
+            if name == self.kinds.function {
+                continue;
+            }
+            self.add_operation(operation, name, block);
+            if has_regions {
+                stack.extend(next.map(|next| Step::Ops(next, block)));
+                self.push_regions(operation, stack);
+                return;
+            }
+        }
+    }
+
+    fn push_regions(&self, operation: MlirOperation, stack: &mut Vec<Step>) {
+        let at = stack.len();
+        stack.extend(raw::regions(operation).map(Step::Region));
+        stack[at..].reverse();
+    }
+
+    fn type_of(&mut self, value: MlirValue) -> Type {
+        self.view.types.view(raw::value_type(value), self.names, &mut self.view.graph)
+    }
+
+    fn add_value(&mut self, value: MlirValue, block: BlockId) -> ValueId {
+        let stated = self.type_of(value);
+        if let Some(id) = self.ids.get(&Address(value)) {
+            return *id;
+        }
+        let id = self.view.graph.add_value(stated, block);
+        self.view.values.push(Address(value));
+        self.ids.insert(Address(value), id);
+        id
+    }
+
+    /// The id of an operand. One that is defined further on, as blocks in any order allow, is added as it is stated.
+    fn operand(&mut self, value: MlirValue, block: BlockId) -> ValueId {
+        match self.ids.get(&Address(value)) {
+            Some(id) => *id,
+            None => self.add_value(value, block),
+        }
+    }
+
+    fn add_operation(&mut self, operation: MlirOperation, name: usize, block: BlockId) {
+        // SAFETY: the operation is alive.
+        if let Some(op) = unsafe { self.names.op(operation) } {
+            self.add_op(op, operation, block);
+            return;
+        }
+        let results: Vec<ValueId> = raw::results(operation).map(|result| self.add_value(result, block)).collect();
+        if name == self.kinds.r#return && self.view.is_function {
+            self.add_return(operation, block);
+        } else if name == self.kinds.call {
+            let unknown = |id: &ValueId| self.view.graph.value(*id).stated.dtype == Known::Unknown;
+            if let (true, Some(callee)) = (results.iter().any(unknown), raw::symbol_attribute(operation, "callee")) {
+                self.view.calls.push(Call { operation: Address(operation), callee, results });
+            }
+        }
+    }
+
+    fn add_op(&mut self, op: Op, operation: MlirOperation, block: BlockId) {
+        let mut operands = std::mem::take(&mut self.operands);
+        operands.clear();
+        operands.extend(raw::operands(operation).map(|value| self.operand(value, block)));
+        let id = OpId(self.view.ops.len() as u32);
+        let attrs = self.attrs(op, operation, id);
+        let result = raw::result(operation);
+        let mut stated = self.type_of(result);
+        let scalar = if op == Op::Constant { self.constant(operation, id, &mut stated) } else { None };
+        let used_before = self.ids.get(&Address(result)).copied();
+        let value = self.view.graph.add_op(op, &operands, attrs, scalar, stated, block, used_before);
+        if used_before.is_none() {
+            self.view.values.push(Address(result));
+            self.ids.insert(Address(result), value);
+        }
+        self.view.ops.push(Address(operation));
+        self.operands = operands;
+    }
+
+    fn attrs(&mut self, op: Op, operation: MlirOperation, id: OpId) -> Option<Attrs> {
+        // SAFETY: the operation is alive.
+        let none = unsafe { mlirOperationGetNumAttributes(operation) } == 0;
+        if none && op.info().attrs.iter().all(|spec| !spec.required) {
+            return None;
+        }
+        let found: Vec<_> = raw::attributes(operation).map(|(name, value)| (name, attribute(value))).collect();
+        match attrs::check(op, found.iter().map(|(name, value)| (name.as_str(), value.clone()))) {
+            Ok(attrs) if op.info().attrs.is_empty() => {
+                debug_assert_eq!(attrs, Attrs::default());
+                None
+            }
+            Ok(attrs) => Some(attrs),
+            Err(problems) => {
+                self.view.attr_problems.extend(problems.into_iter().map(|problem| (id, problem)));
+                None
+            }
+        }
+    }
+
+    /// Reads a constant's value: what its type adds to the stated one, and its sign if it is a scalar.
+    fn constant(&mut self, operation: MlirOperation, id: OpId, stated: &mut Type) -> Option<Scalar> {
+        let value = raw::attribute(operation, "value")?;
+        // SAFETY: the attribute is alive, and checked to be one with elements.
+        let value_type = unsafe {
+            if !mlirAttributeIsADenseElements(value) {
+                return None;
+            }
+            mlirAttributeGetType(value)
+        };
+        let written = self.view.types.view(value_type, self.names, &mut self.view.graph);
+        let Known::DType(dtype) = written.dtype else { return None };
+        let fits = match stated.dtype {
+            Known::Unknown => true,
+            Known::DType(stated) => stated.storage() == dtype,
+            Known::Opaque | Known::Refused => false,
+        };
+        let shape = self.view.graph.shapes.get(stated.shape).meet(self.view.graph.shapes.get(written.shape));
+        if !fits || shape.is_none() {
+            let (op, name, kind) = (Op::Constant, "value", promote_lattice::op::AttrKind::Elements);
+            self.view.attr_problems.push((id, attrs::Problem::Kind { op, name, kind }));
+            return None;
+        }
+        if stated.dtype == Known::Unknown {
+            stated.dtype = written.dtype;
+        }
+        stated.shape = written.shape;
+        let scalar = self.view.graph.shapes.get(written.shape).dims().is_some_and(<[i64]>::is_empty);
+        // SAFETY: a scalar is a splat, and an i64 one is read as such.
+        let negative = || unsafe { dtype == DType::I64 && mlirDenseElementsAttrGetInt64SplatValue(value) < 0 };
+        scalar.then(|| Scalar { negative: negative() })
+    }
+
+    fn add_result_slots(&mut self, function: MlirOperation) {
+        let Some(r#type) = function_type(function) else { return };
+        // SAFETY: the type is a function type and the indices are in range.
+        let results = unsafe {
+            (0..mlirFunctionTypeGetNumResults(r#type)).map(move |i| mlirFunctionTypeGetResult(r#type, i))
+        };
+        for result in results {
+            let stated = self.view.types.view(result, self.names, &mut self.view.graph);
+            let slot = self.view.graph.add_slot(None, stated);
+            self.view.results.push(slot);
+        }
+    }
+
+    fn add_return(&mut self, operation: MlirOperation, block: BlockId) {
+        let slots = self.view.results.clone();
+        for (value, slot) in raw::operands(operation).zip(slots) {
+            let id = self.operand(value, block);
+            self.view.graph.feed(slot, id, block);
+        }
+        self.view.returns.push(Address(operation));
+    }
+}
+
+/// The type of a function.
+pub fn function_type(function: MlirOperation) -> Option<MlirType> {
+    let attribute = raw::attribute(function, "function_type")?;
+    // SAFETY: the attribute is alive and a type.
+    unsafe {
+        let r#type = mlirAttributeIsAType(attribute).then(|| mlirTypeAttrGetValue(attribute))?;
+        mlirTypeIsAFunction(r#type).then_some(r#type)
+    }
+}
+
+/// An attribute's value as the checks read it.
+fn attribute(value: MlirAttribute) -> AttrValue {
+    // SAFETY: the attribute is alive, and each accessor is called on an attribute of its kind.
+    unsafe {
+        if mlirAttributeIsABool(value) {
+            AttrValue::Flag(mlirBoolAttrGetValue(value))
+        } else if mlirAttributeIsAInteger(value) {
+            let r#type = mlirAttributeGetType(value);
+            match mlirTypeIsAInteger(r#type) && mlirIntegerTypeGetWidth(r#type) == 64 {
+                true => AttrValue::Int(mlirIntegerAttrGetValueInt(value)),
+                false => AttrValue::Other,
+            }
+        } else if mlirAttributeIsAFloat(value) && mlirTypeIsAF64(mlirAttributeGetType(value)) {
+            AttrValue::Float(mlirFloatAttrGetValueDouble(value))
+        } else if mlirAttributeIsADenseI64Array(value) {
+            let count = mlirDenseArrayGetNumElements(value);
+            AttrValue::Ints((0..count).map(|i| mlirDenseI64ArrayGetElement(value, i)).collect())
+        } else if mlirAttributeIsADenseElements(value) {
+            AttrValue::Elements
+        } else {
+            AttrValue::Other
+        }
+    }
+}
