@@ -95,7 +95,9 @@ impl Input {
 /// The error for a file that cannot be read.
 fn unreadable(name: &str, error: &io::Error) -> Diagnostic {
     let (problem, remedy) = match error.kind() {
-        ErrorKind::NotFound => ("there is no such file".into(), "check the path, or use - for standard input"),
+        ErrorKind::NotFound => {
+            ("there is no such file".into(), "check the path, or use - for standard input")
+        }
         ErrorKind::IsADirectory => ("it is a directory".into(), "name a file in it"),
         ErrorKind::PermissionDenied => ("permission denied".into(), "make the file readable"),
         _ => (error.to_string(), "check the path, or use - for standard input"),

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use super::raw::{self, Address};
 use super::report;
-use super::units;
+use super::units::{self, Units};
 use super::view::{View, function_type, view};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::engine::graph::{Known, Type, ValueId};
@@ -22,17 +22,21 @@ use crate::engine::shape::Shape;
 use crate::engine::solve::{Solution, solve};
 
 /// Infers all types in `root`, and gives every finding in program order. Changes nothing if there is an error.
-pub fn infer_types(root: MlirOperation, names: &Names, semantics: &Semantics) -> Vec<Diagnostic> {
+///
+/// The units come back too, if they still show the program: not if a relax, which they have, is gone from it.
+pub fn infer_types(root: MlirOperation, names: &Names, semantics: &Semantics) -> (Vec<Diagnostic>, Option<Units>) {
     let roots = units::roots(root);
     let mut views: Vec<View> = roots.par_iter().map(|unit| view(unit.0, names)).collect();
     let (solutions, mut diagnostics) = solve_all(&mut views, semantics);
     for (view, solution) in views.iter().zip(&solutions) {
         diagnostics.extend(view.diagnostics(solution));
     }
-    if diagnostics.is_empty() {
-        views.par_iter_mut().zip(&solutions).for_each(|(view, solution)| apply(view, solution, names));
+    if !diagnostics.is_empty() {
+        return (diagnostics, None);
     }
-    diagnostics
+    let relaxes = views.par_iter_mut().zip(&solutions).map(|(view, solution)| apply(view, solution, names));
+    let current = !relaxes.reduce(|| false, |a, b| a | b);
+    (diagnostics, current.then(|| views.into_iter().zip(solutions).collect()))
 }
 
 /// Solves units in the order in which they need each other's result types.
@@ -130,8 +134,8 @@ fn state_calls(
     diagnostics
 }
 
-/// Writes a solution into the IR.
-fn apply(view: &mut View, solution: &Solution, names: &Names) {
+/// Writes a solution into the IR; whether relaxes were erased, which leaves the view with ops that are gone.
+fn apply(view: &mut View, solution: &Solution, names: &Names) -> bool {
     let changed = view.graph.value_ids().filter(|value| solution.value(*value) != view.graph.value(*value).stated);
     let called = view.calls.iter().flat_map(|call| call.results.iter().copied());
     for value in changed.chain(called) {
@@ -141,7 +145,9 @@ fn apply(view: &mut View, solution: &Solution, names: &Names) {
             raw::set_type(view.values[value.0 as usize].0, r#type);
         }
     }
+    let mut relaxes = false;
     for op in view.graph.ops().filter(|op| view.graph.node(*op).op == Op::Relax) {
+        relaxes = true;
         let operation = view.ops[op.0 as usize].0;
         if let Some(source) = raw::operands(operation).next() {
             raw::replace_all_uses(raw::result(operation), source);
@@ -151,6 +157,7 @@ fn apply(view: &mut View, solution: &Solution, names: &Names) {
     if view.is_function {
         set_function_type(view, solution, names);
     }
+    relaxes
 }
 
 /// Gives a function the type of its arguments and of what it returns.

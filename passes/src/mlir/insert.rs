@@ -15,29 +15,31 @@ use super::literal;
 use super::raw::{self, Address, NewOp};
 use super::remark;
 use super::report;
-use super::units;
+use super::units::{self, Units};
 use super::view::{View, function_type, view};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::engine::graph::{Known, OpId, ValueId};
 use crate::engine::plan::{Insert, Make, Plan, Position, Produced, Use, is_weak_literal, plan};
 use crate::engine::solve::{Solution, solve};
 
-/// Makes every conversion in `root` explicit, and gives every finding in program order. Changes nothing if the types
-/// are not inferred or do not fit.
-pub fn insert_converts(root: MlirOperation, names: &Names, semantics: &Semantics, remarks: bool) -> Vec<Diagnostic> {
+/// Views and solves the units of `root`, whose types are inferred.
+///
+/// # Errors
+/// Every finding, if they are not, or do not fit.
+pub fn solved(root: MlirOperation, names: &Names, semantics: &Semantics) -> Result<Units, Vec<Diagnostic>> {
     let roots = units::roots(root);
-    let mut units: Vec<(View, Solution)> = roots
-        .par_iter()
-        .map(|unit| {
-            let mut view = view(unit.0, names);
-            let solution = solve(&mut view.graph, semantics);
-            (view, solution)
-        })
-        .collect();
+    let solve_one = |unit: &Address<MlirOperation>| {
+        let mut view = view(unit.0, names);
+        let solution = solve(&mut view.graph, semantics);
+        (view, solution)
+    };
+    let units: Units = roots.par_iter().map(solve_one).collect();
     let refused: Vec<_> = units.iter().flat_map(|(view, solution)| view.diagnostics(solution)).collect();
-    if !refused.is_empty() {
-        return refused;
-    }
+    if refused.is_empty() { Ok(units) } else { Err(refused) }
+}
+
+/// Makes every conversion in `units` explicit, and gives every finding in program order.
+pub fn insert_converts(mut units: Units, names: &Names, semantics: &Semantics, remarks: bool) -> Vec<Diagnostic> {
     let said = units.par_iter_mut().map(|(view, solution)| {
         let plan = plan(&mut view.graph, solution, semantics);
         let said = if remarks { remark::all(view, solution, &plan, semantics) } else { Vec::new() };

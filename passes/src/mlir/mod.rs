@@ -1,6 +1,7 @@
 //! The engine's host in MLIR: external passes that work in place.
 
 pub mod fold;
+mod ids;
 pub mod infer;
 pub mod insert;
 mod literal;

@@ -4,7 +4,7 @@
 //! [`Sink`] of their [`Config`], and fail if it was an error.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use melior::ContextRef;
 use melior::ir::OperationRef;
@@ -13,7 +13,10 @@ use melior::pass::{ExternalPass, Pass, RunExternalPass, create_external};
 use mlir_sys::MlirOperation;
 use promote_dialect::mlir::{Names, NotLoaded};
 use promote_lattice::Semantics;
+use rustc_hash::FxHashMap;
 
+use super::raw::Address;
+use super::units::Units;
 use super::{fold, infer, insert, verify};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 
@@ -76,12 +79,22 @@ impl Kind {
     /// Runs the pass on an op and gives what it has to say.
     ///
     /// # Safety
-    /// `root` must be alive, and no other thread may change it or what it contains.
-    pub unsafe fn run(self, root: MlirOperation, names: &Names, config: &Config) -> Vec<Diagnostic> {
+    /// `root` must be alive, and no other thread may change it or what it contains. What `handoff` holds for `root`
+    /// must have been put there by the pass that ran on it right before.
+    unsafe fn run(self, root: MlirOperation, names: &Names, config: &Config, handoff: &Handoff) -> Vec<Diagnostic> {
         let semantics = &config.semantics;
         match self {
-            Self::InferTypes => infer::infer_types(root, names, semantics),
-            Self::InsertConverts => insert::insert_converts(root, names, semantics, config.remarks),
+            Self::InferTypes => {
+                let (said, units) = infer::infer_types(root, names, semantics);
+                handoff.put(root, units);
+                said
+            }
+            Self::InsertConverts => {
+                let units = handoff.take(root).map_or_else(|| insert::solved(root, names, semantics), Ok);
+                units.map_or_else(|refused| refused, |units| {
+                    insert::insert_converts(units, names, semantics, config.remarks)
+                })
+            }
             Self::FoldConverts => {
                 fold::fold_converts(root, names, semantics);
                 Vec::new()
@@ -91,10 +104,37 @@ impl Kind {
     }
 }
 
+/// Lets a pass take over the view and solution of the pass right before it, instead of making them again.
+///
+/// The pipeline gives the same handoff to two passes only if nothing can change the program between them.
+#[derive(Clone, Default)]
+pub struct Handoff(Option<Arc<Mutex<Handed>>>);
+
+/// What was found of each op that a pass ran on.
+type Handed = FxHashMap<Address<MlirOperation>, Units>;
+
+impl Handoff {
+    /// A handoff between the next two passes made with it.
+    pub fn new() -> Self {
+        Self(Some(Arc::default()))
+    }
+
+    fn put(&self, root: MlirOperation, units: Option<Units>) {
+        if let (Some(handed), Some(units)) = (&self.0, units) {
+            handed.lock().unwrap_or_else(PoisonError::into_inner).insert(Address(root), units);
+        }
+    }
+
+    fn take(&self, root: MlirOperation) -> Option<Units> {
+        self.0.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner).remove(&Address(root))
+    }
+}
+
 #[derive(Clone)]
 struct Host {
     kind: Kind,
     config: Config,
+    handoff: Handoff,
     /// Shared by the clones that MLIR makes for its threads.
     names: Arc<OnceLock<Result<Names, NotLoaded>>>,
 }
@@ -109,7 +149,7 @@ impl<'c> RunExternalPass<'c> for Host {
         // A panic must not unwind into MLIR.
         let said = catch_unwind(AssertUnwindSafe(|| match self.names.get() {
             // SAFETY: MLIR gives a pass an op that no other thread works on.
-            Some(Ok(names)) => unsafe { self.kind.run(operation.to_raw(), names, &self.config) },
+            Some(Ok(names)) => unsafe { self.kind.run(operation.to_raw(), names, &self.config, &self.handoff) },
             Some(Err(error)) => vec![Diagnostic::error(Code::Pipeline, None, error.to_string())],
             None => vec![Diagnostic::error(Code::Internal, None, "MLIR did not initialise the pass")],
         }));
@@ -132,9 +172,15 @@ struct Id(#[expect(dead_code, reason = "only its address matters")] u8);
 
 static IDS: [Id; 4] = [Id(0), Id(1), Id(2), Id(3)];
 
-/// Makes a pass.
+/// Makes a pass that stands on its own.
 pub fn create(kind: Kind, config: &Config) -> Pass {
-    let host = Host { kind, config: config.clone(), names: Arc::new(OnceLock::new()) };
+    create_with(kind, config, &Handoff::default())
+}
+
+/// Makes a pass that gives to, or takes from, the pass beside it.
+pub fn create_with(kind: Kind, config: &Config, handoff: &Handoff) -> Pass {
+    let (config, handoff) = (config.clone(), handoff.clone());
+    let host = Host { kind, config, handoff, names: Arc::new(OnceLock::new()) };
     let id = TypeId::create(&IDS[kind as usize]);
     create_external(host, id, kind.name(), kind.name(), kind.description(), "", &[])
 }

@@ -9,7 +9,7 @@ use std::fmt;
 use melior::pass::{Pass, PassManager};
 use mlir_sys::*;
 
-use super::pass::{self, Config, Kind};
+use super::pass::{self, Config, Handoff, Kind};
 use super::raw;
 
 /// One element of a pipeline.
@@ -53,7 +53,7 @@ pub enum PipelineError {
     Anchor(String),
     /// One of our passes was given options.
     #[error("{0} takes no options: choose the semantics with --semantics and --x64")]
-    Options(&'static str),
+    Options(String),
     /// MLIR does not know a pass, or not its options.
     #[error("{0}")]
     Upstream(String),
@@ -227,9 +227,11 @@ fn add(
 ) -> Result<(), PipelineError> {
     // SAFETY: the manager is alive and takes the pass.
     let add_pass = |pass: Pass| unsafe { mlirOpPassManagerAddOwnedPass(manager, pass.to_raw()) };
+    let mut handoff = Handoff::default();
     for element in elements {
         match element {
             Element::Nest { anchor, elements } => {
+                handoff = Handoff::default();
                 // SAFETY: the manager is alive, and MLIR copies the name.
                 let nested = unsafe { mlirOpPassManagerGetNestedUnder(manager, raw::string(anchor)) };
                 add(nested, elements, config, around)?;
@@ -237,9 +239,18 @@ fn add(
             Element::Pass { name, options } => {
                 around(name, Moment::Before).into_iter().for_each(add_pass);
                 match Kind::by_name(name) {
-                    Some(kind) if options.is_empty() => add_pass(pass::create(kind, config)),
-                    Some(kind) => return Err(PipelineError::Options(kind.name())),
-                    None => add_upstream(manager, name, options)?,
+                    Some(_) if !options.is_empty() => return Err(PipelineError::Options(name.clone())),
+                    Some(kind) => {
+                        // What inference found serves the inserts right behind it.
+                        if kind != Kind::InsertConverts {
+                            handoff = Handoff::new();
+                        }
+                        add_pass(pass::create_with(kind, config, &handoff));
+                    }
+                    None => {
+                        handoff = Handoff::default();
+                        add_upstream(manager, name, options)?;
+                    }
                 }
                 around(name, Moment::After).into_iter().for_each(add_pass);
             }

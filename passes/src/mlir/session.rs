@@ -224,6 +224,11 @@ fn translate(diagnostic: &MlirDiagnostic<'_>) -> Diagnostic {
 }
 
 impl Module<'_> {
+    /// The module's raw handle, for hosts.
+    pub fn raw(&self) -> MlirOperation {
+        self.0.as_operation().to_raw()
+    }
+
     /// Whether MLIR's verifier accepts the module; if not, why is in the diagnostics.
     pub fn verify(&self) -> bool {
         self.0.as_operation().verify()

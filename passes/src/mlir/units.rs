@@ -3,7 +3,11 @@
 use mlir_sys::*;
 
 use super::raw::{self, Address};
-use super::view::FUNCTION;
+use super::view::{FUNCTION, View};
+use crate::engine::solve::Solution;
+
+/// Units with their solutions.
+pub type Units = Vec<(View, Solution)>;
 
 /// The units in `root`, in program order: `root` itself, for all that stands in it outside functions, and its functions.
 pub fn roots(root: MlirOperation) -> Vec<Address<MlirOperation>> {

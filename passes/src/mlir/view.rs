@@ -4,8 +4,8 @@ use mlir_sys::*;
 use promote_dialect::attrs::{self, Attrs, Value as AttrValue};
 use promote_dialect::mlir::Names;
 use promote_lattice::{DType, Op};
-use rustc_hash::FxHashMap;
 
+use super::ids::Ids;
 use super::raw::{self, Address};
 use super::types::Types;
 use crate::engine::graph::{BlockId, Graph, Known, OpId, Scalar, SlotId, Type, ValueId};
@@ -56,7 +56,7 @@ pub fn view(root: MlirOperation, names: &Names) -> View {
     let is_function = raw::is_named(root, FUNCTION);
     let mut viewer = Viewer {
         names,
-        ids: FxHashMap::default(),
+        ids: Ids::default(),
         view: View {
             graph: Graph::default(),
             types: Types::default(),
@@ -96,7 +96,7 @@ impl Kinds {
 
 struct Viewer<'a> {
     names: &'a Names,
-    ids: FxHashMap<Address<MlirValue>, ValueId>,
+    ids: Ids,
     view: View,
     /// Scratch space for the operands of one op.
     operands: Vec<ValueId>,
@@ -171,19 +171,19 @@ impl Viewer<'_> {
 
     fn add_value(&mut self, value: MlirValue, block: BlockId) -> ValueId {
         let stated = self.type_of(value);
-        if let Some(id) = self.ids.get(&Address(value)) {
-            return *id;
+        if let Some(id) = self.ids.get(value) {
+            return id;
         }
         let id = self.view.graph.add_value(stated, block);
         self.view.values.push(Address(value));
-        self.ids.insert(Address(value), id);
+        self.ids.insert(value, id);
         id
     }
 
     /// The id of an operand. One that is defined further on, as blocks in any order allow, is added as it is stated.
     fn operand(&mut self, value: MlirValue, block: BlockId) -> ValueId {
-        match self.ids.get(&Address(value)) {
-            Some(id) => *id,
+        match self.ids.get(value) {
+            Some(id) => id,
             None => self.add_value(value, block),
         }
     }
@@ -214,11 +214,11 @@ impl Viewer<'_> {
         let result = raw::result(operation);
         let mut stated = self.type_of(result);
         let scalar = if op == Op::Constant { self.constant(operation, id, &mut stated) } else { None };
-        let used_before = self.ids.get(&Address(result)).copied();
+        let used_before = self.ids.get(result);
         let value = self.view.graph.add_op(op, &operands, attrs, scalar, stated, block, used_before);
         if used_before.is_none() {
             self.view.values.push(Address(result));
-            self.ids.insert(Address(result), value);
+            self.ids.insert(result, value);
         }
         self.view.ops.push(Address(operation));
         self.operands = operands;

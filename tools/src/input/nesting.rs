@@ -119,9 +119,7 @@ fn exceeds_at(bytes: &[u8], limit: usize) -> Option<usize> {
             b'<' | b'>' if next == Some(&b'=') => at += 1,
             b'{' | b'(' | b'[' | b'<' => open.push(byte),
             b'>' => drop(open.pop_if(|top| *top == b'<')),
-            b'}' | b')' | b']' => {
-                while open.pop() == Some(b'<') {}
-            }
+            b'}' | b')' | b']' => while open.pop() == Some(b'<') {},
             _ => {}
         }
         if open.len() > limit {
@@ -223,7 +221,8 @@ mod tests {
     #[test]
     #[ignore = "a measurement"]
     fn one_hundred_megabytes() {
-        let op = "  %1 = \"promote.add\"(%0, %x) : (tensor<*x!promote.unknown>, tensor<8xbf16>) -> tensor<f32>\n";
+        let op =
+            "  %1 = \"promote.add\"(%0, %x) : (tensor<*x!promote.unknown>, tensor<8xbf16>) -> tensor<f32>\n";
         let text = format!("func.func @f() {{\n{}}}\n", op.repeat(100_000_000 / op.len()));
         let start = std::time::Instant::now();
         assert!(!may_exceed(text.as_bytes(), NESTING_LIMIT));

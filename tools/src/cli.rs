@@ -1,0 +1,373 @@
+//! The command line of promote-opt.
+//!
+//! ```text
+//! let args = Args::from_command_line(std::env::args_os()).unwrap_or_else(|error| error.exit());  // usage errors: 2
+//! match args.request() {
+//!     Request::Explain(code) => println!("{}", code.explanation()),
+//!     Request::Completions(shell) => cli::completions(shell, &mut stdout),
+//!     …
+//!     Request::Compile => compile(&args),
+//! }
+//! ```
+//!
+//! Long flags may be written with one dash, as mlir-opt's users do: [`double_dashes`] says when.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::PathBuf;
+
+use anstream::stream::RawStream;
+use clap::builder::{
+    BoolishValueParser, NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser,
+};
+use clap::{ArgAction, ColorChoice, CommandFactory, Parser, ValueEnum, ValueHint};
+use clap_complete::Shell;
+use promote_passes::diagnostic::Code;
+
+use crate::expect;
+use crate::input::SPLIT_MARKER;
+use crate::render::{Format, TOOL};
+
+/// What `-h` ends with.
+const HINT: &str =
+    "Try `promote-opt --help` for an example, and `promote-opt --explain P0007` for an error code.";
+
+/// What `--help` ends with.
+const EXAMPLE: &str = r#"Example:
+  A front end writes what the user wrote, with types left open, and promote-opt works the dtypes out:
+
+  promote-opt <<'END'
+  !u = tensor<*x!promote.unknown>
+  func.func @f(%x: tensor<8xbf16>, %y: tensor<8xf32>) -> !u {
+    %two = "promote.constant"() {value = dense<2> : tensor<i64>} : () -> tensor<!promote.weak_int>
+    %0 = "promote.multiply"(%x, %two) : (tensor<8xbf16>, tensor<!promote.weak_int>) -> !u
+    %1 = "promote.add"(%0, %y) : (!u, tensor<8xf32>) -> !u
+    return %1 : !u
+  }
+  END
+
+  The literal 2 becomes a bf16 constant, because it is weak; %0 is tensor<8xbf16>; a "promote.convert" to
+  tensor<8xf32> is put in front of the add; and the function returns tensor<8xf32>.
+
+  promote-opt model.mlir --x64 -o out.mlir           JAX's rules with 64-bit types
+  promote-opt model.mlir --remarks                   why every convert is there, and what it can lose
+  promote-opt model.mlir --pass-pipeline='builtin.module(promote-infer-types,canonicalize)'
+  promote-opt tests.mlir --split-input-file --verify-diagnostics
+
+Exit status:
+  0  done
+  1  the input was refused; every error is reported, and nothing is written to the output file
+  2  wrong usage"#;
+
+/// Infers the dtypes of an MLIR module and makes every implicit promotion explicit
+///
+/// Reads MLIR, as text or bytecode, with ops of the promote dialect whose operands may differ in dtype and shape and
+/// whose result types may be left open. Prints the module with every type inferred, and a promote.convert or
+/// promote.broadcast_to wherever a value was converted implicitly. Ops of other dialects stay as they are.
+///
+/// By default these passes run: promote-infer-types, promote-insert-converts, promote-fold-converts,
+/// promote-verify-strong.
+#[derive(Clone, Debug, Parser)]
+#[command(name = TOOL, version, after_help = HINT, after_long_help = EXAMPLE, max_term_width = 110)]
+pub struct Args {
+    /// The MLIR file to read, text or bytecode; - is standard input
+    #[arg(default_value = "-", hide_default_value = true, value_hint = ValueHint::FilePath)]
+    pub input: PathBuf,
+
+    /// Write to this file, only on success; - is standard output
+    ///
+    /// The result is written to a temporary file beside it, which is renamed when it is complete.
+    #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+
+    /// How to promote and what to print.
+    #[command(flatten)]
+    pub promotion: Promotion,
+
+    /// Testing a compiler with mlir-opt's habits.
+    #[command(flatten)]
+    pub testing: Testing,
+
+    /// Watching the passes.
+    #[command(flatten)]
+    pub printing: Printing,
+
+    /// How diagnostics are shown.
+    #[command(flatten)]
+    pub diagnostics: Diagnostics,
+
+    /// Requests that read no input.
+    #[command(flatten)]
+    requests: Requests,
+}
+
+/// How to promote and what to print.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Promotion")]
+pub struct Promotion {
+    /// Whose promotion rules to follow
+    #[arg(long, value_name = "NAME", default_value = "jax")]
+    pub semantics: String,
+
+    /// Default to 64-bit dtypes, as JAX does with jax_enable_x64
+    #[arg(long)]
+    pub x64: bool,
+
+    /// The passes to run instead of the default ones, as in mlir-opt
+    ///
+    /// Passes of promote (see --list-passes) and upstream ones, such as canonicalize and cse, in the textual form
+    /// 'builtin.module(promote-infer-types,func.func(cse))'.
+    #[arg(long, value_name = "STR")]
+    pub pass_pipeline: Option<String>,
+
+    /// What to print [default: mlir]
+    #[arg(long, value_name = "KIND")]
+    emit: Option<Emit>,
+
+    /// The same as --emit=bytecode
+    #[arg(long, conflicts_with = "emit")]
+    emit_bytecode: bool,
+}
+
+/// What is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Emit {
+    /// MLIR text
+    Mlir,
+    /// MLIR bytecode
+    Bytecode,
+    /// The graph of values in Graphviz's language
+    Dot,
+}
+
+/// Testing a compiler with mlir-opt's habits.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Testing")]
+pub struct Testing {
+    /// Compile the parts of the file between lines with a marker on their own
+    #[arg(
+        long,
+        value_name = "MARKER",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = SPLIT_MARKER,
+        value_parser = NonEmptyStringValueParser::new(),
+        long_help = "Compile the parts of the file between lines with a marker on their own; \
+                     the marker is `// -----` if none is given"
+    )]
+    pub split_input_file: Option<String>,
+
+    /// Check the diagnostics against the expected-error comments of the input
+    ///
+    /// A comment `expected-error@+1 {{text}}` (or -warning, -remark, -note; @above, @below, @-1, @unknown; -re) must be
+    /// met by a diagnostic on that line, and every diagnostic needs one. The exit status says whether they agree.
+    #[arg(
+        long,
+        value_name = "WHICH",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "all"
+    )]
+    pub verify_diagnostics: Option<expect::Mode>,
+
+    /// Verify the IR after each pass
+    ///
+    /// Off by default: the IR is always verified after parsing and before printing.
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_value = "false",
+        default_missing_value = "true",
+        hide_default_value = true,
+        hide_possible_values = true,
+        action = ArgAction::Set,
+        value_parser = BoolishValueParser::new()
+    )]
+    pub verify_each: bool,
+
+    /// Check that printing and parsing the module gives the same module
+    #[arg(long)]
+    pub verify_roundtrip: bool,
+
+    /// Accepted for mlir-opt's sake: ops of any dialect are always allowed
+    #[arg(long)]
+    pub allow_unregistered_dialect: bool,
+}
+
+/// Watching the passes.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "IR printing")]
+pub struct Printing {
+    /// Print the IR before these passes, to standard error
+    #[arg(long = "mlir-print-ir-before", value_name = "PASS", value_delimiter = ',')]
+    pub before: Vec<String>,
+
+    /// Print the IR after these passes, to standard error
+    #[arg(long = "mlir-print-ir-after", value_name = "PASS", value_delimiter = ',')]
+    pub after: Vec<String>,
+
+    /// Print the IR before each pass
+    #[arg(long = "mlir-print-ir-before-all")]
+    pub before_all: bool,
+
+    /// Print the IR after each pass
+    #[arg(long = "mlir-print-ir-after-all")]
+    pub after_all: bool,
+
+    /// Print the IR after a pass only if the pass changed it
+    #[arg(long = "mlir-print-ir-after-change")]
+    pub after_change: bool,
+
+    /// Print the IR after a pass only if the pass failed
+    #[arg(long = "mlir-print-ir-after-failure")]
+    pub after_failure: bool,
+
+    /// Print the whole module, not only the op that the pass worked on
+    #[arg(long = "mlir-print-ir-module-scope")]
+    pub module_scope: bool,
+
+    /// Print every op in its generic form
+    #[arg(long = "mlir-print-op-generic")]
+    pub op_generic: bool,
+
+    /// Print locations
+    #[arg(long = "mlir-print-debuginfo")]
+    pub debuginfo: bool,
+
+    /// Report the time that each pass took
+    #[arg(long = "mlir-timing")]
+    pub timing: bool,
+
+    /// Work in one thread
+    #[arg(long = "mlir-disable-threading")]
+    pub disable_threading: bool,
+}
+
+/// How diagnostics are shown.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Diagnostics")]
+pub struct Diagnostics {
+    /// How to write diagnostics, to standard error
+    #[arg(long = "diagnostics-format", value_name = "FORMAT", default_value = "text")]
+    pub format: Format,
+
+    /// Print a remark for every convert that is inserted: why, and what it can lose
+    #[arg(long)]
+    pub remarks: bool,
+
+    /// Whether to use colours
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub color: ColorChoice,
+}
+
+/// Requests that read no input.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Information")]
+struct Requests {
+    /// Explain an error code, and exit
+    #[arg(long, value_name = "CODE", value_parser = code_parser(), hide_possible_values = true, ignore_case = true)]
+    explain: Option<Code>,
+
+    /// List the passes of promote, and exit
+    #[arg(long)]
+    list_passes: bool,
+
+    /// List the dialects that are registered, and exit
+    #[arg(long)]
+    show_dialects: bool,
+
+    /// Write a completion script for a shell, and exit
+    #[arg(long, value_name = "SHELL")]
+    completions: Option<Shell>,
+}
+
+/// What the command line asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// The explanation of a code.
+    Explain(Code),
+    /// The list of passes.
+    ListPasses,
+    /// The list of dialects.
+    ShowDialects,
+    /// A completion script.
+    Completions(Shell),
+    /// The usual: read, promote, print.
+    Compile,
+}
+
+impl Args {
+    /// Reads a command line, the program's name first. The error prints itself, and exits with 2 for wrong usage and
+    /// with 0 for `--help` and `--version`: see [`clap::Error::exit`].
+    pub fn from_command_line(args: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        Self::try_parse_from(double_dashes(args))
+    }
+
+    /// What to do; requests that read no input come first.
+    pub fn request(&self) -> Request {
+        let Requests { explain, list_passes, show_dialects, completions } = self.requests;
+        match (explain, completions) {
+            (Some(code), _) => Request::Explain(code),
+            (None, Some(shell)) => Request::Completions(shell),
+            (None, None) if list_passes => Request::ListPasses,
+            (None, None) if show_dialects => Request::ShowDialects,
+            (None, None) => Request::Compile,
+        }
+    }
+
+    /// What to print.
+    pub fn emit(&self) -> Emit {
+        let asked = if self.promotion.emit_bytecode { Some(Emit::Bytecode) } else { self.promotion.emit };
+        asked.unwrap_or(Emit::Mlir)
+    }
+}
+
+/// Whether to write colours to a stream; `auto` asks whether it is a terminal, and NO_COLOR and the like.
+pub fn colored(choice: ColorChoice, stream: &impl RawStream) -> bool {
+    match choice {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => anstream::AutoStream::choice(stream) != anstream::ColorChoice::Never,
+    }
+}
+
+/// Writes the completion script for a shell.
+pub fn completions(shell: Shell, out: &mut dyn Write) {
+    clap_complete::generate(shell, &mut Args::command(), TOOL, &mut &mut *out);
+}
+
+/// Gives long flags that are written with one dash their second one: `-split-input-file`, `-pass-pipeline=…`.
+///
+/// Only the exact name of a long flag counts, so `-o`, `-oFILE`, `-h`, `-V`, `-` and misspelt flags stay as they are.
+/// Arguments after `--` are never flags.
+pub fn double_dashes(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut command = Args::command();
+    command.build();
+    let names: HashSet<&[u8]> =
+        command.get_arguments().filter_map(clap::Arg::get_long).map(str::as_bytes).collect();
+    let mut only_values = false;
+    let fix = |arg: OsString| {
+        only_values |= arg == "--";
+        let flag = arg.as_encoded_bytes().strip_prefix(b"-").unwrap_or_default();
+        let name = flag.split(|byte| *byte == b'=').next().unwrap_or_default();
+        if only_values || !names.contains(name) {
+            return arg;
+        }
+        let mut doubled = OsString::from("-");
+        doubled.push(arg);
+        doubled
+    };
+    args.into_iter().map(fix).collect()
+}
+
+/// Reads a diagnostic code; completions offer all of them with their titles.
+fn code_parser() -> impl TypedValueParser<Value = Code> {
+    let values = Code::ALL.iter().map(|code| PossibleValue::new(code.as_str()).help(code.title()));
+    PossibleValuesParser::new(values).try_map(|code| code.parse::<Code>())
+}
+
+#[cfg(test)]
+mod tests;

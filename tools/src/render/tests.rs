@@ -1,0 +1,82 @@
+//! Every format, on the same diagnostics.
+
+use insta::assert_snapshot;
+use promote_passes::diagnostic::{Code, Location, Severity};
+
+use super::*;
+
+const SOURCE: &str = "func.func @f(%x: tensor<4xf8E4M3FN>, %y: tensor<4xbf16>) {
+\t%0 = \"promote.add\"(%x, %y) {my.note = \"中文\"} : (tensor<4xf8E4M3FN>, tensor<4xbf16>) -> tensor<4xbf16>
+  return
+}
+";
+
+fn at(line: u32, column: u32) -> Option<Location> {
+    Some(Location { file: "a.mlir".into(), line, column })
+}
+
+/// One diagnostic of each kind of severity and place.
+fn diagnostics() -> Vec<Diagnostic> {
+    vec![
+        Diagnostic::error(Code::NoCommonDtype, at(2, 7), "f8E4M3FN and bf16 have no common dtype")
+            .with_note(at(1, 14), "this operand is f8E4M3FN")
+            .with_note(at(1, 38), "this operand is bf16")
+            .with_note(at(1, 38), "it is an argument")
+            .with_note(None, "the semantics is jax")
+            .with_remedy("convert one of them with promote.convert"),
+        Diagnostic::new(Severity::Warning, Code::LiteralRange, at(2, 63), "300 becomes 44"),
+        Diagnostic::new(Severity::Remark, Code::Converted, at(99, 1), "no such line"),
+        Diagnostic::error(Code::Pipeline, None, "there is no pass `foo`").with_remedy("see --list-passes"),
+        Diagnostic::error(Code::Mlir, at(3, 3), "two\nlines \x1b[31m\nsee current operation"),
+    ]
+}
+
+fn render(format: Format, color: bool, diagnostics: &[Diagnostic]) -> String {
+    let mut sources = Sources::new();
+    sources.insert("a.mlir", SOURCE.as_bytes());
+    let (mut renderer, mut out) = (Renderer::new(format, color), Vec::new());
+    for diagnostic in diagnostics {
+        renderer.emit(diagnostic, &sources, &mut out).unwrap();
+    }
+    renderer.finish(&mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn text() {
+    assert_snapshot!(render(Format::Text, false, &diagnostics()));
+}
+
+#[test]
+fn text_in_color() {
+    let rendered = render(Format::Text, true, &diagnostics()[..1]);
+    assert_snapshot!(rendered.replace('\x1b', "ESC"));
+}
+
+#[test]
+fn json_lines() {
+    let rendered = render(Format::Json, true, &diagnostics());
+    for line in rendered.lines() {
+        serde_json::from_str::<serde_json::Value>(line).unwrap();
+    }
+    assert_snapshot!(rendered);
+}
+
+#[test]
+fn sarif_document() {
+    assert_snapshot!(render(Format::Sarif, true, &diagnostics()));
+}
+
+#[test]
+fn sarif_without_results() {
+    assert_snapshot!(render(Format::Sarif, false, &[]));
+}
+
+#[test]
+fn the_first_line_has_its_exact_form() {
+    let rendered = render(Format::Text, false, &diagnostics());
+    assert!(rendered.starts_with("a.mlir:2:7: error[P0007]: f8E4M3FN and bf16 have no common dtype\n"));
+    assert!(
+        rendered.contains("\npromote-opt: error[P0022]: there is no pass `foo`\n  help: see --list-passes\n")
+    );
+}
