@@ -26,7 +26,7 @@
 //!
 //! Without the feature `mlir`, the lattices, rules and the engine remain, and build without LLVM.
 
-pub use promote_lattice::{DType, Lattice, Op, Semantics, semantics};
+pub use promote_lattice::{DType, Kind, Lattice, Op, Semantics, convert, op, semantics};
 pub use promote_passes::diagnostic;
 pub use promote_passes::engine;
 

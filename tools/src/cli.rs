@@ -202,11 +202,11 @@ pub struct Testing {
 #[command(next_help_heading = "IR printing")]
 pub struct Printing {
     /// Print the IR before these passes, to standard error
-    #[arg(long = "mlir-print-ir-before", value_name = "PASS", value_delimiter = ',')]
+    #[arg(long = "mlir-print-ir-before", value_name = "PASS,...", value_delimiter = ',')]
     pub before: Vec<String>,
 
     /// Print the IR after these passes, to standard error
-    #[arg(long = "mlir-print-ir-after", value_name = "PASS", value_delimiter = ',')]
+    #[arg(long = "mlir-print-ir-after", value_name = "PASS,...", value_delimiter = ',')]
     pub after: Vec<String>,
 
     /// Print the IR before each pass

@@ -179,10 +179,10 @@ fn open(path: &Path) -> io::Result<Sink> {
     }
 }
 
-/// Whether a path is an open file of this process, as `/dev/fd/3` is: a file that is renamed over it would not be the
-/// one that is open.
+/// Whether a path is an open file of a process, as `/dev/fd/3` is: a file that is renamed over it would not be the one
+/// that is open. (Not all of `/dev`: `/dev/shm` has regular files.)
 fn is_descriptor(path: &Path) -> bool {
-    path.starts_with("/dev") || path.starts_with("/proc")
+    path == Path::new("/dev/stderr") || path.starts_with("/dev/fd") || path.starts_with("/proc")
 }
 
 /// A temporary file in the directory of a target, with the permissions that the umask leaves to new files.

@@ -143,6 +143,23 @@ pub struct Node {
     attrs: u32,
 }
 
+/// An op to be added to a graph.
+#[derive(Debug)]
+pub struct NewOp<'a> {
+    /// Which op.
+    pub op: Op,
+    /// Its operands.
+    pub operands: &'a [ValueId],
+    /// Its attributes, if it has any.
+    pub attrs: Option<Attrs>,
+    /// For a constant of rank 0: what the rules need of its value.
+    pub scalar: Option<Scalar>,
+    /// The type that the IR states for its result.
+    pub stated: Type,
+    /// The block it stands in.
+    pub block: BlockId,
+}
+
 /// A place that several values flow to. Its type is the join of theirs.
 #[derive(Clone, Debug)]
 pub struct Slot {
@@ -205,18 +222,10 @@ impl Graph {
         ValueId(self.values.len() as u32 - 1)
     }
 
-    /// Adds an op of the dialect whose result has the type `stated`. Operands must have been added before; the result
-    /// itself may have been, as a value from elsewhere, if its use stands before its definition.
-    pub fn add_op(
-        &mut self,
-        op: Op,
-        operands: &[ValueId],
-        attrs: Option<Attrs>,
-        scalar: Option<Scalar>,
-        stated: Type,
-        block: BlockId,
-        used_before: Option<ValueId>,
-    ) -> ValueId {
+    /// Adds an op of the dialect. Operands must have been added before; the result itself may have been, as a value
+    /// from elsewhere, if its use stands before its definition.
+    pub fn add_op(&mut self, new: NewOp<'_>, used_before: Option<ValueId>) -> ValueId {
+        let NewOp { op, operands, attrs, scalar, stated, block } = new;
         let id = OpId(self.nodes.len() as u32);
         let value = Value { stated, source: Source::Op(id), block };
         let result = match used_before {

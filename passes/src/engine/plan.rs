@@ -178,10 +178,10 @@ impl Planner<'_> {
     /// A convert that the program already has serves later users, if it stands in the block of the definition.
     fn remember_convert(&mut self, op: OpId) {
         let node = self.graph.node(op);
-        if let (Op::Convert, [x], Some(dtype)) = (node.op, self.graph.operands(op), self.solution.dtype(node.result)) {
-            if self.graph.value(*x).block == node.block {
-                self.made.entry((*x, dtype)).or_insert(Produced::Value(node.result));
-            }
+        if let (Op::Convert, [x], Some(dtype)) = (node.op, self.graph.operands(op), self.solution.dtype(node.result))
+            && self.graph.value(*x).block == node.block
+        {
+            self.made.entry((*x, dtype)).or_insert(Produced::Value(node.result));
         }
     }
 

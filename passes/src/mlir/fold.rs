@@ -1,6 +1,6 @@
 //! `promote-fold-converts`: converts that do nothing, or that one convert can do, go. No bit of any result changes.
 //!
-//! Two converts in a row become one only where [`collapses`] proves it for the semantics' numbers: a cast pair through
+//! A convert of a small constant is done here and now. Two converts in a row become one only where [`collapses`] proves it for the semantics' numbers: a cast pair through
 //! a narrower dtype stays.
 
 use mlir_sys::*;
@@ -9,6 +9,7 @@ use promote_lattice::convert::collapses;
 use promote_lattice::{DType, Op, Semantics};
 use rayon::prelude::*;
 
+use super::constant;
 use super::raw;
 use super::units;
 
@@ -55,6 +56,29 @@ fn same_type(a: MlirValue, b: MlirValue) -> bool {
     unsafe { mlirTypeEqual(raw::value_type(a), raw::value_type(b)) }
 }
 
+/// Does a convert of a constant here and now, if it is small; whether it did. Constants that nothing uses any more go.
+fn fold_constant(convert: MlirOperation, operand: MlirValue, names: &Names, semantics: &Semantics) -> bool {
+    let Some(written) = raw::defining_op(operand) else { return false };
+    let result = raw::result(convert);
+    // SAFETY: the operation is alive.
+    let (Some(Op::Constant), Some(from), Some(to)) =
+        (unsafe { names.op(written) }, dtype_of(operand, names), dtype_of(result, names))
+    else {
+        return false;
+    };
+    if from.is_weak() || to.is_weak() {
+        return false;
+    }
+    let Some(new) = constant::of_convert(written, from, to, raw::value_type(result), semantics) else { return false };
+    raw::insert_behind(new, written);
+    raw::replace_all_uses(result, raw::result(new));
+    raw::erase(convert);
+    if !raw::is_used(operand) {
+        raw::erase(written);
+    }
+    true
+}
+
 /// Folds one convert. Those before it in the program are folded already.
 fn fold(convert: MlirOperation, names: &Names, semantics: &Semantics) {
     let result = raw::result(convert);
@@ -62,6 +86,9 @@ fn fold(convert: MlirOperation, names: &Names, semantics: &Semantics) {
     if same_type(operand, result) {
         raw::replace_all_uses(result, operand);
         return raw::erase(convert);
+    }
+    if fold_constant(convert, operand, names, semantics) {
+        return;
     }
     let Some((inner, source)) = converted(operand, names) else { return };
     let dtypes = (dtype_of(source, names), dtype_of(operand, names), dtype_of(result, names));

@@ -7,11 +7,11 @@
 
 use mlir_sys::*;
 use promote_dialect::mlir::Names;
-use promote_lattice::{Op, Semantics};
+use promote_lattice::{DType, Op, Semantics};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::literal;
+use super::constant;
 use super::raw::{self, Address, NewOp};
 use super::remark;
 use super::report;
@@ -154,7 +154,9 @@ impl<'a> Writer<'a> {
                 raw::create(&NewOp { name, location, operands, result, attributes: &attributes })
             }
             Make::Literal(dtype) => {
-                let (operation, warning) = literal::constant(source, dtype, result, self.context, self.semantics);
+                let weak = self.weak_dtype(insert.source);
+                let (operation, warning) =
+                    constant::of_literal(source, weak, dtype, result, self.context, self.semantics);
                 self.said.extend(warning.map(|out_of_range| out_of_range.at(self.view, insert.serves, user)));
                 operation
             }
@@ -168,6 +170,13 @@ impl<'a> Writer<'a> {
                 let name = "promote.broadcast_to";
                 raw::create(&NewOp { name, location, operands: &operands, result, attributes: &attributes })
             }
+        }
+    }
+
+    fn weak_dtype(&self, literal: Produced) -> DType {
+        match literal {
+            Produced::Value(value) => self.solution.dtype(value).unwrap_or(DType::WeakInt),
+            Produced::Insert(_) => unreachable!("a literal is a value of the program"),
         }
     }
 
@@ -211,7 +220,7 @@ impl<'a> Writer<'a> {
             let strong = self.semantics.strengthen(dtype);
             let shape = self.solution.value(value).shape;
             let r#type = self.view.types.tensor(strong, shape, self.names, &self.view.graph);
-            let (new, warning) = literal::constant(old, strong, r#type, self.context, self.semantics);
+            let (new, warning) = constant::of_literal(old, dtype, strong, r#type, self.context, self.semantics);
             let user = Use::Operand(op, 0);
             self.said.extend(warning.map(|out_of_range| out_of_range.at(self.view, user, operation)));
             raw::insert_behind(new, operation);
@@ -239,7 +248,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-impl literal::OutOfRange {
+impl constant::OutOfRange {
     /// The diagnostic for the use of the literal in `user`.
     fn at(self, view: &View, place: Use, user: MlirOperation) -> Diagnostic {
         let exponent = matches!(place, Use::Operand(op, 1) if view.graph.node(op).op == Op::Pow);

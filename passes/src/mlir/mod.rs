@@ -1,10 +1,10 @@
 //! The engine's host in MLIR: external passes that work in place.
 
+mod constant;
 pub mod fold;
 mod ids;
 pub mod infer;
 pub mod insert;
-mod literal;
 pub mod pass;
 pub mod pipeline;
 pub mod print_ir;

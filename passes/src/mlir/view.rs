@@ -8,7 +8,7 @@ use promote_lattice::{DType, Op};
 use super::ids::Ids;
 use super::raw::{self, Address};
 use super::types::Types;
-use crate::engine::graph::{BlockId, Graph, Known, OpId, Scalar, SlotId, Type, ValueId};
+use crate::engine::graph::{BlockId, Graph, Known, NewOp, OpId, Scalar, SlotId, Type, ValueId};
 
 /// A call whose result types are known once its callee's are.
 #[derive(Debug)]
@@ -215,7 +215,7 @@ impl Viewer<'_> {
         let mut stated = self.type_of(result);
         let scalar = if op == Op::Constant { self.constant(operation, id, &mut stated) } else { None };
         let used_before = self.ids.get(result);
-        let value = self.view.graph.add_op(op, &operands, attrs, scalar, stated, block, used_before);
+        let value = self.view.graph.add_op(NewOp { op, operands: &operands, attrs, scalar, stated, block }, used_before);
         if used_before.is_none() {
             self.view.values.push(Address(result));
             self.ids.insert(result, value);

@@ -128,6 +128,17 @@ fn devices_are_written_in_place() {
 }
 
 #[test]
+fn open_files_are_written_in_place() {
+    let (directory, path) = place();
+    fs::write(&path, "before ").unwrap();
+    let file = OpenOptions::new().append(true).open(&path).unwrap();
+    write(Path::new(&format!("/dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file))), "after");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "before after");
+    assert_eq!(names(&directory), ["out.mlir"]);
+    assert!(!is_descriptor(Path::new("/dev/shm/out.mlir")));
+}
+
+#[test]
 fn errors_are_kept_until_commit() {
     let mut full = create(Path::new("/dev/full"));
     assert!(full.write_all(&vec![b'x'; 2 * BUFFER]).is_err());

@@ -2,6 +2,7 @@
 
 use insta::assert_snapshot;
 use promote_passes::diagnostic::{Code, Location, Severity};
+use serde_json::Value;
 
 use super::*;
 
@@ -57,19 +58,28 @@ fn text_in_color() {
 fn json_lines() {
     let rendered = render(Format::Json, true, &diagnostics());
     for line in rendered.lines() {
-        serde_json::from_str::<serde_json::Value>(line).unwrap();
+        serde_json::from_str::<Value>(line).unwrap();
     }
     assert_snapshot!(rendered);
 }
 
 #[test]
 fn sarif_document() {
-    assert_snapshot!(render(Format::Sarif, true, &diagnostics()));
+    let mut document: Value = serde_json::from_str(&render(Format::Sarif, true, &diagnostics())).unwrap();
+    let driver = &mut document["runs"][0]["tool"]["driver"];
+    assert_eq!(driver["version"].take(), env!("CARGO_PKG_VERSION"));
+    for rule in driver["rules"].as_array_mut().unwrap() {
+        let code: Code = rule["id"].as_str().unwrap().parse().unwrap();
+        assert_eq!(rule["shortDescription"]["text"].take(), code.title());
+        assert_eq!(rule["help"]["text"].take(), code.explanation());
+    }
+    assert_snapshot!(serde_json::to_string_pretty(&document).unwrap());
 }
 
 #[test]
 fn sarif_without_results() {
-    assert_snapshot!(render(Format::Sarif, false, &[]));
+    let document = render(Format::Sarif, false, &[]);
+    assert_snapshot!(document.replace(env!("CARGO_PKG_VERSION"), "VERSION"));
 }
 
 #[test]

@@ -1,11 +1,11 @@
-//! Weak literals as constants of the dtype that uses them.
+//! Constants in another dtype: weak literals in the dtype that uses them, converts of constants done here and now.
 
 use mlir_sys::*;
 use promote_lattice::convert::{Bits, Literal, convert, literal};
 use promote_lattice::{DType, Kind, Semantics};
 
 use super::raw::{self, NewOp};
-use super::report::{definition_of, place_of};
+use super::report::definition_of;
 use crate::diagnostic::{Code, Diagnostic, Location, Severity};
 
 /// A literal whose value the dtype that uses it does not hold.
@@ -34,72 +34,103 @@ impl OutOfRange {
     }
 }
 
-/// The number of type `from` (`i64`, `f64` or `c128`) that `bytes` hold.
-fn read(from: DType, bytes: &[u8]) -> Literal {
-    let word = |at: usize| {
-        let mut word = [0; 8];
-        word.copy_from_slice(&bytes[at..at + 8]);
-        word
-    };
+/// The weak literal whose storage, of dtype `from`, holds these bits.
+const fn as_literal(bits: Bits, from: DType) -> Literal {
     match from.kind() {
-        Kind::Float => Literal::Float(f64::from_le_bytes(word(0))),
-        Kind::Complex => Literal::Complex(f64::from_le_bytes(word(0)), f64::from_le_bytes(word(8))),
-        Kind::Bool | Kind::Unsigned | Kind::Signed => Literal::Int(i64::from_le_bytes(word(0))),
+        Kind::Float => Literal::Float(f64::from_bits(bits as u64)),
+        Kind::Complex => Literal::Complex(f64::from_bits(bits as u64), f64::from_bits((bits >> 64) as u64)),
+        Kind::Bool | Kind::Unsigned | Kind::Signed => Literal::Int((bits as u64).cast_signed()),
     }
 }
 
 /// Makes the constant that the weak literal `source` is in `dtype`, in no block yet, and what to say of it.
-pub fn constant(
+pub fn of_literal(
     source: MlirValue,
+    weak: DType,
     dtype: DType,
     result: MlirType,
     context: MlirContext,
     semantics: &Semantics,
 ) -> (MlirOperation, Option<OutOfRange>) {
     let Some(written) = raw::defining_op(source) else { unreachable!("a weak literal is the result of a constant") };
-    let Some(value) = raw::attribute(written, "value") else { unreachable!("a constant has a value") };
-    let elements = elements(value);
-    let mut bits = Vec::with_capacity(elements.len());
+    let storage = weak.storage();
+    let elements = raw::attribute(written, "value").and_then(|value| elements(value, storage)).unwrap_or_default();
     let mut out_of_range = None;
-    for element in elements {
-        let converted = literal(element, dtype, semantics.numerics());
-        bits.push(converted.bits);
+    let converted = elements.into_iter().map(|bits| {
+        let number = as_literal(bits, storage);
+        let converted = literal(number, dtype, semantics.numerics());
         if !converted.in_range && out_of_range.is_none() {
             out_of_range = Some(OutOfRange {
-                written: show_literal(element),
+                written: show(bits, storage, semantics),
                 dtype,
                 becomes: show(converted.bits, dtype, semantics),
                 definition: definition_of(source),
             });
         }
-    }
-    // SAFETY: the constant is alive.
-    let location = unsafe { mlirOperationGetLocation(written) };
-    debug_assert_eq!(place_of(written), super::report::location(location));
-    let attributes = [raw::named(context, "value", dense(&bits, dtype, result))];
-    let op = NewOp { name: "promote.constant", location, operands: &[], result, attributes: &attributes };
-    (raw::create(&op), out_of_range)
+        converted.bits
+    });
+    let converted: Vec<Bits> = converted.collect();
+    (constant(&converted, dtype, result, written, context), out_of_range)
 }
 
-/// The elements of a dense attribute of `i64`, `f64` or `complex<f64>`; one, if all are the same.
-fn elements(value: MlirAttribute) -> Vec<Literal> {
-    // SAFETY: the attribute is alive and dense, its type is a tensor's, and its data are as long as computed here.
+/// The most elements, if they are not all the same, that a constant is written anew for.
+const MAX_ELEMENTS: usize = 256;
+
+/// Makes the constant that a convert of the constant op `written` gives, in no block yet. `None` if it is not to be
+/// written anew: it is large, or has a NaN, whose bits differ from target to target.
+pub fn of_convert(
+    written: MlirOperation,
+    from: DType,
+    to: DType,
+    result: MlirType,
+    semantics: &Semantics,
+) -> Option<MlirOperation> {
+    let elements = elements(raw::attribute(written, "value")?, from)?;
+    let is_nan = |bits: &Bits| {
+        let wide = convert(*bits, from, DType::C128, semantics.numerics());
+        f64::from_bits(wide as u64).is_nan() || f64::from_bits((wide >> 64) as u64).is_nan()
+    };
+    if elements.len() > MAX_ELEMENTS || elements.iter().any(is_nan) {
+        return None;
+    }
+    let converted: Vec<Bits> = elements.into_iter().map(|bits| convert(bits, from, to, semantics.numerics())).collect();
+    Some(constant(&converted, to, result, written, raw::context(written)))
+}
+
+/// A constant op with these elements, at the place of `written`.
+fn constant(bits: &[Bits], dtype: DType, result: MlirType, written: MlirOperation, context: MlirContext) -> MlirOperation {
+    // SAFETY: the constant is alive.
+    let location = unsafe { mlirOperationGetLocation(written) };
+    let attributes = [raw::named(context, "value", dense(bits, dtype, result))];
+    raw::create(&NewOp { name: "promote.constant", location, operands: &[], result, attributes: &attributes })
+}
+
+/// The elements of a dense attribute of `dtype`; one, if all are the same. `None` if they cannot be read: packed bits
+/// of other types than bool.
+fn elements(value: MlirAttribute, dtype: DType) -> Option<Vec<Bits>> {
+    // SAFETY: the attribute is alive, and its accessors are called on a dense one, within its length.
     unsafe {
-        let element = mlirShapedTypeGetElementType(mlirAttributeGetType(value));
-        let (from, width) = if mlirTypeIsAComplex(element) {
-            (DType::C128, 16)
-        } else if mlirTypeIsAF64(element) {
-            (DType::F64, 8)
-        } else {
-            (DType::I64, 8)
-        };
-        let count = if mlirDenseElementsAttrIsSplat(value) { 1 } else { mlirElementsAttrGetNumElements(value) };
-        let count = usize::try_from(count).unwrap_or(0);
-        if count == 0 {
-            return Vec::new();
+        if !mlirAttributeIsADenseElements(value) {
+            return None;
         }
+        let splat = mlirDenseElementsAttrIsSplat(value);
+        let count = if splat { 1 } else { usize::try_from(mlirElementsAttrGetNumElements(value)).ok()? };
+        if count == 0 {
+            return Some(Vec::new());
+        }
+        match dtype {
+            DType::B1 if splat => return Some(vec![Bits::from(mlirDenseElementsAttrGetBoolSplatValue(value) != 0)]),
+            DType::B1 => {
+                let bit = |i| Bits::from(mlirDenseElementsAttrGetBoolValue(value, i as isize));
+                return Some((0..count).map(bit).collect());
+            }
+            _ if dtype.bits() == 1 => return None,
+            _ => {}
+        }
+        let width = dtype.bits().div_ceil(8) as usize;
         let data = std::slice::from_raw_parts(mlirDenseElementsAttrGetRawData(value).cast::<u8>(), count * width);
-        data.chunks_exact(width).map(|bytes| read(from, bytes)).collect()
+        let bits = |bytes: &[u8]| bytes.iter().rev().fold(0, |bits: Bits, byte| bits << 8 | Bits::from(*byte));
+        Some(data.chunks_exact(width).map(bits).collect())
     }
 }
 
@@ -123,14 +154,6 @@ fn packed(bits: &[Bits]) -> Vec<u8> {
             .chunks(8)
             .map(|bits| bits.iter().enumerate().fold(0, |byte, (i, bit)| byte | u8::from(*bit != 0) << i))
             .collect(),
-    }
-}
-
-fn show_literal(literal: Literal) -> String {
-    match literal {
-        Literal::Int(value) => value.to_string(),
-        Literal::Float(value) => format!("{value:?}"),
-        Literal::Complex(re, im) => format!("({re:?}, {im:?})"),
     }
 }
 

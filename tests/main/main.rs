@@ -1,0 +1,5 @@
+//! The library's tests: one binary, because each one links MLIR.
+
+mod oracle_programs;
+mod snapshots_by_concern;
+mod support;

@@ -1,0 +1,101 @@
+//! Whole programs against what JAX recorded: dtype, weakness and shape of every value, refusals, and how many
+//! conversions there are.
+
+use promote::diagnostic::Severity;
+
+use crate::support::{
+    DEFAULT, INFER, Program, jax_converts, random_programs, real_programs, refused_programs, run_in, session,
+};
+
+/// The result types in the signature of the one function of a printed module.
+fn result_types(module: &str) -> Vec<String> {
+    let line = module.lines().find(|line| line.contains("func.func")).expect("there is a function");
+    let results = line.split_once(") -> ").map_or("", |(_, results)| results.trim_end_matches(" {"));
+    let results = results.strip_prefix('(').and_then(|r| r.strip_suffix(')')).unwrap_or(results);
+    results.split(", ").map(str::to_owned).collect()
+}
+
+/// Compares the types of every value of `programs`; how many there were.
+fn every_value_agrees(programs: &[Program]) -> usize {
+    let mut values = 0;
+    let mut wrong = Vec::new();
+    for system in ["jax", "jax-x32"] {
+        let session = session("jax", system == "jax", false);
+        for program in programs.iter().filter(|p| p.jax_systems().contains(&system)) {
+            let outcome = run_in(&session, &program.mlir(system), INFER);
+            if outcome.text.is_empty() {
+                wrong.push(format!("{} {system}: {}", program.id(), outcome.said_text()));
+                continue;
+            }
+            let (found, expected) = (result_types(&outcome.text), program.expected_types(system));
+            values += expected.len();
+            for ((name, expected), found) in program.computed().iter().zip(expected).zip(found) {
+                if found != expected {
+                    wrong.push(format!("{} {system} %{name}: {found}, JAX: {expected}", program.id()));
+                }
+            }
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+    values
+}
+
+#[test]
+fn every_value_of_the_random_programs_has_jax_dtype_weakness_and_shape() {
+    // 2205 values a system.
+    assert_eq!(every_value_agrees(&random_programs()), 2 * 2205);
+}
+
+#[test]
+fn every_value_of_the_real_programs_has_jax_dtype_weakness_and_shape() {
+    assert!(every_value_agrees(&real_programs()) > 2000);
+}
+
+/// The op that makes %v is on a line of its own: the error must be there.
+fn line_of(source: &str, value: &str) -> u32 {
+    let index = source.lines().position(|line| line.trim_start().starts_with(&format!("%{value} = ")));
+    index.expect("the value is computed") as u32 + 1
+}
+
+#[test]
+fn programs_are_refused_exactly_where_jax_refuses() {
+    let mut refused = 0;
+    for system in ["jax", "jax-x32"] {
+        let session = session("jax", system == "jax", false);
+        for program in &refused_programs() {
+            let source = program.mlir(system);
+            let outcome = run_in(&session, &source, INFER);
+            let errors = outcome.said.iter().filter(|d| d.severity == Severity::Error);
+            let found: Vec<_> = errors.map(|d| d.location.as_ref().map_or(0, |l| l.line)).collect();
+            let mut expected: Vec<_> = program.refused(system).iter().map(|v| line_of(&source, v)).collect();
+            expected.sort_unstable();
+            assert_eq!(found, expected, "{} {system}\n{source}\n{}", program.id(), outcome.said_text());
+            refused += usize::from(!expected.is_empty());
+        }
+    }
+    assert_eq!(refused, 12, "six programs, each with and without x64");
+}
+
+#[test]
+fn no_program_gets_more_converts_than_jax_traces() {
+    let counts = jax_converts();
+    let mut checked = 0;
+    for system in ["jax", "jax-x32"] {
+        let session = session("jax", system == "jax", false);
+        for program in random_programs().iter().chain(&real_programs()) {
+            let bound = &counts["programs"][program.id()][system];
+            if bound.is_null() {
+                continue;
+            }
+            let outcome = run_in(&session, &program.mlir(system), DEFAULT);
+            // JAX writes a conversion to bool as a comparison with zero.
+            let is_counted = |line: &&str| line.contains("{promote.implicit}") && !line.ends_with("xi1>");
+            let converts = outcome.text.lines().filter(is_counted).count() as u64;
+            // `distinct`: what JAX converts, a value to a dtype once, with what it leaves to mixed-dtype primitives.
+            let jax = bound["distinct"].as_u64().expect("a count");
+            assert!(converts <= jax, "{} {system}: {converts} converts, JAX has {jax}\n{}", program.id(), outcome.text);
+            checked += 1;
+        }
+    }
+    assert_eq!(checked, 784, "300 random programs twice, 184 real ones once");
+}
