@@ -7,7 +7,7 @@
 //! ```
 //! # #[cfg(feature = "mlir")] {
 //! use std::sync::Arc;
-//! use promote::{Options, Pipeline, RunOptions, Semantics, Session, Source};
+//! use promote::{Options, Pipeline, RunOptions, Semantics, Session, Source, Verdict};
 //!
 //! let semantics = Arc::new(Semantics::by_name("jax", false).expect("jax is known"));
 //! let session = Session::new(&Options { semantics, threads: true, remarks: false }).expect("MLIR takes the dialect");
@@ -17,7 +17,7 @@
 //!       return %0 : tensor<*x!promote.unknown>
 //!     }"#;
 //! let mut module = session.parse(Source::Text(source)).expect("the source is valid");
-//! assert!(session.run(&mut module, &Pipeline::default(), &RunOptions::default()));
+//! assert_eq!(session.run(&mut module, &Pipeline::default(), &RunOptions::default()), Ok(Verdict::Done));
 //! let mut text = Vec::new();
 //! module.print(&mut text, Default::default()).expect("a vector can be written to");
 //! assert!(String::from_utf8_lossy(&text).contains(r#""promote.convert"(%arg0) {promote.implicit}"#));
@@ -35,5 +35,5 @@ pub use promote_passes::mlir::{
     pass,
     pipeline::{Pipeline, PipelineError},
     print_ir::PrintIr,
-    session::{Module, NotLoaded, Options, PrintOptions, RunOptions, Session, Source},
+    session::{Module, NotLoaded, Options, PrintOptions, RunOptions, Session, Source, Verdict},
 };

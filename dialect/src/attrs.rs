@@ -56,6 +56,14 @@ pub enum Problem {
         /// What its value must be.
         kind: AttrKind,
     },
+    /// The value of a constant is not of its result's type.
+    #[error("a constant of type {result} cannot have a value of type {value}")]
+    ConstantValue {
+        /// The type of the result.
+        result: String,
+        /// The type of the value.
+        value: String,
+    },
     /// An attribute the op needs and does not have.
     #[error("{op} needs the attribute `{name}`")]
     Missing {
@@ -85,6 +93,11 @@ impl Problem {
                 }
             }
             Self::Kind { kind, .. } => format!("a value of that kind is written `{}`", kind.example()),
+            Self::ConstantValue { .. } => {
+                "the element types are equal; a weak constant is written as i64, f64 or \
+                                           complex<f64>, and the shapes are equal too"
+                    .to_owned()
+            }
             Self::Missing { name, kind, .. } => format!("add `{name} = {}`", kind.example()),
         }
     }
@@ -150,7 +163,9 @@ pub fn check<'a>(op: Op, found: impl IntoIterator<Item = (&'a str, Value)>) -> R
             None => problems.push(Problem::Unknown { op, name: name.to_owned() }),
         }
     }
-    let wrong = |name: &str| problems.iter().any(|p| matches!(p, Problem::Kind { name: wrong, .. } if *wrong == name));
+    let wrong = |name: &str| {
+        problems.iter().any(|p| matches!(p, Problem::Kind { name: wrong, .. } if *wrong == name))
+    };
     let missing: Vec<_> = specs
         .iter()
         .filter(|spec| spec.required && attrs.get(spec.name).is_none() && !wrong(spec.name))

@@ -48,7 +48,8 @@ fn operation(out: &mut String, op: Op) {
     }
     if operands > 0 {
         let operand = |i| format!("x{i}: {}%{i}", if i < info.arity.required { "" } else { "optional " });
-        let _ = writeln!(out, "    irdl.operands({})", (0..operands).map(operand).collect::<Vec<_>>().join(", "));
+        let _ =
+            writeln!(out, "    irdl.operands({})", (0..operands).map(operand).collect::<Vec<_>>().join(", "));
     }
     let _ = writeln!(out, "    irdl.results(result: %{operands})");
     if !required.is_empty() {

@@ -9,7 +9,8 @@ use melior::ir::attribute::DenseElementsAttribute;
 use melior::ir::operation::OperationBuilder;
 use melior::ir::{Attribute, Identifier, Location, Module, Operation, Type, Value};
 use mlir_sys::{
-    MlirContext, MlirOperation, MlirStringRef, MlirType, mlirIdentifierGet, mlirOperationGetName, mlirTypeParseGet,
+    MlirContext, MlirOperation, MlirStringRef, MlirType, mlirIdentifierGet, mlirOperationGetName,
+    mlirTypeParseGet,
 };
 use promote_lattice::{DType, Op};
 use rustc_hash::FxHashMap;
@@ -18,7 +19,9 @@ use crate::irdl;
 
 /// The dialect could not be loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("MLIR did not take the promote dialect's definition: the dialect `irdl` must be registered in the context")]
+#[error(
+    "MLIR did not take the promote dialect's definition: the dialect `irdl` must be registered in the context"
+)]
 pub struct NotLoaded;
 
 /// Makes `context` know the dialect. The upstream dialect `irdl` must be in the context's registry.
@@ -130,7 +133,8 @@ pub fn operation<'c>(
     result: Type<'c>,
     location: Location<'c>,
 ) -> Result<Operation<'c>, melior::Error> {
-    let mut named: Vec<_> = attributes.iter().map(|(name, value)| (Identifier::new(context, name), *value)).collect();
+    let mut named: Vec<_> =
+        attributes.iter().map(|(name, value)| (Identifier::new(context, name), *value)).collect();
     let slots = op.info().arity.required + op.info().arity.optional;
     if op.info().arity.optional > 1 {
         let sizes: Vec<i32> = (0..slots).map(|slot| i32::from(slot < operands.len())).collect();

@@ -93,7 +93,12 @@ const fn ieee(exponent_bits: u32, mantissa_bits: u32) -> Option<FloatFormat> {
     format(exponent_bits, mantissa_bits, (1 << (exponent_bits - 1)) - 1, Specials::Ieee)
 }
 
-const fn format(exponent_bits: u32, mantissa_bits: u32, bias: i32, specials: Specials) -> Option<FloatFormat> {
+const fn format(
+    exponent_bits: u32,
+    mantissa_bits: u32,
+    bias: i32,
+    specials: Specials,
+) -> Option<FloatFormat> {
     Some(FloatFormat { exponent_bits, mantissa_bits, bias, specials })
 }
 

@@ -65,7 +65,8 @@ fn differences(
         .filter_map(|(key, expected)| {
             let operands = wrap(key.split(',').map(operand).collect());
             let got = outcome(semantics, op, &operands);
-            (got != *expected).then(|| format!("{} {label}({key}): {got}, the library: {expected}", semantics.name()))
+            (got != *expected)
+                .then(|| format!("{} {label}({key}): {got}, the library: {expected}", semantics.name()))
         })
         .collect();
     (differences, table.len())
@@ -76,8 +77,14 @@ fn every_cell_of_the_binary_tables_agrees() {
     let tables = binary_tables();
     for system in ["jax", "jax-x32", "jax-strict", "jax-strict-x32", "jax-lax", "jax-lax-x32"] {
         let semantics = semantics(system);
-        let (wrong, cells) =
-            differences(&semantics, "add", Op::Add, &tables["systems"][system]["table"], scalar, |operands| operands);
+        let (wrong, cells) = differences(
+            &semantics,
+            "add",
+            Op::Add,
+            &tables["systems"][system]["table"],
+            scalar,
+            |operands| operands,
+        );
         assert_eq!(cells, 35 * 35, "{system}: the table covers all nodes");
         assert_eq!(wrong, Vec::<String>::new(), "{system}");
     }
@@ -102,18 +109,35 @@ fn every_entry_of_the_op_rules_agrees() {
         let groups = &rules["systems"][system];
         let condition_first = |operands: Vec<Operand>| [vec![array("b1")], operands].concat();
         wrong.extend(
-            differences(&semantics, "where", Op::Where, &groups["where"]["where(b1,x,y)"], scalar, condition_first).0,
-        );
-        wrong.extend(
-            differences(&semantics, "where", Op::Where, &groups["where"]["where(cond,f32,f32) by cond"], scalar, |c| {
-                [c, vec![array("f32"); 2]].concat()
-            })
+            differences(
+                &semantics,
+                "where",
+                Op::Where,
+                &groups["where"]["where(b1,x,y)"],
+                scalar,
+                condition_first,
+            )
             .0,
         );
-        wrong.extend(differences(&semantics, "clip", Op::Clip, &groups["clip"]["clip(x,lo,hi)"], scalar, |o| o).0);
+        wrong.extend(
+            differences(
+                &semantics,
+                "where",
+                Op::Where,
+                &groups["where"]["where(cond,f32,f32) by cond"],
+                scalar,
+                |c| [c, vec![array("f32"); 2]].concat(),
+            )
+            .0,
+        );
+        wrong.extend(
+            differences(&semantics, "clip", Op::Clip, &groups["clip"]["clip(x,lo,hi)"], scalar, |o| o).0,
+        );
         assert_eq!(wrong, Vec::<String>::new(), "{system}");
-        let without_oracle: Vec<_> =
-            Op::ALL.iter().filter(|op| !seen.contains_key(*op) && !matches!(op, Op::Where | Op::Clip)).collect();
+        let without_oracle: Vec<_> = Op::ALL
+            .iter()
+            .filter(|op| !seen.contains_key(*op) && !matches!(op, Op::Where | Op::Clip))
+            .collect();
         assert_eq!(
             without_oracle,
             [
@@ -144,9 +168,14 @@ fn weakly_typed_arrays_differ_from_python_scalars_where_jax_says() {
                 if key.contains("b*") {
                     continue;
                 }
-                let expected = deviations[name].get(key).map_or(of_scalars, |deviation| &deviation["weak_array"]);
+                let expected =
+                    deviations[name].get(key).map_or(of_scalars, |deviation| &deviation["weak_array"]);
                 let operands: Vec<_> = key.split(',').map(array).collect();
-                assert_eq!(outcome(&semantics, op, &operands), *expected, "{system} {name}({key}) of weak arrays");
+                assert_eq!(
+                    outcome(&semantics, op, &operands),
+                    *expected,
+                    "{system} {name}({key}) of weak arrays"
+                );
             }
         }
     }
@@ -157,7 +186,9 @@ fn literal_integer_exponents_follow_the_static_power() {
     let rules = op_rules();
     for system in ["jax", "jax-x32"] {
         let semantics = semantics(system);
-        for (name, negative) in [("power(x,2)", false), ("power(x,3)", false), ("power(x,0)", false), ("power(x,-1)", true)] {
+        for (name, negative) in
+            [("power(x,2)", false), ("power(x,3)", false), ("power(x,0)", false), ("power(x,-1)", true)]
+        {
             let exponent = Operand { dtype: DType::WeakInt, origin: Origin::Literal { negative } };
             let table = &rules["systems"][system]["power_static_int"][name];
             let (wrong, entries) =
@@ -177,13 +208,15 @@ fn computing_in_the_compute_dtypes_is_a_fixed_point() {
         for &op in Op::ALL {
             let arity = op.info().arity.required;
             for combination in 0..DType::COUNT.pow(arity as u32) {
-                let dtypes = (0..arity).map(|i| DType::ALL[combination / DType::COUNT.pow(i as u32) % DType::COUNT]);
+                let dtypes =
+                    (0..arity).map(|i| DType::ALL[combination / DType::COUNT.pow(i as u32) % DType::COUNT]);
                 let operands: Vec<_> = dtypes.map(Operand::value).collect();
                 let Ok(Some(typing)) = semantics.infer(op, &operands) else { continue };
                 let strong: Vec<_> =
                     (0..arity).map(|i| Operand::value(semantics.strengthen(typing.compute(i)))).collect();
                 let again = semantics.infer(op, &strong);
-                let again = again.unwrap_or_else(|e| panic!("{system} {op} {operands:?}: {e}")).expect("has a rule");
+                let again =
+                    again.unwrap_or_else(|e| panic!("{system} {op} {operands:?}: {e}")).expect("has a rule");
                 assert_eq!(again.result, semantics.strengthen(typing.result), "{system} {op} {operands:?}");
                 for (i, operand) in strong.iter().enumerate() {
                     assert_eq!(again.compute(i), operand.dtype, "{system} {op} {operands:?}");

@@ -138,11 +138,21 @@ directory must be writable; what was there before is untouched.";
     Pipeline "P0022" "the pass pipeline is wrong or a pass failed"
 "The pipeline is not well formed, names a pass that does not exist, or an upstream pass failed on this input.
 --list-passes shows the passes of promote; every upstream pass is available by its usual name.";
+    Expectation "P0023" "the diagnostics are not those that the input expects"
+"With --verify-diagnostics, comments in the input announce diagnostics:
+
+    // expected-error@+1 {{jax has no floor of c64}}
+
+This run said something that no comment announces, or did not say what one announces.";
+    Roundtrip "P0024" "the module does not survive being written and read"
+"With --verify-roundtrip, the result was written as text and as bytecode, read again, and came out different. That is an
+error of Promote or of MLIR, not of the input: please report it.";
     Converted "P0030" "an operand was converted"
 "A remark, not a problem: the operands of an op have different dtypes, and this one is converted to the dtype the op
 computes in. The remark names the path it is promoted along in the lattice and what the conversion can lose.";
     Internal "P0099" "an internal error"
-"A pass did something it must never do. Nothing was written. Please report it with the input.";
+"A pass, or MLIR, did something it must never do, and Promote stopped. Nothing was written. Please report it with the
+input. Damaged bytecode can crash MLIR: if the input is bytecode, make it anew from text.";
 }
 
 impl fmt::Display for Code {
@@ -204,7 +214,12 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// A diagnostic without notes and remedy.
-    pub fn new(severity: Severity, code: Code, location: Option<Location>, message: impl Into<String>) -> Self {
+    pub fn new(
+        severity: Severity,
+        code: Code,
+        location: Option<Location>,
+        message: impl Into<String>,
+    ) -> Self {
         Self { severity, code, message: message.into(), location, notes: Vec::new(), remedy: None }
     }
 

@@ -93,7 +93,12 @@ fn no_program_gets_more_converts_than_jax_traces() {
             let converts = outcome.text.lines().filter(is_counted).count() as u64;
             // `distinct`: what JAX converts, a value to a dtype once, with what it leaves to mixed-dtype primitives.
             let jax = bound["distinct"].as_u64().expect("a count");
-            assert!(converts <= jax, "{} {system}: {converts} converts, JAX has {jax}\n{}", program.id(), outcome.text);
+            assert!(
+                converts <= jax,
+                "{} {system}: {converts} converts, JAX has {jax}\n{}",
+                program.id(),
+                outcome.text
+            );
             checked += 1;
         }
     }

@@ -6,8 +6,8 @@ use std::io::Read;
 use std::sync::Arc;
 
 use flate2::read::GzDecoder;
-use promote::diagnostic::{Diagnostic, Severity};
-use promote::{DType, Op, Options, Pipeline, PrintOptions, RunOptions, Semantics, Session, Source};
+use promote::diagnostic::Diagnostic;
+use promote::{DType, Op, Options, Pipeline, PrintOptions, RunOptions, Semantics, Session, Source, Verdict};
 use serde_json::Value;
 
 /// What came of a run.
@@ -26,7 +26,8 @@ impl Outcome {
             let place = d.location.as_ref().map_or("-".to_owned(), |l| format!("{}:{}", l.line, l.column));
             let _ = writeln!(out, "{place}: {}[{}]: {}", d.severity, d.code, d.message);
             for note in &d.notes {
-                let place = note.location.as_ref().map_or("-".to_owned(), |l| format!("{}:{}", l.line, l.column));
+                let place =
+                    note.location.as_ref().map_or("-".to_owned(), |l| format!("{}:{}", l.line, l.column));
                 let _ = writeln!(out, "  {place}: note: {}", note.message);
             }
             if let Some(remedy) = &d.remedy {
@@ -49,7 +50,7 @@ pub fn run_in(session: &Session, source: &str, pipeline: &str) -> Outcome {
     let mut text = String::new();
     if let Some(mut module) = session.parse(Source::Text(source)) {
         let options = RunOptions { verify_each: true, ..RunOptions::default() };
-        if session.run(&mut module, &pipeline, &options) {
+        if session.run(&mut module, &pipeline, &options) == Ok(Verdict::Done) {
             let mut out = Vec::new();
             module.print(&mut out, PrintOptions::default()).expect("a vector can be written to");
             text = String::from_utf8(out).expect("MLIR prints UTF-8");
@@ -139,7 +140,10 @@ impl Program {
     /// The dtype of every input and value under `system`.
     pub fn dtypes(&self, system: &str) -> BTreeMap<&str, &str> {
         let dtypes = self.0["results"][system]["dtypes"].as_object().expect("dtypes are an object");
-        dtypes.iter().map(|(name, dtype)| (name.as_str(), dtype.as_str().expect("a dtype is a string"))).collect()
+        dtypes
+            .iter()
+            .map(|(name, dtype)| (name.as_str(), dtype.as_str().expect("a dtype is a string")))
+            .collect()
     }
 
     /// The values that `system` refuses to compute.
@@ -168,7 +172,8 @@ impl Program {
         let mut arguments = Vec::new();
         for input in list(&self.0, "inputs") {
             let name = text(input, "name");
-            let r#type = tensor(dtypes.get(name).copied().unwrap_or(text(input, "dtype")), list(input, "shape"));
+            let r#type =
+                tensor(dtypes.get(name).copied().unwrap_or(text(input, "dtype")), list(input, "shape"));
             arguments.push(format!("%{name}: {type}"));
             types.insert(name, r#type);
         }
@@ -191,7 +196,8 @@ impl Program {
 fn render<'a>(op: &'a Value, dtypes: &BTreeMap<&str, &str>, types: &mut BTreeMap<&'a str, String>) -> String {
     let (name, attrs) = (text(op, "name"), &op["attrs"]);
     let kind = Op::by_name_or_alias(text(op, "op")).unwrap_or_else(|| panic!("no such op: {op}"));
-    let operands: Vec<_> = list(op, "args").iter().map(|arg| arg.as_str().expect("a name is a string")).collect();
+    let operands: Vec<_> =
+        list(op, "args").iter().map(|arg| arg.as_str().expect("a name is a string")).collect();
     let stated = |fallback: &'a str| dtypes.get(name).copied().unwrap_or(fallback).to_owned();
     let result = match kind {
         Op::Constant => tensor(text(attrs, "dtype"), list(attrs, "shape")),
@@ -200,7 +206,8 @@ fn render<'a>(op: &'a Value, dtypes: &BTreeMap<&str, &str>, types: &mut BTreeMap
         _ => UNKNOWN.to_owned(),
     };
     let attributes = attributes(kind, attrs, operands.len());
-    let attributes = if attributes.is_empty() { String::new() } else { format!(" {{{}}}", attributes.join(", ")) };
+    let attributes =
+        if attributes.is_empty() { String::new() } else { format!(" {{{}}}", attributes.join(", ")) };
     let operand_types: Vec<_> = operands.iter().map(|operand| types[operand].clone()).collect();
     let named: Vec<_> = operands.iter().map(|operand| format!("%{operand}")).collect();
     let line = format!(

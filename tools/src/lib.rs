@@ -4,11 +4,15 @@
 //! the file, [`sources`] remembers its text for the diagnostics that [`render`] shows, [`output`] writes the result if
 //! there is one, and [`expect`] compares the diagnostics with the comments that announce them.
 //!
-//! Nothing here knows MLIR: the modules work on bytes, text and [`promote_passes::diagnostic::Diagnostic`].
+//! Those modules know no MLIR: they work on bytes, text and [`promote_passes::diagnostic::Diagnostic`]. [`opt`] joins them
+//! to the compiler, and [`supervise`] sees to it that a crash of MLIR's is an error like any other.
 
 pub mod cli;
 pub mod expect;
 pub mod input;
+#[cfg(feature = "mlir")]
+pub mod opt;
 pub mod output;
 pub mod render;
 pub mod sources;
+pub mod supervise;

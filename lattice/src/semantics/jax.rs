@@ -12,8 +12,20 @@ use crate::lattice::{JoinTable, Lattice};
 use crate::op::Op;
 
 const FLOAT_NODES: &[DType] = &[
-    WeakComplex, BF16, F16, F4E2M1FN, F6E2M3FN, F6E3M2FN, F8E3M4, F8E4M3, F8E8M0FNU, F8E4M3B11FNUZ, F8E4M3FN,
-    F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ,
+    WeakComplex,
+    BF16,
+    F16,
+    F4E2M1FN,
+    F6E2M3FN,
+    F6E3M2FN,
+    F8E3M4,
+    F8E4M3,
+    F8E8M0FNU,
+    F8E4M3B11FNUZ,
+    F8E4M3FN,
+    F8E4M3FNUZ,
+    F8E5M2,
+    F8E5M2FNUZ,
 ];
 
 /// Immediate successors in JEP 9407's lattice; the narrow dtypes lie above what they absorb and below nothing.
@@ -76,7 +88,8 @@ pub(super) fn lax(x64: bool) -> Semantics {
 }
 
 fn semantics(name: &'static str, x64: bool, edges: &[(DType, &[DType])], rule: fn(Op) -> Rule) -> Semantics {
-    let lattice = Lattice::new(DType::ALL, edges).expect("the edges of JAX's lattices have no cycle, as a test shows");
+    let lattice =
+        Lattice::new(DType::ALL, edges).expect("the edges of JAX's lattices have no cycle, as a test shows");
     let table = JoinTable::new(&lattice);
     Semantics { name, x64, lattice, table, numerics: Numerics::Jax, rule }
 }
@@ -85,12 +98,8 @@ const fn row(accepts: Accepts, compute: Compute, output: Output, weakness: Weakn
     Rule::Together(Row { accepts, compute, output, weakness })
 }
 
-const PLAIN: Row = Row {
-    accepts: Accepts::ANY,
-    compute: Compute::Join,
-    output: Output::Compute,
-    weakness: Weakness::Kept,
-};
+const PLAIN: Row =
+    Row { accepts: Accepts::ANY, compute: Compute::Join, output: Output::Compute, weakness: Weakness::Kept };
 
 /// The table: which dtypes an op accepts, what it computes in, what it returns, and when weakness survives.
 fn rule(op: Op) -> Rule {
@@ -115,16 +124,20 @@ fn rule(op: Op) -> Rule {
         Where => Rule::Where(PLAIN),
         Matmul => Rule::Matmul(PLAIN),
 
-        Sqrt | Exp | Exp2 | Expm1 | Log | Log2 | Log1p | Sin | Cos | Tan | Sinh | Cosh | Tanh | Asin | Acos | Atan
-        | Asinh | Acosh | Atanh | Reciprocal | Divide | Atan2 => row(A::ANY, C::Inexact, O::Compute, W::Kept),
+        Sqrt | Exp | Exp2 | Expm1 | Log | Log2 | Log1p | Sin | Cos | Tan | Sinh | Cosh | Tanh | Asin
+        | Acos | Atan | Asinh | Acosh | Atanh | Reciprocal | Divide | Atan2 => {
+            row(A::ANY, C::Inexact, O::Compute, W::Kept)
+        }
         Cbrt | Erf | Hypot | CopySign | NextAfter => row(A::REAL, C::Inexact, O::Compute, W::Kept),
         Rsqrt | Sigmoid => row(A::INEXACT, C::Join, O::Compute, W::Kept),
         Log10 => row(A::ANY, C::Inexact, O::Compute, W::Dropped),
         LogAddExp => row(A::ANY, C::Inexact, O::Compute, W::OfLiteralsIfComplex),
         Angle => row(A::ANY, C::DefaultFloat, O::RealPart, W::Kept),
 
-        IsNan | IsInf | IsFinite | LogicalNot | Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual
-        | LogicalAnd | LogicalOr | LogicalXor | Any | All => row(A::ANY, C::Join, O::Bool, W::Kept),
+        IsNan | IsInf | IsFinite | LogicalNot | Equal | NotEqual | Less | LessEqual | Greater
+        | GreaterEqual | LogicalAnd | LogicalOr | LogicalXor | Any | All => {
+            row(A::ANY, C::Join, O::Bool, W::Kept)
+        }
         SignBit => row(A::REAL, C::Join, O::Bool, W::Kept),
 
         Sum | Prod => row(A::ANY, C::Widest, O::Compute, W::Dropped),
@@ -139,7 +152,9 @@ fn rule(op: Op) -> Rule {
 
 fn lax_rule(op: Op) -> Rule {
     match (op, rule(op)) {
-        (Op::Add | Op::Multiply, Rule::Together(row)) => Rule::Together(Row { accepts: Accepts::NUMBERS, ..row }),
+        (Op::Add | Op::Multiply, Rule::Together(row)) => {
+            Rule::Together(Row { accepts: Accepts::NUMBERS, ..row })
+        }
         (_, rule) => rule,
     }
 }

@@ -104,7 +104,12 @@ impl Accepts {
 
 impl fmt::Display for Accepts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = [(self.bool, "bool"), (self.integer, "integer"), (self.float, "float"), (self.complex, "complex")];
+        let names = [
+            (self.bool, "bool"),
+            (self.integer, "integer"),
+            (self.float, "float"),
+            (self.complex, "complex"),
+        ];
         let names: Vec<_> = names.into_iter().filter_map(|(has, name)| has.then_some(name)).collect();
         match names.split_last() {
             Some((last, [])) => f.write_str(last),
@@ -188,7 +193,8 @@ impl Refusal {
             },
             Self::Dtype { op, accepts, dtype, .. } if *dtype == DType::B1 && *op == "subtract" => {
                 debug_assert!(!accepts.bool);
-                "use promote.logical_xor, or convert an operand to an integer dtype with promote.convert".to_owned()
+                "use promote.logical_xor, or convert an operand to an integer dtype with promote.convert"
+                    .to_owned()
             }
             Self::Dtype { accepts, .. } | Self::Operand { accepts, .. } => {
                 format!("convert the operand to a dtype of kind {accepts} with promote.convert first")
@@ -197,7 +203,8 @@ impl Refusal {
                 format!("convert the weakly typed operand to {dtype} with promote.convert first")
             }
             Self::NegativePower { .. } => {
-                "convert the base to a float dtype with promote.convert, or divide by the positive power".to_owned()
+                "convert the base to a float dtype with promote.convert, or divide by the positive power"
+                    .to_owned()
             }
         }
     }
@@ -474,7 +481,10 @@ impl Semantics {
             Origin::Literal { .. } | Origin::Value => {
                 let typing = self.together(op, row, operands)?;
                 let integer = typing.result.is_integer();
-                Ok(Typing { result: if integer { self.strengthen(typing.result) } else { typing.result }, ..typing })
+                Ok(Typing {
+                    result: if integer { self.strengthen(typing.result) } else { typing.result },
+                    ..typing
+                })
             }
         }
     }
@@ -488,7 +498,12 @@ impl Semantics {
             let same_sort = carried.is_integer() && join.is_integer()
                 || carried.kind() == Kind::Complex && join.kind() == Kind::Complex;
             if same_sort && carried.bits() > join.bits() {
-                return Err(Refusal::WeakTooWide { semantics: self.name, weak: operand.dtype, carried, dtype: join });
+                return Err(Refusal::WeakTooWide {
+                    semantics: self.name,
+                    weak: operand.dtype,
+                    carried,
+                    dtype: join,
+                });
             }
         }
         Ok(typing)

@@ -151,7 +151,8 @@ impl Planner<'_> {
     fn plan_op(&mut self, op: OpId) {
         let node = *self.graph.node(op);
         // The typing is asked for with the dtypes that weak values still have: an f* operand computes with f*.
-        let Ok(Some(typing)) = typing(self.graph, self.semantics, op, |value| self.solution.dtype(value)) else {
+        let Ok(Some(typing)) = typing(self.graph, self.semantics, op, |value| self.solution.dtype(value))
+        else {
             self.remember_convert(op);
             return;
         };
@@ -178,7 +179,8 @@ impl Planner<'_> {
     /// A convert that the program already has serves later users, if it stands in the block of the definition.
     fn remember_convert(&mut self, op: OpId) {
         let node = self.graph.node(op);
-        if let (Op::Convert, [x], Some(dtype)) = (node.op, self.graph.operands(op), self.solution.dtype(node.result))
+        if let (Op::Convert, [x], Some(dtype)) =
+            (node.op, self.graph.operands(op), self.solution.dtype(node.result))
             && self.graph.value(*x).block == node.block
         {
             self.made.entry((*x, dtype)).or_insert(Produced::Value(node.result));
@@ -200,7 +202,9 @@ impl Planner<'_> {
         if op != Op::Matmul {
             return result;
         }
-        let (Some(dims), Some(result)) = (self.graph.shapes.get(own).dims(), self.graph.shapes.get(result).dims()) else {
+        let (Some(dims), Some(result)) =
+            (self.graph.shapes.get(own).dims(), self.graph.shapes.get(result).dims())
+        else {
             return own;
         };
         let batch = shape::batch_dims(dims);
@@ -250,7 +254,14 @@ impl Planner<'_> {
         InsertId(self.plan.inserts.len() as u32 - 1)
     }
 
-    fn in_dtype(&mut self, serves: Use, block: BlockId, value: ValueId, make: Make, dtype: DType) -> Produced {
+    fn in_dtype(
+        &mut self,
+        serves: Use,
+        block: BlockId,
+        value: ValueId,
+        make: Make,
+        dtype: DType,
+    ) -> Produced {
         if let Some(produced) = self.made.get(&(value, dtype)) {
             return *produced;
         }
@@ -315,7 +326,8 @@ impl Planner<'_> {
     }
 
     fn broadcast(&mut self, a: ShapeId, b: ShapeId) -> ShapeId {
-        let shape = shape::broadcast(self.graph.shapes.get(a), self.graph.shapes.get(b)).unwrap_or(Shape::UNRANKED);
+        let shape =
+            shape::broadcast(self.graph.shapes.get(a), self.graph.shapes.get(b)).unwrap_or(Shape::UNRANKED);
         self.graph.shapes.id(shape)
     }
 
@@ -330,7 +342,8 @@ impl Planner<'_> {
             if from_end(own, i) == Some(DYNAMIC) {
                 continue;
             }
-            let knows = |other: &&ValueId| from_end(dims(self.solution.value(**other).shape), i) == Some(DYNAMIC);
+            let knows =
+                |other: &&ValueId| from_end(dims(self.solution.value(**other).shape), i) == Some(DYNAMIC);
             if patterns.iter().any(|known| knows(&known)) {
                 continue;
             }

@@ -108,7 +108,8 @@ impl ShapeError {
     pub fn remedy(&self) -> String {
         match self {
             Self::Broadcast(..) => {
-                "line the dimensions up with promote.expand_dims, promote.reshape or promote.permute_dims".to_owned()
+                "line the dimensions up with promote.expand_dims, promote.reshape or promote.permute_dims"
+                    .to_owned()
             }
             Self::Axis { .. } => "negative axes count from the end: -1 is the last".to_owned(),
             Self::Other { remedy, .. } => remedy.clone(),
@@ -141,7 +142,8 @@ pub fn broadcast(a: &Shape, b: &Shape) -> Result<Shape> {
 fn broadcast_dims(x: &[i64], y: &[i64]) -> Option<Vec<i64>> {
     let (long, short) = if x.len() >= y.len() { (x, y) } else { (y, x) };
     let missing = long.len() - short.len();
-    let aligned = long.iter().enumerate().map(|(i, dim)| (*dim, if i < missing { 1 } else { short[i - missing] }));
+    let aligned =
+        long.iter().enumerate().map(|(i, dim)| (*dim, if i < missing { 1 } else { short[i - missing] }));
     aligned.map(|(a, b)| broadcast_extent(a, b)).collect()
 }
 
@@ -188,7 +190,9 @@ pub fn infer(op: Op, attrs: &Attrs, operands: &[&Shape]) -> Result<Option<Shape>
         ShapeRule::Broadcast => match operands {
             [] => Shape::UNRANKED,
             [x] => (*x).clone(),
-            [x, rest @ ..] => rest.iter().try_fold((*x).clone(), |shape, operand| broadcast(&shape, operand))?,
+            [x, rest @ ..] => {
+                rest.iter().try_fold((*x).clone(), |shape, operand| broadcast(&shape, operand))?
+            }
         },
         ShapeRule::Same => first.clone(),
         ShapeRule::Reduce => reduce(op, attrs, first)?,
@@ -289,7 +293,9 @@ fn matmul(x: &Shape, y: &Shape) -> Result<Shape> {
     let inner_b = *b.get(b.len().saturating_sub(2)).ok_or_else(scalar)?;
     if inner_a != inner_b && inner_a != DYNAMIC && inner_b != DYNAMIC {
         return Err(ShapeError::other(
-            format!("promote.matmul contracts the last dimension of {x} ({inner_a}) with that of {y} ({inner_b})"),
+            format!(
+                "promote.matmul contracts the last dimension of {x} ({inner_a}) with that of {y} ({inner_b})"
+            ),
             "the contracted dimensions must be equal: transpose an operand with promote.permute_dims",
         ));
     }
@@ -310,7 +316,12 @@ fn same_but(axis: Option<usize>, first: &[i64], other: &[i64]) -> Option<Vec<i64
     if first.len() == other.len() { first.iter().zip(other).enumerate().map(extent).collect() } else { None }
 }
 
-fn joined(attrs: &Attrs, operands: &[&Shape], name: &str, new_axis: bool) -> Result<Option<(Vec<i64>, usize)>> {
+fn joined(
+    attrs: &Attrs,
+    operands: &[&Shape],
+    name: &str,
+    new_axis: bool,
+) -> Result<Option<(Vec<i64>, usize)>> {
     let Some(all) = operands.iter().map(|x| x.dims()).collect::<Option<Vec<_>>>() else { return Ok(None) };
     let Some((first, rest)) = all.split_first() else { return Ok(None) };
     let axis = normalise(attrs.int("axis"), first.len() + usize::from(new_axis), operands[0])?;
@@ -319,7 +330,11 @@ fn joined(attrs: &Attrs, operands: &[&Shape], name: &str, new_axis: bool) -> Res
         dims = same_but((!new_axis).then_some(axis), &dims, dims_of_other).ok_or_else(|| {
             ShapeError::other(
                 format!("{name} of shapes {} and {shape}", operands[0]),
-                if new_axis { "all shapes must be equal" } else { "all dimensions but that of axis must be equal" },
+                if new_axis {
+                    "all shapes must be equal"
+                } else {
+                    "all dimensions but that of axis must be equal"
+                },
             )
         })?;
     }
@@ -327,7 +342,8 @@ fn joined(attrs: &Attrs, operands: &[&Shape], name: &str, new_axis: bool) -> Res
 }
 
 fn concat(attrs: &Attrs, operands: &[&Shape]) -> Result<Shape> {
-    Ok(joined(attrs, operands, "promote.concat", false)?.map_or(Shape::UNRANKED, |(dims, _)| Shape::ranked(dims)))
+    Ok(joined(attrs, operands, "promote.concat", false)?
+        .map_or(Shape::UNRANKED, |(dims, _)| Shape::ranked(dims)))
 }
 
 fn stack(attrs: &Attrs, operands: &[&Shape]) -> Result<Shape> {
@@ -341,10 +357,14 @@ fn reshape(shape: &[i64], x: &Shape) -> Result<Shape> {
     let remedy = "the extents must multiply to the number of elements; one may be -1, which is then computed";
     let wrong = |message: String| ShapeError::other(message, remedy);
     if shape.iter().any(|dim| *dim < -1) || shape.iter().filter(|dim| **dim == -1).count() > 1 {
-        return Err(wrong(format!("promote.reshape to {} has more than one -1 or a negative extent", List(shape))));
+        return Err(wrong(format!(
+            "promote.reshape to {} has more than one -1 or a negative extent",
+            List(shape)
+        )));
     }
     let known: Vec<i64> = shape.iter().copied().filter(|dim| *dim != -1).collect();
-    let known = element_count(&known).ok_or_else(|| wrong(format!("{} has too many elements", List(shape))))?;
+    let known =
+        element_count(&known).ok_or_else(|| wrong(format!("{} has too many elements", List(shape))))?;
     let total = x.dims().and_then(element_count);
     let mut dims = shape.to_vec();
     match (shape.iter().position(|dim| *dim == -1), total) {
@@ -380,7 +400,8 @@ fn permute(permutation: &[i64], x: &Shape) -> Result<Shape> {
         return Err(wrong());
     }
     let Some(dims) = x.dims() else { return Ok(Shape::ranked(vec![DYNAMIC; rank])) };
-    let dims: Result<Vec<i64>> = permutation.iter().map(|axis| Ok(dims[normalise(*axis, rank, x)?])).collect();
+    let dims: Result<Vec<i64>> =
+        permutation.iter().map(|axis| Ok(dims[normalise(*axis, rank, x)?])).collect();
     dims.map(Shape::ranked)
 }
 
@@ -411,13 +432,17 @@ fn expand_dims(axes: &[i64], x: &Shape) -> Result<Shape> {
     let Some(dims) = x.dims() else { return Ok(Shape::UNRANKED) };
     let new = mask(axes, dims.len() + axes.len(), x)?;
     let mut old = dims.iter();
-    Ok(Shape::ranked(new.iter().map(|new| if *new { 1 } else { *old.next().unwrap_or(&1) }).collect::<Vec<_>>()))
+    Ok(Shape::ranked(
+        new.iter().map(|new| if *new { 1 } else { *old.next().unwrap_or(&1) }).collect::<Vec<_>>(),
+    ))
 }
 
 fn squeeze(axes: &[i64], x: &Shape) -> Result<Shape> {
     let Some(dims) = x.dims() else { return Ok(Shape::UNRANKED) };
     let gone = mask(axes, dims.len(), x)?;
-    if let Some((axis, dim)) = dims.iter().enumerate().find(|(i, dim)| gone[*i] && **dim != 1 && **dim != DYNAMIC) {
+    if let Some((axis, dim)) =
+        dims.iter().enumerate().find(|(i, dim)| gone[*i] && **dim != 1 && **dim != DYNAMIC)
+    {
         return Err(ShapeError::other(
             format!("promote.squeeze of axis {axis} of {x}, whose extent is {dim}"),
             "only dimensions of extent 1 can be squeezed",
@@ -442,12 +467,20 @@ fn slice(attrs: &Attrs, x: &Shape) -> Result<Shape> {
     let rank = x.dims().map_or(start.len(), <[i64]>::len);
     if [start, stop, step].iter().any(|list| list.len() != rank) {
         return Err(ShapeError::other(
-            format!("promote.slice of rank {rank} has {} start, {} stop and {} step entries", start.len(), stop.len(), step.len()),
+            format!(
+                "promote.slice of rank {rank} has {} start, {} stop and {} step entries",
+                start.len(),
+                stop.len(),
+                step.len()
+            ),
             "give an entry of each for every dimension",
         ));
     }
     if step.contains(&0) {
-        return Err(ShapeError::other("promote.slice has a step of 0", "a step is positive, or negative to go backwards"));
+        return Err(ShapeError::other(
+            "promote.slice has a step of 0",
+            "a step is positive, or negative to go backwards",
+        ));
     }
     let Some(dims) = x.dims() else { return Ok(Shape::ranked(vec![DYNAMIC; rank])) };
     let extent = |(i, dim): (usize, &i64)| match *dim {

@@ -233,7 +233,8 @@ impl<'a> Solver<'a> {
             (Op::Convert, Known::DType(dtype)) if dtype.is_weak() => Err(ProblemKind::NothingStated),
             (Op::Iota, _) => {
                 let shape = self.graph.shapes.get(inferred.shape);
-                let dims = shape.dims().filter(|dims| !dims.contains(&DYNAMIC)).ok_or(ProblemKind::IotaShape)?;
+                let dims =
+                    shape.dims().filter(|dims| !dims.contains(&DYNAMIC)).ok_or(ProblemKind::IotaShape)?;
                 let axis = self.graph.attrs(op).int("axis");
                 shape::normalise(axis, dims.len(), shape).map(|_| ()).map_err(ProblemKind::Shape)
             }
@@ -333,7 +334,8 @@ impl<'a> Solver<'a> {
         for next in &known[1..] {
             let (Known::DType(a), Known::DType(b)) = (joined.dtype, next.dtype) else { continue };
             let operands = [Operand::value(a), Operand::value(b)];
-            let typing = self.semantics.infer(Op::Where, &[&[Operand::value(DType::B1)], &operands[..]].concat());
+            let typing =
+                self.semantics.infer(Op::Where, &[&[Operand::value(DType::B1)], &operands[..]].concat());
             let typing = typing.map_err(ProblemKind::Refused)?;
             joined.dtype = Known::DType(typing.map_or(a, |typing| typing.result));
             joined.shape = self.broadcast(joined.shape, next.shape).map_err(ProblemKind::Shape)?;
@@ -349,6 +351,7 @@ impl<'a> Solver<'a> {
                 && self.graph.value(*value).source == Source::Elsewhere
         };
         let unknown = self.graph.value_ids().filter(root);
-        self.problems.extend(unknown.map(|value| Problem { place: Place::Value(value), kind: ProblemKind::Unknown }));
+        self.problems
+            .extend(unknown.map(|value| Problem { place: Place::Value(value), kind: ProblemKind::Unknown }));
     }
 }

@@ -25,7 +25,8 @@ impl OutOfRange {
     /// The finding, at the place of the op that uses the literal.
     pub fn diagnostic(self, severity: Severity, place: Option<Location>) -> Diagnostic {
         let Self { written, dtype, becomes, definition } = self;
-        let message = format!("the weak literal {written} is outside the range of {dtype}, and becomes {becomes}");
+        let message =
+            format!("the weak literal {written} is outside the range of {dtype}, and becomes {becomes}");
         Diagnostic::new(severity, Code::LiteralRange, place, message)
             .with_note(definition, "the literal is written here")
             .with_remedy(format!(
@@ -52,9 +53,12 @@ pub fn of_literal(
     context: MlirContext,
     semantics: &Semantics,
 ) -> (MlirOperation, Option<OutOfRange>) {
-    let Some(written) = raw::defining_op(source) else { unreachable!("a weak literal is the result of a constant") };
+    let Some(written) = raw::defining_op(source) else {
+        unreachable!("a weak literal is the result of a constant")
+    };
     let storage = weak.storage();
-    let elements = raw::attribute(written, "value").and_then(|value| elements(value, storage)).unwrap_or_default();
+    let elements =
+        raw::attribute(written, "value").and_then(|value| elements(value, storage)).unwrap_or_default();
     let mut out_of_range = None;
     let converted = elements.into_iter().map(|bits| {
         let number = as_literal(bits, storage);
@@ -93,12 +97,19 @@ pub fn of_convert(
     if elements.len() > MAX_ELEMENTS || elements.iter().any(is_nan) {
         return None;
     }
-    let converted: Vec<Bits> = elements.into_iter().map(|bits| convert(bits, from, to, semantics.numerics())).collect();
+    let converted: Vec<Bits> =
+        elements.into_iter().map(|bits| convert(bits, from, to, semantics.numerics())).collect();
     Some(constant(&converted, to, result, written, raw::context(written)))
 }
 
 /// A constant op with these elements, at the place of `written`.
-fn constant(bits: &[Bits], dtype: DType, result: MlirType, written: MlirOperation, context: MlirContext) -> MlirOperation {
+fn constant(
+    bits: &[Bits],
+    dtype: DType,
+    result: MlirType,
+    written: MlirOperation,
+    context: MlirContext,
+) -> MlirOperation {
     // SAFETY: the constant is alive.
     let location = unsafe { mlirOperationGetLocation(written) };
     let attributes = [raw::named(context, "value", dense(bits, dtype, result))];
@@ -119,7 +130,9 @@ fn elements(value: MlirAttribute, dtype: DType) -> Option<Vec<Bits>> {
             return Some(Vec::new());
         }
         match dtype {
-            DType::B1 if splat => return Some(vec![Bits::from(mlirDenseElementsAttrGetBoolSplatValue(value) != 0)]),
+            DType::B1 if splat => {
+                return Some(vec![Bits::from(mlirDenseElementsAttrGetBoolSplatValue(value) != 0)]);
+            }
             DType::B1 => {
                 let bit = |i| Bits::from(mlirDenseElementsAttrGetBoolValue(value, i as isize));
                 return Some((0..count).map(bit).collect());
@@ -128,8 +141,10 @@ fn elements(value: MlirAttribute, dtype: DType) -> Option<Vec<Bits>> {
             _ => {}
         }
         let width = dtype.bits().div_ceil(8) as usize;
-        let data = std::slice::from_raw_parts(mlirDenseElementsAttrGetRawData(value).cast::<u8>(), count * width);
-        let bits = |bytes: &[u8]| bytes.iter().rev().fold(0, |bits: Bits, byte| bits << 8 | Bits::from(*byte));
+        let data =
+            std::slice::from_raw_parts(mlirDenseElementsAttrGetRawData(value).cast::<u8>(), count * width);
+        let bits =
+            |bytes: &[u8]| bytes.iter().rev().fold(0, |bits: Bits, byte| bits << 8 | Bits::from(*byte));
         Some(data.chunks_exact(width).map(bits).collect())
     }
 }

@@ -24,7 +24,11 @@ use crate::engine::solve::{Solution, solve};
 /// Infers all types in `root`, and gives every finding in program order. Changes nothing if there is an error.
 ///
 /// The units come back too, if they still show the program: not if a relax, which they have, is gone from it.
-pub fn infer_types(root: MlirOperation, names: &Names, semantics: &Semantics) -> (Vec<Diagnostic>, Option<Units>) {
+pub fn infer_types(
+    root: MlirOperation,
+    names: &Names,
+    semantics: &Semantics,
+) -> (Vec<Diagnostic>, Option<Units>) {
     let roots = units::roots(root);
     let mut views: Vec<View> = roots.par_iter().map(|unit| view(unit.0, names)).collect();
     let (solutions, mut diagnostics) = solve_all(&mut views, semantics);
@@ -50,22 +54,30 @@ fn solve_all(views: &mut [View], semantics: &Semantics) -> (Vec<Solution>, Vec<D
             waiting.push(index);
         }
     }
-    let solve_one = |(view, slot): (&mut View, &mut Option<Solution>)| *slot = Some(solve(&mut view.graph, semantics));
+    let solve_one =
+        |(view, slot): (&mut View, &mut Option<Solution>)| *slot = Some(solve(&mut view.graph, semantics));
     views.par_iter_mut().zip(&mut solutions).filter(|(view, _)| view.calls.is_empty()).for_each(solve_one);
     while !waiting.is_empty() {
         let ready = |index: &usize| {
-            views[*index].calls.iter().all(|call| callees.find(call).is_none_or(|callee| solutions[callee].is_some()))
+            views[*index]
+                .calls
+                .iter()
+                .all(|call| callees.find(call).is_none_or(|callee| solutions[callee].is_some()))
         };
         let (now, later): (Vec<usize>, Vec<usize>) = waiting.iter().partition(|index| ready(index));
         // A cycle of calls: state what is known, so that each is reported once and the rest goes on.
-        let (now, later, cyclic) = if now.is_empty() { (later, Vec::new(), true) } else { (now, later, false) };
+        let (now, later, cyclic) =
+            if now.is_empty() { (later, Vec::new(), true) } else { (now, later, false) };
         for index in now {
             diagnostics.extend(state_calls(index, views, &solutions, &callees, cyclic));
             solve_one((&mut views[index], &mut solutions[index]));
         }
         waiting = later;
     }
-    let solved = solutions.into_iter().zip(views).map(|(s, view)| s.unwrap_or_else(|| solve(&mut view.graph, semantics)));
+    let solved = solutions
+        .into_iter()
+        .zip(views)
+        .map(|(s, view)| s.unwrap_or_else(|| solve(&mut view.graph, semantics)));
     (solved.collect(), diagnostics)
 }
 
@@ -136,7 +148,8 @@ fn state_calls(
 
 /// Writes a solution into the IR; whether relaxes were erased, which leaves the view with ops that are gone.
 fn apply(view: &mut View, solution: &Solution, names: &Names) -> bool {
-    let changed = view.graph.value_ids().filter(|value| solution.value(*value) != view.graph.value(*value).stated);
+    let changed =
+        view.graph.value_ids().filter(|value| solution.value(*value) != view.graph.value(*value).stated);
     let called = view.calls.iter().flat_map(|call| call.results.iter().copied());
     for value in changed.chain(called) {
         let found = solution.value(value);
@@ -169,7 +182,9 @@ fn set_function_type(view: &mut View, solution: &Solution, names: &Names) {
         match found.dtype {
             Known::DType(dtype) => view.types.tensor(dtype, found.shape, names, &view.graph),
             // SAFETY: there is a slot for each result of the type.
-            Known::Unknown | Known::Opaque | Known::Refused => unsafe { mlirFunctionTypeGetResult(old, i as isize) },
+            Known::Unknown | Known::Opaque | Known::Refused => unsafe {
+                mlirFunctionTypeGetResult(old, i as isize)
+            },
         }
     });
     let results: Vec<MlirType> = results.collect();

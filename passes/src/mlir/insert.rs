@@ -39,7 +39,12 @@ pub fn solved(root: MlirOperation, names: &Names, semantics: &Semantics) -> Resu
 }
 
 /// Makes every conversion in `units` explicit, and gives every finding in program order.
-pub fn insert_converts(mut units: Units, names: &Names, semantics: &Semantics, remarks: bool) -> Vec<Diagnostic> {
+pub fn insert_converts(
+    mut units: Units,
+    names: &Names,
+    semantics: &Semantics,
+    remarks: bool,
+) -> Vec<Diagnostic> {
     let said = units.par_iter_mut().map(|(view, solution)| {
         let plan = plan(&mut view.graph, solution, semantics);
         let said = if remarks { remark::all(view, solution, &plan, semantics) } else { Vec::new() };
@@ -205,22 +210,39 @@ impl<'a> Writer<'a> {
 
     /// Weak literals that another dialect's op still uses become constants of the default dtype; the others go.
     fn settle_literals(&mut self) {
+        let literals = self.plan.inserts.iter().zip(&self.made).filter_map(|(insert, made)| {
+            match (insert.source, insert.make) {
+                (Produced::Value(value), Make::Literal(dtype)) => Some(((value, dtype), *made)),
+                _ => None,
+            }
+        });
+        let literals = literals.collect();
         for op in self.view.graph.ops() {
             let node = *self.view.graph.node(op);
             if node.op == Op::Constant && is_weak_literal(&self.view.graph, node.result) {
-                self.settle_literal(op, node.result);
+                self.settle_literal(op, node.result, &literals);
             }
         }
     }
 
-    fn settle_literal(&mut self, op: OpId, value: ValueId) {
+    fn settle_literal(
+        &mut self,
+        op: OpId,
+        value: ValueId,
+        literals: &FxHashMap<(ValueId, DType), MlirOperation>,
+    ) {
         let operation = self.view.ops[op.0 as usize].0;
         let old = raw::result(operation);
         if let (true, Some(dtype)) = (raw::is_used(old), self.solution.dtype(value)) {
             let strong = self.semantics.strengthen(dtype);
+            if let Some(made) = literals.get(&(value, strong)) {
+                raw::replace_all_uses(old, raw::result(*made));
+                return raw::erase(operation);
+            }
             let shape = self.solution.value(value).shape;
             let r#type = self.view.types.tensor(strong, shape, self.names, &self.view.graph);
-            let (new, warning) = constant::of_literal(old, dtype, strong, r#type, self.context, self.semantics);
+            let (new, warning) =
+                constant::of_literal(old, dtype, strong, r#type, self.context, self.semantics);
             let user = Use::Operand(op, 0);
             self.said.extend(warning.map(|out_of_range| out_of_range.at(self.view, user, operation)));
             raw::insert_behind(new, operation);

@@ -49,7 +49,8 @@ pub enum Kind {
 
 impl Kind {
     /// All passes, in the order in which they run by default.
-    pub const ALL: &'static [Self] = &[Self::InferTypes, Self::InsertConverts, Self::FoldConverts, Self::VerifyStrong];
+    pub const ALL: &'static [Self] =
+        &[Self::InferTypes, Self::InsertConverts, Self::FoldConverts, Self::VerifyStrong];
 
     /// The name in a pass pipeline.
     pub const fn name(self) -> &'static str {
@@ -65,7 +66,9 @@ impl Kind {
     pub const fn description(self) -> &'static str {
         match self {
             Self::InferTypes => "give every value its dtype and shape, weak ones still weak",
-            Self::InsertConverts => "make every implicit promotion a promote.convert, every implicit broadcast a promote.broadcast_to",
+            Self::InsertConverts => {
+                "make every implicit promotion a promote.convert, every implicit broadcast a promote.broadcast_to"
+            }
             Self::FoldConverts => "remove converts that change no bit of any result",
             Self::VerifyStrong => "fail on anything weak, unknown or still implicit",
         }
@@ -81,7 +84,13 @@ impl Kind {
     /// # Safety
     /// `root` must be alive, and no other thread may change it or what it contains. What `handoff` holds for `root`
     /// must have been put there by the pass that ran on it right before.
-    unsafe fn run(self, root: MlirOperation, names: &Names, config: &Config, handoff: &Handoff) -> Vec<Diagnostic> {
+    unsafe fn run(
+        self,
+        root: MlirOperation,
+        names: &Names,
+        config: &Config,
+        handoff: &Handoff,
+    ) -> Vec<Diagnostic> {
         let semantics = &config.semantics;
         match self {
             Self::InferTypes => {
@@ -91,9 +100,10 @@ impl Kind {
             }
             Self::InsertConverts => {
                 let units = handoff.take(root).map_or_else(|| insert::solved(root, names, semantics), Ok);
-                units.map_or_else(|refused| refused, |units| {
-                    insert::insert_converts(units, names, semantics, config.remarks)
-                })
+                units.map_or_else(
+                    |refused| refused,
+                    |units| insert::insert_converts(units, names, semantics, config.remarks),
+                )
             }
             Self::FoldConverts => {
                 fold::fold_converts(root, names, semantics);
@@ -149,12 +159,15 @@ impl<'c> RunExternalPass<'c> for Host {
         // A panic must not unwind into MLIR.
         let said = catch_unwind(AssertUnwindSafe(|| match self.names.get() {
             // SAFETY: MLIR gives a pass an op that no other thread works on.
-            Some(Ok(names)) => unsafe { self.kind.run(operation.to_raw(), names, &self.config, &self.handoff) },
+            Some(Ok(names)) => unsafe {
+                self.kind.run(operation.to_raw(), names, &self.config, &self.handoff)
+            },
             Some(Err(error)) => vec![Diagnostic::error(Code::Pipeline, None, error.to_string())],
             None => vec![Diagnostic::error(Code::Internal, None, "MLIR did not initialise the pass")],
         }));
         let said = said.unwrap_or_else(|panic| {
-            let what = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+            let what =
+                panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
             let message = format!("{} panicked: {}", self.kind.name(), what.unwrap_or("no message"));
             vec![Diagnostic::error(Code::Internal, None, message)]
         });

@@ -134,7 +134,10 @@ impl Parser<'_> {
     fn element(&mut self, depth: usize) -> Result<Element, PipelineError> {
         self.skip_spaces();
         let start = self.at;
-        while self.peek().is_some_and(|c| !matches!(c, b',' | b'(' | b')' | b'{' | b'}') && !c.is_ascii_whitespace()) {
+        while self
+            .peek()
+            .is_some_and(|c| !matches!(c, b',' | b'(' | b')' | b'{' | b'}') && !c.is_ascii_whitespace())
+        {
             self.at += 1;
         }
         let name = self.text[start..self.at].to_owned();
@@ -290,12 +293,17 @@ mod tests {
         ] {
             assert_eq!(Pipeline::parse(text).expect("it is well formed").to_string(), text);
         }
-        assert_eq!(Pipeline::parse(" cse , canonicalize ").expect("a list").to_string(), "builtin.module(cse,canonicalize)");
+        assert_eq!(
+            Pipeline::parse(" cse , canonicalize ").expect("a list").to_string(),
+            "builtin.module(cse,canonicalize)"
+        );
     }
 
     #[test]
     fn malformed_pipelines_say_where() {
-        for (text, column) in [("builtin.module(", 16), ("builtin.module(,cse)", 16), ("cse)", 4), ("cse{a", 6)] {
+        for (text, column) in
+            [("builtin.module(", 16), ("builtin.module(,cse)", 16), ("cse)", 4), ("cse{a", 6)]
+        {
             match Pipeline::parse(text) {
                 Err(PipelineError::Syntax { column: at, .. }) => assert_eq!(at, column, "{text}"),
                 other => panic!("{text}: {other:?}"),

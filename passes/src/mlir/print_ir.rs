@@ -63,14 +63,16 @@ pub fn printer(options: &PrintIr, name: &str, moment: Moment) -> Option<Pass> {
     if !names.iter().any(|named| named == name) {
         return None;
     }
-    let (header, module_scope) = (format!("// -----// IR Dump {when} {name} //----- //"), options.module_scope);
+    let (header, module_scope) =
+        (format!("// -----// IR Dump {when} {name} //----- //"), options.module_scope);
     let print = move |operation: OperationRef<'_, '_>, _: ExternalPass<'_>| {
         let mut top = operation.to_raw();
         while let (true, Some(parent)) = (module_scope, raw::parent(top)) {
             top = parent;
         }
         // SAFETY: the op is alive. Where the whole module is printed, the context is single-threaded.
-        let text = raw::printed(|callback, data| unsafe { mlir_sys::mlirOperationPrint(top, callback, data) });
+        let text =
+            raw::printed(|callback, data| unsafe { mlir_sys::mlirOperationPrint(top, callback, data) });
         eprintln!("{header}\n{text}\n");
     };
     Some(create_external(print, TypeId::create(&ID), "print-ir", "print-ir", "print the IR", "", &[]))

@@ -24,7 +24,8 @@ fn remark(view: &View, solution: &Solution, insert: &Insert, semantics: &Semanti
             let dtypes = view.graph.operands(op).iter().filter_map(|operand| solution.dtype(*operand));
             let dtypes: Vec<_> = dtypes.map(|dtype| dtype.name()).collect();
             let name = view.graph.node(op).op;
-            let why = format!("operand {index} of {name} ({}) is converted from {from} to {to}", dtypes.join(", "));
+            let why =
+                format!("operand {index} of {name} ({}) is converted from {from} to {to}", dtypes.join(", "));
             (place_of(view.ops[op.0 as usize].0), why)
         }
         Use::Feed(slot, index) => {
@@ -37,7 +38,8 @@ fn remark(view: &View, solution: &Solution, insert: &Insert, semantics: &Semanti
         format!(", along {}", path.join(" → "))
     });
     let loss = loss(from, to).map_or("loses nothing".to_owned(), |loss| loss.to_string());
-    let diagnostic = Diagnostic::new(Severity::Remark, Code::Converted, place, format!("{why}{path}; {loss}"));
+    let diagnostic =
+        Diagnostic::new(Severity::Remark, Code::Converted, place, format!("{why}{path}; {loss}"));
     let shape = view.graph.shapes.get(solution.value(value).shape);
     debug_assert!(matches!(solution.value(value).dtype, Known::DType(_)));
     let definition = definition_of(view.values[value.0 as usize].0);

@@ -1,6 +1,7 @@
 //! From the engine's findings to located diagnostics.
 
 use mlir_sys::*;
+use promote_dialect::attrs;
 use promote_lattice::semantics::Refusal;
 
 use super::raw::{self, Address};
@@ -65,21 +66,27 @@ impl View {
             Place::Op(op) => (1, op.0),
             Place::Slot(slot) => (2, slot.0),
         };
-        let attrs = self.attr_problems.iter().map(|(op, problem)| {
+        let of_attrs = self.attr_problems.iter().map(|(op, problem)| {
             let code = match problem {
-                promote_dialect::attrs::Problem::Unknown { .. } => Code::UnknownAttribute,
-                promote_dialect::attrs::Problem::Kind { .. } | promote_dialect::attrs::Problem::Missing { .. } => {
-                    Code::BadAttribute
-                }
+                attrs::Problem::Unknown { .. } => Code::UnknownAttribute,
+                attrs::Problem::Kind { .. }
+                | attrs::Problem::ConstantValue { .. }
+                | attrs::Problem::Missing { .. } => Code::BadAttribute,
             };
             let diagnostic = Diagnostic::error(code, self.op_place(*op), problem.to_string());
             (order(Place::Op(*op)), diagnostic.with_remedy(problem.remedy()))
         });
         // An op whose attributes are wrong is not asked about its shape as well.
-        let broken = |place| matches!(place, Place::Op(op) if self.attr_problems.iter().any(|(bad, _)| *bad == op));
+        let broken =
+            |place| matches!(place, Place::Op(op) if self.attr_problems.iter().any(|(bad, _)| *bad == op));
         let rest = solution.problems.iter().filter(|problem| !broken(problem.place));
-        let mut all: Vec<_> = attrs.chain(self.result_diagnostics(solution)).chain(rest.map(|p| (order(p.place), self.diagnostic(p, solution)))).collect();
-        all.sort_by_key(|(order, diagnostic)| (diagnostic.location.as_ref().map(|l| (l.line, l.column)), *order));
+        let mut all: Vec<_> = of_attrs
+            .chain(self.result_diagnostics(solution))
+            .chain(rest.map(|p| (order(p.place), self.diagnostic(p, solution))))
+            .collect();
+        all.sort_by_key(|(order, diagnostic)| {
+            (diagnostic.location.as_ref().map(|l| (l.line, l.column)), *order)
+        });
         all.into_iter().map(|(_, diagnostic)| diagnostic).collect()
     }
 
@@ -180,7 +187,9 @@ fn explain(kind: &ProblemKind, subject: &str) -> (Code, String, String) {
         ProblemKind::Refused(refusal) => {
             let code = match refusal {
                 Refusal::NoJoin { .. } => Code::NoCommonDtype,
-                Refusal::Dtype { .. } | Refusal::Operand { .. } | Refusal::WeakTooWide { .. } => Code::RefusedDtype,
+                Refusal::Dtype { .. } | Refusal::Operand { .. } | Refusal::WeakTooWide { .. } => {
+                    Code::RefusedDtype
+                }
                 Refusal::NegativePower { .. } => Code::NegativePower,
             };
             (code, refusal.to_string(), refusal.remedy())
@@ -189,7 +198,9 @@ fn explain(kind: &ProblemKind, subject: &str) -> (Code, String, String) {
         ProblemKind::StatedDType { stated, inferred } => (
             Code::StatedType,
             format!("{subject} is written with dtype {stated}, and the rules give {inferred}"),
-            format!("write {inferred} or !promote.unknown, and convert the result with promote.convert if {stated} is meant"),
+            format!(
+                "write {inferred} or !promote.unknown, and convert the result with promote.convert if {stated} is meant"
+            ),
         ),
         ProblemKind::StatedShape { stated, inferred } => (
             Code::StatedType,

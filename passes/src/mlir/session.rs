@@ -15,7 +15,7 @@ use mlir_sys::*;
 use promote_lattice::Semantics;
 
 use super::pass::Config;
-use super::pipeline::Pipeline;
+use super::pipeline::{Pipeline, PipelineError};
 use super::print_ir::{PrintIr, printer};
 use super::raw;
 use super::report;
@@ -45,6 +45,16 @@ pub struct RunOptions {
     pub print: PrintIr,
 }
 
+/// Whether a module got through a pipeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Verdict {
+    /// It did.
+    Done,
+    /// It was refused: the diagnostics say why.
+    Refused,
+}
+
 /// How a module is printed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PrintOptions {
@@ -53,6 +63,59 @@ pub struct PrintOptions {
     /// Locations too.
     pub debug_info: bool,
 }
+
+/// The dialects of MLIR 22 and this one.
+const DIALECTS: &[&str] = &[
+    "acc",
+    "affine",
+    "amdgpu",
+    "amx",
+    "arith",
+    "arm_neon",
+    "arm_sme",
+    "arm_sve",
+    "async",
+    "bufferization",
+    "builtin",
+    "cf",
+    "complex",
+    "dlti",
+    "emitc",
+    "func",
+    "gpu",
+    "index",
+    "irdl",
+    "linalg",
+    "llvm",
+    "math",
+    "memref",
+    "ml_program",
+    "mpi",
+    "nvgpu",
+    "nvvm",
+    "omp",
+    "pdl",
+    "pdl_interp",
+    "promote",
+    "ptr",
+    "quant",
+    "rocdl",
+    "scf",
+    "shape",
+    "shard",
+    "smt",
+    "sparse_tensor",
+    "spirv",
+    "tensor",
+    "tosa",
+    "transform",
+    "ub",
+    "vector",
+    "wasmssa",
+    "x86vector",
+    "xegpu",
+    "xevm",
+];
 
 type Said = Arc<Mutex<Vec<Diagnostic>>>;
 
@@ -111,6 +174,17 @@ impl Session {
         &self.context
     }
 
+    /// The names of the dialects that are registered.
+    pub fn dialects(&self) -> Vec<&'static str> {
+        // MLIR's C API cannot list its registry, but says of a name whether it is there.
+        let known = |name: &&str| {
+            // SAFETY: the context is alive; MLIR returns null for a name it does not know.
+            let dialect = unsafe { mlirContextGetOrLoadDialect(self.context.to_raw(), raw::string(name)) };
+            !dialect.ptr.is_null()
+        };
+        DIALECTS.iter().copied().filter(known).collect()
+    }
+
     /// Everything said since the last call, by the passes and by MLIR, in the order of the source.
     pub fn take_diagnostics(&self) -> Vec<Diagnostic> {
         let mut said = std::mem::take(&mut *lock(&self.said));
@@ -127,7 +201,9 @@ impl Session {
         // which a copy with one more byte guarantees.
         let module = unsafe {
             match source {
-                Source::File(path) => mlirModuleCreateParseFromFile(context, raw::string(&path.to_string_lossy())),
+                Source::File(path) => {
+                    mlirModuleCreateParseFromFile(context, raw::string(&path.to_string_lossy()))
+                }
                 Source::Text(text) => {
                     let mut terminated = Vec::with_capacity(text.len() + 1);
                     terminated.extend_from_slice(text.as_bytes());
@@ -148,8 +224,16 @@ impl Session {
         Some(Module(unsafe { MlirModule::from_raw(module) }))
     }
 
-    /// Runs a pipeline on a module; whether it succeeded. What it found is in the diagnostics.
-    pub fn run(&self, module: &mut Module<'_>, pipeline: &Pipeline, options: &RunOptions) -> bool {
+    /// Runs a pipeline on a module. What it found is in the diagnostics.
+    ///
+    /// # Errors
+    /// [`PipelineError`] if there is no such pipeline; nothing was run.
+    pub fn run(
+        &self,
+        module: &mut Module<'_>,
+        pipeline: &Pipeline,
+        options: &RunOptions,
+    ) -> Result<Verdict, PipelineError> {
         // SAFETY: the context outlives the manager, which melior owns from here on; it has no name for timing.
         let manager = unsafe {
             let manager = mlirPassManagerCreate(self.context.to_raw());
@@ -160,13 +244,7 @@ impl Session {
         };
         manager.enable_verifier(options.verify_each);
         let around = |name: &str, moment| printer(&options.print, name, moment);
-        if let Err(error) = pipeline.build(&manager, &self.config, &around) {
-            lock(&self.said).push(
-                Diagnostic::error(Code::Pipeline, None, error.to_string())
-                    .with_remedy("--list-passes shows the passes of promote; mlir-opt-22 --help shows upstream's"),
-            );
-            return false;
-        }
+        pipeline.build(&manager, &self.config, &around)?;
         if options.print.prints_all() {
             // MLIR asks for it where it prints the whole module, and dumps of threads would mix.
             self.context.enable_multi_threading(false);
@@ -178,7 +256,8 @@ impl Session {
         if !ok && !said.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
             said.push(Diagnostic::error(Code::Pipeline, None, format!("the pipeline {pipeline} failed")));
         }
-        ok && !said.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+        let refused = !ok || said.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+        Ok(if refused { Verdict::Refused } else { Verdict::Done })
     }
 
     /// The graph view of each function with its solution, for pictures of the program.
@@ -276,7 +355,11 @@ fn write_with(out: &mut dyn Write, print: impl FnOnce(MlirStringCallback, *mut c
     unsafe extern "C" fn write(part: MlirStringRef, state: *mut c_void) {
         // SAFETY: the state is the one below, and MLIR's string is valid for its length.
         let (state, bytes) = unsafe {
-            let bytes = if part.length == 0 { &[] } else { std::slice::from_raw_parts(part.data.cast(), part.length) };
+            let bytes = if part.length == 0 {
+                &[]
+            } else {
+                std::slice::from_raw_parts(part.data.cast(), part.length)
+            };
             (&mut *state.cast::<State<'_>>(), bytes)
         };
         if state.result.is_ok() {

@@ -46,9 +46,11 @@ fn view(r#type: MlirType, names: &Names, graph: &mut Graph) -> Type {
             None => return Type::OPAQUE,
         };
         let shape = if ranked {
-            let dims = (0..mlirShapedTypeGetRank(r#type)).map(|i| match mlirShapedTypeGetDimSize(r#type, i as isize) {
-                size if mlirShapedTypeIsDynamicSize(size) => DYNAMIC,
-                size => size,
+            let dims = (0..mlirShapedTypeGetRank(r#type)).map(|i| {
+                match mlirShapedTypeGetDimSize(r#type, i as isize) {
+                    size if mlirShapedTypeIsDynamicSize(size) => DYNAMIC,
+                    size => size,
+                }
             });
             graph.shapes.id(Shape::ranked(dims.collect::<Vec<_>>()))
         } else {

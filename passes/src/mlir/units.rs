@@ -38,13 +38,17 @@ pub fn roots(root: MlirOperation) -> Vec<Address<MlirOperation>> {
 /// The inputs of a function type.
 pub fn inputs(r#type: MlirType) -> Vec<MlirType> {
     // SAFETY: the type is a function type and the indices are in range.
-    unsafe { (0..mlirFunctionTypeGetNumInputs(r#type)).map(|i| mlirFunctionTypeGetInput(r#type, i)).collect() }
+    unsafe {
+        (0..mlirFunctionTypeGetNumInputs(r#type)).map(|i| mlirFunctionTypeGetInput(r#type, i)).collect()
+    }
 }
 
 /// The results of a function type.
 pub fn results(r#type: MlirType) -> Vec<MlirType> {
     // SAFETY: the type is a function type and the indices are in range.
-    unsafe { (0..mlirFunctionTypeGetNumResults(r#type)).map(|i| mlirFunctionTypeGetResult(r#type, i)).collect() }
+    unsafe {
+        (0..mlirFunctionTypeGetNumResults(r#type)).map(|i| mlirFunctionTypeGetResult(r#type, i)).collect()
+    }
 }
 
 /// Gives `function`, whose type was `old`, other results and, if given, other inputs.

@@ -107,7 +107,8 @@ fn unranked(view: &View, solution: &Solution) -> Vec<Diagnostic> {
         broadcasts && operands.iter().any(|v| unknown(*v)) && operands.iter().any(|v| *v != operands[0])
     });
     ops.map(|op| {
-        let message = format!("operands of {} have no known rank, so it may still broadcast", view.graph.node(op).op);
+        let message =
+            format!("operands of {} have no known rank, so it may still broadcast", view.graph.node(op).op);
         Diagnostic::error(Code::ImplicitBroadcast, place_of(view.ops[op.0 as usize].0), message)
             .with_remedy("state the rank of the operands, as in tensor<?x?xf32>")
     })

@@ -194,12 +194,15 @@ impl Viewer<'_> {
             self.add_op(op, operation, block);
             return;
         }
-        let results: Vec<ValueId> = raw::results(operation).map(|result| self.add_value(result, block)).collect();
+        let results: Vec<ValueId> =
+            raw::results(operation).map(|result| self.add_value(result, block)).collect();
         if name == self.kinds.r#return && self.view.is_function {
             self.add_return(operation, block);
         } else if name == self.kinds.call {
             let unknown = |id: &ValueId| self.view.graph.value(*id).stated.dtype == Known::Unknown;
-            if let (true, Some(callee)) = (results.iter().any(unknown), raw::symbol_attribute(operation, "callee")) {
+            if let (true, Some(callee)) =
+                (results.iter().any(unknown), raw::symbol_attribute(operation, "callee"))
+            {
                 self.view.calls.push(Call { operation: Address(operation), callee, results });
             }
         }
@@ -215,7 +218,10 @@ impl Viewer<'_> {
         let mut stated = self.type_of(result);
         let scalar = if op == Op::Constant { self.constant(operation, id, &mut stated) } else { None };
         let used_before = self.ids.get(result);
-        let value = self.view.graph.add_op(NewOp { op, operands: &operands, attrs, scalar, stated, block }, used_before);
+        let value = self
+            .view
+            .graph
+            .add_op(NewOp { op, operands: &operands, attrs, scalar, stated, block }, used_before);
         if used_before.is_none() {
             self.view.values.push(Address(result));
             self.ids.insert(result, value);
@@ -230,7 +236,8 @@ impl Viewer<'_> {
         if none && op.info().attrs.iter().all(|spec| !spec.required) {
             return None;
         }
-        let found: Vec<_> = raw::attributes(operation).map(|(name, value)| (name, attribute(value))).collect();
+        let found: Vec<_> =
+            raw::attributes(operation).map(|(name, value)| (name, attribute(value))).collect();
         match attrs::check(op, found.iter().map(|(name, value)| (name.as_str(), value.clone()))) {
             Ok(attrs) if op.info().attrs.is_empty() => {
                 debug_assert_eq!(attrs, Attrs::default());
@@ -263,8 +270,9 @@ impl Viewer<'_> {
         };
         let shape = self.view.graph.shapes.get(stated.shape).meet(self.view.graph.shapes.get(written.shape));
         if !fits || shape.is_none() {
-            let (op, name, kind) = (Op::Constant, "value", promote_lattice::op::AttrKind::Elements);
-            self.view.attr_problems.push((id, attrs::Problem::Kind { op, name, kind }));
+            let result = raw::type_text(raw::value_type(raw::result(operation)));
+            let problem = attrs::Problem::ConstantValue { result, value: raw::type_text(value_type) };
+            self.view.attr_problems.push((id, problem));
             return None;
         }
         if stated.dtype == Known::Unknown {
@@ -273,7 +281,8 @@ impl Viewer<'_> {
         stated.shape = written.shape;
         let scalar = self.view.graph.shapes.get(written.shape).dims().is_some_and(<[i64]>::is_empty);
         // SAFETY: a scalar is a splat, and an i64 one is read as such.
-        let negative = || unsafe { dtype == DType::I64 && mlirDenseElementsAttrGetInt64SplatValue(value) < 0 };
+        let negative =
+            || unsafe { dtype == DType::I64 && mlirDenseElementsAttrGetInt64SplatValue(value) < 0 };
         scalar.then(|| Scalar { negative: negative() })
     }
 
