@@ -213,8 +213,9 @@ impl Lattice {
     /// # Errors
     /// The first counterexample, in declaration order.
     pub fn check(&self) -> Result<(), NoJoin> {
-        for &a in &self.order {
-            for &b in &self.order {
+        let nodes = || DType::ALL.iter().copied().filter(|node| self.graph.contains_node(*node));
+        for a in nodes() {
+            for b in nodes() {
                 match self.join(&[a, b]) {
                     Err(counterexample @ NoJoin::Ambiguous { .. }) => return Err(counterexample),
                     Ok(_) | Err(NoJoin::NoUpperBound { .. }) => {}

@@ -1,0 +1,30 @@
+#!/bin/sh
+# Installs what Promote needs to build on Debian: the LLVM/MLIR 22 packages and libraries they link with.
+# Does nothing if they are there. Run as root or with sudo available.
+set -eu
+
+packages="libmlir-22-dev mlir-22-tools llvm-22-dev libclang-22-dev libpolly-22-dev
+libzstd-dev zlib1g-dev libxml2-dev libedit-dev libffi-dev libncurses-dev g++ pkg-config"
+
+missing=""
+for package in $packages; do
+    if ! dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed'; then
+        missing="$missing $package"
+    fi
+done
+
+if [ -n "$missing" ]; then
+    echo "setup: installing Debian packages:$missing"
+    as_root=""
+    [ "$(id -u)" -eq 0 ] || as_root="sudo"
+    $as_root apt-get update -qq
+    # shellcheck disable=SC2086
+    DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq --no-install-recommends $missing
+else
+    echo "setup: the LLVM/MLIR 22 packages are installed"
+fi
+
+if ! command -v cargo >/dev/null 2>&1; then
+    echo "setup: Rust 1.95 or newer is missing; install it from https://rustup.rs" >&2
+    exit 1
+fi
