@@ -4,7 +4,7 @@
 set -eu
 
 packages="libmlir-22-dev mlir-22-tools llvm-22-dev libclang-22-dev libpolly-22-dev
-libzstd-dev zlib1g-dev libxml2-dev libedit-dev libffi-dev libncurses-dev g++ pkg-config"
+libz3-dev libzstd-dev zlib1g-dev libxml2-dev g++"
 
 missing=""
 for package in $packages; do

@@ -225,3 +225,49 @@ fn computing_in_the_compute_dtypes_is_a_fixed_point() {
         }
     }
 }
+
+/// The dtypes of the operands of the first primitive in a recorded trace, as in `pow(f32,i32)`.
+fn first_primitive(trace: &str) -> Option<Vec<&str>> {
+    let (_, rest) = trace.split_once('(')?;
+    Some(rest.split_once(')')?.0.split(',').collect())
+}
+
+/// Ops whose traces begin with something else than the op on its converted operands.
+fn traced_otherwise(op: Op, trace: &str) -> bool {
+    match op {
+        // The sign of the second operand is looked at first.
+        Op::CopySign => true,
+        // A zero divisor is replaced before the other operand is converted.
+        Op::Fmod => trace.starts_with("eq("),
+        _ => false,
+    }
+}
+
+#[test]
+fn ops_compute_in_the_dtypes_of_jax_own_traces() {
+    let traces = data(include_bytes!("data/op_lowering_jax.json.gz"));
+    for system in ["jax", "jax-x32"] {
+        let semantics = semantics(system);
+        let mut compared = 0;
+        for (name, table) in traces["systems"][system].as_object().expect("a system is an object") {
+            let (Some(op), Some(table)) = (Op::by_name_or_alias(name), table.as_object()) else { continue };
+            for (key, trace) in table {
+                let trace = trace.as_str().expect("a trace is a string");
+                let Some(primitive) = first_primitive(trace).filter(|_| !traced_otherwise(op, trace)) else {
+                    continue;
+                };
+                let operands: Vec<_> = key.split(',').map(scalar).collect();
+                let typing = semantics
+                    .infer(op, &operands)
+                    .expect("what is traced is accepted")
+                    .expect("it has a rule");
+                for (index, expected) in primitive.iter().enumerate().take(operands.len()) {
+                    let found = semantics.strengthen(typing.compute(index));
+                    assert_eq!(found.name(), *expected, "{system} operand {index} of {name}({key}): {trace}");
+                    compared += 1;
+                }
+            }
+        }
+        assert!(compared > 5000, "{system}: {compared} operands");
+    }
+}
