@@ -31,6 +31,8 @@ pub use promote_passes::diagnostic;
 pub use promote_passes::engine;
 
 #[cfg(feature = "mlir")]
+pub use promote_dialect::mlir as dialect;
+#[cfg(feature = "mlir")]
 pub use promote_passes::mlir::{
     pass,
     pipeline::{Pipeline, PipelineError},

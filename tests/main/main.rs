@@ -1,5 +1,6 @@
 //! The library's tests: one binary, because each one links MLIR.
 
+mod builders;
 mod laws;
 mod oracle_programs;
 mod snapshots_by_concern;

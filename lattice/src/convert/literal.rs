@@ -43,7 +43,7 @@ pub struct Converted {
     /// The value in the dtype asked for.
     pub bits: Bits,
     /// Whether the dtype has the range for the literal. If not, an integer wrapped around, or a number became an infinity,
-    /// a NaN or the dtype's largest.
+    /// a NaN, the dtype's largest, or zero without being it. Every number is in the range of bool, which takes its truth.
     pub in_range: bool,
     /// Whether the value is the literal itself, neither rounded nor cut.
     pub exact: bool,
@@ -84,9 +84,11 @@ fn parts(bits: Bits, dtype: DType) -> [Number; 2] {
     [decode(bits, part), imaginary]
 }
 
-/// Whether `result`, which `number` became in `to`, is no consequence of an overflow.
+/// Whether `result`, which `number` became in `to`, is no consequence of an overflow or underflow.
 fn in_range(number: Number, result: Number, to: DType) -> bool {
     match to.real_part().props().format {
+        None if to == DType::B1 => true,
+        _ if number.is_finite() && !number.is_zero() && result.is_zero() && to.is_inexact() => false,
         None => number.is_finite() && number.truncated() == result.truncated(),
         Some(format) if number.is_finite() => result.is_finite() && !overflows(number, format),
         Some(_) => number == result,

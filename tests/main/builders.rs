@@ -1,0 +1,67 @@
+//! Programs built op by op in Rust, as an embedding front end does, and promoted in place.
+
+use melior::ir::operation::{OperationBuilder, OperationLike};
+use melior::ir::{
+    Attribute, Block, BlockLike, Location, Module as MlirModule, Region, RegionLike, Type, Value,
+};
+use melior::pass::PassManager;
+use promote::convert::Literal;
+use promote::dialect;
+use promote::op::Op;
+use promote::pass::{self, Config};
+use std::sync::{Arc, Mutex};
+
+use crate::support::session;
+
+#[test]
+fn a_program_built_in_rust_is_promoted_by_passes_in_a_pass_manager_of_ones_own() {
+    let session = session("jax", false, false);
+    let context = session.context();
+    context.get_or_load_dialect("func");
+    let location = Location::unknown(context);
+    let unknown = dialect::unknown(context).expect("the dialect is registered");
+    let parse = |text: &str| Type::parse(context, text).expect("the type is valid");
+
+    let block = Block::new(&[(parse("tensor<4xbf16>"), location), (parse("tensor<4xf32>"), location)]);
+    let (x, y) =
+        (block.argument(0).expect("an argument").into(), block.argument(1).expect("an argument").into());
+    let append = |operation| block.append_operation(operation).result(0).expect("it has a result").into();
+    let half: Value<'_, '_> =
+        append(dialect::weak_literal(context, Literal::Float(0.5), location).expect("the literal is built"));
+    let scaled = dialect::operation(context, Op::Multiply, &[x, half], &[], unknown, location);
+    let scaled = append(scaled.expect("the op is built"));
+    let axis = [("axis", Attribute::parse(context, "-1 : i64").expect("the attribute is valid"))];
+    let joined = dialect::operation(context, Op::Concat, &[scaled, y], &axis, unknown, location);
+    let joined = append(joined.expect("the op is built"));
+    let returned = OperationBuilder::new("func.return", location).add_operands(&[joined]).build();
+    block.append_operation(returned.expect("the return is built"));
+
+    let region = Region::new();
+    region.append_block(block);
+    let signature = "(tensor<4xbf16>, tensor<4xf32>) -> tensor<*x!promote.unknown>";
+    let attribute = |text: &str| Attribute::parse(context, text).expect("the attribute is valid");
+    let function = OperationBuilder::new("func.func", location)
+        .add_attributes(&[
+            (melior::ir::Identifier::new(context, "sym_name"), attribute("\"f\"")),
+            (melior::ir::Identifier::new(context, "function_type"), attribute(signature)),
+        ])
+        .add_regions([region])
+        .build()
+        .expect("the function is built");
+    let mut module = MlirModule::new(location);
+    module.body().append_operation(function);
+    assert!(module.as_operation().verify());
+
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&said);
+    let semantics = Arc::new(promote::Semantics::by_name("jax", false).expect("jax is known"));
+    let sink: pass::Sink = Arc::new(move |diagnostic| heard.lock().expect("no pass panics").push(diagnostic));
+    let config = Config { semantics, sink, remarks: true };
+    let manager = PassManager::new(context);
+    for kind in pass::Kind::ALL {
+        manager.add_pass(pass::create(*kind, &config));
+    }
+    manager.run(&mut module).expect("the program is accepted");
+    assert_eq!(said.lock().expect("no pass panics").len(), 1, "one remark for the one convert");
+    insta::assert_snapshot!(module.as_operation().to_string());
+}
