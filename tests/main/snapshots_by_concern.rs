@@ -428,3 +428,67 @@ func.func @f(%x: tensor<4xf32>) -> (!u, !u, !u) {
 }"#;
     }
 }
+
+mod calls {
+    use super::*;
+
+    snapshots! {
+        results_stated_in_part_follow_the_callee, DEFAULT, r#"
+func.func @caller(%x: tensor<4xbf16>) -> tensor<*xf32> {
+  %0 = call @callee(%x) : (tensor<4xbf16>) -> tensor<*xf32>
+  return %0 : tensor<*xf32>
+}
+func.func private @callee(%x: tensor<4xbf16>) -> tensor<*xf32> {
+  %0 = "promote.convert"(%x) : (tensor<4xbf16>) -> tensor<*xf32>
+  return %0 : tensor<*xf32>
+}"#;
+        operands_are_cast_to_what_the_callee_states, INSERT, r#"
+func.func private @external(tensor<*xf32>, tensor<?xbf16>)
+func.func @caller(%x: tensor<4xbf16>) {
+  %0 = "promote.convert"(%x) : (tensor<4xbf16>) -> tensor<*xf32>
+  %1 = "promote.negative"(%x) : (tensor<4xbf16>) -> tensor<?xbf16>
+  call @external(%0, %1) : (tensor<*xf32>, tensor<?xbf16>) -> ()
+  return
+}"#;
+        weak_arguments_and_results_pass_through_calls, DEFAULT, r#"
+!u = tensor<*x!promote.unknown>
+!f = tensor<!promote.weak_float>
+func.func private @scale(%k: !f) -> !u {
+  %two = "promote.constant"() {value = dense<2.0> : tensor<f64>} : () -> !f
+  %0 = "promote.multiply"(%k, %two) : (!f, !f) -> !u
+  return %0 : !u
+}
+func.func private @external(!f) -> !f
+func.func @main(%x: tensor<4xbf16>) -> (!u, !u) {
+  %k = "promote.constant"() {value = dense<0.5> : tensor<f64>} : () -> !f
+  %0 = call @scale(%k) : (!f) -> !u
+  %1 = "promote.add"(%x, %0) : (tensor<4xbf16>, !u) -> !u
+  %2 = call @external(%k) : (!f) -> !f
+  %3 = "promote.multiply"(%x, %2) : (tensor<4xbf16>, !f) -> !u
+  return %1, %3 : !u, !u
+}"#;
+        a_recursive_function_with_stated_results, DEFAULT, r#"
+!u = tensor<*x!promote.unknown>
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = call @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = "promote.add"(%0, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}"#;
+        functions_of_nested_modules_are_found_in_their_own, DEFAULT, r#"
+!u = tensor<*x!promote.unknown>
+func.func private @g(%x: tensor<4xi8>) -> !u {
+  %0 = "promote.sum"(%x) : (tensor<4xi8>) -> !u
+  return %0 : !u
+}
+module @inner {
+  func.func @f(%x: tensor<4xi8>) -> !u {
+    %0 = call @g(%x) : (tensor<4xi8>) -> !u
+    return %0 : !u
+  }
+  func.func private @g(%x: tensor<4xi8>) -> !u {
+    %0 = "promote.mean"(%x) : (tensor<4xi8>) -> !u
+    return %0 : !u
+  }
+}"#;
+    }
+}

@@ -12,10 +12,10 @@ use promote_dialect::mlir::Names;
 use promote_lattice::{Op, Semantics};
 use rayon::prelude::*;
 
-use super::raw::{self, Address};
+use super::raw::{self, Address, NewOp};
 use super::report;
 use super::units::{self, Units};
-use super::view::{View, function_type, view};
+use super::view::{Call, View, function_type, view};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::engine::graph::{Known, Type, ValueId};
 use crate::engine::shape::Shape;
@@ -38,68 +38,89 @@ pub fn infer_types(
     if !diagnostics.is_empty() {
         return (diagnostics, None);
     }
+    let callees = Callees::new(&views);
     let relaxes = views.par_iter_mut().zip(&solutions).map(|(view, solution)| apply(view, solution, names));
-    let current = !relaxes.reduce(|| false, |a, b| a | b);
+    let relaxed = relaxes.reduce(|| false, |a, b| a | b);
+    let cast = views.iter().flat_map(|view| &view.calls).map(|call| cast_operands(call, &callees));
+    let current = !relaxed && cast.sum::<usize>() == 0;
     (diagnostics, current.then(|| views.into_iter().zip(solutions).collect()))
 }
 
-/// Solves units in the order in which they need each other's result types.
+/// Solves units in the order in which they need each other's result types: those that need none in parallel, then
+/// callers as the last of their callees is solved.
 fn solve_all(views: &mut [View], semantics: &Semantics) -> (Vec<Solution>, Vec<Diagnostic>) {
+    let callees = Callees::new(views);
     let mut solutions: Vec<Option<Solution>> = views.iter().map(|_| None).collect();
     let mut diagnostics = Vec::new();
-    let mut waiting: Vec<usize> = Vec::new();
-    let callees = Callees::new(views);
-    for (index, view) in views.iter().enumerate() {
-        if !view.calls.is_empty() {
-            waiting.push(index);
-        }
-    }
-    let solve_one =
-        |(view, slot): (&mut View, &mut Option<Solution>)| *slot = Some(solve(&mut view.graph, semantics));
-    views.par_iter_mut().zip(&mut solutions).filter(|(view, _)| view.calls.is_empty()).for_each(solve_one);
-    while !waiting.is_empty() {
-        let ready = |index: &usize| {
-            views[*index]
-                .calls
-                .iter()
-                .all(|call| callees.find(call).is_none_or(|callee| solutions[callee].is_some()))
+    let (mut missing, callers) = dependencies(views, &callees);
+    let alone = views.par_iter_mut().zip(&mut solutions).zip(&missing).filter(|(_, missing)| **missing == 0);
+    alone.for_each(|((view, solution), _)| *solution = Some(solve(&mut view.graph, semantics)));
+
+    let mut solved: Vec<usize> = (0..views.len()).filter(|unit| missing[*unit] == 0).collect();
+    // What is left when no unit is solved any more calls itself: each is solved with what is stated, and reported.
+    let mut left = 0..views.len();
+    loop {
+        let (unit, cyclic) = match solved.pop() {
+            Some(unit) => (unit, false),
+            None => match left.find(|unit| solutions[*unit].is_none()) {
+                Some(unit) => (unit, true),
+                None => break,
+            },
         };
-        let (now, later): (Vec<usize>, Vec<usize>) = waiting.iter().partition(|index| ready(index));
-        // A cycle of calls: state what is known, so that each is reported once and the rest goes on.
-        let (now, later, cyclic) =
-            if now.is_empty() { (later, Vec::new(), true) } else { (now, later, false) };
-        for index in now {
-            diagnostics.extend(state_calls(index, views, &solutions, &callees, cyclic));
-            solve_one((&mut views[index], &mut solutions[index]));
+        if solutions[unit].is_none() {
+            diagnostics.extend(state_calls(unit, views, &solutions, &callees, cyclic));
+            solutions[unit] = Some(solve(&mut views[unit].graph, semantics));
         }
-        waiting = later;
+        for caller in &callers[unit] {
+            missing[*caller] = missing[*caller].saturating_sub(1);
+            if missing[*caller] == 0 && solutions[*caller].is_none() {
+                solved.push(*caller);
+            }
+        }
     }
-    let solved = solutions
-        .into_iter()
-        .zip(views)
-        .map(|(s, view)| s.unwrap_or_else(|| solve(&mut view.graph, semantics)));
-    (solved.collect(), diagnostics)
+    (solutions.into_iter().flatten().collect(), diagnostics)
 }
 
-/// Which unit is the function that a call names.
-struct Callees(HashMap<(Address<MlirOperation>, String), usize>);
+/// For each unit, how many calls in it wait for their callee, and, for each unit, the callers of those calls.
+fn dependencies(views: &[View], callees: &Callees) -> (Vec<usize>, Vec<Vec<usize>>) {
+    let (mut missing, mut callers) = (vec![0; views.len()], vec![Vec::new(); views.len()]);
+    for (unit, view) in views.iter().enumerate() {
+        for call in view.calls.iter().filter(|call| call.follows_callee) {
+            if let Some(callee) = callees.find(call) {
+                missing[unit] += 1;
+                callers[callee.unit].push(unit);
+            }
+        }
+    }
+    (missing, callers)
+}
+
+/// The functions that calls name.
+struct Callees(HashMap<(Address<MlirOperation>, String), Callee>);
+
+/// A function that may be called.
+#[derive(Clone, Copy)]
+struct Callee {
+    unit: usize,
+    function: Address<MlirOperation>,
+}
 
 impl Callees {
     fn new(views: &[View]) -> Self {
         let symbol = |(index, view): (usize, &View)| {
             let function = view.root.0;
             let name = view.is_function.then(|| raw::string_attribute(function, "sym_name")).flatten()?;
-            Some(((Address(raw::parent(function)?), name), index))
+            Some(((Address(raw::parent(function)?), name), Callee { unit: index, function: view.root }))
         };
         Self(views.iter().enumerate().filter_map(symbol).collect())
     }
 
     /// The function of that name in the nearest symbol table around the call.
-    fn find(&self, call: &super::view::Call) -> Option<usize> {
+    fn find(&self, call: &Call) -> Option<Callee> {
         let mut around = raw::parent(call.operation.0);
         while let Some(table) = around {
-            if let Some(index) = self.0.get(&(Address(table), call.callee.clone())) {
-                return Some(*index);
+            if let Some(callee) = self.0.get(&(Address(table), call.callee.clone())) {
+                return Some(*callee);
             }
             around = raw::parent(table);
         }
@@ -117,9 +138,9 @@ fn state_calls(
 ) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     let mut stated: Vec<(ValueId, Known, Shape)> = Vec::new();
-    for call in &views[index].calls {
+    for call in views[index].calls.iter().filter(|call| call.follows_callee) {
         let callee = callees.find(call);
-        match callee.and_then(|callee| Some((&views[callee], solutions[callee].as_ref()?))) {
+        match callee.and_then(|callee| Some((&views[callee.unit], solutions[callee.unit].as_ref()?))) {
             Some((callee, solution)) => {
                 let found = callee.results.iter().map(|slot| solution.slot(*slot));
                 stated.extend(call.results.iter().zip(found).map(|(value, found)| {
@@ -128,7 +149,7 @@ fn state_calls(
                     (*value, dtype, callee.graph.shapes.get(found.shape).clone())
                 }));
             }
-            None if cyclic && callee.is_some() => {
+            None if cyclic && callee.is_some() && views[index].has_unknown_results(call) => {
                 let place = report::place_of(call.operation.0);
                 let message = format!("the result types of @{} depend on this call itself", call.callee);
                 let remedy = "state the result types of a recursive function in its signature";
@@ -150,7 +171,8 @@ fn state_calls(
 fn apply(view: &mut View, solution: &Solution, names: &Names) -> bool {
     let changed =
         view.graph.value_ids().filter(|value| solution.value(*value) != view.graph.value(*value).stated);
-    let called = view.calls.iter().flat_map(|call| call.results.iter().copied());
+    let following = view.calls.iter().filter(|call| call.follows_callee);
+    let called = following.flat_map(|call| call.results.iter().copied());
     for value in changed.chain(called) {
         let found = solution.value(value);
         if let Known::DType(dtype) = found.dtype {
@@ -171,6 +193,37 @@ fn apply(view: &mut View, solution: &Solution, names: &Names) -> bool {
         set_function_type(view, solution, names);
     }
     relaxes
+}
+
+/// Casts operands of a call, whose types are known better than the callee's signature states, to what it states; how
+/// many there were.
+fn cast_operands(call: &Call, callees: &Callees) -> usize {
+    let signature = callees.find(call).and_then(|callee| function_type(callee.function.0));
+    let Some(signature) = signature else { return 0 };
+    let operation = call.operation.0;
+    let stated = units::inputs(signature).into_iter().zip(raw::operands(operation)).enumerate();
+    let differ: Vec<_> =
+        stated.filter(|(_, (stated, operand))| !same(*stated, raw::value_type(*operand))).collect();
+    for (index, (result, operand)) in &differ {
+        // SAFETY: the call is alive.
+        let location = unsafe { mlirOperationGetLocation(operation) };
+        let (name, operands, result) = ("tensor.cast", &[*operand], *result);
+        let cast = raw::create(&NewOp { name, location, operands, result, attributes: &[] });
+        raw::insert_before(cast, operation);
+        raw::set_operand(operation, *index, raw::result(cast));
+    }
+    differ.len()
+}
+
+fn same(a: MlirType, b: MlirType) -> bool {
+    // SAFETY: types live as long as the context.
+    unsafe { mlirTypeEqual(a, b) }
+}
+
+impl View {
+    fn has_unknown_results(&self, call: &Call) -> bool {
+        call.results.iter().any(|result| self.graph.value(*result).stated.dtype == Known::Unknown)
+    }
 }
 
 /// Gives a function the type of its arguments and of what it returns.

@@ -9,8 +9,9 @@ use super::ids::Ids;
 use super::raw::{self, Address};
 use super::types::Types;
 use crate::engine::graph::{BlockId, Graph, Known, NewOp, OpId, Scalar, SlotId, Type, ValueId};
+use crate::engine::shape::DYNAMIC;
 
-/// A call whose result types are known once its callee's are.
+/// A direct call of a function.
 #[derive(Debug)]
 pub struct Call {
     /// The op.
@@ -19,6 +20,8 @@ pub struct Call {
     pub callee: String,
     /// Its results.
     pub results: Vec<ValueId>,
+    /// Whether the types of its results are those of the callee, once that is inferred: the IR states them in part.
+    pub follows_callee: bool,
 }
 
 /// One unit of inference. See the [module](self).
@@ -40,7 +43,7 @@ pub struct View {
     pub results: Vec<SlotId>,
     /// The function's return ops: the n-th feeds each slot's n-th source.
     pub returns: Vec<Address<MlirOperation>>,
-    /// Calls with results of unknown type.
+    /// The direct calls in it.
     pub calls: Vec<Call>,
     /// What is wrong with attributes.
     pub attr_problems: Vec<(OpId, attrs::Problem)>,
@@ -198,14 +201,20 @@ impl Viewer<'_> {
             raw::results(operation).map(|result| self.add_value(result, block)).collect();
         if name == self.kinds.r#return && self.view.is_function {
             self.add_return(operation, block);
-        } else if name == self.kinds.call {
-            let unknown = |id: &ValueId| self.view.graph.value(*id).stated.dtype == Known::Unknown;
-            if let (true, Some(callee)) =
-                (results.iter().any(unknown), raw::symbol_attribute(operation, "callee"))
-            {
-                self.view.calls.push(Call { operation: Address(operation), callee, results });
-            }
+        } else if name == self.kinds.call
+            && let Some(callee) = raw::symbol_attribute(operation, "callee")
+        {
+            let follows_callee = results.iter().any(|result| self.is_stated_in_part(*result));
+            self.view.calls.push(Call { operation: Address(operation), callee, results, follows_callee });
         }
+    }
+
+    /// Whether inference may find out more about a value than the IR states.
+    fn is_stated_in_part(&self, value: ValueId) -> bool {
+        let stated = self.view.graph.value(value).stated;
+        let shape = self.view.graph.shapes.get(stated.shape);
+        let open = shape.dims().is_none_or(|dims| dims.contains(&DYNAMIC));
+        stated.dtype == Known::Unknown || matches!(stated.dtype, Known::DType(_)) && open
     }
 
     fn add_op(&mut self, op: Op, operation: MlirOperation, block: BlockId) {
