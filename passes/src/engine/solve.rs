@@ -112,15 +112,14 @@ impl Solution {
 }
 
 /// The scalar that a value is a literal of, through `relax`: a weak constant of rank 0.
-pub fn literal(graph: &Graph, value: ValueId) -> Option<Scalar> {
-    let Source::Op(op) = graph.value(value).source else { return None };
-    match graph.node(op).op {
-        Op::Constant => match graph.value(value).stated.dtype {
-            Known::DType(dtype) if dtype.is_weak() => graph.node(op).scalar,
-            _ => None,
-        },
-        Op::Relax => literal(graph, *graph.operands(op).first()?),
-        _ => None,
+pub fn literal(graph: &Graph, mut value: ValueId) -> Option<Scalar> {
+    loop {
+        let Source::Op(op) = graph.value(value).source else { return None };
+        match (graph.node(op).op, graph.value(value).stated.dtype) {
+            (Op::Constant, Known::DType(dtype)) if dtype.is_weak() => return graph.node(op).scalar,
+            (Op::Relax, _) => value = *graph.operands(op).first()?,
+            _ => return None,
+        }
     }
 }
 

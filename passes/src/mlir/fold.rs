@@ -7,15 +7,15 @@ use mlir_sys::*;
 use promote_dialect::mlir::Names;
 use promote_lattice::convert::collapses;
 use promote_lattice::{DType, Op, Semantics};
-use rayon::prelude::*;
 
 use super::constant;
 use super::raw;
-use super::units;
+use super::units::{self, Shared};
 
 /// Removes converts in `root` that can be removed without changing any bit of any result.
-pub fn fold_converts(root: MlirOperation, names: &Names, semantics: &Semantics) {
-    units::roots(root).par_iter().for_each(|unit| {
+pub fn fold_converts(root: MlirOperation, shared: Shared<'_>) {
+    let Shared { names, semantics, .. } = shared;
+    shared.map(units::roots(root), |unit| {
         for convert in converts(unit.0, names) {
             fold(convert, names, semantics);
         }

@@ -9,12 +9,11 @@ use std::collections::HashMap;
 
 use mlir_sys::*;
 use promote_dialect::mlir::Names;
-use promote_lattice::{Op, Semantics};
-use rayon::prelude::*;
+use promote_lattice::Op;
 
 use super::raw::{self, Address, NewOp};
 use super::report;
-use super::units::{self, Units};
+use super::units::{self, Shared, Units};
 use super::view::{Call, View, function_type, view};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::engine::graph::{Known, Type, ValueId};
@@ -24,14 +23,9 @@ use crate::engine::solve::{Solution, solve};
 /// Infers all types in `root`, and gives every finding in program order. Changes nothing if there is an error.
 ///
 /// The units come back too, if they still show the program: not if a relax, which they have, is gone from it.
-pub fn infer_types(
-    root: MlirOperation,
-    names: &Names,
-    semantics: &Semantics,
-) -> (Vec<Diagnostic>, Option<Units>) {
-    let roots = units::roots(root);
-    let mut views: Vec<View> = roots.par_iter().map(|unit| view(unit.0, names)).collect();
-    let (solutions, mut diagnostics) = solve_all(&mut views, semantics);
+pub fn infer_types(root: MlirOperation, shared: Shared<'_>) -> (Vec<Diagnostic>, Option<Units>) {
+    let mut views: Vec<View> = shared.map(units::roots(root), |unit| view(unit.0, shared.names));
+    let (solutions, mut diagnostics) = solve_all(&mut views, shared);
     for (view, solution) in views.iter().zip(&solutions) {
         diagnostics.extend(view.diagnostics(solution));
     }
@@ -39,8 +33,8 @@ pub fn infer_types(
         return (diagnostics, None);
     }
     let callees = Callees::new(&views);
-    let relaxes = views.par_iter_mut().zip(&solutions).map(|(view, solution)| apply(view, solution, names));
-    let relaxed = relaxes.reduce(|| false, |a, b| a | b);
+    let solved = views.iter_mut().zip(&solutions).collect();
+    let relaxed = shared.map(solved, |(view, solution)| apply(view, solution, shared.names)).contains(&true);
     let cast = views.iter().flat_map(|view| &view.calls).map(|call| cast_operands(call, &callees));
     let current = !relaxed && cast.sum::<usize>() == 0;
     (diagnostics, current.then(|| views.into_iter().zip(solutions).collect()))
@@ -48,13 +42,15 @@ pub fn infer_types(
 
 /// Solves units in the order in which they need each other's result types: those that need none in parallel, then
 /// callers as the last of their callees is solved.
-fn solve_all(views: &mut [View], semantics: &Semantics) -> (Vec<Solution>, Vec<Diagnostic>) {
+fn solve_all(views: &mut [View], shared: Shared<'_>) -> (Vec<Solution>, Vec<Diagnostic>) {
     let callees = Callees::new(views);
     let mut solutions: Vec<Option<Solution>> = views.iter().map(|_| None).collect();
     let mut diagnostics = Vec::new();
     let (mut missing, callers) = dependencies(views, &callees);
-    let alone = views.par_iter_mut().zip(&mut solutions).zip(&missing).filter(|(_, missing)| **missing == 0);
-    alone.for_each(|((view, solution), _)| *solution = Some(solve(&mut view.graph, semantics)));
+    let alone = views.iter_mut().zip(&mut solutions).zip(&missing).filter(|(_, missing)| **missing == 0);
+    shared.map(alone.collect(), |((view, solution), _)| {
+        *solution = Some(solve(&mut view.graph, shared.semantics));
+    });
 
     let mut solved: Vec<usize> = (0..views.len()).filter(|unit| missing[*unit] == 0).collect();
     // What is left when no unit is solved any more calls itself: each is solved with what is stated, and reported.
@@ -69,7 +65,7 @@ fn solve_all(views: &mut [View], semantics: &Semantics) -> (Vec<Solution>, Vec<D
         };
         if solutions[unit].is_none() {
             diagnostics.extend(state_calls(unit, views, &solutions, &callees, cyclic));
-            solutions[unit] = Some(solve(&mut views[unit].graph, semantics));
+            solutions[unit] = Some(solve(&mut views[unit].graph, shared.semantics));
         }
         for caller in &callers[unit] {
             missing[*caller] = missing[*caller].saturating_sub(1);

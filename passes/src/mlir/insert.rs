@@ -8,14 +8,13 @@
 use mlir_sys::*;
 use promote_dialect::mlir::Names;
 use promote_lattice::{DType, Op, Semantics};
-use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::constant;
 use super::raw::{self, Address, NewOp};
 use super::remark;
 use super::report;
-use super::units::{self, Units};
+use super::units::{self, Shared, Units};
 use super::view::{View, function_type, view};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::engine::graph::{Known, OpId, ValueId};
@@ -26,26 +25,20 @@ use crate::engine::solve::{Solution, solve};
 ///
 /// # Errors
 /// Every finding, if they are not, or do not fit.
-pub fn solved(root: MlirOperation, names: &Names, semantics: &Semantics) -> Result<Units, Vec<Diagnostic>> {
-    let roots = units::roots(root);
-    let solve_one = |unit: &Address<MlirOperation>| {
-        let mut view = view(unit.0, names);
-        let solution = solve(&mut view.graph, semantics);
+pub fn solved(root: MlirOperation, shared: Shared<'_>) -> Result<Units, Vec<Diagnostic>> {
+    let units: Units = shared.map(units::roots(root), |unit| {
+        let mut view = view(unit.0, shared.names);
+        let solution = solve(&mut view.graph, shared.semantics);
         (view, solution)
-    };
-    let units: Units = roots.par_iter().map(solve_one).collect();
+    });
     let refused: Vec<_> = units.iter().flat_map(|(view, solution)| view.diagnostics(solution)).collect();
     if refused.is_empty() { Ok(units) } else { Err(refused) }
 }
 
 /// Makes every conversion in `units` explicit, and gives every finding in program order.
-pub fn insert_converts(
-    mut units: Units,
-    names: &Names,
-    semantics: &Semantics,
-    remarks: bool,
-) -> Vec<Diagnostic> {
-    let said = units.par_iter_mut().map(|(view, solution)| {
+pub fn insert_converts(mut units: Units, shared: Shared<'_>, remarks: bool) -> Vec<Diagnostic> {
+    let Shared { names, semantics, .. } = shared;
+    let said = shared.map(units.iter_mut().collect(), |(view, solution)| {
         let plan = plan(&mut view.graph, solution, semantics);
         let said = if remarks { remark::all(view, solution, &plan, semantics) } else { Vec::new() };
         let mut writer = Writer::new(view, solution, &plan, names, semantics);
@@ -53,7 +46,7 @@ pub fn insert_converts(
         writer.write();
         writer.said
     });
-    let mut said: Vec<Diagnostic> = said.collect::<Vec<_>>().into_iter().flatten().collect();
+    let mut said: Vec<Diagnostic> = said.into_iter().flatten().collect();
     said.sort_by_key(|diagnostic| diagnostic.location.as_ref().map(|l| (l.line, l.column)));
     said
 }

@@ -16,7 +16,7 @@ use promote_lattice::Semantics;
 use rustc_hash::FxHashMap;
 
 use super::raw::Address;
-use super::units::Units;
+use super::units::{Shared, Units};
 use super::{fold, infer, insert, verify};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 
@@ -32,6 +32,9 @@ pub struct Config {
     pub sink: Sink,
     /// Whether a remark is made for each inserted convert.
     pub remarks: bool,
+    /// Whether functions are worked on in parallel when a pass runs on a module. Only for a context that is
+    /// multi-threaded: MLIR makes types and attributes without locks otherwise.
+    pub threads: bool,
 }
 
 /// One of the passes.
@@ -91,25 +94,25 @@ impl Kind {
         config: &Config,
         handoff: &Handoff,
     ) -> Vec<Diagnostic> {
-        let semantics = &config.semantics;
+        let shared = Shared { names, semantics: &config.semantics, threads: config.threads };
         match self {
             Self::InferTypes => {
-                let (said, units) = infer::infer_types(root, names, semantics);
+                let (said, units) = infer::infer_types(root, shared);
                 handoff.put(root, units);
                 said
             }
             Self::InsertConverts => {
-                let units = handoff.take(root).map_or_else(|| insert::solved(root, names, semantics), Ok);
+                let units = handoff.take(root).map_or_else(|| insert::solved(root, shared), Ok);
                 units.map_or_else(
                     |refused| refused,
-                    |units| insert::insert_converts(units, names, semantics, config.remarks),
+                    |units| insert::insert_converts(units, shared, config.remarks),
                 )
             }
             Self::FoldConverts => {
-                fold::fold_converts(root, names, semantics);
+                fold::fold_converts(root, shared);
                 Vec::new()
             }
-            Self::VerifyStrong => verify::verify_strong(root, names, semantics),
+            Self::VerifyStrong => verify::verify_strong(root, shared),
         }
     }
 }

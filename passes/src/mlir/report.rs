@@ -10,34 +10,29 @@ use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::engine::graph::{Known, OpId, Type};
 use crate::engine::solve::{Place, Problem, ProblemKind, Solution};
 
-/// The place in a file that an MLIR location leads to, through names, calls and fusions.
+/// The place in a file that an MLIR location leads to, through names, calls and fusions: the first that is in a file.
 pub fn location(location: MlirLocation) -> Option<Location> {
-    // SAFETY: locations live as long as the context; each accessor is called on a location of its kind.
-    unsafe {
-        if mlirLocationIsAFileLineColRange(location) {
-            let number = |n: i32| u32::try_from(n).unwrap_or(0);
-            return Some(Location {
-                file: raw::text(mlirIdentifierStr(mlirLocationFileLineColRangeGetFilename(location))),
-                line: number(mlirLocationFileLineColRangeGetStartLine(location)),
-                column: number(mlirLocationFileLineColRangeGetStartColumn(location)),
-            });
-        }
-        if mlirLocationIsAName(location) {
-            return self::location(mlirLocationNameGetChildLoc(location));
-        }
-        if mlirLocationIsACallSite(location) {
-            return self::location(mlirLocationCallSiteGetCallee(location));
-        }
-        if mlirLocationIsAFused(location) {
-            let mut parts = vec![mlirLocationFusedGet(
-                mlirLocationGetContext(location),
-                0,
-                std::ptr::null(),
-                MlirAttribute { ptr: std::ptr::null() },
-            )];
-            parts.resize(mlirLocationFusedGetNumLocations(location) as usize, parts[0]);
-            mlirLocationFusedGetLocations(location, parts.as_mut_ptr());
-            return parts.into_iter().find_map(self::location);
+    let mut rest = vec![location];
+    while let Some(location) = rest.pop() {
+        // SAFETY: locations live as long as the context; each accessor is called on a location of its kind.
+        unsafe {
+            if mlirLocationIsAFileLineColRange(location) {
+                let number = |n: i32| u32::try_from(n).unwrap_or(0);
+                return Some(Location {
+                    file: raw::text(mlirIdentifierStr(mlirLocationFileLineColRangeGetFilename(location))),
+                    line: number(mlirLocationFileLineColRangeGetStartLine(location)),
+                    column: number(mlirLocationFileLineColRangeGetStartColumn(location)),
+                });
+            }
+            if mlirLocationIsAName(location) {
+                rest.push(mlirLocationNameGetChildLoc(location));
+            } else if mlirLocationIsACallSite(location) {
+                rest.push(mlirLocationCallSiteGetCallee(location));
+            } else if mlirLocationIsAFused(location) {
+                let mut parts = vec![location; mlirLocationFusedGetNumLocations(location) as usize];
+                mlirLocationFusedGetLocations(location, parts.as_mut_ptr());
+                rest.extend(parts.into_iter().rev());
+            }
         }
     }
     None

@@ -167,6 +167,7 @@ impl Session {
             semantics: Arc::clone(&options.semantics),
             sink: Arc::new(move |diagnostic| lock(&sink).push(diagnostic)),
             remarks: options.remarks,
+            threads: options.threads,
         };
         Ok(Self { context, config, said, threads: options.threads })
     }
@@ -246,8 +247,10 @@ impl Session {
         };
         manager.enable_verifier(options.verify_each);
         let around = |name: &str, moment| printer(&options.print, name, moment);
-        pipeline.build(&manager, &self.config, &around)?;
-        if options.print.prints_all() {
+        let alone = options.print.prints_all();
+        let config = Config { threads: self.threads && !alone, ..self.config.clone() };
+        pipeline.build(&manager, &config, &around)?;
+        if alone {
             // MLIR asks for it where it prints the whole module, and dumps of threads would mix.
             self.context.enable_multi_threading(false);
             options.print.enable(&manager);

@@ -3,9 +3,10 @@
 use mlir_sys::*;
 use promote_dialect::mlir::Names;
 use promote_lattice::DType;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::raw::{self, Address};
+use super::units;
 use crate::engine::graph::{Graph, Known, ShapeId, Type};
 use crate::engine::shape::{DYNAMIC, Shape};
 
@@ -75,7 +76,28 @@ pub fn tensor(element: MlirType, shape: &Shape) -> MlirType {
     }
 }
 
-/// Whether a type has a type of the dialect anywhere in it, as a function type or tuple may.
+/// Whether a type has a type of the dialect anywhere in it, as a function type or tuple may. Types in types are looked
+/// through once each: written out, they could be exponentially long.
 pub fn mentions_promote(r#type: MlirType) -> bool {
-    raw::type_text(r#type).contains("!promote.")
+    let mut seen = FxHashSet::default();
+    let mut rest = vec![r#type];
+    while let Some(r#type) = rest.pop() {
+        if !seen.insert(Address(r#type)) {
+            continue;
+        }
+        // SAFETY: types live as long as the context; each accessor is called on a type of its kind.
+        unsafe {
+            if mlirTypeIsATuple(r#type) {
+                rest.extend((0..mlirTupleTypeGetNumTypes(r#type)).map(|i| mlirTupleTypeGetType(r#type, i)));
+            } else if mlirTypeIsAFunction(r#type) {
+                rest.extend(units::inputs(r#type));
+                rest.extend(units::results(r#type));
+            } else if mlirTypeIsAShaped(r#type) {
+                rest.push(mlirShapedTypeGetElementType(r#type));
+            } else if raw::type_text(r#type).contains("!promote.") {
+                return true;
+            }
+        }
+    }
+    false
 }

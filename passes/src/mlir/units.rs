@@ -1,6 +1,9 @@
 //! Units: the functions of a module, each inferred and rewritten on its own, and the rest around them.
 
 use mlir_sys::*;
+use promote_dialect::mlir::Names;
+use promote_lattice::Semantics;
+use rayon::prelude::*;
 
 use super::raw::{self, Address};
 use super::view::{FUNCTION, View};
@@ -8,6 +11,29 @@ use crate::engine::solve::Solution;
 
 /// Units with their solutions.
 pub type Units = Vec<(View, Solution)>;
+
+/// What the work on all units shares.
+#[derive(Clone, Copy)]
+pub struct Shared<'a> {
+    /// MLIR's names of ops and dtypes.
+    pub names: &'a Names,
+    /// Whose rules.
+    pub semantics: &'a Semantics,
+    /// Whether units are worked on in parallel. The context must be multi-threaded then: its types and attributes are
+    /// made without locks otherwise.
+    pub threads: bool,
+}
+
+impl Shared<'_> {
+    /// Does `work` on every item, and gives what comes of it in the items' order.
+    pub fn map<T: Send, R: Send>(&self, items: Vec<T>, work: impl Fn(T) -> R + Sync + Send) -> Vec<R> {
+        if self.threads && items.len() > 1 {
+            items.into_par_iter().map(work).collect()
+        } else {
+            items.into_iter().map(work).collect()
+        }
+    }
+}
 
 /// The units in `root`, in program order: `root` itself, for all that stands in it outside functions, and its functions.
 pub fn roots(root: MlirOperation) -> Vec<Address<MlirOperation>> {

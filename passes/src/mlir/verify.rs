@@ -3,15 +3,13 @@
 //! It views and solves the program anew and plans its conversions: a strong program is one whose plan is empty.
 
 use mlir_sys::*;
-use promote_dialect::mlir::Names;
-use promote_lattice::{Op, Semantics};
-use rayon::prelude::*;
+use promote_lattice::Op;
 use rustc_hash::FxHashMap;
 
 use super::raw::{self, Address};
 use super::report::{definition_of, place_of};
 use super::types::mentions_promote;
-use super::units;
+use super::units::{self, Shared};
 use super::view::{View, function_type, view};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::engine::graph::{Known, ShapeId};
@@ -19,9 +17,9 @@ use crate::engine::plan::{Edit, Make, Plan, Produced, Use, plan};
 use crate::engine::solve::{Solution, solve};
 
 /// Everything in `root` that is not strong, in program order.
-pub fn verify_strong(root: MlirOperation, names: &Names, semantics: &Semantics) -> Vec<Diagnostic> {
-    let roots = units::roots(root);
-    let found = roots.par_iter().map(|unit| {
+pub fn verify_strong(root: MlirOperation, shared: Shared<'_>) -> Vec<Diagnostic> {
+    let Shared { names, semantics, .. } = shared;
+    let found = shared.map(units::roots(root), |unit| {
         let mut view = view(unit.0, names);
         let weak = weak_values(&view);
         if !weak.is_empty() {
@@ -36,7 +34,7 @@ pub fn verify_strong(root: MlirOperation, names: &Names, semantics: &Semantics) 
         let implicit = plan.edits.iter().map(|edit| implicit(&view, &solution, &plan, edit));
         implicit.chain(unranked(&view, &solution)).collect()
     });
-    found.collect::<Vec<_>>().into_iter().flatten().collect()
+    found.into_iter().flatten().collect()
 }
 
 /// Values whose type is weak, unknown, or mentions such a type, and relaxes.
