@@ -103,6 +103,16 @@ impl Problem {
     }
 }
 
+/// The op whose name, or whose name in NumPy, is closest to a misspelt one.
+pub fn closest_op(name: &str) -> Op {
+    let distance = |op: &Op| {
+        let names = [Some(op.name()), op.info().alias];
+        names.into_iter().flatten().map(|known| strsim::jaro_winkler(known, name)).fold(0.0, f64::max)
+    };
+    let closest = Op::ALL.iter().copied().max_by(|a, b| distance(a).total_cmp(&distance(b)));
+    closest.unwrap_or(Op::Constant)
+}
+
 /// The attributes of one op, as its row of the op table describes them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Attrs(Vec<(&'static str, Value)>);

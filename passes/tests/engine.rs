@@ -3,7 +3,7 @@
 use promote_dialect::attrs::Attrs;
 use promote_lattice::{DType, Op, Semantics};
 use promote_passes::engine::graph::{BlockId, Graph, Known, NewOp, Scalar, Type, ValueId};
-use promote_passes::engine::plan::{Make, Position, Produced, Use, plan};
+use promote_passes::engine::plan::{Make, Position, Produced, Role, Use, plan};
 use promote_passes::engine::shape::{DYNAMIC, Shape};
 use promote_passes::engine::solve::{Place, ProblemKind, solve};
 
@@ -164,7 +164,7 @@ fn literals_are_written_in_the_dtype_that_uses_them() {
     let solution = solve(&mut b.graph, &jax());
     let plan = plan(&mut b.graph, &solution, &jax());
     let kinds: Vec<_> = plan.inserts.iter().map(|insert| insert.make).collect();
-    assert_eq!(kinds, [Make::Literal(DType::BF16), Make::Literal(DType::I8)]);
+    assert_eq!(kinds, [DType::BF16, DType::I8].map(|dtype| Make::Literal(dtype, Role::Number)));
     assert_eq!(plan.edits.len(), 3);
 }
 

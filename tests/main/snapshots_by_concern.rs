@@ -492,3 +492,136 @@ module @inner {
 }"#;
     }
 }
+
+/// Programs that once went wrong.
+mod regressions {
+    use super::*;
+
+    const VERIFY: &str = "promote-verify-strong";
+    const FOLD: &str = "promote-fold-converts";
+
+    snapshots! {
+        a_value_converted_from_itself, FOLD, r#"
+%a = "promote.convert"(%a) : (tensor<f32>) -> tensor<f32>
+"#;
+        values_converted_from_each_other, FOLD, r#"
+func.func @f() {
+  return
+^bb1:
+  %a = "promote.convert"(%b) : (tensor<i32>) -> tensor<i8>
+  %b = "promote.convert"(%a) : (tensor<i8>) -> tensor<i32>
+  cf.br ^bb1
+}"#;
+        a_value_relaxed_from_itself, DEFAULT, r#"
+func.func @f() {
+  return
+^bb1:
+  %a = "promote.relax"(%a) : (tensor<f32>) -> tensor<f32>
+  cf.br ^bb1
+}"#;
+        an_unknown_value_made_of_itself, DEFAULT, r#"
+!u = tensor<*x!promote.unknown>
+func.func @f(%x: tensor<f32>) {
+  return
+^bb1:
+  %a = "promote.add"(%a, %x) : (!u, tensor<f32>) -> !u
+  cf.br ^bb1
+}"#;
+        a_promotion_that_an_explicit_convert_could_serve, VERIFY, r#"
+func.func @f(%x: tensor<4xbf16>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %c = "promote.convert"(%x) : (tensor<4xbf16>) -> tensor<4xf32>
+  %r = "promote.add"(%x, %y) : (tensor<4xbf16>, tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}"#;
+        a_result_that_is_no_plain_tensor, DEFAULT, r#"
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32, "csr"> {
+  %r = "promote.add"(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> index
+  %s = "promote.add"(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32, "csr">
+  return %s : tensor<4xf32, "csr">
+}"#;
+        converts_that_folding_made_equal, DEFAULT, r#"
+!u = tensor<*x!promote.unknown>
+func.func @f(%x: tensor<4xi8>, %z: tensor<4xi32>) -> (!u, !u) {
+  %a = "promote.convert"(%x) : (tensor<4xi8>) -> tensor<4xi16>
+  %b = "promote.add"(%a, %z) : (tensor<4xi16>, tensor<4xi32>) -> !u
+  %c = "promote.add"(%x, %z) : (tensor<4xi8>, tensor<4xi32>) -> !u
+  return %b, %c : !u, !u
+}"#;
+        an_exponent_that_the_base_does_not_hold, DEFAULT, r#"
+!u = tensor<*x!promote.unknown>
+func.func @f(%x: tensor<4xi8>, %y: tensor<4xui8>) -> (!u, !u, !u) {
+  %k = "promote.constant"() {value = dense<300> : tensor<i64>} : () -> tensor<!promote.weak_int>
+  %0 = "promote.pow"(%x, %k) : (tensor<4xi8>, tensor<!promote.weak_int>) -> !u
+  %1 = "promote.pow"(%y, %k) : (tensor<4xui8>, tensor<!promote.weak_int>) -> !u
+  %2 = "promote.add"(%y, %k) : (tensor<4xui8>, tensor<!promote.weak_int>) -> !u
+  return %0, %1, %2 : !u, !u, !u
+}"#;
+        attributes_of_weak_constants_survive, DEFAULT, r#"
+!u = tensor<*x!promote.unknown>
+func.func @f(%x: tensor<4xi8>) -> !u {
+  %k = "promote.constant"() {value = dense<5> : tensor<i64>, my.tag = 1 : i32} : () -> tensor<!promote.weak_int>
+  %0 = "promote.add"(%x, %k) : (tensor<4xi8>, tensor<!promote.weak_int>) -> !u
+  return %0 : !u
+}"#;
+        an_explicit_convert_of_a_literal_keeps_its_value, DEFAULT, r#"
+!u = tensor<*x!promote.unknown>
+func.func @f() -> (tensor<ui32>, tensor<i64>) {
+  %k = "promote.constant"() {value = dense<3000000000> : tensor<i64>} : () -> tensor<!promote.weak_int>
+  %0 = "promote.convert"(%k) : (tensor<!promote.weak_int>) -> tensor<ui32>
+  %1 = "promote.convert"(%k) : (tensor<!promote.weak_int>) -> tensor<i64>
+  return %0, %1 : tensor<ui32>, tensor<i64>
+}"#;
+        a_literal_condition_is_true_or_false, DEFAULT, r#"
+!u = tensor<*x!promote.unknown>
+func.func @f(%x: tensor<4xf32>) -> !u {
+  %k = "promote.constant"() {value = dense<0.1> : tensor<f64>} : () -> tensor<!promote.weak_float>
+  %0 = "promote.where"(%k, %x, %x) : (tensor<!promote.weak_float>, tensor<4xf32>, tensor<4xf32>) -> !u
+  return %0 : !u
+}"#;
+        types_hidden_where_nothing_promotes_them, DEFAULT, r#"
+!u = tensor<*x!promote.unknown>
+func.func private @declared(!u)
+func.func @f() {
+  %0 = "other.make"() : () -> tuple<tensor<!promote.weak_int>>
+  return
+}"#;
+        an_op_that_does_not_exist, DEFAULT, r#"
+func.func @f(%x: tensor<4xf32>) {
+  %0 = "promote.substract"(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}"#;
+        an_op_without_a_place_is_found_by_its_function, DEFAULT, r#"
+!u = tensor<*x!promote.unknown>
+func.func @f(%x: tensor<4xi1>) -> !u {
+  %0 = "promote.subtract"(%x, %x) : (tensor<4xi1>, tensor<4xi1>) -> !u loc(unknown)
+  return %0 : !u
+}"#;
+        more_elements_than_can_be_counted, DEFAULT, r#"
+!u = tensor<*x!promote.unknown>
+func.func @f(%x: tensor<4611686018427387904x2xf32>) -> !u {
+  %0 = "promote.reshape"(%x) {shape = array<i64: 7>} : (tensor<4611686018427387904x2xf32>) -> !u
+  return %0 : !u
+}"#;
+    }
+
+    #[test]
+    fn blocks_in_reverse_order_settle() {
+        let mut blocks: Vec<String> = Vec::new();
+        for i in 1..400 {
+            blocks.push(format!(
+                "^bb{i}:\n  %{i} = \"promote.negative\"(%{}) : (!u) -> !u\n  cf.br ^bb{}\n",
+                i - 1,
+                i + 1
+            ));
+        }
+        blocks.reverse();
+        let source = format!(
+            "!u = tensor<*x!promote.unknown>\nfunc.func @f(%x: tensor<4xbf16>) -> !u {{\n  \
+             %0 = \"promote.negative\"(%x) : (tensor<4xbf16>) -> !u\n  cf.br ^bb1\n\
+             ^bb400:\n  return %399 : !u\n{}}}",
+            blocks.concat()
+        );
+        let outcome = run_in(&session("jax", false, false), &source, DEFAULT);
+        assert!(outcome.text.contains("-> tensor<4xbf16> {"), "{}", outcome.said_text());
+    }
+}

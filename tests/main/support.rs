@@ -64,18 +64,6 @@ pub const INSERT: &str = "promote-infer-types,promote-insert-converts";
 pub const DEFAULT: &str =
     "promote-infer-types,promote-insert-converts,promote-fold-converts,promote-verify-strong";
 
-/// Runs `pipeline` under JAX's rules without x64, and gives the text.
-pub fn run(source: &str, pipeline: &str) -> Outcome {
-    run_in(&session("jax", false, false), source, pipeline)
-}
-
-/// The text after the default pipeline under JAX's rules, which must accept `source`.
-pub fn promoted(source: &str) -> String {
-    let outcome = run(source, DEFAULT);
-    assert!(!outcome.text.is_empty(), "{}", outcome.said_text());
-    outcome.text
-}
-
 fn data(gz: &[u8]) -> Value {
     let mut text = String::new();
     GzDecoder::new(gz).read_to_string(&mut text).expect("the data file is gzip of UTF-8");

@@ -133,22 +133,22 @@ pub enum Refusal {
         reason: NoJoin,
     },
     /// The op does not exist for the dtype it would compute in.
-    #[error("{semantics} has no {op} of {dtype}: it accepts {accepts} dtypes")]
+    #[error("{semantics} has no {} of {dtype}: it accepts {accepts} dtypes", .op.name())]
     Dtype {
         /// Whose rules.
         semantics: &'static str,
         /// The op.
-        op: &'static str,
+        op: Op,
         /// The dtype it would compute in.
         dtype: DType,
         /// The kinds it computes in.
         accepts: Accepts,
     },
     /// One operand has a dtype that its place does not take.
-    #[error("operand {index} of {op} must be of {accepts} dtype, and is {dtype}")]
+    #[error("operand {index} of {} must be of {accepts} dtype, and is {dtype}", .op.name())]
     Operand {
         /// The op.
-        op: &'static str,
+        op: Op,
         /// Which operand, from 0.
         index: usize,
         /// Its dtype.
@@ -191,8 +191,7 @@ impl Refusal {
                 ),
                 None => "convert one operand with promote.convert first".to_owned(),
             },
-            Self::Dtype { op, accepts, dtype, .. } if *dtype == DType::B1 && *op == "subtract" => {
-                debug_assert!(!accepts.bool);
+            Self::Dtype { op: Op::Subtract, dtype: DType::B1, .. } => {
                 "use promote.logical_xor, or convert an operand to an integer dtype with promote.convert"
                     .to_owned()
             }
@@ -433,8 +432,7 @@ impl Semantics {
     /// The dtype that a row computes in, given the join.
     fn compute(&self, op: Op, row: Row, join: DType) -> Result<DType, Refusal> {
         if !row.accepts.has(join.kind()) {
-            let (op, accepts) = (op.name(), row.accepts);
-            return Err(Refusal::Dtype { semantics: self.name, op, dtype: join, accepts });
+            return Err(Refusal::Dtype { semantics: self.name, op, dtype: join, accepts: row.accepts });
         }
         let bool_to = |dtype| if join == DType::B1 { dtype } else { join };
         Ok(match row.compute {
@@ -513,7 +511,7 @@ impl Semantics {
         let [x, indices] = operands else { return Err(self.no_join(operands)) };
         if !indices.dtype.is_integer() {
             let (accepts, dtype) = (Accepts::INTEGERS, indices.dtype);
-            return Err(Refusal::Operand { op: op.name(), index: 1, dtype, accepts });
+            return Err(Refusal::Operand { op, index: 1, dtype, accepts });
         }
         Ok(Typing { compute: own(operands), result: x.dtype })
     }

@@ -117,6 +117,8 @@ pub struct Value {
     pub source: Source,
     /// The block it is defined in.
     pub block: BlockId,
+    /// The Python scalar that it is, written in the program and perhaps relaxed.
+    pub literal: Option<Scalar>,
 }
 
 /// A scalar number written in the program.
@@ -135,8 +137,6 @@ pub struct Node {
     pub result: ValueId,
     /// The block it stands in.
     pub block: BlockId,
-    /// For a constant of rank 0: what the rules need of its value.
-    pub scalar: Option<Scalar>,
     first_operand: u32,
     operand_count: u32,
     /// The index of its attributes plus one, or 0.
@@ -214,7 +214,7 @@ impl Graph {
 
     /// Adds a value that no op of the dialect makes.
     pub fn add_value(&mut self, stated: Type, block: BlockId) -> ValueId {
-        self.push_value(Value { stated, source: Source::Elsewhere, block })
+        self.push_value(Value { stated, source: Source::Elsewhere, block, literal: None })
     }
 
     fn push_value(&mut self, value: Value) -> ValueId {
@@ -227,7 +227,12 @@ impl Graph {
     pub fn add_op(&mut self, new: NewOp<'_>, used_before: Option<ValueId>) -> ValueId {
         let NewOp { op, operands, attrs, scalar, stated, block } = new;
         let id = OpId(self.nodes.len() as u32);
-        let value = Value { stated, source: Source::Op(id), block };
+        let literal = match (op, stated.dtype, operands) {
+            (Op::Constant, Known::DType(dtype), _) if dtype.is_weak() => scalar,
+            (Op::Relax, _, [source]) => self.value(*source).literal,
+            _ => None,
+        };
+        let value = Value { stated, source: Source::Op(id), block, literal };
         let result = match used_before {
             Some(result) => {
                 self.values[result.0 as usize] = value;
@@ -245,7 +250,7 @@ impl Graph {
             }
             None => 0,
         };
-        self.nodes.push(Node { op, result, block, scalar, first_operand, operand_count, attrs });
+        self.nodes.push(Node { op, result, block, first_operand, operand_count, attrs });
         result
     }
 

@@ -32,13 +32,22 @@ pub enum Produced {
     Insert(InsertId),
 }
 
+/// What a weak literal is used as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// A number.
+    Number,
+    /// A literal exponent, which must not be wrapped: that would change the power.
+    Exponent,
+}
+
 /// A new op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Make {
     /// Convert `source` to this dtype.
     Convert(DType),
     /// A constant of this dtype with the value of the weak literal `source`.
-    Literal(DType),
+    Literal(DType, Role),
     /// Broadcast `source` to this shape; extents that only a run knows are those of `like`.
     Broadcast {
         /// The new shape.
@@ -140,7 +149,7 @@ struct Planner<'a> {
     semantics: &'a Semantics,
     plan: Plan,
     /// What there is already: a value in a dtype.
-    made: FxHashMap<(ValueId, DType), Produced>,
+    made: FxHashMap<(ValueId, DType, Role), Produced>,
     /// What there is already: something in a shape.
     shapes: FxHashMap<(Produced, ShapeId, Option<ValueId>, Option<BlockId>), InsertId>,
     /// The block that each insert stands in.
@@ -151,11 +160,8 @@ impl Planner<'_> {
     fn plan_op(&mut self, op: OpId) {
         let node = *self.graph.node(op);
         // The typing is asked for with the dtypes that weak values still have: an f* operand computes with f*.
-        let Ok(Some(typing)) = typing(self.graph, self.semantics, op, |value| self.solution.dtype(value))
-        else {
-            self.remember_convert(op);
-            return;
-        };
+        let typing = typing(self.graph, self.semantics, op, |value| self.solution.dtype(value));
+        let Ok(Some(typing)) = typing else { return self.plan_convert(op) };
         let shape = self.operand_shape(op);
         for index in 0..self.graph.operands(op).len() {
             let value = self.graph.operands(op)[index];
@@ -176,14 +182,22 @@ impl Planner<'_> {
         }
     }
 
-    /// A convert that the program already has serves later users, if it stands in the block of the definition.
-    fn remember_convert(&mut self, op: OpId) {
-        let node = self.graph.node(op);
+    /// A convert of a weak literal is one use of it more. Another one that the program already has serves later users,
+    /// if it stands in the block of the definition.
+    fn plan_convert(&mut self, op: OpId) {
+        let node = *self.graph.node(op);
+        if let (Op::Convert, [x], Some(dtype)) =
+            (node.op, self.graph.operands(op), self.solution.dtype(node.result))
+            && is_weak_literal(self.graph, *x)
+        {
+            let (x, shape) = (*x, self.solution.value(*x).shape);
+            return self.need(Use::Operand(op, 0), node.block, x, dtype, shape);
+        }
         if let (Op::Convert, [x], Some(dtype)) =
             (node.op, self.graph.operands(op), self.solution.dtype(node.result))
             && self.graph.value(*x).block == node.block
         {
-            self.made.entry((*x, dtype)).or_insert(Produced::Value(node.result));
+            self.made.entry((*x, dtype, Role::Number)).or_insert(Produced::Value(node.result));
         }
     }
 
@@ -221,7 +235,8 @@ impl Planner<'_> {
         let Some(own) = self.solution.dtype(value) else { return };
         let mut produced = Produced::Value(value);
         if is_weak_literal(self.graph, value) {
-            produced = self.in_dtype(place, block, value, Make::Literal(dtype), dtype);
+            let make = Make::Literal(dtype, self.role(place, value));
+            produced = self.in_dtype(place, block, value, make, dtype);
         } else if self.semantics.strengthen(own) != dtype {
             produced = self.in_dtype(place, block, value, Make::Convert(dtype), dtype);
         }
@@ -230,6 +245,17 @@ impl Planner<'_> {
         }
         if produced != Produced::Value(value) {
             self.plan.edits.push(Edit { place, to: produced });
+        }
+    }
+
+    fn role(&self, place: Use, value: ValueId) -> Role {
+        match place {
+            Use::Operand(op, 1)
+                if self.graph.node(op).op == Op::Pow && self.graph.value(value).literal.is_some() =>
+            {
+                Role::Exponent
+            }
+            Use::Operand(..) | Use::Feed(..) => Role::Number,
         }
     }
 
@@ -262,17 +288,21 @@ impl Planner<'_> {
         make: Make,
         dtype: DType,
     ) -> Produced {
-        if let Some(produced) = self.made.get(&(value, dtype)) {
+        let role = match make {
+            Make::Literal(_, role) => role,
+            Make::Convert(_) | Make::Broadcast { .. } => Role::Number,
+        };
+        if let Some(produced) = self.made.get(&(value, dtype, role)) {
             return *produced;
         }
         let source = Produced::Value(value);
         let position = match make {
-            Make::Literal(_) => Position::Behind(source),
+            Make::Literal(..) => Position::Behind(source),
             Make::Convert(_) | Make::Broadcast { .. } => self.position(source, serves, block),
         };
         let result = Type { dtype: Known::DType(dtype), shape: self.solution.value(value).shape };
         let insert = self.insert(Insert { source, make, position, serves, result }, block);
-        self.made.insert((value, dtype), Produced::Insert(insert));
+        self.made.insert((value, dtype, role), Produced::Insert(insert));
         Produced::Insert(insert)
     }
 

@@ -365,7 +365,11 @@ fn reshape(shape: &[i64], x: &Shape) -> Result<Shape> {
     let known: Vec<i64> = shape.iter().copied().filter(|dim| *dim != -1).collect();
     let known =
         element_count(&known).ok_or_else(|| wrong(format!("{} has too many elements", List(shape))))?;
+    let dynamic = x.dims().is_none_or(|dims| dims.contains(&DYNAMIC));
     let total = x.dims().and_then(element_count);
+    if total.is_none() && !dynamic {
+        return Err(wrong(format!("{x} has more elements than can be counted")));
+    }
     let mut dims = shape.to_vec();
     match (shape.iter().position(|dim| *dim == -1), total) {
         (Some(free), Some(total)) if known > 0 && total % known == 0 => dims[free] = total / known,

@@ -6,25 +6,27 @@
 //! ## Algorithm
 //! 1. Every value starts as what the IR states, or unknown (the bottom).
 //! 2. Ops are visited in program order. An op whose operands are known gets its result from its rules; its result
-//!    only ever rises in the lattice.
-//! 3. Slots join what flows to them. While a slot changed the type of its target, the ops are visited again: in
-//!    straight-line code, once is enough.
+//!    only ever rises in the lattice. In straight-line code that is all.
+//! 3. Slots join what flows to them. Where a slot changed the type of its target, or an op stands before the definition
+//!    of its operand, the users of what changed are visited again, until nothing changes: a sparse worklist.
 //!
 //! ## Laws
-//! Deterministic; monotone, so it ends on a lattice after at most its height in rounds; the bound
-//! [`MAX_ROUNDS`] makes it end on any rules. A refused op is reported once, and nothing that depends on it.
+//! Deterministic; monotone, so it ends on a lattice after at most its height in visits of each op; the bound
+//! [`MAX_VISITS`] makes it end on any rules. A refused op is reported once, and nothing that depends on it.
+
+use std::collections::{BTreeMap, VecDeque};
 
 use promote_lattice::DType;
 use promote_lattice::Semantics;
 use promote_lattice::op::{Op, ShapeRule};
 use promote_lattice::semantics::{MAX_OPERANDS, Operand, Origin, Refusal, Typing};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::graph::{Graph, Known, OpId, Scalar, ShapeId, SlotId, Source, Type, ValueId};
+use super::graph::{Graph, Known, OpId, ShapeId, SlotId, Source, Type, ValueId};
 use super::shape::{self, DYNAMIC, Shape, ShapeError};
 
-/// More rounds than the height of any lattice of dtypes times that of shapes can ask for.
-const MAX_ROUNDS: usize = 256;
+/// More visits of one op or slot than the height of a lattice of dtypes, and of shapes, can ask for.
+const MAX_VISITS: u32 = 256;
 
 /// What is wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +38,7 @@ pub struct Problem {
 }
 
 /// What a [`Problem`] is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {
     /// An op of the dialect.
     Op(OpId),
@@ -74,11 +76,13 @@ pub enum ProblemKind {
         /// Which operand.
         operand: usize,
     },
+    /// The IR states a type for the result that no array has.
+    StatedOpaque,
     /// The op must state a dtype, which is not weak for a convert, and states none.
     NothingStated,
     /// An iota must state all extents of its result.
     IotaShape,
-    /// The types had not settled after [`MAX_ROUNDS`] rounds.
+    /// The type had not settled after [`MAX_VISITS`] visits.
     Unsettled,
 }
 
@@ -111,21 +115,9 @@ impl Solution {
     }
 }
 
-/// The scalar that a value is a literal of, through `relax`: a weak constant of rank 0.
-pub fn literal(graph: &Graph, mut value: ValueId) -> Option<Scalar> {
-    loop {
-        let Source::Op(op) = graph.value(value).source else { return None };
-        match (graph.node(op).op, graph.value(value).stated.dtype) {
-            (Op::Constant, Known::DType(dtype)) if dtype.is_weak() => return graph.node(op).scalar,
-            (Op::Relax, _) => value = *graph.operands(op).first()?,
-            _ => return None,
-        }
-    }
-}
-
 /// The operand as the dtype rules see it.
 fn operand(graph: &Graph, value: ValueId, dtype: DType) -> Operand {
-    let literal = if dtype.is_weak() { literal(graph, value) } else { None };
+    let literal = if dtype.is_weak() { graph.value(value).literal } else { None };
     let origin = literal.map_or(Origin::Value, |scalar| Origin::Literal { negative: scalar.negative });
     Operand { dtype, origin }
 }
@@ -153,22 +145,35 @@ pub fn typing(
 /// Infers the types of all values of `graph`. See the [module](self).
 pub fn solve(graph: &mut Graph, semantics: &Semantics) -> Solution {
     let mut solver = Solver::new(graph, semantics);
-    let mut rounds = 0;
-    loop {
-        solver.problems.clear();
-        let ops_changed = solver.visit_ops();
-        rounds += 1;
-        if !solver.join_slots() && !ops_changed {
-            break;
-        }
-        if rounds == MAX_ROUNDS {
-            let slot = solver.graph.slot_ids().next().unwrap_or(SlotId(0));
-            solver.problems.push(Problem { place: Place::Slot(slot), kind: ProblemKind::Unsettled });
-            break;
-        }
+    for op in solver.graph.ops() {
+        solver.visit(op);
+    }
+    if solver.graph.slot_ids().len() > 0 || solver.graph.has_late_definitions {
+        solver.settle();
     }
     solver.report_unknown();
-    Solution { values: solver.values, slots: solver.slots, problems: solver.problems }
+    let problems = solver.problems.into_values().collect();
+    Solution { values: solver.values, slots: solver.slots, problems }
+}
+
+/// Who uses each value: ops, and slots it flows to.
+struct Users {
+    ops: Vec<Vec<OpId>>,
+    slots: Vec<Vec<SlotId>>,
+}
+
+impl Users {
+    fn new(graph: &Graph) -> Self {
+        let count = graph.value_ids().len();
+        let mut users = Self { ops: vec![Vec::new(); count], slots: vec![Vec::new(); count] };
+        for op in graph.ops() {
+            graph.operands(op).iter().for_each(|value| users.ops[value.0 as usize].push(op));
+        }
+        for slot in graph.slot_ids() {
+            graph.slot(slot).sources.iter().for_each(|feed| users.slots[feed.value.0 as usize].push(slot));
+        }
+        users
+    }
 }
 
 struct Solver<'a> {
@@ -176,7 +181,8 @@ struct Solver<'a> {
     semantics: &'a Semantics,
     values: Vec<Type>,
     slots: Vec<Type>,
-    problems: Vec<Problem>,
+    /// What is wrong, in program order.
+    problems: BTreeMap<Place, Problem>,
     /// Broadcasts of two shapes, each computed once.
     broadcasts: FxHashMap<(ShapeId, ShapeId), ShapeId>,
 }
@@ -187,25 +193,85 @@ impl<'a> Solver<'a> {
     fn new(graph: &'a mut Graph, semantics: &'a Semantics) -> Self {
         let values = graph.value_ids().map(|value| graph.value(value).stated).collect();
         let slots = graph.slot_ids().map(|slot| graph.slot(slot).stated).collect();
-        Self { graph, semantics, values, slots, problems: Vec::new(), broadcasts: FxHashMap::default() }
+        let (problems, broadcasts) = (BTreeMap::new(), FxHashMap::default());
+        Self { graph, semantics, values, slots, problems, broadcasts }
     }
 
-    /// Visits every op once; whether another visit may find more, because a result changed after its use was visited.
-    fn visit_ops(&mut self) -> bool {
-        let mut changed = false;
-        for op in self.graph.ops() {
-            let result = self.graph.node(op).result;
-            let inferred = self.visit(op).unwrap_or_else(|kind| {
-                self.problems.push(Problem { place: Place::Op(op), kind });
-                Type::REFUSED
-            });
-            changed |= std::mem::replace(&mut self.values[result.0 as usize], inferred) != inferred;
+    /// Visits slots and the users of what changes until nothing does. If only functions' results are slots and every
+    /// operand is defined before its use, that is one visit of each slot.
+    fn settle(&mut self) {
+        let targets = self.graph.slot_ids().any(|slot| self.graph.slot(slot).target.is_some());
+        if !targets && !self.graph.has_late_definitions {
+            for slot in self.graph.slot_ids() {
+                self.visit_slot(slot);
+            }
+            return;
         }
-        changed && self.graph.has_late_definitions
+        let users = Users::new(self.graph);
+        let mut queue: VecDeque<Place> = self.graph.slot_ids().map(Place::Slot).collect();
+        if self.graph.has_late_definitions {
+            queue.extend(self.graph.ops().map(Place::Op));
+        }
+        let mut visits: FxHashMap<Place, u32> = FxHashMap::default();
+        let mut queued: FxHashSet<Place> = queue.iter().copied().collect();
+        while let Some(place) = queue.pop_front() {
+            queued.remove(&place);
+            let count = visits.entry(place).or_insert(0);
+            *count += 1;
+            if *count > MAX_VISITS {
+                self.problems.insert(place, Problem { place, kind: ProblemKind::Unsettled });
+                continue;
+            }
+            let changed = match place {
+                Place::Op(op) => self.visit(op),
+                Place::Slot(slot) => self.visit_slot(slot),
+                Place::Value(_) => None,
+            };
+            let Some(changed) = changed else { continue };
+            let ops = users.ops[changed.0 as usize].iter().map(|op| Place::Op(*op));
+            let slots = users.slots[changed.0 as usize].iter().map(|slot| Place::Slot(*slot));
+            queue.extend(ops.chain(slots).filter(|user| queued.insert(*user)));
+        }
+    }
+
+    /// Infers the result of an op; the value whose type changed by it, if one did.
+    fn visit(&mut self, op: OpId) -> Option<ValueId> {
+        let inferred = self.infer(op);
+        let inferred = self.note(Place::Op(op), inferred);
+        self.update(self.graph.node(op).result, inferred)
+    }
+
+    /// Joins what flows to a slot; the value whose type changed by it, if one did.
+    fn visit_slot(&mut self, slot: SlotId) -> Option<ValueId> {
+        let joined = self.join(slot);
+        let joined = self.note(Place::Slot(slot), joined);
+        self.slots[slot.0 as usize] = joined;
+        self.graph.slot(slot).target.and_then(|target| self.update(target, joined))
+    }
+
+    fn update(&mut self, value: ValueId, found: Type) -> Option<ValueId> {
+        let old = std::mem::replace(&mut self.values[value.0 as usize], found);
+        (old != found).then_some(value)
+    }
+
+    /// Keeps what is wrong at a place, as of its last visit.
+    fn note(&mut self, place: Place, outcome: Outcome<Type>) -> Type {
+        match outcome {
+            Ok(found) => {
+                if !self.problems.is_empty() {
+                    self.problems.remove(&place);
+                }
+                found
+            }
+            Err(kind) => {
+                self.problems.insert(place, Problem { place, kind });
+                Type::REFUSED
+            }
+        }
     }
 
     /// The type of an op's result; unknown while an operand's is.
-    fn visit(&mut self, op: OpId) -> Outcome<Type> {
+    fn infer(&mut self, op: OpId) -> Outcome<Type> {
         let mut unknown = false;
         for (index, value) in self.graph.operands(op).iter().enumerate() {
             match self.values[value.0 as usize].dtype {
@@ -283,6 +349,7 @@ impl<'a> Solver<'a> {
     /// What the IR states and what the rules give, as one type.
     fn confront(&mut self, stated: Type, dtype: Option<DType>, shape: Option<ShapeId>) -> Outcome<Type> {
         let dtype = match (stated.dtype, dtype) {
+            (Known::Opaque, _) => return Err(ProblemKind::StatedOpaque),
             (Known::DType(stated), Some(inferred)) if stated != inferred => {
                 return Err(ProblemKind::StatedDType { stated, inferred });
             }
@@ -305,23 +372,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Joins what flows to each slot; whether the type of a value inside the graph changed by it.
-    fn join_slots(&mut self) -> bool {
-        let mut changed = false;
-        for slot in self.graph.slot_ids() {
-            let joined = self.join_slot(slot).unwrap_or_else(|kind| {
-                self.problems.push(Problem { place: Place::Slot(slot), kind });
-                Type::REFUSED
-            });
-            self.slots[slot.0 as usize] = joined;
-            if let Some(target) = self.graph.slot(slot).target {
-                changed |= std::mem::replace(&mut self.values[target.0 as usize], joined) != joined;
-            }
-        }
-        changed
-    }
-
-    fn join_slot(&mut self, slot: SlotId) -> Outcome<Type> {
+    fn join(&mut self, slot: SlotId) -> Outcome<Type> {
         let stated = self.graph.slot(slot).stated;
         let sources = self.graph.slot(slot).sources.iter().map(|feed| self.values[feed.value.0 as usize]);
         let known: Vec<Type> = sources.filter(|t| t.dtype != Known::Unknown).collect();
@@ -343,14 +394,17 @@ impl<'a> Solver<'a> {
         self.confront(stated, Some(dtype), Some(joined.shape))
     }
 
-    /// Reports values that stayed unknown, at their root: not what the dialect's ops would have made of them.
+    /// Reports values that stayed unknown, at their root: not what the dialect's ops would have made of them. Where all
+    /// depend on each other, as unreachable code allows, the first is the root.
     fn report_unknown(&mut self) {
-        let root = |value: &ValueId| {
-            self.values[value.0 as usize].dtype == Known::Unknown
-                && self.graph.value(*value).source == Source::Elsewhere
-        };
-        let unknown = self.graph.value_ids().filter(root);
-        self.problems
-            .extend(unknown.map(|value| Problem { place: Place::Value(value), kind: ProblemKind::Unknown }));
+        let unknown = |value: &ValueId| self.values[value.0 as usize].dtype == Known::Unknown;
+        let root = |value: &ValueId| unknown(value) && self.graph.value(*value).source == Source::Elsewhere;
+        let mut roots: Vec<ValueId> = self.graph.value_ids().filter(root).collect();
+        if roots.is_empty() && self.problems.is_empty() {
+            roots.extend(self.graph.value_ids().find(unknown));
+        }
+        let problem =
+            |value| (Place::Value(value), Problem { place: Place::Value(value), kind: ProblemKind::Unknown });
+        self.problems.extend(roots.into_iter().map(problem));
     }
 }

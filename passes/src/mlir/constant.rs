@@ -7,6 +7,7 @@ use promote_lattice::{DType, Kind, Semantics};
 use super::raw::{self, NewOp};
 use super::report::definition_of;
 use crate::diagnostic::{Code, Diagnostic, Location, Severity};
+use crate::engine::plan::Role;
 
 /// A literal whose value the dtype that uses it does not hold.
 #[derive(Debug)]
@@ -17,21 +18,38 @@ pub struct OutOfRange {
     dtype: DType,
     /// What it becomes.
     becomes: String,
+    /// What it is used as.
+    role: Role,
+    /// Whether it is an exponent, and gives the same power.
+    same_power: bool,
     /// Where it is written.
     definition: Option<Location>,
 }
 
 impl OutOfRange {
-    /// The finding, at the place of the op that uses the literal.
-    pub fn diagnostic(self, severity: Severity, place: Option<Location>) -> Diagnostic {
-        let Self { written, dtype, becomes, definition } = self;
-        let message =
-            format!("the weak literal {written} is outside the range of {dtype}, and becomes {becomes}");
+    /// The finding, at the place of the op that uses the literal: an error if it is an exponent, and another power would
+    /// come of what it becomes.
+    pub fn diagnostic(self, place: Option<Location>) -> Diagnostic {
+        let Self { written, dtype, becomes, role, same_power, definition } = self;
+        let severity = match role {
+            Role::Exponent if !same_power => Severity::Error,
+            Role::Exponent | Role::Number => Severity::Warning,
+        };
+        let same = if same_power { ", which gives the same power" } else { "" };
+        let message = format!(
+            "the weak literal {written} is outside the range of {dtype}, and becomes {becomes}{same}"
+        );
+        let remedy = match role {
+            Role::Number => format!(
+                "hold {written} in a wider dtype with promote.convert, or write {becomes} if that is meant"
+            ),
+            Role::Exponent => {
+                format!("raise a dtype that holds {written}: convert the base with promote.convert")
+            }
+        };
         Diagnostic::new(severity, Code::LiteralRange, place, message)
             .with_note(definition, "the literal is written here")
-            .with_remedy(format!(
-                "convert the other operand to a dtype that holds {written} with promote.convert, or write {becomes} if that is meant"
-            ))
+            .with_remedy(remedy)
     }
 }
 
@@ -48,7 +66,7 @@ const fn as_literal(bits: Bits, from: DType) -> Literal {
 pub fn of_literal(
     source: MlirValue,
     weak: DType,
-    dtype: DType,
+    (dtype, role): (DType, Role),
     result: MlirType,
     context: MlirContext,
     semantics: &Semantics,
@@ -62,12 +80,22 @@ pub fn of_literal(
     let mut out_of_range = None;
     let converted = elements.into_iter().map(|bits| {
         let number = as_literal(bits, storage);
-        let converted = literal(number, dtype, semantics.numerics());
+        let mut converted = literal(number, dtype, semantics.numerics());
+        let mut same_power = false;
+        if let (Role::Exponent, false, Literal::Int(exponent)) = (role, converted.in_range, number)
+            && let Some(reduced) = reduced_exponent(exponent, dtype)
+        {
+            converted = literal(Literal::Int(reduced), dtype, semantics.numerics());
+            converted.in_range = false;
+            same_power = true;
+        }
         if !converted.in_range && out_of_range.is_none() {
             out_of_range = Some(OutOfRange {
                 written: show(bits, storage, semantics),
                 dtype,
                 becomes: show(converted.bits, dtype, semantics),
+                role,
+                same_power,
                 definition: definition_of(source),
             });
         }
@@ -75,6 +103,18 @@ pub fn of_literal(
     });
     let converted: Vec<Bits> = converted.collect();
     (constant(&converted, dtype, result, written, context), out_of_range)
+}
+
+/// A smaller exponent that gives every integer of `dtype` the same power, computed modulo 2 to the width: even numbers
+/// become 0 once the exponent is the width, and the odd ones' powers repeat after 2 to the width less 2. `None` if that
+/// does not fit `dtype` either, as in 2 bits.
+fn reduced_exponent(exponent: i64, dtype: DType) -> Option<i64> {
+    let width = i64::from(dtype.bits());
+    let period = 1i64.checked_shl(u32::try_from(width - 2).ok()?)?;
+    let reduced = (exponent - width).rem_euclid(period) + width;
+    let signed = dtype.kind() == Kind::Signed;
+    let largest = if signed { (1i64 << (width - 1)) - 1 } else { (1i64 << width.min(62)) - 1 };
+    (exponent >= width && reduced <= largest).then_some(reduced)
 }
 
 /// The most elements, if they are not all the same, that a constant is written anew for.
@@ -102,7 +142,7 @@ pub fn of_convert(
     Some(constant(&converted, to, result, written, raw::context(written)))
 }
 
-/// A constant op with these elements, at the place of `written`.
+/// A constant op with these elements, at the place of `written` and with its other attributes.
 fn constant(
     bits: &[Bits],
     dtype: DType,
@@ -112,7 +152,10 @@ fn constant(
 ) -> MlirOperation {
     // SAFETY: the constant is alive.
     let location = unsafe { mlirOperationGetLocation(written) };
-    let attributes = [raw::named(context, "value", dense(bits, dtype, result))];
+    let kept = raw::attributes(written).filter(|(name, _)| name != "value");
+    let kept = kept.map(|(name, value)| raw::named(context, &name, value));
+    let value = raw::named(context, "value", dense(bits, dtype, result));
+    let attributes: Vec<_> = std::iter::once(value).chain(kept).collect();
     raw::create(&NewOp { name: "promote.constant", location, operands: &[], result, attributes: &attributes })
 }
 
@@ -185,5 +228,39 @@ fn show(bits: Bits, dtype: DType, semantics: &Semantics) -> String {
             let part = |bits: u128| f64::from_bits(bits as u64);
             format!("({:?}, {:?})", part(wide), part(wide >> 64))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use promote_lattice::{DType, Kind};
+
+    use super::reduced_exponent;
+
+    /// `base` to the power `exponent`, modulo 2 to the `width`.
+    fn power(base: u128, exponent: i64, width: u32) -> u128 {
+        (0..exponent).fold(1, |power, _| power * base & ((1 << width) - 1))
+    }
+
+    #[test]
+    fn reduced_exponents_give_every_integer_the_same_power() {
+        for dtype in [DType::I4, DType::U4, DType::I8, DType::U8] {
+            let width = dtype.bits();
+            let largest =
+                if dtype.kind() == Kind::Signed { (1 << (width - 1)) - 1 } else { (1 << width) - 1 };
+            for exponent in largest + 1..1000 {
+                let reduced = reduced_exponent(exponent, dtype).expect("wide enough dtypes hold one");
+                assert!(reduced <= largest);
+                for base in 0..1 << width {
+                    assert_eq!(
+                        power(base, exponent, width),
+                        power(base, reduced, width),
+                        "{base}^{exponent} in {dtype}"
+                    );
+                }
+            }
+        }
+        assert_eq!(reduced_exponent(5, DType::I2), None);
+        assert_eq!(reduced_exponent(i64::MAX, DType::I32).map(|reduced| reduced < 1 << 31), Some(true));
     }
 }

@@ -3,13 +3,16 @@
 //! A convert of a small constant is done here and now. Two converts in a row become one only where [`collapses`] proves it for the semantics' numbers: a cast pair through
 //! a narrower dtype stays.
 
+use std::collections::hash_map::Entry;
+
 use mlir_sys::*;
 use promote_dialect::mlir::Names;
 use promote_lattice::convert::collapses;
 use promote_lattice::{DType, Op, Semantics};
+use rustc_hash::FxHashMap;
 
 use super::constant;
-use super::raw;
+use super::raw::{self, Address};
 use super::units::{self, Shared};
 
 /// Removes converts in `root` that can be removed without changing any bit of any result.
@@ -19,7 +22,27 @@ pub fn fold_converts(root: MlirOperation, shared: Shared<'_>) {
         for convert in converts(unit.0, names) {
             fold(convert, names, semantics);
         }
+        merge(converts(unit.0, names));
     });
+}
+
+/// Lets converts of one value to one type in one block be the first of them: folding may have made them equal.
+fn merge(converts: Vec<MlirOperation>) {
+    let mut first: FxHashMap<_, MlirOperation> = FxHashMap::default();
+    for convert in converts {
+        let Some(operand) = raw::operands(convert).next() else { continue };
+        let result = raw::result(convert);
+        let key = (Address(operand), Address(raw::value_type(result)), Address(raw::block_of(convert)));
+        match first.entry(key) {
+            Entry::Vacant(entry) => {
+                entry.insert(convert);
+            }
+            Entry::Occupied(entry) => {
+                raw::replace_all_uses(result, raw::result(*entry.get()));
+                raw::erase(convert);
+            }
+        }
+    }
 }
 
 /// The converts of a unit, in program order.
@@ -85,6 +108,11 @@ fn fold_constant(convert: MlirOperation, operand: MlirValue, names: &Names, sema
 fn fold(convert: MlirOperation, names: &Names, semantics: &Semantics) {
     let result = raw::result(convert);
     let Some(operand) = raw::operands(convert).next() else { return };
+    // In unreachable code a value may be made of itself; there is nothing to fold.
+    let is_itself = |value: MlirValue| Address(value) == Address(result);
+    if is_itself(operand) {
+        return;
+    }
     if same_type(operand, result) {
         raw::replace_all_uses(result, operand);
         return raw::erase(convert);
@@ -92,7 +120,9 @@ fn fold(convert: MlirOperation, names: &Names, semantics: &Semantics) {
     if fold_constant(convert, operand, names, semantics) {
         return;
     }
-    let Some((inner, source)) = converted(operand, names) else { return };
+    let Some((inner, source)) = converted(operand, names).filter(|(_, source)| !is_itself(*source)) else {
+        return;
+    };
     let dtypes = (dtype_of(source, names), dtype_of(operand, names), dtype_of(result, names));
     let (Some(from), Some(through), Some(to)) = dtypes else { return };
     if !collapses(from, through, to, semantics.numerics()) {

@@ -179,11 +179,15 @@ fn apply(view: &mut View, solution: &Solution, names: &Names) -> bool {
     let mut relaxes = false;
     for op in view.graph.ops().filter(|op| view.graph.node(*op).op == Op::Relax) {
         relaxes = true;
+        let result = raw::result(view.ops[op.0 as usize].0);
         let operation = view.ops[op.0 as usize].0;
-        if let Some(source) = raw::operands(operation).next() {
-            raw::replace_all_uses(raw::result(operation), source);
+        // In unreachable code a value may be passed on to itself: such a relax stays, and is refused as not strong.
+        if let Some(source) =
+            raw::operands(operation).next().filter(|source| Address(*source) != Address(result))
+        {
+            raw::replace_all_uses(result, source);
+            raw::erase(operation);
         }
-        raw::erase(operation);
     }
     if view.is_function {
         set_function_type(view, solution, names);

@@ -16,9 +16,9 @@ use super::remark;
 use super::report;
 use super::units::{self, Shared, Units};
 use super::view::{View, function_type, view};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::Diagnostic;
 use crate::engine::graph::{Known, OpId, ValueId};
-use crate::engine::plan::{Insert, Make, Plan, Position, Produced, Use, is_weak_literal, plan};
+use crate::engine::plan::{Insert, Make, Plan, Position, Produced, Role, Use, is_weak_literal, plan};
 use crate::engine::solve::{Solution, solve};
 
 /// Views and solves the units of `root`, whose types are inferred.
@@ -151,11 +151,11 @@ impl<'a> Writer<'a> {
                 let (name, operands) = ("promote.convert", &[source]);
                 raw::create(&NewOp { name, location, operands, result, attributes: &attributes })
             }
-            Make::Literal(dtype) => {
+            Make::Literal(dtype, role) => {
                 let weak = self.weak_dtype(insert.source);
                 let (operation, warning) =
-                    constant::of_literal(source, weak, dtype, result, self.context, self.semantics);
-                self.said.extend(warning.map(|out_of_range| out_of_range.at(self.view, insert.serves, user)));
+                    constant::of_literal(source, weak, (dtype, role), result, self.context, self.semantics);
+                self.said.extend(warning.map(|out_of_range| out_of_range.diagnostic(report::place_of(user))));
                 operation
             }
             Make::Broadcast { shape, like } => {
@@ -205,7 +205,7 @@ impl<'a> Writer<'a> {
     fn settle_literals(&mut self) {
         let literals = self.plan.inserts.iter().zip(&self.made).filter_map(|(insert, made)| {
             match (insert.source, insert.make) {
-                (Produced::Value(value), Make::Literal(dtype)) => Some(((value, dtype), *made)),
+                (Produced::Value(value), Make::Literal(dtype, Role::Number)) => Some(((value, dtype), *made)),
                 _ => None,
             }
         });
@@ -234,10 +234,10 @@ impl<'a> Writer<'a> {
             }
             let shape = self.solution.value(value).shape;
             let r#type = self.view.types.tensor(strong, shape, self.names, &self.view.graph);
-            let (new, warning) =
-                constant::of_literal(old, dtype, strong, r#type, self.context, self.semantics);
-            let user = Use::Operand(op, 0);
-            self.said.extend(warning.map(|out_of_range| out_of_range.at(self.view, user, operation)));
+            let used = (strong, Role::Number);
+            let (new, warning) = constant::of_literal(old, dtype, used, r#type, self.context, self.semantics);
+            self.said
+                .extend(warning.map(|out_of_range| out_of_range.diagnostic(report::place_of(operation))));
             raw::insert_behind(new, operation);
             raw::replace_all_uses(old, raw::result(new));
         }
@@ -260,16 +260,5 @@ impl<'a> Writer<'a> {
         let inputs: Vec<_> = units::inputs(old).into_iter().map(&mut strong).collect();
         let results: Vec<_> = units::results(old).into_iter().map(&mut strong).collect();
         units::replace_function_type(function, old, Some(&inputs), &results);
-    }
-}
-
-impl constant::OutOfRange {
-    /// The diagnostic for the use of the literal in `user`.
-    fn at(self, view: &View, place: Use, user: MlirOperation) -> Diagnostic {
-        let exponent = matches!(place, Use::Operand(op, 1) if view.graph.node(op).op == Op::Pow);
-        // A wrapped exponent would change the power: that is no library's meaning.
-        let severity = if exponent { Severity::Error } else { Severity::Warning };
-        let place = report::place_of(user);
-        self.diagnostic(severity, place)
     }
 }

@@ -1,18 +1,21 @@
 //! The engine's host in MLIR: external passes that work in place.
+//!
+//! [`session`] is the way in for a program that has no context of its own, [`pass`] for one that has. The other modules
+//! are private: they hold raw handles, whose owners the passes keep alive.
 
 mod constant;
-pub mod fold;
+mod fold;
 mod ids;
-pub mod infer;
-pub mod insert;
+mod infer;
+mod insert;
 pub mod pass;
 pub mod pipeline;
 pub mod print_ir;
-pub mod raw;
+mod raw;
 mod remark;
-pub mod report;
+mod report;
 pub mod session;
-pub mod types;
-pub mod units;
-pub mod verify;
-pub mod view;
+mod types;
+mod units;
+mod verify;
+mod view;

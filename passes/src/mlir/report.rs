@@ -3,9 +3,11 @@
 use mlir_sys::*;
 use promote_dialect::attrs;
 use promote_lattice::semantics::Refusal;
+use rustc_hash::FxHashSet;
 
 use super::raw::{self, Address};
-use super::view::View;
+use super::units;
+use super::view::{View, function_type};
 use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::engine::graph::{Known, OpId, Type};
 use crate::engine::solve::{Place, Problem, ProblemKind, Solution};
@@ -38,10 +40,11 @@ pub fn location(location: MlirLocation) -> Option<Location> {
     None
 }
 
-/// The place of an op.
+/// The place of an op, or, if it has none, of what is around it.
 pub fn place_of(operation: MlirOperation) -> Option<Location> {
-    // SAFETY: the operation is alive.
-    location(unsafe { mlirOperationGetLocation(operation) })
+    let around = std::iter::successors(Some(operation), |operation| raw::parent(*operation));
+    // SAFETY: the operations are alive.
+    around.into_iter().find_map(|operation| location(unsafe { mlirOperationGetLocation(operation) }))
 }
 
 /// The place where a value is defined.
@@ -72,11 +75,12 @@ impl View {
             (order(Place::Op(*op)), diagnostic.with_remedy(problem.remedy()))
         });
         // An op whose attributes are wrong is not asked about its shape as well.
-        let broken =
-            |place| matches!(place, Place::Op(op) if self.attr_problems.iter().any(|(bad, _)| *bad == op));
+        let bad: FxHashSet<OpId> = self.attr_problems.iter().map(|(op, _)| *op).collect();
+        let broken = |place| matches!(place, Place::Op(op) if bad.contains(&op));
         let rest = solution.problems.iter().filter(|problem| !broken(problem.place));
+        let signature = self.result_diagnostics(solution).chain(self.declaration_diagnostic());
         let mut all: Vec<_> = of_attrs
-            .chain(self.result_diagnostics(solution))
+            .chain(signature)
             .chain(rest.map(|p| (order(p.place), self.diagnostic(p, solution))))
             .collect();
         all.sort_by_key(|(order, diagnostic)| {
@@ -110,6 +114,18 @@ impl View {
                 diagnostic.with_note(definition_of(value), format!("this returns {type}"))
             });
             Some(((2, slot.0), diagnostic))
+        })
+    }
+
+    /// A function without a body whose arguments are unknown: nothing will ever say what they are.
+    fn declaration_diagnostic(&self) -> Option<((u32, u32), Diagnostic)> {
+        let declared = self.is_function && raw::regions(self.root.0).flat_map(raw::blocks).next().is_none();
+        let signature = function_type(self.root.0).filter(|_| declared)?;
+        let unknown = |input: &MlirType| raw::type_text(*input).contains("!promote.unknown");
+        units::inputs(signature).iter().any(unknown).then(|| {
+            let message = "a function without a body must state its argument types";
+            let diagnostic = Diagnostic::error(Code::UnknownDtype, place_of(self.root.0), message);
+            ((2, 0), diagnostic.with_remedy("write them in its signature"))
         })
     }
 
@@ -209,6 +225,13 @@ fn explain(kind: &ProblemKind, subject: &str) -> (Code, String, String) {
             Code::NotATensor,
             format!("operand {operand} of {subject} is no tensor of a dtype that can be promoted"),
             "make it a tensor first, for example with tensor.from_elements".to_owned(),
+        ),
+        ProblemKind::StatedOpaque => (
+            Code::StatedType,
+            format!(
+                "the result of {subject} must be a tensor of a dtype that can be promoted, without an encoding"
+            ),
+            "write tensor<*x!promote.unknown> to have the type inferred".to_owned(),
         ),
         ProblemKind::NothingStated => (
             Code::UnknownDtype,

@@ -13,6 +13,7 @@ use melior::ir::operation::OperationLike;
 use melior::pass::PassManager;
 use mlir_sys::*;
 use promote_lattice::Semantics;
+use promote_lattice::op::{Arity, Op};
 
 use super::pass::Config;
 use super::pipeline::{Pipeline, PipelineError};
@@ -191,8 +192,7 @@ impl Session {
     /// Everything said since the last call, by the passes and by MLIR, in the order of the source.
     pub fn take_diagnostics(&self) -> Vec<Diagnostic> {
         let mut said = std::mem::take(&mut *lock(&self.said));
-        let place = |d: &Diagnostic| d.location.as_ref().map(|l| (l.line, l.column));
-        said.sort_by_key(|diagnostic| (diagnostic.location.is_none(), place(diagnostic)));
+        said.sort_by(|a, b| (a.location.is_none(), &a.location).cmp(&(b.location.is_none(), &b.location)));
         said
     }
 
@@ -298,21 +298,47 @@ fn translate(diagnostic: &MlirDiagnostic<'_>) -> Diagnostic {
         DiagnosticSeverity::Note | DiagnosticSeverity::Remark => Severity::Remark,
     };
     let place = report::location(diagnostic.location().to_raw());
-    let translated = Diagnostic::new(severity, Code::Mlir, place, diagnostic.to_string());
     let notes = (0..diagnostic.note_count()).filter_map(|i| diagnostic.note(i).ok());
-    // "see current operation" repeats in generic form what the source line shows.
-    let notes = notes.filter(|note| !note.to_string().starts_with("see current operation:"));
+    // "see current operation" repeats in generic form what the source line shows; only the op's name is missing there.
+    let (current, notes): (Vec<_>, Vec<_>) =
+        notes.partition(|note| note.to_string().starts_with("see current operation:"));
+    let current = current.first().map(ToString::to_string).unwrap_or_default();
+    let (message, remedy) = explain(diagnostic.to_string(), &current);
+    let translated = Diagnostic { remedy, ..Diagnostic::new(severity, Code::Mlir, place, message) };
+    let notes = notes.into_iter();
     notes.fold(translated, |translated, note| {
         translated.with_note(report::location(note.location().to_raw()), note.to_string())
     })
 }
 
-impl Module<'_> {
-    /// The module's raw handle, for hosts.
-    pub fn raw(&self) -> MlirOperation {
-        self.0.as_operation().to_raw()
-    }
+/// A message of MLIR's with the name of the op it is about, and what to do if that is an op of the dialect, or a name
+/// close to one. `current` shows the op in generic form.
+fn explain(message: String, current: &str) -> (String, Option<String>) {
+    let name = current.split('"').nth(1).filter(|name| name.contains('.'));
+    let message = match name {
+        Some(name) if message.starts_with("op ") => format!("'{name}' {message}"),
+        _ => message,
+    };
+    let Some(name) = name.and_then(|name| name.strip_prefix("promote.")) else { return (message, None) };
+    let remedy = match Op::by_name(name) {
+        Some(op) => {
+            let Arity { required, optional } = op.info().arity;
+            let operands = if optional == 0 {
+                required.to_string()
+            } else {
+                format!("{required} to {}", required + optional)
+            };
+            let needs = op.info().attrs.iter().filter(|spec| spec.required);
+            let needs: Vec<_> =
+                needs.map(|spec| format!(" and `{} = {}`", spec.name, spec.kind.example())).collect();
+            format!("{op} takes {operands} operand(s){}", needs.concat())
+        }
+        None => format!("did you mean {}?", promote_dialect::attrs::closest_op(name)),
+    };
+    (message, Some(remedy))
+}
 
+impl Module<'_> {
     /// Whether MLIR's verifier accepts the module; if not, why is in the diagnostics.
     pub fn verify(&self) -> bool {
         self.0.as_operation().verify()

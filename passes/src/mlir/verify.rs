@@ -51,7 +51,13 @@ fn weak_values(view: &View) -> Vec<Diagnostic> {
         };
         if not_strong {
             let message = format!("a value is still of type {}", raw::type_text(raw::value_type(handle)));
-            found.push(not_strong_error(message, definition_of(handle)));
+            let error = Diagnostic::error(Code::NotStrong, definition_of(handle), message);
+            found.push(error.with_remedy(match view.graph.value(value).stated.dtype {
+                Known::Opaque => {
+                    "weak and unknown types are promoted in tensors only: take the value apart first"
+                }
+                Known::DType(_) | Known::Unknown | Known::Refused => RUN_FIRST,
+            }));
         }
     }
     for op in view.graph.ops().filter(|op| view.graph.node(*op).op == Op::Relax) {
@@ -67,9 +73,10 @@ fn weak_values(view: &View) -> Vec<Diagnostic> {
 }
 
 fn not_strong_error(message: String, place: Option<crate::diagnostic::Location>) -> Diagnostic {
-    Diagnostic::error(Code::NotStrong, place, message)
-        .with_remedy("run promote-infer-types and promote-insert-converts first")
+    Diagnostic::error(Code::NotStrong, place, message).with_remedy(RUN_FIRST)
 }
+
+const RUN_FIRST: &str = "run promote-infer-types and promote-insert-converts first";
 
 fn implicit(view: &View, solution: &Solution, plan: &Plan, edit: &Edit) -> Diagnostic {
     let (place, subject, operand) = match edit.place {
@@ -84,12 +91,17 @@ fn implicit(view: &View, solution: &Solution, plan: &Plan, edit: &Edit) -> Diagn
     };
     let value = view.values[operand.0 as usize].0;
     let from = view.found_type(solution.value(operand), value);
-    let Produced::Insert(insert) = edit.to else { unreachable!("a strong program has no literal to reuse") };
-    let insert = &plan.inserts[insert.0 as usize];
-    let to = view.found_type(insert.result, value);
-    let (code, verb) = match insert.make {
-        Make::Broadcast { .. } => (Code::ImplicitBroadcast, "broadcast"),
-        Make::Convert(_) | Make::Literal(_) => (Code::ImplicitPromotion, "converted"),
+    let (result, make) = match edit.to {
+        Produced::Insert(insert) => {
+            let insert = &plan.inserts[insert.0 as usize];
+            (insert.result, Some(insert.make))
+        }
+        Produced::Value(converted) => (solution.value(converted), None),
+    };
+    let to = view.found_type(result, value);
+    let (code, verb) = match make {
+        Some(Make::Broadcast { .. }) => (Code::ImplicitBroadcast, "broadcast"),
+        Some(Make::Convert(_) | Make::Literal(..)) | None => (Code::ImplicitPromotion, "converted"),
     };
     Diagnostic::error(code, place_of(place.0), format!("{subject}, {from}, would still be {verb} to {to}"))
         .with_note(definition_of(value), "the operand is defined here")
