@@ -116,7 +116,7 @@ fn implicit_converts(module: &str) -> Vec<String> {
 }
 
 /// The converts outside regions: operand and types, without attributes and the name of the result.
-fn converts(module: &str) -> Vec<String> {
+fn converts_in_block(module: &str) -> Vec<String> {
     let lines =
         module.lines().filter(|line| line.starts_with("    %") && line.contains("\"promote.convert\""));
     let op = |line: &str| line.split_once(" = ").map_or("", |(_, op)| op).replace(" {promote.implicit}", "");
@@ -159,9 +159,9 @@ proptest! {
         prop_assert!(!strong.text.is_empty(), "the result is strong: {}", strong.said_text());
         let once_more = run_in(&session, &strong.text, DEFAULT);
         prop_assert_eq!(&once_more.text, &strong.text, "a strong program stays as it is");
-        let converts = converts(&strong.text);
-        let distinct: BTreeSet<_> = converts.iter().collect();
-        prop_assert_eq!(converts.len(), distinct.len(), "folding makes no two converts equal:\n{}", strong.text);
+        let folded = converts_in_block(&strong.text);
+        let distinct: BTreeSet<_> = folded.iter().collect();
+        prop_assert_eq!(folded.len(), distinct.len(), "folding makes no two converts equal:\n{}", strong.text);
         let beside = run_in(&session, &source, &format!("canonicalize,{DEFAULT},cse,canonicalize,promote-verify-strong"));
         prop_assert!(!beside.text.is_empty(), "upstream passes stand beside ours: {}", beside.said_text());
     }
