@@ -10,7 +10,7 @@
 //! use promote::{Options, Pipeline, RunOptions, Semantics, Session, Source, Verdict};
 //!
 //! let semantics = Arc::new(Semantics::by_name("jax", false).expect("jax is known"));
-//! let session = Session::new(&Options { semantics, threads: true, remarks: false }).expect("MLIR takes the dialect");
+//! let session = Session::new(&Options { semantics, threads: true, remarks: false, policies: Default::default() }).expect("MLIR takes the dialect");
 //! let source = r#"
 //!     func.func @f(%x: tensor<4xbf16>, %y: tensor<4xf32>) -> tensor<*x!promote.unknown> {
 //!       %0 = "promote.add"(%x, %y) : (tensor<4xbf16>, tensor<4xf32>) -> tensor<*x!promote.unknown>
@@ -26,7 +26,7 @@
 //!
 //! Without the feature `mlir`, the lattices, rules and the engine remain, and build without LLVM.
 
-pub use promote_lattice::{DType, Kind, Lattice, Op, Semantics, convert, op, semantics};
+pub use promote_lattice::{DType, Kind, Lattice, Op, Policy, Semantics, convert, op, semantics};
 pub use promote_passes::diagnostic;
 pub use promote_passes::engine;
 

@@ -221,7 +221,7 @@ fn grid(ops: usize) -> Function {
         .map(|i| function.push(Node::Convert((i % ARGUMENTS.len()) as Id, i % CONVERTS.len())))
         .collect();
     for i in 0..ops - count {
-        function.push(Node::Binary(&BINARY[i % BINARY.len()], hubs[i % count], hubs[i / count]));
+        function.push(Node::Binary(&BINARY[i % BINARY.len()], hubs[i % count], hubs[i / count % count]));
     }
     function
 }

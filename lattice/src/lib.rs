@@ -6,9 +6,11 @@ pub mod convert;
 pub mod dtype;
 pub mod lattice;
 pub mod op;
+pub mod policy;
 pub mod semantics;
 
 pub use dtype::{DType, Kind};
 pub use lattice::Lattice;
 pub use op::Op;
+pub use policy::Policy;
 pub use semantics::Semantics;

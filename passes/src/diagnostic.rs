@@ -150,6 +150,18 @@ error of Promote or of MLIR, not of the input: please report it.";
     Converted "P0030" "an operand was converted"
 "A remark, not a problem: the operands of an op have different dtypes, and this one is converted to the dtype the op
 computes in. The remark names the path it is promoted along in the lattice and what the conversion can lose.";
+    PrecisionLoss "P0031" "an implicit promotion can lose precision"
+"With --warn or --deny precision-loss: the dtype that an operand is promoted to has fewer significant bits than the operand
+needs, as when an i32 meets a bf16. Convert it to a dtype that keeps them, or say with promote.convert that the loss is meant.";
+    MagnitudeLoss "P0032" "an implicit promotion can lose magnitude"
+"With --warn or --deny magnitude-loss: the dtype that an operand is promoted to does not hold its largest values, as when an
+i32 meets an f16. Convert it to a dtype that does, or say with promote.convert that the loss is meant.";
+    Widening "P0033" "an implicit promotion widens to 64 bits"
+"With --warn or --deny widening: an operand of at most 32 bits is promoted to 64 bits, which costs memory and time and is
+often the work of one stray f64 or i64. Convert that one with promote.convert.";
+    MixedSignedness "P0034" "signed and unsigned integers are mixed"
+"With --warn or --deny mixed-signedness: a signed and an unsigned integer meet, and are promoted to a wider signed integer
+or to a float. Convert one of them with promote.convert.";
     Internal "P0099" "an internal error"
 "A pass, or MLIR, did something it must never do, and Promote stopped. Nothing was written. Please report it with the
 input. Damaged bytecode can crash MLIR: if the input is bytecode, make it anew from text.";

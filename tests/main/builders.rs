@@ -56,7 +56,7 @@ fn a_program_built_in_rust_is_promoted_by_passes_in_a_pass_manager_of_ones_own()
     let heard = Arc::clone(&said);
     let semantics = Arc::new(promote::Semantics::by_name("jax", false).expect("jax is known"));
     let sink: pass::Sink = Arc::new(move |diagnostic| heard.lock().expect("no pass panics").push(diagnostic));
-    let config = Config { semantics, sink, remarks: true, threads: true };
+    let config = Config { semantics, sink, remarks: true, policies: Default::default(), threads: true };
     let manager = PassManager::new(context);
     for kind in pass::Kind::ALL {
         manager.add_pass(pass::create(*kind, &config));

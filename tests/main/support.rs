@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use flate2::read::GzDecoder;
 use promote::diagnostic::Diagnostic;
+use promote::pass::Policies;
 use promote::{DType, Op, Options, Pipeline, PrintOptions, RunOptions, Semantics, Session, Source, Verdict};
 use serde_json::Value;
 
@@ -41,7 +42,7 @@ impl Outcome {
 /// A session under JAX's rules.
 pub fn session(name: &str, x64: bool, remarks: bool) -> Session {
     let semantics = Arc::new(Semantics::by_name(name, x64).expect("the semantics exists"));
-    Session::new(&Options { semantics, threads: true, remarks }).expect("MLIR takes the dialect")
+    Session::new(&Options { semantics, threads: true, remarks, policies: Policies::default() }).expect("MLIR takes the dialect")
 }
 
 /// Runs `pipeline` on `source` in `session`.

@@ -23,6 +23,7 @@ use clap::builder::{
 };
 use clap::{ArgAction, ColorChoice, CommandFactory, Parser, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use promote_lattice::Policy;
 use promote_passes::diagnostic::Code;
 
 use crate::expect;
@@ -258,6 +259,14 @@ pub struct Diagnostics {
     #[arg(long)]
     pub remarks: bool,
 
+    /// Warn of implicit promotions of these sorts: precision-loss, magnitude-loss, widening (to 64 bits), mixed-signedness
+    #[arg(long, value_name = "SORT,...", value_delimiter = ',', value_parser = policy_parser(), hide_possible_values = true)]
+    pub warn: Vec<Policy>,
+
+    /// Refuse implicit promotions of these sorts
+    #[arg(long, value_name = "SORT,...", value_delimiter = ',', value_parser = policy_parser(), hide_possible_values = true)]
+    pub deny: Vec<Policy>,
+
     /// Whether to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
@@ -282,6 +291,12 @@ struct Requests {
     /// Write a completion script for a shell, and exit
     #[arg(long, value_name = "SHELL")]
     completions: Option<Shell>,
+}
+
+/// Reads the names of policies.
+fn policy_parser() -> impl TypedValueParser<Value = Policy> {
+    let names = Policy::ALL.iter().map(|policy| PossibleValue::new(policy.name()));
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Policy>())
 }
 
 /// What the command line asks for.

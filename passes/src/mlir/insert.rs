@@ -11,6 +11,7 @@ use promote_lattice::{DType, Op, Semantics};
 use rustc_hash::FxHashMap;
 
 use super::constant;
+use super::pass::Config;
 use super::raw::{self, Address, NewOp};
 use super::remark;
 use super::report;
@@ -36,11 +37,11 @@ pub fn solved(root: MlirOperation, shared: Shared<'_>) -> Result<Units, Vec<Diag
 }
 
 /// Makes every conversion in `units` explicit, and gives every finding in program order.
-pub fn insert_converts(mut units: Units, shared: Shared<'_>, remarks: bool) -> Vec<Diagnostic> {
+pub fn insert_converts(mut units: Units, shared: Shared<'_>, config: &Config) -> Vec<Diagnostic> {
     let Shared { names, semantics, .. } = shared;
     let said = shared.map(units.iter_mut().collect(), |(view, solution)| {
         let plan = plan(&mut view.graph, solution, semantics);
-        let said = if remarks { remark::all(view, solution, &plan, semantics) } else { Vec::new() };
+        let said = remark::all(view, solution, &plan, config);
         let mut writer = Writer::new(view, solution, &plan, names, semantics);
         writer.said = said;
         writer.write();

@@ -12,7 +12,7 @@ use melior::ir::r#type::TypeId;
 use melior::pass::{ExternalPass, Pass, RunExternalPass, create_external};
 use mlir_sys::MlirOperation;
 use promote_dialect::mlir::{Names, NotLoaded};
-use promote_lattice::Semantics;
+use promote_lattice::{Policy, Semantics};
 use rustc_hash::FxHashMap;
 
 use super::raw::Address;
@@ -32,9 +32,20 @@ pub struct Config {
     pub sink: Sink,
     /// Whether a remark is made for each inserted convert.
     pub remarks: bool,
+    /// Which implicit promotions to warn of and which to refuse.
+    pub policies: Policies,
     /// Whether functions are worked on in parallel when a pass runs on a module. Only for a context that is
     /// multi-threaded: MLIR makes types and attributes without locks otherwise.
     pub threads: bool,
+}
+
+/// Which implicit promotions to warn of and which to refuse.
+#[derive(Clone, Debug, Default)]
+pub struct Policies {
+    /// A warning for each.
+    pub warn: Vec<Policy>,
+    /// An error for each.
+    pub deny: Vec<Policy>,
 }
 
 /// One of the passes.
@@ -105,7 +116,7 @@ impl Kind {
                 let units = handoff.take(root).map_or_else(|| insert::solved(root, shared), Ok);
                 units.map_or_else(
                     |refused| refused,
-                    |units| insert::insert_converts(units, shared, config.remarks),
+                    |units| insert::insert_converts(units, shared, config),
                 )
             }
             Self::FoldConverts => {

@@ -15,7 +15,7 @@ use mlir_sys::*;
 use promote_lattice::Semantics;
 use promote_lattice::op::{Arity, Op};
 
-use super::pass::Config;
+use super::pass::{Config, Policies};
 use super::pipeline::{Pipeline, PipelineError};
 use super::print_ir::{PrintIr, printer};
 use super::raw;
@@ -33,6 +33,8 @@ pub struct Options {
     pub threads: bool,
     /// Whether a remark is made for each inserted convert.
     pub remarks: bool,
+    /// Which implicit promotions to warn of and which to refuse.
+    pub policies: Policies,
 }
 
 /// How a pipeline is run.
@@ -168,6 +170,7 @@ impl Session {
             semantics: Arc::clone(&options.semantics),
             sink: Arc::new(move |diagnostic| lock(&sink).push(diagnostic)),
             remarks: options.remarks,
+            policies: options.policies.clone(),
             threads: options.threads,
         };
         Ok(Self { context, config, said, threads: options.threads })
