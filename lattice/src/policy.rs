@@ -48,7 +48,9 @@ impl Policy {
             Self::MagnitudeLoss => {
                 loses(|lost| matches!(lost, Lost::Magnitude { .. } | Lost::Sign | Lost::Infinities))
             }
-            Self::Widening => (!wide(from) && wide(to)).then(|| format!("widens {from} to the 64 bits of {to}")),
+            Self::Widening => {
+                (!wide(from) && wide(to)).then(|| format!("widens {from} to the 64 bits of {to}"))
+            }
             Self::MixedSignedness => {
                 let of = |kind| operands.iter().find(|dtype| !dtype.is_weak() && dtype.kind() == kind);
                 let (unsigned, signed) = (of(Kind::Unsigned)?, of(Kind::Signed)?);
@@ -95,8 +97,11 @@ mod tests {
             (BF16, F32, &[BF16, F32], &[]),
         ] as [(DType, DType, &[DType], &[Policy]); 7]
         {
-            let all: Vec<_> =
-                Policy::ALL.iter().copied().filter(|policy| policy.finds(from, to, operands).is_some()).collect();
+            let all: Vec<_> = Policy::ALL
+                .iter()
+                .copied()
+                .filter(|policy| policy.finds(from, to, operands).is_some())
+                .collect();
             assert_eq!(all, found, "{from} to {to}");
         }
     }

@@ -42,7 +42,8 @@ impl Outcome {
 /// A session under JAX's rules.
 pub fn session(name: &str, x64: bool, remarks: bool) -> Session {
     let semantics = Arc::new(Semantics::by_name(name, x64).expect("the semantics exists"));
-    Session::new(&Options { semantics, threads: true, remarks, policies: Policies::default() }).expect("MLIR takes the dialect")
+    Session::new(&Options { semantics, threads: true, remarks, policies: Policies::default() })
+        .expect("MLIR takes the dialect")
 }
 
 /// Runs `pipeline` on `source` in `session`.

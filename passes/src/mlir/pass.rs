@@ -114,10 +114,7 @@ impl Kind {
             }
             Self::InsertConverts => {
                 let units = handoff.take(root).map_or_else(|| insert::solved(root, shared), Ok);
-                units.map_or_else(
-                    |refused| refused,
-                    |units| insert::insert_converts(units, shared, config),
-                )
+                units.map_or_else(|refused| refused, |units| insert::insert_converts(units, shared, config))
             }
             Self::FoldConverts => {
                 fold::fold_converts(root, shared);

@@ -42,7 +42,8 @@ fn finding(
     let (Make::Convert(to), Produced::Value(value)) = (insert.make, insert.source) else { return None };
     let Use::Operand(op, index) = insert.serves else { return None };
     let from = semantics.strengthen(solution.dtype(value)?);
-    let dtypes: Vec<_> = view.graph.operands(op).iter().filter_map(|operand| solution.dtype(*operand)).collect();
+    let dtypes: Vec<_> =
+        view.graph.operands(op).iter().filter_map(|operand| solution.dtype(*operand)).collect();
     let reason = policy.finds(from, to, &dtypes)?;
     let code = match policy {
         Policy::PrecisionLoss => Code::PrecisionLoss,
