@@ -10,7 +10,8 @@
 //! | `startup` | `promote-opt` on no input and on ten ops | `mlir-opt-22` on the same |
 //! | `jax` | promoting 2,000 ops | JAX tracing the same program |
 //!
-//! Arguments: names of sections (all, if there are none), and `--quick` for 10^5 instead of 10^6 ops.
+//! Arguments: names of sections (all, if there are none); `--quick` for 10^5 instead of 10^6 ops; `--keep` to leave the
+//! generated files where it says they are, as for a profiler.
 //! Peers take turns (A B A B …), each run in a process of its own, and medians are compared: a busy machine slows both.
 //!
 //! It uses `target/release/promote-opt`, as `cargo build --release` makes it; `mlir-opt-22` in `PATH`, or what
@@ -48,8 +49,10 @@ struct Bench {
     size: usize,
     /// How often each peer runs.
     times: usize,
-    /// Where generated files are; removed at the end.
+    /// Where generated files are.
     folder: PathBuf,
+    /// Whether they stay there.
+    keep: bool,
 }
 
 fn main() -> ExitCode {
@@ -77,7 +80,7 @@ impl Bench {
         };
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("peers-{}", std::process::id()));
         fs::create_dir_all(&folder)?;
-        Ok(Self { size, times, folder })
+        Ok(Self { size, times, folder, keep: given("--keep") })
     }
 
     fn run(&self, args: &[String]) -> io::Result<()> {
@@ -102,6 +105,10 @@ impl Bench {
 
 impl Drop for Bench {
     fn drop(&mut self) {
+        if self.keep {
+            println!("\nThe files are in {}", self.folder.display());
+            return;
+        }
         // What cannot be removed goes with the target folder.
         let _ = fs::remove_dir_all(&self.folder);
     }
@@ -168,8 +175,10 @@ fn process(bench: &Bench) -> io::Result<()> {
     let (ours, theirs) = in_turns(bench.times, || outside::run(&mut ours), || outside::run(&mut theirs))?;
     let mut table = Table::new(&format!("promote-opt / mlir-opt-22 on {} ops", bench.size));
     let figures = |usages: &[Usage], figure: fn(&Usage) -> f64| usages.iter().map(figure).collect::<Vec<_>>();
-    let (wall, memory) = (|usage: &Usage| usage.seconds, |usage: &Usage| usage.peak_mib);
+    let (wall, cpu) = (|usage: &Usage| usage.seconds, |usage: &Usage| usage.cpu_seconds);
+    let memory = |usage: &Usage| usage.peak_mib;
     table.compare("wall time, s", &figures(&ours, wall), &figures(&theirs, wall), "1.35");
+    table.compare("processor time, s", &figures(&ours, cpu), &figures(&theirs, cpu), "-");
     table.compare("peak memory, MiB", &figures(&ours, memory), &figures(&theirs, memory), "1.3");
     table.print();
     Ok(())

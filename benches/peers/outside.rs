@@ -10,6 +10,8 @@ use std::time::Instant;
 pub struct Usage {
     /// Wall time from its start to its end.
     pub seconds: f64,
+    /// Time that processors worked for it, which another process's load changes less.
+    pub cpu_seconds: f64,
     /// The most memory that it, or a child it waited for, had resident.
     pub peak_mib: f64,
 }
@@ -30,9 +32,17 @@ pub fn run(command: &mut Command) -> io::Result<Usage> {
     let seconds = start.elapsed().as_secs_f64();
     match (waited, status) {
         (-1, _) => Err(io::Error::last_os_error()),
-        (_, 0) => Ok(Usage { seconds, peak_mib: usage.ru_maxrss as f64 / 1024.0 }),
+        (_, 0) => Ok(Usage {
+            seconds,
+            cpu_seconds: in_seconds(usage.ru_utime) + in_seconds(usage.ru_stime),
+            peak_mib: usage.ru_maxrss as f64 / 1024.0,
+        }),
         _ => Err(io::Error::other(format!("{command:?} failed"))),
     }
+}
+
+fn in_seconds(time: libc::timeval) -> f64 {
+    time.tv_sec as f64 + time.tv_usec as f64 / 1e6
 }
 
 /// Runs a process that prints a number of seconds.

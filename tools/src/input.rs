@@ -30,6 +30,9 @@ pub const STDIN: &str = "<stdin>";
 /// The line that separates the parts of a file under `--split-input-file`.
 pub const SPLIT_MARKER: &str = "// -----";
 
+/// The byte order mark that some editors put before UTF-8 text. MLIR's parser stumbles over it.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// The first bytes of MLIR bytecode.
 const BYTECODE: &[u8] = b"ML\xefR";
 
@@ -68,10 +71,17 @@ impl Input {
         }
     }
 
-    /// Tells bytecode from text, and refuses text that is not UTF-8 or has a NUL byte at its first such byte.
+    /// Tells bytecode from text, and refuses text that is not UTF-8 or has a NUL byte at its first such byte, or that
+    /// begins with a byte order mark.
     pub fn content(&self) -> Result<Content<'_>, Diagnostic> {
         if self.bytes.starts_with(BYTECODE) {
             return Ok(Content::Bytecode(&self.bytes));
+        }
+        if self.bytes.starts_with(BYTE_ORDER_MARK) {
+            let location = locate(&self.name, &self.bytes, 0);
+            let message = "the input begins with a byte order mark";
+            return Err(Diagnostic::error(Code::Unreadable, Some(location), message)
+                .with_remedy("write the file as UTF-8 without one"));
         }
         let nul = memchr::memchr(0, &self.bytes);
         match (std::str::from_utf8(&self.bytes), nul) {

@@ -8,18 +8,20 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use promote::diagnostic::{Code, Diagnostic, Location, Severity};
-use promote::pass::Kind as PassKind;
+use promote::pass::{Kind as PassKind, Policies};
 use promote::{
     Module, Options, Pipeline, PipelineError, PrintIr, PrintOptions, RunOptions, Semantics, Session, Source,
     Verdict,
 };
+use promote_passes::mlir::pipeline::Element;
 
-use crate::cli::{self, Args, Emit, Request};
+use crate::cli::{self, Args, Emit, Printing, Request};
 use crate::expect::{Expectations, Mode};
 use crate::input::{Chunk, Content, Input, NESTING_LIMIT, check_nesting, split};
 use crate::output::{Kind, Output};
 use crate::render::Renderer;
 use crate::sources::Sources;
+use crate::supervise::{SMALL_STACK, is_address_space_free};
 
 /// Exit status of a run whose input was refused.
 const REFUSED: u8 = 1;
@@ -39,7 +41,8 @@ pub fn report_crash(args: &Args, signal: i32) -> ExitCode {
     let input = args.input.display();
     let message = format!("MLIR stopped working on {input} (signal {signal}); nothing was written");
     let diagnostic = Diagnostic::error(Code::Internal, None, message).with_remedy(
-        "if the input is bytecode, make it anew from text; else please report it with the input",
+        "if the input is bytecode, make it anew from text; if its types or attributes nest very deeply, through \
+         aliases, flatten them; else please report it with the input",
     );
     let mut reporter = Reporter::new(args);
     reporter.say(&[diagnostic], &Sources::new());
@@ -73,13 +76,30 @@ fn default_semantics() -> Semantics {
     Semantics::by_name("jax", false).unwrap_or_else(|error| unreachable!("{error}"))
 }
 
+fn session_options(args: &Args, semantics: Arc<Semantics>) -> Options {
+    Options {
+        semantics,
+        threads: !args.printing.disable_threading,
+        remarks: args.diagnostics.remarks,
+        policies: Policies { warn: args.diagnostics.warn.clone(), deny: args.diagnostics.deny.clone() },
+    }
+}
+
 fn session(args: &Args, semantics: Arc<Semantics>) -> Result<Session, ExitCode> {
-    let options =
-        Options { semantics, threads: !args.printing.disable_threading, remarks: args.diagnostics.remarks };
-    Session::new(&options).map_err(|error| {
+    Session::new(&session_options(args, semantics)).map_err(|error| {
         usage_error(args, Diagnostic::error(Code::Internal, None, error.to_string()));
         ExitCode::from(REFUSED)
     })
+}
+
+/// Starts the threads that the passes share work with. They recurse over types, too, so they get a bigger stack than
+/// rayon gives them where there is room for it.
+fn start_helpers(args: &Args) {
+    let threads = usize::from(args.printing.disable_threading);
+    let helpers = rayon::ThreadPoolBuilder::new().num_threads(threads);
+    let helpers = if is_address_space_free() { helpers.stack_size(SMALL_STACK) } else { helpers };
+    // Where they cannot be had, the passes' first use of them says so.
+    let _ = helpers.build_global();
 }
 
 /// Says what is wrong with the command line.
@@ -103,12 +123,14 @@ impl Reporter {
     }
 
     fn say(&mut self, diagnostics: &[Diagnostic], sources: &Sources<'_>) {
-        let mut out = io::stderr().lock();
+        // Standard error has no buffer of its own, and a diagnostic is written in many pieces.
+        let mut out = io::BufWriter::new(io::stderr().lock());
         for diagnostic in diagnostics {
             self.errors |= diagnostic.severity == Severity::Error;
             // There is nowhere to report that standard error cannot be written to.
             let _ = self.renderer.emit(diagnostic, sources, &mut out);
         }
+        let _ = out.flush();
     }
 
     fn finish(self) {
@@ -152,6 +174,24 @@ fn pipeline_error(error: &PipelineError) -> Diagnostic {
         .with_remedy("--list-passes shows the passes of promote; `mlir-opt-22 --help` shows upstream's")
 }
 
+/// Refuses to print the IR around a pass that does not run: its name is misspelt.
+fn check_watched(args: &Args, pipeline: &Pipeline) -> Result<(), Diagnostic> {
+    fn runs(elements: &[Element], watched: &str) -> bool {
+        elements.iter().any(|element| match element {
+            Element::Pass { name, .. } => name == watched,
+            Element::Nest { elements, .. } => runs(elements, watched),
+        })
+    }
+    let Printing { before, after, .. } = &args.printing;
+    match before.iter().chain(after).find(|watched| !runs(&pipeline.0, watched)) {
+        Some(watched) => {
+            let message = format!("the IR is to be printed around `{watched}`, which is not in {pipeline}");
+            Err(Diagnostic::error(Code::Pipeline, None, message).with_remedy("name a pass of the pipeline"))
+        }
+        None => Ok(()),
+    }
+}
+
 impl<'a> Compiler<'a> {
     fn new(args: &'a Args) -> Result<Self, ExitCode> {
         let semantics = Semantics::by_name(&args.promotion.semantics, args.promotion.x64)
@@ -159,7 +199,9 @@ impl<'a> Compiler<'a> {
         let pipeline =
             args.promotion.pass_pipeline.as_deref().map_or_else(|| Ok(Pipeline::default()), Pipeline::parse);
         let pipeline = pipeline.map_err(|error| usage_error(args, pipeline_error(&error)))?;
+        check_watched(args, &pipeline).map_err(|error| usage_error(args, error))?;
         let semantics = Arc::new(semantics);
+        start_helpers(args);
         let session = session(args, Arc::clone(&semantics))?;
         Ok(Self { args, session, semantics, pipeline, reporter: RefCell::new(Reporter::new(args)) })
     }
@@ -204,7 +246,9 @@ impl<'a> Compiler<'a> {
             return self.compile_parts(&[Chunk::whole(text)], &input);
         }
         let path = self.args.input.as_path();
-        if !fs::metadata(path).is_ok_and(|file| file.is_file()) || path == Path::new("-") {
+        // MLIR takes names of files as UTF-8.
+        let is_file = path.to_str().is_some() && fs::metadata(path).is_ok_and(|file| file.is_file());
+        if !is_file || path == Path::new("-") {
             return self.compile_whole(Source::Text(text), &input, None);
         }
         // MLIR maps the file, so the text here goes; diagnostics, if there are any, read it again.
@@ -356,9 +400,14 @@ impl<'a> Compiler<'a> {
         let mut bytecode = Vec::new();
         let _ = module.write_bytecode(&mut bytecode);
         for (form, source) in [("text", Source::Text(&original)), ("bytecode", Source::Bytecode(&bytecode))] {
-            let again = self.session.parse(source);
-            let again =
-                again.ok_or_else(|| failed(&format!("cannot be read after it was written as {form}")))?;
+            // The session at hand would rename the resources that its module has already.
+            let session = Session::new(&session_options(self.args, Arc::clone(&self.semantics)))
+                .map_err(|error| Diagnostic::error(Code::Internal, None, error.to_string()))?;
+            let Some(again) = session.parse(source) else {
+                let error = failed(&format!("cannot be read after it was written as {form}"));
+                let why = session.take_diagnostics().into_iter();
+                return Err(why.fold(error, |error, why| error.with_note(why.location, why.message)));
+            };
             if text(&again) != original {
                 return Err(failed(&format!("is another one after it was written as {form} and read")));
             }

@@ -28,7 +28,7 @@ struct Note<'a> {
     place: Place<'a>,
 }
 
-/// A location; all null if there is none.
+/// A location; what is not known of it is null.
 #[derive(Default, Serialize)]
 struct Place<'a> {
     file: Option<&'a str>,
@@ -39,7 +39,9 @@ struct Place<'a> {
 impl<'a> From<&'a Option<Location>> for Place<'a> {
     fn from(location: &'a Option<Location>) -> Self {
         let Some(Location { file, line, column }) = location else { return Self::default() };
-        Self { file: Some(file), line: Some(*line), column: Some(*column) }
+        // MLIR says 0 where it knows no line or column.
+        let known = |number: u32| (number > 0).then_some(number);
+        Self { file: Some(file), line: known(*line), column: known(*line).and_then(|_| known(*column)) }
     }
 }
 

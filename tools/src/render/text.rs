@@ -92,15 +92,18 @@ pub(super) fn write(
     }
 }
 
-/// Writes `file:line:column: `, or the tool's name.
+/// Writes `file:line:column: ` as far as it is known, or the tool's name.
 fn write_place(location: Option<&Location>, palette: &Palette, out: &mut dyn Write) -> io::Result<()> {
     let style = palette.location;
-    match location {
-        None => write!(out, "{style}{TOOL}:{style:#} "),
-        Some(Location { file, line, column }) => {
-            write!(out, "{style}{}:{line}:{column}:{style:#} ", printable(file))
-        }
+    let Some(Location { file, line, column }) = location else {
+        return write!(out, "{style}{TOOL}:{style:#} ");
+    };
+    write!(out, "{style}{}:", printable(file))?;
+    // MLIR says 0 where it knows no line or column.
+    for number in [line, column].into_iter().take_while(|number| **number > 0) {
+        write!(out, "{number}:")?;
     }
+    write!(out, "{style:#} ")
 }
 
 /// Writes the source line and a caret below the column, if the line is known.

@@ -1,0 +1,2 @@
+!t = tuple<!t>
+func.func private @f(!t)

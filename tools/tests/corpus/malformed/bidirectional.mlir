@@ -1,0 +1,3 @@
+// ‮
+func.func @"‮"() { return }
+func.func @"‮"() { return }

@@ -1,0 +1,2 @@
+def f(x, y):
+    return x * 2 + y

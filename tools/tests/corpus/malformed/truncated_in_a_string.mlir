@@ -1,0 +1,4 @@
+!u = tensor<*x!promote.unknown>
+func.func @f(%x: tensor<8xbf16>, %y: tensor<8xf32>) -> !u {
+  %two = "promote.constant"() {value = dense<2> : tensor<i64>} : () -> tensor<!promote.weak_int>
+  %0 = "prom

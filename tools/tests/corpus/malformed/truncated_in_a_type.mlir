@@ -1,0 +1,1 @@
+!u = tensor<*x!promote.unk
