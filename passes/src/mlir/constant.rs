@@ -239,7 +239,7 @@ mod tests {
 
     /// `base` to the power `exponent`, modulo 2 to the `width`.
     fn power(base: u128, exponent: i64, width: u32) -> u128 {
-        (0..exponent).fold(1, |power, _| power * base & ((1 << width) - 1))
+        (0..exponent).fold(1, |power, _| (power * base) & ((1 << width) - 1))
     }
 
     #[test]
