@@ -56,8 +56,10 @@ fn inform(args: &Args, request: Request) -> ExitCode {
     let written = match request {
         Request::Explain(code) => writeln!(out, "{code}: {}\n\n{}", code.title(), code.explanation()),
         Request::Completions(shell) => {
-            cli::completions(shell, &mut out);
-            Ok(())
+            // clap panics if it cannot write: it writes to memory.
+            let mut script = Vec::new();
+            cli::completions(shell, &mut script);
+            out.write_all(&script)
         }
         Request::ListPasses => PassKind::ALL
             .iter()

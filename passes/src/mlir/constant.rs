@@ -1,6 +1,7 @@
 //! Constants in another dtype: weak literals in the dtype that uses them, converts of constants done here and now.
 
 use mlir_sys::*;
+use promote_dialect::mlir::Names;
 use promote_lattice::convert::{Bits, Literal, convert, literal};
 use promote_lattice::{DType, Kind, Semantics};
 
@@ -127,9 +128,20 @@ pub fn of_convert(
     from: DType,
     to: DType,
     result: MlirType,
+    names: &Names,
     semantics: &Semantics,
 ) -> Option<MlirOperation> {
-    let elements = elements(raw::attribute(written, "value")?, from)?;
+    let value = raw::attribute(written, "value")?;
+    // Folding may run on programs that inference has not checked.
+    // SAFETY: the attribute and the types are alive; the shape is asked of a ranked tensor's type only.
+    let checked = unsafe {
+        mlirAttributeIsADenseElements(value)
+            && names.dtype(mlirShapedTypeGetElementType(mlirAttributeGetType(value))) == Some(from)
+            && mlirTypeIsARankedTensor(result)
+            && mlirShapedTypeHasStaticShape(result)
+            && same_shape(mlirAttributeGetType(value), result)
+    };
+    let elements = if checked { elements(value, from)? } else { return None };
     let is_nan = |bits: &Bits| {
         let wide = convert(*bits, from, DType::C128, semantics.numerics());
         f64::from_bits(wide as u64).is_nan() || f64::from_bits((wide >> 64) as u64).is_nan()
@@ -140,6 +152,20 @@ pub fn of_convert(
     let converted: Vec<Bits> =
         elements.into_iter().map(|bits| convert(bits, from, to, semantics.numerics())).collect();
     Some(constant(&converted, to, result, written, raw::context(written)))
+}
+
+/// Whether two shaped types of static shape have the same.
+///
+/// # Safety
+/// The types must be alive and shaped, and the second of static shape.
+unsafe fn same_shape(a: MlirType, b: MlirType) -> bool {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let rank = mlirShapedTypeGetRank(b);
+        mlirShapedTypeHasRank(a)
+            && mlirShapedTypeGetRank(a) == rank
+            && (0..rank as isize).all(|i| mlirShapedTypeGetDimSize(a, i) == mlirShapedTypeGetDimSize(b, i))
+    }
 }
 
 /// A constant op with these elements, at the place of `written` and with its other attributes.

@@ -92,7 +92,7 @@ fn fold_constant(convert: MlirOperation, operand: MlirValue, names: &Names, sema
     if from.is_weak() || to.is_weak() {
         return false;
     }
-    let Some(new) = constant::of_convert(written, from, to, raw::value_type(result), semantics) else {
+    let Some(new) = constant::of_convert(written, from, to, raw::value_type(result), names, semantics) else {
         return false;
     };
     raw::insert_behind(new, written);

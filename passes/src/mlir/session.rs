@@ -1,6 +1,7 @@
 //! A context with everything in it: parse, run a pipeline, print; every message a [`Diagnostic`].
 
 use std::ffi::c_void;
+use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -302,16 +303,22 @@ fn translate(diagnostic: &MlirDiagnostic<'_>) -> Diagnostic {
     };
     let place = report::location(diagnostic.location().to_raw());
     let notes = (0..diagnostic.note_count()).filter_map(|i| diagnostic.note(i).ok());
+    let notes = notes.map(|note| (report::location(note.location().to_raw()), text(&note)));
     // "see current operation" repeats in generic form what the source line shows; only the op's name is missing there.
     let (current, notes): (Vec<_>, Vec<_>) =
-        notes.partition(|note| note.to_string().starts_with("see current operation:"));
-    let current = current.first().map(ToString::to_string).unwrap_or_default();
-    let (message, remedy) = explain(diagnostic.to_string(), &current);
+        notes.partition(|(_, note)| note.starts_with("see current operation:"));
+    let current = current.into_iter().next().map(|(_, note)| note).unwrap_or_default();
+    let (message, remedy) = explain(text(diagnostic), &current);
     let translated = Diagnostic { remedy, ..Diagnostic::new(severity, Code::Mlir, place, message) };
-    let notes = notes.into_iter();
-    notes.fold(translated, |translated, note| {
-        translated.with_note(report::location(note.location().to_raw()), note.to_string())
-    })
+    notes.into_iter().fold(translated, |translated, (place, note)| translated.with_note(place, note))
+}
+
+/// The text of a message, up to what is not UTF-8: names in bytecode may be any bytes.
+fn text(diagnostic: &MlirDiagnostic<'_>) -> String {
+    let mut text = String::new();
+    // What was written before an error stays.
+    let _ = write!(text, "{diagnostic}");
+    text
 }
 
 /// A message of MLIR's with the name of the op it is about, and what to do if that is an op of the dialect, or a name

@@ -271,11 +271,10 @@ impl Viewer<'_> {
             mlirAttributeGetType(value)
         };
         let written = self.view.types.view(value_type, self.names, &mut self.view.graph);
-        let Known::DType(dtype) = written.dtype else { return None };
-        let fits = match stated.dtype {
-            Known::Unknown => true,
-            Known::DType(stated) => stated.storage() == dtype,
-            Known::Opaque | Known::Refused => false,
+        let (dtype, fits) = match (written.dtype, stated.dtype) {
+            (Known::DType(dtype), Known::Unknown) => (dtype, true),
+            (Known::DType(dtype), Known::DType(stated)) => (dtype, stated.storage() == dtype),
+            _ => (DType::B1, false),
         };
         let shape = self.view.graph.shapes.get(stated.shape).meet(self.view.graph.shapes.get(written.shape));
         if !fits || shape.is_none() {
