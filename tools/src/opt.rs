@@ -280,8 +280,21 @@ impl<'a> Compiler<'a> {
         }
         let mut output = self.open_output()?;
         // A writing error is kept and reported by commit.
-        let _ = self.print(&module, &mut output);
+        let print = |module: &Module<'_>, output: &mut Output| drop(self.print(module, output));
+        let verified = if self.args.printing.disable_threading {
+            let verified = module.verify();
+            if verified {
+                print(&module, &mut output);
+            }
+            verified
+        } else {
+            module.verify_while(|module| print(module, &mut output)).1
+        };
         std::mem::forget(module);
+        if !verified {
+            self.say(input, self.session_diagnostics(input));
+            return Err(Stop::Said);
+        }
         Ok(output.commit()?)
     }
 
@@ -290,7 +303,7 @@ impl<'a> Compiler<'a> {
         let mut results: Vec<Vec<u8>> = Vec::new();
         let mut refused = false;
         for chunk in chunks {
-            let module = self.promote(Source::Text(&chunk.padded()))?;
+            let module = self.promote(Source::Text(&chunk.padded()))?.filter(Module::verify);
             let said = self.session_diagnostics(input);
             refused |= match self.args.testing.verify_diagnostics {
                 Some(mode) => self.verify_diagnostics(input, chunk, &said, mode),
@@ -317,7 +330,7 @@ impl<'a> Compiler<'a> {
         if refused { Err(Stop::Said) } else { Ok(()) }
     }
 
-    /// Parses, promotes and verifies; `None` if the input was refused.
+    /// Parses and promotes; `None` if the input was refused.
     fn promote(&self, source: Source<'_>) -> Result<Option<Module<'_>>, Stop> {
         let printing = &self.args.printing;
         let options = RunOptions {
@@ -335,7 +348,7 @@ impl<'a> Compiler<'a> {
         };
         let Some(mut module) = self.session.parse(source) else { return Ok(None) };
         let verdict = self.session.run(&mut module, &self.pipeline, &options)?;
-        Ok((verdict == Verdict::Done && module.verify()).then_some(module))
+        Ok((verdict == Verdict::Done).then_some(module))
     }
 
     /// What the session has to say. MLIR calls text `-`, and the reader knows it by its name.

@@ -19,7 +19,7 @@ use promote_lattice::op::{Arity, Op};
 use super::pass::{Config, Policies};
 use super::pipeline::{Pipeline, PipelineError};
 use super::print_ir::{PrintIr, printer};
-use super::raw;
+use super::raw::{self, Address};
 use super::report;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::engine::graph::Graph;
@@ -354,7 +354,23 @@ impl Module<'_> {
         self.0.as_operation().verify()
     }
 
-    /// Prints the module as text. It must have been verified.
+    /// Lets `print` write the module while another thread verifies it: both only read it. Gives what `print` gives, and
+    /// whether the verifier accepts the module; if not, why is in the diagnostics, and what was written is worth nothing.
+    /// The context must be multi-threaded.
+    pub fn verify_while<T>(&self, print: impl FnOnce(&Self) -> T) -> (T, bool) {
+        let operation = Address(self.0.as_operation().to_raw());
+        let verify = move || {
+            let operation = operation;
+            // SAFETY: the module outlives the thread, and nothing changes it meanwhile.
+            unsafe { mlirOperationVerify(operation.0) }
+        };
+        std::thread::scope(|scope| match std::thread::Builder::new().spawn_scoped(scope, verify) {
+            Ok(verifier) => (print(self), verifier.join().unwrap_or(false)),
+            Err(_) => (print(self), self.verify()),
+        })
+    }
+
+    /// Prints the module as text. It must be valid, as the verifier says.
     ///
     /// # Errors
     /// The writer's.
