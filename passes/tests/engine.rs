@@ -35,15 +35,23 @@ impl Builder {
 
     fn op(&mut self, op: Op, operands: &[ValueId]) -> ValueId {
         let block = self.block;
-        let new = NewOp { op, operands, attrs: None, scalar: None, stated: Type::UNKNOWN, block };
+        let new =
+            NewOp { op, operands, attrs: None, scalar: None, written: None, stated: Type::UNKNOWN, block };
         self.graph.add_op(new, None)
     }
 
     fn literal(&mut self, dtype: DType) -> ValueId {
         let (stated, block) = (self.tensor(dtype, &[]), self.block);
         let scalar = Some(Scalar { negative: false });
-        let new =
-            NewOp { op: Op::Constant, operands: &[], attrs: Some(Attrs::default()), scalar, stated, block };
+        let new = NewOp {
+            op: Op::Constant,
+            operands: &[],
+            attrs: Some(Attrs::default()),
+            scalar,
+            written: Some(stated),
+            stated,
+            block,
+        };
         self.graph.add_op(new, None)
     }
 }

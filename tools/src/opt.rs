@@ -279,9 +279,11 @@ impl<'a> Compiler<'a> {
             self.verify_roundtrip(&module)?;
         }
         let mut output = self.open_output()?;
-        // A writing error is kept and reported by commit.
+        // What is streamed to standard output cannot be taken back: there, verifying comes first. A writing error is kept
+        // and reported by commit.
         let print = |module: &Module<'_>, output: &mut Output| drop(self.print(module, output));
-        let verified = if self.args.printing.disable_threading {
+        // What goes to a pipe as it is printed must have been verified; a file can be dropped.
+        let verified = if self.args.printing.disable_threading || !output.is_held_back() {
             let verified = module.verify();
             if verified {
                 print(&module, &mut output);
@@ -292,7 +294,8 @@ impl<'a> Compiler<'a> {
         };
         std::mem::forget(module);
         if !verified {
-            self.say(input, self.session_diagnostics(input));
+            let again = reread.and_then(|path| Input::read(path).ok());
+            self.say(again.as_ref().unwrap_or(input), self.session_diagnostics(input));
             return Err(Stop::Said);
         }
         Ok(output.commit()?)

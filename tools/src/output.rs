@@ -76,6 +76,11 @@ impl Output {
         Ok(Self { name, sink, buffer: Vec::new(), failure: None, closed: false })
     }
 
+    /// Whether nobody sees what is written before [`Output::commit`].
+    pub fn is_held_back(&self) -> bool {
+        matches!(self.sink, Sink::Replace { .. })
+    }
+
     /// Writes what is left and puts the file in its place. Reports the first error of all that was written.
     pub fn commit(mut self) -> Result<(), Diagnostic> {
         // The error is in `failure`, too.

@@ -154,6 +154,8 @@ pub struct NewOp<'a> {
     pub attrs: Option<Attrs>,
     /// For a constant of rank 0: what the rules need of its value.
     pub scalar: Option<Scalar>,
+    /// For a constant: the type that its value is written in.
+    pub written: Option<Type>,
     /// The type that the IR states for its result.
     pub stated: Type,
     /// The block it stands in.
@@ -190,6 +192,7 @@ pub struct Graph {
     operands: Vec<ValueId>,
     attrs: Vec<Attrs>,
     slots: Vec<Slot>,
+    written: FxHashMap<OpId, Type>,
     blocks: u32,
     /// Whether some op stands before the definition of one of its operands, as blocks in any order allow.
     pub has_late_definitions: bool,
@@ -225,8 +228,11 @@ impl Graph {
     /// Adds an op of the dialect. Operands must have been added before; the result itself may have been, as a value
     /// from elsewhere, if its use stands before its definition.
     pub fn add_op(&mut self, new: NewOp<'_>, used_before: Option<ValueId>) -> ValueId {
-        let NewOp { op, operands, attrs, scalar, stated, block } = new;
+        let NewOp { op, operands, attrs, scalar, written, stated, block } = new;
         let id = OpId(self.nodes.len() as u32);
+        if let Some(written) = written {
+            self.written.insert(id, written);
+        }
         let literal = match (op, stated.dtype, operands) {
             (Op::Constant, Known::DType(dtype), _) if dtype.is_weak() => scalar,
             (Op::Relax, _, [source]) => self.value(*source).literal,
@@ -283,6 +289,11 @@ impl Graph {
     /// Replaces what the IR states of a value, as when the type of a call's result has been found.
     pub fn restate(&mut self, value: ValueId, stated: Type) {
         self.values[value.0 as usize].stated = stated;
+    }
+
+    /// For a constant: the type that its value is written in.
+    pub fn written(&self, op: OpId) -> Option<Type> {
+        self.written.get(&op).copied()
     }
 
     /// One op.

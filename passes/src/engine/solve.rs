@@ -312,12 +312,21 @@ impl<'a> Solver<'a> {
             Known::DType(dtype) => Some(dtype),
             Known::Unknown | Known::Opaque | Known::Refused => None,
         };
+        if let Some(written) = self.graph.written(op) {
+            // A weak constant is written as the number that carries it, and stays weak.
+            let stated = self.graph.value(self.graph.node(op).result).stated.dtype;
+            let known = if stated == Known::Unknown { written.dtype } else { stated };
+            return Ok(if let Known::DType(dtype) = known { Some(dtype) } else { None });
+        }
         let typing = typing(self.graph, self.semantics, op, dtype_of).map_err(ProblemKind::Refused)?;
         Ok(typing.map(|typing| typing.result))
     }
 
     fn shape(&mut self, op: OpId) -> Outcome<Option<ShapeId>> {
         let node = *self.graph.node(op);
+        if let Some(written) = self.graph.written(op) {
+            return Ok(Some(written.shape));
+        }
         let shape_of = |value: &ValueId| self.values[value.0 as usize].shape;
         match (node.op.info().shape, self.graph.operands(op)) {
             (ShapeRule::Broadcast | ShapeRule::Same, [x]) => return Ok(Some(shape_of(x))),

@@ -35,12 +35,9 @@ impl Shared<'_> {
     }
 }
 
-/// The units in `root`, in program order: `root` itself, for all that stands in it outside functions, and its functions.
+/// The units in `root`: `root` itself, for all that stands in it outside functions nested in it, and those functions.
 pub fn roots(root: MlirOperation) -> Vec<Address<MlirOperation>> {
     let mut roots = vec![Address(root)];
-    if raw::is_named(root, FUNCTION) {
-        return roots;
-    }
     let mut stack: Vec<MlirBlock> = raw::regions(root).flat_map(raw::blocks).collect();
     stack.reverse();
     while let Some(block) = stack.pop() {
@@ -52,9 +49,8 @@ pub fn roots(root: MlirOperation) -> Vec<Address<MlirOperation>> {
             }
             if raw::is_named(operation, FUNCTION) {
                 roots.push(Address(operation));
-            } else {
-                stack.extend(raw::regions(operation).flat_map(raw::blocks));
             }
+            stack.extend(raw::regions(operation).flat_map(raw::blocks));
         }
         stack[at..].reverse();
     }

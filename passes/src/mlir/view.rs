@@ -224,13 +224,14 @@ impl Viewer<'_> {
         let id = OpId(self.view.ops.len() as u32);
         let attrs = self.attrs(op, operation, id);
         let result = raw::result(operation);
-        let mut stated = self.type_of(result);
-        let scalar = if op == Op::Constant { self.constant(operation, id, &mut stated) } else { None };
+        let stated = self.type_of(result);
+        let constant = if op == Op::Constant { self.constant(operation, id, stated) } else { None };
+        let (written, scalar) = constant.map_or((None, None), |(written, scalar)| (Some(written), scalar));
         let used_before = self.ids.get(result);
         let value = self
             .view
             .graph
-            .add_op(NewOp { op, operands: &operands, attrs, scalar, stated, block }, used_before);
+            .add_op(NewOp { op, operands: &operands, attrs, scalar, written, stated, block }, used_before);
         if used_before.is_none() {
             self.view.values.push(Address(result));
             self.ids.insert(result, value);
@@ -260,8 +261,13 @@ impl Viewer<'_> {
         }
     }
 
-    /// Reads a constant's value: what its type adds to the stated one, and its sign if it is a scalar.
-    fn constant(&mut self, operation: MlirOperation, id: OpId, stated: &mut Type) -> Option<Scalar> {
+    /// Reads a constant's value: the type it is written in, and its sign if it is a scalar.
+    fn constant(
+        &mut self,
+        operation: MlirOperation,
+        id: OpId,
+        stated: Type,
+    ) -> Option<(Type, Option<Scalar>)> {
         let value = raw::attribute(operation, "value")?;
         // SAFETY: the attribute is alive, and checked to be one with elements.
         let value_type = unsafe {
@@ -283,15 +289,11 @@ impl Viewer<'_> {
             self.view.attr_problems.push((id, problem));
             return None;
         }
-        if stated.dtype == Known::Unknown {
-            stated.dtype = written.dtype;
-        }
-        stated.shape = written.shape;
         let scalar = self.view.graph.shapes.get(written.shape).dims().is_some_and(<[i64]>::is_empty);
         // SAFETY: a scalar is a splat, and an i64 one is read as such.
         let negative =
             || unsafe { dtype == DType::I64 && mlirDenseElementsAttrGetInt64SplatValue(value) < 0 };
-        scalar.then(|| Scalar { negative: negative() })
+        Some((written, scalar.then(|| Scalar { negative: negative() })))
     }
 
     fn add_result_slots(&mut self, function: MlirOperation) {

@@ -1,0 +1,16 @@
+//! `promote-opt` from outside: what it reads, writes, says and exits with. One module a concern.
+
+mod support;
+
+mod bytecode;
+mod corpus;
+mod diagnostics;
+mod foreign_ops;
+mod help;
+mod inputs;
+mod mutations;
+mod outputs;
+mod pipelines;
+mod printing;
+mod splitting;
+mod usage;
