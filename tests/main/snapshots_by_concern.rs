@@ -596,6 +596,37 @@ func.func @f(%x: tensor<4xi1>) -> !u {
   %0 = "promote.subtract"(%x, %x) : (tensor<4xi1>, tensor<4xi1>) -> !u loc(unknown)
   return %0 : !u
 }"#;
+        a_constant_that_states_nothing, DEFAULT, r#"
+!u = tensor<*x!promote.unknown>
+func.func @f(%x: tensor<4xf32>) -> !u {
+  %c = "promote.constant"() {value = dense<[1, 2, 3, 4]> : tensor<4xi64>} : () -> !u
+  %0 = "promote.add"(%x, %c) : (tensor<4xf32>, !u) -> !u
+  return %0 : !u
+}"#;
+        a_function_in_a_function, DEFAULT, r#"
+!u = tensor<*x!promote.unknown>
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  builtin.module {
+    func.func @g(%y: tensor<4xf32>) -> !u {
+      %0 = "promote.abs"(%y) : (tensor<4xf32>) -> !u
+      return %0 : !u
+    }
+  }
+  return %x : tensor<4xf32>
+}"#;
+        an_extent_that_nothing_says, DEFAULT, r#"
+!u = tensor<*x!promote.unknown>
+func.func @f(%x: tensor<1xf32>) -> !u {
+  %0 = "promote.broadcast_to"(%x) {shape = array<i64: -9223372036854775808>} : (tensor<1xf32>) -> !u
+  return %0 : !u
+}"#;
+        a_function_that_never_returns, DEFAULT, r#"
+!u = tensor<*x!promote.unknown>
+func.func @f(%x: tensor<4xf32>) -> !u {
+  cf.br ^bb1
+^bb1:
+  cf.br ^bb1
+}"#;
         more_elements_than_can_be_counted, DEFAULT, r#"
 !u = tensor<*x!promote.unknown>
 func.func @f(%x: tensor<4611686018427387904x2xf32>) -> !u {

@@ -419,6 +419,13 @@ fn broadcast_to(shape: &[i64], operands: &[&Shape]) -> Result<Shape> {
         ));
     }
     let Some(x) = operands.first().and_then(|x| x.dims()) else { return Ok(Shape::ranked(shape)) };
+    let known = |i: usize| (i + x.len()).checked_sub(shape.len()).is_some_and(|i| x[i] == DYNAMIC);
+    if operands.len() == 1 && (0..shape.len()).any(|i| shape[i] == DYNAMIC && !known(i)) {
+        return Err(ShapeError::other(
+            format!("nothing says what the dynamic extents of {} are at run time", Shape::ranked(shape)),
+            "give an operand with those extents as the second one",
+        ));
+    }
     let fits = x.len() <= shape.len()
         && x.iter().zip(&shape[shape.len() - x.len()..]).all(|(from, to)| {
             from == to || *from == 1 || *from == DYNAMIC || (*to == DYNAMIC && operands.len() > 1)

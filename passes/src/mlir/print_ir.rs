@@ -2,6 +2,8 @@
 //!
 //! MLIR prints around all passes itself; around named ones, a pass that prints is put before or behind them.
 
+use std::io::{self, Write};
+
 use melior::ir::OperationRef;
 use melior::ir::operation::OperationPrintingFlags;
 use melior::ir::r#type::TypeId;
@@ -73,7 +75,8 @@ pub fn printer(options: &PrintIr, name: &str, moment: Moment) -> Option<Pass> {
         // SAFETY: the op is alive. Where the whole module is printed, the context is single-threaded.
         let text =
             raw::printed(|callback, data| unsafe { mlir_sys::mlirOperationPrint(top, callback, data) });
-        eprintln!("{header}\n{text}\n");
+        // There is nowhere to report that standard error cannot be written to.
+        let _ = writeln!(io::stderr(), "{header}\n{text}\n");
     };
     Some(create_external(print, TypeId::create(&ID), "print-ir", "print-ir", "print the IR", "", &[]))
 }

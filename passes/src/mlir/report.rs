@@ -95,10 +95,20 @@ impl View {
             let found = solution.slot(*slot);
             let sources = &self.graph.slot(*slot).sources;
             let types = || sources.iter().map(|feed| solution.value(feed.value));
-            if sources.is_empty() && found.dtype == Known::Unknown {
+            let declared = raw::regions(self.root.0).flat_map(raw::blocks).next().is_none();
+            if declared && found.dtype == Known::Unknown {
                 let message = "a function without a body must state its result types";
                 let diagnostic = Diagnostic::error(Code::UnknownDtype, place_of(self.root.0), message);
                 return Some(((2, slot.0), diagnostic.with_remedy("write them in its signature")));
+            }
+            if sources.is_empty() && found.dtype == Known::Unknown {
+                let message =
+                    "no func.return gives this function its results, so their type cannot be inferred";
+                let diagnostic = Diagnostic::error(Code::UnknownDtype, place_of(self.root.0), message);
+                return Some((
+                    (2, slot.0),
+                    diagnostic.with_remedy("state the result types in its signature"),
+                ));
             }
             let known = |t: Type| !matches!(t.dtype, Known::Unknown | Known::Refused);
             if !types().all(known) || types().all(|t| t == found) {

@@ -337,7 +337,8 @@ fn attribute(value: MlirAttribute) -> AttrValue {
             AttrValue::Flag(mlirBoolAttrGetValue(value))
         } else if mlirAttributeIsAInteger(value) {
             let r#type = mlirAttributeGetType(value);
-            match mlirTypeIsAInteger(r#type) && mlirIntegerTypeGetWidth(r#type) == 64 {
+            let signless = mlirTypeIsAInteger(r#type) && mlirIntegerTypeIsSignless(r#type);
+            match signless && mlirIntegerTypeGetWidth(r#type) == 64 {
                 true => AttrValue::Int(mlirIntegerAttrGetValueInt(value)),
                 false => AttrValue::Other,
             }
