@@ -614,6 +614,11 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   }
   return %x : tensor<4xf32>
 }"#;
+        inserting_before_inferring, "promote-insert-converts", r#"
+func.func @f(%x: tensor<8xbf16>, %y: tensor<8xf32>) {
+  %0 = "promote.add"(%x, %y) : (tensor<8xbf16>, tensor<8xf32>) -> tensor<*x!promote.unknown>
+  return
+}"#;
         an_extent_that_nothing_says, DEFAULT, r#"
 !u = tensor<*x!promote.unknown>
 func.func @f(%x: tensor<1xf32>) -> !u {

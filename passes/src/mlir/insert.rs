@@ -17,7 +17,7 @@ use super::remark;
 use super::report;
 use super::units::{self, Shared, Units};
 use super::view::{View, function_type, view};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::engine::graph::{Known, OpId, ValueId};
 use crate::engine::plan::{Insert, Make, Plan, Position, Produced, Role, Use, is_weak_literal, plan};
 use crate::engine::solve::{Solution, solve};
@@ -32,8 +32,21 @@ pub fn solved(root: MlirOperation, shared: Shared<'_>) -> Result<Units, Vec<Diag
         let solution = solve(&mut view.graph, shared.semantics);
         (view, solution)
     });
-    let refused: Vec<_> = units.iter().flat_map(|(view, solution)| view.diagnostics(solution)).collect();
+    let refused = units.iter().flat_map(|(view, solution)| {
+        let refused = view.diagnostics(solution);
+        if refused.is_empty() { not_inferred(view).into_iter().collect() } else { refused }
+    });
+    let refused: Vec<_> = refused.collect();
     if refused.is_empty() { Ok(units) } else { Err(refused) }
+}
+
+/// The first value of a unit whose type inference has not written yet.
+fn not_inferred(view: &View) -> Option<Diagnostic> {
+    let unknown = |value: &ValueId| view.graph.value(*value).stated.dtype == Known::Unknown;
+    let value = view.values[view.graph.value_ids().find(unknown)?.0 as usize].0;
+    let message = format!("a value is still of type {}", raw::type_text(raw::value_type(value)));
+    let diagnostic = Diagnostic::error(Code::NotStrong, report::definition_of(value), message);
+    Some(diagnostic.with_remedy("run promote-infer-types first"))
 }
 
 /// Makes every conversion in `units` explicit, and gives every finding in program order.
