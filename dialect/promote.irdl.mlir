@@ -6,6 +6,10 @@ irdl.dialect @promote {
   irdl.type @weak_float
   // c*: a weakly typed complex number, as a Python complex.
   irdl.type @weak_complex
+  // i64*: a weakly typed integer that would be 64 bits wide, as in TensorFlow.
+  irdl.type @weak_int64
+  // f64*: a weakly typed float that would be 64 bits wide, as in TensorFlow.
+  irdl.type @weak_float64
   // A dtype that is not known yet; promote-infer-types finds it.
   irdl.type @unknown
   irdl.operation @constant {

@@ -15,6 +15,8 @@ const TYPES: &[(&str, &str)] = &[
     ("weak_int", "i*: a weakly typed integer, as a Python int."),
     ("weak_float", "f*: a weakly typed float, as a Python float."),
     ("weak_complex", "c*: a weakly typed complex number, as a Python complex."),
+    ("weak_int64", "i64*: a weakly typed integer that would be 64 bits wide, as in TensorFlow."),
+    ("weak_float64", "f64*: a weakly typed float that would be 64 bits wide, as in TensorFlow."),
     ("unknown", "A dtype that is not known yet; promote-infer-types finds it."),
 ];
 

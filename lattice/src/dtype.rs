@@ -65,7 +65,7 @@ pub struct Props {
 
 macro_rules! dtypes {
     ($($variant:ident $name:literal $mlir:literal $kind:ident $bits:literal $format:expr, $doc:literal;)*) => {
-        /// A dtype: a node of the promotion lattices. The weak ones (`i*`, `f*`, `c*`) are Python scalars and weakly
+        /// A dtype: a node of the promotion lattices. The weak ones (`i*`, `f*`, `c*`, …) are Python scalars and weakly
         /// typed arrays, whose kind counts in promotion while their width does not (JEP 9407).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
@@ -138,6 +138,10 @@ dtypes! {
     WeakInt "i*" "!promote.weak_int" Signed 64 None, "a weakly typed integer";
     WeakFloat "f*" "!promote.weak_float" Float 64 ieee(11, 52), "a weakly typed float";
     WeakComplex "c*" "!promote.weak_complex" Complex 128 ieee(11, 52), "a weakly typed complex number";
+    C32 "c32" "complex<f16>" Complex 32 ieee(5, 10), "complex32, as in PyTorch";
+    BC32 "bc32" "complex<bf16>" Complex 32 ieee(8, 7), "a complex number of two bfloat16, as in PyTorch";
+    WeakI64 "i64*" "!promote.weak_int64" Signed 64 None, "a weakly typed integer that would be 64 bits wide, as in TensorFlow, whose `i*` would be 32";
+    WeakF64 "f64*" "!promote.weak_float64" Float 64 ieee(11, 52), "a weakly typed float that would be 64 bits wide, as in TensorFlow, whose `f*` would be 32";
 }
 
 impl DType {
@@ -159,9 +163,9 @@ impl DType {
         self.props().bits
     }
 
-    /// Whether the dtype is `i*`, `f*` or `c*`.
+    /// Whether the dtype is `i*`, `f*`, `c*` or one of TensorFlow's `i64*` and `f64*`.
     pub const fn is_weak(self) -> bool {
-        matches!(self, Self::WeakInt | Self::WeakFloat | Self::WeakComplex)
+        matches!(self, Self::WeakInt | Self::WeakFloat | Self::WeakComplex | Self::WeakI64 | Self::WeakF64)
     }
 
     /// Whether the dtype holds integers: signed, unsigned or `i*`, but not bool.
@@ -177,6 +181,8 @@ impl DType {
     /// The dtype of the real and imaginary part of a complex dtype; any other dtype is its own real part.
     pub const fn real_part(self) -> Self {
         match self {
+            Self::C32 => Self::F16,
+            Self::BC32 => Self::BF16,
             Self::C64 => Self::F32,
             Self::C128 => Self::F64,
             Self::WeakComplex => Self::WeakFloat,
@@ -187,8 +193,8 @@ impl DType {
     /// The dtype that a weak value's number is stored in before its width is known: `i64`, `f64`, `c128`. Others are themselves.
     pub const fn storage(self) -> Self {
         match self {
-            Self::WeakInt => Self::I64,
-            Self::WeakFloat => Self::F64,
+            Self::WeakInt | Self::WeakI64 => Self::I64,
+            Self::WeakFloat | Self::WeakF64 => Self::F64,
             Self::WeakComplex => Self::C128,
             other => other,
         }

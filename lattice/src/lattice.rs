@@ -102,6 +102,20 @@ pub enum NoJoin {
         /// Its minimal upper bounds.
         bounds: Vec<DType>,
     },
+    /// The promotion system does not know a dtype.
+    #[error("{dtype} is no dtype of it")]
+    NoNode {
+        /// The dtype.
+        dtype: DType,
+    },
+    /// A rule that is no lattice leaves the promotion undefined.
+    #[error("{} are not promoted: {because}", Listed(.dtypes))]
+    Undefined {
+        /// The dtypes that were to be promoted.
+        dtypes: Vec<DType>,
+        /// What the rule says.
+        because: &'static str,
+    },
 }
 
 /// The edges lead back to where they began, so they are no order.
@@ -143,6 +157,18 @@ impl Lattice {
         Ok(Self { graph, upper, order })
     }
 
+    /// The same order, its edges only between immediate neighbours: a transitive reduction.
+    pub fn reduced(&self) -> Self {
+        let mut reduced = self.clone();
+        for (from, to, ()) in self.graph.all_edges() {
+            let between = |c: DType| c != from && c != to && self.le(from, c) && self.le(c, to);
+            if self.order.iter().any(|c| between(*c)) {
+                reduced.graph.remove_edge(from, to);
+            }
+        }
+        reduced
+    }
+
     /// The nodes, each after all that lie below it.
     pub fn nodes(&self) -> &[DType] {
         &self.order
@@ -151,6 +177,11 @@ impl Lattice {
     /// The immediate successors of `dtype`.
     pub fn successors(&self, dtype: DType) -> impl Iterator<Item = DType> + '_ {
         self.graph.neighbors_directed(dtype, Direction::Outgoing)
+    }
+
+    /// Whether `dtype` is a node.
+    pub const fn contains(&self, dtype: DType) -> bool {
+        !self.upper[dtype as usize].is_empty()
     }
 
     /// `dtype` and everything it can be promoted to; empty if it is no node.
@@ -166,8 +197,12 @@ impl Lattice {
     /// The least upper bound of a set of dtypes: an n-ary join, not a fold.
     ///
     /// # Errors
-    /// [`NoJoin`] if the set has no upper bound or more than one minimal one. The empty set has no join.
+    /// [`NoJoin`] if the set has no upper bound or more than one minimal one, or a dtype is no node. The empty set has
+    /// no join.
     pub fn join(&self, dtypes: &[DType]) -> Result<DType, NoJoin> {
+        if let Some(&dtype) = dtypes.iter().find(|dtype| !self.contains(**dtype)) {
+            return Err(NoJoin::NoNode { dtype });
+        }
         let bounds = dtypes
             .iter()
             .map(|d| self.upper_bounds(*d))
@@ -216,9 +251,8 @@ impl Lattice {
         let nodes = || DType::ALL.iter().copied().filter(|node| self.graph.contains_node(*node));
         for a in nodes() {
             for b in nodes() {
-                match self.join(&[a, b]) {
-                    Err(counterexample @ NoJoin::Ambiguous { .. }) => return Err(counterexample),
-                    Ok(_) | Err(NoJoin::NoUpperBound { .. }) => {}
+                if let Err(counterexample @ NoJoin::Ambiguous { .. }) = self.join(&[a, b]) {
+                    return Err(counterexample);
                 }
             }
         }

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
 fn all_semantics() -> Vec<Semantics> {
-    let names = Semantics::NAMES.iter();
+    let names = Semantics::names();
     names
         .flat_map(|name| [true, false].map(|x64| Semantics::by_name(name, x64).expect("it is named")))
         .collect()
@@ -17,14 +17,14 @@ fn all_semantics() -> Vec<Semantics> {
 #[test]
 fn jax_lattices_are_lattices() {
     for semantics in all_semantics() {
-        assert_eq!(semantics.lattice().check(), Ok(()), "{}", semantics.name());
+        assert_eq!(semantics.order().check(), Ok(()), "{}", semantics.name());
     }
 }
 
 #[test]
 fn the_table_is_the_graph() {
     for semantics in all_semantics() {
-        let lattice = semantics.lattice();
+        let lattice = semantics.order();
         let table = JoinTable::new(lattice);
         for &a in DType::ALL {
             for &b in DType::ALL {
@@ -37,7 +37,7 @@ fn the_table_is_the_graph() {
 #[test]
 fn folds_are_joins_of_the_set() {
     for semantics in all_semantics() {
-        let lattice = semantics.lattice();
+        let lattice = semantics.order();
         let table = JoinTable::new(lattice);
         for &a in DType::ALL {
             for &b in DType::ALL {
@@ -53,7 +53,7 @@ fn folds_are_joins_of_the_set() {
 #[test]
 fn an_edge_promotes_and_a_path_is_made_of_edges() {
     for semantics in all_semantics() {
-        let lattice = semantics.lattice();
+        let lattice = semantics.order();
         for &from in lattice.nodes() {
             for &to in lattice.nodes() {
                 let path = lattice.path(from, to);
@@ -106,7 +106,7 @@ proptest! {
     #[test]
     fn joins_do_not_depend_on_order_or_repetition(set in dtypes(), again in 0usize..5) {
         for semantics in all_semantics() {
-            let lattice = semantics.lattice();
+            let lattice = semantics.order();
             let join = lattice.join(&set).ok();
             let mut other = set.clone();
             other.reverse();
@@ -124,7 +124,7 @@ proptest! {
         for semantics in all_semantics().iter().filter(|semantics| semantics.x64()) {
             let operands: Vec<_> = set.iter().copied().map(Operand::value).collect();
             let inferred = semantics.infer(Op::Concat, &operands).ok().flatten().map(|typing| typing.result);
-            let join = if set.len() == 1 { Some(set[0]) } else { semantics.lattice().join(&set).ok() };
+            let join = semantics.order().join(&set).ok();
             prop_assert_eq!(inferred, join, "{} {:?}", semantics.name(), set);
         }
     }
@@ -132,7 +132,7 @@ proptest! {
     #[test]
     fn a_greater_operand_never_gives_a_lesser_sum(a in select(DType::ALL), b in select(DType::ALL), c in select(DType::ALL)) {
         for semantics in all_semantics().iter().filter(|semantics| semantics.x64()) {
-            let lattice = semantics.lattice();
+            let lattice = semantics.order();
             let add = |x, y| {
                 let typing = semantics.infer(Op::Add, &[Operand::value(x), Operand::value(y)]);
                 typing.ok().flatten().map(|typing| typing.result)

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::io::Read;
 
 use flate2::read::GzDecoder;
-use promote_lattice::semantics::{Operand, Origin};
+use promote_lattice::convert::Literal;
+use promote_lattice::semantics::Operand;
 use promote_lattice::{DType, Op, Semantics};
 use serde_json::Value;
 
@@ -186,10 +187,9 @@ fn literal_integer_exponents_follow_the_static_power() {
     let rules = op_rules();
     for system in ["jax", "jax-x32"] {
         let semantics = semantics(system);
-        for (name, negative) in
-            [("power(x,2)", false), ("power(x,3)", false), ("power(x,0)", false), ("power(x,-1)", true)]
+        for (name, exponent) in [("power(x,2)", 2), ("power(x,3)", 3), ("power(x,0)", 0), ("power(x,-1)", -1)]
         {
-            let exponent = Operand { dtype: DType::WeakInt, origin: Origin::Literal { negative } };
+            let exponent = Operand::python(Literal::Int(exponent));
             let table = &rules["systems"][system]["power_static_int"][name];
             let (wrong, entries) =
                 differences(&semantics, name, Op::Pow, table, scalar, |base| [base, vec![exponent]].concat());

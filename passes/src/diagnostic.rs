@@ -116,6 +116,11 @@ argument of a function, or an op that must state its dtype (constant, iota, conv
     Unsupported "P0014" "inference does not see through this yet"
 "Unknown types that flow through branches, loops, recursive calls or into arguments of functions are not inferred yet.
 State the type at that place: promote.convert gives a value of a stated dtype.";
+    RankNeeded "P0015" "the dtype depends on a rank that is not known"
+"PyTorch and NumPy 1 let arrays with dimensions decide before those without. The operand's type is unranked, and both
+cases give another dtype.
+
+State the rank in the operand's type: tensor<?x?xf32>, or tensor<f32> for an array without dimensions.";
     NotStrong "P0016" "a weak or unknown type is left"
 "promote-verify-strong found a value whose type is still weak or unknown. Run promote-infer-types and
 promote-insert-converts before it.";
@@ -126,7 +131,7 @@ promote-insert-converts before it.";
 rank. Run promote-insert-converts before it, and give unranked values a rank.";
     LiteralRange "P0019" "a weak literal is outside the range of the dtype that uses it"
 "A weak literal takes the dtype of the array it meets, whatever its value. JAX wraps an integer and lets a float become
-infinite or zero; the result is rarely what was meant.
+infinite or zero; the result is rarely what was meant. NumPy 2 refuses an integer, and there this is an error.
 
     %k = \"promote.constant\"() {value = dense<300> : tensor<i64>} : () -> tensor<!promote.weak_int>
     %0 = \"promote.add\"(%x, %k) : (tensor<4xui8>, tensor<!promote.weak_int>) -> !u      // 300 becomes 44
@@ -147,6 +152,11 @@ This run said something that no comment announces, or did not say what one annou
     Roundtrip "P0024" "the module does not survive being written and read"
 "With --verify-roundtrip, the result was written as text and as bytecode, read again, and came out different. That is an
 error of Promote or of MLIR, not of the input: please report it.";
+    SemanticsFile "P0025" "the semantics file is wrong"
+"The TOML file given to --semantics cannot be read, is not well formed, names a dtype or op that does not exist, or its
+edges are no lattice: a dtype would be promoted to itself, or two dtypes have several least upper bounds.
+
+Two dtypes without any upper bound are allowed: programs that mix them are refused. promote-lattice check FILE says more.";
     Converted "P0030" "an operand was converted"
 "A remark, not a problem: the operands of an op have different dtypes, and this one is converted to the dtype the op
 computes in. The remark names the path it is promoted along in the lattice and what the conversion can lose.";

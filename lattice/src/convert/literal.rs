@@ -16,6 +16,15 @@ pub enum Literal {
 }
 
 impl Literal {
+    /// The number 1, of the kind of `dtype`.
+    pub const fn one(dtype: DType) -> Self {
+        match dtype.kind() {
+            Kind::Bool | Kind::Unsigned | Kind::Signed => Self::Int(1),
+            Kind::Float => Self::Float(1.0),
+            Kind::Complex => Self::Complex(1.0, 0.0),
+        }
+    }
+
     /// The weak dtype of the literal.
     pub const fn dtype(self) -> DType {
         match self {

@@ -5,11 +5,53 @@
 
 use DType::*;
 
-use super::{Accepts, Compute, Output, Row, Rule, Semantics, Weakness};
+use super::operand::{Operand, Origin, Typing};
+use super::refusal::{Accepts, Refusal};
+use super::rows::{Compute, OnLattice, Output, Row, Rule, Weakness};
+use super::{Defaults, Node, Semantics};
 use crate::convert::Numerics;
-use crate::dtype::DType;
-use crate::lattice::{JoinTable, Lattice};
+use crate::dtype::{DType, Kind};
+use crate::lattice::Lattice;
 use crate::op::Op;
+
+/// What JAX's tables are over, in the order of its documents.
+const NODES: &[DType] = &[
+    B1,
+    U8,
+    U16,
+    U32,
+    U64,
+    I8,
+    I16,
+    I32,
+    I64,
+    BF16,
+    F16,
+    F32,
+    F64,
+    C64,
+    C128,
+    U1,
+    U2,
+    U4,
+    I1,
+    I2,
+    I4,
+    F4E2M1FN,
+    F6E2M3FN,
+    F6E3M2FN,
+    F8E3M4,
+    F8E4M3,
+    F8E8M0FNU,
+    F8E4M3B11FNUZ,
+    F8E4M3FN,
+    F8E4M3FNUZ,
+    F8E5M2,
+    F8E5M2FNUZ,
+    WeakInt,
+    WeakFloat,
+    WeakComplex,
+];
 
 const FLOAT_NODES: &[DType] = &[
     WeakComplex,
@@ -62,7 +104,7 @@ const LAX: &[(DType, &[DType])] = &[(WeakInt, &[I64]), (WeakFloat, &[F64]), (Wea
 const LAX_X32: &[(DType, &[DType])] = &[(WeakInt, &[I32]), (WeakFloat, &[F32]), (WeakComplex, &[C64])];
 
 /// Without x64, JAX narrows what a promotion gives; a 64-bit array that is not promoted stays what it is.
-pub(super) const fn narrowed(dtype: DType) -> DType {
+const fn narrowed(dtype: DType) -> DType {
     match dtype {
         U64 => U32,
         I64 => I32,
@@ -72,6 +114,10 @@ pub(super) const fn narrowed(dtype: DType) -> DType {
     }
 }
 
+const fn kept(dtype: DType) -> DType {
+    dtype
+}
+
 /// `jax.numpy` under the standard promotion.
 pub(super) fn standard(x64: bool) -> Semantics {
     semantics("jax", x64, STANDARD, rule)
@@ -79,30 +125,35 @@ pub(super) fn standard(x64: bool) -> Semantics {
 
 /// `jax.numpy` under `jax.numpy_dtype_promotion('strict')`.
 pub(super) fn strict(x64: bool) -> Semantics {
-    semantics("jax-strict", x64, STRICT, rule)
+    Semantics { tabulated: Some(Op::Add), ..semantics("jax-strict", x64, STRICT, rule) }
 }
 
 /// `jax.lax`, whose arithmetic refuses bool.
 pub(super) fn lax(x64: bool) -> Semantics {
-    semantics("jax-lax", x64, if x64 { LAX } else { LAX_X32 }, lax_rule)
+    let lax = semantics("jax-lax", x64, if x64 { LAX } else { LAX_X32 }, lax_rule);
+    Semantics { tabulated: Some(Op::Add), ..lax }
 }
 
-fn semantics(name: &'static str, x64: bool, edges: &[(DType, &[DType])], rule: fn(Op) -> Rule) -> Semantics {
+/// What JAX's dtypes become: 32 bits, with x64 64.
+const fn defaults(x64: bool) -> Defaults {
+    let (integer, unsigned, float, complex) = if x64 { (I64, U64, F64, C128) } else { (I32, U32, F32, C64) };
+    Defaults { integer, float, complex, unsigned, bool_integer: I32, small_float: F32 }
+}
+
+fn semantics(name: &str, x64: bool, edges: &[(DType, &[DType])], rule: fn(Op) -> Rule) -> Semantics {
     let lattice =
-        Lattice::new(DType::ALL, edges).expect("the edges of JAX's lattices have no cycle, as a test shows");
-    let table = JoinTable::new(&lattice);
-    Semantics { name, x64, lattice, table, numerics: Numerics::Jax, rule }
+        Lattice::new(NODES, edges).expect("the edges of JAX's lattices have no cycle, as a test shows");
+    let rules = OnLattice::new(name, lattice, defaults(x64), if x64 { kept } else { narrowed }, rule);
+    let nodes = NODES.iter().map(|dtype| Node::of(*dtype)).collect();
+    Semantics { x64, ..Semantics::on_lattice(rules, nodes, Numerics::Jax) }
 }
 
 const fn row(accepts: Accepts, compute: Compute, output: Output, weakness: Weakness) -> Rule {
-    Rule::Together(Row { accepts, compute, output, weakness })
+    Rule::Together(Row::new(accepts, compute, output, weakness))
 }
 
-const PLAIN: Row =
-    Row { accepts: Accepts::ANY, compute: Compute::Join, output: Output::Compute, weakness: Weakness::Kept };
-
 /// The table: which dtypes an op accepts, what it computes in, what it returns, and when weakness survives.
-fn rule(op: Op) -> Rule {
+pub(super) fn rule(op: Op) -> Rule {
     use Op::*;
     use {Accepts as A, Compute as C, Output as O, Weakness as W};
     match op {
@@ -110,19 +161,21 @@ fn rule(op: Op) -> Rule {
         Relax | Reshape | PermuteDims | BroadcastTo | ExpandDims | Squeeze | Flip | Slice => Rule::First,
         Take => Rule::Take,
 
-        Positive | Conj | Add | Multiply | Maximum | Minimum | Concat | Stack | Sort => Rule::Together(PLAIN),
+        Positive | Conj | Add | Multiply | Maximum | Minimum | Concat | Stack | Sort => {
+            Rule::Together(Row::PLAIN)
+        }
         Negative | Sign | Round | Subtract => row(A::NUMBERS, C::Join, O::Compute, W::Kept),
         Floor | Ceil | Trunc | Clip => row(A::REAL, C::Join, O::Compute, W::Kept),
         BitwiseInvert | BitwiseAnd | BitwiseOr | BitwiseXor => row(A::BITS, C::Join, O::Compute, W::Kept),
         Abs | Real | Imag => row(A::ANY, C::Join, O::RealPart, W::Kept),
         Relu => row(A::ANY, C::WithWeakInt, O::Compute, W::Kept),
-        Square => row(A::ANY, C::BoolToI32, O::Compute, W::Kept),
-        FloorDivide | Remainder | Fmod => row(A::REAL, C::BoolToI32, O::Compute, W::Kept),
-        BitwiseLeftShift | BitwiseRightShift => row(A::BITS, C::BoolToI32, O::Compute, W::Kept),
+        Square => row(A::ANY, C::BoolToInt, O::Compute, W::Kept),
+        FloorDivide | Remainder | Fmod => row(A::REAL, C::BoolToInt, O::Compute, W::Kept),
+        BitwiseLeftShift | BitwiseRightShift => row(A::BITS, C::BoolToInt, O::Compute, W::Kept),
         Gcd | Lcm => row(A::INTEGERS, C::Join, O::Compute, W::OfLiterals),
-        Pow => Rule::Power(Row { compute: C::BoolToI32, ..PLAIN }),
-        Where => Rule::Where(PLAIN),
-        Matmul => Rule::Matmul(PLAIN),
+        Pow => Rule::Own(power),
+        Where => Rule::Where(Row::PLAIN),
+        Matmul => Rule::Own(matmul),
 
         Sqrt | Exp | Exp2 | Expm1 | Log | Log2 | Log1p | Sin | Cos | Tan | Sinh | Cosh | Tanh | Asin
         | Acos | Atan | Asinh | Acosh | Atanh | Reciprocal | Divide | Atan2 => {
@@ -141,7 +194,7 @@ fn rule(op: Op) -> Rule {
         SignBit => row(A::REAL, C::Join, O::Bool, W::Kept),
 
         Sum | Prod => row(A::ANY, C::Widest, O::Compute, W::Dropped),
-        CumulativeSum | CumulativeProd => row(A::ANY, C::BoolToInt, O::Compute, W::Dropped),
+        CumulativeSum | CumulativeProd => row(A::ANY, C::BoolToDefault, O::Compute, W::Dropped),
         Mean | LogSumExp => row(A::ANY, C::Inexact, O::Compute, W::Dropped),
         Softmax => row(A::NUMBERS, C::Inexact, O::Compute, W::Dropped),
         Var | Std => row(A::ANY, C::Inexact, O::RealPart, W::Dropped),
@@ -157,4 +210,47 @@ fn lax_rule(op: Op) -> Rule {
         }
         (_, rule) => rule,
     }
+}
+
+/// `jnp.power`: an integer exponent of an inexact base stays what it is; a literal integer exponent takes the base's
+/// dtype; else both are promoted together, and integers lose their weakness.
+fn power(jax: &OnLattice, op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
+    let row = Row { compute: Compute::BoolToInt, ..Row::PLAIN };
+    let [base, exponent] = operands else { return Err(jax.no_join(operands)) };
+    let strengthen = |dtype| jax.defaults.strengthen(dtype);
+    if base.dtype.is_inexact() && exponent.dtype.is_integer() {
+        let result = if exponent.dtype.is_weak() { base.dtype } else { strengthen(base.dtype) };
+        return Ok(Typing::own(operands, result));
+    }
+    match exponent.origin {
+        Origin::Literal(_) if matches!(exponent.dtype, WeakInt | B1) => {
+            let compute = jax.compute(op, row, base.dtype)?;
+            if exponent.is_negative_literal() && compute.is_integer() {
+                return Err(Refusal::NegativePower { semantics: jax.name.clone(), dtype: base.dtype });
+            }
+            Ok(Typing::uniform(compute, compute))
+        }
+        Origin::Literal(_) | Origin::Constant(_) | Origin::Value => {
+            let typing = jax.together(op, row, operands)?;
+            let integer = typing.result.is_integer();
+            let result = if integer { strengthen(typing.result) } else { typing.result };
+            Ok(Typing { result, ..typing })
+        }
+    }
+}
+
+/// `jnp.matmul` asks for the joined dtype as its result, and refuses to make a weak array narrower for it.
+fn matmul(jax: &OnLattice, op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
+    let typing = jax.together(op, Row::PLAIN, operands)?;
+    let join = typing.result;
+    for operand in operands.iter().filter(|o| o.dtype.is_weak() && !join.is_weak()) {
+        let carried = jax.defaults.strengthen(operand.dtype);
+        let same_sort = carried.is_integer() && join.is_integer()
+            || carried.kind() == Kind::Complex && join.kind() == Kind::Complex;
+        if same_sort && carried.bits() > join.bits() {
+            let (semantics, weak) = (jax.name.clone(), operand.dtype);
+            return Err(Refusal::WeakTooWide { semantics, weak, carried, dtype: join });
+        }
+    }
+    Ok(typing)
 }

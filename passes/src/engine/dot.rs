@@ -42,7 +42,7 @@ impl Picture<'_> {
         }
         for op in self.graph.ops() {
             let typing =
-                typing(self.graph, self.semantics, op, |value| self.solution.dtype(value)).ok().flatten();
+                typing(self.graph, self.semantics, op, |value| self.solution.value(value)).ok().flatten();
             let result = self.graph.node(op).result;
             for (i, operand) in self.graph.operands(op).iter().enumerate() {
                 let target = typing.map(|typing| self.semantics.strengthen(typing.compute(i)));

@@ -4,6 +4,7 @@
 //! beside it, under the same dense ids. Values that are no tensors of a promotable dtype are [`Known::Opaque`].
 
 use promote_dialect::attrs::Attrs;
+use promote_lattice::convert::Literal;
 use promote_lattice::{DType, Op};
 use rustc_hash::FxHashMap;
 
@@ -117,15 +118,8 @@ pub struct Value {
     pub source: Source,
     /// The block it is defined in.
     pub block: BlockId,
-    /// The Python scalar that it is, written in the program and perhaps relaxed.
-    pub literal: Option<Scalar>,
-}
-
-/// A scalar number written in the program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scalar {
-    /// Whether it is an integer below zero.
-    pub negative: bool,
+    /// The scalar that it is, written in the program and perhaps relaxed.
+    pub literal: Option<Literal>,
 }
 
 /// One op of the dialect.
@@ -152,8 +146,8 @@ pub struct NewOp<'a> {
     pub operands: &'a [ValueId],
     /// Its attributes, if it has any.
     pub attrs: Option<Attrs>,
-    /// For a constant of rank 0: what the rules need of its value.
-    pub scalar: Option<Scalar>,
+    /// For a constant of rank 0: its value.
+    pub scalar: Option<Literal>,
     /// For a constant: the type that its value is written in.
     pub written: Option<Type>,
     /// The type that the IR states for its result.
@@ -233,9 +227,9 @@ impl Graph {
         if let Some(written) = written {
             self.written.insert(id, written);
         }
-        let literal = match (op, stated.dtype, operands) {
-            (Op::Constant, Known::DType(dtype), _) if dtype.is_weak() => scalar,
-            (Op::Relax, _, [source]) => self.value(*source).literal,
+        let literal = match (op, operands) {
+            (Op::Constant, _) => scalar,
+            (Op::Relax, [source]) => self.value(*source).literal,
             _ => None,
         };
         let value = Value { stated, source: Source::Op(id), block, literal };

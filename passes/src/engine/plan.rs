@@ -160,7 +160,7 @@ impl Planner<'_> {
     fn plan_op(&mut self, op: OpId) {
         let node = *self.graph.node(op);
         // The typing is asked for with the dtypes that weak values still have: an f* operand computes with f*.
-        let typing = typing(self.graph, self.semantics, op, |value| self.solution.dtype(value));
+        let typing = typing(self.graph, self.semantics, op, |value| self.solution.value(value));
         let Ok(Some(typing)) = typing else { return self.plan_convert(op) };
         let shape = self.operand_shape(op);
         for index in 0..self.graph.operands(op).len() {

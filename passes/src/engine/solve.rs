@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, VecDeque};
 use promote_lattice::DType;
 use promote_lattice::Semantics;
 use promote_lattice::op::{Op, ShapeRule};
-use promote_lattice::semantics::{MAX_OPERANDS, Operand, Origin, Refusal, Typing};
+use promote_lattice::semantics::{MAX_OPERANDS, Operand, Origin, Rank, Refusal, Typing};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::graph::{Graph, Known, OpId, ShapeId, SlotId, Source, Type, ValueId};
@@ -29,7 +29,7 @@ use super::shape::{self, DYNAMIC, Shape, ShapeError};
 const MAX_VISITS: u32 = 256;
 
 /// What is wrong, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
     /// What it is about.
     pub place: Place,
@@ -49,7 +49,7 @@ pub enum Place {
 }
 
 /// What can be wrong with a program's types.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum ProblemKind {
     /// The semantics refuses the dtypes.
     Refused(Refusal),
@@ -116,14 +116,22 @@ impl Solution {
 }
 
 /// The operand as the dtype rules see it.
-fn operand(graph: &Graph, value: ValueId, dtype: DType) -> Operand {
-    let literal = if dtype.is_weak() { graph.value(value).literal } else { None };
-    let origin = literal.map_or(Origin::Value, |scalar| Origin::Literal { negative: scalar.negative });
-    Operand { dtype, origin }
+fn operand(graph: &Graph, value: ValueId, dtype: DType, shape: ShapeId) -> Operand {
+    let origin = match graph.value(value).literal {
+        None => Origin::Value,
+        Some(literal) if dtype.is_weak() => Origin::Literal(literal),
+        Some(literal) => Origin::Constant(literal),
+    };
+    let rank = match graph.shapes.get(shape).dims() {
+        None => Rank::Unknown,
+        Some([]) => Rank::Zero,
+        Some(_) => Rank::Positive,
+    };
+    Operand { dtype, rank, origin }
 }
 
-/// What the dtype rules say of `op`, its operands having the dtypes that `dtype_of` gives; `None` for an op that
-/// states its dtype, or has an operand without one.
+/// What the dtype rules say of `op`, its operands having the types that `type_of` gives; `None` for an op that states
+/// its dtype, or has an operand without one.
 ///
 /// # Errors
 /// The semantics' [`Refusal`].
@@ -131,13 +139,13 @@ pub fn typing(
     graph: &Graph,
     semantics: &Semantics,
     op: OpId,
-    dtype_of: impl Fn(ValueId) -> Option<DType>,
+    type_of: impl Fn(ValueId) -> Type,
 ) -> Result<Option<Typing>, Refusal> {
     let mut operands = [Operand::value(DType::B1); MAX_OPERANDS];
     let values = graph.operands(op);
     for (slot, value) in operands.iter_mut().zip(values) {
-        let Some(dtype) = dtype_of(*value) else { return Ok(None) };
-        *slot = operand(graph, *value, dtype);
+        let Type { dtype: Known::DType(dtype), shape } = type_of(*value) else { return Ok(None) };
+        *slot = operand(graph, *value, dtype, shape);
     }
     semantics.infer(graph.node(op).op, &operands[..values.len().min(MAX_OPERANDS)])
 }
@@ -308,17 +316,14 @@ impl<'a> Solver<'a> {
     }
 
     fn dtype(&self, op: OpId) -> Outcome<Option<DType>> {
-        let dtype_of = |value: ValueId| match self.values[value.0 as usize].dtype {
-            Known::DType(dtype) => Some(dtype),
-            Known::Unknown | Known::Opaque | Known::Refused => None,
-        };
         if let Some(written) = self.graph.written(op) {
             // A weak constant is written as the number that carries it, and stays weak.
             let stated = self.graph.value(self.graph.node(op).result).stated.dtype;
             let known = if stated == Known::Unknown { written.dtype } else { stated };
             return Ok(if let Known::DType(dtype) = known { Some(dtype) } else { None });
         }
-        let typing = typing(self.graph, self.semantics, op, dtype_of).map_err(ProblemKind::Refused)?;
+        let type_of = |value: ValueId| self.values[value.0 as usize];
+        let typing = typing(self.graph, self.semantics, op, type_of).map_err(ProblemKind::Refused)?;
         Ok(typing.map(|typing| typing.result))
     }
 

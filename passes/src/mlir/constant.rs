@@ -2,7 +2,7 @@
 
 use mlir_sys::*;
 use promote_dialect::mlir::Names;
-use promote_lattice::convert::{Bits, Literal, convert, literal};
+use promote_lattice::convert::{Bits, Literal, Numerics, convert, literal};
 use promote_lattice::{DType, Kind, Semantics};
 
 use super::raw::{self, NewOp};
@@ -61,6 +61,19 @@ const fn as_literal(bits: Bits, from: DType) -> Literal {
         Kind::Complex => Literal::Complex(f64::from_bits(bits as u64), f64::from_bits((bits >> 64) as u64)),
         Kind::Bool | Kind::Unsigned | Kind::Signed => Literal::Int((bits as u64).cast_signed()),
     }
+}
+
+/// The number that the elements attribute of a scalar holds, if an `i64`, `f64` or `complex<f64>` can.
+pub fn scalar(value: MlirAttribute, dtype: DType) -> Option<Literal> {
+    let bits = *elements(value, dtype)?.first()?;
+    // Exact whatever the semantics: the wider dtypes hold all numbers of the narrower ones.
+    let wide = |to| convert(bits, dtype, to, Numerics::NumPy);
+    Some(match dtype.kind() {
+        Kind::Bool | Kind::Signed => Literal::Int((wide(DType::I64) as u64).cast_signed()),
+        Kind::Unsigned => Literal::Int(i64::try_from(wide(DType::U64)).ok()?),
+        Kind::Float => as_literal(wide(DType::F64), DType::F64),
+        Kind::Complex => as_literal(wide(DType::C128), DType::C128),
+    })
 }
 
 /// Makes the constant that the weak literal `source` is in `dtype`, in no block yet, and what to say of it.

@@ -79,7 +79,7 @@ fn remark(view: &View, solution: &Solution, insert: &Insert, semantics: &Semanti
             (place_of(view.returns[index].0), format!("result {result} is converted from {from} to {to}"))
         }
     };
-    let path = semantics.lattice().path(weak_or_strong, to).map_or(String::new(), |path| {
+    let path = semantics.order().path(weak_or_strong, to).map_or(String::new(), |path| {
         let path: Vec<_> = path.iter().map(|dtype| dtype.name()).collect();
         format!(", along {}", path.join(" → "))
     });

@@ -207,10 +207,15 @@ fn explain(kind: &ProblemKind, subject: &str) -> (Code, String, String) {
     match kind {
         ProblemKind::Refused(refusal) => {
             let code = match refusal {
-                Refusal::NoJoin { .. } => Code::NoCommonDtype,
-                Refusal::Dtype { .. } | Refusal::Operand { .. } | Refusal::WeakTooWide { .. } => {
-                    Code::RefusedDtype
-                }
+                Refusal::NoJoin { .. } | Refusal::Differ { .. } => Code::NoCommonDtype,
+                Refusal::Dtype { .. }
+                | Refusal::NoNode { .. }
+                | Refusal::NoOp { .. }
+                | Refusal::Operand { .. }
+                | Refusal::Scalar { .. }
+                | Refusal::WeakTooWide { .. } => Code::RefusedDtype,
+                Refusal::Rank { .. } => Code::RankNeeded,
+                Refusal::LiteralRange { .. } => Code::LiteralRange,
                 Refusal::NegativePower { .. } => Code::NegativePower,
             };
             (code, refusal.to_string(), refusal.remedy())

@@ -3,12 +3,14 @@
 use mlir_sys::*;
 use promote_dialect::attrs::{self, Attrs, Value as AttrValue};
 use promote_dialect::mlir::Names;
+use promote_lattice::convert::Literal;
 use promote_lattice::{DType, Op};
 
+use super::constant;
 use super::ids::Ids;
 use super::raw::{self, Address};
 use super::types::Types;
-use crate::engine::graph::{BlockId, Graph, Known, NewOp, OpId, Scalar, SlotId, Type, ValueId};
+use crate::engine::graph::{BlockId, Graph, Known, NewOp, OpId, SlotId, Type, ValueId};
 use crate::engine::shape::DYNAMIC;
 
 /// A direct call of a function.
@@ -261,13 +263,13 @@ impl Viewer<'_> {
         }
     }
 
-    /// Reads a constant's value: the type it is written in, and its sign if it is a scalar.
+    /// Reads a constant's value: the type it is written in, and the number if it is a scalar.
     fn constant(
         &mut self,
         operation: MlirOperation,
         id: OpId,
         stated: Type,
-    ) -> Option<(Type, Option<Scalar>)> {
+    ) -> Option<(Type, Option<Literal>)> {
         let value = raw::attribute(operation, "value")?;
         // SAFETY: the attribute is alive, and checked to be one with elements.
         let value_type = unsafe {
@@ -290,10 +292,8 @@ impl Viewer<'_> {
             return None;
         }
         let scalar = self.view.graph.shapes.get(written.shape).dims().is_some_and(<[i64]>::is_empty);
-        // SAFETY: a scalar is a splat, and an i64 one is read as such.
-        let negative =
-            || unsafe { dtype == DType::I64 && mlirDenseElementsAttrGetInt64SplatValue(value) < 0 };
-        Some((written, scalar.then(|| Scalar { negative: negative() })))
+        let literal = if scalar { constant::scalar(value, dtype) } else { None };
+        Some((written, literal))
     }
 
     fn add_result_slots(&mut self, function: MlirOperation) {

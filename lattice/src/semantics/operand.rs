@@ -1,0 +1,121 @@
+//! What the rules see of an operand, and what they answer.
+
+use crate::convert::Literal;
+use crate::dtype::DType;
+
+/// An operand as the rules see it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Operand {
+    /// Its dtype.
+    pub dtype: DType,
+    /// Whether it has dimensions. PyTorch and NumPy 1 let arrays with dimensions decide.
+    pub rank: Rank,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+/// What is known of an operand's number of dimensions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rank {
+    /// It has none.
+    Zero,
+    /// It has at least one.
+    Positive,
+    /// Nothing.
+    Unknown,
+}
+
+/// What the rules need to know of where an operand comes from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Origin {
+    /// Computed, or passed in.
+    Value,
+    /// A number written in the program as a constant of a strong dtype and no dimensions: an array scalar, whose value
+    /// NumPy 1 looks at.
+    Constant(Literal),
+    /// A Python scalar written in the program: a weak literal, or a bool.
+    Literal(Literal),
+}
+
+impl Operand {
+    /// A computed array of `dtype`, with dimensions.
+    pub const fn value(dtype: DType) -> Self {
+        Self { dtype, rank: Rank::Positive, origin: Origin::Value }
+    }
+
+    /// A computed array of `dtype` without dimensions.
+    pub const fn zero_dim(dtype: DType) -> Self {
+        Self { dtype, rank: Rank::Zero, origin: Origin::Value }
+    }
+
+    /// The Python scalar 1 of `dtype`, which is weak or bool.
+    pub const fn literal(dtype: DType) -> Self {
+        Self { dtype, rank: Rank::Zero, origin: Origin::Literal(Literal::one(dtype)) }
+    }
+
+    /// The Python scalar that `literal` is.
+    pub const fn python(literal: Literal) -> Self {
+        Self { dtype: literal.dtype(), rank: Rank::Zero, origin: Origin::Literal(literal) }
+    }
+
+    /// Whether the program writes it as a Python scalar.
+    pub const fn is_literal(self) -> bool {
+        matches!(self.origin, Origin::Literal(_))
+    }
+
+    /// Whether it is a Python scalar, written in the program or not: NumPy, PyTorch and others have no other weak values.
+    pub const fn is_python(self) -> bool {
+        self.dtype.is_weak() || self.is_literal()
+    }
+
+    /// Whether it is an integer literal below zero.
+    pub const fn is_negative_literal(self) -> bool {
+        matches!(self.origin, Origin::Literal(Literal::Int(value)) if value < 0)
+    }
+}
+
+/// The dtypes of some operands.
+pub(super) fn dtypes(operands: &[Operand]) -> Vec<DType> {
+    operands.iter().map(|operand| operand.dtype).collect()
+}
+
+/// The most operands an op has.
+pub const MAX_OPERANDS: usize = 8;
+
+/// What an op does to dtypes: the answer of [`Semantics::infer`](super::Semantics::infer).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Typing {
+    pub(super) compute: [DType; MAX_OPERANDS],
+    /// The dtype of the result, weak if the result is weakly typed.
+    pub result: DType,
+    /// Whether the library can run the op on a CPU. PyTorch's dtype rules also say what ops give that it has no code for.
+    pub has_kernel: bool,
+}
+
+impl Typing {
+    /// The dtype that operand `index` must have when the op runs: where it differs from the operand's own, a
+    /// conversion is due. Weak where the operand's number is only known to be of that kind.
+    pub const fn compute(&self, index: usize) -> DType {
+        self.compute[index]
+    }
+
+    /// All operands are converted to `compute`.
+    pub(super) const fn uniform(compute: DType, result: DType) -> Self {
+        Self { compute: [compute; MAX_OPERANDS], result, has_kernel: true }
+    }
+
+    /// Every operand computes as it is.
+    pub(super) fn own(operands: &[Operand], result: DType) -> Self {
+        let mut typing = Self::uniform(DType::B1, result);
+        for (slot, operand) in typing.compute.iter_mut().zip(operands) {
+            *slot = operand.dtype;
+        }
+        typing
+    }
+
+    /// The same, with operand `index` converted to `dtype`.
+    pub(super) const fn with(mut self, index: usize, dtype: DType) -> Self {
+        self.compute[index] = dtype;
+        self
+    }
+}

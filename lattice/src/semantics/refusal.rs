@@ -1,0 +1,225 @@
+//! Why a semantics refuses an op, and what the writer of the program can do about it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::dtype::{DType, Kind};
+use crate::lattice::{Listed, NoJoin};
+use crate::op::Op;
+
+/// A set of kinds that an op accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accepts {
+    bool: bool,
+    integer: bool,
+    float: bool,
+    complex: bool,
+}
+
+impl Accepts {
+    pub(super) const ANY: Self = Self { bool: true, integer: true, float: true, complex: true };
+    pub(super) const NUMBERS: Self = Self { bool: false, ..Self::ANY };
+    pub(super) const REAL: Self = Self { complex: false, ..Self::ANY };
+    pub(super) const INEXACT: Self = Self { bool: false, integer: false, ..Self::ANY };
+    pub(super) const BITS: Self = Self { bool: true, integer: true, float: false, complex: false };
+    pub(super) const INTEGERS: Self = Self { bool: false, ..Self::BITS };
+    pub(super) const BOOL: Self = Self { integer: false, ..Self::BITS };
+    pub(super) const FLOATS: Self = Self { complex: false, ..Self::INEXACT };
+    pub(super) const REAL_NUMBERS: Self = Self { bool: false, ..Self::REAL };
+    pub(super) const COMPLEX: Self = Self { float: false, ..Self::INEXACT };
+
+    /// Whether dtypes of `kind` are in the set.
+    pub const fn has(self, kind: Kind) -> bool {
+        match kind {
+            Kind::Bool => self.bool,
+            Kind::Unsigned | Kind::Signed => self.integer,
+            Kind::Float => self.float,
+            Kind::Complex => self.complex,
+        }
+    }
+}
+
+impl fmt::Display for Accepts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = [
+            (self.bool, "bool"),
+            (self.integer, "integer"),
+            (self.float, "float"),
+            (self.complex, "complex"),
+        ];
+        let names: Vec<_> = names.into_iter().filter_map(|(has, name)| has.then_some(name)).collect();
+        match names.split_last() {
+            Some((last, [])) => f.write_str(last),
+            Some((last, rest)) => write!(f, "{} and {last}", rest.join(", ")),
+            None => f.write_str("no"),
+        }
+    }
+}
+
+/// Why a semantics refuses an op.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Refusal {
+    /// The operands have no join.
+    #[error("{semantics} does not promote {} to one dtype: {reason}", Listed(.dtypes))]
+    NoJoin {
+        /// Whose rules.
+        semantics: Arc<str>,
+        /// The operands' dtypes.
+        dtypes: Vec<DType>,
+        /// What the lattice says.
+        reason: NoJoin,
+    },
+    /// The semantics does not know the dtype.
+    #[error("{semantics} has no dtype {dtype}")]
+    NoNode {
+        /// Whose rules.
+        semantics: Arc<str>,
+        /// The dtype.
+        dtype: DType,
+    },
+    /// The op does not exist for the dtype it would compute in.
+    #[error("{semantics} has no {} of {dtype}: it accepts {accepts} dtypes", .op.name())]
+    Dtype {
+        /// Whose rules.
+        semantics: Arc<str>,
+        /// The op.
+        op: Op,
+        /// The dtype it would compute in.
+        dtype: DType,
+        /// The kinds it computes in.
+        accepts: Accepts,
+    },
+    /// The library has no such op at all.
+    #[error("{semantics} has no {}: {because}", .op.name())]
+    NoOp {
+        /// Whose rules.
+        semantics: Arc<str>,
+        /// The op.
+        op: Op,
+        /// How we know.
+        because: &'static str,
+    },
+    /// One operand has a dtype that its place does not take.
+    #[error("operand {index} of {} must be of {accepts} dtype, and is {dtype}", .op.name())]
+    Operand {
+        /// The op.
+        op: Op,
+        /// Which operand, from 0.
+        index: usize,
+        /// Its dtype.
+        dtype: DType,
+        /// The kinds its place takes.
+        accepts: Accepts,
+    },
+    /// The op takes arrays, and the operand is a Python scalar.
+    #[error("operand {index} of {} must be an array in {semantics}, and is a Python scalar ({dtype})", .op.name())]
+    Scalar {
+        /// Whose rules.
+        semantics: Arc<str>,
+        /// The op.
+        op: Op,
+        /// Which operand, from 0.
+        index: usize,
+        /// Its dtype.
+        dtype: DType,
+    },
+    /// The op promotes nothing, and its operands differ.
+    #[error("{semantics} does not promote the operands of {}, which must have one dtype, and are {}", .op.name(), Listed(.dtypes))]
+    Differ {
+        /// Whose rules.
+        semantics: Arc<str>,
+        /// The op.
+        op: Op,
+        /// The operands' dtypes.
+        dtypes: Vec<DType>,
+    },
+    /// The dtype depends on whether an operand has dimensions, which is not known.
+    #[error(
+        "in {semantics}, the dtype of {} depends on whether operand {index} has dimensions, which is not known", .op.name()
+    )]
+    Rank {
+        /// Whose rules.
+        semantics: Arc<str>,
+        /// The op.
+        op: Op,
+        /// Which operand, from 0.
+        index: usize,
+    },
+    /// A literal is not in the range of the dtype it would take.
+    #[error("{semantics} refuses the integer {literal}, which is out of the range of {dtype}")]
+    LiteralRange {
+        /// Whose rules.
+        semantics: Arc<str>,
+        /// The literal.
+        literal: i64,
+        /// The dtype it would take.
+        dtype: DType,
+    },
+    /// A weakly typed array is wider than the dtype it would be multiplied in.
+    #[error(
+        "{semantics} does not narrow a weakly typed array in matmul: {weak} is carried as {carried}, which is wider than {dtype}"
+    )]
+    WeakTooWide {
+        /// Whose rules.
+        semantics: Arc<str>,
+        /// The weak operand.
+        weak: DType,
+        /// The dtype that carries it.
+        carried: DType,
+        /// The join.
+        dtype: DType,
+    },
+    /// An integer raised to a negative literal.
+    #[error("{semantics} does not raise an integer ({dtype}) to a negative power")]
+    NegativePower {
+        /// Whose rules.
+        semantics: Arc<str>,
+        /// The dtype of the base.
+        dtype: DType,
+    },
+}
+
+impl Refusal {
+    /// What the writer of the program can do about it.
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::NoJoin { dtypes, .. } => match dtypes.iter().find(|d| !d.is_weak()) {
+                Some(dtype) => format!(
+                    "convert the operands to one dtype with promote.convert first, for example to {}",
+                    dtypes.iter().max_by_key(|d| (d.kind(), d.bits())).unwrap_or(dtype)
+                ),
+                None => "convert one operand with promote.convert first".to_owned(),
+            },
+            Self::Dtype { op: Op::Subtract, dtype: DType::B1, .. } => {
+                "use promote.logical_xor, or convert an operand to an integer dtype with promote.convert"
+                    .to_owned()
+            }
+            Self::Dtype { accepts, .. } | Self::Operand { accepts, .. } => {
+                format!("convert the operand to a dtype of kind {accepts} with promote.convert first")
+            }
+            Self::NoNode { semantics, .. } => {
+                format!("convert the operand to a dtype that {semantics} has with promote.convert first")
+            }
+            Self::NoOp { .. } => "write the op in terms of others, or choose another --semantics".to_owned(),
+            Self::Scalar { .. } => {
+                "make the scalar an array with promote.convert, which states its dtype".to_owned()
+            }
+            Self::Differ { dtypes, .. } => format!(
+                "convert the operands to one dtype with promote.convert first, for example to {}",
+                dtypes.iter().max_by_key(|d| (d.kind(), d.bits())).unwrap_or(&DType::F32)
+            ),
+            Self::Rank { .. } => "state the operand's rank in its type, for example tensor<?x?xf32>".to_owned(),
+            Self::LiteralRange { .. } => {
+                "write a literal that the dtype holds, or convert the other operand to a wider dtype with promote.convert"
+                    .to_owned()
+            }
+            Self::WeakTooWide { dtype, .. } => {
+                format!("convert the weakly typed operand to {dtype} with promote.convert first")
+            }
+            Self::NegativePower { .. } => {
+                "convert the base to a float dtype with promote.convert, or divide by the positive power"
+                    .to_owned()
+            }
+        }
+    }
+}
