@@ -57,15 +57,6 @@ impl Defaults {
         Self { integer, float, complex, unsigned: integer, bool_integer: integer, small_float: float }
     }
 
-    /// The cell of the library's promotion table for two operands, if it has one. For the libraries that name no promotion
-    /// apart from their ops, it is the result of `add`.
-    pub fn tabulate(&self, a: Operand, b: Operand) -> Option<DType> {
-        match self.tabulated {
-            None => self.promote(&[a, b]).ok(),
-            Some(op) => self.infer(op, &[a, b]).ok().flatten().map(|typing| typing.result),
-        }
-    }
-
     /// The dtype a value of `dtype` has once nothing can change it any more.
     pub const fn strengthen(&self, dtype: DType) -> DType {
         match dtype {
@@ -250,6 +241,15 @@ impl Semantics {
     /// The dtype that arrays of two dtypes are promoted to, if they are. Weak dtypes are Python scalars.
     pub fn join(&self, a: DType, b: DType) -> Option<DType> {
         self.promote(&[Node::of(a).operand, Node::of(b).operand]).ok()
+    }
+
+    /// The cell of the library's promotion table for two operands, if it has one. For the libraries that name no promotion
+    /// apart from their ops, it is the result of `add`.
+    pub fn tabulate(&self, a: Operand, b: Operand) -> Option<DType> {
+        match self.tabulated {
+            None => self.promote(&[a, b]).ok(),
+            Some(op) => self.infer(op, &[a, b]).ok().flatten().map(|typing| typing.result),
+        }
     }
 
     /// The dtype a value of `dtype` has once nothing can change it any more: a weak one gets the default dtype of its
