@@ -1,8 +1,9 @@
 //! The engine on graphs built by hand, without an IR: fixpoints over slots, and the plans made of solutions.
 
 use promote_dialect::attrs::Attrs;
+use promote_lattice::convert::Literal;
 use promote_lattice::{DType, Op, Semantics};
-use promote_passes::engine::graph::{BlockId, Graph, Known, NewOp, Scalar, Type, ValueId};
+use promote_passes::engine::graph::{BlockId, Graph, Known, NewOp, Type, ValueId};
 use promote_passes::engine::plan::{Make, Position, Produced, Role, Use, plan};
 use promote_passes::engine::shape::{DYNAMIC, Shape};
 use promote_passes::engine::solve::{Place, ProblemKind, solve};
@@ -42,7 +43,7 @@ impl Builder {
 
     fn literal(&mut self, dtype: DType) -> ValueId {
         let (stated, block) = (self.tensor(dtype, &[]), self.block);
-        let scalar = Some(Scalar { negative: false });
+        let scalar = Some(Literal::one(dtype));
         let new = NewOp {
             op: Op::Constant,
             operands: &[],

@@ -1,76 +1,17 @@
-//! The JAX semantics against what JAX does: every cell of its promotion tables, every entry of its op rules.
-//!
-//! The data are facts recorded from the libraries themselves; see `data/README.md`.
+//! The JAX semantics against what JAX does: every cell of its promotion tables, every entry of its op rules, and the
+//! dtypes that its own traces compute in.
 
 use std::collections::BTreeMap;
-use std::io::Read;
 
-use flate2::read::GzDecoder;
 use promote_lattice::convert::Literal;
 use promote_lattice::semantics::Operand;
 use promote_lattice::{DType, Op, Semantics};
-use serde_json::Value;
 
-fn data(gz: &[u8]) -> Value {
-    let mut text = String::new();
-    GzDecoder::new(gz).read_to_string(&mut text).expect("the data file is gzip of UTF-8");
-    serde_json::from_str(&text).expect("the data file is JSON")
-}
-
-fn binary_tables() -> Value {
-    data(include_bytes!("data/binary_tables.json.gz"))
-}
-
-fn op_rules() -> Value {
-    data(include_bytes!("data/op_rules.json.gz"))
-}
+use crate::support::{array, binary_tables, data, differences, op_rules, outcome, scalar};
 
 fn semantics(system: &str) -> Semantics {
     let name = system.strip_suffix("-x32").unwrap_or(system);
     Semantics::by_name(name, name == system).expect("the system is one of ours")
-}
-
-/// A Python bool promotes as bool.
-fn dtype(name: &str) -> DType {
-    if name == "b*" { DType::B1 } else { name.parse().expect("the oracle names dtypes as we do") }
-}
-
-/// Weak operands as Python scalars, as the oracle passes them.
-fn scalar(name: &str) -> Operand {
-    if name.ends_with('*') { Operand::literal(dtype(name)) } else { Operand::value(dtype(name)) }
-}
-
-fn array(name: &str) -> Operand {
-    Operand::value(dtype(name))
-}
-
-fn outcome(semantics: &Semantics, op: Op, operands: &[Operand]) -> String {
-    match semantics.infer(op, operands) {
-        Ok(typing) => typing.expect("the oracle's ops have rules").result.name().to_owned(),
-        Err(_) => "error".to_owned(),
-    }
-}
-
-/// Compares every entry of `table` with the rule of `op`; the differences, and how many entries there were.
-fn differences(
-    semantics: &Semantics,
-    label: &str,
-    op: Op,
-    table: &Value,
-    operand: fn(&str) -> Operand,
-    wrap: impl Fn(Vec<Operand>) -> Vec<Operand>,
-) -> (Vec<String>, usize) {
-    let table = table.as_object().expect("a table is an object");
-    let differences = table
-        .iter()
-        .filter_map(|(key, expected)| {
-            let operands = wrap(key.split(',').map(operand).collect());
-            let got = outcome(semantics, op, &operands);
-            (got != *expected)
-                .then(|| format!("{} {label}({key}): {got}, the library: {expected}", semantics.name()))
-        })
-        .collect();
-    (differences, table.len())
 }
 
 #[test]
@@ -245,7 +186,7 @@ fn traced_otherwise(op: Op, trace: &str) -> bool {
 
 #[test]
 fn ops_compute_in_the_dtypes_of_jax_own_traces() {
-    let traces = data(include_bytes!("data/op_lowering_jax.json.gz"));
+    let traces = data(include_bytes!("../data/op_lowering_jax.json.gz"));
     for system in ["jax", "jax-x32"] {
         let semantics = semantics(system);
         let mut compared = 0;

@@ -1,0 +1,4 @@
+//! The semantics against what the libraries do. The data are facts recorded from the libraries themselves.
+
+mod jax;
+mod support;
