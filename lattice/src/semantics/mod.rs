@@ -10,6 +10,7 @@
 //! its priority levels. To add one: a file, and a row in [`REGISTRY`].
 
 mod jax;
+mod numpy;
 mod operand;
 mod refusal;
 mod rows;
@@ -30,7 +31,13 @@ trait Rules: fmt::Debug + Send + Sync {
     /// The dtype that operands are promoted to, without an op: `result_type`.
     fn promote(&self, operands: &[Operand]) -> Result<DType, NoJoin>;
 
-    /// What `op` does to operands of these dtypes. See [`Semantics::infer`].
+    /// Whether arrays without dimensions are promoted otherwise than those with some.
+    fn looks_at_rank(&self) -> bool {
+        false
+    }
+
+    /// What `op` does to operands of these dtypes. See [`Semantics::infer`]. The rank of every operand is known to rules
+    /// that look at it.
     fn infer(&self, op: Op, operands: &[Operand]) -> Result<Option<Typing>, Refusal>;
 }
 
@@ -132,6 +139,10 @@ const REGISTRY: &[Registered] = &[
     registered("jax", "JAX: the lattice of JEP 9407", jax::standard),
     registered("jax-strict", "JAX in its strict mode: only weak values are promoted", jax::strict),
     registered("jax-lax", "jax.lax: nothing is promoted but Python scalars", jax::lax),
+    registered("numpy2", "NumPy 2 (NEP 50): Python scalars are weak", numpy::two),
+    registered("numpy1", "NumPy 1: the value of a scalar decides its width", numpy::one),
+    registered("dask", "Dask: NumPy 2 with what its ufuncs make of bfloat16", numpy::dask),
+    registered("cupy", "CuPy 14: NumPy 2, and arrays without dimensions are arrays", numpy::cupy),
 ];
 
 impl Semantics {
@@ -269,6 +280,30 @@ impl Semantics {
     /// Never for as many operands as the op's [`Arity`](crate::op::Arity) allows; with none, an op that needs some
     /// refuses.
     pub fn infer(&self, op: Op, operands: &[Operand]) -> Result<Option<Typing>, Refusal> {
-        self.rules.infer(op, operands)
+        match operands.iter().position(|operand| operand.rank == Rank::Unknown) {
+            Some(index) if self.rules.looks_at_rank() => self.infer_either_way(op, operands, index),
+            _ => self.rules.infer(op, operands),
+        }
+    }
+
+    /// What `op` does to operands of which the one at `index` may or may not have dimensions.
+    fn infer_either_way(
+        &self,
+        op: Op,
+        operands: &[Operand],
+        index: usize,
+    ) -> Result<Option<Typing>, Refusal> {
+        let of_rank = |rank| {
+            let mut operands = operands.to_vec();
+            operands[index].rank = rank;
+            self.infer(op, &operands)
+        };
+        match (of_rank(Rank::Positive), of_rank(Rank::Zero)) {
+            (Ok(one), Ok(other)) if one != other => {
+                Err(Refusal::Rank { semantics: self.name.clone(), op, index })
+            }
+            (Err(refusal), _) | (_, Err(refusal)) => Err(refusal),
+            (typing, _) => typing,
+        }
     }
 }
