@@ -24,8 +24,8 @@ fn lattices_are_lattices() {
 }
 
 #[test]
-fn promotions_of_two_span_an_order_in_every_semantics() {
-    for semantics in all_semantics() {
+fn promotions_of_two_span_an_order_where_there_is_no_lattice() {
+    for semantics in all_semantics().filter(|semantics| !semantics.is_on_lattice()) {
         let order = semantics.order();
         for &a in order.nodes() {
             for &b in order.nodes() {
