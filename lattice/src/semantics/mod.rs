@@ -249,6 +249,18 @@ impl Semantics {
         self.rules.promote(operands)
     }
 
+    /// The dtype of a place that all of `operands` flow to, such as a function's result: what they are promoted to.
+    ///
+    /// # Errors
+    /// [`Refusal::NoJoin`] if they are not promoted.
+    pub fn join_slot(&self, operands: &[Operand]) -> Result<DType, Refusal> {
+        self.promote(operands).map_err(|reason| Refusal::NoJoin {
+            semantics: self.name.clone(),
+            dtypes: operands.iter().map(|operand| operand.dtype).collect(),
+            reason,
+        })
+    }
+
     /// The dtype that arrays of two dtypes are promoted to, if they are. Weak dtypes are Python scalars.
     pub fn join(&self, a: DType, b: DType) -> Option<DType> {
         self.promote(&[Node::of(a).operand, Node::of(b).operand]).ok()
