@@ -66,7 +66,7 @@ fn rule(op: Op) -> Rule {
         Constant | Iota | Convert => Rule::Stated,
         Relax | Reshape | PermuteDims | BroadcastTo | ExpandDims | Squeeze | Flip | Slice => Rule::First,
         Take => Rule::Take,
-        Where => Rule::Where(Row::PLAIN),
+        Where => Rule::Own(where_),
         Concat | Stack => Rule::Together(Row::PLAIN),
 
         Positive | Negative | Sign | Square | Round | Conj | Add | Subtract | Multiply | Matmul => {
@@ -102,6 +102,21 @@ fn rule(op: Op) -> Rule {
             Rule::None("it is not in the Array API standard")
         }
     }
+}
+
+/// The condition is bool, and one of the branches an array.
+fn where_(standard: &OnLattice, op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
+    let [condition, branches @ ..] = operands else { return Err(standard.no_join(operands)) };
+    if condition.dtype != B1 {
+        let (dtype, accepts) = (condition.dtype, Accepts::BOOL);
+        return Err(Refusal::Operand { op, index: 0, dtype, accepts });
+    }
+    if let [x, ..] = branches
+        && branches.iter().all(|branch| branch.is_python())
+    {
+        return Err(Refusal::Scalar { semantics: standard.name.clone(), op, index: 1, dtype: x.dtype });
+    }
+    Ok(standard.together(op, Row::PLAIN, branches)?.with(0, B1))
 }
 
 /// Integers to a negative power are undefined.
@@ -165,36 +180,49 @@ impl Rules for ArrayApi {
     }
 
     fn infer(&self, op: Op, operands: &[Operand]) -> Result<Option<Typing>, Refusal> {
-        let semantics = || self.0.name.clone();
-        if let Rule::Stated | Rule::First | Rule::None(_) = self.0.rules[op as usize] {
-            return self.0.infer(op, operands);
+        match self.0.rules[op as usize] {
+            Rule::Stated | Rule::First | Rule::None(_) => return self.0.infer(op, operands),
+            Rule::Together(_) | Rule::Where(_) | Rule::Take | Rule::Own(_) => {}
         }
-        let no_array = operands.iter().all(|operand| operand.is_python());
-        let refused = |(index, operand): &(usize, &Operand)| {
-            operand.is_python() && (no_array || !takes_scalar(op, *index))
-        };
-        if let Some((index, operand)) = operands.iter().enumerate().find(refused) {
-            return Err(Refusal::Scalar { semantics: semantics(), op, index, dtype: operand.dtype });
-        }
+        self.refuse_scalars(op, operands)?;
         let typing = self.0.infer(op, operands).map_err(|refusal| match refusal {
             Refusal::NoJoin { semantics, dtypes, .. } => {
-                let of_dtypes: Vec<_> =
-                    operands.iter().filter(|o| dtypes.contains(&o.dtype)).copied().collect();
-                let because = undefined(&of_dtypes);
-                let reason = NoJoin::Undefined { dtypes: dtypes.clone(), because };
+                let apart: Vec<_> = operands.iter().filter(|o| dtypes.contains(&o.dtype)).copied().collect();
+                let reason = NoJoin::Undefined { dtypes: dtypes.clone(), because: undefined(&apart) };
                 Refusal::NoJoin { semantics, dtypes, reason }
             }
             other => other,
         })?;
-        for (index, operand) in operands.iter().enumerate() {
-            if let (Origin::Literal(Literal::Int(value)), Some(typing)) = (operand.origin, typing)
-                && typing.compute(index).is_integer()
-                && !literal(Literal::Int(value), typing.compute(index), Numerics::NumPy).in_range
-            {
-                let dtype = typing.compute(index);
-                return Err(Refusal::LiteralRange { semantics: semantics(), literal: value, dtype });
-            }
+        if let Some(typing) = typing {
+            self.refuse_literals_out_of_range(operands, typing)?;
         }
         Ok(typing)
+    }
+}
+
+impl ArrayApi {
+    fn refuse_scalars(&self, op: Op, operands: &[Operand]) -> Result<(), Refusal> {
+        let no_array = operands.iter().all(|operand| operand.is_python());
+        for (index, operand) in operands.iter().enumerate().filter(|(_, operand)| operand.is_python()) {
+            if no_array || !takes_scalar(op, index) {
+                let (semantics, dtype) = (self.0.name.clone(), operand.dtype);
+                return Err(Refusal::Scalar { semantics, op, index, dtype });
+            }
+        }
+        Ok(())
+    }
+
+    /// An integer must be one of the array's dtype.
+    fn refuse_literals_out_of_range(&self, operands: &[Operand], typing: Typing) -> Result<(), Refusal> {
+        for (index, operand) in operands.iter().enumerate() {
+            let dtype = typing.compute(index);
+            if let Origin::Literal(number @ Literal::Int(value)) = operand.origin
+                && dtype.is_integer()
+                && !literal(number, dtype, Numerics::NumPy).in_range
+            {
+                return Err(Refusal::LiteralRange { semantics: self.0.name.clone(), literal: value, dtype });
+            }
+        }
+        Ok(())
     }
 }

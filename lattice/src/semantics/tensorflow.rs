@@ -287,7 +287,10 @@ impl TensorFlow {
     fn decided(&self, op: Op, operands: &[Operand]) -> Result<DType, Refusal> {
         let first = match op {
             Op::Add | Op::Clip => None,
-            Op::Stack => operands.iter().find(|o| !self.is_scalar(o)),
+            // In the modes, a list of Python scalars alone becomes an array first.
+            Op::Stack if self.mode != Mode::Plain => {
+                operands.iter().max_by_key(|o| (!self.is_scalar(o), o.dtype.kind()))
+            }
             _ => operands.iter().find(|o| !self.is_scalar(o) && !o.dtype.is_weak()),
         };
         let decides = first.or(operands.first()).ok_or_else(|| self.differ(op, operands))?;
