@@ -9,11 +9,15 @@
 //! are edges and a table of rows, one an op ([`rows`]); NumPy's are the loops of its ufuncs, PyTorch's the categories of
 //! its priority levels. To add one: a file, and a row in [`REGISTRY`].
 
+mod array_api;
 mod jax;
+mod jep9407;
 mod numpy;
 mod operand;
+mod python;
 mod refusal;
 mod rows;
+mod tensorflow;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -143,6 +147,20 @@ const REGISTRY: &[Registered] = &[
     registered("numpy1", "NumPy 1: the value of a scalar decides its width", numpy::one),
     registered("dask", "Dask: NumPy 2 with what its ufuncs make of bfloat16", numpy::dask),
     registered("cupy", "CuPy 14: NumPy 2, and arrays without dimensions are arrays", numpy::cupy),
+    registered(
+        "array-api",
+        "the Array API standard; what it leaves undefined is refused",
+        array_api::standard,
+    ),
+    registered("tensorflow", "TensorFlow: no tensor is promoted", tensorflow::plain),
+    registered("tensorflow-legacy", "TensorFlow in mode legacy: the same", tensorflow::legacy),
+    registered("tensorflow-safe", "TensorFlow in mode safe: nothing may be lost", tensorflow::safe),
+    registered("tensorflow-all", "TensorFlow in mode all: a lattice", tensorflow::all),
+    registered("jep9407-option0", "JEP 9407: integers and floats apart", jep9407::option::<0>),
+    registered("jep9407-option1", "JEP 9407: without loss of precision", jep9407::option::<1>),
+    registered("jep9407-option2", "JEP 9407: integers to floats of their width", jep9407::option::<2>),
+    registered("jep9407-option3", "JEP 9407: any integer to any float", jep9407::option::<3>),
+    registered("python", "Python's int, float and complex", python::python),
 ];
 
 impl Semantics {
