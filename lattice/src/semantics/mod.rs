@@ -14,6 +14,7 @@ mod numpy;
 mod operand;
 mod refusal;
 mod rows;
+mod torch;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -143,6 +144,11 @@ const REGISTRY: &[Registered] = &[
     registered("numpy1", "NumPy 1: the value of a scalar decides its width", numpy::one),
     registered("dask", "Dask: NumPy 2 with what its ufuncs make of bfloat16", numpy::dask),
     registered("cupy", "CuPy 14: NumPy 2, and arrays without dimensions are arrays", numpy::cupy),
+    registered(
+        "torch",
+        "PyTorch 2.15: categories of dtypes, and arrays over Python scalars",
+        torch::standard,
+    ),
 ];
 
 impl Semantics {

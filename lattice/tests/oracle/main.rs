@@ -3,3 +3,4 @@
 mod jax;
 mod numpy;
 mod support;
+mod torch;

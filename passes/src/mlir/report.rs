@@ -212,6 +212,7 @@ fn explain(kind: &ProblemKind, subject: &str) -> (Code, String, String) {
                 | Refusal::NoNode { .. }
                 | Refusal::NoOp { .. }
                 | Refusal::Operand { .. }
+                | Refusal::Index { .. }
                 | Refusal::Scalar { .. }
                 | Refusal::WeakTooWide { .. } => Code::RefusedDtype,
                 Refusal::Rank { .. } => Code::RankNeeded,
