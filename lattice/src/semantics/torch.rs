@@ -1,14 +1,11 @@
-//! PyTorch: categories of dtypes, and operands on three levels.
+//! PyTorch: the dtype rules of its ops, and for which dtypes it has CPU code.
 //!
-//! The operands of the highest category (bool, integer, float, complex) decide and, among these, those of the highest
-//! level: arrays with dimensions, then arrays without, then Python scalars, which stand for the default dtypes.
-//!
-//! PyTorch has this rule twice, and the two differ. `torch.result_type`, which its CPU code promotes with, joins u16, u32
-//! and u64 with floats only. `elementwise_dtypes`, which its compiler and its meta device ask for the dtypes of an op,
-//! joins them with all but one another. [`Rules::promote`] is the first; [`Rules::infer`] is the second, and
-//! [`Typing::has_kernel`] says whether the first agrees and PyTorch has code for the dtype on a CPU.
+//! How operands are promoted stands in [`promotion`], twice, as in PyTorch: [`Rules::promote`] is `torch.result_type`, and
+//! [`Rules::infer`] is the rule of its meta device. [`Typing::has_kernel`] says whether its CPU code would have given the
+//! same. An op's row in [`rule`] says where it takes Python scalars, what it accepts, computes in and returns; ops that
+//! do not fit a row have a function.
 
-use std::cmp::Reverse;
+mod promotion;
 
 use DType::*;
 
@@ -20,6 +17,7 @@ use crate::convert::{Literal, Numerics};
 use crate::dtype::{DType, Kind};
 use crate::lattice::{DTypeSet, NoJoin};
 use crate::op::Op;
+use promotion::{elementwise_dtype, no_join, result_type};
 
 const NAME: &str = "torch";
 const DEFAULTS: Defaults = Defaults::new(I64, F32, C64);
@@ -33,11 +31,6 @@ const FLOATS: &[DType] = &[BF16, F16, F32, F64];
 const COMPLEX: &[DType] = &[C64, C128];
 const HALF_COMPLEX: &[DType] = &[C32, BC32];
 const NARROW: &[DType] = &[F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ, F8E8M0FNU, F4E2M1FN];
-
-/// The order of promotion: a dtype lies below those of the rungs after its own, and two of one rung meet in the first
-/// dtype of the next. A float meets a complex dtype as its own complex dtype.
-const LADDER: &[&[DType]] =
-    &[&[B1], &[U8, I8], &[I16], &[I32], &[I64], &[F16, BF16], &[F32], &[F64], &[C32, BC32], &[C64], &[C128]];
 
 /// What indices may be.
 const INDICES: &[DType] = &[I32, I64];
@@ -92,122 +85,6 @@ pub(super) fn standard(_x64: bool) -> Semantics {
 /// The rules of PyTorch. See the [module](self).
 #[derive(Debug)]
 struct Torch;
-
-/// How two dtypes of one level are promoted.
-type Pair = fn(DType, DType) -> Option<DType>;
-
-/// `c10::promoteTypes`.
-fn promote_types(a: DType, b: DType) -> Option<DType> {
-    let complex = a.kind() == Kind::Complex || b.kind() == Kind::Complex;
-    let rung = |dtype| {
-        let dtype = if complex { complex_of(dtype).unwrap_or(dtype) } else { dtype };
-        LADDER.iter().position(|rung| rung.contains(&dtype)).map(|rung| (rung, dtype))
-    };
-    let float_on_ladder = |dtype: DType| FLOATS.contains(&dtype).then_some(dtype);
-    match (rung(a), rung(b)) {
-        _ if a == b => Some(a),
-        (Some((low, a)), Some((high, b))) if low == high => Some(if a == b { a } else { LADDER[low + 1][0] }),
-        (Some((low, a)), Some((high, b))) => Some(if low < high { b } else { a }),
-        (Some(_), None) if is_wide_unsigned(b) => float_on_ladder(a),
-        (None, Some(_)) if is_wide_unsigned(a) => float_on_ladder(b),
-        (None, None) if is_wide_unsigned(a) && b == F4E2M1FN => Some(b),
-        (None, None) if is_wide_unsigned(b) && a == F4E2M1FN => Some(a),
-        _ => None,
-    }
-}
-
-/// `get_higher_dtype` among dtypes of the highest category: as [`promote_types`], but the unsigned integers that this
-/// refuses absorb bool and the other integers, and are absorbed by complex dtypes.
-fn higher_dtype(a: DType, b: DType) -> Option<DType> {
-    let with_wide = |wide: DType, other: DType| match other.kind() {
-        Kind::Bool | Kind::Unsigned | Kind::Signed => Some(wide),
-        Kind::Float => None,
-        Kind::Complex => Some(other),
-    };
-    promote_types(a, b).or_else(|| match (is_wide_unsigned(a), is_wide_unsigned(b)) {
-        (true, false) => with_wide(a, b),
-        (false, true) => with_wide(b, a),
-        (true, true) | (false, false) => None,
-    })
-}
-
-fn is_wide_unsigned(dtype: DType) -> bool {
-    WIDE_UNSIGNED.contains(&dtype)
-}
-
-/// The complex dtype whose parts are of `dtype`, or `dtype` if it is complex.
-fn complex_of(dtype: DType) -> Option<DType> {
-    match dtype.kind() {
-        Kind::Complex => Some(dtype),
-        Kind::Float => set(&[COMPLEX, HALF_COMPLEX]).iter().find(|complex| complex.real_part() == dtype),
-        Kind::Bool | Kind::Unsigned | Kind::Signed => None,
-    }
-}
-
-/// The category of a dtype: bool, integer, float, complex.
-const fn category(dtype: DType) -> u8 {
-    match dtype.kind() {
-        Kind::Bool => 0,
-        Kind::Unsigned | Kind::Signed => 1,
-        Kind::Float => 2,
-        Kind::Complex => 3,
-    }
-}
-
-/// The level of an operand, the highest being 0.
-const fn level(operand: &Operand) -> usize {
-    match operand.rank {
-        _ if operand.is_python() => 2,
-        Rank::Zero => 1,
-        Rank::Positive | Rank::Unknown => 0,
-    }
-}
-
-/// The dtype of operands of a `higher` level, given that of those below.
-fn over(higher: DType, lower: DType, pair: Pair) -> Option<DType> {
-    match (higher.kind(), lower.kind()) {
-        _ if category(lower) <= category(higher) => Some(higher),
-        (Kind::Float, Kind::Complex) => complex_of(higher),
-        (_, Kind::Complex) => Some(lower),
-        _ => pair(higher, lower),
-    }
-}
-
-/// The dtype of `operands`, whose levels are joined by `pair` and then put one over the other.
-fn promoted<'a>(operands: impl Iterator<Item = &'a Operand>, pair: Pair) -> Option<DType> {
-    let mut levels = [None; 3];
-    for operand in operands {
-        let (level, dtype) = (&mut levels[level(operand)], DEFAULTS.strengthen(operand.dtype));
-        *level = Some(level.map_or(Some(dtype), |joined| pair(joined, dtype))?);
-    }
-    let mut lowest_first = levels.into_iter().flatten().rev();
-    let lowest = lowest_first.next()?;
-    lowest_first.try_fold(lowest, |lower, higher| over(higher, lower, pair))
-}
-
-/// `torch.result_type`, in which the order of the operands counts for whether there is a result.
-fn result_type(operands: &[Operand]) -> Option<DType> {
-    promoted(operands.iter(), promote_types)
-}
-
-/// `elementwise_dtypes`, in which only operands of the highest category count, so they are joined first.
-fn elementwise_dtype(operands: &[Operand]) -> Option<DType> {
-    let mut highest_first: Vec<_> = operands.iter().collect();
-    highest_first.sort_by_key(|operand| Reverse(category(operand.dtype)));
-    promoted(highest_first.into_iter(), higher_dtype)
-}
-
-fn no_join(operands: &[Operand]) -> NoJoin {
-    let dtypes = dtypes(operands);
-    let because = if dtypes.iter().any(|dtype| NARROW.contains(dtype)) {
-        "PyTorch promotes floats of 8 bits and fewer with no other arrays"
-    } else if dtypes.iter().any(|dtype| is_wide_unsigned(*dtype)) {
-        "PyTorch promotes arrays of u16, u32 and u64 with floats only"
-    } else {
-        return NoJoin::NoUpperBound { dtypes };
-    };
-    NoJoin::Undefined { dtypes, because }
-}
 
 fn refused(operands: &[Operand]) -> Refusal {
     Refusal::NoJoin { semantics: NAME.into(), dtypes: dtypes(operands), reason: no_join(operands) }
