@@ -18,6 +18,7 @@ mod python;
 mod refusal;
 mod rows;
 mod tensorflow;
+mod torch;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -161,6 +162,11 @@ const REGISTRY: &[Registered] = &[
     registered("jep9407-option2", "JEP 9407: integers to floats of their width", jep9407::option::<2>),
     registered("jep9407-option3", "JEP 9407: any integer to any float", jep9407::option::<3>),
     registered("python", "Python's int, float and complex", python::python),
+    registered(
+        "torch",
+        "PyTorch 2.15: categories of dtypes, and arrays over Python scalars",
+        torch::standard,
+    ),
 ];
 
 impl Semantics {

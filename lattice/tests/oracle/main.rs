@@ -7,3 +7,4 @@ mod numpy;
 mod python;
 mod support;
 mod tensorflow;
+mod torch;
