@@ -145,10 +145,8 @@ pub enum Refusal {
         /// The operands' dtypes.
         dtypes: Vec<DType>,
     },
-    /// The dtype depends on whether an operand has dimensions, which is not known.
-    #[error(
-        "in {semantics}, the dtype of {} depends on whether operand {index} has dimensions, which is not known", .op.name()
-    )]
+    /// The dtype depends on how many dimensions an operand has, which is not known.
+    #[error("in {semantics}, the dtype of {} depends on the rank of operand {index}, which is not known", .op.name())]
     Rank {
         /// Whose rules.
         semantics: Arc<str>,

@@ -213,7 +213,8 @@ fn rule(op: Op) -> Rule {
         Remainder => operator(A::ANY, C::Promoted, O::Compute, K::REAL_NUMBERS),
         Fmod => array_first(A::ANY, C::Promoted, O::Compute, K::REAL_NUMBERS),
         Pow => Rule::Own(power),
-        Maximum | Minimum | Sort => arrays(A::ANY, C::Promoted, O::Compute, K::REAL_WITH_UNSIGNED),
+        Maximum | Minimum => Rule::Own(extremum),
+        Sort => arrays(A::ANY, C::Promoted, O::Compute, K::REAL_WITH_UNSIGNED),
         Hypot | NextAfter | Softmax => arrays(A::ANY, C::Promoted, O::Compute, K::FLOAT),
         LogAddExp => arrays(A::NUMBERS, C::Promoted, O::Compute, K::INEXACT),
         CopySign => array_first(A::ANY, C::Float, O::Compute, K::FLOAT),
@@ -333,6 +334,14 @@ fn shift(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
     }
 }
 
+/// `torch.maximum` and `torch.minimum` take arrays; with a number written in the program they are `torch.clamp` with one
+/// bound, which is how PyTorch programs say that.
+fn extremum(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
+    let is_bound = matches!(operands, [x, bound] | [bound, x] if bound.is_literal() && !x.is_python());
+    let scalars = if is_bound { Scalars::NotAll } else { Scalars::None };
+    together(op, Row { scalars, kernels: kernels::REAL_WITH_UNSIGNED, ..Row::PLAIN }, operands)
+}
+
 /// `torch.where`: a mask, which may be u8 as it was before there was bool, and branches that `torch.result_type` promotes.
 fn where_(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
     let [mask, branches @ ..] = operands else { return Err(refused(operands)) };
@@ -357,11 +366,15 @@ fn clip(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
     }
 }
 
-/// `torch.matmul` promotes nothing.
+/// `torch.matmul` promotes nothing: its CPU code refuses operands that differ. The meta device only looks at the dtypes
+/// of two vectors; it promotes a matrix and a vector, and two matrices give the dtype of the first.
 fn matmul(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
     let typing = together(op, Row { kernels: kernels::NUMBERS, ..Row::PLAIN }, operands);
+    let without_kernel = |typing: Typing| Typing { has_kernel: false, ..typing };
     match operands {
         [x, y] if x.dtype == y.dtype || x.is_python() || y.is_python() => typing,
+        [Operand { rank: Rank::Several, .. }, Operand { rank: Rank::One, .. }] => typing.map(without_kernel),
+        [x, Operand { rank: Rank::Several, .. }] => Ok(without_kernel(Typing::uniform(x.dtype, x.dtype))),
         _ => Err(Refusal::Differ { semantics: NAME.into(), op, dtypes: dtypes(operands) }),
     }
 }
@@ -383,7 +396,6 @@ fn take(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
     Ok(Typing::own(operands, x.dtype))
 }
 
-/// The typing of operands whose ranks are known.
 fn ranked(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
     match rule(op) {
         Rule::Together(row) => together(op, row, operands),
@@ -398,25 +410,6 @@ fn ranked(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
     }
 }
 
-/// The typing of operands of which some may be of unknown rank: it must be the same whatever their ranks are.
-fn whatever_rank(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
-    let Some(index) = operands.iter().position(|operand| operand.rank == Rank::Unknown) else {
-        return ranked(op, operands);
-    };
-    let with = |rank| {
-        let mut operands = operands.to_vec();
-        operands[index].rank = rank;
-        whatever_rank(op, &operands)
-    };
-    match (with(Rank::Positive), with(Rank::Zero)) {
-        (Ok(typing), Ok(other)) if typing.compute == other.compute && typing.result == other.result => {
-            Ok(Typing { has_kernel: typing.has_kernel && other.has_kernel, ..typing })
-        }
-        (Err(refusal), Err(_)) => Err(refusal),
-        _ => Err(Refusal::Rank { semantics: NAME.into(), op, index }),
-    }
-}
-
 /// A dtype that PyTorch does not have, if there is one.
 fn unknown(operands: &[Operand]) -> Option<DType> {
     let known = |dtype| kernels::ALL.contains(dtype) || matches!(dtype, WeakInt | WeakFloat | WeakComplex);
@@ -424,6 +417,10 @@ fn unknown(operands: &[Operand]) -> Option<DType> {
 }
 
 impl Rules for Torch {
+    fn looks_at_rank(&self) -> bool {
+        true
+    }
+
     fn promote(&self, operands: &[Operand]) -> Result<DType, NoJoin> {
         match unknown(operands) {
             Some(dtype) => Err(NoJoin::NoNode { dtype }),
@@ -437,7 +434,7 @@ impl Rules for Torch {
         }
         match unknown(operands) {
             Some(dtype) => Err(Refusal::NoNode { semantics: NAME.into(), dtype }),
-            None => whatever_rank(op, operands).map(Some),
+            None => ranked(op, operands).map(Some),
         }
     }
 }

@@ -18,7 +18,7 @@ fn torch() -> Semantics {
 fn operand(torch: &Semantics, name: &str) -> Operand {
     let (name, rank) = match name.strip_prefix("0:") {
         Some(name) => (name, Rank::Zero),
-        None => (name, Rank::Positive),
+        None => (name, Rank::One),
     };
     let node = torch.nodes().iter().find(|node| node.name == name);
     let node = node.unwrap_or_else(|| panic!("{name} is no node of torch"));
@@ -50,7 +50,7 @@ fn shown(torch: &Semantics, dtype: DType, _: &[Operand]) -> String {
 
 /// A result has dimensions if one of its operands has.
 fn with_level(torch: &Semantics, dtype: DType, operands: &[Operand]) -> String {
-    let dimensioned = operands.iter().any(|operand| operand.rank == Rank::Positive && !operand.is_python());
+    let dimensioned = operands.iter().any(|operand| operand.rank == Rank::One && !operand.is_python());
     format!("{}{}", if dimensioned { "" } else { "0:" }, torch.show(dtype))
 }
 
