@@ -162,11 +162,7 @@ const REGISTRY: &[Registered] = &[
     registered("jep9407-option2", "JEP 9407: integers to floats of their width", jep9407::option::<2>),
     registered("jep9407-option3", "JEP 9407: any integer to any float", jep9407::option::<3>),
     registered("python", "Python's int, float and complex", python::python),
-    registered(
-        "torch",
-        "PyTorch 2.15: categories of dtypes, and arrays over Python scalars",
-        torch::standard,
-    ),
+    registered("torch", "PyTorch: categories of dtypes, and arrays over scalars", torch::standard),
 ];
 
 impl Semantics {
