@@ -55,7 +55,7 @@ fn every_value_of_the_random_programs_has_the_recorded_type() {
     assert_eq!([values("jax"), values("jax-x32")], [2205, 2205]);
     // Without the 2 and 44 values that are refused, and what depends on them.
     assert_eq!(values("numpy2"), 2203);
-    assert_eq!(values("torch-meta"), 2100);
+    assert_eq!(values("torch-meta"), 2070);
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn every_value_of_the_real_programs_has_the_recorded_type() {
     let programs = real_programs();
     let values = |system| every_value_agrees(&programs, system);
     assert_eq!([values("jax"), values("jax-x32")], [1118, 2176]);
-    assert_eq!([values("numpy2"), values("torch")], [3292, 0]);
+    assert_eq!([values("numpy2"), values("torch")], [3292, 4570]);
 }
 
 /// The op that makes %v is on a line of its own: the error must be there.

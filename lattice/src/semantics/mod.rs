@@ -162,11 +162,7 @@ const REGISTRY: &[Registered] = &[
     registered("jep9407-option2", "JEP 9407: integers to floats of their width", jep9407::option::<2>),
     registered("jep9407-option3", "JEP 9407: any integer to any float", jep9407::option::<3>),
     registered("python", "Python's int, float and complex", python::python),
-    registered(
-        "torch",
-        "PyTorch 2.15: categories of dtypes, and arrays over Python scalars",
-        torch::standard,
-    ),
+    registered("torch", "PyTorch: categories of dtypes, and arrays over scalars", torch::standard),
 ];
 
 impl Semantics {
@@ -334,11 +330,15 @@ impl Semantics {
             operands[index].rank = rank;
             self.infer(op, &operands)
         };
-        let several = of_rank(Rank::Several);
+        let mut several = of_rank(Rank::Several);
         for other in [of_rank(Rank::One), of_rank(Rank::Zero)] {
-            match (&several, &other) {
-                (Ok(one), Ok(other)) if one == other => {}
-                (Err(_), Err(_)) => {}
+            match (&mut several, other) {
+                (Ok(Some(one)), Ok(Some(other)))
+                    if (one.compute, one.result) == (other.compute, other.result) =>
+                {
+                    one.has_kernel &= other.has_kernel;
+                }
+                (Ok(None), Ok(None)) | (Err(_), Err(_)) => {}
                 _ => return Err(Refusal::Rank { semantics: self.name.clone(), op, index }),
             }
         }

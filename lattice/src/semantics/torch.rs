@@ -3,17 +3,18 @@
 //! How operands are promoted stands in [`promotion`], twice, as in PyTorch: [`Rules::promote`] is `torch.result_type`, and
 //! [`Rules::infer`] is the rule of its meta device. [`Typing::has_kernel`] says whether its CPU code would have given the
 //! same. An op's row in [`rule`] says where it takes Python scalars, what it accepts, computes in and returns; ops that
-//! do not fit a row have a function.
+//! do not fit a row have a function in [`own`].
 
+mod own;
 mod promotion;
 
 use DType::*;
 
-use super::operand::{Operand, Origin, Rank, Typing, dtypes};
+use super::operand::{Operand, Typing, dtypes};
 use super::refusal::{Accepts, Refusal};
 use super::rows::Output;
 use super::{Defaults, Node, Rules, Semantics};
-use crate::convert::{Literal, Numerics};
+use crate::convert::Numerics;
 use crate::dtype::{DType, Kind};
 use crate::lattice::{DTypeSet, NoJoin};
 use crate::op::Op;
@@ -31,9 +32,6 @@ const FLOATS: &[DType] = &[BF16, F16, F32, F64];
 const COMPLEX: &[DType] = &[C64, C128];
 const HALF_COMPLEX: &[DType] = &[C32, BC32];
 const NARROW: &[DType] = &[F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ, F8E8M0FNU, F4E2M1FN];
-
-/// What indices may be.
-const INDICES: &[DType] = &[I32, I64];
 
 const fn set(groups: &[&[DType]]) -> DTypeSet {
     let (mut set, mut group) = (DTypeSet::EMPTY, 0);
@@ -176,7 +174,7 @@ fn rule(op: Op) -> Rule {
         Reshape | PermuteDims | BroadcastTo | ExpandDims | Squeeze | Flip | Slice => {
             Rule::First(Scalars::None)
         }
-        Take => Rule::Own(take),
+        Take => Rule::Own(own::take),
         Cbrt => Rule::None("neither torch nor torch.special has a cube root"),
 
         Positive => arrays(A::NUMBERS, C::Promoted, O::Compute, K::ALL),
@@ -206,14 +204,14 @@ fn rule(op: Op) -> Rule {
         Less | LessEqual | Greater | GreaterEqual => operator(A::ANY, C::Promoted, O::Bool, K::REAL),
 
         Add => operator(A::ANY, C::Promoted, O::Compute, K::WITH_C32),
-        Subtract => Rule::Own(subtract),
+        Subtract => Rule::Own(own::subtract),
         Multiply => operator(A::ANY, C::Promoted, O::Compute, K::WITH_UNSIGNED),
-        Divide => Rule::Own(divide),
+        Divide => Rule::Own(own::divide),
         FloorDivide => operator(A::REAL_NUMBERS, C::Promoted, O::Compute, K::REAL_NUMBERS),
         Remainder => operator(A::ANY, C::Promoted, O::Compute, K::REAL_NUMBERS),
         Fmod => array_first(A::ANY, C::Promoted, O::Compute, K::REAL_NUMBERS),
-        Pow => Rule::Own(power),
-        Maximum | Minimum => Rule::Own(extremum),
+        Pow => Rule::Own(own::power),
+        Maximum | Minimum => Rule::Own(own::extremum),
         Sort => arrays(A::ANY, C::Promoted, O::Compute, K::REAL_WITH_UNSIGNED),
         Hypot | NextAfter | Softmax => arrays(A::ANY, C::Promoted, O::Compute, K::FLOAT),
         LogAddExp => arrays(A::NUMBERS, C::Promoted, O::Compute, K::INEXACT),
@@ -223,10 +221,10 @@ fn rule(op: Op) -> Rule {
         BitwiseAnd | BitwiseOr | BitwiseXor => {
             operator(A::ANY, C::Promoted, O::Compute, K::BITS_WITH_UNSIGNED)
         }
-        BitwiseLeftShift | BitwiseRightShift => Rule::Own(shift),
-        Where => Rule::Own(where_),
-        Clip => Rule::Own(clip),
-        Matmul => Rule::Own(matmul),
+        BitwiseLeftShift | BitwiseRightShift => Rule::Own(own::shift),
+        Where => Rule::Own(own::where_),
+        Clip => Rule::Own(own::clip),
+        Matmul => Rule::Own(own::matmul),
 
         Sum | Prod | CumulativeSum | CumulativeProd => {
             arrays(A::ANY, C::Integer, O::Compute, K::WITH_UNSIGNED)
@@ -234,7 +232,7 @@ fn rule(op: Op) -> Rule {
         Mean => arrays(A::INEXACT, C::Promoted, O::Compute, K::INEXACT),
         Var | Std => arrays(A::ANY, C::Promoted, O::RealPart, K::INEXACT),
         Max | Min => arrays(A::ANY, C::Promoted, O::Compute, K::REAL),
-        Any | All => Rule::Own(truth),
+        Any | All => Rule::Own(own::truth),
         ArgMax | ArgMin => arrays(A::ANY, C::Promoted, O::Index, K::REAL_NUMBERS),
         CountNonzero => arrays(A::ANY, C::Promoted, O::Index, K::USUAL),
     }
@@ -255,6 +253,7 @@ fn check_scalars(op: Op, scalars: Scalars, operands: &[Operand]) -> Result<(), R
     }
 }
 
+/// Promotes the operands together, as `row` says.
 fn together(op: Op, row: Row, operands: &[Operand]) -> Result<Typing, Refusal> {
     check_scalars(op, row.scalars, operands)?;
     let promoted = elementwise_dtype(operands).ok_or_else(|| refused(operands))?;
@@ -277,139 +276,6 @@ fn together(op: Op, row: Row, operands: &[Operand]) -> Result<Typing, Refusal> {
     Ok(Typing { has_kernel, ..Typing::uniform(compute, result) })
 }
 
-/// `x - y` refuses two bool arrays, and on a CPU bool altogether.
-fn subtract(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
-    let both = |is: fn(&Operand) -> bool| operands.iter().all(is);
-    if both(|operand| operand.dtype == B1 && !operand.is_python()) {
-        return Err(Refusal::Dtype { semantics: NAME.into(), op, dtype: B1, accepts: Accepts::NUMBERS });
-    }
-    let row = Row { scalars: Scalars::NotAll, kernels: kernels::WITH_C32, ..Row::PLAIN };
-    let typing = together(op, row, operands)?;
-    Ok(Typing { has_kernel: typing.has_kernel && both(|operand| operand.dtype != B1), ..typing })
-}
-
-/// `x / y`; a Python scalar is divided by multiplying with the reciprocal, which CPU code of c32 has.
-fn divide(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
-    let of_scalar = operands.first().is_some_and(|operand| operand.is_python());
-    let kernels = if of_scalar { kernels::INEXACT.with(C32) } else { kernels::INEXACT };
-    together(op, Row { scalars: Scalars::NotAll, compute: Compute::Float, kernels, ..Row::PLAIN }, operands)
-}
-
-/// `x ** y`; powers of 1, and to 0 or 1, are no arithmetic, so they have CPU code for every dtype and bool stays bool.
-fn power(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
-    let kernels = kernels::NUMBERS.with(C32);
-    let row = Row { scalars: Scalars::NotAll, compute: Compute::BoolToInteger, kernels, ..Row::PLAIN };
-    let typing = together(op, row, operands)?;
-    let [base, exponent] = operands else { return Err(refused(operands)) };
-    if exponent.is_negative_literal() && typing.result.is_integer() {
-        return Err(Refusal::NegativePower { semantics: NAME.into(), dtype: base.dtype });
-    }
-    let is = |operand: &Operand, number: f64| match operand.origin {
-        Origin::Literal(Literal::Int(value)) => value as f64 == number,
-        Origin::Literal(Literal::Float(value)) => value == number,
-        Origin::Literal(Literal::Complex(real, imaginary)) => real == number && imaginary == 0.0,
-        Origin::Constant(_) | Origin::Value => false,
-    };
-    match result_type(operands) {
-        Some(dtype) if is(exponent, 0.0) || is(exponent, 1.0) => Ok(Typing::uniform(dtype, dtype)),
-        Some(_) if base.dtype == WeakInt && is(base, 1.0) => Ok(Typing { has_kernel: true, ..typing }),
-        Some(B1) => Ok(Typing { has_kernel: false, ..typing }),
-        Some(_) | None => Ok(typing),
-    }
-}
-
-/// `x << y` and `x >> y`. Bool arrays are shifted only where CPU code promotes them to integers. `x` as a Python scalar
-/// makes it `torch.bitwise_left_shift`, whose dtype rule has no conditions.
-fn shift(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
-    let of_scalar = operands.first().is_some_and(|operand| operand.is_python());
-    let accepts = if of_scalar { Accepts::ANY } else { Accepts::BITS };
-    let row = Row { scalars: Scalars::NotAll, accepts, kernels: kernels::INTEGER, ..Row::PLAIN };
-    let typing = together(op, row, operands)?;
-    let bool_array = operands.iter().position(|operand| operand.dtype == B1 && !operand.is_python());
-    match bool_array {
-        Some(index) if !typing.has_kernel && !of_scalar => {
-            Err(Refusal::Operand { op, index, dtype: B1, accepts: Accepts::INTEGERS })
-        }
-        Some(_) | None => Ok(typing),
-    }
-}
-
-/// `torch.maximum` and `torch.minimum` take arrays; with a number written in the program they are `torch.clamp` with one
-/// bound, which is how PyTorch programs say that.
-fn extremum(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
-    let is_bound = matches!(operands, [x, bound] | [bound, x] if bound.is_literal() && !x.is_python());
-    let scalars = if is_bound { Scalars::NotAll } else { Scalars::None };
-    together(op, Row { scalars, kernels: kernels::REAL_WITH_UNSIGNED, ..Row::PLAIN }, operands)
-}
-
-/// `torch.where`: a mask, which may be u8 as it was before there was bool, and branches that `torch.result_type` promotes.
-fn where_(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
-    let [mask, branches @ ..] = operands else { return Err(refused(operands)) };
-    check_scalars(op, Scalars::AfterFirst, operands)?;
-    if !matches!(mask.dtype, B1 | U8) {
-        return Err(Refusal::Operand { op, index: 0, dtype: mask.dtype, accepts: Accepts::BOOL });
-    }
-    let dtype = result_type(branches).ok_or_else(|| refused(branches))?;
-    Ok(Typing::uniform(dtype, dtype).with(0, B1))
-}
-
-/// `torch.clamp`: both bounds are arrays, promoted with the first operand, or both are Python scalars, for which a float
-/// stays what it is.
-fn clip(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
-    let [x, lo, hi] = operands else { return Err(refused(operands)) };
-    let scalars = if lo.is_python() && hi.is_python() { Scalars::AfterFirst } else { Scalars::None };
-    let row = Row { scalars, kernels: kernels::REAL_NUMBERS_WITH_UNSIGNED, ..Row::PLAIN };
-    let typing = together(op, row, operands)?;
-    match scalars {
-        Scalars::AfterFirst if FLOATS.contains(&x.dtype) => Ok(Typing::uniform(x.dtype, x.dtype)),
-        _ => Ok(typing),
-    }
-}
-
-/// `torch.matmul` promotes nothing: its CPU code refuses operands that differ. The meta device only looks at the dtypes
-/// of two vectors; it promotes a matrix and a vector, and two matrices give the dtype of the first.
-fn matmul(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
-    let typing = together(op, Row { kernels: kernels::NUMBERS, ..Row::PLAIN }, operands);
-    let without_kernel = |typing: Typing| Typing { has_kernel: false, ..typing };
-    match operands {
-        [x, y] if x.dtype == y.dtype || x.is_python() || y.is_python() => typing,
-        [Operand { rank: Rank::Several, .. }, Operand { rank: Rank::One, .. }] => typing.map(without_kernel),
-        [x, Operand { rank: Rank::Several, .. }] => Ok(without_kernel(Typing::uniform(x.dtype, x.dtype))),
-        _ => Err(Refusal::Differ { semantics: NAME.into(), op, dtypes: dtypes(operands) }),
-    }
-}
-
-/// `torch.any` and `torch.all` of u8 are u8, as they were before there was bool.
-fn truth(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
-    let row = Row { output: Output::Bool, kernels: kernels::WITH_UNSIGNED, ..Row::PLAIN };
-    let typing = together(op, row, operands)?;
-    Ok(if typing.compute(0) == U8 { Typing { result: U8, ..typing } } else { typing })
-}
-
-/// `torch.index_select`, and `torch.take`.
-fn take(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
-    check_scalars(op, Scalars::None, operands)?;
-    let [x, indices] = operands else { return Err(refused(operands)) };
-    if !INDICES.contains(&indices.dtype) {
-        return Err(Refusal::Index { semantics: NAME.into(), dtype: indices.dtype, accepts: INDICES });
-    }
-    Ok(Typing::own(operands, x.dtype))
-}
-
-fn ranked(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
-    match rule(op) {
-        Rule::Together(row) => together(op, row, operands),
-        Rule::Own(own) => own(op, operands),
-        Rule::First(scalars) => {
-            check_scalars(op, scalars, operands)?;
-            let first = operands.first().ok_or_else(|| refused(operands))?;
-            Ok(Typing::own(operands, first.dtype))
-        }
-        Rule::Stated => unreachable!("infer answers for ops whose type says the dtype"),
-        Rule::None(because) => Err(Refusal::NoOp { semantics: NAME.into(), op, because }),
-    }
-}
-
 /// A dtype that PyTorch does not have, if there is one.
 fn unknown(operands: &[Operand]) -> Option<DType> {
     let known = |dtype| kernels::ALL.contains(dtype) || matches!(dtype, WeakInt | WeakFloat | WeakComplex);
@@ -417,10 +283,6 @@ fn unknown(operands: &[Operand]) -> Option<DType> {
 }
 
 impl Rules for Torch {
-    fn looks_at_rank(&self) -> bool {
-        true
-    }
-
     fn promote(&self, operands: &[Operand]) -> Result<DType, NoJoin> {
         match unknown(operands) {
             Some(dtype) => Err(NoJoin::NoNode { dtype }),
@@ -428,13 +290,29 @@ impl Rules for Torch {
         }
     }
 
+    fn looks_at_rank(&self) -> bool {
+        true
+    }
+
     fn infer(&self, op: Op, operands: &[Operand]) -> Result<Option<Typing>, Refusal> {
-        if let Rule::Stated = rule(op) {
+        let rule = rule(op);
+        if let Rule::Stated = rule {
             return Ok(None);
         }
-        match unknown(operands) {
-            Some(dtype) => Err(Refusal::NoNode { semantics: NAME.into(), dtype }),
-            None => ranked(op, operands).map(Some),
+        if let Some(dtype) = unknown(operands) {
+            return Err(Refusal::NoNode { semantics: NAME.into(), dtype });
         }
+        let typing = match rule {
+            Rule::Stated => return Ok(None),
+            Rule::First(scalars) => {
+                check_scalars(op, scalars, operands)?;
+                let first = operands.first().ok_or_else(|| refused(operands))?;
+                Typing::own(operands, first.dtype)
+            }
+            Rule::Together(row) => together(op, row, operands)?,
+            Rule::Own(own) => own(op, operands)?,
+            Rule::None(because) => return Err(Refusal::NoOp { semantics: NAME.into(), op, because }),
+        };
+        Ok(Some(typing))
     }
 }

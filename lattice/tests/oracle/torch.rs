@@ -1,7 +1,8 @@
 //! The PyTorch semantics against what PyTorch does: every cell of its promotion tables, and every entry of its op rules,
 //! for which its CPU code and the dtype rules of its meta device are two answers.
 
-use promote_lattice::semantics::{Operand, Rank, Refusal};
+use promote_lattice::convert::Literal;
+use promote_lattice::semantics::{Operand, Origin, Rank, Refusal};
 use promote_lattice::{DType, Op, Semantics};
 use serde_json::Value;
 
@@ -77,7 +78,11 @@ fn check(torch: &Semantics, op: Op, table: &Value, meta: &Value, before: &[&str]
     let table = table.as_object().expect("a table is an object");
     for (key, on_cpu) in table {
         let names = before.iter().copied().chain(key.split(',')).chain(after.iter().copied());
-        let operands: Vec<_> = names.map(|name| operand(torch, name)).collect();
+        let mut operands: Vec<_> = names.map(|name| operand(torch, name)).collect();
+        if matches!(op, Op::Maximum | Op::Minimum) {
+            // With a number written in the program they are `clamp`; the table passes variables.
+            operands.iter_mut().for_each(|operand| operand.origin = Origin::Value);
+        }
         let inferred = torch.infer(op, &operands);
         let typing = inferred.as_ref().ok().map(|typing| typing.as_ref().expect("the op has a rule"));
         let rule = typing.map_or("error", |typing| typing.result.name());
@@ -236,8 +241,8 @@ fn refusals_name_the_reason() {
              convert the operands to one dtype with promote.convert first, for example to f32",
         ),
         (
-            refusal(Op::Maximum, &["f32", "i*"]),
-            "operand 1 of maximum must be an array in torch, and is a Python scalar (i*); \
+            refusal(Op::Hypot, &["f32", "i*"]),
+            "operand 1 of hypot must be an array in torch, and is a Python scalar (i*); \
              make the scalar an array with promote.convert, which states its dtype",
         ),
         (
@@ -283,4 +288,27 @@ fn the_order_of_promotions_has_no_cycle() {
     let order = torch.order();
     assert!(torch.nodes().iter().all(|node| order.contains(node.operand.dtype)));
     assert_eq!(order.join(&[DType::F16, DType::BF16]).ok(), Some(DType::F32));
+}
+
+#[test]
+fn a_maximum_with_a_number_written_in_the_program_is_a_clamp() {
+    let torch = torch();
+    let (x, zero) = (Operand::value(DType::F16), Operand::python(Literal::Int(0)));
+    let typing = torch.infer(Op::Maximum, &[x, zero]).expect("it is accepted").expect("it has a rule");
+    assert_eq!((typing.result, typing.has_kernel), (DType::F16, true));
+    let variable = Operand { origin: Origin::Value, ..zero };
+    assert!(matches!(torch.infer(Op::Maximum, &[x, variable]), Err(Refusal::Scalar { index: 1, .. })));
+}
+
+#[test]
+fn products_of_matrices_of_two_dtypes_are_what_the_meta_device_gives() {
+    let torch = torch();
+    let of_rank = |dtype, rank| Operand { rank, ..Operand::value(dtype) };
+    let product = |x, y| torch.infer(Op::Matmul, &[x, y]).ok().flatten().map(|t| (t.result, t.has_kernel));
+    let (f16, i16) = (DType::F16, DType::I16);
+    let (vector, matrix) = (Rank::One, Rank::Several);
+    assert_eq!(product(of_rank(i16, vector), of_rank(f16, vector)), None);
+    assert_eq!(product(of_rank(i16, matrix), of_rank(f16, vector)), Some((f16, false)));
+    assert_eq!(product(of_rank(i16, matrix), of_rank(f16, matrix)), Some((i16, false)));
+    assert_eq!(product(of_rank(i16, vector), of_rank(f16, matrix)), Some((i16, false)));
 }
