@@ -104,8 +104,8 @@ fn semantics(name: &'static str, mode: Mode) -> Semantics {
     Semantics { tabulated: Some(Op::Add), defaults: DEFAULTS, ..rules }
 }
 
-/// The integers that are no indices for `tf.gather`.
-const NO_INDICES: &[DType] = &[U8, U16, U32, U64, I8];
+/// What `tf.gather` takes with.
+const INDICES: &[DType] = &[I16, I32, I64];
 
 /// Whether a Python scalar can be converted to a tensor of `dtype`.
 const fn takes(dtype: DType, scalar: DType) -> bool {
@@ -313,9 +313,9 @@ impl Rules for TensorFlow {
             (Rule::None(because), _) => return Err(Refusal::NoOp { semantics: semantics(), op, because }),
             (_, []) => return Err(no_operands()),
             (Rule::First, [x, ..]) => Typing::own(operands, x.dtype),
-            (Rule::Take, [_, indices, ..]) if NO_INDICES.contains(&indices.dtype) => {
-                let (dtype, lacks) = (indices.dtype, NO_INDICES);
-                return Err(Refusal::Kernel { semantics: semantics(), op, dtype, lacks });
+            (Rule::Take, [_, indices, ..]) if !INDICES.contains(&DEFAULTS.strengthen(indices.dtype)) => {
+                let (dtype, accepts) = (indices.dtype, INDICES);
+                return Err(Refusal::Index { semantics: semantics(), dtype, accepts });
             }
             (Rule::Take, _) => take(op, operands).unwrap_or_else(|| Err(no_operands()))?,
             (Rule::Row(row), _) => self.row(op, row, operands)?,
