@@ -9,13 +9,17 @@
 //!
 //! An op has the dtypes that its CPU kernels have, measured by running them.
 
+mod ops;
+
 use DType::*;
 
-use super::operand::{Operand, Typing, dtypes};
+use ops::{Output, Row, Rule, rule, true_division};
+
+use super::operand::{Operand, Origin, Typing, dtypes};
 use super::refusal::{Accepts, Refusal};
 use super::rows::take;
 use super::{Defaults, Node, Rules, Semantics};
-use crate::convert::{Numerics, is_exact};
+use crate::convert::{Literal, Numerics, is_exact};
 use crate::dtype::{DType, Kind};
 use crate::lattice::{Lattice, NoJoin};
 use crate::op::Op;
@@ -100,116 +104,8 @@ fn semantics(name: &'static str, mode: Mode) -> Semantics {
     Semantics { tabulated: Some(Op::Add), defaults: DEFAULTS, ..rules }
 }
 
-/// How the dtype of the result follows from the dtype computed in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Output {
-    Same,
-    RealPart,
-    Bool,
-    Index,
-}
-
-/// The dtype rule of an op.
-#[derive(Clone, Copy, Debug)]
-struct Row {
-    /// The kinds it has kernels for.
-    accepts: Accepts,
-    /// The dtypes of those kinds that it has no kernel for.
-    lacks: &'static [DType],
-    output: Output,
-    /// Whether the modes promote its operands.
-    promotes: bool,
-    /// Whether, in the modes, what is computed from weak operands is weak.
-    weak: bool,
-}
-
-enum Rule {
-    Row(Row),
-    Take,
-    First,
-    Stated,
-    None(&'static str),
-}
-
-/// An op that the modes promote, and that computes in the dtype of its operands.
-const fn row(accepts: Accepts) -> Row {
-    Row { accepts, lacks: &[], output: Output::Same, promotes: true, weak: true }
-}
-
-/// An op that drops weakness.
-const fn strong(accepts: Accepts) -> Row {
-    Row { weak: false, ..row(accepts) }
-}
-
-/// An op that no mode promotes.
-const fn equal(accepts: Accepts) -> Row {
-    Row { promotes: false, ..strong(accepts) }
-}
-
-const UNSIGNED: &[DType] = &[U8, U16, U32, U64];
-
-fn rule(op: Op, mode: Mode) -> Rule {
-    use Op::*;
-    use {Accepts as A, Output as O};
-    Rule::Row(match op {
-        Constant | Iota | Convert => return Rule::Stated,
-        Relax | Reshape | PermuteDims | BroadcastTo | ExpandDims | Squeeze | Flip | Slice => {
-            return Rule::First;
-        }
-        Take => return Rule::Take,
-        Trunc | Log2 | Log10 | SignBit | Cbrt | Exp2 | Hypot | LogAddExp | CopySign | Gcd | Lcm => {
-            return Rule::None("tf.math has no such function");
-        }
-        Positive if mode == Mode::Plain => return Rule::None("tensors have no unary plus"),
-
-        Positive => row(A::ANY),
-        Negative | Sign | Pow => Row { lacks: UNSIGNED, ..row(A::NUMBERS) },
-        Abs => Row { lacks: UNSIGNED, output: O::RealPart, ..row(A::NUMBERS) },
-        Imag => Row { output: O::RealPart, ..row(A::ANY) },
-        Real => Row { output: O::RealPart, ..row(A::NUMBERS) },
-        Angle | Var | Std => Row { output: O::RealPart, ..row(A::INEXACT) },
-        Square | Conj | Add | Subtract | Multiply | Divide | Sum | Prod | Mean => row(A::NUMBERS),
-        CumulativeSum | CumulativeProd => strong(A::NUMBERS),
-        Sqrt | Rsqrt | Exp | Expm1 | Log | Log1p | Sin | Cos | Tan | Sinh | Cosh | Tanh | Asin | Acos
-        | Atan | Asinh | Acosh | Atanh | Sigmoid | Reciprocal => row(A::INEXACT),
-        Floor | Ceil | Erf | LogSumExp => row(A::FLOATS),
-        Softmax => strong(A::FLOATS),
-        Round | FloorDivide | Remainder | Max | Min => row(A::REAL_NUMBERS),
-        Maximum | Minimum | Relu | Clip => strong(A::REAL_NUMBERS),
-        Fmod => Row { lacks: &[U8, U16, U32, U64, I8, I16, BF16, F16], ..row(A::REAL_NUMBERS) },
-        Matmul => Row { lacks: &[U8, U16, U32, U64, I8, I16], ..row(A::NUMBERS) },
-        // In the modes, tf.sort makes the largest number of the dtype an `i32*`, which does not hold it.
-        Sort if mode != Mode::Plain => Row { lacks: &[U32, U64], ..strong(A::REAL_NUMBERS) },
-        Sort => strong(A::REAL_NUMBERS),
-
-        Where | Concat | Stack => equal(A::ANY),
-        Atan2 => equal(A::FLOATS),
-        NextAfter => Row { lacks: &[BF16, F16], ..equal(A::FLOATS) },
-        BitwiseInvert | BitwiseAnd | BitwiseOr | BitwiseXor | BitwiseLeftShift | BitwiseRightShift => {
-            equal(A::INTEGERS)
-        }
-
-        IsNan | IsInf | IsFinite => Row { output: O::Bool, ..row(A::FLOATS) },
-        Equal => Row { output: O::Bool, ..row(A::ANY) },
-        NotEqual => Row { output: O::Bool, ..equal(A::ANY) },
-        Less | LessEqual | Greater | GreaterEqual => Row { output: O::Bool, ..equal(A::REAL_NUMBERS) },
-        LogicalNot | LogicalAnd | LogicalOr | LogicalXor | Any | All => {
-            Row { output: O::Bool, ..equal(A::BOOL) }
-        }
-        ArgMax | ArgMin => Row { output: O::Index, ..row(A::REAL) },
-        CountNonzero => Row { output: O::Index, ..row(A::ANY) },
-    })
-}
-
-/// What `tf.math.divide` divides in.
-const fn true_division(dtype: DType) -> DType {
-    match dtype {
-        U8 | I8 | U16 | I16 => F32,
-        U32 | I32 | U64 | I64 => F64,
-        WeakInt | WeakI64 => WeakF64,
-        inexact => inexact,
-    }
-}
+/// What `tf.gather` takes with.
+const INDICES: &[DType] = &[I16, I32, I64];
 
 /// Whether a Python scalar can be converted to a tensor of `dtype`.
 const fn takes(dtype: DType, scalar: DType) -> bool {
@@ -306,13 +202,16 @@ impl TensorFlow {
     /// The dtype that operands have one way or the other, which the op has a kernel for.
     fn together(&self, op: Op, row: Row, operands: &[Operand]) -> Result<DType, Refusal> {
         let semantics = || self.name.into();
+        let modes = self.mode != Mode::Plain;
+        if modes && (row.promotes || op == Op::Where) {
+            self.refuse_literals_beyond_i32(operands)?;
+        }
         let dtype = match operands {
             [x] => x.dtype,
-            _ if self.mode != Mode::Plain && row.promotes => self.promoted(op, operands)?,
+            _ if modes && row.promotes => self.promoted(op, operands)?,
             _ => self.decided(op, operands)?,
         };
-        let keeps = row.weak && self.mode != Mode::Plain;
-        let dtype = if keeps { dtype } else { DEFAULTS.strengthen(dtype) };
+        let dtype = if modes && row.weak { dtype } else { DEFAULTS.strengthen(dtype) };
         if !row.accepts.has(dtype.kind()) {
             return Err(Refusal::Dtype { semantics: semantics(), op, dtype, accepts: row.accepts });
         }
@@ -320,6 +219,18 @@ impl TensorFlow {
             return Err(Refusal::Kernel { semantics: semantics(), op, dtype, lacks: row.lacks });
         }
         Ok(dtype)
+    }
+
+    /// Where the modes promote, a Python integer is an `i32*` and must be one; by default it wraps around.
+    fn refuse_literals_beyond_i32(&self, operands: &[Operand]) -> Result<(), Refusal> {
+        for operand in operands {
+            if let Origin::Literal(Literal::Int(literal)) = operand.origin
+                && i32::try_from(literal).is_err()
+            {
+                return Err(Refusal::LiteralRange { semantics: self.name.into(), literal, dtype: I32 });
+            }
+        }
+        Ok(())
     }
 
     /// In the modes `clip` is `maximum(minimum(x, hi), lo)` on the strong form of `x`, and weak if `x` is.
@@ -389,7 +300,7 @@ impl Rules for TensorFlow {
 
     fn infer(&self, op: Op, operands: &[Operand]) -> Result<Option<Typing>, Refusal> {
         let semantics = || self.name.into();
-        let rule = rule(op, self.mode);
+        let rule = rule(op, self.mode != Mode::Plain);
         if let Rule::Stated = rule {
             return Ok(None);
         }
@@ -402,6 +313,10 @@ impl Rules for TensorFlow {
             (Rule::None(because), _) => return Err(Refusal::NoOp { semantics: semantics(), op, because }),
             (_, []) => return Err(no_operands()),
             (Rule::First, [x, ..]) => Typing::own(operands, x.dtype),
+            (Rule::Take, [_, indices, ..]) if !INDICES.contains(&DEFAULTS.strengthen(indices.dtype)) => {
+                let (dtype, accepts) = (indices.dtype, INDICES);
+                return Err(Refusal::Index { semantics: semantics(), dtype, accepts });
+            }
             (Rule::Take, _) => take(op, operands).unwrap_or_else(|| Err(no_operands()))?,
             (Rule::Row(row), _) => self.row(op, row, operands)?,
         };

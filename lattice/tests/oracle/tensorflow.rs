@@ -1,7 +1,8 @@
 //! The TensorFlow semantics against what TensorFlow does: its promotion tables, and every op in its three modes.
 
+use promote_lattice::convert::Literal;
 use promote_lattice::semantics::{Operand, Refusal};
-use promote_lattice::{Op, Semantics};
+use promote_lattice::{DType, Op, Semantics};
 use serde_json::Value;
 
 use crate::support::{
@@ -122,6 +123,38 @@ fn clip_promotes_its_operands_one_after_the_other() {
             compared += 1;
         }
         assert_eq!(compared, if name == "tensorflow" { 6 * 6 * 6 } else { 14 * 14 * 14 }, "{name}");
+    }
+}
+
+#[test]
+fn conditions_are_bool_and_indices_some_integers() {
+    let ops = ops();
+    for name in MODES {
+        let semantics = semantics(name);
+        for (condition, library) in ops["where(cond)"].as_object().expect("a table is an object") {
+            let operands = [array(condition), array("f32"), array("f32")];
+            assert_eq!(shown(&semantics, Op::Where, &operands), *library, "{name} {condition}");
+        }
+        for (indices, library) in ops["take(indices)"].as_object().expect("a table is an object") {
+            let operands = [array("f32"), array(indices)];
+            assert_eq!(shown(&semantics, Op::Take, &operands), *library, "{name} {indices}");
+        }
+    }
+}
+
+#[test]
+fn integers_beyond_32_bits_are_refused_where_a_mode_promotes() {
+    let beyond = Operand::python(Literal::Int(1 << 40));
+    for name in MODES {
+        let semantics = semantics(name);
+        for op in [Op::Add, Op::Divide, Op::Maximum, Op::Equal, Op::Less, Op::BitwiseAnd] {
+            let wraps = semantics.infer(op, &[array("u8"), Operand::python(Literal::Int(300))]);
+            assert!(wraps.is_ok(), "{name} {op}");
+            let inferred = semantics.infer(op, &[array("i64"), beyond]);
+            let refused = matches!(inferred, Err(Refusal::LiteralRange { dtype: DType::I32, .. }));
+            let promotes = name != "tensorflow" && !matches!(op, Op::Less | Op::BitwiseAnd);
+            assert_eq!((refused, inferred.is_ok()), (promotes, !promotes), "{name} {op}");
+        }
     }
 }
 
