@@ -81,7 +81,8 @@ fn check(torch: &Semantics, op: Op, table: &Value, meta: &Value, before: &[&str]
         let mut operands: Vec<_> = names.map(|name| operand(torch, name)).collect();
         if matches!(op, Op::Maximum | Op::Minimum) {
             // With a number written in the program they are `clamp`; the table passes variables.
-            operands.iter_mut().for_each(|operand| operand.origin = Origin::Value);
+            let weak = operands.iter_mut().filter(|operand| operand.dtype.is_weak());
+            weak.for_each(|operand| operand.origin = Origin::Value);
         }
         let inferred = torch.infer(op, &operands);
         let typing = inferred.as_ref().ok().map(|typing| typing.as_ref().expect("the op has a rule"));

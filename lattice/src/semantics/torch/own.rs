@@ -77,7 +77,8 @@ pub(super) fn shift(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
 /// `torch.maximum` and `torch.minimum` take arrays; with a number written in the program they are `torch.clamp` with one
 /// bound, which is how PyTorch programs say that.
 pub(super) fn extremum(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
-    let is_bound = matches!(operands, [x, bound] | [bound, x] if bound.is_literal() && !x.is_python());
+    let is_number = |operand: &Operand| operand.is_literal() && operand.dtype.is_weak();
+    let is_bound = matches!(operands, [x, bound] | [bound, x] if is_number(bound) && !x.is_python());
     let scalars = if is_bound { Scalars::NotAll } else { Scalars::None };
     together(op, Row { scalars, kernels: kernels::REAL_WITH_UNSIGNED, ..Row::PLAIN }, operands)
 }
