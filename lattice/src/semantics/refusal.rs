@@ -203,13 +203,11 @@ impl Refusal {
     /// What the writer of the program can do about it.
     pub fn remedy(&self) -> String {
         match self {
-            Self::NoJoin { dtypes, .. } => match dtypes.iter().find(|d| !d.is_weak()) {
-                Some(dtype) => format!(
-                    "convert the operands to one dtype with promote.convert first, for example to {}",
-                    dtypes.iter().max_by_key(|d| (d.kind(), d.bits())).unwrap_or(dtype)
-                ),
-                None => "convert one operand with promote.convert first".to_owned(),
-            },
+            Self::NoJoin { dtypes, .. } | Self::Differ { dtypes, .. } => {
+                let strong = dtypes.iter().map(|dtype| dtype.storage());
+                let widest = strong.max_by_key(|dtype| (dtype.kind(), dtype.bits())).unwrap_or(DType::F32);
+                format!("convert the operands to one dtype with promote.convert first, for example to {widest}")
+            }
             Self::Dtype { op: Op::Subtract, dtype: DType::B1, .. } => {
                 "use promote.logical_xor, or convert an operand to an integer dtype with promote.convert"
                     .to_owned()
@@ -227,10 +225,6 @@ impl Refusal {
             Self::Scalar { .. } => {
                 "make the scalar an array with promote.convert, which states its dtype".to_owned()
             }
-            Self::Differ { dtypes, .. } => format!(
-                "convert the operands to one dtype with promote.convert first, for example to {}",
-                dtypes.iter().max_by_key(|d| (d.kind(), d.bits())).unwrap_or(&DType::F32)
-            ),
             Self::Rank { .. } => "state the operand's rank in its type, for example tensor<?x?xf32>".to_owned(),
             Self::Index { accepts, .. } => {
                 let index = accepts.last().unwrap_or(&DType::I64);

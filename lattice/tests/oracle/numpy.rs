@@ -238,3 +238,35 @@ fn computing_in_the_compute_dtypes_is_a_fixed_point() {
         }
     }
 }
+
+/// What arithmetic with a Python scalar gave, on one side or the other, in the recorded values.
+#[test]
+fn python_scalars_in_arithmetic_agree() {
+    let values = data(include_bytes!("../data/values.json.gz"));
+    for system in ["numpy2", "torch"] {
+        let semantics = semantics(system);
+        let (mut wrong, mut compared) = (Vec::new(), 0);
+        for case in values["systems"][system]["python_scalar"].as_array().expect("a list of cases") {
+            let text = |key: &str| case[key].as_str().expect("a string");
+            let op = Op::by_name_or_alias(text("op")).expect("the op is known");
+            let Some(scalar) = python(text("scalar")) else { continue };
+            if system == "torch" && matches!(op, Op::Maximum | Op::Minimum) {
+                // With a number written in the program they are `clamp`.
+                continue;
+            }
+            let array = array(case["array"][0].as_str().expect("a dtype"));
+            let sides = [("array_op_scalar", [array, scalar]), ("scalar_op_array", [scalar, array])];
+            for (side, operands) in sides {
+                let expected = case[side]["dtype"].as_str().unwrap_or("error");
+                let typing = semantics.infer(op, &operands).ok().flatten();
+                let found = typing.filter(|t| t.has_kernel).map_or("error", |typing| typing.result.name());
+                compared += 1;
+                if found != expected {
+                    wrong.push(format!("{system} {op} {side} {case}: {found}"));
+                }
+            }
+        }
+        assert_eq!(wrong, Vec::<String>::new());
+        assert!(compared > 400, "{compared}");
+    }
+}

@@ -104,9 +104,9 @@ fn no_kernel(
     let dtypes: Vec<_> = dtypes.map(DType::name).collect();
     let (library, name) = (semantics.name(), view.graph.node(op).op.name());
     let message = format!(
-        "{library} has a dtype for {name} of {}, {}, and no code for it on a CPU",
-        dtypes.join(" and "),
-        typing.result
+        "{library}'s dtype rules give {} for {name} of {}, and its CPU build has no code for it",
+        typing.result,
+        dtypes.join(" and ")
     );
     let place = place_of(view.ops[op.0 as usize].0);
     Some(
