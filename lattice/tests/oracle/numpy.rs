@@ -257,6 +257,11 @@ fn python_scalars_in_arithmetic_agree() {
             let array = array(case["array"][0].as_str().expect("a dtype"));
             let sides = [("array_op_scalar", [array, scalar]), ("scalar_op_array", [scalar, array])];
             for (side, operands) in sides {
+                let error = case[side]["error"].as_str().unwrap_or("");
+                if error.contains("no error in torch") {
+                    // NumPy, which the values were recorded with, has no complex32.
+                    continue;
+                }
                 let expected = case[side]["dtype"].as_str().unwrap_or("error");
                 let typing = semantics.infer(op, &operands).ok().flatten();
                 let found = typing.filter(|t| t.has_kernel).map_or("error", |typing| typing.result.name());
