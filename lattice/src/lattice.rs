@@ -58,7 +58,12 @@ impl DTypeSet {
 
     /// The dtypes in the set, in declaration order.
     pub fn iter(self) -> impl Iterator<Item = DType> {
-        DType::ALL.iter().copied().filter(move |d| self.contains(*d))
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let dtype = DType::from_index(left.trailing_zeros() as usize)?;
+            left &= left - 1;
+            Some(dtype)
+        })
     }
 }
 
@@ -85,17 +90,31 @@ impl fmt::Display for Listed<'_> {
     }
 }
 
+/// A number as it is written in a sentence: a word up to ten.
+pub(crate) struct Count(pub usize);
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const WORDS: [&str; 11] =
+            ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+        match WORDS.get(self.0) {
+            Some(word) => f.write_str(word),
+            None => write!(f, "{}", self.0),
+        }
+    }
+}
+
 /// Why a set of dtypes has no join.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoJoin {
     /// Nothing lies above all of them.
-    #[error("{} have no common upper bound", Listed(.dtypes))]
+    #[error("{} have no upper bound", Listed(.dtypes))]
     NoUpperBound {
         /// The set that was to be joined.
         dtypes: Vec<DType>,
     },
     /// Several upper bounds are minimal: the order is no lattice.
-    #[error("{} have {} least upper bounds: {}", Listed(.dtypes), .bounds.len(), Listed(.bounds))]
+    #[error("{} have {} least upper bounds: {}", Listed(.dtypes), Count(.bounds.len()), Listed(.bounds))]
     Ambiguous {
         /// The set that was to be joined.
         dtypes: Vec<DType>,
@@ -215,8 +234,17 @@ impl Lattice {
         if bounds.is_empty() {
             return Err(NoJoin::NoUpperBound { dtypes });
         }
+        Err(NoJoin::Ambiguous { dtypes, bounds: self.minimal(bounds) })
+    }
+
+    /// The minimal upper bounds of two dtypes: none, one (their join), or several, and then the order is no lattice.
+    pub fn minimal_bounds(&self, a: DType, b: DType) -> Vec<DType> {
+        self.minimal(self.upper_bounds(a).intersection(self.upper_bounds(b)))
+    }
+
+    fn minimal(&self, bounds: DTypeSet) -> Vec<DType> {
         let minimal = |d: &DType| !bounds.iter().any(|other| other != *d && self.le(other, *d));
-        Err(NoJoin::Ambiguous { dtypes, bounds: bounds.iter().filter(minimal).collect() })
+        bounds.iter().filter(minimal).collect()
     }
 
     /// A shortest path of immediate promotions from `from` up to `to`, both included.
