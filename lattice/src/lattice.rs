@@ -74,17 +74,17 @@ impl FromIterator<DType> for DTypeSet {
 }
 
 /// Dtypes as a reader expects them: `u8, i8 and f16`.
-pub(crate) struct Listed<'a>(pub &'a [DType]);
+pub(crate) struct Listed<'a, T = DType>(pub &'a [T]);
 
-impl fmt::Display for Listed<'_> {
+impl<T: fmt::Display> fmt::Display for Listed<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, dtype) in self.0.iter().enumerate() {
+        for (i, item) in self.0.iter().enumerate() {
             let separator = match i {
                 0 => "",
                 _ if i + 1 == self.0.len() => " and ",
                 _ => ", ",
             };
-            write!(f, "{separator}{dtype}")?;
+            write!(f, "{separator}{item}")?;
         }
         Ok(())
     }
@@ -227,7 +227,7 @@ impl Lattice {
             .map(|d| self.upper_bounds(*d))
             .reduce(DTypeSet::intersection)
             .unwrap_or(DTypeSet::EMPTY);
-        if let Some(least) = bounds.iter().find(|d| bounds.is_subset_of(self.upper_bounds(*d))) {
+        if let Some(least) = self.least(bounds) {
             return Ok(least);
         }
         let dtypes = dtypes.to_vec();
@@ -235,6 +235,17 @@ impl Lattice {
             return Err(NoJoin::NoUpperBound { dtypes });
         }
         Err(NoJoin::Ambiguous { dtypes, bounds: self.minimal(bounds) })
+    }
+
+    /// The one of some dtypes that lies below all others.
+    fn least(&self, bounds: DTypeSet) -> Option<DType> {
+        bounds.iter().find(|d| bounds.is_subset_of(self.upper_bounds(*d)))
+    }
+
+    /// Whether two dtypes have a join, or no upper bound at all.
+    pub(crate) fn has_join_if_bounded(&self, a: DType, b: DType) -> bool {
+        let bounds = self.upper_bounds(a).intersection(self.upper_bounds(b));
+        bounds.is_empty() || self.least(bounds).is_some()
     }
 
     /// The minimal upper bounds of two dtypes: none, one (their join), or several, and then the order is no lattice.
@@ -300,7 +311,8 @@ impl JoinTable {
         let mut table = [[Self::NONE; DType::COUNT]; DType::COUNT];
         for &a in DType::ALL {
             for &b in DType::ALL {
-                if let Ok(join) = lattice.join(&[a, b]) {
+                let bounds = lattice.upper_bounds(a).intersection(lattice.upper_bounds(b));
+                if let Some(join) = lattice.least(bounds) {
                     table[a as usize][b as usize] = join as u8;
                 }
             }

@@ -21,7 +21,7 @@
 //! int = "i32"                        # i*, and indices
 //! float = "f32"                      # f*
 //! complex = "c64"                    # c*
-//! unsigned = "u32"                   # sums of unsigned integers; else as int
+//! unsigned = "u32"                   # sums of unsigned integers; else as wide as int
 //! bool = "i32"                       # bool in arithmetic; else as int
 //! small-float = "f32"                # integers of up to 32 bits where floats are needed; else as float
 //!
@@ -53,6 +53,7 @@
 //! proves that it is a lattice.
 
 mod build;
+mod defaults;
 mod document;
 mod draft;
 
@@ -163,8 +164,19 @@ impl<'t> Lines<'t> {
         Self { text, starts: std::iter::once(0).chain(starts).collect() }
     }
 
+    /// The number of the line that a byte is on.
+    fn number(&self, offset: usize) -> usize {
+        self.starts.partition_point(|start| *start <= offset)
+    }
+
+    /// The text of a line, without blanks around it.
+    fn text(&self, number: usize) -> &'t str {
+        let rest = self.text.get(self.starts[number - 1]..).unwrap_or("");
+        rest.lines().next().unwrap_or("").trim()
+    }
+
     fn place(&self, span: Range<usize>) -> Place {
-        let line = self.starts.partition_point(|start| *start <= span.start);
+        let line = self.number(span.start);
         let start = self.starts[line - 1];
         let before = self.text.get(start..span.start).unwrap_or("");
         Place { span, line, column: before.chars().count() + 1 }

@@ -6,10 +6,11 @@ use std::slice;
 use petgraph::algo::{astar, tarjan_scc};
 use petgraph::graphmap::DiGraphMap;
 
+use super::defaults::Sources;
 use super::document::{At, Problem, Problems};
 use super::draft::{Draft, Edge, OpDraft};
 use crate::convert::Numerics;
-use crate::dtype::{DType, Kind};
+use crate::dtype::DType;
 use crate::lattice::{Lattice, Listed, NoJoin};
 use crate::op::Op;
 use crate::semantics::operand::Operand;
@@ -19,16 +20,18 @@ use crate::semantics::{Defaults, Node, Semantics, jax};
 /// How many pairs of dtypes without a least upper bound are told one by one.
 const MOST_PAIRS: usize = 10;
 
+/// How many paths up from a dtype are told.
+const MOST_PATHS: usize = 3;
+
 /// A step up, without a place in the file.
 type Step = (DType, DType);
 
 impl Draft {
     /// The semantics, if the draft is one; else `problems` has something to say.
     pub(super) fn build(self, name: &str, problems: &mut Problems) -> Option<Semantics> {
-        let mut steps = self.base_steps(problems);
-        steps.1.extend(self.edges.iter().map(|edge| (edge.from.value, edge.to.value)));
-        steps.0.extend(self.nodes.iter().map(|node| node.value));
-        let (nodes, steps) = steps;
+        let (mut nodes, mut steps) = self.base_steps(problems);
+        nodes.extend(self.nodes.iter().map(|node| node.value));
+        steps.extend(self.edges.iter().map(|edge| (edge.from.value, edge.to.value)));
         if self.report_cycles(&steps, problems) || self.incomplete {
             return None;
         }
@@ -39,7 +42,7 @@ impl Draft {
         }
         let lattice = lattice(&nodes, &steps)?;
         self.report_ambiguities(&lattice, problems);
-        let defaults = self.build_defaults(&lattice, problems);
+        let defaults = Sources { draft: &self, base: self.base_rules(), lattice: &lattice }.build(problems);
         let rules = self.build_rules(name, lattice, defaults, problems);
         let numerics = self.numerics.or(self.base.as_ref().map(|base| base.value.numerics()));
         let nodes = DType::ALL.iter().filter(|dtype| rules.lattice.contains(**dtype));
@@ -100,7 +103,7 @@ impl Draft {
     }
 
     /// Where the file mentions a dtype or, for one that comes with the base, where it names the base.
-    fn origin(&self, dtype: DType) -> Range<usize> {
+    pub(super) fn origin(&self, dtype: DType) -> Range<usize> {
         let base = || self.base.as_ref().map(|base| &base.span);
         self.mention(dtype).or_else(base).cloned().unwrap_or_default()
     }
@@ -142,133 +145,38 @@ impl Draft {
 
     /// Names the pairs of dtypes that have several least upper bounds.
     fn report_ambiguities(&self, lattice: &Lattice, problems: &mut Problems) {
-        let pairs = ambiguous_pairs(lattice);
-        let untold = pairs.len().saturating_sub(MOST_PAIRS);
-        for (index, (a, b, reason, bounds)) in pairs.iter().take(MOST_PAIRS).enumerate() {
-            let paths: Vec<_> = [a, b]
-                .iter()
-                .flat_map(|from| bounds.iter().filter_map(|to| lattice.path(**from, *to)))
+        let pairs = Ambiguity::all(lattice);
+        let mut untold = pairs.len().saturating_sub(MOST_PAIRS);
+        for pair in pairs.into_iter().take(MOST_PAIRS) {
+            let [a, b] = pair.of;
+            let paths = |from| pair.bounds.iter().filter_map(move |to| lattice.path(from, *to));
+            let steps: Vec<Step> = paths(a)
+                .chain(paths(b))
+                .flat_map(|path| path.windows(2).map(|s| (s[0], s[1])).collect::<Vec<_>>())
                 .collect();
-            let steps: Vec<Step> =
-                paths.iter().flat_map(|path| path.windows(2)).map(|step| (step[0], step[1])).collect();
             let edge = self.last_edge_of(&steps).map(|edge| &edge.to.span);
             let taken = self.remove.last().map(|edge| &edge.to.span).or(self.without.last().map(|d| &d.span));
-            let span = edge.or(taken).cloned().unwrap_or_else(|| self.origin(*a));
+            let span = edge.or(taken).cloned().unwrap_or_else(|| self.origin(a));
+            let reason = NoJoin::Ambiguous { dtypes: pair.of.to_vec(), bounds: pair.bounds.clone() };
             let mut problem = Problem::new(&span, reason.to_string());
-            for from in [*a, *b] {
-                let paths: Vec<_> =
-                    paths.iter().filter(|path| path[0] == from).map(|path| arrows(path)).collect();
-                problem = problem.note(None, format!("{from} has {}", paths.join(" and ")));
+            if let Some(cause) = pair.cause {
+                problems.add(problem.note(None, format!("because {} above them have", Listed(&cause))));
+                continue;
             }
-            if untold > 0 && index + 1 == MOST_PAIRS {
+            for from in pair.of {
+                let paths: Vec<_> = paths(from).take(MOST_PATHS).map(|path| arrows(&path)).collect();
+                problem = problem.note(None, format!("{from} is promoted along {}", Listed(&paths)));
+            }
+            if untold > 0 {
                 let pairs = if untold == 1 { "pair of dtypes has" } else { "pairs of dtypes have" };
                 problem = problem.note(None, format!("{untold} more {pairs} several least upper bounds"));
+                untold = 0;
             }
-            problems.add(problem.remedy(format!(
-                "let one of {} be promoted to the other, take an edge away, or add a dtype between",
-                Listed(bounds)
-            )));
-        }
-    }
-
-    fn build_defaults(&self, lattice: &Lattice, problems: &mut Problems) -> Defaults {
-        let base = self.base_rules().map(|rules| (rules.name.as_ref(), &rules.defaults));
-        let stated = &self.defaults;
-        let has = |dtype: &DType| lattice.contains(*dtype);
-        let mut given = |key: &str, stated: &Option<At<DType>>| {
-            let stated = stated.as_ref()?;
-            if !has(&stated.value) {
-                let message =
-                    format!("the default `{key}` is {}, which is no dtype of this lattice", stated.value);
-                problems.add(Problem::new(&stated.span, message));
-            }
-            Some(stated.value)
-        };
-        let integer = given("int", &stated.integer);
-        let float = given("float", &stated.float);
-        let complex = given("complex", &stated.complex);
-        let unsigned = given("unsigned", &stated.unsigned);
-        let bool_integer = given("bool", &stated.bool_integer);
-        let small_float = given("small-float", &stated.small_float);
-
-        let mut decide =
-            |weak: DType, key: &str, given: Option<DType>, place: Option<&At<DType>>, base: Option<Step2>| {
-                let inherited = base.filter(|(_, dtype)| has(dtype)).map(|(_, dtype)| dtype);
-                let kind = [weak.kind()];
-                let Some(default) = given.or(inherited) else {
-                    let widest = widest(lattice, &kind);
-                    if has(&weak) {
-                        let message = match base {
-                            Some((name, dtype)) => {
-                                format!("{weak} becomes {dtype} in {name}, which is no dtype of this lattice")
-                            }
-                            None => format!("nothing says what {weak} becomes where nothing else decides"),
-                        };
-                        let example = widest.unwrap_or(fallback(weak));
-                        let problem = Problem::new(&self.origin(weak), message);
-                        problems.add(problem.remedy(format!("say it: [defaults] {key} = \"{example}\"")));
-                    }
-                    return widest.unwrap_or(fallback(weak));
-                };
-                if has(&weak) && has(&default) && !lattice.le(weak, default) {
-                    let span = place.map_or_else(|| self.origin(weak), |place| place.span.clone());
-                    let problem =
-                        Problem::new(&span, format!("{weak} is not promoted to {default}, its default"));
-                    problems
-                        .add(problem.remedy(format!("add an edge from {weak}, or choose another default")));
-                }
-                default
+            let remedy = match pair.bounds[..] {
+                [c, d] => format!("let {c} be promoted to {d}, or {d} to {c}"),
+                _ => "let one of them be promoted to the others".to_owned(),
             };
-        let of_base = |field: fn(&Defaults) -> DType| base.map(|(name, defaults)| (name, field(defaults)));
-        let default_integer =
-            decide(DType::WeakInt, "int", integer, stated.integer.as_ref(), of_base(|base| base.integer));
-        let default_float =
-            decide(DType::WeakFloat, "float", float, stated.float.as_ref(), of_base(|base| base.float));
-        let default_complex = decide(
-            DType::WeakComplex,
-            "complex",
-            complex,
-            stated.complex.as_ref(),
-            of_base(|base| base.complex),
-        );
-        for (weak, strong) in [(DType::WeakI64, DType::I64), (DType::WeakF64, DType::F64)] {
-            if has(&weak) && !lattice.le(weak, strong) {
-                let message =
-                    format!("{weak} becomes {strong} where nothing else decides, and is not promoted to it");
-                problems.add(Problem::new(&self.origin(weak), message));
-            }
-        }
-        // What the base says of these goes with what it says of the default integer and float.
-        let inherited = |replaced: Option<DType>, field: fn(&Defaults) -> DType| {
-            base.filter(|_| replaced.is_none()).map(|(_, base)| field(base)).filter(has)
-        };
-        let small =
-            small_float.or_else(|| inherited(float, |base| base.small_float)).unwrap_or(default_float);
-        if let Some(place) = stated.small_float.as_ref().filter(|_| has(&small) && has(&default_float))
-            && !lattice.le(small, default_float)
-        {
-            let message = format!(
-                "the default `small-float` is {small}, which is not promoted to `float`, {default_float}"
-            );
-            problems.add(Problem::new(&place.span, message));
-        }
-        let same_width = || {
-            let is_it =
-                |d: &DType| d.kind() == Kind::Unsigned && d.bits() == default_integer.bits() && has(d);
-            DType::ALL.iter().copied().find(is_it)
-        };
-        Defaults {
-            integer: default_integer,
-            float: default_float,
-            complex: default_complex,
-            unsigned: unsigned
-                .or_else(|| inherited(integer, |base| base.unsigned))
-                .or_else(same_width)
-                .unwrap_or(default_integer),
-            bool_integer: bool_integer
-                .or_else(|| inherited(integer, |base| base.bool_integer))
-                .unwrap_or(default_integer),
-            small_float: small,
+            problems.add(problem.remedy(format!("{remedy}; or take an edge away; or add a dtype between")));
         }
     }
 
@@ -296,9 +204,6 @@ impl Draft {
         rules
     }
 }
-
-/// The default of a base: whose, and which.
-type Step2<'a> = (&'a str, DType);
 
 impl OpDraft {
     /// The rule of the op, given the base's.
@@ -399,41 +304,38 @@ fn no_such_step(base: &str, order: &Lattice, edge: &Edge) -> Problem {
     }
 }
 
-/// Pairs of dtypes with several least upper bounds: first those that no greater pair explains.
-fn ambiguous_pairs(lattice: &Lattice) -> Vec<(DType, DType, NoJoin, Vec<DType>)> {
-    let nodes: Vec<_> = DType::ALL.iter().copied().filter(|dtype| lattice.contains(*dtype)).collect();
-    let mut pairs = Vec::new();
-    for (index, &a) in nodes.iter().enumerate() {
-        for &b in &nodes[index + 1..] {
-            let bounds = lattice.minimal_bounds(a, b);
-            if bounds.len() > 1 {
-                let reason = NoJoin::Ambiguous { dtypes: vec![a, b], bounds: bounds.clone() };
-                pairs.push((a, b, reason, bounds));
+/// Two dtypes with several least upper bounds.
+struct Ambiguity {
+    of: [DType; 2],
+    bounds: Vec<DType>,
+    /// Two dtypes above them that have several already.
+    cause: Option<[DType; 2]>,
+}
+
+impl Ambiguity {
+    /// All there are: first those without a cause above them.
+    fn all(lattice: &Lattice) -> Vec<Self> {
+        let nodes: Vec<_> = DType::ALL.iter().copied().filter(|dtype| lattice.contains(*dtype)).collect();
+        let mut all = Vec::new();
+        for (index, &a) in nodes.iter().enumerate() {
+            for &b in &nodes[index + 1..] {
+                if !lattice.has_join_if_bounded(a, b) {
+                    all.push(Self { of: [a, b], bounds: lattice.minimal_bounds(a, b), cause: None });
+                }
             }
         }
+        let le = |[a, b]: [DType; 2], [c, d]: [DType; 2]| lattice.le(a, c) && lattice.le(b, d);
+        let is_below =
+            |low: [DType; 2], high: [DType; 2]| low != high && (le(low, high) || le(low, [high[1], high[0]]));
+        let pairs: Vec<_> = all.iter().map(|pair| pair.of).collect();
+        let greatest: Vec<_> =
+            pairs.iter().copied().filter(|pair| !pairs.iter().any(|other| is_below(*pair, *other))).collect();
+        for pair in &mut all {
+            pair.cause = greatest.iter().copied().find(|cause| is_below(pair.of, *cause));
+        }
+        all.sort_by_key(|pair| pair.cause.is_some());
+        all
     }
-    let below = |a, b, c, d| lattice.le(a, c) && lattice.le(b, d) || lattice.le(a, d) && lattice.le(b, c);
-    let is_derived: Vec<bool> = pairs
-        .iter()
-        .map(|(a, b, ..)| pairs.iter().any(|(c, d, ..)| (a, b) != (c, d) && below(*a, *b, *c, *d)))
-        .collect();
-    let mut derived = is_derived.into_iter();
-    let mut ranked: Vec<_> = pairs.into_iter().map(|pair| (derived.next(), pair)).collect();
-    ranked.sort_by_key(|(derived, _)| *derived);
-    ranked.into_iter().map(|(_, pair)| pair).collect()
-}
-
-/// The widest strong dtype of some kinds.
-fn widest(lattice: &Lattice, kinds: &[Kind]) -> Option<DType> {
-    let nodes = lattice.nodes().iter().copied();
-    nodes
-        .filter(|dtype| !dtype.is_weak() && kinds.contains(&dtype.kind()))
-        .max_by_key(|dtype| (dtype.bits(), *dtype))
-}
-
-/// What stands for the default of a lattice that has nothing of that kind, where no rule can lead.
-const fn fallback(weak: DType) -> DType {
-    Defaults::new(DType::I64, DType::F64, DType::C128).strengthen(weak)
 }
 
 /// A path as it is drawn: `u8 → i16 → i32`.

@@ -8,6 +8,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
+use super::Lines;
 use crate::dtype::DType;
 use crate::op::Op;
 
@@ -64,6 +65,48 @@ impl Problems {
     }
 }
 
+/// What TOML's parser says, a line once. A list that is not closed is told once, however far it seems to go on.
+pub(super) fn syntax_problems(text: &str, errors: &[toml::de::Error]) -> Vec<Problem> {
+    let lines = Lines::new(text);
+    let mut spans: Vec<_> =
+        errors.iter().map(|error| (char_span(text, error.span()), error.message())).collect();
+    spans.sort_by_key(|(span, _)| span.start);
+    let mut problems: Vec<Problem> = Vec::new();
+    let (mut last_line, mut in_open_list) = (0, false);
+    for (span, message) in spans {
+        let line = lines.number(span.start);
+        let goes_on = in_open_list && message.starts_with(MISSING_COMMA);
+        if line != last_line && !goes_on {
+            let problem = Problem::new(&span, format!("this is no TOML: {message}"));
+            problems.push(with_usual_remedy(problem, lines.text(line)));
+        }
+        last_line = line;
+        in_open_list |= message.starts_with(MISSING_COMMA);
+    }
+    problems
+}
+
+/// How TOML's parser calls what follows a list that is not closed.
+const MISSING_COMMA: &str = "missing comma between array elements";
+
+/// What usually lies behind a syntax error on a line.
+fn with_usual_remedy(problem: Problem, line: &str) -> Problem {
+    let key = line.split(['=', ' ', '\t']).next().unwrap_or("");
+    match key.parse::<DType>() {
+        Ok(dtype) if dtype.is_weak() => problem.remedy(format!("write the key in quotes: \"{dtype}\"")),
+        _ if problem.message.contains(MISSING_COMMA) && (line.contains('=') || line.starts_with('[')) => {
+            problem.remedy("close the list above this line with ]")
+        }
+        _ => problem,
+    }
+}
+
+/// A span that begins and ends with characters of the text; the end of the text if there is none.
+fn char_span(text: &str, span: Option<Range<usize>>) -> Range<usize> {
+    let within = |offset: usize| text.floor_char_boundary(offset);
+    span.map_or(text.len()..text.len(), |span| within(span.start)..within(span.end.max(span.start)))
+}
+
 /// A part of the file's text, and what it says.
 #[derive(Clone, Debug)]
 pub(super) struct At<T> {
@@ -107,14 +150,15 @@ fn form(value: &DeValue<'_>) -> &'static str {
 }
 
 impl<'t> Entry<'t> {
-    pub(super) fn table(&self, problems: &mut Problems) -> Vec<Entry<'t>> {
+    /// The entries of a table. `parents` is what its header says before the key: nothing, or `ops.`.
+    pub(super) fn table(&self, parents: &str, problems: &mut Problems) -> Vec<Entry<'t>> {
         match self.value.value {
             DeValue::Table(table) => entries(table),
             other => {
                 let key = shown(self.key.value);
                 let problem =
                     Problem::new(&self.value.span, format!("`{key}` is a table, not {}", form(other)));
-                problems.add(problem.remedy(format!("write its entries below a line [{key}]")));
+                problems.add(problem.remedy(format!("write its entries below a line [{parents}{key}]")));
                 Vec::new()
             }
         }

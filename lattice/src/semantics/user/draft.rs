@@ -2,7 +2,9 @@
 
 use toml::de::DeTable;
 
-use super::document::{At, Entry, Problem, Problems, choice, dtype, entries, listed, op, shown};
+use super::document::{
+    At, Entry, Problem, Problems, choice, dtype, entries, listed, op, shown, syntax_problems,
+};
 use crate::convert::Numerics;
 use crate::dtype::{DType, Kind};
 use crate::op::Op;
@@ -97,14 +99,10 @@ impl Draft {
         if errors.is_empty() {
             return Some(draft);
         }
-        let line =
-            |offset: usize| text.as_bytes()[..offset.min(text.len())].iter().filter(|b| **b == b'\n').count();
-        let mut syntax: Vec<_> = errors.iter().map(|error| syntax_problem(text, error)).collect();
-        syntax.sort_by_key(|problem| problem.span.start);
-        syntax.dedup_by_key(|problem| line(problem.span.start));
+        let syntax = syntax_problems(text, &errors);
         // What is left of a broken line, and all below it, may be another thing than was meant.
-        let first = syntax.first().map_or(0, |problem| line(problem.span.start));
-        problems.retain(|problem| line(problem.span.start) < first);
+        let broken = syntax.first().map_or(0, |problem| text[..problem.span.start].rfind('\n').unwrap_or(0));
+        problems.retain(|problem| problem.span.start < broken);
         syntax.into_iter().for_each(|problem| problems.add(problem));
         None
     }
@@ -119,7 +117,8 @@ impl Draft {
             "without" => self.without = read_dtypes(entry, problems),
             "numerics" => {
                 let word = entry.string(problems);
-                self.numerics = word.and_then(|word| choice(&word, "library's numerics", NUMERICS, problems));
+                self.numerics =
+                    word.and_then(|word| choice(&word, "value of `numerics`", NUMERICS, problems));
             }
             "remove" => self.remove = read_edges(entry, problems).1,
             "edges" => (self.nodes, self.edges) = read_edges(entry, problems),
@@ -127,20 +126,6 @@ impl Draft {
             "ops" => self.ops = read_ops(entry, problems),
             _ => entry.unknown("in a semantics file", KEYS, problems),
         }
-    }
-}
-
-/// What TOML's parser says, with what usually lies behind it.
-fn syntax_problem(text: &str, error: &toml::de::Error) -> Problem {
-    let end = text.len();
-    let span = error.span().map_or(end..end, |span| span.start.min(end)..span.end.min(end));
-    let problem = Problem::new(&span, format!("this is no TOML: {}", error.message()));
-    let line_start = text.as_bytes()[..span.start].iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
-    let line = text.get(line_start..).and_then(|rest| rest.lines().next()).unwrap_or("").trim_start();
-    let key = line.split(['=', ' ', '\t']).next().unwrap_or("");
-    match key.parse::<DType>() {
-        Ok(dtype) if dtype.is_weak() => problem.remedy(format!("write the key in quotes: \"{dtype}\"")),
-        _ => problem,
     }
 }
 
@@ -201,7 +186,7 @@ fn read_dtypes(entry: &Entry<'_>, problems: &mut Problems) -> Vec<At<DType>> {
 /// A table from dtypes to lists of dtypes.
 fn read_edges(entry: &Entry<'_>, problems: &mut Problems) -> (Vec<At<DType>>, Vec<Edge>) {
     let (mut nodes, mut edges) = (Vec::new(), Vec::new());
-    for entry in entry.table(problems) {
+    for entry in entry.table("", problems) {
         let from = dtype(&entry.key, problems);
         let successors = read_dtypes(&entry, problems);
         let Some(from) = from else { continue };
@@ -213,7 +198,7 @@ fn read_edges(entry: &Entry<'_>, problems: &mut Problems) -> (Vec<At<DType>>, Ve
 
 fn read_defaults(entry: &Entry<'_>, problems: &mut Problems) -> Stated {
     let mut stated = Stated::default();
-    for entry in entry.table(problems) {
+    for entry in entry.table("", problems) {
         let (slot, fits, kind): (_, fn(DType) -> bool, _) = match entry.key.value {
             "int" => (&mut stated.integer, DType::is_integer, "an integer"),
             "float" => (&mut stated.float, is_float, "a float"),
@@ -252,10 +237,10 @@ fn is_complex(dtype: DType) -> bool {
 
 fn read_ops(entry: &Entry<'_>, problems: &mut Problems) -> Vec<OpDraft> {
     let mut ops: Vec<OpDraft> = Vec::new();
-    for entry in entry.table(problems) {
+    for entry in entry.table("", problems) {
         let op = op(&entry.key, problems);
         // What is said of an unknown op is read for the sake of its errors.
-        let read = read_op(entry.key.map(op.unwrap_or(Op::Add)), &entry.table(problems), problems);
+        let read = read_op(entry.key.map(op.unwrap_or(Op::Add)), &entry.table("ops.", problems), problems);
         // An op may have two names; TOML refuses only the same one.
         match (op, ops.iter().find(|first| Some(first.op.value) == op)) {
             (Some(op), Some(first)) => {
@@ -280,11 +265,11 @@ fn read_op(op: At<Op>, table: &[Entry<'_>], problems: &mut Problems) -> OpDraft 
             "result" => {
                 let word = entry.string(problems);
                 draft.result = word
-                    .and_then(|word| Some(word.map(choice(&word, "result of an op", OUTPUTS, problems)?)));
+                    .and_then(|word| Some(word.map(choice(&word, "value of `result`", OUTPUTS, problems)?)));
             }
             "weak" => {
                 let word = entry.string(problems);
-                let what = "fate of weakness";
+                let what = "value of `weak`";
                 draft.weak = word.and_then(|word| Some(word.map(choice(&word, what, WEAKNESSES, problems)?)));
             }
             "refuse" => draft.refuse = read_refuse(entry, problems),
@@ -313,7 +298,7 @@ fn read_compute(word: &At<&str>, problems: &mut Problems) -> Option<At<Compute>>
     if let Ok(dtype) = word.value.parse() {
         return Some(word.map(Compute::With(dtype)));
     }
-    Some(word.map(choice(word, "way to compute, and no dtype", COMPUTES, problems)?))
+    Some(word.map(choice(word, "value of `compute`, and no dtype", COMPUTES, problems)?))
 }
 
 fn read_refuse(entry: &Entry<'_>, problems: &mut Problems) -> Option<String> {
