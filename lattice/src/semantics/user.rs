@@ -49,13 +49,14 @@
 //!   [`infer`](Semantics::infer) refuses it for those operands.
 //!
 //! ## How it works
-//! [`document`] walks the TOML and locates what is wrong with its words, [`draft`] is what the file says, and [`build`]
-//! proves that it is a lattice.
+//! [`document`] walks the TOML and locates what is wrong with its words, and [`draft`] is what the file says. Of that,
+//! [`order`] makes a lattice or finds counterexamples, [`defaults`] the defaults, and [`build`] the semantics.
 
 mod build;
 mod defaults;
 mod document;
 mod draft;
+mod order;
 
 use std::fmt;
 use std::ops::Range;
