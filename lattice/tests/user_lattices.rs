@@ -160,11 +160,11 @@ mod a_file_may {
                 for &b in DType::ALL {
                     assert_eq!(same.join(a, b), base.join(a, b), "{name}: {a} and {b}");
                     for op in [Op::Add, Op::Divide, Op::Pow, Op::Matmul, Op::Equal] {
-                        assert_eq!(
-                            infer(&same, op, &[a, b]).ok(),
-                            infer(&base, op, &[a, b]).ok(),
-                            "{op} {a} {b}"
-                        );
+                        let of_base = infer(&base, op, &[a, b]).ok();
+                        // A lattice in a file refuses what would lead out of it.
+                        let inside =
+                            of_base.filter(|(c, r)| [c, r].iter().all(|d| base.order().contains(**d)));
+                        assert_eq!(infer(&same, op, &[a, b]).ok(), inside, "{name}: {op} of {a} and {b}");
                     }
                 }
             }
