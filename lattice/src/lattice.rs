@@ -58,7 +58,12 @@ impl DTypeSet {
 
     /// The dtypes in the set, in declaration order.
     pub fn iter(self) -> impl Iterator<Item = DType> {
-        DType::ALL.iter().copied().filter(move |d| self.contains(*d))
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let dtype = DType::from_index(left.trailing_zeros() as usize)?;
+            left &= left - 1;
+            Some(dtype)
+        })
     }
 }
 
@@ -69,19 +74,33 @@ impl FromIterator<DType> for DTypeSet {
 }
 
 /// Dtypes as a reader expects them: `u8, i8 and f16`.
-pub(crate) struct Listed<'a>(pub &'a [DType]);
+pub(crate) struct Listed<'a, T = DType>(pub &'a [T]);
 
-impl fmt::Display for Listed<'_> {
+impl<T: fmt::Display> fmt::Display for Listed<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, dtype) in self.0.iter().enumerate() {
+        for (i, item) in self.0.iter().enumerate() {
             let separator = match i {
                 0 => "",
                 _ if i + 1 == self.0.len() => " and ",
                 _ => ", ",
             };
-            write!(f, "{separator}{dtype}")?;
+            write!(f, "{separator}{item}")?;
         }
         Ok(())
+    }
+}
+
+/// A number as it is written in a sentence: a word up to ten.
+pub(crate) struct Count(pub usize);
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const WORDS: [&str; 11] =
+            ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+        match WORDS.get(self.0) {
+            Some(word) => f.write_str(word),
+            None => write!(f, "{}", self.0),
+        }
     }
 }
 
@@ -89,13 +108,13 @@ impl fmt::Display for Listed<'_> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoJoin {
     /// Nothing lies above all of them.
-    #[error("{} have no common upper bound", Listed(.dtypes))]
+    #[error("{} have no upper bound", Listed(.dtypes))]
     NoUpperBound {
         /// The set that was to be joined.
         dtypes: Vec<DType>,
     },
     /// Several upper bounds are minimal: the order is no lattice.
-    #[error("{} have {} least upper bounds: {}", Listed(.dtypes), .bounds.len(), Listed(.bounds))]
+    #[error("{} have {} least upper bounds: {}", Listed(.dtypes), Count(.bounds.len()), Listed(.bounds))]
     Ambiguous {
         /// The set that was to be joined.
         dtypes: Vec<DType>,
@@ -208,15 +227,35 @@ impl Lattice {
             .map(|d| self.upper_bounds(*d))
             .reduce(DTypeSet::intersection)
             .unwrap_or(DTypeSet::EMPTY);
-        if let Some(least) = bounds.iter().find(|d| bounds.is_subset_of(self.upper_bounds(*d))) {
+        if let Some(least) = self.least(bounds) {
             return Ok(least);
         }
         let dtypes = dtypes.to_vec();
         if bounds.is_empty() {
             return Err(NoJoin::NoUpperBound { dtypes });
         }
+        Err(NoJoin::Ambiguous { dtypes, bounds: self.minimal(bounds) })
+    }
+
+    /// The one of some dtypes that lies below all others.
+    fn least(&self, bounds: DTypeSet) -> Option<DType> {
+        bounds.iter().find(|d| bounds.is_subset_of(self.upper_bounds(*d)))
+    }
+
+    /// Whether two dtypes have a join, or no upper bound at all.
+    pub(crate) fn has_join_if_bounded(&self, a: DType, b: DType) -> bool {
+        let bounds = self.upper_bounds(a).intersection(self.upper_bounds(b));
+        bounds.is_empty() || self.least(bounds).is_some()
+    }
+
+    /// The minimal upper bounds of two dtypes: none, one (their join), or several, and then the order is no lattice.
+    pub fn minimal_bounds(&self, a: DType, b: DType) -> Vec<DType> {
+        self.minimal(self.upper_bounds(a).intersection(self.upper_bounds(b)))
+    }
+
+    fn minimal(&self, bounds: DTypeSet) -> Vec<DType> {
         let minimal = |d: &DType| !bounds.iter().any(|other| other != *d && self.le(other, *d));
-        Err(NoJoin::Ambiguous { dtypes, bounds: bounds.iter().filter(minimal).collect() })
+        bounds.iter().filter(minimal).collect()
     }
 
     /// A shortest path of immediate promotions from `from` up to `to`, both included.
@@ -272,7 +311,8 @@ impl JoinTable {
         let mut table = [[Self::NONE; DType::COUNT]; DType::COUNT];
         for &a in DType::ALL {
             for &b in DType::ALL {
-                if let Ok(join) = lattice.join(&[a, b]) {
+                let bounds = lattice.upper_bounds(a).intersection(lattice.upper_bounds(b));
+                if let Some(join) = lattice.least(bounds) {
                     table[a as usize][b as usize] = join as u8;
                 }
             }

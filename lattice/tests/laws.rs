@@ -94,7 +94,7 @@ fn an_order_that_is_no_lattice_has_a_counterexample() {
     let order = Lattice::new(&[], &[(U8, &[I16, F16]), (I8, &[I16, F16])]).expect("there is no cycle");
     let counterexample = order.check().expect_err("two bounds are minimal");
     assert_eq!(counterexample, NoJoin::Ambiguous { dtypes: vec![U8, I8], bounds: vec![I16, F16] });
-    assert_eq!(counterexample.to_string(), "u8 and i8 have 2 least upper bounds: i16 and f16");
+    assert_eq!(counterexample.to_string(), "u8 and i8 have two least upper bounds: i16 and f16");
 }
 
 #[test]

@@ -156,7 +156,12 @@ error of Promote or of MLIR, not of the input: please report it.";
 "The TOML file given to --semantics cannot be read, is not well formed, names a dtype or op that does not exist, or its
 edges are no lattice: a dtype would be promoted to itself, or two dtypes have several least upper bounds.
 
-Two dtypes without any upper bound are allowed: programs that mix them are refused. promote-lattice check FILE says more.";
+    [edges]
+    u8 = [\"i16\", \"f16\"]
+    i8 = [\"i16\", \"f16\"]     # P0025: u8 and i8 have two least upper bounds: i16 and f16
+
+Let i16 be promoted to f16, take an edge away, or add a dtype between. Two dtypes without any upper bound are allowed:
+programs that mix them are refused. The files in examples/lattices explain themselves.";
     Converted "P0030" "an operand was converted"
 "A remark, not a problem: the operands of an op have different dtypes, and this one is converted to the dtype the op
 computes in. The remark names the path it is promoted along in the lattice and what the conversion can lose.";

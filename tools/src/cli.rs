@@ -107,8 +107,10 @@ pub struct Args {
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Promotion")]
 pub struct Promotion {
-    /// Whose promotion rules to follow
-    #[arg(long, value_name = "NAME", default_value = "jax")]
+    /// Whose promotion rules to follow: a library's, or a TOML file's
+    ///
+    /// A value that ends in .toml or has a / in it is a file; examples/lattices has some that explain themselves.
+    #[arg(long, value_name = "NAME|FILE", default_value = "jax", value_hint = ValueHint::FilePath)]
     pub semantics: String,
 
     /// Default to 64-bit dtypes, as JAX does with jax_enable_x64

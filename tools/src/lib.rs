@@ -2,7 +2,8 @@
 //!
 //! `promote-opt` runs through the modules in this order: [`cli`] reads the command line, [`input`] reads and screens
 //! the file, [`sources`] remembers its text for the diagnostics that [`render`] shows, [`output`] writes the result if
-//! there is one, and [`expect`] compares the diagnostics with the comments that announce them.
+//! there is one, and [`expect`] compares the diagnostics with the comments that announce them. [`semantics`] finds the
+//! promotion rules, among them those in files of the user's own.
 //!
 //! Those modules know no MLIR: they work on bytes, text and [`promote_passes::diagnostic::Diagnostic`]. [`opt`] joins them
 //! to the compiler, and [`supervise`] sees to it that a crash of MLIR's is an error like any other.
@@ -14,5 +15,6 @@ pub mod input;
 pub mod opt;
 pub mod output;
 pub mod render;
+pub mod semantics;
 pub mod sources;
 pub mod supervise;

@@ -20,6 +20,7 @@ use crate::expect::{Expectations, Mode};
 use crate::input::{Chunk, Content, Input, NESTING_LIMIT, check_nesting, split};
 use crate::output::{Kind, Output};
 use crate::render::Renderer;
+use crate::semantics::{self, Missing};
 use crate::sources::Sources;
 use crate::supervise::{SMALL_STACK, is_address_space_free};
 
@@ -112,6 +113,20 @@ fn usage_error(args: &Args, diagnostic: Diagnostic) -> ExitCode {
     ExitCode::from(USAGE)
 }
 
+/// Says why there is no such semantics: a wrong name is wrong usage, a wrong file is an input that is refused.
+fn no_semantics(args: &Args, missing: Missing) -> ExitCode {
+    let (input, diagnostics) = match missing {
+        Missing::Unknown(diagnostic) => return usage_error(args, diagnostic),
+        Missing::Refused { input, diagnostics } => (input, diagnostics),
+    };
+    let mut sources = Sources::new();
+    sources.insert(input.name, &input.bytes);
+    let mut reporter = Reporter::new(args);
+    reporter.say(&diagnostics, &sources);
+    reporter.finish();
+    ExitCode::from(REFUSED)
+}
+
 /// Writes diagnostics to standard error.
 struct Reporter {
     renderer: Renderer,
@@ -196,8 +211,8 @@ fn check_watched(args: &Args, pipeline: &Pipeline) -> Result<(), Diagnostic> {
 
 impl<'a> Compiler<'a> {
     fn new(args: &'a Args) -> Result<Self, ExitCode> {
-        let semantics = Semantics::by_name(&args.promotion.semantics, args.promotion.x64)
-            .map_err(|error| usage_error(args, Diagnostic::error(Code::Pipeline, None, error.to_string())))?;
+        let semantics = semantics::load(&args.promotion.semantics, args.promotion.x64)
+            .map_err(|missing| no_semantics(args, missing))?;
         let pipeline =
             args.promotion.pass_pipeline.as_deref().map_or_else(|| Ok(Pipeline::default()), Pipeline::parse);
         let pipeline = pipeline.map_err(|error| usage_error(args, pipeline_error(&error)))?;

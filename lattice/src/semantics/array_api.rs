@@ -181,7 +181,9 @@ impl Rules for ArrayApi {
 
     fn infer(&self, op: Op, operands: &[Operand]) -> Result<Option<Typing>, Refusal> {
         match self.0.rules[op as usize] {
-            Rule::Stated | Rule::First | Rule::None(_) => return self.0.infer(op, operands),
+            Rule::Stated | Rule::First | Rule::None(_) | Rule::Forbidden(_) => {
+                return self.0.infer(op, operands);
+            }
             Rule::Together(_) | Rule::Where(_) | Rule::Take | Rule::Own(_) => {}
         }
         self.refuse_scalars(op, operands)?;

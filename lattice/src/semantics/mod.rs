@@ -19,6 +19,7 @@ mod refusal;
 mod rows;
 mod tensorflow;
 mod torch;
+mod user;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -30,6 +31,7 @@ use crate::op::Op;
 
 pub use operand::{MAX_OPERANDS, Operand, Origin, Rank, Typing};
 pub use refusal::{Accepts, Refusal};
+pub use user::{FileError, FileErrors, FileNote, Place};
 
 /// The rules of one library.
 trait Rules: fmt::Debug + Send + Sync {
@@ -44,6 +46,11 @@ trait Rules: fmt::Debug + Send + Sync {
     /// What `op` does to operands of these dtypes. See [`Semantics::infer`]. The rank of every operand is known to rules
     /// that look at it.
     fn infer(&self, op: Op, operands: &[Operand]) -> Result<Option<Typing>, Refusal>;
+
+    /// The lattice that the rules are joins on, if they are.
+    fn as_lattice(&self) -> Option<&rows::OnLattice> {
+        None
+    }
 }
 
 /// What dtypes become where nothing else decides.
@@ -106,6 +113,8 @@ impl Node {
 #[derive(Debug)]
 pub struct Semantics {
     name: Arc<str>,
+    /// What a file says it is; the others' summaries are in the [`REGISTRY`].
+    description: Option<Arc<str>>,
     x64: bool,
     nodes: Vec<Node>,
     /// The op whose results its table shows; none if it is the promotion alone.
@@ -199,12 +208,28 @@ impl Semantics {
     fn by_rules(name: Arc<str>, rules: impl Rules + 'static, nodes: Vec<Node>, numerics: Numerics) -> Self {
         let defaults = Defaults::new(DType::I64, DType::F64, DType::C128);
         let (order, rules) = (OnceLock::new(), Box::new(rules));
-        Self { name, x64: true, nodes, tabulated: None, defaults, numerics, on_lattice: false, order, rules }
+        Self {
+            name,
+            description: None,
+            x64: true,
+            nodes,
+            tabulated: None,
+            defaults,
+            numerics,
+            on_lattice: false,
+            order,
+            rules,
+        }
     }
 
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What it is, in a line, if it is known by name or its file says so.
+    pub fn description(&self) -> Option<&str> {
+        self.description.as_deref().or_else(|| Self::summary(&self.name))
     }
 
     /// Whether 64-bit dtypes are on.

@@ -28,6 +28,18 @@ impl Accepts {
     pub(super) const REAL_NUMBERS: Self = Self { bool: false, ..Self::REAL };
     pub(super) const COMPLEX: Self = Self { float: false, ..Self::INEXACT };
 
+    pub(super) const NONE: Self = Self { bool: false, integer: false, float: false, complex: false };
+
+    /// The set with the dtypes of `kind` added; integers of either signedness are one kind here.
+    pub(super) const fn with(self, kind: Kind) -> Self {
+        match kind {
+            Kind::Bool => Self { bool: true, ..self },
+            Kind::Unsigned | Kind::Signed => Self { integer: true, ..self },
+            Kind::Float => Self { float: true, ..self },
+            Kind::Complex => Self { complex: true, ..self },
+        }
+    }
+
     /// Whether dtypes of `kind` are in the set.
     pub const fn has(self, kind: Kind) -> bool {
         match kind {
@@ -110,6 +122,28 @@ pub enum Refusal {
         op: Op,
         /// How we know.
         because: &'static str,
+    },
+    /// The writer of the semantics refuses the op.
+    #[error("{semantics} refuses {}: {because}", .op.name())]
+    Forbidden {
+        /// Whose rules.
+        semantics: Arc<str>,
+        /// The op.
+        op: Op,
+        /// What the writer says.
+        because: Arc<str>,
+    },
+    /// The rule of the op leads to a dtype that the semantics does not have.
+    #[error("{semantics} has no dtype {dtype}, which {} of {} would need", .op.name(), Listed(.dtypes))]
+    Beyond {
+        /// Whose rules.
+        semantics: Arc<str>,
+        /// The op.
+        op: Op,
+        /// The operands' dtypes.
+        dtypes: Vec<DType>,
+        /// What it would compute in or return.
+        dtype: DType,
     },
     /// One operand has a dtype that its place does not take.
     #[error("operand {index} of {} must be of {accepts} dtype, and is {dtype}", .op.name())]
@@ -221,7 +255,10 @@ impl Refusal {
             Self::NoNode { semantics, .. } => {
                 format!("convert the operand to a dtype that {semantics} has with promote.convert first")
             }
-            Self::NoOp { .. } => "write the op in terms of others, or choose another --semantics".to_owned(),
+            Self::Beyond { semantics, .. } => {
+                format!("convert the operands to dtypes of {semantics} for which the op needs no other")
+            }
+            Self::NoOp { .. } | Self::Forbidden { .. } => "write the op in terms of others, or choose another --semantics".to_owned(),
             Self::Scalar { .. } => {
                 "make the scalar an array with promote.convert, which states its dtype".to_owned()
             }

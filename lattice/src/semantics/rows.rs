@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::operand::{Operand, Typing, dtypes};
+use super::operand::{MAX_OPERANDS, Operand, Typing, dtypes};
 use super::refusal::{Accepts, Refusal};
 use super::{Defaults, Rules};
 use crate::dtype::{DType, Kind};
@@ -31,6 +31,8 @@ pub(super) enum Compute {
     DefaultFloat,
     /// The join; integers and bool become the widest integer of their signedness.
     Widest,
+    /// The join of the operands and of this dtype.
+    With(DType),
 }
 
 /// How the dtype of the result follows from the dtype computed in.
@@ -86,7 +88,7 @@ impl Row {
 pub(super) type OwnRule = fn(&OnLattice, Op, &[Operand]) -> Result<Typing, Refusal>;
 
 /// The rule of an op.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Rule {
     /// All operands are promoted together.
     Together(Row),
@@ -102,10 +104,12 @@ pub(super) enum Rule {
     Own(OwnRule),
     /// The library has no such op, and how we know.
     None(&'static str),
+    /// The writer of the semantics refuses the op, and why.
+    Forbidden(Arc<str>),
 }
 
 /// A lattice with rows. See the [module](self).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct OnLattice {
     pub name: Arc<str>,
     pub lattice: Lattice,
@@ -115,6 +119,8 @@ pub(super) struct OnLattice {
     pub narrow: fn(DType) -> DType,
     /// The rule of each op, in the order of [`Op::ALL`].
     pub rules: Box<[Rule]>,
+    /// Whether a rule that leads out of the lattice refuses: its writer may have left out any dtype.
+    pub closed: bool,
 }
 
 impl OnLattice {
@@ -127,7 +133,7 @@ impl OnLattice {
     ) -> Self {
         let table = JoinTable::new(&lattice);
         let rules = Op::ALL.iter().map(|op| rule(*op)).collect();
-        Self { name: name.into(), lattice, table, defaults, narrow, rules }
+        Self { name: name.into(), lattice, table, defaults, narrow, rules, closed: false }
     }
 
     pub(super) fn no_join(&self, operands: &[Operand]) -> Refusal {
@@ -195,7 +201,17 @@ impl OnLattice {
                 Kind::Unsigned => self.defaults.unsigned,
                 Kind::Float | Kind::Complex => join,
             },
+            Compute::With(dtype) => {
+                let operands = [join, dtype].map(Operand::value);
+                self.join_all(&operands).ok_or_else(|| self.no_join(&operands))?
+            }
         })
+    }
+
+    /// The dtype of a typing that a closed lattice does not have.
+    pub(super) fn beyond(&self, typing: &Typing, operands: usize) -> Option<DType> {
+        let mut used = typing.compute[..operands.min(MAX_OPERANDS)].iter().chain([&typing.result]);
+        used.find(|dtype| self.closed && !self.lattice.contains(**dtype)).copied()
     }
 
     fn where_(&self, op: Op, row: Row, operands: &[Operand]) -> Result<Typing, Refusal> {
@@ -217,7 +233,7 @@ impl Rules for OnLattice {
     }
 
     fn infer(&self, op: Op, operands: &[Operand]) -> Result<Option<Typing>, Refusal> {
-        let rule = self.rules[op as usize];
+        let rule = &self.rules[op as usize];
         if let Rule::Stated = rule {
             return Ok(None);
         }
@@ -226,8 +242,8 @@ impl Rules for OnLattice {
         }
         let typing = match rule {
             Rule::Stated => return Ok(None),
-            Rule::Together(row) => self.together(op, row, operands)?,
-            Rule::Where(row) => self.where_(op, row, operands)?,
+            Rule::Together(row) => self.together(op, *row, operands)?,
+            Rule::Where(row) => self.where_(op, *row, operands)?,
             Rule::Own(own) => own(self, op, operands)?,
             Rule::Take => take(op, operands).unwrap_or_else(|| Err(self.no_join(operands)))?,
             Rule::First => match operands.first() {
@@ -237,8 +253,22 @@ impl Rules for OnLattice {
             Rule::None(because) => {
                 return Err(Refusal::NoOp { semantics: self.name.clone(), op, because });
             }
+            Rule::Forbidden(because) => {
+                let because = because.clone();
+                return Err(Refusal::Forbidden { semantics: self.name.clone(), op, because });
+            }
         };
-        Ok(Some(typing))
+        match self.beyond(&typing, operands.len()) {
+            Some(dtype) => {
+                let (semantics, dtypes) = (self.name.clone(), dtypes(operands));
+                Err(Refusal::Beyond { semantics, op, dtypes, dtype })
+            }
+            None => Ok(Some(typing)),
+        }
+    }
+
+    fn as_lattice(&self) -> Option<&OnLattice> {
+        Some(self)
     }
 }
 

@@ -211,6 +211,8 @@ fn explain(kind: &ProblemKind, subject: &str) -> (Code, String, String) {
                 Refusal::Dtype { .. }
                 | Refusal::NoNode { .. }
                 | Refusal::NoOp { .. }
+                | Refusal::Forbidden { .. }
+                | Refusal::Beyond { .. }
                 | Refusal::Operand { .. }
                 | Refusal::Index { .. }
                 | Refusal::Scalar { .. }

@@ -12,5 +12,6 @@ mod mutations;
 mod outputs;
 mod pipelines;
 mod printing;
+mod semantics;
 mod splitting;
 mod usage;

@@ -1,0 +1,124 @@
+//! From what a file says to a semantics: the order, the defaults, and a rule for each op.
+
+use super::defaults::Sources;
+use super::document::{At, Problem, Problems};
+use super::draft::{Draft, OpDraft};
+use crate::convert::Numerics;
+use crate::dtype::DType;
+use crate::lattice::Lattice;
+use crate::op::Op;
+use crate::semantics::operand::Operand;
+use crate::semantics::rows::{Compute, OnLattice, Row, Rule};
+use crate::semantics::{Defaults, Node, Semantics, jax};
+
+impl Draft {
+    /// The semantics, if the draft is one; else `problems` has something to say.
+    pub(super) fn build(self, name: &str, problems: &mut Problems) -> Option<Semantics> {
+        let lattice = self.build_order(problems)?;
+        let defaults = Sources { draft: &self, base: self.base_rules(), lattice: &lattice }.build(problems);
+        let rules = self.build_rules(name, lattice, defaults, problems);
+        let numerics = self.numerics.or(self.base.as_ref().map(|base| base.value.numerics()));
+        let nodes = DType::ALL.iter().filter(|dtype| rules.lattice.contains(**dtype));
+        let nodes = nodes.map(|dtype| Node::of(*dtype)).collect();
+        let description = self.description.map(Into::into);
+        let semantics = Semantics::on_lattice(rules, nodes, numerics.unwrap_or(Numerics::Jax));
+        problems.is_empty().then_some(Semantics { description, ..semantics })
+    }
+
+    pub(super) fn base_rules(&self) -> Option<&OnLattice> {
+        self.base.as_ref().and_then(|base| base.value.rules.as_lattice())
+    }
+
+    fn build_rules(
+        &self,
+        name: &str,
+        lattice: Lattice,
+        defaults: Defaults,
+        problems: &mut Problems,
+    ) -> OnLattice {
+        let name = self.name.as_deref().unwrap_or(name);
+        let rules = OnLattice::new(name, lattice, defaults, |join| join, plain_jax);
+        let mut rules = OnLattice { closed: true, ..rules };
+        if let Some(base) = self.base_rules() {
+            rules.rules.clone_from(&base.rules);
+        }
+        for draft in &self.ops {
+            let rule = draft.apply(&rules.rules[draft.op.value as usize], problems);
+            let Some(rule) = rule else { continue };
+            if let Rule::Together(row) | Rule::Where(row) = rule {
+                draft.check(&rules, row, problems);
+            }
+            rules.rules[draft.op.value as usize] = rule;
+        }
+        rules
+    }
+}
+
+impl OpDraft {
+    /// The rule of the op, given the base's.
+    fn apply(&self, base: &Rule, problems: &mut Problems) -> Option<Rule> {
+        let op = self.op.value;
+        let said = [
+            self.accepts.as_ref().map(|at| &at.span),
+            self.compute.as_ref().map(|at| &at.span),
+            self.result.as_ref().map(|at| &at.span),
+            self.weak.as_ref().map(|at| &at.span),
+        ];
+        let said = said.into_iter().flatten().min_by_key(|span| span.start);
+        let (Some(said), None) = (said, &self.refuse) else {
+            if let Some(said) = said {
+                let message = format!("{} is refused, and this says what it does", op.name());
+                problems.add(Problem::new(said, message).remedy("take one of the two away"));
+            }
+            return self.refuse.as_ref().map(|because| Rule::Forbidden(because.as_str().into()));
+        };
+        let changed = |row: Row| Row {
+            accepts: self.accepts.as_ref().map_or(row.accepts, |at| at.value),
+            compute: self.compute.as_ref().map_or(row.compute, |at| at.value),
+            output: self.result.as_ref().map_or(row.output, |at| at.value),
+            weakness: self.weak.as_ref().map_or(row.weakness, |at| at.value),
+        };
+        match base {
+            Rule::Together(row) => Some(Rule::Together(changed(*row))),
+            Rule::Where(row) => Some(Rule::Where(changed(*row))),
+            Rule::Own(_) | Rule::None(_) | Rule::Forbidden(_) if op == Op::Where => {
+                Some(Rule::Where(changed(Row::PLAIN)))
+            }
+            Rule::Own(_) | Rule::None(_) | Rule::Forbidden(_) => Some(Rule::Together(changed(Row::PLAIN))),
+            Rule::Take | Rule::First | Rule::Stated => {
+                let message = format!("{} promotes nothing, so it can only be refused", op.name());
+                problems.add(Problem::new(said, message).remedy("write `refuse`, or take this away"));
+                None
+            }
+        }
+    }
+
+    /// Checks that the row leads to no dtype that the lattice lacks.
+    fn check(&self, rules: &OnLattice, row: Row, problems: &mut Problems) {
+        let op = self.op.value;
+        if let Some(At { value: Compute::With(dtype), span }) = &self.compute
+            && !rules.lattice.contains(*dtype)
+        {
+            let message = format!("{} computes in {dtype}, which is no dtype of this lattice", op.name());
+            problems.add(Problem::new(span, message));
+            return;
+        }
+        let nodes = DType::ALL.iter().copied().filter(|dtype| rules.lattice.contains(*dtype));
+        let beyond = |dtype: DType| {
+            let typing = rules.together(op, row, &[Operand::value(dtype)]).ok()?;
+            Some((dtype, rules.beyond(&typing, 1)?))
+        };
+        let Some((from, to)) = nodes.into_iter().find_map(beyond) else { return };
+        let compute = self.compute.as_ref().map(|at| &at.span);
+        let span = compute.or(self.result.as_ref().map(|at| &at.span)).unwrap_or(&self.op.span);
+        let message = format!("{} of {from} would need {to}, which is no dtype of this lattice", op.name());
+        problems.add(Problem::new(span, message).remedy(format!(
+            "add {to} to the lattice, change [defaults], or let the op accept dtypes of other kinds only"
+        )));
+    }
+}
+
+/// The rules of a lattice without a base: JAX's, but for its care in `matmul` about how weak arrays are carried.
+fn plain_jax(op: Op) -> Rule {
+    if op == Op::Matmul { Rule::Together(Row::PLAIN) } else { jax::rule(op) }
+}

@@ -1,0 +1,93 @@
+//! Finding the semantics that `--semantics` names: one that comes with Promote, or a lattice in a file.
+//!
+//! ```text
+//! match semantics::load("lattices/mine.toml", x64) {
+//!     Ok(semantics) => …,
+//!     Err(Missing::Unknown(error)) => …,                      // a name that is none: wrong usage
+//!     Err(Missing::Refused { input, diagnostics }) => …,      // P0025: what is wrong with the file, and where
+//! }
+//! ```
+
+use std::path::Path;
+
+use promote_lattice::Semantics;
+use promote_lattice::semantics::{FileError, Place};
+use promote_passes::diagnostic::{Code, Diagnostic, Location};
+
+use crate::input::{Content, Input, locate};
+
+/// Why there is no such semantics.
+#[derive(Debug)]
+pub enum Missing {
+    /// The name is none.
+    Unknown(Diagnostic),
+    /// The file cannot be read, or describes no lattice.
+    Refused {
+        /// The file, for source lines; empty if it cannot be read.
+        input: Input,
+        /// What is wrong with it.
+        diagnostics: Vec<Diagnostic>,
+    },
+}
+
+/// The semantics of a name or in a file. 64-bit dtypes are a question to JAX's: a file says itself what it has.
+pub fn load(name: &str, x64: bool) -> Result<Semantics, Missing> {
+    if is_file(name) { read(name) } else { by_name(name, x64) }
+}
+
+/// Whether a value of `--semantics` means a file.
+fn is_file(name: &str) -> bool {
+    name.ends_with(".toml") || name.contains(std::path::is_separator)
+}
+
+fn by_name(name: &str, x64: bool) -> Result<Semantics, Missing> {
+    Semantics::by_name(name, x64).map_err(|error| {
+        let diagnostic = Diagnostic::error(Code::Pipeline, None, error.to_string());
+        let file = format!("{name}.toml");
+        Missing::Unknown(match name {
+            "" => diagnostic,
+            _ if Path::new(&file).is_file() => diagnostic.with_remedy(format!("write {file} for the file")),
+            _ => diagnostic.with_remedy("the name of a lattice in a file ends in .toml"),
+        })
+    })
+}
+
+fn read(path: &str) -> Result<Semantics, Missing> {
+    let unread = |error: Diagnostic| {
+        let error = Diagnostic { code: Code::SemanticsFile, ..error };
+        let diagnostics = vec![error.with_remedy("give --semantics a TOML file that can be read")];
+        Missing::Refused { input: Input { name: path.to_owned(), bytes: Vec::new() }, diagnostics }
+    };
+    let input = Input::read(Path::new(path)).map_err(unread)?;
+    let diagnostics = match input.content() {
+        Ok(Content::Text(text)) => match Semantics::from_toml(text, stem(path)) {
+            Ok(semantics) => return Ok(semantics),
+            Err(errors) => {
+                let more = (errors.more > 0).then(|| {
+                    let message = format!("{} more errors in {path} are not shown", errors.more);
+                    Diagnostic::error(Code::SemanticsFile, None, message)
+                });
+                errors.errors.into_iter().map(|error| diagnostic(&input, error)).chain(more).collect()
+            }
+        },
+        Ok(Content::Bytecode(_)) => {
+            let location = locate(path, &input.bytes, 0);
+            vec![Diagnostic::error(Code::SemanticsFile, Some(location), "this is MLIR bytecode, and no TOML")]
+        }
+        Err(error) => vec![Diagnostic { code: Code::SemanticsFile, ..error }],
+    };
+    Err(Missing::Refused { input, diagnostics })
+}
+
+/// What a lattice is called that does not say it.
+fn stem(path: &str) -> &str {
+    Path::new(path).file_stem().and_then(|stem| stem.to_str()).unwrap_or(path)
+}
+
+fn diagnostic(input: &Input, error: FileError) -> Diagnostic {
+    let at = |place: &Place| -> Location { locate(&input.name, &input.bytes, place.span.start) };
+    let diagnostic = Diagnostic::error(Code::SemanticsFile, Some(at(&error.place)), error.message);
+    let diagnostic = Diagnostic { remedy: error.remedy, ..diagnostic };
+    let notes = error.notes.into_iter();
+    notes.fold(diagnostic, |diagnostic, note| diagnostic.with_note(note.place.as_ref().map(at), note.message))
+}
