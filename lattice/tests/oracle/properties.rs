@@ -9,9 +9,8 @@ use crate::support::binary_tables;
 const EXAMPLES: usize = 6;
 
 /// The dtypes of the documents' tables.
-const STRONG: [&str; 15] = [
-    "b1", "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "bf16", "f16", "f32", "f64", "c64", "c128",
-];
+const STRONG: [&str; 15] =
+    ["b1", "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "bf16", "f16", "f32", "f64", "c64", "c128"];
 
 fn text(value: &Value) -> &str {
     value.as_str().expect("names are strings")
