@@ -20,12 +20,15 @@ pub enum Policy {
     Widening,
     /// Signed and unsigned integers meet.
     MixedSignedness,
+    /// The library has a dtype rule for the op and no code for it on a CPU: see
+    /// [`Typing::has_kernel`](crate::semantics::Typing). It is about ops, and never finds a conversion.
+    NoKernel,
 }
 
 impl Policy {
     /// All policies.
     pub const ALL: &'static [Self] =
-        &[Self::PrecisionLoss, Self::MagnitudeLoss, Self::Widening, Self::MixedSignedness];
+        &[Self::PrecisionLoss, Self::MagnitudeLoss, Self::Widening, Self::MixedSignedness, Self::NoKernel];
 
     /// Its name on the command line.
     pub const fn name(self) -> &'static str {
@@ -34,6 +37,7 @@ impl Policy {
             Self::MagnitudeLoss => "magnitude-loss",
             Self::Widening => "widening",
             Self::MixedSignedness => "mixed-signedness",
+            Self::NoKernel => "no-kernel",
         }
     }
 
@@ -56,6 +60,7 @@ impl Policy {
                 let (unsigned, signed) = (of(Kind::Unsigned)?, of(Kind::Signed)?);
                 Some(format!("mixes unsigned {unsigned} with signed {signed}"))
             }
+            Self::NoKernel => None,
         }
     }
 }
@@ -68,7 +73,9 @@ impl fmt::Display for Policy {
 
 /// A name that is no policy's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no policy `{0}`; there are precision-loss, magnitude-loss, widening and mixed-signedness")]
+#[error(
+    "there is no policy `{0}`; there are precision-loss, magnitude-loss, widening, mixed-signedness and no-kernel"
+)]
 pub struct UnknownPolicy(pub String);
 
 impl FromStr for Policy {

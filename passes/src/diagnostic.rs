@@ -172,6 +172,9 @@ often the work of one stray f64 or i64. Convert that one with promote.convert.";
     MixedSignedness "P0034" "signed and unsigned integers are mixed"
 "With --warn or --deny mixed-signedness: a signed and an unsigned integer meet, and are promoted to a wider signed integer
 or to a float. Convert one of them with promote.convert.";
+    NoKernel "P0035" "the library has no code for the op"
+"With --warn or --deny no-kernel: the dtype rules of the library say what the op gives, and its CPU build cannot run it, as
+PyTorch's cannot add two u16 tensors. Compiled code can; a program that is also to run in the library had better convert.";
     Internal "P0099" "an internal error"
 "A pass, or MLIR, did something it must never do, and Promote stopped. Nothing was written. Please report it with the
 input. Damaged bytecode can crash MLIR: if the input is bytecode, make it anew from text.";

@@ -3,5 +3,6 @@
 mod builders;
 mod laws;
 mod oracle_programs;
+mod semantics;
 mod snapshots_by_concern;
 mod support;

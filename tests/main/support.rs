@@ -39,7 +39,7 @@ impl Outcome {
     }
 }
 
-/// A session under JAX's rules.
+/// A session under the rules called `name`.
 pub fn session(name: &str, x64: bool, remarks: bool) -> Session {
     let semantics = Arc::new(Semantics::by_name(name, x64).expect("the semantics exists"));
     Session::new(&Options { semantics, threads: true, remarks, policies: Policies::default() })
@@ -121,10 +121,9 @@ impl Program {
         text(&self.0, "id")
     }
 
-    /// The systems among JAX's that the program was run under.
-    pub fn jax_systems(&self) -> Vec<&str> {
-        let recorded = self.0["results"].as_object().expect("results are an object");
-        ["jax", "jax-x32"].into_iter().filter(|system| recorded.contains_key(*system)).collect()
+    /// Whether the program was run under `system`.
+    pub fn ran_under(&self, system: &str) -> bool {
+        !self.0["results"][system].is_null()
     }
 
     /// The dtype of every input and value under `system`.
@@ -146,6 +145,16 @@ impl Program {
     pub fn computed(&self) -> Vec<&str> {
         let ops = list(&self.0, "ops").iter().filter(|op| text(op, "op") != "constant");
         ops.map(|op| text(op, "name")).collect()
+    }
+
+    /// The program without what `system` refuses, and what depends on that.
+    pub fn accepted_part(&self, system: &str) -> Self {
+        let dtypes = self.dtypes(system);
+        let mut program = self.0.clone();
+        let ops = list(&self.0, "ops").iter();
+        let accepted = ops.filter(|op| dtypes.get(text(op, "name")) != Some(&"error"));
+        program["ops"] = accepted.cloned().collect();
+        Self(program)
     }
 
     /// The types that inference must give to what is returned.

@@ -259,7 +259,7 @@ pub struct Diagnostics {
     #[arg(long)]
     pub remarks: bool,
 
-    /// Warn of implicit promotions of these sorts: precision-loss, magnitude-loss, widening (to 64 bits), mixed-signedness
+    /// Warn of implicit promotions of these sorts: precision-loss, magnitude-loss, widening (to 64 bits), mixed-signedness; and of ops that the library cannot run: no-kernel
     #[arg(long, value_name = "SORT,...", value_delimiter = ',', value_parser = policy_parser(), hide_possible_values = true)]
     pub warn: Vec<Policy>,
 

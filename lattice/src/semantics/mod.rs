@@ -9,10 +9,15 @@
 //! are edges and a table of rows, one an op ([`rows`]); NumPy's are the loops of its ufuncs, PyTorch's the categories of
 //! its priority levels. To add one: a file, and a row in [`REGISTRY`].
 
+mod array_api;
 mod jax;
+mod jep9407;
+mod numpy;
 mod operand;
+mod python;
 mod refusal;
 mod rows;
+mod tensorflow;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -30,7 +35,13 @@ trait Rules: fmt::Debug + Send + Sync {
     /// The dtype that operands are promoted to, without an op: `result_type`.
     fn promote(&self, operands: &[Operand]) -> Result<DType, NoJoin>;
 
-    /// What `op` does to operands of these dtypes. See [`Semantics::infer`].
+    /// Whether arrays without dimensions are promoted otherwise than those with some.
+    fn looks_at_rank(&self) -> bool {
+        false
+    }
+
+    /// What `op` does to operands of these dtypes. See [`Semantics::infer`]. The rank of every operand is known to rules
+    /// that look at it.
     fn infer(&self, op: Op, operands: &[Operand]) -> Result<Option<Typing>, Refusal>;
 }
 
@@ -132,6 +143,24 @@ const REGISTRY: &[Registered] = &[
     registered("jax", "JAX: the lattice of JEP 9407", jax::standard),
     registered("jax-strict", "JAX in its strict mode: only weak values are promoted", jax::strict),
     registered("jax-lax", "jax.lax: nothing is promoted but Python scalars", jax::lax),
+    registered("numpy2", "NumPy 2 (NEP 50): Python scalars are weak", numpy::two),
+    registered("numpy1", "NumPy 1: the value of a scalar decides its width", numpy::one),
+    registered("dask", "Dask: NumPy 2 with what its ufuncs make of bfloat16", numpy::dask),
+    registered("cupy", "CuPy 14: NumPy 2, and arrays without dimensions are arrays", numpy::cupy),
+    registered(
+        "array-api",
+        "the Array API standard; what it leaves undefined is refused",
+        array_api::standard,
+    ),
+    registered("tensorflow", "TensorFlow: no tensor is promoted", tensorflow::plain),
+    registered("tensorflow-legacy", "TensorFlow in mode legacy: the same", tensorflow::legacy),
+    registered("tensorflow-safe", "TensorFlow in mode safe: nothing may be lost", tensorflow::safe),
+    registered("tensorflow-all", "TensorFlow in mode all: a lattice", tensorflow::all),
+    registered("jep9407-option0", "JEP 9407: integers and floats apart", jep9407::option::<0>),
+    registered("jep9407-option1", "JEP 9407: without loss of precision", jep9407::option::<1>),
+    registered("jep9407-option2", "JEP 9407: integers to floats of their width", jep9407::option::<2>),
+    registered("jep9407-option3", "JEP 9407: any integer to any float", jep9407::option::<3>),
+    registered("python", "Python's int, float and complex", python::python),
 ];
 
 impl Semantics {
@@ -238,6 +267,18 @@ impl Semantics {
         self.rules.promote(operands)
     }
 
+    /// The dtype of a place that all of `operands` flow to, such as a function's result: what they are promoted to.
+    ///
+    /// # Errors
+    /// [`Refusal::NoJoin`] if they are not promoted.
+    pub fn join_slot(&self, operands: &[Operand]) -> Result<DType, Refusal> {
+        self.promote(operands).map_err(|reason| Refusal::NoJoin {
+            semantics: self.name.clone(),
+            dtypes: operands.iter().map(|operand| operand.dtype).collect(),
+            reason,
+        })
+    }
+
     /// The dtype that arrays of two dtypes are promoted to, if they are. Weak dtypes are Python scalars.
     pub fn join(&self, a: DType, b: DType) -> Option<DType> {
         self.promote(&[Node::of(a).operand, Node::of(b).operand]).ok()
@@ -269,6 +310,30 @@ impl Semantics {
     /// Never for as many operands as the op's [`Arity`](crate::op::Arity) allows; with none, an op that needs some
     /// refuses.
     pub fn infer(&self, op: Op, operands: &[Operand]) -> Result<Option<Typing>, Refusal> {
-        self.rules.infer(op, operands)
+        match operands.iter().position(|operand| operand.rank == Rank::Unknown) {
+            Some(index) if self.rules.looks_at_rank() => self.infer_either_way(op, operands, index),
+            _ => self.rules.infer(op, operands),
+        }
+    }
+
+    /// What `op` does to operands of which the one at `index` may or may not have dimensions.
+    fn infer_either_way(
+        &self,
+        op: Op,
+        operands: &[Operand],
+        index: usize,
+    ) -> Result<Option<Typing>, Refusal> {
+        let of_rank = |rank| {
+            let mut operands = operands.to_vec();
+            operands[index].rank = rank;
+            self.infer(op, &operands)
+        };
+        match (of_rank(Rank::Positive), of_rank(Rank::Zero)) {
+            (Ok(one), Ok(other)) if one != other => {
+                Err(Refusal::Rank { semantics: self.name.clone(), op, index })
+            }
+            (Err(refusal), _) | (_, Err(refusal)) => Err(refusal),
+            (typing, _) => typing,
+        }
     }
 }

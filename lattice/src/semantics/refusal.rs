@@ -89,6 +89,18 @@ pub enum Refusal {
         /// The kinds it computes in.
         accepts: Accepts,
     },
+    /// The op exists for other dtypes of the kind, but not for this one.
+    #[error("{semantics} has no {} of {dtype}: it lacks {}", .op.name(), Listed(.lacks))]
+    Kernel {
+        /// Whose rules.
+        semantics: Arc<str>,
+        /// The op.
+        op: Op,
+        /// The dtype it would compute in.
+        dtype: DType,
+        /// The dtypes it does not compute in, of the kinds it accepts.
+        lacks: &'static [DType],
+    },
     /// The library has no such op at all.
     #[error("{semantics} has no {}: {because}", .op.name())]
     NoOp {
@@ -196,6 +208,9 @@ impl Refusal {
             }
             Self::Dtype { accepts, .. } | Self::Operand { accepts, .. } => {
                 format!("convert the operand to a dtype of kind {accepts} with promote.convert first")
+            }
+            Self::Kernel { .. } => {
+                "convert the operand to another dtype of its kind with promote.convert first".to_owned()
             }
             Self::NoNode { semantics, .. } => {
                 format!("convert the operand to a dtype that {semantics} has with promote.convert first")

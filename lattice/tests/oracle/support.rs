@@ -63,3 +63,57 @@ pub fn differences(
         .collect();
     (differences, table.len())
 }
+
+/// The operand that the library's tables write as `name`.
+pub fn node(semantics: &Semantics, name: &str) -> Operand {
+    let node = semantics.nodes().iter().find(|node| node.name == name);
+    node.unwrap_or_else(|| panic!("{} has no node {name}", semantics.name())).operand
+}
+
+/// How the library's tables write what `op` gives.
+pub fn shown(semantics: &Semantics, op: Op, operands: &[Operand]) -> String {
+    match semantics.infer(op, operands) {
+        Ok(typing) => semantics.show(typing.expect("the oracle's ops have rules").result).to_owned(),
+        Err(_) => "error".to_owned(),
+    }
+}
+
+/// The cells of a binary table that differ from what `cell` says, and how many cells there are.
+pub fn wrong_cells(
+    semantics: &Semantics,
+    table: &Value,
+    cell: impl Fn(Operand, Operand) -> Option<DType>,
+) -> (Vec<String>, usize) {
+    let table = table.as_object().expect("a table is an object");
+    let wrong = table.iter().filter_map(|(key, expected)| {
+        let (a, b) = key.split_once(',').expect("a key names two operands");
+        let got = cell(node(semantics, a), node(semantics, b)).map_or("error", |dtype| semantics.show(dtype));
+        (got != *expected).then(|| format!("{} {key}: {got}, the library: {expected}", semantics.name()))
+    });
+    (wrong.collect(), table.len())
+}
+
+/// Every op has a rule for every combination of dtypes and Python scalars, and strong operands of the dtypes an op computes
+/// in give its result again, strong, without a further conversion.
+pub fn assert_computing_in_the_compute_dtypes_is_a_fixed_point(semantics: &Semantics) {
+    let nodes = semantics.nodes().iter().map(|node| node.operand);
+    let operands: Vec<_> = DType::ALL.iter().copied().map(Operand::value).chain(nodes).collect();
+    for &op in Op::ALL {
+        let arity = op.info().arity.required;
+        for combination in 0..operands.len().pow(arity as u32) {
+            let place = |i: usize| operands[combination / operands.len().pow(i as u32) % operands.len()];
+            let operands: Vec<_> = (0..arity).map(place).collect();
+            let Ok(Some(typing)) = semantics.infer(op, &operands) else { continue };
+            let strong: Vec<_> =
+                (0..arity).map(|i| Operand::value(semantics.strengthen(typing.compute(i)))).collect();
+            let name = semantics.name();
+            let again = semantics.infer(op, &strong);
+            let again =
+                again.unwrap_or_else(|e| panic!("{name} {op} {operands:?}: {e}")).expect("has a rule");
+            assert_eq!(again.result, semantics.strengthen(typing.result), "{name} {op} {operands:?}");
+            for (i, operand) in strong.iter().enumerate() {
+                assert_eq!(again.compute(i), operand.dtype, "{name} {op} {operands:?}");
+            }
+        }
+    }
+}

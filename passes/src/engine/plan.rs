@@ -11,6 +11,7 @@
 //! - An insert stands before its first user if that is in the block of the value's definition, else right behind the
 //!   definition; so it dominates all its users.
 
+use promote_lattice::convert::Numerics;
 use promote_lattice::op::{Op, ShapeRule};
 use promote_lattice::{DType, Semantics};
 use rustc_hash::FxHashMap;
@@ -39,6 +40,8 @@ pub enum Role {
     Number,
     /// A literal exponent, which must not be wrapped: that would change the power.
     Exponent,
+    /// A bound of `clip`: one beyond the range bounds nothing, as the end of the range does.
+    Bound,
 }
 
 /// A new op.
@@ -254,6 +257,12 @@ impl Planner<'_> {
                 if self.graph.node(op).op == Op::Pow && self.graph.value(value).literal.is_some() =>
             {
                 Role::Exponent
+            }
+            // JAX converts bounds as it does other literals.
+            Use::Operand(op, 1 | 2)
+                if self.graph.node(op).op == Op::Clip && self.semantics.numerics() != Numerics::Jax =>
+            {
+                Role::Bound
             }
             Use::Operand(..) | Use::Feed(..) => Role::Number,
         }

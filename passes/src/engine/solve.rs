@@ -394,18 +394,25 @@ impl<'a> Solver<'a> {
         if known.iter().any(|t| matches!(t.dtype, Known::Opaque | Known::Refused)) {
             return Ok(if known.iter().all(|t| *t == first) { first } else { Type::REFUSED });
         }
-        let mut joined = first;
+        let mut shape = first.shape;
         for next in &known[1..] {
-            let (Known::DType(a), Known::DType(b)) = (joined.dtype, next.dtype) else { continue };
-            let operands = [Operand::value(a), Operand::value(b)];
-            let typing =
-                self.semantics.infer(Op::Where, &[&[Operand::value(DType::B1)], &operands[..]].concat());
-            let typing = typing.map_err(ProblemKind::Refused)?;
-            joined.dtype = Known::DType(typing.map_or(a, |typing| typing.result));
-            joined.shape = self.broadcast(joined.shape, next.shape).map_err(ProblemKind::Shape)?;
+            shape = self.broadcast(shape, next.shape).map_err(ProblemKind::Shape)?;
         }
-        let Known::DType(dtype) = joined.dtype else { return Ok(joined) };
-        self.confront(stated, Some(dtype), Some(joined.shape))
+        let Known::DType(dtype) = first.dtype else { return Ok(first) };
+        let alike = known.iter().all(|t| t.dtype == first.dtype);
+        let dtype = if alike { dtype } else { self.join_dtypes(slot)? };
+        self.confront(stated, Some(dtype), Some(shape))
+    }
+
+    /// The join of the dtypes that are known to flow to a slot: of the set, not a fold.
+    fn join_dtypes(&self, slot: SlotId) -> Outcome<DType> {
+        let sources = self.graph.slot(slot).sources.iter().filter_map(|feed| {
+            let Type { dtype, shape } = self.values[feed.value.0 as usize];
+            let Known::DType(dtype) = dtype else { return None };
+            Some(operand(self.graph, feed.value, dtype, shape))
+        });
+        let operands: Vec<Operand> = sources.collect();
+        self.semantics.join_slot(&operands).map_err(ProblemKind::Refused)
     }
 
     /// Reports values that stayed unknown, at their root: not what the dialect's ops would have made of them. Where all

@@ -1,63 +1,117 @@
 //! Remarks on converts: why each was inserted and what it can lose, and which of them the policies find.
 
 use promote_lattice::convert::loss;
-use promote_lattice::{Policy, Semantics};
+use promote_lattice::{DType, Policy, Semantics};
 
 use super::pass::{Config, Policies};
 use super::report::{definition_of, place_of};
 use super::view::View;
 use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::engine::graph::OpId;
 use crate::engine::plan::{Insert, Make, Plan, Produced, Use};
-use crate::engine::solve::Solution;
+use crate::engine::solve::{Solution, typing};
 
-/// A remark for each convert of `plan`, if they are asked for, and what the policies find.
+/// A remark for each convert of `plan`, if they are asked for, and what the policies find: at every operand that is
+/// promoted, also where a value is converted once for several.
 pub fn all(view: &View, solution: &Solution, plan: &Plan, config: &Config) -> Vec<Diagnostic> {
     let Policies { warn, deny } = &config.policies;
-    if !config.remarks && warn.is_empty() && deny.is_empty() {
-        return Vec::new();
-    }
     let mut said = Vec::new();
-    for insert in &plan.inserts {
-        let severities = warn.iter().map(|policy| (policy, Severity::Warning));
-        let severities = severities.filter(|(policy, _)| !deny.contains(policy));
-        for (policy, severity) in severities.chain(deny.iter().map(|policy| (policy, Severity::Error))) {
-            said.extend(finding(view, solution, insert, *policy, severity, &config.semantics));
+    if config.remarks {
+        said.extend(
+            plan.inserts.iter().filter_map(|insert| remark(view, solution, insert, &config.semantics)),
+        );
+    }
+    let warned =
+        warn.iter().filter(|policy| !deny.contains(policy)).map(|policy| (policy, Severity::Warning));
+    let policies: Vec<_> = warned.chain(deny.iter().map(|policy| (policy, Severity::Error))).collect();
+    if policies.is_empty() {
+        return said;
+    }
+    for edit in &plan.edits {
+        let Use::Operand(op, index) = edit.place else { continue };
+        let Some(to) = converted_to(plan, edit.to) else { continue };
+        for (policy, severity) in &policies {
+            said.extend(finding(view, solution, (op, index, to), **policy, *severity, &config.semantics));
         }
-        if config.remarks {
-            said.extend(remark(view, solution, insert, &config.semantics));
-        }
+    }
+    for (_, severity) in policies.iter().filter(|(policy, _)| **policy == Policy::NoKernel) {
+        said.extend(
+            view.graph.ops().filter_map(|op| no_kernel(view, solution, op, *severity, &config.semantics)),
+        );
     }
     said
 }
 
-/// What a policy finds in the convert that an insert is, located at the operand's op.
+/// The dtype that a use gets its value in, if it is converted.
+fn converted_to(plan: &Plan, mut produced: Produced) -> Option<DType> {
+    while let Produced::Insert(id) = produced {
+        let insert = &plan.inserts[id.0 as usize];
+        match insert.make {
+            Make::Convert(dtype) => return Some(dtype),
+            Make::Literal(..) => return None,
+            Make::Broadcast { .. } => produced = insert.source,
+        }
+    }
+    None
+}
+
+/// What a policy finds in the promotion of an operand to a dtype, located at the operand's op.
 fn finding(
     view: &View,
     solution: &Solution,
-    insert: &Insert,
+    (op, index, to): (OpId, usize, DType),
     policy: Policy,
     severity: Severity,
     semantics: &Semantics,
 ) -> Option<Diagnostic> {
-    let (Make::Convert(to), Produced::Value(value)) = (insert.make, insert.source) else { return None };
-    let Use::Operand(op, index) = insert.serves else { return None };
-    let from = semantics.strengthen(solution.dtype(value)?);
-    let dtypes: Vec<_> =
-        view.graph.operands(op).iter().filter_map(|operand| solution.dtype(*operand)).collect();
+    let operands = view.graph.operands(op);
+    let from = semantics.strengthen(solution.dtype(operands[index])?);
+    let dtypes: Vec<_> = operands.iter().filter_map(|operand| solution.dtype(*operand)).collect();
     let reason = policy.finds(from, to, &dtypes)?;
-    let code = match policy {
+    let name = view.graph.node(op).op;
+    let message = format!("promoting operand {index} of {name} from {from} to {to} {reason}");
+    let definition = definition_of(view.values[operands[index].0 as usize].0);
+    Some(
+        Diagnostic::new(severity, code(policy), place_of(view.ops[op.0 as usize].0), message)
+            .with_note(definition, format!("the {from} operand is defined here"))
+            .with_remedy("convert an operand with promote.convert, to say that it is meant or to avoid it"),
+    )
+}
+
+const fn code(policy: Policy) -> Code {
+    match policy {
         Policy::PrecisionLoss => Code::PrecisionLoss,
         Policy::MagnitudeLoss => Code::MagnitudeLoss,
         Policy::Widening => Code::Widening,
         Policy::MixedSignedness => Code::MixedSignedness,
-    };
-    let name = view.graph.node(op).op;
-    let message = format!("promoting operand {index} of {name} from {from} to {to} {reason}");
-    let definition = definition_of(view.values[value.0 as usize].0);
+        Policy::NoKernel => Code::NoKernel,
+    }
+}
+
+/// An op whose dtype rule the library has, and no code for it.
+fn no_kernel(
+    view: &View,
+    solution: &Solution,
+    op: OpId,
+    severity: Severity,
+    semantics: &Semantics,
+) -> Option<Diagnostic> {
+    let typing = typing(&view.graph, semantics, op, |value| solution.value(value)).ok()??;
+    if typing.has_kernel {
+        return None;
+    }
+    let dtypes = view.graph.operands(op).iter().filter_map(|operand| solution.dtype(*operand));
+    let dtypes: Vec<_> = dtypes.map(DType::name).collect();
+    let (library, name) = (semantics.name(), view.graph.node(op).op.name());
+    let message = format!(
+        "{library} has a dtype for {name} of {}, {}, and no code for it on a CPU",
+        dtypes.join(" and "),
+        typing.result
+    );
+    let place = place_of(view.ops[op.0 as usize].0);
     Some(
-        Diagnostic::new(severity, code, place_of(view.ops[op.0 as usize].0), message)
-            .with_note(definition, format!("the {from} operand is defined here"))
-            .with_remedy("convert an operand with promote.convert, to say that it is meant or to avoid it"),
+        Diagnostic::new(severity, code(Policy::NoKernel), place, message)
+            .with_remedy("convert the operands to a dtype that the library computes in with promote.convert"),
     )
 }
 

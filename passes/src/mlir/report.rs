@@ -213,6 +213,7 @@ fn explain(kind: &ProblemKind, subject: &str) -> (Code, String, String) {
                 | Refusal::NoOp { .. }
                 | Refusal::Operand { .. }
                 | Refusal::Scalar { .. }
+                | Refusal::Kernel { .. }
                 | Refusal::WeakTooWide { .. } => Code::RefusedDtype,
                 Refusal::Rank { .. } => Code::RankNeeded,
                 Refusal::LiteralRange { .. } => Code::LiteralRange,

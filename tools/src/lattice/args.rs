@@ -91,7 +91,8 @@ pub enum Format {
 pub enum Command {
     /// Describe a semantics: its dtypes, their order, its defaults
     Show {
-        #[arg(long, value_name = "FORMAT", default_value = "text", help = FORMAT_HELP)]
+        /// How to write the result
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
         format: Format,
     },
 
@@ -106,7 +107,8 @@ pub enum Command {
         #[arg(required = true, value_name = "DTYPE")]
         dtypes: Vec<String>,
 
-        #[arg(long, value_name = "FORMAT", default_value = "text", help = FORMAT_HELP)]
+        /// How to write the result
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
         format: Format,
     },
 
@@ -120,7 +122,8 @@ pub enum Command {
         #[arg(long, value_name = "NODES", default_value = "all")]
         nodes: Selection,
 
-        #[arg(long, value_name = "FORMAT", default_value = "text", help = FORMAT_HELP)]
+        /// How to write the result
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
         format: Format,
     },
 
@@ -147,8 +150,6 @@ pub enum Command {
     Html,
 }
 
-const FORMAT_HELP: &str = "How to write the result";
-
 /// What `table` prints.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Table {
@@ -171,7 +172,8 @@ pub struct Table {
     #[arg(long, value_name = "DOCUMENT", conflicts_with_all = ["nodes", "zero_dim"])]
     pub like: Option<Document>,
 
-    #[arg(long, value_name = "FORMAT", default_value = "text", help = FORMAT_HELP)]
+    /// How to write the result
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: Format,
 }
 
@@ -201,7 +203,8 @@ pub struct Diff {
     #[arg(long)]
     pub table: bool,
 
-    #[arg(long, value_name = "FORMAT", default_value = "text", help = FORMAT_HELP)]
+    /// How to write the result
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: Format,
 }
 

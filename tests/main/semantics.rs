@@ -1,0 +1,130 @@
+//! The same program under the rules of several libraries, and what the policies find.
+
+use std::sync::Arc;
+
+use promote::pass::Policies;
+use promote::{Options, Policy, Semantics, Session};
+
+use crate::support::{DEFAULT, Outcome, run_in};
+
+fn run_with(semantics: &str, source: &str, policies: Policies) -> Outcome {
+    let semantics = Arc::new(Semantics::by_name(semantics, false).expect("the semantics exists"));
+    let session = Session::new(&Options { semantics, threads: true, remarks: false, policies });
+    run_in(&session.expect("MLIR takes the dialect"), source, DEFAULT)
+}
+
+/// A program and what each semantics makes of it.
+fn compare(names: &[&str], source: &str) -> String {
+    let mut out = source.trim().to_owned();
+    for name in names {
+        let outcome = run_with(name, source, Policies::default());
+        out.push_str(&format!("\n\n// --semantics={name}\n{}{}", outcome.text, outcome.said_text()));
+    }
+    out
+}
+
+macro_rules! comparisons {
+    ($($name:ident, [$($semantics:literal),+], $source:literal;)*) => { $(
+        #[test]
+        fn $name() {
+            insta::assert_snapshot!(compare(&[$($semantics),+], $source));
+        }
+    )* };
+}
+
+comparisons! {
+    signed_and_unsigned_64_bit_integers, ["jax", "numpy2", "torch", "array-api", "tensorflow-all", "jep9407-option3"], r#"
+!u = tensor<*x!promote.unknown>
+func.func @f(%x: tensor<4xi64>, %y: tensor<4xui64>) -> !u {
+  %0 = "promote.add"(%x, %y) : (tensor<4xi64>, tensor<4xui64>) -> !u
+  return %0 : !u
+}"#;
+    a_float_scalar_meets_integers, ["jax", "numpy2", "numpy1", "torch", "tensorflow", "python"], r#"
+!u = tensor<*x!promote.unknown>
+func.func @f(%x: tensor<4xi32>) -> !u {
+  %half = "promote.constant"() {value = dense<0.5> : tensor<f64>} : () -> tensor<!promote.weak_float>
+  %0 = "promote.multiply"(%x, %half) : (tensor<4xi32>, tensor<!promote.weak_float>) -> !u
+  return %0 : !u
+}"#;
+    an_array_without_dimensions_counts_less, ["numpy2", "numpy1", "torch", "cupy"], r#"
+!u = tensor<*x!promote.unknown>
+func.func @f(%x: tensor<4xf32>, %y: tensor<f64>, %z: tensor<*xf64>) -> (!u, !u) {
+  %0 = "promote.add"(%x, %y) : (tensor<4xf32>, tensor<f64>) -> !u
+  %1 = "promote.add"(%x, %z) : (tensor<4xf32>, tensor<*xf64>) -> !u
+  return %0, %1 : !u, !u
+}"#;
+    a_literal_out_of_range, ["jax", "numpy2", "numpy1", "torch"], r#"
+!u = tensor<*x!promote.unknown>
+func.func @f(%x: tensor<4xui8>) -> (!u, !u) {
+  %k = "promote.constant"() {value = dense<300> : tensor<i64>} : () -> tensor<!promote.weak_int>
+  %0 = "promote.add"(%x, %k) : (tensor<4xui8>, tensor<!promote.weak_int>) -> !u
+  %1 = "promote.less"(%x, %k) : (tensor<4xui8>, tensor<!promote.weak_int>) -> !u
+  return %0, %1 : !u, !u
+}"#;
+    bounds_that_cannot_bind, ["numpy2", "torch"], r#"
+!u = tensor<*x!promote.unknown>
+func.func @f(%x: tensor<4xui8>) -> !u {
+  %low = "promote.constant"() {value = dense<-1> : tensor<i64>} : () -> tensor<!promote.weak_int>
+  %high = "promote.constant"() {value = dense<300> : tensor<i64>} : () -> tensor<!promote.weak_int>
+  %0 = "promote.clip"(%x, %low, %high) : (tensor<4xui8>, tensor<!promote.weak_int>, tensor<!promote.weak_int>) -> !u
+  return %0 : !u
+}"#;
+    a_division_and_a_mean_of_integers, ["jax", "numpy2", "torch", "tensorflow", "array-api", "python"], r#"
+!u = tensor<*x!promote.unknown>
+func.func @f(%x: tensor<4xi64>) -> (!u, !u) {
+  %0 = "promote.divide"(%x, %x) : (tensor<4xi64>, tensor<4xi64>) -> !u
+  %1 = "promote.mean"(%x) : (tensor<4xi64>) -> !u
+  return %0, %1 : !u, !u
+}"#;
+    half_precision_and_a_complex_scalar, ["numpy2", "torch"], r#"
+!u = tensor<*x!promote.unknown>
+func.func @f(%x: tensor<4xf16>) -> !u {
+  %i = "promote.constant"() {value = dense<(0.0, 1.0)> : tensor<complex<f64>>} : () -> tensor<!promote.weak_complex>
+  %0 = "promote.multiply"(%x, %i) : (tensor<4xf16>, tensor<!promote.weak_complex>) -> !u
+  return %0 : !u
+}"#;
+    weak_values_with_a_width, ["tensorflow-all"], r#"
+!u = tensor<*x!promote.unknown>
+func.func @f(%x: tensor<4xui8>, %y: tensor<4xbf16>) -> (!u, !u) {
+  %half = "promote.constant"() {value = dense<0.5> : tensor<f64>} : () -> tensor<!promote.weak_float>
+  %0 = "promote.multiply"(%x, %half) : (tensor<4xui8>, tensor<!promote.weak_float>) -> !u
+  %1 = "promote.add"(%0, %y) : (!u, tensor<4xbf16>) -> !u
+  return %0, %1 : !u, !u
+}"#;
+}
+
+const SHARED: &str = r#"
+!u = tensor<*x!promote.unknown>
+func.func @f(%x: tensor<4xi32>, %y: tensor<4xbf16>) -> (!u, !u) {
+  %0 = "promote.add"(%x, %y) : (tensor<4xi32>, tensor<4xbf16>) -> !u
+  %1 = "promote.multiply"(%y, %x) : (tensor<4xbf16>, tensor<4xi32>) -> !u
+  return %0, %1 : !u, !u
+}"#;
+
+#[test]
+fn a_policy_finds_every_operand_though_its_value_is_converted_once() {
+    let warn = vec![Policy::PrecisionLoss];
+    let outcome = run_with("jax", SHARED, Policies { warn, deny: vec![] });
+    insta::assert_snapshot!(format!("{}{}", outcome.text, outcome.said_text()));
+}
+
+#[test]
+fn a_denied_promotion_leaves_nothing() {
+    let (warn, deny) = (vec![Policy::PrecisionLoss], vec![Policy::PrecisionLoss]);
+    let outcome = run_with("jax", SHARED, Policies { warn, deny });
+    assert_eq!(outcome.text, "");
+    assert_eq!(outcome.said_text().matches("error[P0031]").count(), 2, "{}", outcome.said_text());
+}
+
+#[test]
+fn an_op_that_the_library_cannot_run_is_found_where_asked_for() {
+    let source = r#"
+func.func @f(%x: tensor<4xui16>) -> tensor<*x!promote.unknown> {
+  %0 = "promote.add"(%x, %x) : (tensor<4xui16>, tensor<4xui16>) -> tensor<*x!promote.unknown>
+  return %0 : tensor<*x!promote.unknown>
+}"#;
+    let silent = run_with("torch", source, Policies::default());
+    assert_eq!(silent.said_text(), "");
+    let outcome = run_with("torch", source, Policies { warn: vec![Policy::NoKernel], deny: vec![] });
+    insta::assert_snapshot!(outcome.said_text());
+}
