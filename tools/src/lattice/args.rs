@@ -92,7 +92,7 @@ pub enum Command {
     /// Describe a semantics: its dtypes, their order, its defaults
     Show {
         /// How to write the result
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
+        #[arg(long, value_name = "FORMAT", default_value = "text")]
         format: Format,
     },
 
@@ -108,7 +108,7 @@ pub enum Command {
         dtypes: Vec<String>,
 
         /// How to write the result
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
+        #[arg(long, value_name = "FORMAT", default_value = "text")]
         format: Format,
     },
 
@@ -123,7 +123,7 @@ pub enum Command {
         nodes: Selection,
 
         /// How to write the result
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
+        #[arg(long, value_name = "FORMAT", default_value = "text")]
         format: Format,
     },
 

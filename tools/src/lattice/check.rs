@@ -21,6 +21,8 @@ struct Findings {
     nodes: usize,
     /// Whether promotions are joins in a lattice, completed by a top that stands for what is refused.
     is_lattice: bool,
+    /// In how many cells the table differs from the promotion alone, as it is the table of an op.
+    cells_of_op: usize,
     properties: Vec<Property>,
 }
 
@@ -63,28 +65,27 @@ pub fn check(system: &System, nodes: &Selection, format: Format) -> Result<Answe
 }
 
 fn find(system: &System, entries: &[Entry]) -> Findings {
-    let semantics = &system.semantics;
+    let order = system.semantics.order();
     let table = grid::cells(system, entries);
     let properties = table.properties();
     let pairs = entries.len() * (entries.len() + 1) / 2;
     let (unbounded, ambiguous) = bounds(system, entries);
     let ambiguous = Property::new("uniqueness", pairs, &ambiguous);
+    let joins = Property::new("joins", entries.len().pow(2), &other_than_joins(system, entries));
     let below = |a: &str, b: &str| match (dtype(system, a), dtype(system, b)) {
-        (Some(a), Some(b)) => a != b && semantics.order().le(a, b),
+        (Some(a), Some(b)) => a != b && order.le(a, b),
         (None, _) | (_, None) => false,
     };
     let sets = entries.len() * (entries.len() + 1) * (entries.len() + 2) / 6;
-    let is_lattice = semantics.is_on_lattice()
-        && ambiguous.holds
-        && properties.is_commutative()
-        && properties.is_associative();
     Findings {
         semantics: system.label.clone(),
         nodes: entries.len(),
-        is_lattice,
+        is_lattice: ambiguous.holds && joins.holds,
+        cells_of_op: cells_of_op(system, entries),
         properties: vec![
             Property::new("existence", pairs, &unbounded),
             ambiguous,
+            joins,
             Property::new("idempotence", entries.len(), &idempotence(&properties)),
             Property::new("commutativity", pairs, &properties.not_commutative),
             associativity(&properties),
@@ -92,6 +93,37 @@ fn find(system: &System, entries: &[Entry]) -> Findings {
             Property::new("monotonicity", properties.triples, &table.not_monotone(below)),
         ],
     }
+}
+
+fn all_pairs(entries: &[Entry]) -> impl Iterator<Item = (&Entry, &Entry)> {
+    entries.iter().flat_map(|a| entries.iter().map(move |b| (a, b)))
+}
+
+/// The pairs whose promotion is not their join in the order, in words.
+fn other_than_joins(system: &System, entries: &[Entry]) -> Vec<String> {
+    let semantics = &system.semantics;
+    let word = |result: Option<DType>| match result {
+        Some(result) => format!("= {}", semantics.show(result)),
+        None => "is refused".to_owned(),
+    };
+    let differs = |(a, b): (&Entry, &Entry)| {
+        let promoted = semantics.promote(&[a.operand, b.operand]).ok();
+        let joined = semantics.order().join(&[a.operand.dtype, b.operand.dtype]).ok();
+        let least = match joined {
+            Some(join) => format!("the least upper bound is {}", semantics.show(join)),
+            None => "there is no least upper bound".to_owned(),
+        };
+        (promoted != joined).then(|| format!("{} + {} {}, but {least}", a.name, b.name, word(promoted)))
+    };
+    all_pairs(entries).filter_map(differs).collect()
+}
+
+fn cells_of_op(system: &System, entries: &[Entry]) -> usize {
+    let semantics = &system.semantics;
+    let differs = |(a, b): &(&Entry, &Entry)| {
+        semantics.tabulate(a.operand, b.operand) != semantics.promote(&[a.operand, b.operand]).ok()
+    };
+    all_pairs(entries).filter(differs).count()
 }
 
 /// The dtype that a table writes as `name`.
@@ -146,6 +178,12 @@ impl Findings {
             (false, _) => "no lattice".to_owned(),
         };
         let mut lines = vec![format!("{}: {verdict} ({} dtypes)", self.semantics, self.nodes)];
+        if self.cells_of_op > 0 {
+            lines.push(format!(
+                "  its table is that of an op, `add`, which differs from the promotion alone in {} cells",
+                self.cells_of_op
+            ));
+        }
         for property in &self.properties {
             let Property { name, holds, cases, counterexamples, examples } = property;
             let answer = match holds {

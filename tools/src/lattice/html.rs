@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::export::Object;
 use super::grid::{Grid, cell};
 use super::svg::{self, class, escaped, picture};
-use super::system::{Catalogue, Entry, Selection, System};
+use super::system::{Catalogue, Entry, Role, Selection, System};
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
@@ -33,7 +33,9 @@ struct Data {
 struct Described {
     label: String,
     summary: &'static str,
-    is_lattice: bool,
+    role: Role,
+    /// What the role is, in a sentence.
+    about_order: &'static str,
     nodes: Vec<Named>,
     /// Row by row, the results; none where it refuses.
     table: Vec<Vec<Option<&'static str>>>,
@@ -84,7 +86,7 @@ fn entries(system: &System, selection: &Selection) -> Vec<Entry> {
 fn describe(system: &System) -> Described {
     let semantics = &system.semantics;
     let (all, core) = (entries(system, &Selection::All), entries(system, &Selection::Core));
-    let order = semantics.order().reduced();
+    let (order, role) = (semantics.order().reduced(), system.role());
     let named = |entry: &Entry| Named {
         name: entry.name.clone(),
         kind: class(entry.operand.dtype.kind()),
@@ -96,7 +98,8 @@ fn describe(system: &System) -> Described {
     Described {
         label: system.label.clone(),
         summary: system.summary(),
-        is_lattice: semantics.is_on_lattice(),
+        role,
+        about_order: role.sentence(),
         nodes: all.iter().map(named).collect(),
         table: all
             .iter()

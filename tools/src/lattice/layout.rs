@@ -33,6 +33,10 @@ const GAP: f64 = 8.0;
 const SPACE: f64 = 26.0;
 /// The space between layers.
 const RISE: f64 = 44.0;
+/// The space between lines that start or end at one block.
+const PORTS: f64 = 12.0;
+/// What the corners of a block leave no room for lines in.
+const CORNER: f64 = 12.0;
 /// The space between parts that are not connected.
 const APART: f64 = 48.0;
 /// The space around everything.
@@ -451,6 +455,39 @@ impl Layers {
     }
 }
 
+/// Where along the edges of its blocks each line starts and ends: side by side, in the order of where they lead.
+struct Ports {
+    starts: Vec<f64>,
+    ends: Vec<f64>,
+}
+
+impl Ports {
+    fn new(layers: &Layers, centres: &[f64]) -> Self {
+        let items = |line: usize| &layers.lines[line].0;
+        let first = |line: usize| (items(line)[0], items(line)[1]);
+        let last = |line: usize| (items(line)[items(line).len() - 1], items(line)[items(line).len() - 2]);
+        Self { starts: side(layers, centres, first), ends: side(layers, centres, last) }
+    }
+}
+
+/// The ports on one side of the blocks; `of` gives a line's block on that side, and the item it leads to.
+fn side(layers: &Layers, centres: &[f64], of: impl Fn(usize) -> (usize, usize)) -> Vec<f64> {
+    let count = layers.lines.len();
+    let port = |line: usize| {
+        let (block, towards) = of(line);
+        let others = (0..count).map(&of).enumerate().filter(|(_, (other, _))| *other == block);
+        let key = |line: usize, towards: usize| (centres[towards], line);
+        let mine = key(line, towards);
+        let is_left = |other: (f64, usize)| other.0.total_cmp(&mine.0).then(other.1.cmp(&mine.1)).is_lt();
+        let (all, left) = others.fold((0_u32, 0_u32), |(all, left), (other, (_, towards))| {
+            (all + 1, left + u32::from(is_left(key(other, towards))))
+        });
+        let step = ((layers.widths[block] - CORNER) / f64::from(all)).min(PORTS);
+        (f64::from(left) - f64::from(all - 1) / 2.0).mul_add(step, centres[block])
+    };
+    (0..count).map(port).collect()
+}
+
 /// A drawing that grows to the right, part by part.
 struct Picture<'a> {
     graph: &'a Graph,
@@ -516,8 +553,10 @@ impl<'a> Picture<'a> {
         for block in part {
             self.add_block(block, centres[block] - half(block), &storeys);
         }
-        for (items, (below, above)) in &layers.lines {
-            self.add_line(items, (*below, *above), &centres, &storeys);
+        let ports = Ports::new(layers, &centres);
+        for (line, (items, ends)) in layers.lines.iter().enumerate() {
+            let ports = (ports.starts[line], ports.ends[line]);
+            self.add_line(items, *ends, ports, &centres, &storeys);
         }
         self.drawing.width = to + shift + APART;
     }
@@ -541,16 +580,17 @@ impl<'a> Picture<'a> {
         &mut self,
         items: &[usize],
         (below, above): (usize, usize),
+        (start, end): (f64, f64),
         centres: &[f64],
         storeys: &Storeys,
     ) {
-        let (start, layer) = (centres[below], self.ranks[below]);
+        let layer = self.ranks[below];
         let mut points = vec![(start, self.top(below, storeys)), (start, storeys.ceiling(layer))];
         for (item, layer) in items[1..items.len() - 1].iter().zip(layer + 1..) {
             points
                 .extend([(centres[*item], storeys.floors[layer]), (centres[*item], storeys.ceiling(layer))]);
         }
-        points.push((centres[above], storeys.floors[self.ranks[above]]));
+        points.push((end, storeys.floors[self.ranks[above]]));
         points.dedup();
         let members = |block: usize| &self.blocks[block].members;
         let is_of_line =

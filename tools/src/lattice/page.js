@@ -130,7 +130,7 @@
     } else if (way) {
       item.append(` → ${way.slice(1).join(" → ")}`);
     } else {
-      const why = system().is_lattice ? "narrowed from the least upper bound" : "by a rule that is no way in the order";
+      const why = system().role === "narrowed" ? "narrowed from the least upper bound" : "by a rule that is no way in the order";
       item.append(` becomes ${to}, ${why}`);
     }
     const lost = data.losses[`${from}>${to}`];
@@ -149,7 +149,7 @@
     }
     const of = system();
     const result = promote(of, lhs, rhs);
-    const sign = of.is_lattice ? "∨" : "+";
+    const sign = of.role === "described" ? "+" : "∨";
     const heading = result ? `${lhs} ${sign} ${rhs} = ${result}` : `${lhs} ${sign} ${rhs} is refused by ${of.label}`;
     const ways = result ? [["lhs", path(of, lhs, result)], ["rhs", path(of, rhs, result)]] : [];
     const list = make("ul");
@@ -212,11 +212,7 @@
     const names = shownNodes().map((node) => node.name);
     if (!names.includes(state.lhs) || !names.includes(state.rhs)) Object.assign(state, { lhs: null, rhs: null });
     const of = system();
-    element("summary").textContent =
-      `${of.summary}. ` +
-      (of.is_lattice
-        ? "Results are least upper bounds in this order."
-        : "It is no lattice: the order only says which dtype is promoted to which when the two meet.");
+    element("summary").textContent = `${of.summary}. ${of.about_order}`;
     drawTable();
     drawDiagram();
     drawAnswer();

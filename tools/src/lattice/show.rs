@@ -5,15 +5,15 @@ use serde::Serialize;
 
 use super::args::Format;
 use super::export::{self, Object};
-use super::system::System;
+use super::system::{Role, System};
 
 /// A semantics in a few facts.
 #[derive(Debug, Serialize)]
 struct Description<'s> {
     name: &'s str,
     summary: &'s str,
-    /// Whether promotions are joins in its order; if not, the order only describes them.
-    is_lattice: bool,
+    /// What its order has to do with its promotions.
+    order: Role,
     nodes: Vec<&'s str>,
     /// What weak dtypes become in the end.
     defaults: Object<&'s str>,
@@ -46,7 +46,7 @@ fn describe(system: &System) -> Description<'_> {
     Description {
         name: &system.label,
         summary: system.summary(),
-        is_lattice: semantics.is_on_lattice(),
+        order: system.role(),
         nodes: semantics.nodes().iter().map(|node| node.name).collect(),
         defaults: Object(weak.iter().filter(is_there).map(default).collect()),
         successors: Object(order.nodes().iter().map(|dtype| successors(*dtype)).collect()),
@@ -62,13 +62,7 @@ impl Description<'_> {
             lines.push(format!("in the end: {}", defaults.collect::<Vec<_>>().join(", ")));
         }
         lines.push(String::new());
-        lines.push(match self.is_lattice {
-            true => "The result is the least upper bound of the operands in this order:".to_owned(),
-            false => {
-                "It is no lattice. This order only describes it: which dtype is promoted to which when the two meet."
-                    .to_owned()
-            }
-        });
+        lines.push(self.order.sentence().to_owned());
         let edges = self.successors.0.iter().filter(|(_, above)| !above.is_empty());
         let width = self.successors.0.iter().map(|(below, _)| below.len()).max().unwrap_or(0);
         lines.extend(edges.map(|(below, above)| format!("  {below:<width$} → {}", above.join(", "))));

@@ -6,7 +6,7 @@ use promote_lattice::{DType, Kind};
 
 use super::Failure;
 use super::layout::{Drawing, Graph, Line, Rect};
-use super::system::{Entry, Selection, System};
+use super::system::{Entry, Role, Selection, System};
 
 /// The colours and fonts.
 pub const STYLE: &str = include_str!("diagram.css");
@@ -63,7 +63,10 @@ pub fn picture(system: &System, entries: &[Entry]) -> String {
 }
 
 fn title(system: &System) -> String {
-    let what = if system.semantics.is_on_lattice() { "Promotion lattice" } else { "Order of promotions" };
+    let what = match system.role() {
+        Role::Joins | Role::Narrowed => "Promotion lattice",
+        Role::Described => "Order of promotions",
+    };
     format!("{what} of {}", system.label)
 }
 
@@ -102,6 +105,8 @@ fn draw_node(dtype: DType, name: &str, Rect { x, y, width, height }: Rect) -> St
 /// A curve that leaves and arrives upright, with a head.
 fn draw_line(line: &Line, names: &[&str]) -> String {
     const HEAD: f64 = 7.0;
+    /// How much of its rise a line goes upright at either end.
+    const BOW: f64 = 0.35;
     let mut path = String::new();
     let (end_x, end_y) = line.points[line.points.len() - 1];
     let mut points = line.points.clone();
@@ -114,8 +119,8 @@ fn draw_line(line: &Line, names: &[&str]) -> String {
         if (x0 - x1).abs() < 0.05 {
             let _ = write!(path, " L{x1:.1} {y1:.1}");
         } else {
-            let half = f64::midpoint(y0, y1);
-            let _ = write!(path, " C{x0:.1} {half:.1} {x1:.1} {half:.1} {x1:.1} {y1:.1}");
+            let bow = (y1 - y0) * BOW;
+            let _ = write!(path, " C{x0:.1} {:.1} {x1:.1} {:.1} {x1:.1} {y1:.1}", y0 + bow, y1 - bow);
         }
     }
     let edges = line.edges.iter().map(|(below, above)| format!("{}>{}", names[*below], names[*above]));

@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use promote_lattice::semantics::{Node, Operand, Rank};
 use promote_lattice::{DType, Kind, Semantics};
+use serde::Serialize;
 
 use super::Failure;
 
@@ -27,6 +28,31 @@ pub struct System {
     pub label: String,
     /// Its rules.
     pub semantics: Semantics,
+}
+
+/// What the order of a semantics has to do with its promotions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Promotions are least upper bounds.
+    Joins,
+    /// They are least upper bounds, then narrowed, as JAX does without 64-bit dtypes.
+    Narrowed,
+    /// They follow other rules. The order says which dtype is promoted to which when the two meet.
+    Described,
+}
+
+impl Role {
+    /// The role in a sentence.
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::Joins => "Results are least upper bounds in this order.",
+            Self::Narrowed => "Results are least upper bounds in this order, narrowed to 32 bits.",
+            Self::Described => {
+                "It is no lattice: this order only says which dtype is promoted to which when the two meet."
+            }
+        }
+    }
 }
 
 /// The semantics there are.
@@ -167,12 +193,28 @@ impl System {
         Semantics::summary(self.semantics.name()).unwrap_or("a lattice of your own")
     }
 
+    /// What its order has to do with its promotions.
+    pub fn role(&self) -> Role {
+        let (semantics, order) = (&self.semantics, self.semantics.order());
+        let are_joins = |a: &Node| {
+            semantics.nodes().iter().all(|b| {
+                semantics.promote(&[a.operand, b.operand]).ok()
+                    == order.join(&[a.operand.dtype, b.operand.dtype]).ok()
+            })
+        };
+        match semantics.nodes().iter().all(are_joins) {
+            true => Role::Joins,
+            false if semantics.is_on_lattice() => Role::Narrowed,
+            false => Role::Described,
+        }
+    }
+
     /// The selected entries, in the library's order, or in the order they are listed in.
     pub fn select(&self, selection: &Selection) -> Result<Vec<Entry>, Failure> {
         let nodes = self.semantics.nodes().iter();
         match selection {
             Selection::All => Ok(nodes.map(Entry::of).collect()),
-            Selection::Core => Ok(nodes.filter(|node| is_core(node)).map(Entry::of).collect()),
+            Selection::Core => Ok(core(self.semantics.nodes()).map(Entry::of).collect()),
             Selection::Listed(names) => names.iter().map(|name| self.entry(name)).collect(),
         }
     }
@@ -202,9 +244,13 @@ impl System {
     }
 }
 
-fn is_core(node: &Node) -> bool {
-    let dtype = node.operand.dtype;
-    dtype.is_weak() || ((dtype as usize) < CORE && !node.operand.is_literal())
+/// The strong dtypes of the documents and the weak ones, each once: TensorFlow's `i*` is its `i32*`.
+fn core(nodes: &[Node]) -> impl Iterator<Item = &Node> {
+    let is_core = |dtype: DType| dtype.is_weak() || (dtype as usize) < CORE;
+    let is_first =
+        |at: usize| nodes[..at].iter().all(|before| before.operand.dtype != nodes[at].operand.dtype);
+    let nodes = nodes.iter().enumerate();
+    nodes.filter(move |(at, node)| is_core(node.operand.dtype) && is_first(*at)).map(|(_, node)| node)
 }
 
 /// The name that NumPy knows a dtype by.

@@ -6,7 +6,7 @@ use promote_lattice::semantics::{MAX_OPERANDS, Operand};
 use serde::Serialize;
 
 use super::args::Format;
-use super::system::{Entry, System};
+use super::system::{Entry, Role, System};
 use super::{Failure, export};
 
 /// The answer to `join`.
@@ -55,7 +55,7 @@ pub fn join(system: &System, names: &[String], format: Format) -> Result<String,
         notes: notes(system, &operands, result),
     };
     Ok(match format {
-        Format::Text => join.text(semantics.is_on_lattice()),
+        Format::Text => join.text(system.role() != Role::Described),
         Format::Json => export::json(&join),
         Format::Csv => join.csv(),
     })
@@ -93,14 +93,14 @@ fn notes(system: &System, operands: &[Operand], result: DType) -> Vec<String> {
     let shown = semantics.show(result);
     let least = semantics.order().join(&dtypes(operands));
     let mut notes = Vec::new();
-    match (semantics.is_on_lattice(), least) {
-        (true, Ok(least)) if least != result => notes.push(format!(
+    match (system.role(), least) {
+        (Role::Narrowed, Ok(least)) if least != result => notes.push(format!(
             "the least upper bound is {}, which {} narrows to {shown}",
             semantics.show(least),
             system.label,
         )),
-        (true, _) => {}
-        (false, least) => {
+        (Role::Joins | Role::Narrowed, _) => {}
+        (Role::Described, least) => {
             notes.push(format!("{} is no lattice; this is its rule: {}", system.label, system.summary()));
             match least {
                 Ok(least) if least == result => {}
