@@ -197,7 +197,9 @@ fn render<'a>(op: &'a Value, dtypes: &BTreeMap<&str, &str>, types: &mut BTreeMap
     let kind = Op::by_name_or_alias(text(op, "op")).unwrap_or_else(|| panic!("no such op: {op}"));
     let operands: Vec<_> =
         list(op, "args").iter().map(|arg| arg.as_str().expect("a name is a string")).collect();
-    let stated = |fallback: &'a str| dtypes.get(name).copied().unwrap_or(fallback).to_owned();
+    let stated = |fallback: &'a str| {
+        dtypes.get(name).copied().filter(|dtype| *dtype != "error").unwrap_or(fallback).to_owned()
+    };
     let result = match kind {
         Op::Constant => tensor(text(attrs, "dtype"), list(attrs, "shape")),
         Op::Iota => tensor(&stated(text(attrs, "dtype")), list(attrs, "shape")),

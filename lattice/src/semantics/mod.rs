@@ -18,6 +18,7 @@ mod python;
 mod refusal;
 mod rows;
 mod tensorflow;
+mod torch;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -35,7 +36,7 @@ trait Rules: fmt::Debug + Send + Sync {
     /// The dtype that operands are promoted to, without an op: `result_type`.
     fn promote(&self, operands: &[Operand]) -> Result<DType, NoJoin>;
 
-    /// Whether arrays without dimensions are promoted otherwise than those with some.
+    /// Whether the dtype of a result depends on the ranks of operands.
     fn looks_at_rank(&self) -> bool {
         false
     }
@@ -161,6 +162,11 @@ const REGISTRY: &[Registered] = &[
     registered("jep9407-option2", "JEP 9407: integers to floats of their width", jep9407::option::<2>),
     registered("jep9407-option3", "JEP 9407: any integer to any float", jep9407::option::<3>),
     registered("python", "Python's int, float and complex", python::python),
+    registered(
+        "torch",
+        "PyTorch 2.15: categories of dtypes, and arrays over Python scalars",
+        torch::standard,
+    ),
 ];
 
 impl Semantics {
@@ -311,13 +317,13 @@ impl Semantics {
     /// refuses.
     pub fn infer(&self, op: Op, operands: &[Operand]) -> Result<Option<Typing>, Refusal> {
         match operands.iter().position(|operand| operand.rank == Rank::Unknown) {
-            Some(index) if self.rules.looks_at_rank() => self.infer_either_way(op, operands, index),
+            Some(index) if self.rules.looks_at_rank() => self.infer_for_any_rank(op, operands, index),
             _ => self.rules.infer(op, operands),
         }
     }
 
-    /// What `op` does to operands of which the one at `index` may or may not have dimensions.
-    fn infer_either_way(
+    /// What `op` does to operands of which the one at `index` may be of any rank: it must be the same for all.
+    fn infer_for_any_rank(
         &self,
         op: Op,
         operands: &[Operand],
@@ -328,12 +334,14 @@ impl Semantics {
             operands[index].rank = rank;
             self.infer(op, &operands)
         };
-        match (of_rank(Rank::Positive), of_rank(Rank::Zero)) {
-            (Ok(one), Ok(other)) if one != other => {
-                Err(Refusal::Rank { semantics: self.name.clone(), op, index })
+        let several = of_rank(Rank::Several);
+        for other in [of_rank(Rank::One), of_rank(Rank::Zero)] {
+            match (&several, &other) {
+                (Ok(one), Ok(other)) if one == other => {}
+                (Err(_), Err(_)) => {}
+                _ => return Err(Refusal::Rank { semantics: self.name.clone(), op, index }),
             }
-            (Err(refusal), _) | (_, Err(refusal)) => Err(refusal),
-            (typing, _) => typing,
         }
+        several
     }
 }

@@ -19,8 +19,10 @@ pub struct Operand {
 pub enum Rank {
     /// It has none.
     Zero,
-    /// It has at least one.
-    Positive,
+    /// It has one. PyTorch's products tell vectors from matrices.
+    One,
+    /// It has two or more.
+    Several,
     /// Nothing.
     Unknown,
 }
@@ -38,9 +40,9 @@ pub enum Origin {
 }
 
 impl Operand {
-    /// A computed array of `dtype`, with dimensions.
+    /// A computed array of `dtype`, with a dimension.
     pub const fn value(dtype: DType) -> Self {
-        Self { dtype, rank: Rank::Positive, origin: Origin::Value }
+        Self { dtype, rank: Rank::One, origin: Origin::Value }
     }
 
     /// A computed array of `dtype` without dimensions.

@@ -145,10 +145,8 @@ pub enum Refusal {
         /// The operands' dtypes.
         dtypes: Vec<DType>,
     },
-    /// The dtype depends on whether an operand has dimensions, which is not known.
-    #[error(
-        "in {semantics}, the dtype of {} depends on whether operand {index} has dimensions, which is not known", .op.name()
-    )]
+    /// The dtype depends on how many dimensions an operand has, which is not known.
+    #[error("in {semantics}, the dtype of {} depends on the rank of operand {index}, which is not known", .op.name())]
     Rank {
         /// Whose rules.
         semantics: Arc<str>,
@@ -156,6 +154,16 @@ pub enum Refusal {
         op: Op,
         /// Which operand, from 0.
         index: usize,
+    },
+    /// Indices are of a dtype that the library does not index with.
+    #[error("{semantics} takes with indices of {}, and not of {dtype}", Listed(.accepts))]
+    Index {
+        /// Whose rules.
+        semantics: Arc<str>,
+        /// The dtype of the indices.
+        dtype: DType,
+        /// What they may be.
+        accepts: &'static [DType],
     },
     /// A literal is not in the range of the dtype it would take.
     #[error("{semantics} refuses the integer {literal}, which is out of the range of {dtype}")]
@@ -224,6 +232,10 @@ impl Refusal {
                 dtypes.iter().max_by_key(|d| (d.kind(), d.bits())).unwrap_or(&DType::F32)
             ),
             Self::Rank { .. } => "state the operand's rank in its type, for example tensor<?x?xf32>".to_owned(),
+            Self::Index { accepts, .. } => {
+                let index = accepts.last().unwrap_or(&DType::I64);
+                format!("convert the indices to {index} with promote.convert first")
+            }
             Self::LiteralRange { .. } => {
                 "write a literal that the dtype holds, or convert the other operand to a wider dtype with promote.convert"
                     .to_owned()

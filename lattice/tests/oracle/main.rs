@@ -8,3 +8,4 @@ mod properties;
 mod python;
 mod support;
 mod tensorflow;
+mod torch;

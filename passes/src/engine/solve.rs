@@ -125,7 +125,8 @@ fn operand(graph: &Graph, value: ValueId, dtype: DType, shape: ShapeId) -> Opera
     let rank = match graph.shapes.get(shape).dims() {
         None => Rank::Unknown,
         Some([]) => Rank::Zero,
-        Some(_) => Rank::Positive,
+        Some([_]) => Rank::One,
+        Some(_) => Rank::Several,
     };
     Operand { dtype, rank, origin }
 }

@@ -212,6 +212,7 @@ fn explain(kind: &ProblemKind, subject: &str) -> (Code, String, String) {
                 | Refusal::NoNode { .. }
                 | Refusal::NoOp { .. }
                 | Refusal::Operand { .. }
+                | Refusal::Index { .. }
                 | Refusal::Scalar { .. }
                 | Refusal::Kernel { .. }
                 | Refusal::WeakTooWide { .. } => Code::RefusedDtype,

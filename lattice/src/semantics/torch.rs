@@ -1,0 +1,440 @@
+//! PyTorch: the dtype rules of its ops, and for which dtypes it has CPU code.
+//!
+//! How operands are promoted stands in [`promotion`], twice, as in PyTorch: [`Rules::promote`] is `torch.result_type`, and
+//! [`Rules::infer`] is the rule of its meta device. [`Typing::has_kernel`] says whether its CPU code would have given the
+//! same. An op's row in [`rule`] says where it takes Python scalars, what it accepts, computes in and returns; ops that
+//! do not fit a row have a function.
+
+mod promotion;
+
+use DType::*;
+
+use super::operand::{Operand, Origin, Rank, Typing, dtypes};
+use super::refusal::{Accepts, Refusal};
+use super::rows::Output;
+use super::{Defaults, Node, Rules, Semantics};
+use crate::convert::{Literal, Numerics};
+use crate::dtype::{DType, Kind};
+use crate::lattice::{DTypeSet, NoJoin};
+use crate::op::Op;
+use promotion::{elementwise_dtype, no_join, result_type};
+
+const NAME: &str = "torch";
+const DEFAULTS: Defaults = Defaults::new(I64, F32, C64);
+
+const BOOL: &[DType] = &[B1];
+/// The integers that PyTorch has always had.
+const INTEGERS: &[DType] = &[U8, I8, I16, I32, I64];
+/// The integers that came later, with few kernels and few promotions.
+const WIDE_UNSIGNED: &[DType] = &[U16, U32, U64];
+const FLOATS: &[DType] = &[BF16, F16, F32, F64];
+const COMPLEX: &[DType] = &[C64, C128];
+const HALF_COMPLEX: &[DType] = &[C32, BC32];
+const NARROW: &[DType] = &[F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ, F8E8M0FNU, F4E2M1FN];
+
+/// What indices may be.
+const INDICES: &[DType] = &[I32, I64];
+
+const fn set(groups: &[&[DType]]) -> DTypeSet {
+    let (mut set, mut group) = (DTypeSet::EMPTY, 0);
+    while group < groups.len() {
+        let mut i = 0;
+        while i < groups[group].len() {
+            set = set.with(groups[group][i]);
+            i += 1;
+        }
+        group += 1;
+    }
+    set
+}
+
+/// Dtypes that the CPU code of ops computes in.
+mod kernels {
+    use super::*;
+
+    pub const ALL: DTypeSet = set(&[BOOL, INTEGERS, WIDE_UNSIGNED, FLOATS, COMPLEX, HALF_COMPLEX, NARROW]);
+    pub const USUAL: DTypeSet = set(&[BOOL, INTEGERS, FLOATS, COMPLEX]);
+    pub const WITH_C32: DTypeSet = USUAL.with(C32);
+    pub const WITH_UNSIGNED: DTypeSet = set(&[BOOL, INTEGERS, WIDE_UNSIGNED, FLOATS, COMPLEX, &[C32]]);
+    pub const NUMBERS: DTypeSet = set(&[INTEGERS, FLOATS, COMPLEX]);
+    pub const REAL: DTypeSet = set(&[BOOL, INTEGERS, FLOATS]);
+    pub const REAL_WITH_UNSIGNED: DTypeSet = set(&[BOOL, INTEGERS, WIDE_UNSIGNED, FLOATS]);
+    pub const REAL_NUMBERS: DTypeSet = set(&[INTEGERS, FLOATS]);
+    pub const REAL_NUMBERS_WITH_UNSIGNED: DTypeSet = set(&[INTEGERS, WIDE_UNSIGNED, FLOATS]);
+    pub const BITS: DTypeSet = set(&[BOOL, INTEGERS]);
+    pub const BITS_WITH_UNSIGNED: DTypeSet = set(&[BOOL, INTEGERS, WIDE_UNSIGNED]);
+    pub const INTEGER: DTypeSet = set(&[INTEGERS]);
+    pub const FLOAT: DTypeSet = set(&[FLOATS]);
+    pub const INEXACT: DTypeSet = set(&[FLOATS, COMPLEX]);
+}
+
+/// PyTorch with its default dtypes.
+pub(super) fn standard(_x64: bool) -> Semantics {
+    let strong = [BOOL, &[U8], WIDE_UNSIGNED, &[I8, I16, I32, I64], FLOATS, COMPLEX, HALF_COMPLEX, NARROW];
+    // PyTorch packs two f4e2m1fn in a byte, and names the pair.
+    let named = |node: Node| match node.operand.dtype {
+        F4E2M1FN => Node { name: "f4e2m1fnx2", ..node },
+        _ => node,
+    };
+    let strong = strong.into_iter().flatten().map(|dtype| named(Node::of(*dtype)));
+    let python = [Node::PYTHON_BOOL, Node::of(WeakInt), Node::of(WeakFloat), Node::of(WeakComplex)];
+    let nodes = strong.chain(python).collect();
+    Semantics { defaults: DEFAULTS, ..Semantics::by_rules(NAME.into(), Torch, nodes, Numerics::Torch) }
+}
+
+/// The rules of PyTorch. See the [module](self).
+#[derive(Debug)]
+struct Torch;
+
+fn refused(operands: &[Operand]) -> Refusal {
+    Refusal::NoJoin { semantics: NAME.into(), dtypes: dtypes(operands), reason: no_join(operands) }
+}
+
+/// Which operands may be Python scalars.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scalars {
+    /// None: the op is a function of arrays.
+    None,
+    /// All but the first.
+    AfterFirst,
+    /// Any, but not all: the op is one of Python's operators, which are Python's own between numbers.
+    NotAll,
+    /// Any.
+    Any,
+}
+
+/// How the dtype that an op computes in follows from the one its operands are promoted to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Compute {
+    /// The same.
+    Promoted,
+    /// The default float for bool and integers.
+    Float,
+    /// The default integer for bool.
+    BoolToInteger,
+    /// The default integer for bool and integers.
+    Integer,
+}
+
+/// The dtype rule of one op.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    scalars: Scalars,
+    /// The kinds that the dtype the operands are promoted to may be of.
+    accepts: Accepts,
+    compute: Compute,
+    output: Output,
+    /// The dtypes computed in that there is CPU code for.
+    kernels: DTypeSet,
+}
+
+impl Row {
+    /// A function of arrays that are promoted together, without CPU code.
+    const PLAIN: Self = Self {
+        scalars: Scalars::None,
+        accepts: Accepts::ANY,
+        compute: Compute::Promoted,
+        output: Output::Compute,
+        kernels: DTypeSet::EMPTY,
+    };
+}
+
+/// The rule of an op.
+enum Rule {
+    /// The op's type says the dtype.
+    Stated,
+    /// The first operand's dtype.
+    First(Scalars),
+    /// All operands are promoted together.
+    Together(Row),
+    /// A function of its own.
+    Own(fn(Op, &[Operand]) -> Result<Typing, Refusal>),
+    /// PyTorch has no such op, and how we know.
+    None(&'static str),
+}
+
+const fn arrays(accepts: Accepts, compute: Compute, output: Output, kernels: DTypeSet) -> Rule {
+    Rule::Together(Row { scalars: Scalars::None, accepts, compute, output, kernels })
+}
+
+const fn operator(accepts: Accepts, compute: Compute, output: Output, kernels: DTypeSet) -> Rule {
+    Rule::Together(Row { scalars: Scalars::NotAll, accepts, compute, output, kernels })
+}
+
+const fn array_first(accepts: Accepts, compute: Compute, output: Output, kernels: DTypeSet) -> Rule {
+    Rule::Together(Row { scalars: Scalars::AfterFirst, accepts, compute, output, kernels })
+}
+
+/// The table: where an op takes Python scalars, which dtypes it accepts, what it computes in, what it returns, and for
+/// what there is CPU code.
+fn rule(op: Op) -> Rule {
+    use Op::*;
+    use {Accepts as A, Compute as C, Output as O, kernels as K};
+    match op {
+        Constant | Iota | Convert => Rule::Stated,
+        Relax => Rule::First(Scalars::Any),
+        Reshape | PermuteDims | BroadcastTo | ExpandDims | Squeeze | Flip | Slice => {
+            Rule::First(Scalars::None)
+        }
+        Take => Rule::Own(take),
+        Cbrt => Rule::None("neither torch nor torch.special has a cube root"),
+
+        Positive => arrays(A::NUMBERS, C::Promoted, O::Compute, K::ALL),
+        Conj | Concat | Stack => arrays(A::ANY, C::Promoted, O::Compute, K::ALL),
+        Real => arrays(A::ANY, C::Promoted, O::RealPart, K::ALL),
+        Imag => arrays(A::COMPLEX, C::Promoted, O::RealPart, K::ALL),
+        Negative => arrays(A::NUMBERS, C::Promoted, O::Compute, K::NUMBERS),
+        Abs => arrays(A::ANY, C::Promoted, O::RealPart, K::NUMBERS),
+        Sign => arrays(A::ANY, C::Promoted, O::Compute, K::REAL),
+        Square => arrays(A::ANY, C::BoolToInteger, O::Compute, K::NUMBERS),
+        Floor | Ceil | Round | Trunc | Relu => {
+            arrays(A::ANY, C::Promoted, O::Compute, K::REAL_NUMBERS_WITH_UNSIGNED)
+        }
+        BitwiseInvert => arrays(A::ANY, C::Promoted, O::Compute, K::BITS),
+
+        Sqrt | Rsqrt | Exp | Exp2 | Expm1 | Log | Log2 | Log10 | Log1p | Sin | Cos | Tan | Sinh | Cosh
+        | Tanh | Asin | Acos | Atan | Asinh | Acosh | Atanh | Sigmoid | Reciprocal | LogSumExp => {
+            arrays(A::ANY, C::Float, O::Compute, K::INEXACT)
+        }
+        Erf | Atan2 => arrays(A::ANY, C::Float, O::Compute, K::FLOAT),
+        Angle => arrays(A::ANY, C::Float, O::RealPart, K::INEXACT),
+
+        IsNan | IsInf | IsFinite => arrays(A::ANY, C::Promoted, O::Bool, K::WITH_UNSIGNED),
+        SignBit => arrays(A::ANY, C::Promoted, O::Bool, K::REAL_WITH_UNSIGNED),
+        LogicalNot | LogicalAnd | LogicalOr | LogicalXor => arrays(A::ANY, C::Promoted, O::Bool, K::USUAL),
+        Equal | NotEqual => operator(A::ANY, C::Promoted, O::Bool, K::ALL),
+        Less | LessEqual | Greater | GreaterEqual => operator(A::ANY, C::Promoted, O::Bool, K::REAL),
+
+        Add => operator(A::ANY, C::Promoted, O::Compute, K::WITH_C32),
+        Subtract => Rule::Own(subtract),
+        Multiply => operator(A::ANY, C::Promoted, O::Compute, K::WITH_UNSIGNED),
+        Divide => Rule::Own(divide),
+        FloorDivide => operator(A::REAL_NUMBERS, C::Promoted, O::Compute, K::REAL_NUMBERS),
+        Remainder => operator(A::ANY, C::Promoted, O::Compute, K::REAL_NUMBERS),
+        Fmod => array_first(A::ANY, C::Promoted, O::Compute, K::REAL_NUMBERS),
+        Pow => Rule::Own(power),
+        Maximum | Minimum => Rule::Own(extremum),
+        Sort => arrays(A::ANY, C::Promoted, O::Compute, K::REAL_WITH_UNSIGNED),
+        Hypot | NextAfter | Softmax => arrays(A::ANY, C::Promoted, O::Compute, K::FLOAT),
+        LogAddExp => arrays(A::NUMBERS, C::Promoted, O::Compute, K::INEXACT),
+        CopySign => array_first(A::ANY, C::Float, O::Compute, K::FLOAT),
+        Gcd => arrays(A::ANY, C::Promoted, O::Compute, K::INTEGER),
+        Lcm => arrays(A::NUMBERS, C::Promoted, O::Compute, K::INTEGER),
+        BitwiseAnd | BitwiseOr | BitwiseXor => {
+            operator(A::ANY, C::Promoted, O::Compute, K::BITS_WITH_UNSIGNED)
+        }
+        BitwiseLeftShift | BitwiseRightShift => Rule::Own(shift),
+        Where => Rule::Own(where_),
+        Clip => Rule::Own(clip),
+        Matmul => Rule::Own(matmul),
+
+        Sum | Prod | CumulativeSum | CumulativeProd => {
+            arrays(A::ANY, C::Integer, O::Compute, K::WITH_UNSIGNED)
+        }
+        Mean => arrays(A::INEXACT, C::Promoted, O::Compute, K::INEXACT),
+        Var | Std => arrays(A::ANY, C::Promoted, O::RealPart, K::INEXACT),
+        Max | Min => arrays(A::ANY, C::Promoted, O::Compute, K::REAL),
+        Any | All => Rule::Own(truth),
+        ArgMax | ArgMin => arrays(A::ANY, C::Promoted, O::Index, K::REAL_NUMBERS),
+        CountNonzero => arrays(A::ANY, C::Promoted, O::Index, K::USUAL),
+    }
+}
+
+/// Refuses the first Python scalar where the op takes none.
+fn check_scalars(op: Op, scalars: Scalars, operands: &[Operand]) -> Result<(), Refusal> {
+    let first_python = || operands.iter().position(|operand| operand.is_python());
+    let refused = match scalars {
+        Scalars::None => first_python(),
+        Scalars::AfterFirst => first_python().filter(|index| *index == 0),
+        Scalars::NotAll => operands.iter().all(|operand| operand.is_python()).then_some(0),
+        Scalars::Any => None,
+    };
+    match refused.and_then(|index| Some((index, operands.get(index)?.dtype))) {
+        Some((index, dtype)) => Err(Refusal::Scalar { semantics: NAME.into(), op, index, dtype }),
+        None => Ok(()),
+    }
+}
+
+fn together(op: Op, row: Row, operands: &[Operand]) -> Result<Typing, Refusal> {
+    check_scalars(op, row.scalars, operands)?;
+    let promoted = elementwise_dtype(operands).ok_or_else(|| refused(operands))?;
+    if !row.accepts.has(promoted.kind()) {
+        return Err(Refusal::Dtype { semantics: NAME.into(), op, dtype: promoted, accepts: row.accepts });
+    }
+    let compute = match (row.compute, promoted.kind()) {
+        (Compute::Float, Kind::Bool | Kind::Unsigned | Kind::Signed) => DEFAULTS.float,
+        (Compute::Integer, Kind::Bool | Kind::Unsigned | Kind::Signed) => DEFAULTS.integer,
+        (Compute::BoolToInteger, Kind::Bool) => DEFAULTS.integer,
+        (Compute::Promoted | Compute::Float | Compute::Integer | Compute::BoolToInteger, _) => promoted,
+    };
+    let result = match row.output {
+        Output::Compute => compute,
+        Output::Bool => B1,
+        Output::RealPart => compute.real_part(),
+        Output::Index => DEFAULTS.integer,
+    };
+    let has_kernel = row.kernels.contains(compute) && result_type(operands).is_some();
+    Ok(Typing { has_kernel, ..Typing::uniform(compute, result) })
+}
+
+/// `x - y` refuses two bool arrays, and on a CPU bool altogether.
+fn subtract(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
+    let both = |is: fn(&Operand) -> bool| operands.iter().all(is);
+    if both(|operand| operand.dtype == B1 && !operand.is_python()) {
+        return Err(Refusal::Dtype { semantics: NAME.into(), op, dtype: B1, accepts: Accepts::NUMBERS });
+    }
+    let row = Row { scalars: Scalars::NotAll, kernels: kernels::WITH_C32, ..Row::PLAIN };
+    let typing = together(op, row, operands)?;
+    Ok(Typing { has_kernel: typing.has_kernel && both(|operand| operand.dtype != B1), ..typing })
+}
+
+/// `x / y`; a Python scalar is divided by multiplying with the reciprocal, which CPU code of c32 has.
+fn divide(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
+    let of_scalar = operands.first().is_some_and(|operand| operand.is_python());
+    let kernels = if of_scalar { kernels::INEXACT.with(C32) } else { kernels::INEXACT };
+    together(op, Row { scalars: Scalars::NotAll, compute: Compute::Float, kernels, ..Row::PLAIN }, operands)
+}
+
+/// `x ** y`; powers of 1, and to 0 or 1, are no arithmetic, so they have CPU code for every dtype and bool stays bool.
+fn power(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
+    let kernels = kernels::NUMBERS.with(C32);
+    let row = Row { scalars: Scalars::NotAll, compute: Compute::BoolToInteger, kernels, ..Row::PLAIN };
+    let typing = together(op, row, operands)?;
+    let [base, exponent] = operands else { return Err(refused(operands)) };
+    if exponent.is_negative_literal() && typing.result.is_integer() {
+        return Err(Refusal::NegativePower { semantics: NAME.into(), dtype: base.dtype });
+    }
+    let is = |operand: &Operand, number: f64| match operand.origin {
+        Origin::Literal(Literal::Int(value)) => value as f64 == number,
+        Origin::Literal(Literal::Float(value)) => value == number,
+        Origin::Literal(Literal::Complex(real, imaginary)) => real == number && imaginary == 0.0,
+        Origin::Constant(_) | Origin::Value => false,
+    };
+    match result_type(operands) {
+        Some(dtype) if is(exponent, 0.0) || is(exponent, 1.0) => Ok(Typing::uniform(dtype, dtype)),
+        Some(_) if base.dtype == WeakInt && is(base, 1.0) => Ok(Typing { has_kernel: true, ..typing }),
+        Some(B1) => Ok(Typing { has_kernel: false, ..typing }),
+        Some(_) | None => Ok(typing),
+    }
+}
+
+/// `x << y` and `x >> y`. Bool arrays are shifted only where CPU code promotes them to integers. `x` as a Python scalar
+/// makes it `torch.bitwise_left_shift`, whose dtype rule has no conditions.
+fn shift(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
+    let of_scalar = operands.first().is_some_and(|operand| operand.is_python());
+    let accepts = if of_scalar { Accepts::ANY } else { Accepts::BITS };
+    let row = Row { scalars: Scalars::NotAll, accepts, kernels: kernels::INTEGER, ..Row::PLAIN };
+    let typing = together(op, row, operands)?;
+    let bool_array = operands.iter().position(|operand| operand.dtype == B1 && !operand.is_python());
+    match bool_array {
+        Some(index) if !typing.has_kernel && !of_scalar => {
+            Err(Refusal::Operand { op, index, dtype: B1, accepts: Accepts::INTEGERS })
+        }
+        Some(_) | None => Ok(typing),
+    }
+}
+
+/// `torch.maximum` and `torch.minimum` take arrays; with a number written in the program they are `torch.clamp` with one
+/// bound, which is how PyTorch programs say that.
+fn extremum(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
+    let is_bound = matches!(operands, [x, bound] | [bound, x] if bound.is_literal() && !x.is_python());
+    let scalars = if is_bound { Scalars::NotAll } else { Scalars::None };
+    together(op, Row { scalars, kernels: kernels::REAL_WITH_UNSIGNED, ..Row::PLAIN }, operands)
+}
+
+/// `torch.where`: a mask, which may be u8 as it was before there was bool, and branches that `torch.result_type` promotes.
+fn where_(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
+    let [mask, branches @ ..] = operands else { return Err(refused(operands)) };
+    check_scalars(op, Scalars::AfterFirst, operands)?;
+    if !matches!(mask.dtype, B1 | U8) {
+        return Err(Refusal::Operand { op, index: 0, dtype: mask.dtype, accepts: Accepts::BOOL });
+    }
+    let dtype = result_type(branches).ok_or_else(|| refused(branches))?;
+    Ok(Typing::uniform(dtype, dtype).with(0, B1))
+}
+
+/// `torch.clamp`: both bounds are arrays, promoted with the first operand, or both are Python scalars, for which a float
+/// stays what it is.
+fn clip(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
+    let [x, lo, hi] = operands else { return Err(refused(operands)) };
+    let scalars = if lo.is_python() && hi.is_python() { Scalars::AfterFirst } else { Scalars::None };
+    let row = Row { scalars, kernels: kernels::REAL_NUMBERS_WITH_UNSIGNED, ..Row::PLAIN };
+    let typing = together(op, row, operands)?;
+    match scalars {
+        Scalars::AfterFirst if FLOATS.contains(&x.dtype) => Ok(Typing::uniform(x.dtype, x.dtype)),
+        _ => Ok(typing),
+    }
+}
+
+/// `torch.matmul` promotes nothing: its CPU code refuses operands that differ. The meta device only looks at the dtypes
+/// of two vectors; it promotes a matrix and a vector, and two matrices give the dtype of the first.
+fn matmul(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
+    let typing = together(op, Row { kernels: kernels::NUMBERS, ..Row::PLAIN }, operands);
+    let without_kernel = |typing: Typing| Typing { has_kernel: false, ..typing };
+    match operands {
+        [x, y] if x.dtype == y.dtype || x.is_python() || y.is_python() => typing,
+        [Operand { rank: Rank::Several, .. }, Operand { rank: Rank::One, .. }] => typing.map(without_kernel),
+        [x, Operand { rank: Rank::Several, .. }] => Ok(without_kernel(Typing::uniform(x.dtype, x.dtype))),
+        _ => Err(Refusal::Differ { semantics: NAME.into(), op, dtypes: dtypes(operands) }),
+    }
+}
+
+/// `torch.any` and `torch.all` of u8 are u8, as they were before there was bool.
+fn truth(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
+    let row = Row { output: Output::Bool, kernels: kernels::WITH_UNSIGNED, ..Row::PLAIN };
+    let typing = together(op, row, operands)?;
+    Ok(if typing.compute(0) == U8 { Typing { result: U8, ..typing } } else { typing })
+}
+
+/// `torch.index_select`, and `torch.take`.
+fn take(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
+    check_scalars(op, Scalars::None, operands)?;
+    let [x, indices] = operands else { return Err(refused(operands)) };
+    if !INDICES.contains(&indices.dtype) {
+        return Err(Refusal::Index { semantics: NAME.into(), dtype: indices.dtype, accepts: INDICES });
+    }
+    Ok(Typing::own(operands, x.dtype))
+}
+
+fn ranked(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
+    match rule(op) {
+        Rule::Together(row) => together(op, row, operands),
+        Rule::Own(own) => own(op, operands),
+        Rule::First(scalars) => {
+            check_scalars(op, scalars, operands)?;
+            let first = operands.first().ok_or_else(|| refused(operands))?;
+            Ok(Typing::own(operands, first.dtype))
+        }
+        Rule::Stated => unreachable!("infer answers for ops whose type says the dtype"),
+        Rule::None(because) => Err(Refusal::NoOp { semantics: NAME.into(), op, because }),
+    }
+}
+
+/// A dtype that PyTorch does not have, if there is one.
+fn unknown(operands: &[Operand]) -> Option<DType> {
+    let known = |dtype| kernels::ALL.contains(dtype) || matches!(dtype, WeakInt | WeakFloat | WeakComplex);
+    operands.iter().map(|operand| operand.dtype).find(|dtype| !known(*dtype))
+}
+
+impl Rules for Torch {
+    fn looks_at_rank(&self) -> bool {
+        true
+    }
+
+    fn promote(&self, operands: &[Operand]) -> Result<DType, NoJoin> {
+        match unknown(operands) {
+            Some(dtype) => Err(NoJoin::NoNode { dtype }),
+            None => result_type(operands).ok_or_else(|| no_join(operands)),
+        }
+    }
+
+    fn infer(&self, op: Op, operands: &[Operand]) -> Result<Option<Typing>, Refusal> {
+        if let Rule::Stated = rule(op) {
+            return Ok(None);
+        }
+        match unknown(operands) {
+            Some(dtype) => Err(Refusal::NoNode { semantics: NAME.into(), dtype }),
+            None => ranked(op, operands).map(Some),
+        }
+    }
+}
