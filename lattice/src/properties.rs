@@ -44,6 +44,16 @@ impl Table {
         Self::new(&names, |a, b| cell(a, b).map(|result| semantics.show(result)))
     }
 
+    /// The nodes' names.
+    pub fn nodes(&self) -> &[Box<str>] {
+        &self.names[..self.nodes]
+    }
+
+    /// The result for two nodes, by index, if they are not refused.
+    pub fn get(&self, a: usize, b: usize) -> Option<&str> {
+        self.shown(self.cell(a, b))
+    }
+
     /// What holds of the table.
     pub fn properties(&self) -> Properties<'_> {
         let mut properties = Properties { nodes: self.nodes, ..Properties::default() };

@@ -20,18 +20,16 @@ const HINT: &str =
 
 /// What `--help` ends with.
 const EXAMPLES: &str = "Examples:
-  promote-lattice table                              the promotion table of jax, as text
-  promote-lattice table --semantics jax --x64 --format json
-                                                     {\"lhs,rhs\": \"result\"}; \"error\" where it is refused
-  promote-lattice table --mark jax-lax               cells that differ from jax-lax stand in [brackets]
-  promote-lattice table --like jep9407 --semantics jax-lax
-                                                     as JEP 9407 prints it
-  promote-lattice join i16 u16                       i16 ∨ u16 = i32: i16 → i32; u16 → i32
-  promote-lattice join i64 bf16 'f*'                 and what the conversions can lose
-  promote-lattice check --x64                        is it a lattice? commutative? associative? counterexamples
-  promote-lattice diff jax jax-strict                where two semantics differ
-  promote-lattice svg --nodes core -o jax.svg        the Hasse diagram
-  promote-lattice html -o lattices.html              one page with diagrams and tables of all semantics
+  promote-lattice table                          the promotion table of jax, as text
+  promote-lattice table --x64 --format json      {\"lhs,rhs\": \"result\"}; \"error\" if refused
+  promote-lattice table --mark jax-lax           cells that differ stand in [brackets]
+  promote-lattice table --like jep9407           the tables as JEP 9407 prints them
+  promote-lattice join i16 u16                   i16 ∨ u16 = i32: i16 → i32; u16 → i32
+  promote-lattice join i64 bf16 'f*'             and what the conversions can lose
+  promote-lattice check --x64                    is it a lattice? if not, counterexamples
+  promote-lattice diff jax numpy2                where two semantics differ
+  promote-lattice svg --nodes core -o jax.svg    the Hasse diagram
+  promote-lattice html -o lattices.html          a page of all semantics, to look things up
 
 Dtypes:
   b1  u8…u64  i8…i64  bf16 f16 f32 f64  c64 c128 (complex)  and narrow ones such as f8e4m3fn;
@@ -39,7 +37,7 @@ Dtypes:
 
 Exit status:
   0  done
-  1  refused: the dtypes are not promoted, `check` found no lattice, or a file cannot be read or written
+  1  refused: the dtypes are not promoted, `check` found no lattice, or a file is refused
   2  wrong usage";
 
 /// Prints, checks, compares and draws promotion lattices and tables

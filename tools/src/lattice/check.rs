@@ -2,7 +2,8 @@
 
 use promote_lattice::DType;
 use promote_lattice::lattice::NoJoin;
-use promote_lattice::properties::{Properties, spread};
+use promote_lattice::properties::{Properties, Table, spread};
+use promote_lattice::semantics::Operand;
 use serde::Serialize;
 
 use super::args::Format;
@@ -19,8 +20,11 @@ struct Findings {
     semantics: String,
     /// How many dtypes were looked at.
     nodes: usize,
-    /// Whether promotions are joins in a lattice, completed by a top that stands for what is refused.
+    /// Whether the promotion alone is idempotent, commutative and associative, on these dtypes and all that they are promoted
+    /// to, which makes it the join of a lattice, a top standing for what is refused.
     is_lattice: bool,
+    /// How many pairs it refuses.
+    refused: usize,
     /// In how many cells the table differs from the promotion alone, as it is the table of an op.
     cells_of_op: usize,
     properties: Vec<Property>,
@@ -70,6 +74,7 @@ fn find(system: &System, entries: &[Entry]) -> Findings {
     let properties = table.properties();
     let pairs = entries.len() * (entries.len() + 1) / 2;
     let (unbounded, ambiguous) = bounds(system, entries);
+    let promotions = promotions(system, entries);
     let ambiguous = Property::new("uniqueness", pairs, &ambiguous);
     let joins = Property::new("joins", entries.len().pow(2), &other_than_joins(system, entries));
     let below = |a: &str, b: &str| match (dtype(system, a), dtype(system, b)) {
@@ -80,7 +85,8 @@ fn find(system: &System, entries: &[Entry]) -> Findings {
     Findings {
         semantics: system.label.clone(),
         nodes: entries.len(),
-        is_lattice: ambiguous.holds && joins.holds,
+        is_lattice: is_lattice(&promotions),
+        refused: pairs_refused(&promotions),
         cells_of_op: cells_of_op(system, entries),
         properties: vec![
             Property::new("existence", pairs, &unbounded),
@@ -93,6 +99,45 @@ fn find(system: &System, entries: &[Entry]) -> Findings {
             Property::new("monotonicity", properties.triples, &table.not_monotone(below)),
         ],
     }
+}
+
+/// The table of the promotion alone, every dtype once, with all dtypes that promoting them gives.
+fn promotions(system: &System, entries: &[Entry]) -> Table {
+    let mut operands: Vec<Operand> = Vec::new();
+    let add = |operands: &mut Vec<Operand>, operand: Operand| {
+        if operands.iter().all(|other| other.dtype != operand.dtype) {
+            operands.push(operand);
+        }
+    };
+    for entry in entries {
+        add(&mut operands, entry.operand);
+    }
+    let promote = |a: Operand, b: Operand| system.semantics.promote(&[a, b]).ok();
+    let mut done = 0;
+    while done < operands.len() {
+        for other in 0..=done {
+            for result in [promote(operands[done], operands[other]), promote(operands[other], operands[done])]
+            {
+                if let Some(result) = result {
+                    add(&mut operands, Entry::of_dtype(result).operand);
+                }
+            }
+        }
+        done += 1;
+    }
+    let names: Vec<_> = operands.iter().map(|operand| operand.dtype.name()).collect();
+    Table::new(&names, |a, b| promote(operands[a], operands[b]).map(DType::name))
+}
+
+fn is_lattice(promotions: &Table) -> bool {
+    let properties = promotions.properties();
+    properties.not_idempotent.is_empty() && properties.is_commutative() && properties.is_associative()
+}
+
+fn pairs_refused(promotions: &Table) -> usize {
+    let count = promotions.nodes().len();
+    let pairs = (0..count).flat_map(|a| (a..count).map(move |b| (a, b)));
+    pairs.filter(|(a, b)| promotions.get(*a, *b).is_none()).count()
 }
 
 fn all_pairs(entries: &[Entry]) -> impl Iterator<Item = (&Entry, &Entry)> {
@@ -169,8 +214,7 @@ fn associativity(properties: &Properties<'_>) -> Property {
 
 impl Findings {
     fn text(&self) -> String {
-        let refused = self.properties[0].counterexamples;
-        let verdict = match (self.is_lattice, refused) {
+        let verdict = match (self.is_lattice, self.refused) {
             (true, 0) => "a lattice: every two dtypes have a least upper bound".to_owned(),
             (true, refused) => {
                 format!("a lattice, completed by a top that joins the {refused} pairs it refuses")

@@ -2,7 +2,7 @@
 //!
 //! [`Drawing::new`] places a [`Graph`] bottom up, in the manner of Sugiyama, Tagawa and Toda:
 //!
-//! 1. dtypes that nothing tells apart, with the same dtypes below them and none above, share a block;
+//! 1. dtypes that nothing tells apart, with the same dtypes immediately below and above them, share a block;
 //! 2. what is not connected is placed on its own, side by side;
 //! 3. a block's layer is the length of the longest chain below it;
 //! 4. lines that cross several layers get a bend in each of them;
@@ -85,8 +85,8 @@ impl Graph {
         self.edges.iter().filter(|(_, above)| *above == node).map(|(below, _)| *below).collect()
     }
 
-    fn is_below_any(&self, node: usize) -> bool {
-        self.edges.iter().any(|(below, _)| *below == node)
+    fn above(&self, node: usize) -> Vec<usize> {
+        self.edges.iter().filter(|(below, _)| *below == node).map(|(_, above)| *above).collect()
     }
 }
 
@@ -214,14 +214,14 @@ impl Drawing {
     }
 }
 
-/// Nodes with the same nodes below and none above share a block if there are many of them.
+/// Nodes with the same nodes immediately below and above them share a block if there are many of them.
 fn blocks(graph: &Graph, names: &[&str]) -> Vec<Block> {
-    let mut groups: Vec<(Option<Vec<usize>>, Vec<usize>)> = Vec::new();
+    let mut groups: Vec<([Vec<usize>; 2], Vec<usize>)> = Vec::new();
     for node in 0..graph.nodes.len() {
-        let key = (!graph.is_below_any(node)).then(|| graph.below(node));
-        match groups.iter_mut().find(|(other, _)| key.is_some() && *other == key) {
+        let around = [graph.below(node), graph.above(node)];
+        match groups.iter_mut().find(|(other, _)| *other == around) {
             Some((_, members)) => members.push(node),
-            None => groups.push((key, vec![node])),
+            None => groups.push((around, vec![node])),
         }
     }
     let split = |members: Vec<usize>| match members.len() {

@@ -139,13 +139,11 @@ impl Entry {
 
     /// The same without dimensions; a Python scalar has none anyway.
     pub fn zero_dim(self) -> Self {
-        match self.operand.rank {
-            Rank::Zero => self,
-            Rank::Positive | Rank::Unknown => Self {
-                name: format!("{ZERO_DIM}{}", self.name),
-                operand: Operand { rank: Rank::Zero, ..self.operand },
-            },
+        if self.operand.rank == Rank::Zero {
+            return self;
         }
+        let operand = Operand { rank: Rank::Zero, ..self.operand };
+        Self { name: format!("{ZERO_DIM}{}", self.name), operand }
     }
 }
 
