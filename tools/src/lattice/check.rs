@@ -116,11 +116,9 @@ fn promotions(system: &System, entries: &[Entry]) -> Table {
     let mut done = 0;
     while done < operands.len() {
         for other in 0..=done {
-            for result in [promote(operands[done], operands[other]), promote(operands[other], operands[done])]
-            {
-                if let Some(result) = result {
-                    add(&mut operands, Entry::of_dtype(result).operand);
-                }
+            let (a, b) = (operands[done], operands[other]);
+            for result in [promote(a, b), promote(b, a)].into_iter().flatten() {
+                add(&mut operands, Entry::of_dtype(result).operand);
             }
         }
         done += 1;
