@@ -7,6 +7,7 @@ pub mod dtype;
 pub mod lattice;
 pub mod op;
 pub mod policy;
+pub mod properties;
 pub mod semantics;
 
 pub use dtype::{DType, Kind};

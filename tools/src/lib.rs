@@ -7,10 +7,13 @@
 //!
 //! Those modules know no MLIR: they work on bytes, text and [`promote_passes::diagnostic::Diagnostic`]. [`opt`] joins them
 //! to the compiler, and [`supervise`] sees to it that a crash of MLIR's is an error like any other.
+//!
+//! [`lattice`] is the whole of `promote-lattice`, which needs no MLIR.
 
 pub mod cli;
 pub mod expect;
 pub mod input;
+pub mod lattice;
 #[cfg(feature = "mlir")]
 pub mod opt;
 pub mod output;

@@ -4,6 +4,7 @@ mod array_api;
 mod jax;
 mod jep9407;
 mod numpy;
+mod properties;
 mod python;
 mod support;
 mod tensorflow;

@@ -1,0 +1,266 @@
+//! The semantics and the dtypes that a command line names.
+//!
+//! A [`Catalogue`] loads semantics by what the user wrote: a name, a name with `:x64`, or a file. A [`System`] reads dtypes
+//! as its library writes them; a name that it does not know is answered with the closest that it does.
+
+use std::fmt;
+use std::str::FromStr;
+
+use promote_lattice::semantics::{Node, Operand, Rank};
+use promote_lattice::{DType, Kind, Semantics};
+use serde::Serialize;
+
+use super::Failure;
+
+/// How many strong dtypes the tables of the documents are over: the first ones that there are.
+const CORE: usize = 15;
+
+/// What comes before the dtype of an operand without dimensions.
+const ZERO_DIM: &str = "0:";
+
+/// What comes after the name of a semantics with 64-bit dtypes.
+const X64: &str = ":x64";
+
+/// A semantics and what the user calls it.
+#[derive(Debug)]
+pub struct System {
+    /// Its name, with `:x64` if that makes a difference and was asked for.
+    pub label: String,
+    /// Its rules.
+    pub semantics: Semantics,
+}
+
+/// What the order of a semantics has to do with its promotions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Promotions are least upper bounds.
+    Joins,
+    /// They are least upper bounds, then narrowed, as JAX does without 64-bit dtypes.
+    Narrowed,
+    /// They follow other rules. The order says which dtype is promoted to which when the two meet.
+    Described,
+}
+
+impl Role {
+    /// The role in a sentence.
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::Joins => "Results are least upper bounds in this order.",
+            Self::Narrowed => "Results are least upper bounds in this order, narrowed to 32 bits.",
+            Self::Described => {
+                "It is no lattice: this order only says which dtype is promoted to which when the two meet."
+            }
+        }
+    }
+}
+
+/// The semantics there are.
+#[derive(Clone, Copy, Debug)]
+pub struct Catalogue {
+    x64: bool,
+}
+
+impl Catalogue {
+    /// The catalogue in which 64-bit dtypes are on or off unless a name says otherwise.
+    pub const fn new(x64: bool) -> Self {
+        Self { x64 }
+    }
+
+    /// The semantics that `spec` names: `jax`, `jax:x64`, `mine.toml`.
+    pub fn load(self, spec: &str) -> Result<System, Failure> {
+        if spec.ends_with(".toml") {
+            return from_file(spec);
+        }
+        let name = spec.strip_suffix(X64).unwrap_or(spec);
+        let x64 = self.x64 || name != spec;
+        if Semantics::summary(name).is_none() {
+            return Err(unknown_semantics(name));
+        }
+        let make = |x64| Semantics::by_name(name, x64).map_err(|error| Failure::Usage(error.to_string()));
+        let semantics = make(x64)?;
+        let narrow = make(false)?;
+        let label = if x64 && !narrow.x64() { format!("{name}{X64}") } else { name.to_owned() };
+        Ok(System { label, semantics })
+    }
+
+    /// All semantics by name, each that can have 64-bit dtypes without and with them.
+    pub fn all(self) -> Vec<System> {
+        let specs = Semantics::names().flat_map(|name| [name.to_owned(), format!("{name}{X64}")]);
+        let catalogue = Self::new(false);
+        let mut systems: Vec<System> = specs.filter_map(|spec| catalogue.load(&spec).ok()).collect();
+        systems.dedup_by(|second, first| second.label == first.label);
+        systems
+    }
+}
+
+/// Reads a user's own lattice.
+fn from_file(path: &str) -> Result<System, Failure> {
+    Err(Failure::refused(format!("cannot read `{path}`: lattices in files are not supported yet")))
+}
+
+fn unknown_semantics(name: &str) -> Failure {
+    let names: Vec<_> = Semantics::names().collect();
+    let closest = closest(name, names.iter().map(|name| (*name, (*name).to_owned())));
+    let hint = closest.map(|name| format!(" did you mean `{name}`?")).unwrap_or_default();
+    Failure::Usage(format!("there is no semantics `{name}`;{hint} there are {}", names.join(", ")))
+}
+
+/// The name whose spelling is the most like `word`, if any is much like it.
+fn closest<'n>(word: &str, spellings: impl Iterator<Item = (&'n str, String)>) -> Option<&'n str> {
+    let word = word.to_lowercase();
+    let similar = spellings.map(|(name, spelling)| (name, strsim::jaro_winkler(&word, &spelling)));
+    let best = similar.fold(None, |best: Option<(&str, f64)>, next| match best {
+        Some(best) if best.1 >= next.1 => Some(best),
+        Some(_) | None => Some(next),
+    });
+    best.filter(|(_, similarity)| *similarity > 0.7).map(|(name, _)| name)
+}
+
+/// An operand of a table or a join: how it is written, and what it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Its name: `f32`, `i*`, `0:f32`.
+    pub name: String,
+    /// What it is.
+    pub operand: Operand,
+}
+
+impl Entry {
+    fn of(node: &Node) -> Self {
+        Self { name: node.name.to_owned(), operand: node.operand }
+    }
+
+    /// The entry of a dtype: an array, or a Python scalar if it is weak.
+    pub fn of_dtype(dtype: DType) -> Self {
+        let operand = if dtype.is_weak() { Operand::literal(dtype) } else { Operand::value(dtype) };
+        Self { name: dtype.name().to_owned(), operand }
+    }
+
+    /// The same without dimensions; a Python scalar has none anyway.
+    pub fn zero_dim(self) -> Self {
+        if self.operand.rank == Rank::Zero {
+            return self;
+        }
+        let operand = Operand { rank: Rank::Zero, ..self.operand };
+        Self { name: format!("{ZERO_DIM}{}", self.name), operand }
+    }
+}
+
+/// Which dtypes to tell of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// The 15 strong dtypes of the documents, and the weak ones.
+    Core,
+    /// All that the semantics has.
+    All,
+    /// These.
+    Listed(Vec<String>),
+}
+
+impl FromStr for Selection {
+    type Err = EmptyName;
+
+    fn from_str(text: &str) -> Result<Self, EmptyName> {
+        match text {
+            "core" => Ok(Self::Core),
+            "all" => Ok(Self::All),
+            list => {
+                let names: Vec<_> = list.split(',').map(|name| name.trim().to_owned()).collect();
+                if names.iter().any(String::is_empty) { Err(EmptyName) } else { Ok(Self::Listed(names)) }
+            }
+        }
+    }
+}
+
+/// A list has an empty name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EmptyName;
+
+impl fmt::Display for EmptyName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("write core, all, or dtypes separated by commas, as in u8,i8,f*")
+    }
+}
+
+impl std::error::Error for EmptyName {}
+
+impl System {
+    /// What it is, in a line.
+    pub fn summary(&self) -> &'static str {
+        Semantics::summary(self.semantics.name()).unwrap_or("a lattice of your own")
+    }
+
+    /// What its order has to do with its promotions.
+    pub fn role(&self) -> Role {
+        let (semantics, order) = (&self.semantics, self.semantics.order());
+        let are_joins = |a: &Node| {
+            semantics.nodes().iter().all(|b| {
+                semantics.promote(&[a.operand, b.operand]).ok()
+                    == order.join(&[a.operand.dtype, b.operand.dtype]).ok()
+            })
+        };
+        match semantics.nodes().iter().all(are_joins) {
+            true => Role::Joins,
+            false if semantics.is_on_lattice() => Role::Narrowed,
+            false => Role::Described,
+        }
+    }
+
+    /// The selected entries, in the library's order, or in the order they are listed in.
+    pub fn select(&self, selection: &Selection) -> Result<Vec<Entry>, Failure> {
+        let nodes = self.semantics.nodes().iter();
+        match selection {
+            Selection::All => Ok(nodes.map(Entry::of).collect()),
+            Selection::Core => Ok(core(self.semantics.nodes()).map(Entry::of).collect()),
+            Selection::Listed(names) => names.iter().map(|name| self.entry(name)).collect(),
+        }
+    }
+
+    /// The operand that a user calls `name`.
+    pub fn entry(&self, name: &str) -> Result<Entry, Failure> {
+        if let Some(name) = name.strip_prefix(ZERO_DIM) {
+            return self.entry(name).map(Entry::zero_dim);
+        }
+        let node = self.semantics.nodes().iter().find(|node| node.name == name);
+        node.map(Entry::of).ok_or_else(|| self.unknown_dtype(name))
+    }
+
+    fn unknown_dtype(&self, name: &str) -> Failure {
+        if name.parse::<DType>().is_ok() {
+            return Failure::Usage(format!("{} has no dtype {name}", self.label));
+        }
+        let nodes = self.semantics.nodes();
+        let spellings = nodes
+            .iter()
+            .flat_map(|node| [(node.name, node.name.to_owned()), (node.name, long_name(node.operand.dtype))]);
+        let hint = match closest(name, spellings) {
+            Some(close) => format!("did you mean `{close}`?"),
+            None => "write one of b1, u8, i32, bf16, f32, c64, i*, f*, c*, …".to_owned(),
+        };
+        Failure::Usage(format!("`{name}` is no dtype of {}; {hint}", self.label))
+    }
+}
+
+/// The strong dtypes of the documents and the weak ones, each once: TensorFlow's `i*` is its `i32*`.
+fn core(nodes: &[Node]) -> impl Iterator<Item = &Node> {
+    let is_core = |dtype: DType| dtype.is_weak() || (dtype as usize) < CORE;
+    let is_first =
+        |at: usize| nodes[..at].iter().all(|before| before.operand.dtype != nodes[at].operand.dtype);
+    let nodes = nodes.iter().enumerate();
+    nodes.filter(move |(at, node)| is_core(node.operand.dtype) && is_first(*at)).map(|(_, node)| node)
+}
+
+/// The name that NumPy knows a dtype by.
+fn long_name(dtype: DType) -> String {
+    let bits = dtype.bits();
+    match dtype.kind() {
+        _ if dtype.is_weak() => dtype.name().to_owned(),
+        Kind::Bool => "bool".to_owned(),
+        Kind::Unsigned => format!("uint{bits}"),
+        Kind::Signed => format!("int{bits}"),
+        Kind::Float if dtype == DType::BF16 => "bfloat16".to_owned(),
+        Kind::Float => dtype.name().replacen('f', "float", 1),
+        Kind::Complex => format!("complex{bits}"),
+    }
+}

@@ -1,0 +1,41 @@
+//! `join`: results in words.
+
+use insta::assert_snapshot;
+
+use crate::support::{run, transcript};
+
+#[test]
+fn in_words() {
+    assert_snapshot!(transcript(&[
+        &["join", "i16", "u16"],
+        &["join", "f32"],
+        &["join", "i64", "bf16", "f*"],
+        &["join", "--x64", "u64", "i64"],
+        &["join", "u64", "i32"],
+        &["join", "-s", "numpy2", "u8", "i8", "f16"],
+        &["join", "-s", "numpy1", "f16", "0:f64"],
+        &["join", "-s", "torch", "0:f64", "f16", "i64"],
+        &["join", "-s", "tensorflow-all", "i32*", "u8"],
+        &["join", "-s", "jep9407-option2", "u16", "f16"],
+    ]));
+}
+
+#[test]
+fn for_programs() {
+    assert_snapshot!(transcript(&[
+        &["join", "i64", "bf16", "--format", "json"],
+        &["join", "i64", "bf16", "--format", "csv"],
+    ]));
+}
+
+#[test]
+fn refusals_say_why() {
+    let said = [
+        run(&["join", "f8e4m3fn", "f8e5m2"]),
+        run(&["join", "-s", "jax-strict", "u8", "f32", "--format", "json"]),
+        run(&["join", "-s", "jep9407-option1", "u64", "f64"]),
+        run(&["join", "-s", "torch", "u16", "i8"]),
+    ]
+    .map(|run| run.refused());
+    assert_snapshot!(said.concat());
+}
