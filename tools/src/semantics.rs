@@ -36,7 +36,7 @@ pub fn load(name: &str, x64: bool) -> Result<Semantics, Missing> {
 }
 
 /// Whether a value of `--semantics` means a file.
-fn is_file(name: &str) -> bool {
+pub fn is_file(name: &str) -> bool {
     name.ends_with(".toml") || name.contains(std::path::is_separator)
 }
 

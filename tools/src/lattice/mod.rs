@@ -23,8 +23,14 @@ mod words;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use promote_passes::diagnostic::Diagnostic;
+
 use crate::cli::colored;
+use crate::input::Input;
 use crate::output::{Kind, Output};
+use crate::render::{self, Renderer};
+use crate::semantics::Missing;
+use crate::sources::Sources;
 use args::{Args, Command, Request};
 use style::Palette;
 use system::Catalogue;
@@ -44,6 +50,13 @@ pub enum Failure {
         /// What can be done about it.
         remedy: Option<String>,
     },
+    /// A file was refused: it is no lattice, or cannot be read.
+    File {
+        /// The file.
+        input: Input,
+        /// What is wrong with it.
+        diagnostics: Vec<Diagnostic>,
+    },
 }
 
 impl Failure {
@@ -54,7 +67,14 @@ impl Failure {
     fn with_remedy(self, remedy: impl Into<String>) -> Self {
         match self {
             Self::Refused { message, .. } => Self::Refused { message, remedy: Some(remedy.into()) },
-            usage @ Self::Usage(_) => usage,
+            other @ (Self::Usage(_) | Self::File { .. }) => other,
+        }
+    }
+
+    fn of_file(missing: Missing) -> Self {
+        match missing {
+            Missing::Unknown(diagnostic) => Self::Usage(diagnostic.message),
+            Missing::Refused { input, diagnostics } => Self::File { input, diagnostics },
         }
     }
 
@@ -70,6 +90,18 @@ impl Failure {
                 }
                 // There is nowhere to report that standard error cannot be written to.
                 let _ = io::stderr().lock().write_all(text.as_bytes());
+                ExitCode::from(REFUSED)
+            }
+            Self::File { input, diagnostics } => {
+                let mut sources = Sources::new();
+                sources.insert(input.name.as_str(), &input.bytes);
+                let mut stderr = io::stderr().lock();
+                let mut renderer = Renderer::new(render::Format::Text, colored(args.color(), &io::stderr()))
+                    .of_tool(args::TOOL);
+                for diagnostic in diagnostics {
+                    let _ = renderer.emit(diagnostic, &sources, &mut stderr);
+                }
+                let _ = renderer.finish(&mut stderr);
                 ExitCode::from(REFUSED)
             }
         }
@@ -109,7 +141,10 @@ fn answer(args: &Args, command: &Command) -> Result<Answer, Failure> {
         Command::Show { format } => Answer::yes(show::show(&chosen()?, *format)),
         Command::Table(options) => Answer::yes(table::table(&catalogue, args, options, &palette)?),
         Command::Join { dtypes, format } => Answer::yes(words::join(&chosen()?, dtypes, *format)?),
-        Command::Check { nodes, format } => check::check(&chosen()?, nodes, *format)?,
+        Command::Check { system, nodes, format } => {
+            let system = system.as_deref().map_or_else(chosen, |system| catalogue.load(system))?;
+            check::check(&system, nodes, *format)?
+        }
         Command::Diff(options) => Answer::yes(diff::diff(&catalogue, args, options, &palette)?),
         Command::Dot { nodes } => Answer::yes(dot::dot(&chosen()?, nodes)?),
         Command::Svg { nodes } => Answer::yes(svg::svg(&chosen()?, nodes)?),
@@ -118,7 +153,7 @@ fn answer(args: &Args, command: &Command) -> Result<Answer, Failure> {
 }
 
 fn write(args: &Args, text: &str) -> Result<(), Failure> {
-    let unwritable = |error: promote_passes::diagnostic::Diagnostic| Failure::refused(error.message);
+    let unwritable = |error: Diagnostic| Failure::refused(error.message);
     let mut output = Output::create(args.output(), Kind::Text).map_err(unwritable)?;
     // The error is kept until the commit.
     let _ = output.write_all(text.as_bytes());

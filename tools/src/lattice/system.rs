@@ -11,6 +11,7 @@ use promote_lattice::{DType, Kind, Semantics};
 use serde::Serialize;
 
 use super::Failure;
+use crate::semantics;
 
 /// How many strong dtypes the tables of the documents are over: the first ones that there are.
 const CORE: usize = 15;
@@ -69,8 +70,9 @@ impl Catalogue {
 
     /// The semantics that `spec` names: `jax`, `jax:x64`, `mine.toml`.
     pub fn load(self, spec: &str) -> Result<System, Failure> {
-        if spec.ends_with(".toml") {
-            return from_file(spec);
+        if semantics::is_file(spec) {
+            let semantics = semantics::load(spec, self.x64).map_err(Failure::of_file)?;
+            return Ok(System { label: semantics.name().to_owned(), semantics });
         }
         let name = spec.strip_suffix(X64).unwrap_or(spec);
         let x64 = self.x64 || name != spec;
@@ -92,11 +94,6 @@ impl Catalogue {
         systems.dedup_by(|second, first| second.label == first.label);
         systems
     }
-}
-
-/// Reads a user's own lattice.
-fn from_file(path: &str) -> Result<System, Failure> {
-    Err(Failure::refused(format!("cannot read `{path}`: lattices in files are not supported yet")))
 }
 
 fn unknown_semantics(name: &str) -> Failure {

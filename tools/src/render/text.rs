@@ -16,13 +16,14 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use promote_passes::diagnostic::{Diagnostic, Location, Severity};
 
-use super::TOOL;
 use super::snippet::{self, Snippet};
 use crate::sources::Sources;
 
 /// The styles of the parts of a diagnostic; all plain by default.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Palette {
+    /// What the tool calls itself, where a diagnostic has no place in a file.
+    pub tool: &'static str,
     location: Style,
     error: Style,
     warning: Style,
@@ -39,6 +40,7 @@ impl Palette {
         let bold = Style::new().bold();
         let color = |color: AnsiColor| bold.fg_color(Some(color.into()));
         Self {
+            tool: "",
             location: bold,
             error: color(AnsiColor::BrightRed),
             warning: color(AnsiColor::BrightYellow),
@@ -96,7 +98,7 @@ pub(super) fn write(
 fn write_place(location: Option<&Location>, palette: &Palette, out: &mut dyn Write) -> io::Result<()> {
     let style = palette.location;
     let Some(Location { file, line, column }) = location else {
-        return write!(out, "{style}{TOOL}:{style:#} ");
+        return write!(out, "{style}{}:{style:#} ", palette.tool);
     };
     write!(out, "{style}{}:", printable(file))?;
     // MLIR says 0 where it knows no line or column.

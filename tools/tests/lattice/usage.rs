@@ -41,5 +41,5 @@ fn wrong_usage_exits_with_2_and_says_why() {
 #[test]
 fn files_that_cannot_be_read_are_refused() {
     let said = run(&["check", "-s", "no-such-file.toml"]).refused();
-    assert!(said.starts_with("promote-lattice: error: cannot read `no-such-file.toml`"), "{said}");
+    assert!(said.contains("error[P0025]") && said.contains("no-such-file.toml"), "{said}");
 }
