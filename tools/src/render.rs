@@ -48,12 +48,12 @@ impl Renderer {
     /// A renderer for a format; `color` matters to text only.
     pub fn new(format: Format, color: bool) -> Self {
         let palette = if color { text::Palette::colored() } else { text::Palette::default() };
-        Self { format, palette: text::Palette { tool: TOOL, ..palette }, log: sarif::Log::default() }
+        Self { format, palette: palette.of_tool(TOOL), log: sarif::Log::default() }
     }
 
     /// The same for text of another tool.
     pub fn of_tool(self, tool: &'static str) -> Self {
-        Self { palette: text::Palette { tool, ..self.palette }, ..self }
+        Self { palette: self.palette.of_tool(tool), ..self }
     }
 
     /// Shows a diagnostic, with source lines from the files that are known.

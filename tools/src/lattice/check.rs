@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::args::Format;
 use super::grid;
-use super::system::{Entry, Selection, System};
+use super::system::{Entry, Role, Selection, System};
 use super::{Answer, Failure, export};
 
 /// How many counterexamples are told of each property.
@@ -23,6 +23,8 @@ struct Findings {
     /// Whether the promotion alone is idempotent, commutative and associative, on these dtypes and all that they are promoted
     /// to, which makes it the join of a lattice, a top standing for what is refused.
     is_lattice: bool,
+    /// Whether results are narrowed to 32 bits, which is no lattice on 64-bit dtypes.
+    is_narrowed: bool,
     /// How many pairs it refuses.
     refused: usize,
     /// In how many cells the table differs from the promotion alone, as it is the table of an op.
@@ -86,6 +88,7 @@ fn find(system: &System, entries: &[Entry]) -> Findings {
         semantics: system.label.clone(),
         nodes: entries.len(),
         is_lattice: is_lattice(&promotions),
+        is_narrowed: system.role() == Role::Narrowed,
         refused: pairs_refused(&promotions),
         cells_of_op: cells_of_op(system, entries),
         properties: vec![
@@ -225,6 +228,12 @@ impl Findings {
                 "  its table is that of an op, `add`, which differs from the promotion alone in {} cells",
                 self.cells_of_op
             ));
+        }
+        if self.is_narrowed && !self.is_lattice {
+            lines.push(
+                "  it narrows results to 32 bits: without 64-bit dtypes, or with --x64, see another verdict"
+                    .to_owned(),
+            );
         }
         for property in &self.properties {
             let Property { name, holds, cases, counterexamples, examples } = property;

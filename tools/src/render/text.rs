@@ -23,7 +23,7 @@ use crate::sources::Sources;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Palette {
     /// What the tool calls itself, where a diagnostic has no place in a file.
-    pub tool: &'static str,
+    tool: &'static str,
     location: Style,
     error: Style,
     warning: Style,
@@ -50,6 +50,11 @@ impl Palette {
             message: bold,
             caret: color(AnsiColor::BrightGreen),
         }
+    }
+
+    /// The same in another tool.
+    pub(super) fn of_tool(self, tool: &'static str) -> Self {
+        Self { tool, ..self }
     }
 
     /// The style of a severity's name.
