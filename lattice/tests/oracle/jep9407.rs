@@ -81,9 +81,8 @@ fn what_is_not_joined_is_refused_with_the_reason() {
     ] {
         let refusal = semantics(name).infer(Op::Add, &[scalar(a), scalar(b)]).expect_err("they have no join");
         assert!(matches!(refusal, Refusal::NoJoin { .. }), "{refusal:?}");
-        let text = format!(
-            "{name} does not promote {a} and {b} to one dtype: {a} and {b} have no common upper bound"
-        );
+        let text =
+            format!("{name} does not promote {a} and {b} to one dtype: {a} and {b} have no upper bound");
         assert_eq!(refusal.to_string(), text);
     }
 }

@@ -26,7 +26,7 @@ const EXAMPLES: &str = "Examples:
   promote-lattice table --like jep9407           the tables as JEP 9407 prints them
   promote-lattice join i16 u16                   i16 ∨ u16 = i32: i16 → i32; u16 → i32
   promote-lattice join i64 bf16 'f*'             and what the conversions can lose
-  promote-lattice check my.toml                  is it a lattice? if not, counterexamples
+  promote-lattice check --x64                    is it a lattice? if not, counterexamples
   promote-lattice diff jax numpy2                where two semantics differ
   promote-lattice svg --nodes core -o jax.svg    the Hasse diagram
   promote-lattice html -o lattices.html          a page of all semantics, to look things up
@@ -114,7 +114,7 @@ pub enum Command {
     ///
     /// Checks that any two dtypes with a common upper bound have a least one; that the table is commutative and
     /// associative; that the order in which operands are folded never matters; and that raising an operand never lowers the
-    /// result. Exits with 1 if it is no lattice.
+    /// result. Exits with 1 if it is no lattice. `promote-lattice check my.toml` checks a lattice of your own.
     Check {
         /// What to check, instead of --semantics
         #[arg(value_name = "NAME|FILE", value_hint = ValueHint::FilePath, conflicts_with = "semantics")]

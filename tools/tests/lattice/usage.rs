@@ -28,7 +28,7 @@ fn wrong_usage_exits_with_2_and_says_why() {
         &["join", "u8", "u8", "u8", "u8", "u8", "u8", "u8", "u8", "u8"],
         &["diff"],
         &["diff", "jax", "numpy2", "torch"],
-        &["check", "jax"],
+        &["check", "jax", "--semantics", "numpy2"],
         &["svg", "--format", "json"],
         &["--completions", "tcsh"],
         &["--color=sometimes", "table"],
