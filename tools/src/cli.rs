@@ -23,7 +23,7 @@ use clap::builder::{
 };
 use clap::{ArgAction, ColorChoice, CommandFactory, Parser, ValueEnum, ValueHint};
 use clap_complete::Shell;
-use promote_lattice::Policy;
+use promote_lattice::{Policy, Semantics};
 use promote_passes::diagnostic::Code;
 
 use crate::expect;
@@ -108,9 +108,8 @@ pub struct Args {
 #[command(next_help_heading = "Promotion")]
 pub struct Promotion {
     /// Whose promotion rules to follow: a library's, or a TOML file's
-    ///
-    /// A value that ends in .toml or has a / in it is a file; examples/lattices has some that explain themselves.
     #[arg(long, value_name = "NAME|FILE", default_value = "jax", value_hint = ValueHint::FilePath)]
+    #[arg(long_help = semantics_help())]
     pub semantics: String,
 
     /// Default to 64-bit dtypes, as JAX does with jax_enable_x64
@@ -293,6 +292,17 @@ struct Requests {
     /// Write a completion script for a shell, and exit
     #[arg(long, value_name = "SHELL")]
     completions: Option<Shell>,
+}
+
+/// What `--help` says of `--semantics`.
+fn semantics_help() -> String {
+    let names: Vec<_> = Semantics::names().collect();
+    format!(
+        "Whose promotion rules to follow: a library's, or a TOML file's\n\nNames: {}. `promote-lattice show --semantics NAME` \
+         describes one. A value that ends in .toml or has a / in it is a file; examples/lattices has some that explain \
+         themselves.",
+        names.join(", ")
+    )
 }
 
 /// Reads the names of policies.

@@ -7,6 +7,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::error::ErrorKind;
 use clap::{ColorChoice, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use promote_lattice::Semantics;
 
 use super::like::Document;
 use super::system::Selection;
@@ -45,7 +46,7 @@ Exit status:
 /// A promotion table says which dtype two operands are converted to when they meet; a promotion lattice is an order of
 /// dtypes that says it for any number of them: the result is their least upper bound.
 #[derive(Clone, Debug, Parser)]
-#[command(name = TOOL, version, after_help = HINT, after_long_help = EXAMPLES, max_term_width = 110)]
+#[command(name = TOOL, version, after_help = HINT, after_long_help = after_long_help(), max_term_width = 110)]
 #[command(arg_required_else_help = true, disable_help_subcommand = true)]
 pub struct Args {
     #[command(subcommand)]
@@ -71,6 +72,13 @@ pub struct Args {
     /// Write a completion script for a shell, and exit
     #[arg(long, value_name = "SHELL", exclusive = true)]
     completions: Option<Shell>,
+}
+
+/// What `--help` ends with: the examples, and the names of the semantics.
+fn after_long_help() -> String {
+    let summary = |name| Semantics::summary(name).unwrap_or_default();
+    let names = Semantics::names().map(|name| format!("  {name:<18} {}\n", summary(name)));
+    format!("{EXAMPLES}\n\nSemantics:\n{}", names.collect::<String>().trim_end())
 }
 
 /// How a result is written.
