@@ -173,6 +173,16 @@ impl DType {
         matches!(self.kind(), Kind::Unsigned | Kind::Signed)
     }
 
+    /// Whether `number` is in the dtype's range, if the dtype is an integer; others take any.
+    pub const fn holds_integer(self, number: i64) -> bool {
+        let bits = self.bits();
+        match self.kind() {
+            Kind::Unsigned => number >= 0 && (bits >= 64 || number < 1 << bits),
+            Kind::Signed => bits >= 64 || (-1 << (bits - 1) <= number && number < 1 << (bits - 1)),
+            Kind::Bool | Kind::Float | Kind::Complex => true,
+        }
+    }
+
     /// Whether the dtype holds floats or complex numbers.
     pub const fn is_inexact(self) -> bool {
         matches!(self.kind(), Kind::Float | Kind::Complex)

@@ -16,7 +16,7 @@ use super::operand::{Operand, Origin, Typing, dtypes};
 use super::refusal::{Accepts, Refusal};
 use super::rows::{Compute, OnLattice, Output, Row, Rule, Weakness};
 use super::{Defaults, Node, Rules, Semantics};
-use crate::convert::{Literal, Numerics, literal};
+use crate::convert::{Literal, Numerics};
 use crate::dtype::{DType, Kind};
 use crate::lattice::{Lattice, NoJoin};
 use crate::op::Op;
@@ -218,9 +218,8 @@ impl ArrayApi {
     fn refuse_literals_out_of_range(&self, operands: &[Operand], typing: Typing) -> Result<(), Refusal> {
         for (index, operand) in operands.iter().enumerate() {
             let dtype = typing.compute(index);
-            if let Origin::Literal(number @ Literal::Int(value)) = operand.origin
-                && dtype.is_integer()
-                && !literal(number, dtype, Numerics::NumPy).in_range
+            if let Origin::Literal(Literal::Int(value)) = operand.origin
+                && !dtype.holds_integer(value)
             {
                 return Err(Refusal::LiteralRange { semantics: self.0.name.clone(), literal: value, dtype });
             }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use DType::*;
 
-use super::operand::{Operand, Origin, Typing, dtypes};
+use super::operand::{Bound, Operand, Origin, Typing, dtypes};
 use super::refusal::{Accepts, Refusal};
 use super::rows::take;
 use super::{Defaults, Node, Rules, Semantics};
@@ -23,7 +23,7 @@ use crate::convert::{Literal, Numerics};
 use crate::dtype::{DType, Kind};
 use crate::lattice::NoJoin;
 use crate::op::Op;
-use ask::{Ask, holds, settle_small, strengthen, value_asks, weak_ask};
+use ask::{Ask, settle_small, strengthen, value_asks, weak_ask};
 
 /// The order in which ufuncs list their loops.
 const ORDER: &[DType] = &[B1, I8, U8, I16, U16, I32, U32, I64, U64, F16, F32, F64, C64, C128];
@@ -266,7 +266,7 @@ impl NumPy {
         }
         for operand in operands {
             if let Origin::Literal(Literal::Int(literal)) = operand.origin
-                && !holds(compute, literal)
+                && !compute.holds_integer(literal)
             {
                 return Err(Refusal::LiteralRange { semantics: self.name.clone(), literal, dtype: compute });
             }
@@ -283,7 +283,7 @@ impl NumPy {
         if compute == F64 && integers {
             return Ok(Typing::own(operands, B1));
         }
-        let outside = |operand: &Operand| matches!(operand.origin, Origin::Literal(Literal::Int(value)) if !holds(compute, value));
+        let outside = |operand: &Operand| matches!(operand.origin, Origin::Literal(Literal::Int(value)) if !compute.holds_integer(value));
         if self.version != Version::One && compute.is_integer() && operands.iter().any(outside) {
             // A negative number is below all of u64, in f64 too.
             return Ok(Typing::uniform(if compute == U64 { F64 } else { I64 }, B1));
@@ -302,18 +302,12 @@ impl NumPy {
         };
         let arrays = [x, without_literals(low), without_literals(high)];
         let typing = self.ufunc(op, &arrays, Accepts::ANY, Output::Loop)?;
-        let dtype = typing.result;
-        for (bound, leaves_none) in [(low, false), (high, true)] {
-            if let Origin::Literal(Literal::Int(literal)) = bound.origin
-                && dtype.is_integer()
-                && !holds(dtype, literal)
-                && (literal < 0) == leaves_none
-                && self.version != Version::One
-            {
-                return Err(Refusal::LiteralRange { semantics: self.name.clone(), literal, dtype });
-            }
+        if self.version == Version::One {
+            return Ok(typing);
         }
-        Ok(typing)
+        typing.bounded(&[(low, Bound::Lower), (high, Bound::Upper)]).map_err(|literal| {
+            Refusal::LiteralRange { semantics: self.name.clone(), literal, dtype: typing.result }
+        })
     }
 
     fn pow(&self, op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {

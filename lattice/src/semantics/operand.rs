@@ -84,6 +84,15 @@ pub(super) fn dtypes(operands: &[Operand]) -> Vec<DType> {
 /// The most operands an op has.
 pub const MAX_OPERANDS: usize = 8;
 
+/// Which end of a range a bound is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bound {
+    /// Nothing is below it.
+    Lower,
+    /// Nothing is above it.
+    Upper,
+}
+
 /// What an op does to dtypes: the answer of [`Semantics::infer`](super::Semantics::infer).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Typing {
@@ -92,6 +101,8 @@ pub struct Typing {
     pub result: DType,
     /// Whether the library can run the op on a CPU. PyTorch's dtype rules also say what ops give that it has no code for.
     pub has_kernel: bool,
+    /// Whether integer literals that the dtype does not hold become the end of its range, as bounds may: they wrap if not.
+    pub saturates: bool,
 }
 
 impl Typing {
@@ -103,7 +114,7 @@ impl Typing {
 
     /// All operands are converted to `compute`.
     pub(super) const fn uniform(compute: DType, result: DType) -> Self {
-        Self { compute: [compute; MAX_OPERANDS], result, has_kernel: true }
+        Self { compute: [compute; MAX_OPERANDS], result, has_kernel: true, saturates: false }
     }
 
     /// Every operand computes as it is.
@@ -113,6 +124,20 @@ impl Typing {
             *slot = operand.dtype;
         }
         typing
+    }
+
+    /// The typing of an op that bounds integers of `result`, given which of the `bounds` is a lower one. A literal beyond the
+    /// range bounds nothing, or leaves nothing, which is `Err` with that literal.
+    pub(super) fn bounded(self, bounds: &[(&Operand, Bound)]) -> Result<Self, i64> {
+        for (operand, bound) in bounds {
+            if let Origin::Literal(Literal::Int(literal)) = operand.origin
+                && !self.result.holds_integer(literal)
+                && (literal < 0) == matches!(bound, Bound::Upper)
+            {
+                return Err(literal);
+            }
+        }
+        Ok(Self { saturates: true, ..self })
     }
 
     /// The same, with operand `index` converted to `dtype`.

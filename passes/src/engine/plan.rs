@@ -11,7 +11,6 @@
 //! - An insert stands before its first user if that is in the block of the value's definition, else right behind the
 //!   definition; so it dominates all its users.
 
-use promote_lattice::convert::Numerics;
 use promote_lattice::op::{Op, ShapeRule};
 use promote_lattice::{DType, Semantics};
 use rustc_hash::FxHashMap;
@@ -40,7 +39,7 @@ pub enum Role {
     Number,
     /// A literal exponent, which must not be wrapped: that would change the power.
     Exponent,
-    /// A bound of `clip`: one beyond the range bounds nothing, as the end of the range does.
+    /// A bound: one beyond the range bounds nothing, as the end of the range does.
     Bound,
 }
 
@@ -173,7 +172,12 @@ impl Planner<'_> {
                 Some(shape) => self.shape_for_operand(node.op, shape, value),
                 None => self.solution.value(value).shape,
             };
-            self.need(Use::Operand(op, index), node.block, value, dtype, target);
+            let role = match self.graph.value(value).literal {
+                Some(_) if typing.saturates => Role::Bound,
+                Some(_) if node.op == Op::Pow && index == 1 => Role::Exponent,
+                _ => Role::Number,
+            };
+            self.need(Use::Operand(op, index), node.block, value, (dtype, role), target);
         }
     }
 
@@ -181,7 +185,8 @@ impl Planner<'_> {
         let Type { dtype: Known::DType(dtype), shape } = self.solution.slot(slot) else { return };
         for index in 0..self.graph.slot(slot).sources.len() {
             let Feed { value, block } = self.graph.slot(slot).sources[index];
-            self.need(Use::Feed(slot, index), block, value, self.semantics.strengthen(dtype), shape);
+            let dtype = self.semantics.strengthen(dtype);
+            self.need(Use::Feed(slot, index), block, value, (dtype, Role::Number), shape);
         }
     }
 
@@ -194,7 +199,7 @@ impl Planner<'_> {
             && is_weak_literal(self.graph, *x)
         {
             let (x, shape) = (*x, self.solution.value(*x).shape);
-            return self.need(Use::Operand(op, 0), node.block, x, dtype, shape);
+            return self.need(Use::Operand(op, 0), node.block, x, (dtype, Role::Number), shape);
         }
         if let (Op::Convert, [x], Some(dtype)) =
             (node.op, self.graph.operands(op), self.solution.dtype(node.result))
@@ -233,12 +238,19 @@ impl Planner<'_> {
         self.graph.shapes.id(target)
     }
 
-    /// Sees to it that the use at `place`, in `block`, gets `value` in `dtype` and `shape`.
-    fn need(&mut self, place: Use, block: BlockId, value: ValueId, dtype: DType, shape: ShapeId) {
+    /// Sees to it that the use at `place`, in `block`, gets `value` in `dtype` and `shape`; a literal in its role.
+    fn need(
+        &mut self,
+        place: Use,
+        block: BlockId,
+        value: ValueId,
+        (dtype, role): (DType, Role),
+        shape: ShapeId,
+    ) {
         let Some(own) = self.solution.dtype(value) else { return };
         let mut produced = Produced::Value(value);
         if is_weak_literal(self.graph, value) {
-            let make = Make::Literal(dtype, self.role(place, value));
+            let make = Make::Literal(dtype, role);
             produced = self.in_dtype(place, block, value, make, dtype);
         } else if self.semantics.strengthen(own) != dtype {
             produced = self.in_dtype(place, block, value, Make::Convert(dtype), dtype);
@@ -248,23 +260,6 @@ impl Planner<'_> {
         }
         if produced != Produced::Value(value) {
             self.plan.edits.push(Edit { place, to: produced });
-        }
-    }
-
-    fn role(&self, place: Use, value: ValueId) -> Role {
-        match place {
-            Use::Operand(op, 1)
-                if self.graph.node(op).op == Op::Pow && self.graph.value(value).literal.is_some() =>
-            {
-                Role::Exponent
-            }
-            // JAX converts bounds as it does other literals.
-            Use::Operand(op, 1 | 2)
-                if self.graph.node(op).op == Op::Clip && self.semantics.numerics() != Numerics::Jax =>
-            {
-                Role::Bound
-            }
-            Use::Operand(..) | Use::Feed(..) => Role::Number,
         }
     }
 

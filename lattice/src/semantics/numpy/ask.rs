@@ -173,13 +173,3 @@ pub(super) fn value_asks(operands: &[Operand]) -> Vec<Ask> {
     };
     operands.iter().map(ask).collect()
 }
-
-/// Whether an integer dtype holds `value`.
-pub(super) fn holds(dtype: DType, value: i64) -> bool {
-    let bits = dtype.bits();
-    match dtype.kind() {
-        Kind::Unsigned => value >= 0 && (bits >= 64 || value < 1 << bits),
-        Kind::Signed => bits >= 64 || (-1 << (bits - 1)..1 << (bits - 1)).contains(&value),
-        Kind::Bool | Kind::Float | Kind::Complex => true,
-    }
-}

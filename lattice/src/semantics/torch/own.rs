@@ -2,7 +2,7 @@
 
 use DType::*;
 
-use super::super::operand::{Operand, Origin, Rank, Typing, dtypes};
+use super::super::operand::{Bound, Operand, Origin, Rank, Typing, dtypes};
 use super::super::refusal::{Accepts, Refusal};
 use super::super::rows::Output;
 use super::promotion::result_type;
@@ -80,7 +80,16 @@ pub(super) fn extremum(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> 
     let is_number = |operand: &Operand| operand.is_literal() && operand.dtype.is_weak();
     let is_bound = matches!(operands, [x, bound] | [bound, x] if is_number(bound) && !x.is_python());
     let scalars = if is_bound { Scalars::NotAll } else { Scalars::None };
-    together(op, Row { scalars, kernels: kernels::REAL_WITH_UNSIGNED, ..Row::PLAIN }, operands)
+    let typing = together(op, Row { scalars, kernels: kernels::REAL_WITH_UNSIGNED, ..Row::PLAIN }, operands)?;
+    let bound = if op == Op::Maximum { Bound::Lower } else { Bound::Upper };
+    let bounds: Vec<_> = operands.iter().map(|operand| (operand, bound)).collect();
+    bounded(typing, &bounds)
+}
+
+/// An integer bound that leaves nothing of the dtype's range is refused.
+fn bounded(typing: Typing, bounds: &[(&Operand, Bound)]) -> Result<Typing, Refusal> {
+    let dtype = typing.result;
+    typing.bounded(bounds).map_err(|literal| Refusal::LiteralRange { semantics: NAME.into(), literal, dtype })
 }
 
 /// `torch.where`: a mask, which may be u8 as it was before there was bool, and branches that `torch.result_type` promotes.
@@ -103,7 +112,8 @@ pub(super) fn clip(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
     let row = Row { scalars, kernels: kernels::REAL_NUMBERS_WITH_UNSIGNED, ..Row::PLAIN };
     let typing = together(op, row, operands)?;
     let kept = by_scalars && FLOATS.contains(&x.dtype);
-    Ok(if kept { Typing::uniform(x.dtype, x.dtype) } else { typing })
+    let typing = if kept { Typing::uniform(x.dtype, x.dtype) } else { typing };
+    bounded(typing, &[(lo, Bound::Lower), (hi, Bound::Upper)])
 }
 
 /// `torch.matmul` promotes nothing: its CPU code refuses operands that differ. The meta device only looks at the dtypes
