@@ -129,7 +129,8 @@ fn power(standard: &OnLattice, op: Op, operands: &[Operand]) -> Result<Typing, R
     Ok(typing)
 }
 
-/// `clip` is of the dtype of what is clipped, whatever the bounds' widths; they are of its kind.
+/// `clip` is of the dtype of what is clipped; bounds are of its kind and stay as wide as they are, since converting them
+/// could move them.
 fn clip(standard: &OnLattice, op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
     let kind = |dtype: DType| (dtype.is_integer(), dtype.kind() == Kind::Float);
     let Some((x, bounds)) = operands.split_first() else { return Err(standard.no_join(operands)) };
@@ -141,7 +142,11 @@ fn clip(standard: &OnLattice, op: Op, operands: &[Operand]) -> Result<Typing, Re
             return Err(standard.no_join(&[*x, *bound]));
         }
     }
-    Ok(Typing::uniform(compute, compute))
+    let mut typing = Typing::own(operands, compute);
+    for (index, _) in operands.iter().enumerate().filter(|(_, operand)| operand.is_python()) {
+        typing = typing.with(index, compute);
+    }
+    Ok(typing)
 }
 
 /// Whether the op takes a Python scalar at this place, if it has an array at another.

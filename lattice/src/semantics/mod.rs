@@ -22,6 +22,7 @@ mod torch;
 mod user;
 
 use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::{Arc, OnceLock};
 
 use crate::convert::Numerics;
@@ -34,7 +35,7 @@ pub use refusal::{Accepts, Refusal};
 pub use user::{FileError, FileErrors, FileNote, Place};
 
 /// The rules of one library.
-trait Rules: fmt::Debug + Send + Sync {
+trait Rules: fmt::Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// The dtype that operands are promoted to, without an op: `result_type`.
     fn promote(&self, operands: &[Operand]) -> Result<DType, NoJoin>;
 
@@ -121,8 +122,6 @@ pub struct Semantics {
     tabulated: Option<Op>,
     defaults: Defaults,
     numerics: Numerics,
-    /// Whether the rules are joins on `order`, and not only described by it.
-    on_lattice: bool,
     order: OnceLock<Lattice>,
     rules: Box<dyn Rules>,
 }
@@ -196,30 +195,14 @@ impl Semantics {
 
     /// Rules on a lattice.
     fn on_lattice(rules: rows::OnLattice, nodes: Vec<Node>, numerics: Numerics) -> Self {
-        Self {
-            order: OnceLock::from(rules.lattice.clone()),
-            on_lattice: true,
-            defaults: rules.defaults,
-            ..Self::by_rules(rules.name.clone(), rules, nodes, numerics)
-        }
+        Self { defaults: rules.defaults, ..Self::by_rules(rules.name.clone(), rules, nodes, numerics) }
     }
 
     /// Rules that are no lattice.
     fn by_rules(name: Arc<str>, rules: impl Rules + 'static, nodes: Vec<Node>, numerics: Numerics) -> Self {
         let defaults = Defaults::new(DType::I64, DType::F64, DType::C128);
         let (order, rules) = (OnceLock::new(), Box::new(rules));
-        Self {
-            name,
-            description: None,
-            x64: true,
-            nodes,
-            tabulated: None,
-            defaults,
-            numerics,
-            on_lattice: false,
-            order,
-            rules,
-        }
+        Self { name, description: None, x64: true, nodes, tabulated: None, defaults, numerics, order, rules }
     }
 
     /// Its name.
@@ -254,14 +237,17 @@ impl Semantics {
     }
 
     /// Whether its promotions are the joins of [`order`](Self::order). If not, the order only describes them.
-    pub const fn is_on_lattice(&self) -> bool {
-        self.on_lattice
+    pub fn is_on_lattice(&self) -> bool {
+        self.rules.as_lattice().is_some()
     }
 
     /// The order of its dtypes: the lattice that joins are taken in or, for rules that are no lattice, which dtype is
     /// promoted to which when the two meet.
     pub fn order(&self) -> &Lattice {
-        self.order.get_or_init(|| self.order_of_promotions())
+        match self.rules.as_lattice() {
+            Some(rules) => &rules.lattice,
+            None => self.order.get_or_init(|| self.order_of_promotions()),
+        }
     }
 
     fn order_of_promotions(&self) -> Lattice {
@@ -286,7 +272,8 @@ impl Semantics {
         self.numerics
     }
 
-    /// The dtype that operands are promoted to, without an op: what the libraries call `result_type`.
+    /// The dtype that operands are promoted to, without an op: what the libraries call `result_type`. Operands of unknown
+    /// rank are taken to have dimensions.
     ///
     /// # Errors
     /// [`NoJoin`] if they are not promoted.
@@ -299,7 +286,13 @@ impl Semantics {
     /// # Errors
     /// [`Refusal::NoJoin`] if they are not promoted.
     pub fn join_slot(&self, operands: &[Operand]) -> Result<DType, Refusal> {
-        self.promote(operands).map_err(|reason| Refusal::NoJoin {
+        // What flows to one place has one rank, so none is of a lower level than another.
+        let alike = |operand: &Operand| match operand.is_python() {
+            true => *operand,
+            false => Operand { rank: Rank::One, ..*operand },
+        };
+        let operands: Vec<_> = operands.iter().map(alike).collect();
+        self.promote(&operands).map_err(|reason| Refusal::NoJoin {
             semantics: self.name.clone(),
             dtypes: operands.iter().map(|operand| operand.dtype).collect(),
             reason,
@@ -337,36 +330,71 @@ impl Semantics {
     /// Never for as many operands as the op's [`Arity`](crate::op::Arity) allows; with none, an op that needs some
     /// refuses.
     pub fn infer(&self, op: Op, operands: &[Operand]) -> Result<Option<Typing>, Refusal> {
+        if operands.len() < op.info().arity.required {
+            let (dtypes, semantics) = (operand::dtypes(operands), self.name.clone());
+            let reason = NoJoin::NoUpperBound { dtypes: dtypes.clone() };
+            return Err(Refusal::NoJoin { semantics, dtypes, reason });
+        }
+        let ask = |operands: &[Operand]| self.rules.infer(op, operands);
         match operands.iter().position(|operand| operand.rank == Rank::Unknown) {
-            Some(index) if self.rules.looks_at_rank() => self.infer_for_any_rank(op, operands, index),
-            _ => self.rules.infer(op, operands),
+            Some(index) if self.rules.looks_at_rank() => {
+                // PyTorch's products tell vectors from matrices; else only arrays without dimensions differ.
+                let ranks: &[Rank] = match op {
+                    Op::Matmul => &[Rank::Several, Rank::One, Rank::Zero],
+                    _ => &[Rank::Several, Rank::Zero],
+                };
+                let mut found = None;
+                for operands in of_known_rank(operands, ranks) {
+                    match (&mut found, ask(&operands)) {
+                        (found @ None, answer) => *found = Some(answer),
+                        (Some(Ok(Some(one))), Ok(Some(other)))
+                            if (one.compute, one.result) == (other.compute, other.result) =>
+                        {
+                            one.has_kernel &= other.has_kernel;
+                        }
+                        (Some(Ok(None)), Ok(None)) | (Some(Err(_)), Err(_)) => {}
+                        _ => return Err(Refusal::Rank { semantics: self.name.clone(), op, index }),
+                    }
+                }
+                found.unwrap_or_else(|| ask(operands))
+            }
+            _ => ask(operands),
         }
     }
 
-    /// What `op` does to operands of which the one at `index` may be of any rank: it must be the same for all.
-    fn infer_for_any_rank(
-        &self,
-        op: Op,
-        operands: &[Operand],
-        index: usize,
-    ) -> Result<Option<Typing>, Refusal> {
-        let of_rank = |rank| {
-            let mut operands = operands.to_vec();
-            operands[index].rank = rank;
-            self.infer(op, &operands)
-        };
-        let mut several = of_rank(Rank::Several);
-        for other in [of_rank(Rank::One), of_rank(Rank::Zero)] {
-            match (&mut several, other) {
-                (Ok(Some(one)), Ok(Some(other)))
-                    if (one.compute, one.result) == (other.compute, other.result) =>
-                {
-                    one.has_kernel &= other.has_kernel;
-                }
-                (Ok(None), Ok(None)) | (Err(_), Err(_)) => {}
-                _ => return Err(Refusal::Rank { semantics: self.name.clone(), op, index }),
+    /// Whether an op may state a result of `dtype`: a lattice of the user's own has no others than its nodes.
+    ///
+    /// # Errors
+    /// [`Refusal::NoNode`] if it may not.
+    pub fn check_stated(&self, dtype: DType) -> Result<(), Refusal> {
+        match self.rules.as_lattice() {
+            Some(rules) if rules.closed && !rules.lattice.contains(dtype) => {
+                Err(Refusal::NoNode { semantics: self.name.clone(), dtype })
             }
+            Some(_) | None => Ok(()),
         }
-        several
     }
+}
+
+/// `operands` with each of `ranks` for those of unknown rank. Operands that are alike get the same rank: among equal dtypes
+/// it makes no difference which of them have dimensions.
+fn of_known_rank(operands: &[Operand], ranks: &[Rank]) -> Vec<Vec<Operand>> {
+    let mut unknown: Vec<Operand> = Vec::new();
+    for operand in operands.iter().filter(|operand| operand.rank == Rank::Unknown) {
+        if !unknown.contains(operand) {
+            unknown.push(*operand);
+        }
+    }
+    let mut all = vec![operands.to_vec()];
+    for sort in unknown {
+        let of_rank = |operands: &Vec<Operand>, rank: Rank| {
+            let ranked = |operand: &Operand| {
+                if *operand == sort { Operand { rank, ..*operand } } else { *operand }
+            };
+            operands.iter().map(ranked).collect()
+        };
+        all =
+            all.iter().flat_map(|operands| ranks.iter().map(move |rank| of_rank(operands, *rank))).collect();
+    }
+    all
 }

@@ -108,6 +108,9 @@ pub struct Typing {
 impl Typing {
     /// The dtype that operand `index` must have when the op runs: where it differs from the operand's own, a
     /// conversion is due. Weak where the operand's number is only known to be of that kind.
+    ///
+    /// # Panics
+    /// If `index` is not below [`MAX_OPERANDS`].
     pub const fn compute(&self, index: usize) -> DType {
         self.compute[index]
     }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::convert::is_exact;
 use crate::dtype::{DType, Kind};
 use crate::lattice::{Listed, NoJoin};
 use crate::op::Op;
@@ -238,9 +239,13 @@ impl Refusal {
     pub fn remedy(&self) -> String {
         match self {
             Self::NoJoin { dtypes, .. } | Self::Differ { dtypes, .. } => {
-                let strong = dtypes.iter().map(|dtype| dtype.storage());
-                let widest = strong.max_by_key(|dtype| (dtype.kind(), dtype.bits())).unwrap_or(DType::F32);
-                format!("convert the operands to one dtype with promote.convert first, for example to {widest}")
+                let widest = dtypes.iter().filter(|dtype| !dtype.is_weak()).max_by_key(|d| (d.kind(), d.bits()));
+                let holds_all = |widest: &&DType| dtypes.iter().all(|dtype| is_exact(dtype.storage(), **widest));
+                let example = widest.filter(holds_all).map(|dtype| format!(", for example to {dtype}"));
+                format!(
+                    "convert the operands to one dtype with promote.convert first{}",
+                    example.unwrap_or_default()
+                )
             }
             Self::Dtype { op: Op::Subtract, dtype: DType::B1, .. } => {
                 "use promote.logical_xor, or convert an operand to an integer dtype with promote.convert"

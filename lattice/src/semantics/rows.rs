@@ -29,7 +29,7 @@ pub(super) enum Compute {
     Inexact,
     /// The join; integers and bool become the default float.
     DefaultFloat,
-    /// The join; integers and bool become the widest integer of their signedness.
+    /// The join; integers and bool become the widest integer of their signedness, or stay if they are wider.
     Widest,
     /// The join of the operands and of this dtype.
     With(DType),
@@ -195,12 +195,14 @@ impl OnLattice {
             Compute::Inexact if join == DType::WeakInt => DType::WeakFloat,
             Compute::Inexact if join.bits() <= 32 => self.defaults.small_float,
             Compute::Inexact | Compute::DefaultFloat => self.defaults.float,
-            Compute::Widest => match join.kind() {
-                Kind::Unsigned | Kind::Signed if join.bits() == 64 && !join.is_weak() => join,
-                Kind::Bool | Kind::Signed => self.defaults.integer,
-                Kind::Unsigned => self.defaults.unsigned,
-                Kind::Float | Kind::Complex => join,
-            },
+            Compute::Widest => {
+                let widest = match join.kind() {
+                    Kind::Bool | Kind::Signed => self.defaults.integer,
+                    Kind::Unsigned => self.defaults.unsigned,
+                    Kind::Float | Kind::Complex => join,
+                };
+                if join.bits() > widest.bits() && !join.is_weak() { join } else { widest }
+            }
             Compute::With(dtype) => {
                 let operands = [join, dtype].map(Operand::value);
                 self.join_all(&operands).ok_or_else(|| self.no_join(&operands))?

@@ -5,10 +5,7 @@ use promote_lattice::semantics::{Operand, Refusal};
 use promote_lattice::{DType, Op, Semantics};
 use serde_json::Value;
 
-use crate::support::{
-    array, assert_computing_in_the_compute_dtypes_is_a_fixed_point, binary_tables, data, node, shown,
-    wrong_cells,
-};
+use crate::support::{array, binary_tables, data, node, shown, wrong_cells};
 
 fn semantics() -> Semantics {
     Semantics::by_name("array-api", true).expect("it is one of ours")
@@ -154,9 +151,4 @@ fn integer_literals_are_within_the_array_s_dtype_and_exponents_not_negative() {
     assert!(matches!(with(Op::Add, "u8", -1), Err(Refusal::LiteralRange { literal: -1, .. })));
     assert!(with(Op::Pow, "f32", -1).is_ok());
     assert!(matches!(with(Op::Pow, "i8", -1), Err(Refusal::NegativePower { .. })));
-}
-
-#[test]
-fn computing_in_the_compute_dtypes_is_a_fixed_point() {
-    assert_computing_in_the_compute_dtypes_is_a_fixed_point(&semantics());
 }

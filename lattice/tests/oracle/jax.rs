@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use promote_lattice::convert::Literal;
 use promote_lattice::semantics::Operand;
-use promote_lattice::{DType, Op, Semantics};
+use promote_lattice::{Op, Semantics};
 
 use crate::support::{array, binary_tables, data, differences, op_rules, outcome, scalar};
 
@@ -136,33 +136,6 @@ fn literal_integer_exponents_follow_the_static_power() {
                 differences(&semantics, name, Op::Pow, table, scalar, |base| [base, vec![exponent]].concat());
             assert!(entries >= 15);
             assert_eq!(wrong, Vec::<String>::new());
-        }
-    }
-}
-
-/// Strong operands of the dtypes an op computes in give its result, strong, without a further conversion: what
-/// inserting converts relies on.
-#[test]
-fn computing_in_the_compute_dtypes_is_a_fixed_point() {
-    for system in ["jax", "jax-x32", "jax-strict", "jax-lax"] {
-        let semantics = semantics(system);
-        for &op in Op::ALL {
-            let arity = op.info().arity.required;
-            for combination in 0..DType::COUNT.pow(arity as u32) {
-                let dtypes =
-                    (0..arity).map(|i| DType::ALL[combination / DType::COUNT.pow(i as u32) % DType::COUNT]);
-                let operands: Vec<_> = dtypes.map(Operand::value).collect();
-                let Ok(Some(typing)) = semantics.infer(op, &operands) else { continue };
-                let strong: Vec<_> =
-                    (0..arity).map(|i| Operand::value(semantics.strengthen(typing.compute(i)))).collect();
-                let again = semantics.infer(op, &strong);
-                let again =
-                    again.unwrap_or_else(|e| panic!("{system} {op} {operands:?}: {e}")).expect("has a rule");
-                assert_eq!(again.result, semantics.strengthen(typing.result), "{system} {op} {operands:?}");
-                for (i, operand) in strong.iter().enumerate() {
-                    assert_eq!(again.compute(i), operand.dtype, "{system} {op} {operands:?}");
-                }
-            }
         }
     }
 }

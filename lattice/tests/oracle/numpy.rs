@@ -213,32 +213,6 @@ fn numpy_1_takes_array_scalars_of_unknown_value_by_their_kind() {
     assert!(matches!(refused, Err(Refusal::Rank { index: 1, .. })), "{refused:?}");
 }
 
-/// Strong operands of the dtypes an op computes in give its result again, without a further conversion.
-#[test]
-fn computing_in_the_compute_dtypes_is_a_fixed_point() {
-    for name in ["numpy2", "numpy1", "dask", "cupy"] {
-        let numpy = semantics(name);
-        let dtypes: Vec<DType> = numpy.nodes().iter().map(|node| node.operand.dtype).collect();
-        for &op in Op::ALL {
-            let arity = op.info().arity.required;
-            for combination in 0..dtypes.len().pow(arity as u32) {
-                let of = |i: usize| dtypes[combination / dtypes.len().pow(i as u32) % dtypes.len()];
-                let operands: Vec<_> = (0..arity).map(|i| Operand::value(of(i))).collect();
-                let Ok(Some(typing)) = numpy.infer(op, &operands) else { continue };
-                let strong: Vec<_> =
-                    (0..arity).map(|i| Operand::value(numpy.strengthen(typing.compute(i)))).collect();
-                let again =
-                    numpy.infer(op, &strong).unwrap_or_else(|e| panic!("{name} {op} {operands:?}: {e}"));
-                let again = again.expect("it has a rule");
-                assert_eq!(again.result, numpy.strengthen(typing.result), "{name} {op} {operands:?}");
-                for (i, operand) in strong.iter().enumerate() {
-                    assert_eq!(again.compute(i), operand.dtype, "{name} {op} {operands:?}");
-                }
-            }
-        }
-    }
-}
-
 /// What arithmetic with a Python scalar gave, on one side or the other, in the recorded values.
 #[test]
 fn python_scalars_in_arithmetic_agree() {

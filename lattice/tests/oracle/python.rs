@@ -4,7 +4,7 @@ use promote_lattice::convert::Literal;
 use promote_lattice::semantics::{Operand, Refusal};
 use promote_lattice::{DType, Op, Semantics};
 
-use crate::support::{assert_computing_in_the_compute_dtypes_is_a_fixed_point, data, scalar, shown};
+use crate::support::{data, scalar, shown};
 
 fn python() -> Semantics {
     Semantics::by_name("python", true).expect("it is one of ours")
@@ -73,9 +73,4 @@ fn what_python_does_not_have_is_refused() {
         "matmul",
     ];
     assert_eq!(refused, without_counterpart);
-}
-
-#[test]
-fn computing_in_the_compute_dtypes_is_a_fixed_point() {
-    assert_computing_in_the_compute_dtypes_is_a_fixed_point(&python());
 }

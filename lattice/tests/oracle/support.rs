@@ -92,28 +92,3 @@ pub fn wrong_cells(
     });
     (wrong.collect(), table.len())
 }
-
-/// Every op has a rule for every combination of dtypes and Python scalars, and strong operands of the dtypes an op computes
-/// in give its result again, strong, without a further conversion.
-pub fn assert_computing_in_the_compute_dtypes_is_a_fixed_point(semantics: &Semantics) {
-    let nodes = semantics.nodes().iter().map(|node| node.operand);
-    let operands: Vec<_> = DType::ALL.iter().copied().map(Operand::value).chain(nodes).collect();
-    for &op in Op::ALL {
-        let arity = op.info().arity.required;
-        for combination in 0..operands.len().pow(arity as u32) {
-            let place = |i: usize| operands[combination / operands.len().pow(i as u32) % operands.len()];
-            let operands: Vec<_> = (0..arity).map(place).collect();
-            let Ok(Some(typing)) = semantics.infer(op, &operands) else { continue };
-            let strong: Vec<_> =
-                (0..arity).map(|i| Operand::value(semantics.strengthen(typing.compute(i)))).collect();
-            let name = semantics.name();
-            let again = semantics.infer(op, &strong);
-            let again =
-                again.unwrap_or_else(|e| panic!("{name} {op} {operands:?}: {e}")).expect("has a rule");
-            assert_eq!(again.result, semantics.strengthen(typing.result), "{name} {op} {operands:?}");
-            for (i, operand) in strong.iter().enumerate() {
-                assert_eq!(again.compute(i), operand.dtype, "{name} {op} {operands:?}");
-            }
-        }
-    }
-}

@@ -89,6 +89,14 @@ fn check(torch: &Semantics, op: Op, table: &Value, meta: &Value, before: &[&str]
         let rule = typing.map_or("error", |typing| typing.result.name());
         let cpu = typing.filter(|typing| typing.has_kernel).map_or("error", |typing| typing.result.name());
         let expected = meta.get(key).unwrap_or(on_cpu);
+        let shift = matches!(op, Op::BitwiseLeftShift | Op::BitwiseRightShift);
+        let inexact =
+            expected.as_str().and_then(|name| name.parse::<DType>().ok()).is_some_and(DType::is_inexact);
+        if shift && inexact {
+            // The meta device shifts floats by a scalar on the left, which no code does, nor its own rule for arrays.
+            assert_eq!((rule, on_cpu.as_str()), ("error", Some("error")), "{op}({key})");
+            continue;
+        }
         if rule != expected || cpu != on_cpu {
             wrong
                 .push(format!("{op}({key}): {rule}, on a CPU {cpu}; PyTorch: {expected}, on a CPU {on_cpu}"));
@@ -162,38 +170,6 @@ fn both_of_pytorchs_promotions_agree_where_both_are_defined() {
     assert!(compared > 1500, "{compared} pairs");
 }
 
-/// Strong operands of the dtypes an op computes in give its result without a further conversion: what inserting converts
-/// relies on. No program writes a Python bool, whose difference with a bool array the dtype rule knows and code refuses.
-#[test]
-fn computing_in_the_compute_dtypes_is_a_fixed_point() {
-    let torch = torch();
-    let nodes = torch.nodes().iter().filter(|node| node.name != "b*");
-    let nodes: Vec<_> = nodes.map(|node| node.operand).collect();
-    let mut accepted = 0;
-    for &op in Op::ALL {
-        let arity = op.info().arity.required;
-        for combination in 0..nodes.len().pow(arity as u32) {
-            let operands: Vec<_> =
-                (0..arity).map(|i| nodes[combination / nodes.len().pow(i as u32) % nodes.len()]).collect();
-            let Ok(Some(typing)) = torch.infer(op, &operands) else { continue };
-            // Of numbers shifted by arrays, the dtype rule takes any, and that of shifted arrays does not.
-            if matches!(op, Op::BitwiseLeftShift | Op::BitwiseRightShift) && !typing.result.is_integer() {
-                continue;
-            }
-            let strong: Vec<_> =
-                (0..arity).map(|i| Operand::value(torch.strengthen(typing.compute(i)))).collect();
-            let again = torch.infer(op, &strong);
-            let again = again.unwrap_or_else(|e| panic!("{op} {operands:?}: {e}")).expect("has a rule");
-            assert_eq!(again.result, torch.strengthen(typing.result), "{op} {operands:?}");
-            for (i, operand) in strong.iter().enumerate() {
-                assert_eq!(again.compute(i), operand.dtype, "{op} {operands:?}");
-            }
-            accepted += 1;
-        }
-    }
-    assert!(accepted > 18000, "{accepted} accepted");
-}
-
 #[test]
 fn an_unknown_rank_is_refused_only_where_it_decides() {
     let torch = torch();
@@ -239,7 +215,7 @@ fn refusals_name_the_reason() {
         (
             refusal(Op::Matmul, &["f32", "i64"]),
             "torch does not promote the operands of matmul, which must have one dtype, and are f32 and i64; \
-             convert the operands to one dtype with promote.convert first, for example to f32",
+             convert the operands to one dtype with promote.convert first",
         ),
         (
             refusal(Op::Hypot, &["f32", "i*"]),

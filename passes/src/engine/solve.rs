@@ -305,7 +305,11 @@ impl<'a> Solver<'a> {
     fn check_stated(&self, op: OpId, inferred: Type) -> Outcome<()> {
         match (self.graph.node(op).op, inferred.dtype) {
             (Op::Convert, Known::DType(dtype)) if dtype.is_weak() => Err(ProblemKind::NothingStated),
-            (Op::Iota, _) => {
+            (Op::Convert | Op::Constant, Known::DType(dtype)) => {
+                self.semantics.check_stated(dtype).map_err(ProblemKind::Refused)
+            }
+            (Op::Iota, Known::DType(dtype)) => {
+                self.semantics.check_stated(dtype).map_err(ProblemKind::Refused)?;
                 let shape = self.graph.shapes.get(inferred.shape);
                 let dims =
                     shape.dims().filter(|dims| !dims.contains(&DYNAMIC)).ok_or(ProblemKind::IotaShape)?;

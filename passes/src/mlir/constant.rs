@@ -63,14 +63,18 @@ const fn as_literal(bits: Bits, from: DType) -> Literal {
     }
 }
 
-/// The number that the elements attribute of a scalar holds, if an `i64`, `f64` or `complex<f64>` can.
+/// The number that the elements attribute of a scalar holds. An unsigned one that no integer literal holds is a float, as
+/// near as it gets: rules only ask whether it is small.
 pub fn scalar(value: MlirAttribute, dtype: DType) -> Option<Literal> {
     let bits = *elements(value, dtype)?.first()?;
     // Exact whatever the semantics: the wider dtypes hold all numbers of the narrower ones.
     let wide = |to| convert(bits, dtype, to, Numerics::NumPy);
     Some(match dtype.kind() {
         Kind::Bool | Kind::Signed => Literal::Int((wide(DType::I64) as u64).cast_signed()),
-        Kind::Unsigned => Literal::Int(i64::try_from(wide(DType::U64)).ok()?),
+        Kind::Unsigned => match i64::try_from(wide(DType::U64)) {
+            Ok(number) => Literal::Int(number),
+            Err(_) => as_literal(wide(DType::F64), DType::F64),
+        },
         Kind::Float => as_literal(wide(DType::F64), DType::F64),
         Kind::Complex => as_literal(wide(DType::C128), DType::C128),
     })
