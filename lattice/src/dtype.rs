@@ -183,6 +183,21 @@ impl DType {
         }
     }
 
+    /// The number of an integer dtype's range that is nearest to `number`; for other dtypes the number itself.
+    pub const fn nearest_integer(self, number: i64) -> i64 {
+        if self.holds_integer(number) {
+            return number;
+        }
+        match (self.kind(), number < 0) {
+            (Kind::Signed, true) => -1 << (self.bits() - 1),
+            (Kind::Signed, false) => (1 << (self.bits() - 1)) - 1,
+            (Kind::Unsigned, true) => 0,
+            // 64 bits hold every number that is not negative.
+            (Kind::Unsigned, false) => (1 << self.bits()) - 1,
+            (Kind::Bool | Kind::Float | Kind::Complex, _) => number,
+        }
+    }
+
     /// Whether the dtype holds floats or complex numbers.
     pub const fn is_inexact(self) -> bool {
         matches!(self.kind(), Kind::Float | Kind::Complex)

@@ -1,7 +1,9 @@
 //! What the rules see of an operand, and what they answer.
 
+use super::refusal::{Accepts, Refusal};
 use crate::convert::Literal;
 use crate::dtype::DType;
+use crate::op::Op;
 
 /// An operand as the rules see it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,6 +85,41 @@ pub(super) fn dtypes(operands: &[Operand]) -> Vec<DType> {
 
 /// The most operands an op has.
 pub const MAX_OPERANDS: usize = 8;
+
+/// How the dtype of the result follows from the dtype computed in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Output {
+    /// The same.
+    Compute,
+    /// Bool.
+    Bool,
+    /// The real part of a complex dtype, else the same.
+    RealPart,
+    /// The dtype of indices.
+    Index,
+}
+
+impl Output {
+    /// The dtype of the result, given what is computed in and what indices are.
+    pub(super) const fn of(self, compute: DType, index: DType) -> DType {
+        match self {
+            Self::Compute => compute,
+            Self::Bool => DType::B1,
+            Self::RealPart => compute.real_part(),
+            Self::Index => index,
+        }
+    }
+}
+
+/// `take`: the dtype of what is taken from; indices are integers.
+pub(super) fn take(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
+    let accepts = Accepts::INTEGERS;
+    match operands {
+        [x, indices] if indices.dtype.is_integer() => Ok(Typing::own(operands, x.dtype)),
+        [.., indices] => Err(Refusal::Operand { op, index: 1, dtype: indices.dtype, accepts }),
+        [] => Err(Refusal::Operand { op, index: 1, dtype: DType::B1, accepts }),
+    }
+}
 
 /// Which end of a range a bound is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

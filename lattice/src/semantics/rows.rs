@@ -7,7 +7,8 @@
 
 use std::sync::Arc;
 
-use super::operand::{MAX_OPERANDS, Operand, Typing, dtypes};
+pub(super) use super::operand::Output;
+use super::operand::{MAX_OPERANDS, Operand, Typing, dtypes, take};
 use super::refusal::{Accepts, Refusal};
 use super::{Defaults, Rules};
 use crate::dtype::{DType, Kind};
@@ -33,19 +34,6 @@ pub(super) enum Compute {
     Widest,
     /// The join of the operands and of this dtype.
     With(DType),
-}
-
-/// How the dtype of the result follows from the dtype computed in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Output {
-    /// The same.
-    Compute,
-    /// Bool.
-    Bool,
-    /// The real part of a complex dtype, else the same.
-    RealPart,
-    /// The default integer.
-    Index,
 }
 
 /// When the result of weak operands is weak.
@@ -169,12 +157,7 @@ impl OnLattice {
             Weakness::OfLiterals => !of_literals(),
             Weakness::OfLiteralsIfComplex => compute.kind() == Kind::Complex && !of_literals(),
         };
-        let result = match row.output {
-            Output::Compute => compute,
-            Output::Bool => DType::B1,
-            Output::RealPart => compute.real_part(),
-            Output::Index => self.defaults.integer,
-        };
+        let result = row.output.of(compute, self.defaults.integer);
         let result = if weakness_lost { self.defaults.strengthen(result) } else { result };
         Ok(Typing::uniform(compute, result))
     }
@@ -247,7 +230,7 @@ impl Rules for OnLattice {
             Rule::Together(row) => self.together(op, *row, operands)?,
             Rule::Where(row) => self.where_(op, *row, operands)?,
             Rule::Own(own) => own(self, op, operands)?,
-            Rule::Take => take(op, operands).unwrap_or_else(|| Err(self.no_join(operands)))?,
+            Rule::Take => take(op, operands)?,
             Rule::First => match operands.first() {
                 Some(x) => Typing::own(operands, x.dtype),
                 None => return Err(self.no_join(&[])),
@@ -272,14 +255,4 @@ impl Rules for OnLattice {
     fn as_lattice(&self) -> Option<&OnLattice> {
         Some(self)
     }
-}
-
-/// `take`: the dtype of what is taken from; indices are integers. `None` without two operands.
-pub(super) fn take(op: Op, operands: &[Operand]) -> Option<Result<Typing, Refusal>> {
-    let [x, indices] = operands else { return None };
-    if !indices.dtype.is_integer() {
-        let (accepts, dtype) = (Accepts::INTEGERS, indices.dtype);
-        return Some(Err(Refusal::Operand { op, index: 1, dtype, accepts }));
-    }
-    Some(Ok(Typing::own(operands, x.dtype)))
 }

@@ -15,9 +15,8 @@ use DType::*;
 
 use ops::{Output, Row, Rule, rule, true_division};
 
-use super::operand::{Operand, Origin, Typing, dtypes};
+use super::operand::{Operand, Origin, Typing, dtypes, take};
 use super::refusal::{Accepts, Refusal};
-use super::rows::take;
 use super::{Defaults, Node, Rules, Semantics};
 use crate::convert::{Literal, Numerics, is_exact};
 use crate::dtype::{DType, Kind};
@@ -270,11 +269,9 @@ impl TensorFlow {
         let dtype = self.together(op, row, operands)?;
         let compute = if op == Op::Divide { true_division(dtype) } else { dtype };
         let result = match (row.output, compute) {
-            (Output::Bool, _) => B1,
-            (Output::Index, _) => I64,
+            // TensorFlow's weak complex dtype is of 128 bits.
             (Output::RealPart, WeakComplex) => WeakF64,
-            (Output::RealPart, _) => compute.real_part(),
-            (Output::Same, _) => compute,
+            (output, _) => output.of(compute, I64),
         };
         Ok(Typing::uniform(compute, result))
     }
@@ -317,7 +314,7 @@ impl Rules for TensorFlow {
                 let (dtype, accepts) = (indices.dtype, INDICES);
                 return Err(Refusal::Index { semantics: semantics(), dtype, accepts });
             }
-            (Rule::Take, _) => take(op, operands).unwrap_or_else(|| Err(no_operands()))?,
+            (Rule::Take, _) => take(op, operands)?,
             (Rule::Row(row), _) => self.row(op, row, operands)?,
         };
         Ok(Some(typing))

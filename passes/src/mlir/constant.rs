@@ -108,7 +108,7 @@ pub fn of_literal(
             same_power = true;
         }
         if let (Role::Bound, false, Literal::Int(bound)) = (role, converted.in_range, number) {
-            converted = literal(Literal::Int(nearest(bound, dtype)), dtype, semantics.numerics());
+            converted = literal(Literal::Int(dtype.nearest_integer(bound)), dtype, semantics.numerics());
         }
         if !converted.in_range && out_of_range.is_none() {
             out_of_range = Some(OutOfRange {
@@ -136,18 +136,6 @@ fn reduced_exponent(exponent: i64, dtype: DType) -> Option<i64> {
     let signed = dtype.kind() == Kind::Signed;
     let largest = if signed { (1i64 << (width - 1)) - 1 } else { (1i64 << width.min(62)) - 1 };
     (exponent >= width && reduced <= largest).then_some(reduced)
-}
-
-/// The end of the range of an integer dtype that is nearest to a number beyond it. Others are kept.
-fn nearest(number: i64, dtype: DType) -> i64 {
-    let bits = dtype.bits();
-    match dtype.kind() {
-        Kind::Signed if number < 0 => -1 << (bits - 1),
-        Kind::Signed => (1 << (bits - 1)) - 1,
-        Kind::Unsigned if number < 0 => 0,
-        Kind::Unsigned => (1 << bits.min(62)) - 1,
-        Kind::Bool | Kind::Float | Kind::Complex => number,
-    }
 }
 
 /// The most elements, if they are not all the same, that a constant is written anew for.

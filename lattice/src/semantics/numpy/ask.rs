@@ -3,6 +3,7 @@
 use DType::*;
 
 use super::super::operand::{Operand, Origin, Rank};
+use super::DEFAULTS;
 use crate::convert::Literal;
 use crate::dtype::{DType, Kind};
 
@@ -68,22 +69,12 @@ pub(super) const fn category(kind: Kind) -> u8 {
     }
 }
 
-/// What becomes of a Python scalar that meets no array of its kind.
-pub(super) const fn strengthen(dtype: DType) -> DType {
-    match dtype {
-        WeakInt => I64,
-        WeakFloat => F64,
-        WeakComplex => C128,
-        other => other,
-    }
-}
-
 /// The narrowest dtype that NumPy 1 takes a scalar of `dtype` for, by its value.
 fn narrowest(literal: Literal, dtype: DType) -> Ask {
     /// Beyond these NumPy 1 takes a float for a wider one, though the dtypes reach a little further.
     const F16_BOUND: f64 = 65000.0;
     const F32_BOUND: f64 = 3.4e38;
-    let dtype = strengthen(dtype);
+    let dtype = DEFAULTS.strengthen(dtype);
     let within = |bound: f64, value: f64| -bound < value && value < bound;
     match (literal, dtype.kind()) {
         (Literal::Int(_), Kind::Bool) => Ask::Safe(B1),
@@ -145,7 +136,7 @@ pub(super) fn weak_ask<'a, I: Iterator<Item = &'a Operand>>(operand: Operand, ar
         }
         WeakFloat if has(2) => Ask::Kind(Kind::Float),
         WeakComplex if has(2) => Ask::Kind(Kind::Complex),
-        dtype => Ask::Safe(strengthen(dtype)),
+        dtype => Ask::Safe(DEFAULTS.strengthen(dtype)),
     }
 }
 
@@ -169,7 +160,7 @@ pub(super) fn value_asks(operands: &[Operand]) -> Vec<Ask> {
         Origin::Value if by_value && is_scalar(operand) && operand.dtype != B1 => {
             Ask::Kind(operand.dtype.kind())
         }
-        _ => Ask::Safe(strengthen(operand.dtype)),
+        _ => Ask::Safe(DEFAULTS.strengthen(operand.dtype)),
     };
     operands.iter().map(ask).collect()
 }

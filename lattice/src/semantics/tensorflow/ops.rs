@@ -2,22 +2,10 @@
 
 use DType::*;
 
+pub(super) use super::super::operand::Output;
 use super::super::refusal::Accepts;
 use crate::dtype::DType;
 use crate::op::Op;
-
-/// How the dtype of the result follows from the dtype computed in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Output {
-    /// The same.
-    Same,
-    /// The real part of a complex dtype, else the same.
-    RealPart,
-    /// Bool.
-    Bool,
-    /// `i64`, whatever the mode.
-    Index,
-}
 
 /// The dtype rule of an op.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +36,7 @@ pub(super) enum Rule {
 
 /// An op that the modes promote, and that computes in the dtype of its operands.
 const fn row(accepts: Accepts) -> Row {
-    Row { accepts, lacks: &[], output: Output::Same, promotes: true, weak: true }
+    Row { accepts, lacks: &[], output: Output::Compute, promotes: true, weak: true }
 }
 
 /// An op that drops weakness.
