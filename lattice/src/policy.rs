@@ -44,7 +44,9 @@ impl Policy {
     /// Why the implicit conversion of an operand is one of these, if it is. `operands` are the dtypes of all operands.
     pub fn finds(self, from: DType, to: DType, operands: &[DType]) -> Option<String> {
         let loses = |aspect: fn(&Lost) -> bool| {
-            loss(from, to).filter(|loss| loss.lost.iter().any(aspect)).map(|loss| loss.to_string())
+            let mut loss = loss(from, to)?;
+            loss.lost.retain(aspect);
+            (!loss.lost.is_empty()).then(|| loss.to_string())
         };
         let wide = |dtype: DType| dtype.real_part().bits() == 64;
         match self {

@@ -152,9 +152,10 @@ This run said something that no comment announces, or did not say what one annou
     Roundtrip "P0024" "the module does not survive being written and read"
 "With --verify-roundtrip, the result was written as text and as bytecode, read again, and came out different. That is an
 error of Promote or of MLIR, not of the input: please report it.";
-    SemanticsFile "P0025" "the semantics file is wrong"
-"The TOML file given to --semantics cannot be read, is not well formed, names a dtype or op that does not exist, or its
-edges are no lattice: a dtype would be promoted to itself, or two dtypes have several least upper bounds.
+    SemanticsFile "P0025" "there is no such semantics, or its file is wrong"
+"--semantics takes a name (--help lists them) or a TOML file. The file cannot be read, is not well formed, names a dtype or
+op that does not exist, or its edges are no lattice: a dtype would be promoted to itself, or two dtypes have several least
+upper bounds.
 
     [edges]
     u8 = [\"i16\", \"f16\"]

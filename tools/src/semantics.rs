@@ -8,6 +8,7 @@
 //! }
 //! ```
 
+use std::fs;
 use std::path::Path;
 
 use promote_lattice::Semantics;
@@ -40,9 +41,19 @@ pub fn is_file(name: &str) -> bool {
     name.ends_with(".toml") || name.contains(std::path::is_separator)
 }
 
+/// The largest file that is read for a lattice, in bytes: a hundred times what all dtypes and ops need.
+const LARGEST: u64 = 1 << 20;
+
+/// What after a name asks for 64-bit dtypes, as `promote-lattice` writes it.
+const X64: &str = ":x64";
+
 fn by_name(name: &str, x64: bool) -> Result<Semantics, Missing> {
-    Semantics::by_name(name, x64).map_err(|error| {
-        let diagnostic = Diagnostic::error(Code::Pipeline, None, error.to_string());
+    let (plain, x64) = match name.strip_suffix(X64) {
+        Some(plain) => (plain, true),
+        None => (name, x64),
+    };
+    Semantics::by_name(plain, x64).map_err(|error| {
+        let diagnostic = Diagnostic::error(Code::SemanticsFile, None, error.to_string());
         let file = format!("{name}.toml");
         Missing::Unknown(match name {
             "" => diagnostic,
@@ -58,6 +69,13 @@ fn read(path: &str) -> Result<Semantics, Missing> {
         let diagnostics = vec![error.with_remedy("give --semantics a TOML file that can be read")];
         Missing::Refused { input: Input { name: path.to_owned(), bytes: Vec::new() }, diagnostics }
     };
+    if let Ok(about) = fs::metadata(path)
+        && (!about.is_file() && !about.is_dir() || about.len() > LARGEST)
+    {
+        let what = if about.is_file() { "too large for a lattice" } else { "no file" };
+        let message = format!("cannot read `{path}`: it is {what}");
+        return Err(unread(Diagnostic::error(Code::SemanticsFile, None, message)));
+    }
     let input = Input::read(Path::new(path)).map_err(unread)?;
     let diagnostics = match input.content() {
         Ok(Content::Text(text)) => match Semantics::from_toml(text, stem(path)) {

@@ -4,7 +4,7 @@
 //! half as wide, and option 3 takes every integer to `f*`. JAX adds bf16 and an edge from u64 to option 3.
 //!
 //! The edges are the document's drawings, which have no bool; the edge from bool to `i*` is that of JAX's documentation.
-//! What a drawing does not join is refused. `bf16` enters the document after the options, so they have none. The rules of
+//! What a drawing does not join is refused. `bf16` enters the document with option 3, so the others have none. The rules of
 //! the ops are JAX's with x64, since the document speaks of dtypes alone.
 
 use DType::*;
@@ -18,9 +18,27 @@ use crate::lattice::Lattice;
 
 type Edges = &'static [(DType, &'static [DType])];
 
-/// The document's dtypes, in the order of its tables.
-const NODES: &[DType] =
-    &[B1, U8, U16, U32, U64, I8, I16, I32, I64, F16, F32, F64, C64, C128, WeakInt, WeakFloat, WeakComplex];
+/// The document's dtypes, in the order of its tables, where an option has them.
+const NODES: &[DType] = &[
+    B1,
+    U8,
+    U16,
+    U32,
+    U64,
+    I8,
+    I16,
+    I32,
+    I64,
+    BF16,
+    F16,
+    F32,
+    F64,
+    C64,
+    C128,
+    WeakInt,
+    WeakFloat,
+    WeakComplex,
+];
 
 /// What all options have in common.
 const COMMON: Edges = &[
@@ -40,12 +58,12 @@ const COMMON: Edges = &[
     (C64, &[C128]),
 ];
 
-/// Where each option takes integers to floats.
+/// Where each option takes integers to floats, and what else it draws.
 const TO_FLOAT: [Edges; 4] = [
     &[(WeakInt, &[WeakFloat])],
     &[(WeakInt, &[WeakFloat]), (I8, &[F16]), (I16, &[F32]), (I32, &[F64])],
     &[(WeakInt, &[WeakFloat]), (I16, &[F16]), (I32, &[F32]), (I64, &[F64])],
-    &[(I64, &[WeakFloat])],
+    &[(I64, &[WeakFloat]), (WeakFloat, &[BF16]), (BF16, &[F32])],
 ];
 
 /// JAX's with x64.
@@ -55,7 +73,9 @@ const DEFAULTS: Defaults =
 /// Option `N` of the document.
 pub(super) fn option<const N: usize>(_: bool) -> Semantics {
     let edges = [COMMON, TO_FLOAT[N]].concat();
-    let lattice = Lattice::new(NODES, &edges).expect("the drawings have no cycle, as a test shows");
+    let lattice = Lattice::new(&[], &edges).expect("the drawings have no cycle, as a test shows");
+    let nodes =
+        NODES.iter().filter(|dtype| lattice.contains(**dtype)).map(|dtype| Node::of(*dtype)).collect();
     let rules = OnLattice::new(&format!("jep9407-option{N}"), lattice, DEFAULTS, |dtype| dtype, jax::rule);
-    Semantics::on_lattice(rules, NODES.iter().map(|dtype| Node::of(*dtype)).collect(), Numerics::Jax)
+    Semantics::on_lattice(rules, nodes, Numerics::Jax)
 }

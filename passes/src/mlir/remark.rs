@@ -133,7 +133,9 @@ fn remark(view: &View, solution: &Solution, insert: &Insert, semantics: &Semanti
             (place_of(view.returns[index].0), format!("result {result} is converted from {from} to {to}"))
         }
     };
-    let path = semantics.order().path(weak_or_strong, to).map_or(String::new(), |path| {
+    // Only a lattice has paths: other rules take a dtype to another at once.
+    let path = semantics.order().path(weak_or_strong, to).filter(|_| semantics.is_on_lattice());
+    let path = path.map_or(String::new(), |path| {
         let path: Vec<_> = path.iter().map(|dtype| dtype.name()).collect();
         format!(", along {}", path.join(" → "))
     });
