@@ -340,8 +340,8 @@ impl Semantics {
             Some(index) if self.rules.looks_at_rank() => {
                 // PyTorch's products tell vectors from matrices; else only arrays without dimensions differ.
                 let ranks: &[Rank] = match op {
-                    Op::Matmul => &[Rank::Several, Rank::One, Rank::Zero],
-                    _ => &[Rank::Several, Rank::Zero],
+                    Op::Matmul => &[Rank::Two, Rank::More, Rank::One, Rank::Zero],
+                    _ => &[Rank::One, Rank::Zero],
                 };
                 let mut found = None;
                 for operands in of_known_rank(operands, ranks) {

@@ -61,8 +61,6 @@ enum Version {
     Two,
     /// The value of a scalar decides how wide it is.
     One,
-    /// NumPy 2 where every array is lazy: promotion is what adding gives.
-    Dask,
 }
 
 /// A ufunc, or a function that finds its dtype as a ufunc does.
@@ -131,7 +129,7 @@ fn rule(op: Op) -> Rule {
         Positive | Negative | Sign => ufunc(A::NUMBERS).without_bools(),
         Square | Conj | Reciprocal => ufunc(A::NUMBERS),
         Abs => ufunc(A::ANY).giving(Output::RealPart),
-        Floor | Ceil | Trunc => ufunc(A::REAL),
+        Floor | Ceil | Trunc => return Own(ops::truncate),
         Round => return Own(ops::round),
         Real | Imag => return Own(ops::part),
         BitwiseInvert => ufunc(A::BITS),
@@ -185,9 +183,9 @@ pub(super) fn one(_x64: bool) -> Semantics {
     semantics("numpy1", Version::One)
 }
 
-/// Dask's arrays.
+/// Dask's arrays: NumPy 2, its table being what `+` gives.
 pub(super) fn dask(_x64: bool) -> Semantics {
-    semantics("dask", Version::Dask)
+    Semantics { tabulated: Some(Op::Add), ..semantics("dask", Version::Two) }
 }
 
 /// CuPy 14: NumPy 2's rules, as an array without dimensions is an array like any other in both.
@@ -199,19 +197,18 @@ fn semantics(name: &str, version: Version) -> Semantics {
     let nodes = NODES.iter().map(|dtype| Node::of(*dtype)).collect();
     let rules = NumPy { name: name.into(), version };
     let semantics = Semantics::by_rules(rules.name.clone(), rules, nodes, Numerics::NumPy);
-    let tabulated = (version == Version::Dask).then_some(Op::Add);
-    Semantics { defaults: DEFAULTS, tabulated, ..semantics }
+    Semantics { defaults: DEFAULTS, ..semantics }
 }
 
 impl NumPy {
     /// What each operand asks of a loop.
     fn asks(&self, operands: &[Operand]) -> Vec<Ask> {
         match self.version {
-            Version::Two | Version::Dask => {
+            Version::Two => {
                 let arrays = || operands.iter().filter(|operand| !operand.is_python());
                 operands.iter().map(|operand| weak_ask(*operand, arrays)).collect()
             }
-            Version::One => value_asks(operands),
+            Version::One => value_asks(operands, false),
         }
     }
 
@@ -271,10 +268,13 @@ impl Rules for NumPy {
         if let Some(operand) = operands.iter().find(|operand| !NODES.contains(&operand.dtype)) {
             return Err(NoJoin::NoNode { dtype: operand.dtype });
         }
-        let mut asks = self.asks(operands);
+        let mut asks = match self.version {
+            Version::Two => self.asks(operands),
+            Version::One => value_asks(operands, true),
+        };
         settle_small(&mut asks);
         let has_bf16 = operands.iter().any(|operand| operand.dtype == BF16);
-        if has_bf16 && self.version != Version::Dask {
+        if has_bf16 {
             for ask in &mut asks {
                 match *ask {
                     Ask::Safe(U16 | U32 | U64 | I16 | I32 | I64) | Ask::SmallUnsigned(U16 | U32 | U64) => {

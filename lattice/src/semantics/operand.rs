@@ -23,8 +23,10 @@ pub enum Rank {
     Zero,
     /// It has one. PyTorch's products tell vectors from matrices.
     One,
-    /// It has two or more.
-    Several,
+    /// It has two.
+    Two,
+    /// It has three or more.
+    More,
     /// Nothing.
     Unknown,
 }

@@ -283,9 +283,11 @@ fn products_of_matrices_of_two_dtypes_are_what_the_meta_device_gives() {
     let of_rank = |dtype, rank| Operand { rank, ..Operand::value(dtype) };
     let product = |x, y| torch.infer(Op::Matmul, &[x, y]).ok().flatten().map(|t| (t.result, t.has_kernel));
     let (f16, i16) = (DType::F16, DType::I16);
-    let (vector, matrix) = (Rank::One, Rank::Several);
+    let (vector, matrix) = (Rank::One, Rank::Two);
     assert_eq!(product(of_rank(i16, vector), of_rank(f16, vector)), None);
     assert_eq!(product(of_rank(i16, matrix), of_rank(f16, vector)), Some((f16, false)));
     assert_eq!(product(of_rank(i16, matrix), of_rank(f16, matrix)), Some((i16, false)));
     assert_eq!(product(of_rank(i16, vector), of_rank(f16, matrix)), Some((i16, false)));
+    assert_eq!(product(of_rank(i16, Rank::More), of_rank(f16, matrix)), Some((i16, false)));
+    assert_eq!(product(of_rank(i16, matrix), of_rank(f16, Rank::More)), None);
 }

@@ -169,7 +169,7 @@ impl Planner<'_> {
             let value = self.graph.operands(op)[index];
             let dtype = self.semantics.strengthen(typing.compute(index));
             let target = match shape {
-                Some(shape) => self.shape_for_operand(node.op, shape, value),
+                Some(shape) => self.shape_for_operand(op, shape, value),
                 None => self.solution.value(value).shape,
             };
             let role = match self.graph.value(value).literal {
@@ -219,10 +219,17 @@ impl Planner<'_> {
 
     /// The shape that `value` must have as an operand of `op`, whose result has shape `result`: the same, except for
     /// matmul, where only batch dimensions that both operands have are broadcast.
-    fn shape_for_operand(&mut self, op: Op, result: ShapeId, value: ValueId) -> ShapeId {
+    fn shape_for_operand(&mut self, op: OpId, result: ShapeId, value: ValueId) -> ShapeId {
         let own = self.solution.value(value).shape;
-        if op != Op::Matmul {
+        if self.graph.node(op).op != Op::Matmul {
             return result;
+        }
+        let has_batch = |value: &ValueId| {
+            let dims = self.graph.shapes.get(self.solution.value(*value).shape).dims();
+            dims.is_some_and(|dims| !shape::batch_dims(dims).is_empty())
+        };
+        if !self.graph.operands(op).iter().all(has_batch) {
+            return own;
         }
         let (Some(dims), Some(result)) =
             (self.graph.shapes.get(own).dims(), self.graph.shapes.get(result).dims())

@@ -126,7 +126,8 @@ fn operand(graph: &Graph, value: ValueId, dtype: DType, shape: ShapeId) -> Opera
         None => Rank::Unknown,
         Some([]) => Rank::Zero,
         Some([_]) => Rank::One,
-        Some(_) => Rank::Several,
+        Some([_, _]) => Rank::Two,
+        Some(_) => Rank::More,
     };
     Operand { dtype, rank, origin }
 }

@@ -33,7 +33,7 @@ impl OutOfRange {
     pub fn diagnostic(self, place: Option<Location>) -> Diagnostic {
         let Self { written, dtype, becomes, role, same_power, definition } = self;
         let severity = match role {
-            Role::Exponent if !same_power => Severity::Error,
+            Role::Exponent if !same_power && dtype.is_integer() => Severity::Error,
             Role::Exponent | Role::Number | Role::Bound => Severity::Warning,
         };
         let same = if same_power { ", which gives the same power" } else { "" };

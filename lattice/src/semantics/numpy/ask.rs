@@ -142,9 +142,9 @@ pub(super) fn weak_ask<'a, I: Iterator<Item = &'a Operand>>(operand: Operand, ar
 
 /// What operands ask under NumPy 1: scalars of no higher kind than the arrays ask for what their value needs; those
 /// whose value is not in the program, for their kind.
-pub(super) fn value_asks(operands: &[Operand]) -> Vec<Ask> {
-    // Beside bfloat16 arrays the integers of array scalars count in full.
-    let has_bf16 = operands.iter().any(|operand| operand.dtype == BF16);
+pub(super) fn value_asks(operands: &[Operand], promoting: bool) -> Vec<Ask> {
+    // In promotions the integers of array scalars count in full beside bfloat16.
+    let has_bf16 = promoting && operands.iter().any(|operand| operand.dtype == BF16);
     let is_scalar = |operand: &Operand| {
         operand.is_python() || operand.rank == Rank::Zero && !(has_bf16 && operand.dtype.is_integer())
     };

@@ -33,10 +33,22 @@ pub(super) fn same(_: &NumPy, _: Op, operands: &[Operand]) -> Outcome {
     Ok(Typing::own(operands, dtype).with(0, dtype))
 }
 
-pub(super) fn take(_: &NumPy, op: Op, operands: &[Operand]) -> Outcome {
+/// NumPy 1 casts indices to `i64` safely.
+pub(super) fn take(numpy: &NumPy, op: Op, operands: &[Operand]) -> Outcome {
     let typing = operand::take(op, operands)?;
+    let unsafe_index = operands.get(1).map(|indices| indices.dtype).filter(|dtype| *dtype == U64);
+    if let (Version::One, Some(dtype)) = (numpy.version, unsafe_index) {
+        let accepts = &[U8, U16, U32, I8, I16, I32, I64];
+        return Err(Refusal::Index { semantics: numpy.name.clone(), dtype, accepts });
+    }
     let dtype = DEFAULTS.strengthen(typing.result);
     Ok(Typing { result: dtype, ..typing }.with(0, dtype))
+}
+
+/// Integers and bools are themselves, and floats before NumPy 2.
+pub(super) fn truncate(numpy: &NumPy, op: Op, operands: &[Operand]) -> Outcome {
+    let loops = if numpy.version == Version::One { Accepts::FLOATS } else { Accepts::REAL };
+    numpy.ufunc(op, operands, Ufunc::of(loops))
 }
 
 /// Integers are rounded to themselves, bools to halves.
@@ -101,9 +113,17 @@ pub(super) fn comparison(numpy: &NumPy, op: Op, operands: &[Operand]) -> Outcome
     Ok(Typing::uniform(if compute == U64 { F64 } else { I64 }, B1))
 }
 
-/// The first operand is a condition; the others are promoted without a loop.
+/// The first operand is a condition; the others are promoted without a loop. NumPy 1 makes array scalars of numbers first.
 pub(super) fn where_(numpy: &NumPy, _: Op, operands: &[Operand]) -> Outcome {
-    let compute = numpy.join(operands.get(1..).unwrap_or_default())?;
+    let array_scalar = |operand: &Operand| match operand.origin {
+        Origin::Literal(literal) if numpy.version == Version::One => {
+            let dtype = DEFAULTS.strengthen(operand.dtype);
+            Operand { dtype, origin: Origin::Constant(literal), ..*operand }
+        }
+        Origin::Literal(_) | Origin::Constant(_) | Origin::Value => *operand,
+    };
+    let branches: Vec<_> = operands.iter().skip(1).map(array_scalar).collect();
+    let compute = numpy.join(&branches)?;
     Ok(Typing::uniform(compute, compute).with(0, B1))
 }
 
@@ -111,15 +131,18 @@ pub(super) fn where_(numpy: &NumPy, _: Op, operands: &[Operand]) -> Outcome {
 /// to; one that leaves nothing is refused. What is clipped is an array, the bounds may be Python scalars.
 pub(super) fn clip(numpy: &NumPy, op: Op, operands: &[Operand]) -> Outcome {
     let weak = numpy.version != Version::One;
-    let array = |x: Operand| if x.is_python() { Operand::value(DEFAULTS.strengthen(x.dtype)) } else { x };
+    // Beside bools there is no range to be beyond of.
+    let drops = weak && operands.first().is_some_and(|x| x.dtype.is_integer());
+    let array =
+        |x: Operand| if weak && x.is_python() { Operand::value(DEFAULTS.strengthen(x.dtype)) } else { x };
     let bound = |bound: Operand| match bound.origin {
-        Origin::Literal(Literal::Int(_)) if weak => Operand::literal(bound.dtype),
+        Origin::Literal(Literal::Int(_)) if drops => Operand::literal(bound.dtype),
         Origin::Literal(_) | Origin::Constant(_) | Origin::Value => bound,
     };
     let arrays: Vec<_> =
         operands.iter().enumerate().map(|(i, x)| if i == 0 { array(*x) } else { bound(*x) }).collect();
     let typing = numpy.ufunc(op, &arrays, Ufunc::of(Accepts::ANY).without_bf16().promoting())?;
-    if !weak {
+    if !drops {
         return Ok(typing);
     }
     let bounds: Vec<_> = operands.iter().skip(1).zip([Bound::Lower, Bound::Upper]).collect();

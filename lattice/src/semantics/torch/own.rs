@@ -117,14 +117,16 @@ pub(super) fn clip(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
 }
 
 /// `torch.matmul` promotes nothing: its CPU code refuses operands that differ. The meta device only looks at the dtypes
-/// of two vectors; it promotes a matrix and a vector, and else gives the dtype of the first operand.
+/// of two vectors and of batches; it promotes a matrix and a vector, and gives the dtype of what is multiplied with a matrix.
 pub(super) fn matmul(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
     let typing = together(op, Row { kernels: kernels::NUMBERS, ..Row::PLAIN }, operands);
     let without_kernel = |typing: Typing| Typing { has_kernel: false, ..typing };
     match operands {
         [x, y] if x.dtype == y.dtype || x.is_python() || y.is_python() => typing,
-        [Operand { rank: Rank::Several, .. }, Operand { rank: Rank::One, .. }] => typing.map(without_kernel),
-        [x, Operand { rank: Rank::Several, .. }] => Ok(without_kernel(Typing::uniform(x.dtype, x.dtype))),
+        [Operand { rank: Rank::Two | Rank::More, .. }, Operand { rank: Rank::One, .. }] => {
+            typing.map(without_kernel)
+        }
+        [x, Operand { rank: Rank::Two, .. }] => Ok(without_kernel(Typing::uniform(x.dtype, x.dtype))),
         _ => Err(Refusal::Differ { semantics: NAME.into(), op, dtypes: dtypes(operands) }),
     }
 }

@@ -91,7 +91,7 @@ const fn level(operand: &Operand) -> usize {
     match operand.rank {
         _ if operand.is_python() => 2,
         Rank::Zero => 1,
-        Rank::One | Rank::Several | Rank::Unknown => 0,
+        Rank::One | Rank::Two | Rank::More | Rank::Unknown => 0,
     }
 }
 
