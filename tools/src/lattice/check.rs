@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::args::Format;
 use super::grid;
+use super::prose::listed;
 use super::system::{Entry, Role, Selection, System};
 use super::{Answer, Failure, export};
 
@@ -23,13 +24,24 @@ struct Findings {
     /// Whether the promotion alone is idempotent, commutative and associative, on these dtypes and all that they are promoted
     /// to, which makes it the join of a lattice, a top standing for what is refused.
     is_lattice: bool,
-    /// Whether results are narrowed to 32 bits, which is no lattice on 64-bit dtypes.
-    is_narrowed: bool,
+    /// If results are narrowed to 32 bits, which is no lattice on 64-bit dtypes: what is one.
+    narrowing: Option<Narrowing>,
     /// How many pairs it refuses.
     refused: usize,
     /// In how many cells the table differs from the promotion alone, as it is the table of an op.
     cells_of_op: usize,
     properties: Vec<Property>,
+}
+
+/// What a semantics that narrows its results is otherwise.
+#[derive(Debug, Serialize)]
+struct Narrowing {
+    /// The selected dtypes of 64 bits.
+    wide: Vec<String>,
+    /// Whether the promotion of the other dtypes, if there are any, is the join of a lattice.
+    is_lattice_without: Option<bool>,
+    /// Whether that of all is one with 64-bit dtypes on.
+    is_lattice_with_x64: bool,
 }
 
 /// One property of the table.
@@ -88,7 +100,7 @@ fn find(system: &System, entries: &[Entry]) -> Findings {
         semantics: system.label.clone(),
         nodes: entries.len(),
         is_lattice: is_lattice(&promotions),
-        is_narrowed: system.role() == Role::Narrowed,
+        narrowing: narrowing(system, entries),
         refused: pairs_refused(&promotions),
         cells_of_op: cells_of_op(system, entries),
         properties: vec![
@@ -128,6 +140,21 @@ fn promotions(system: &System, entries: &[Entry]) -> Table {
     }
     let names: Vec<_> = operands.iter().map(|operand| operand.dtype.name()).collect();
     Table::new(&names, |a, b| promote(operands[a], operands[b]).map(DType::name))
+}
+
+/// What becomes of a narrowing semantics without the dtypes that it narrows, and if it narrows nothing.
+fn narrowing(system: &System, entries: &[Entry]) -> Option<Narrowing> {
+    let is_wide = |entry: &Entry| {
+        let dtype = entry.operand.dtype;
+        !dtype.is_weak() && dtype.real_part().bits() > 32
+    };
+    let x64 = system.with_x64().filter(|_| system.role() == Role::Narrowed)?;
+    let (wide, others): (Vec<_>, Vec<_>) = entries.iter().cloned().partition(is_wide);
+    Some(Narrowing {
+        wide: wide.into_iter().map(|entry| entry.name).collect(),
+        is_lattice_without: (!others.is_empty()).then(|| is_lattice(&promotions(system, &others))),
+        is_lattice_with_x64: is_lattice(&promotions(&x64, entries)),
+    })
 }
 
 fn is_lattice(promotions: &Table) -> bool {
@@ -213,6 +240,18 @@ fn associativity(properties: &Properties<'_>) -> Property {
     property
 }
 
+impl Narrowing {
+    fn text(&self) -> String {
+        let word = |is: bool| if is { "a lattice" } else { "no lattice" };
+        let mut clauses = vec!["results are narrowed to 32 bits".to_owned()];
+        if let (Some(is), false) = (self.is_lattice_without, self.wide.is_empty()) {
+            clauses.push(format!("without {} it is {}", listed(&self.wide, "and"), word(is)));
+        }
+        clauses.push(format!("with --x64 it is {}", word(self.is_lattice_with_x64)));
+        clauses.join("; ")
+    }
+}
+
 impl Findings {
     fn text(&self) -> String {
         let verdict = match (self.is_lattice, self.refused) {
@@ -229,11 +268,8 @@ impl Findings {
                 self.cells_of_op
             ));
         }
-        if self.is_narrowed && !self.is_lattice {
-            lines.push(
-                "  it narrows results to 32 bits: without 64-bit dtypes, or with --x64, see another verdict"
-                    .to_owned(),
-            );
+        if let (Some(narrowing), false) = (&self.narrowing, self.is_lattice) {
+            lines.push(format!("  {}", narrowing.text()));
         }
         for property in &self.properties {
             let Property { name, holds, cases, counterexamples, examples } = property;

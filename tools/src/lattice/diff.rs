@@ -1,6 +1,6 @@
 //! `diff`: where two semantics differ.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::args::{Args, Diff, Format};
 use super::grid::{ERROR, Grid, cell};
@@ -14,8 +14,23 @@ struct Differences {
     semantics: [String; 2],
     /// How many cells were compared.
     cells: usize,
-    /// By the cell's key, the two results.
-    differs: export::Object<[String; 2]>,
+    #[serde(serialize_with = "by_key")]
+    differs: Vec<Difference>,
+}
+
+/// A cell that differs.
+#[derive(Debug)]
+struct Difference {
+    lhs: String,
+    rhs: String,
+    /// What the two make of it.
+    results: [String; 2],
+}
+
+/// The results of each cell by its key.
+fn by_key<S: Serializer>(differs: &[Difference], serializer: S) -> Result<S::Ok, S::Error> {
+    let results = |cell: &Difference| (export::key(&cell.lhs, &cell.rhs), cell.results.clone());
+    export::Object(differs.iter().map(results).collect()).serialize(serializer)
 }
 
 /// Compares two semantics.
@@ -66,15 +81,11 @@ fn compare(one: &System, other: &System, entries: &[Entry]) -> Differences {
         for column in entries {
             let results = [one, other].map(|system| result(system, row, column));
             if results[0] != results[1] {
-                differs.push((format!("{},{}", row.name, column.name), results));
+                differs.push(Difference { lhs: row.name.clone(), rhs: column.name.clone(), results });
             }
         }
     }
-    Differences {
-        semantics: [one.label.clone(), other.label.clone()],
-        cells: entries.len().pow(2),
-        differs: export::Object(differs),
-    }
+    Differences { semantics: [one.label.clone(), other.label.clone()], cells: entries.len().pow(2), differs }
 }
 
 fn table(one: &System, other: &System, entries: &[Entry], format: Format, palette: &Palette) -> String {
@@ -91,9 +102,8 @@ fn table(one: &System, other: &System, entries: &[Entry], format: Format, palett
 impl Differences {
     /// The rows of the list: the operands and the two results.
     fn rows(&self) -> impl Iterator<Item = [&str; 4]> {
-        self.differs.0.iter().map(|(key, [one, other])| {
-            let (row, column) = key.split_once(',').unwrap_or((key, ""));
-            [row, column, one, other]
+        self.differs.iter().map(|Difference { lhs, rhs, results: [one, other] }| {
+            [lhs.as_str(), rhs.as_str(), one.as_str(), other.as_str()]
         })
     }
 
@@ -103,7 +113,7 @@ impl Differences {
 
     fn text(&self, palette: &Palette) -> String {
         let [one, other] = &self.semantics;
-        let count = self.differs.0.len();
+        let count = self.differs.len();
         let mut text = format!("{one} and {other} differ in {count} of {} cells\n", self.cells);
         if count == 0 {
             return text;

@@ -10,7 +10,7 @@ use super::system::{Selection, System};
 pub fn dot(system: &System, selection: &Selection) -> Result<String, Failure> {
     let graph = Graph::new(system, &system.select(selection)?);
     let mut lines = vec![
-        format!("digraph \"{}\" {{", system.label.replace('"', "\\\"")),
+        format!("digraph \"{}\" {{", system.label.replace('\\', "\\\\").replace('"', "\\\"")),
         "  rankdir=BT;".to_owned(),
         "  node [shape=box, style=\"rounded,filled\", fontname=\"Helvetica\"];".to_owned(),
     ];

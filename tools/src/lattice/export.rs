@@ -47,8 +47,13 @@ pub fn marked(grid: &Grid) -> Marked {
     }
 }
 
+/// How JSON names the cell of two operands.
+pub fn key(lhs: &str, rhs: &str) -> String {
+    format!("{lhs},{rhs}")
+}
+
 fn keys(grid: &Grid) -> impl Iterator<Item = String> {
-    grid.rows.iter().flat_map(|row| grid.columns.iter().map(move |column| format!("{row},{column}")))
+    grid.rows.iter().flat_map(|row| grid.columns.iter().map(move |column| key(row, column)))
 }
 
 /// Rows of comma-separated values.

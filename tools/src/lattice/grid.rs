@@ -54,7 +54,7 @@ impl Grid {
         let result = |row, column| cell(&system.semantics, row, column).map(str::to_owned);
         let cell = |row, column| Cell { result: result(row, column), marked: false };
         Self {
-            title: format!("{}: {}", system.label, system.summary()),
+            title: format!("{}: {}", system.label, system.summary),
             rows: names(rows),
             columns: names(columns),
             cells: rows.iter().map(|row| columns.iter().map(|column| cell(row, column)).collect()).collect(),

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::export::Object;
 use super::grid::{Grid, cell};
-use super::svg::{self, class, escaped, picture};
+use super::svg::{self, Use, class, escaped, picture};
 use super::system::{Catalogue, Entry, Role, Selection, System};
 
 const PAGE: &str = include_str!("page.html");
@@ -32,7 +32,7 @@ struct Data {
 #[derive(Debug, Serialize)]
 struct Described {
     label: String,
-    summary: &'static str,
+    summary: String,
     role: Role,
     /// What the role is, in a sentence.
     about_order: &'static str,
@@ -55,8 +55,8 @@ struct Named {
 }
 
 /// The page; `first` is what it shows first.
-pub fn html(catalogue: &Catalogue, first: System) -> String {
-    let mut systems = catalogue.all();
+pub fn html(first: System) -> String {
+    let mut systems: Vec<_> = Catalogue::all().collect();
     let body = body(&first);
     let label = first.label.clone();
     if !systems.iter().any(|system| system.label == label) {
@@ -68,13 +68,26 @@ pub fn html(catalogue: &Catalogue, first: System) -> String {
         serde_json::to_string(&data).expect("text, lists and objects with names for keys can be written");
     // No text of the data can end the element that holds it.
     let data = data.replace('<', "\\u003c");
-    let parts = [
-        ("{{style}}", [svg::STYLE, STYLE].concat()),
-        ("{{body}}", body),
-        ("{{data}}", data),
-        ("{{program}}", PROGRAM.to_owned()),
-    ];
-    parts.into_iter().fold(PAGE.to_owned(), |page, (slot, part)| page.replacen(slot, &part, 1))
+    let style = [svg::STYLE, STYLE].concat();
+    filled(PAGE, |slot| match slot {
+        "style" => &style,
+        "body" => &body,
+        "data" => &data,
+        "program" => PROGRAM,
+        _ => unreachable!("page.html has no slot `{slot}`"),
+    })
+}
+
+/// A template with its `{{slots}}` replaced by their parts. What the parts say is no slot.
+fn filled<'p>(template: &str, part: impl Fn(&str) -> &'p str) -> String {
+    let mut pieces = template.split("{{");
+    let mut page = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let (slot, text) = piece.split_once("}}").expect("every slot of the template is closed");
+        page.push_str(part(slot));
+        page.push_str(text);
+    }
+    page
 }
 
 /// All entries of a system.
@@ -97,7 +110,7 @@ fn describe(system: &System) -> Described {
         |dtype: &DType| (shown(*dtype).to_owned(), order.successors(*dtype).map(shown).collect());
     Described {
         label: system.label.clone(),
-        summary: system.summary(),
+        summary: system.summary.clone(),
         role,
         about_order: role.sentence(),
         nodes: all.iter().map(named).collect(),
@@ -106,8 +119,8 @@ fn describe(system: &System) -> Described {
             .map(|row| all.iter().map(|column| cell(semantics, row, column)).collect())
             .collect(),
         successors: Object(order.nodes().iter().map(successors).collect()),
-        all: picture(system, &all),
-        core: picture(system, &core),
+        all: picture(system, &all, Use::Page),
+        core: picture(system, &core, Use::Page),
     }
 }
 
@@ -138,7 +151,7 @@ fn body(system: &System) -> String {
     let mut body = format!(
         "<p>{}</p>\n<div class=\"scroll\">{}</div>\n<div class=\"scroll\">\n<table>\n<tr><td></td>",
         escaped(&grid.title),
-        picture(system, &core),
+        picture(system, &core, Use::Page),
     );
     for column in &grid.columns {
         let _ = write!(body, "<th scope=\"col\">{}</th>", escaped(column));

@@ -10,7 +10,7 @@ use promote_lattice::{DType, Semantics};
 use super::Failure;
 use super::args::Args;
 use super::grid::Grid;
-use super::system::{Catalogue, Entry, System};
+use super::system::{Catalogue, DOCUMENTED, Entry, System};
 
 /// A document with promotion tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -22,28 +22,6 @@ pub enum Document {
     /// The Array API standard, "Type promotion rules"
     ArrayApi,
 }
-
-/// The rows and columns of JEP 9407's and JAX's tables.
-const NODES: &[DType] = &[
-    B1,
-    U8,
-    U16,
-    U32,
-    U64,
-    I8,
-    I16,
-    I32,
-    I64,
-    BF16,
-    F16,
-    F32,
-    F64,
-    C64,
-    C128,
-    WeakInt,
-    WeakFloat,
-    WeakComplex,
-];
 
 /// The tables of JEP 9407's appendix: their headings, and whose rules fill them today.
 const JEP9407: &[(&str, &str)] = &[
@@ -86,14 +64,18 @@ impl Document {
     pub fn grids(self, catalogue: &Catalogue, args: &Args) -> Result<Vec<(String, Grid)>, Failure> {
         let chosen = args.chosen_semantics().map(|spec| catalogue.load(spec)).transpose()?;
         match (self, chosen) {
-            (Self::Jep9407, Some(system)) => Ok(vec![keyed(system.label.clone(), &system, NODES, NODES)]),
+            (Self::Jep9407, Some(system)) => {
+                Ok(vec![keyed(system.label.clone(), &system, DOCUMENTED, DOCUMENTED)])
+            }
             (Self::Jep9407, None) => JEP9407
                 .iter()
-                .map(|(key, spec)| Ok(keyed((*key).to_owned(), &catalogue.load(spec)?, NODES, NODES)))
+                .map(|(key, spec)| {
+                    Ok(keyed((*key).to_owned(), &catalogue.load(spec)?, DOCUMENTED, DOCUMENTED))
+                })
                 .collect(),
             (Self::Jax, chosen) => {
                 let system = chosen.map_or_else(|| catalogue.load("jax:x64"), Ok)?;
-                let (key, mut grid) = keyed("table".to_owned(), &system, NODES, NODES);
+                let (key, mut grid) = keyed("table".to_owned(), &system, DOCUMENTED, DOCUMENTED);
                 highlight(&mut grid, &catalogue.load("numpy1")?.semantics);
                 Ok(vec![(key, grid)])
             }
@@ -137,7 +119,7 @@ fn keyed(key: String, system: &System, rows: &[DType], columns: &[DType]) -> (St
 fn highlight(grid: &mut Grid, numpy: &Semantics) {
     let strong = |dtype: DType| Entry::of_dtype(dtype.storage()).operand;
     grid.mark(|row, column, result| {
-        let (row, column) = (NODES[row], NODES[column]);
+        let (row, column) = (DOCUMENTED[row], DOCUMENTED[column]);
         let result = result.and_then(|result| result.parse::<DType>().ok()).map(DType::storage);
         row == BF16 || column == BF16 || numpy.promote(&[strong(row), strong(column)]).ok() != result
     });

@@ -2,7 +2,8 @@
 //!
 //! [`args`] reads the command line, [`system`] finds the semantics and dtypes that it names, and each command has a
 //! module that turns them into a text: [`show`], [`table`] (with the documents' tables in [`like`]), [`words`] for `join`,
-//! [`check`], [`diff`], [`dot`], [`svg`] (which draws what [`layout`] places) and [`html`].
+//! [`check`], [`diff`], [`dot`], [`svg`] (which draws what [`layout`] places) and [`html`]. [`grid`] has the cells of tables,
+//! [`export`] writes JSON and CSV, [`prose`] sentences.
 
 pub mod args;
 mod check;
@@ -13,6 +14,7 @@ mod grid;
 mod html;
 mod layout;
 mod like;
+mod prose;
 mod show;
 mod style;
 mod svg;
@@ -148,7 +150,7 @@ fn answer(args: &Args, command: &Command) -> Result<Answer, Failure> {
         Command::Diff(options) => Answer::yes(diff::diff(&catalogue, args, options, &palette)?),
         Command::Dot { nodes } => Answer::yes(dot::dot(&chosen()?, nodes)?),
         Command::Svg { nodes } => Answer::yes(svg::svg(&chosen()?, nodes)?),
-        Command::Html => Answer::yes(html::html(&catalogue, chosen()?)),
+        Command::Html => Answer::yes(html::html(chosen()?)),
     })
 }
 

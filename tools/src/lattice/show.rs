@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::args::Format;
 use super::export::{self, Object};
+use super::prose::listed;
 use super::system::{Role, System};
 
 /// A semantics in a few facts.
@@ -45,7 +46,7 @@ fn describe(system: &System) -> Description<'_> {
     let default = |dtype: &DType| (shown(*dtype).to_owned(), shown(semantics.strengthen(*dtype)));
     Description {
         name: &system.label,
-        summary: system.summary(),
+        summary: &system.summary,
         order: system.role(),
         nodes: semantics.nodes().iter().map(|node| node.name).collect(),
         defaults: Object(weak.iter().filter(is_there).map(default).collect()),
@@ -59,7 +60,7 @@ impl Description<'_> {
         lines.push(format!("{} dtypes: {}", self.nodes.len(), self.nodes.join(" ")));
         if !self.defaults.0.is_empty() {
             let defaults = self.defaults.0.iter().map(|(weak, strong)| format!("{weak} becomes {strong}"));
-            lines.push(format!("in the end: {}", defaults.collect::<Vec<_>>().join(", ")));
+            lines.push(format!("in the end: {}", listed(&defaults.collect::<Vec<_>>(), "and")));
         }
         lines.push(String::new());
         lines.push(self.order.sentence().to_owned());

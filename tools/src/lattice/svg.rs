@@ -6,6 +6,7 @@ use promote_lattice::{DType, Kind};
 
 use super::Failure;
 use super::layout::{Drawing, Graph, Line, Rect};
+use super::prose::listed;
 use super::system::{Entry, Role, Selection, System};
 
 /// The colours and fonts.
@@ -14,52 +15,69 @@ pub const STYLE: &str = include_str!("diagram.css");
 /// The height of the legend.
 const LEGEND: f64 = 44.0;
 
-/// The diagram of the selected dtypes as a file of its own.
-pub fn svg(system: &System, selection: &Selection) -> Result<String, Failure> {
-    let picture = picture(system, &system.select(selection)?);
-    let style = format!("<style>\n{STYLE}</style>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n");
-    let at = picture.find("<title>").unwrap_or(0);
-    let (open, rest) = picture.split_at(at);
-    let file = open.replacen("<svg ", "<svg xmlns=\"http://www.w3.org/2000/svg\" ", 1);
-    // Title and description come first, as readers of the screen want them.
-    let (words, drawing) = rest.split_at(rest.find("<g").unwrap_or(0));
-    Ok(format!("{file}{words}{style}{drawing}"))
+/// What a picture is drawn for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// A file of its own, which brings its style and its paper.
+    File,
+    /// A page that has [`STYLE`].
+    Page,
 }
 
-/// The diagram as part of a page, without style.
-pub fn picture(system: &System, entries: &[Entry]) -> String {
+impl Use {
+    /// What the element `svg` needs beside its size.
+    const fn attributes(self) -> &'static str {
+        match self {
+            Self::File => "xmlns=\"http://www.w3.org/2000/svg\" class=\"diagram\" role=\"img\"",
+            Self::Page => "class=\"diagram\" role=\"img\"",
+        }
+    }
+
+    /// What is below the drawing.
+    fn ground(self) -> String {
+        match self {
+            Self::File => {
+                format!("<style>\n{STYLE}</style>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n")
+            }
+            Self::Page => String::new(),
+        }
+    }
+}
+
+/// The diagram of the selected dtypes as a file of its own.
+pub fn svg(system: &System, selection: &Selection) -> Result<String, Failure> {
+    Ok(picture(system, &system.select(selection)?, Use::File))
+}
+
+/// The diagram of some dtypes. Its title and description come first, as readers of the screen want them.
+pub fn picture(system: &System, entries: &[Entry], target: Use) -> String {
     let graph = Graph::new(system, entries);
     let names: Vec<_> = graph.nodes.iter().map(|dtype| system.semantics.show(*dtype)).collect();
     let drawing = Drawing::new(&graph, &names);
     let (legend, legend_width) = legend(&graph, drawing.height);
     let (width, height) = (drawing.width.max(legend_width), drawing.height + LEGEND);
     let inset = (width - drawing.width) / 2.0;
-    let mut svg = format!(
-        "<svg class=\"diagram\" role=\"img\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" height=\"{height:.0}\">\n"
-    );
-    let _ = writeln!(
-        svg,
-        "<title>{}</title>\n<desc>{}</desc>",
-        escaped(&title(system)),
-        escaped(&words(&graph, &names))
-    );
-    let _ = writeln!(svg, "<g transform=\"translate({inset:.1} 0)\">");
-    for Rect { x, y, width, height } in &drawing.frames {
-        let _ = writeln!(
-            svg,
-            "<rect class=\"frame\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"10\"/>"
-        );
-    }
-    for line in &drawing.lines {
-        svg.push_str(&draw_line(line, &names));
-    }
-    for ((dtype, name), rect) in graph.nodes.iter().zip(&names).zip(&drawing.boxes) {
-        svg.push_str(&draw_node(*dtype, name, *rect));
-    }
-    svg.push_str("</g>\n");
-    svg.push_str(&legend);
-    svg.push_str("</svg>\n");
-    svg
+    let (attributes, ground) = (target.attributes(), target.ground());
+    let (title, words) = (escaped(&title(system)), escaped(&words(&graph, &names)));
+    let drawn = draw(&graph, &names, &drawing);
+    format!(
+        "<svg {attributes} viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" height=\"{height:.0}\">\n\
+         <title>{title}</title>\n<desc>{words}</desc>\n{ground}\
+         <g transform=\"translate({inset:.1} 0)\">\n{drawn}</g>\n{legend}</svg>\n"
+    )
+}
+
+/// Frames below lines below boxes.
+fn draw(graph: &Graph, names: &[&str], drawing: &Drawing) -> String {
+    let frames = drawing.frames.iter().map(|Rect { x, y, width, height }| {
+        format!(
+            "<rect class=\"frame\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"10\"/>\n"
+        )
+    });
+    let lines = drawing.lines.iter().map(|line| draw_line(line, names));
+    let nodes = graph.nodes.iter().zip(names).zip(&drawing.boxes);
+    let nodes = nodes.map(|((dtype, name), rect)| draw_node(*dtype, name, *rect));
+    frames.chain(lines).chain(nodes).collect()
 }
 
 fn title(system: &System) -> String {
@@ -77,7 +95,7 @@ fn words(graph: &Graph, names: &[&str]) -> String {
         edges.map(|(_, above)| names[*above]).collect::<Vec<_>>()
     };
     let sentences = (0..graph.nodes.len()).filter(|node| !above(*node).is_empty());
-    let sentences = sentences.map(|node| format!("{} to {}", names[node], above(node).join(", ")));
+    let sentences = sentences.map(|node| format!("{} to {}", names[node], listed(&above(node), "and")));
     format!("Immediate promotions: {}.", sentences.collect::<Vec<_>>().join("; "))
 }
 

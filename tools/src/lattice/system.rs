@@ -11,10 +11,23 @@ use promote_lattice::{DType, Kind, Semantics};
 use serde::Serialize;
 
 use super::Failure;
+use super::prose::{closest, listed};
 use crate::semantics;
 
-/// How many strong dtypes the tables of the documents are over: the first ones that there are.
-const CORE: usize = 15;
+/// The dtypes that the tables of JEP 9407 and of JAX's documentation are over, in their order; the Array API standard's are
+/// over some of them.
+#[rustfmt::skip]
+pub const DOCUMENTED: &[DType] = {
+    use DType::*;
+    &[
+        B1,
+        U8, U16, U32, U64,
+        I8, I16, I32, I64,
+        BF16, F16, F32, F64,
+        C64, C128,
+        WeakInt, WeakFloat, WeakComplex,
+    ]
+};
 
 /// What comes before the dtype of an operand without dimensions.
 const ZERO_DIM: &str = "0:";
@@ -22,13 +35,21 @@ const ZERO_DIM: &str = "0:";
 /// What comes after the name of a semantics with 64-bit dtypes.
 const X64: &str = ":x64";
 
+/// What a lattice in a file is if the file does not say it.
+const OWN: &str = "a lattice of your own";
+
 /// A semantics and what the user calls it.
 #[derive(Debug)]
 pub struct System {
-    /// Its name, with `:x64` if that makes a difference and was asked for.
+    /// Its name, with `:x64` if that makes a difference and was asked for; for a file without a name of its own that is
+    /// called as a semantics that comes with Promote, the file. So no two systems of a page have one label.
     pub label: String,
+    /// What it is, in a line.
+    pub summary: String,
     /// Its rules.
     pub semantics: Semantics,
+    /// The file that it is in, if it does not come with Promote.
+    file: Option<String>,
 }
 
 /// What the order of a semantics has to do with its promotions.
@@ -72,27 +93,20 @@ impl Catalogue {
     pub fn load(self, spec: &str) -> Result<System, Failure> {
         if semantics::is_file(spec) {
             let semantics = semantics::load(spec, self.x64).map_err(Failure::of_file)?;
-            return Ok(System { label: semantics.name().to_owned(), semantics });
+            return Ok(System::in_file(semantics, spec));
         }
         let name = spec.strip_suffix(X64).unwrap_or(spec);
-        let x64 = self.x64 || name != spec;
-        if Semantics::summary(name).is_none() {
-            return Err(unknown_semantics(name));
-        }
-        let make = |x64| Semantics::by_name(name, x64).map_err(|error| Failure::Usage(error.to_string()));
-        let semantics = make(x64)?;
-        let narrow = make(false)?;
-        let label = if x64 && !narrow.x64() { format!("{name}{X64}") } else { name.to_owned() };
-        Ok(System { label, semantics })
+        let system = System::built_in(name).ok_or_else(|| unknown_semantics(name))?;
+        let wide = if self.x64 || name != spec { system.with_x64() } else { None };
+        Ok(wide.unwrap_or(system))
     }
 
     /// All semantics by name, each that can have 64-bit dtypes without and with them.
-    pub fn all(self) -> Vec<System> {
-        let specs = Semantics::names().flat_map(|name| [name.to_owned(), format!("{name}{X64}")]);
-        let catalogue = Self::new(false);
-        let mut systems: Vec<System> = specs.filter_map(|spec| catalogue.load(&spec).ok()).collect();
-        systems.dedup_by(|second, first| second.label == first.label);
-        systems
+    pub fn all() -> impl Iterator<Item = System> {
+        Semantics::names().filter_map(System::built_in).flat_map(|system| {
+            let wide = system.with_x64();
+            std::iter::once(system).chain(wide)
+        })
     }
 }
 
@@ -100,18 +114,7 @@ fn unknown_semantics(name: &str) -> Failure {
     let names: Vec<_> = Semantics::names().collect();
     let closest = closest(name, names.iter().map(|name| (*name, (*name).to_owned())));
     let hint = closest.map(|name| format!(" did you mean `{name}`?")).unwrap_or_default();
-    Failure::Usage(format!("there is no semantics `{name}`;{hint} there are {}", names.join(", ")))
-}
-
-/// The name whose spelling is the most like `word`, if any is much like it.
-fn closest<'n>(word: &str, spellings: impl Iterator<Item = (&'n str, String)>) -> Option<&'n str> {
-    let word = word.to_lowercase();
-    let similar = spellings.map(|(name, spelling)| (name, strsim::jaro_winkler(&word, &spelling)));
-    let best = similar.fold(None, |best: Option<(&str, f64)>, next| match best {
-        Some(best) if best.1 >= next.1 => Some(best),
-        Some(_) | None => Some(next),
-    });
-    best.filter(|(_, similarity)| *similarity > 0.7).map(|(name, _)| name)
+    Failure::Usage(format!("there is no semantics `{name}`;{hint} there are {}", listed(&names, "and")))
 }
 
 /// An operand of a table or a join: how it is written, and what it is.
@@ -183,9 +186,37 @@ impl fmt::Display for EmptyName {
 impl std::error::Error for EmptyName {}
 
 impl System {
-    /// What it is, in a line.
-    pub fn summary(&self) -> &'static str {
-        Semantics::summary(self.semantics.name()).unwrap_or("a lattice of your own")
+    /// The semantics called `name`, without 64-bit dtypes if it can be without.
+    fn built_in(name: &str) -> Option<Self> {
+        let semantics = Semantics::by_name(name, false).ok()?;
+        let summary = Semantics::summary(name)?.to_owned();
+        Some(Self { label: name.to_owned(), summary, semantics, file: None })
+    }
+
+    /// The semantics that a file describes.
+    fn in_file(semantics: Semantics, file: &str) -> Self {
+        let name = semantics.name();
+        let of_another = Semantics::summary(name.strip_suffix(X64).unwrap_or(name));
+        let label = if of_another.is_some() { file } else { name }.to_owned();
+        // A file that says nothing of itself is not what has its name.
+        let said = semantics.description().filter(|said| Some(*said) != of_another).map(in_a_line);
+        let summary = said.filter(|said| !said.is_empty()).unwrap_or_else(|| OWN.to_owned());
+        Self { label, summary, semantics, file: Some(file.to_owned()) }
+    }
+
+    /// The same with 64-bit dtypes, if it is without; a file says itself what it has.
+    pub fn with_x64(&self) -> Option<Self> {
+        if self.semantics.x64() || self.file.is_some() {
+            return None;
+        }
+        let semantics = Semantics::by_name(self.semantics.name(), true).ok()?;
+        let (label, summary) = (format!("{}{X64}", self.label), self.summary.clone());
+        Some(Self { label, summary, semantics, file: None })
+    }
+
+    /// What `--semantics` calls it.
+    pub fn spec(&self) -> &str {
+        self.file.as_deref().unwrap_or(&self.label)
     }
 
     /// What its order has to do with its promotions.
@@ -228,9 +259,7 @@ impl System {
             return Failure::Usage(format!("{} has no dtype {name}", self.label));
         }
         let nodes = self.semantics.nodes();
-        let spellings = nodes
-            .iter()
-            .flat_map(|node| [(node.name, node.name.to_owned()), (node.name, long_name(node.operand.dtype))]);
+        let spellings = nodes.iter().flat_map(|node| spellings(node).map(|spelling| (node.name, spelling)));
         let hint = match closest(name, spellings) {
             Some(close) => format!("did you mean `{close}`?"),
             None => "write one of b1, u8, i32, bf16, f32, c64, i*, f*, c*, …".to_owned(),
@@ -239,25 +268,42 @@ impl System {
     }
 }
 
-/// The strong dtypes of the documents and the weak ones, each once: TensorFlow's `i*` is its `i32*`.
+/// What a file says of itself, in a line and without a full stop.
+fn in_a_line(text: &str) -> String {
+    let line: String = text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect();
+    line.trim().trim_end_matches('.').to_owned()
+}
+
+/// The dtypes of the documents and all weak ones, each once: TensorFlow's `i*` is its `i32*`.
 fn core(nodes: &[Node]) -> impl Iterator<Item = &Node> {
-    let is_core = |dtype: DType| dtype.is_weak() || (dtype as usize) < CORE;
+    let is_core = |dtype: DType| dtype.is_weak() || DOCUMENTED.contains(&dtype);
     let is_first =
         |at: usize| nodes[..at].iter().all(|before| before.operand.dtype != nodes[at].operand.dtype);
     let nodes = nodes.iter().enumerate();
     nodes.filter(move |(at, node)| is_core(node.operand.dtype) && is_first(*at)).map(|(_, node)| node)
 }
 
-/// The name that NumPy knows a dtype by.
+/// What a dtype may be called: as in tables, without the star, or as NumPy and Python call it.
+fn spellings(node: &Node) -> [String; 3] {
+    let name = node.name.to_owned();
+    [name.trim_end_matches('*').to_owned(), long_name(node.operand.dtype), name]
+}
+
+/// The name that NumPy knows a dtype by, and Python a weak one.
 fn long_name(dtype: DType) -> String {
     let bits = dtype.bits();
-    match dtype.kind() {
-        _ if dtype.is_weak() => dtype.name().to_owned(),
-        Kind::Bool => "bool".to_owned(),
-        Kind::Unsigned => format!("uint{bits}"),
-        Kind::Signed => format!("int{bits}"),
-        Kind::Float if dtype == DType::BF16 => "bfloat16".to_owned(),
-        Kind::Float => dtype.name().replacen('f', "float", 1),
-        Kind::Complex => format!("complex{bits}"),
+    match dtype {
+        DType::WeakInt => "int".to_owned(),
+        DType::WeakFloat => "float".to_owned(),
+        DType::WeakComplex => "complex".to_owned(),
+        weak if weak.is_weak() => weak.name().to_owned(),
+        DType::BF16 => "bfloat16".to_owned(),
+        strong => match strong.kind() {
+            Kind::Bool => "bool".to_owned(),
+            Kind::Unsigned => format!("uint{bits}"),
+            Kind::Signed => format!("int{bits}"),
+            Kind::Float => strong.name().replacen('f', "float", 1),
+            Kind::Complex => format!("complex{bits}"),
+        },
     }
 }

@@ -2,10 +2,11 @@
 
 use promote_lattice::DType;
 use promote_lattice::convert::loss;
-use promote_lattice::semantics::{MAX_OPERANDS, Operand};
+use promote_lattice::semantics::Operand;
 use serde::Serialize;
 
 use super::args::Format;
+use super::prose::listed;
 use super::system::{Entry, Role, System};
 use super::{Failure, export};
 
@@ -34,18 +35,15 @@ struct Conversion {
 /// Joins the dtypes that the user names.
 pub fn join(system: &System, names: &[String], format: Format) -> Result<String, Failure> {
     let entries = names.iter().map(|name| system.entry(name)).collect::<Result<Vec<_>, _>>()?;
-    if entries.len() > MAX_OPERANDS {
-        return Err(Failure::Usage(format!("an op has at most {MAX_OPERANDS} operands")));
-    }
     let operands: Vec<_> = entries.iter().map(|entry| entry.operand).collect();
     let semantics = &system.semantics;
     let result = semantics.promote(&operands).map_err(|reason| {
         Failure::refused(format!(
             "{} does not promote {} to one dtype: {reason}",
             system.label,
-            listed(names)
+            listed(names, "and")
         ))
-        .with_remedy(format!("`promote-lattice table -s {}` shows what is promoted", system.label))
+        .with_remedy(format!("`promote-lattice table -s {}` shows what is promoted", system.spec()))
     })?;
     let join = Join {
         semantics: system.label.clone(),
@@ -59,14 +57,6 @@ pub fn join(system: &System, names: &[String], format: Format) -> Result<String,
         Format::Json => export::json(&join),
         Format::Csv => join.csv(),
     })
-}
-
-fn listed(names: &[String]) -> String {
-    match names {
-        [] => String::new(),
-        [only] => only.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
 }
 
 fn conversion(system: &System, entry: &Entry, result: DType) -> Conversion {
@@ -101,7 +91,7 @@ fn notes(system: &System, operands: &[Operand], result: DType) -> Vec<String> {
         )),
         (Role::Joins | Role::Narrowed, _) => {}
         (Role::Described, least) => {
-            notes.push(format!("{} is no lattice; this is its rule: {}", system.label, system.summary()));
+            notes.push(format!("{} is no lattice; this is its rule: {}", system.label, system.summary));
             match least {
                 Ok(least) if least == result => {}
                 Ok(least) => {

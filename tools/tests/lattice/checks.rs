@@ -1,6 +1,7 @@
 //! `check`: lattices, and counterexamples.
 
 use insta::assert_snapshot;
+use serde_json::{Value, json};
 
 use crate::support::{run, systems};
 
@@ -25,6 +26,32 @@ fn others_are_not() {
         let run = run(&["check", "-s", system]);
         assert_eq!(run.status, Some(1), "{run}");
         assert!(run.stdout.starts_with(&format!("{system}: no lattice")) && run.stderr.is_empty(), "{run}");
+    }
+}
+
+#[test]
+fn what_narrows_is_a_lattice_otherwise() {
+    for system in ["jax", "jax-strict"] {
+        let narrowing = run(&["check", "-s", system, "--format", "json"]);
+        let narrowing: Value = serde_json::from_str(&narrowing.stdout).expect("findings are JSON");
+        let expected = json!({
+            "wide": ["u64", "i64", "f64", "c128"],
+            "is_lattice_without": true,
+            "is_lattice_with_x64": true,
+        });
+        assert_eq!(narrowing["narrowing"], expected, "{system}");
+        let names = run(&["show", "-s", system, "--format", "json"]).json();
+        let names = names["nodes"].as_array().expect("nodes are listed").iter().filter_map(Value::as_str);
+        let narrow: Vec<_> = names.filter(|name| !["u64", "i64", "f64", "c128"].contains(name)).collect();
+        let said = run(&["check", "-s", system, "--nodes", &narrow.join(",")]).succeeded();
+        assert!(said.starts_with(&format!("{system}: a lattice")) && !said.contains("narrowed"), "{said}");
+        run(&["check", "-s", system, "--x64"]).succeeded();
+    }
+    for system in ["jax:x64", "jax-lax", "numpy2"] {
+        assert_eq!(
+            run(&["check", "-s", system, "--format", "json"]).stdout.matches("\"narrowing\": null").count(),
+            1
+        );
     }
 }
 

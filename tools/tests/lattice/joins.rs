@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::support::{run, transcript};
+use crate::support::{run, systems, transcript};
 
 #[test]
 fn in_words() {
@@ -26,6 +26,17 @@ fn for_programs() {
         &["join", "i64", "bf16", "--format", "json"],
         &["join", "i64", "bf16", "--format", "csv"],
     ]));
+}
+
+#[test]
+fn any_number_of_dtypes_can_be_joined() {
+    let many = [vec!["join"; 1], vec!["i16"; 40], vec!["u16"; 40]].concat();
+    let said = run(&many).succeeded();
+    assert!(said.ends_with(" ∨ u16 = i32: i16 → i32; u16 → i32\n"), "{said}");
+    for system in systems() {
+        let many = [vec!["join", "-s", &system], vec!["f64"; 40]].concat();
+        assert!(run(&many).succeeded().contains(" = f64: f64 stays\n"), "{system}");
+    }
 }
 
 #[test]

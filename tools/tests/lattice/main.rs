@@ -6,6 +6,7 @@ mod checks;
 mod diagrams;
 mod diffs;
 mod documents;
+mod files;
 mod help;
 mod joins;
 mod outputs;

@@ -2,16 +2,10 @@
 
 use serde_json::Value;
 
-use crate::support::{run, systems};
+use crate::support::{page_data, run, systems};
 
 fn page() -> String {
     run(&["html", "-s", "jax:x64"]).succeeded()
-}
-
-/// The data that the page's program works with.
-fn data(page: &str) -> Value {
-    let data = page.split_once("id=\"data\">").expect("there are data").1;
-    serde_json::from_str(data.split_once("</script>").expect("they end").0).expect("they are JSON")
 }
 
 #[test]
@@ -26,7 +20,7 @@ fn the_page_is_self_contained() {
 
 #[test]
 fn it_has_the_tables_and_diagrams_of_all_semantics() {
-    let data = data(&page());
+    let data = page_data(&page());
     assert_eq!(data["first"], "jax:x64");
     let described = data["systems"].as_array().expect("systems are listed");
     let labels: Vec<_> =

@@ -91,3 +91,9 @@ pub fn transcript(lines: &[&[&str]]) -> String {
 pub fn systems() -> Vec<String> {
     Semantics::names().flat_map(|name| [name.to_owned(), format!("{name}:x64")]).collect()
 }
+
+/// The data that the page's program works with.
+pub fn page_data(page: &str) -> Value {
+    let data = page.split_once("id=\"data\">").expect("there are data").1;
+    serde_json::from_str(data.split_once("</script>").expect("they end").0).expect("they are JSON")
+}
