@@ -261,6 +261,13 @@ func.func @f(%x: tensor<?x1xf32>, %y: tensor<1x?xbf16>, %z: tensor<?xf32>) -> (!
   %1 = "promote.multiply"(%z, %k) : (tensor<?xf32>, tensor<!promote.weak_int>) -> !u
   return %0, %1 : !u, !u
 }"#;
+        a_vector_times_a_batch_of_matrices_needs_no_broadcast, INSERT, r#"
+!u = tensor<*x!promote.unknown>
+func.func @f(%x: tensor<3xf64>, %y: tensor<2x3x4xf64>, %z: tensor<4xf64>) -> (!u, !u) {
+  %0 = "promote.matmul"(%x, %y) : (tensor<3xf64>, tensor<2x3x4xf64>) -> !u
+  %1 = "promote.matmul"(%y, %z) : (tensor<2x3x4xf64>, tensor<4xf64>) -> !u
+  return %0, %1 : !u, !u
+}"#;
         only_batch_dimensions_of_matmul_are_broadcast, INSERT, r#"
 !u = tensor<*x!promote.unknown>
 func.func @f(%x: tensor<7x1x3x4xf32>, %y: tensor<5x4x2xf32>, %w: tensor<4x2xbf16>) -> (!u, !u) {

@@ -249,3 +249,28 @@ fn python_scalars_in_arithmetic_agree() {
         assert!(compared > 300, "{compared}");
     }
 }
+
+/// What NumPy 1.26 gave, one by one, where its rules are not those of NumPy 2.
+#[test]
+fn numpy_1_is_not_numpy_2_with_values() {
+    use DType::{B1, BF16, F32, F64, I8, I16, U8, U16, U32, U64};
+    let numpy = semantics("numpy1");
+    let constant =
+        |dtype, number| Operand { dtype, rank: Rank::Zero, origin: Origin::Constant(Literal::Int(number)) };
+    let (value, python) = (Operand::value, |number| Operand::python(Literal::Int(number)));
+    for (op, operands, expected) in [
+        (Op::Floor, vec![value(I8)], "f16"),
+        (Op::Trunc, vec![value(U16)], "f32"),
+        (Op::Ceil, vec![value(B1)], "f16"),
+        (Op::Clip, vec![python(1), value(U32), value(U32)], "u32"),
+        (Op::Add, vec![value(BF16), constant(I16, 100)], "bf16"),
+        (Op::Add, vec![value(BF16), constant(I16, 300)], "f32"),
+        (Op::Where, vec![value(B1), value(BF16), python(1)], "error"),
+        (Op::Where, vec![value(B1), value(F32), python(1)], "f32"),
+        (Op::Take, vec![value(F64), value(U64)], "error"),
+        (Op::Take, vec![value(F64), value(U8)], "f64"),
+    ] {
+        assert_eq!(outcome(&numpy, op, &operands), expected, "{op} {operands:?}");
+    }
+    assert_eq!(outcome(&semantics("numpy2"), Op::Floor, &[value(I8)]), "i8");
+}

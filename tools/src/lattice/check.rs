@@ -1,5 +1,7 @@
 //! `check`: is it a lattice, and if not, why not.
 
+use std::cmp::Reverse;
+
 use promote_lattice::DType;
 use promote_lattice::lattice::NoJoin;
 use promote_lattice::properties::{Properties, Table, spread};
@@ -9,7 +11,7 @@ use serde::Serialize;
 use super::args::Format;
 use super::grid;
 use super::prose::listed;
-use super::system::{Entry, Role, Selection, System};
+use super::system::{DOCUMENTED, Entry, Role, Selection, System};
 use super::{Answer, Failure, export};
 
 /// How many counterexamples are told of each property.
@@ -68,6 +70,12 @@ impl Property {
             examples: spread(counterexamples, EXAMPLES).map(ToString::to_string).collect(),
         }
     }
+
+    /// The same; the first counterexamples are the ones to tell.
+    fn of_first(name: &'static str, cases: usize, counterexamples: &[String]) -> Self {
+        let examples = counterexamples.iter().take(EXAMPLES).cloned().collect();
+        Self { examples, ..Self::new(name, cases, counterexamples) }
+    }
 }
 
 /// Checks a semantics over the selected dtypes.
@@ -89,7 +97,7 @@ fn find(system: &System, entries: &[Entry]) -> Findings {
     let pairs = entries.len() * (entries.len() + 1) / 2;
     let (unbounded, ambiguous) = bounds(system, entries);
     let promotions = promotions(system, entries);
-    let ambiguous = Property::new("uniqueness", pairs, &ambiguous);
+    let ambiguous = Property::of_first("uniqueness", pairs, &ambiguous);
     let joins = Property::new("joins", entries.len().pow(2), &other_than_joins(system, entries));
     let below = |a: &str, b: &str| match (dtype(system, a), dtype(system, b)) {
         (Some(a), Some(b)) => a != b && order.le(a, b),
@@ -104,7 +112,7 @@ fn find(system: &System, entries: &[Entry]) -> Findings {
         refused: pairs_refused(&promotions),
         cells_of_op: cells_of_op(system, entries),
         properties: vec![
-            Property::new("existence", pairs, &unbounded),
+            Property::of_first("existence", pairs, &unbounded),
             ambiguous,
             joins,
             Property::new("idempotence", entries.len(), &idempotence(&properties)),
@@ -209,13 +217,17 @@ fn dtype(system: &System, name: &str) -> Option<DType> {
 fn bounds(system: &System, entries: &[Entry]) -> (Vec<String>, Vec<String>) {
     let order = system.semantics.order();
     let (mut unbounded, mut ambiguous) = (Vec::new(), Vec::new());
-    for (i, a) in entries.iter().enumerate() {
-        for b in &entries[i..] {
-            match order.join(&[a.operand.dtype, b.operand.dtype]) {
-                Err(reason @ NoJoin::Ambiguous { .. }) => ambiguous.push(reason.to_string()),
-                Err(reason) => unbounded.push(reason.to_string()),
-                Ok(_) => {}
-            }
+    // Those that readers ask for first: of the documents' dtypes, wide ones of one width.
+    let documented = |entry: &Entry| DOCUMENTED.contains(&entry.operand.dtype);
+    let bits = |entry: &Entry| entry.operand.dtype.bits();
+    let mut pairs: Vec<_> =
+        entries.iter().enumerate().flat_map(|(i, a)| entries[i..].iter().map(move |b| (a, b))).collect();
+    pairs.sort_by_key(|(a, b)| (!(documented(a) && documented(b)), bits(a) != bits(b), Reverse(bits(a))));
+    for (a, b) in pairs {
+        match order.join(&[a.operand.dtype, b.operand.dtype]) {
+            Err(reason @ NoJoin::Ambiguous { .. }) => ambiguous.push(reason.to_string()),
+            Err(reason) => unbounded.push(reason.to_string()),
+            Ok(_) => {}
         }
     }
     (unbounded, ambiguous)

@@ -70,6 +70,15 @@ impl Grid {
         }
     }
 
+    /// Shows the cells as refused for whose row and column, by index, `refused` holds.
+    pub fn refuse(&mut self, refused: impl Fn(usize, usize) -> bool) {
+        for (i, row) in self.cells.iter_mut().enumerate() {
+            for (_, cell) in row.iter_mut().enumerate().filter(|(j, _)| refused(i, *j)) {
+                cell.result = None;
+            }
+        }
+    }
+
     /// How many cells are marked.
     pub fn marks(&self) -> usize {
         self.cells.iter().flatten().filter(|cell| cell.marked).count()

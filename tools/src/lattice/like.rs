@@ -23,13 +23,30 @@ pub enum Document {
     ArrayApi,
 }
 
-/// The tables of JEP 9407's appendix: their headings, and whose rules fill them today.
-const JEP9407: &[(&str, &str)] = &[
-    ("numpy", "numpy1"),
-    ("tensorflow", "tensorflow"),
-    ("torch", "torch"),
-    ("jax.numpy", "jax:x64"),
-    ("jax.lax", "jax-lax:x64"),
+/// A table of JEP 9407's appendix.
+struct Printed {
+    /// Its heading.
+    key: &'static str,
+    /// Whose rules fill it today.
+    spec: &'static str,
+    /// The dtypes that the library did not have.
+    lacked: &'static [DType],
+    /// What else has changed since.
+    since: &'static str,
+}
+
+/// The tables of JEP 9407's appendix.
+const JEP9407: &[Printed] = &[
+    Printed { key: "numpy", spec: "numpy1", lacked: &[BF16], since: "" },
+    Printed { key: "tensorflow", spec: "tensorflow", lacked: &[], since: "" },
+    Printed {
+        key: "torch",
+        spec: "torch",
+        lacked: &[U16, U32, U64],
+        since: "; the document has c64 for f16 and bf16 with c*, and f64 and c128 for two Python scalars",
+    },
+    Printed { key: "jax.numpy", spec: "jax:x64", lacked: &[], since: "" },
+    Printed { key: "jax.lax", spec: "jax-lax:x64", lacked: &[], since: "" },
 ];
 
 /// The tables of the standard: their headings, rows and columns.
@@ -67,12 +84,9 @@ impl Document {
             (Self::Jep9407, Some(system)) => {
                 Ok(vec![keyed(system.label.clone(), &system, DOCUMENTED, DOCUMENTED)])
             }
-            (Self::Jep9407, None) => JEP9407
-                .iter()
-                .map(|(key, spec)| {
-                    Ok(keyed((*key).to_owned(), &catalogue.load(spec)?, DOCUMENTED, DOCUMENTED))
-                })
-                .collect(),
+            (Self::Jep9407, None) => {
+                JEP9407.iter().map(|printed| Ok(printed.grid(&catalogue.load(printed.spec)?))).collect()
+            }
             (Self::Jax, chosen) => {
                 let system = chosen.map_or_else(|| catalogue.load("jax:x64"), Ok)?;
                 let (key, mut grid) = keyed("table".to_owned(), &system, DOCUMENTED, DOCUMENTED);
@@ -104,6 +118,17 @@ impl Document {
             Self::Jax => known(BYTES),
             Self::ArrayApi => name.to_owned(),
         }
+    }
+}
+
+impl Printed {
+    /// The table as the document prints it, but for what has changed since.
+    fn grid(&self, system: &System) -> (String, Grid) {
+        let (key, mut grid) = keyed(self.key.to_owned(), system, DOCUMENTED, DOCUMENTED);
+        let lacked = |index: usize| self.lacked.contains(&DOCUMENTED[index]);
+        grid.refuse(|row, column| lacked(row) || lacked(column));
+        grid.title.push_str(self.since);
+        (key, grid)
     }
 }
 

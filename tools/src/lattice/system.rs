@@ -6,7 +6,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use promote_lattice::semantics::{Node, Operand, Rank};
+use promote_lattice::convert::Literal;
+use promote_lattice::semantics::{Node, Operand, Origin, Rank};
 use promote_lattice::{DType, Kind, Semantics};
 use serde::Serialize;
 
@@ -137,12 +138,13 @@ impl Entry {
         Self { name: dtype.name().to_owned(), operand }
     }
 
-    /// The same without dimensions; a Python scalar has none anyway.
+    /// The same without dimensions, holding 1, which NumPy 1 looks at; a Python scalar has none anyway.
     pub fn zero_dim(self) -> Self {
         if self.operand.rank == Rank::Zero {
             return self;
         }
-        let operand = Operand { rank: Rank::Zero, ..self.operand };
+        let origin = Origin::Constant(Literal::one(self.operand.dtype));
+        let operand = Operand { rank: Rank::Zero, origin, ..self.operand };
         Self { name: format!("{ZERO_DIM}{}", self.name), operand }
     }
 }
@@ -241,7 +243,16 @@ impl System {
         match selection {
             Selection::All => Ok(nodes.map(Entry::of).collect()),
             Selection::Core => Ok(core(self.semantics.nodes()).map(Entry::of).collect()),
-            Selection::Listed(names) => names.iter().map(|name| self.entry(name)).collect(),
+            Selection::Listed(names) => {
+                let mut entries: Vec<Entry> = Vec::new();
+                for name in names {
+                    let entry = self.entry(name)?;
+                    if !entries.contains(&entry) {
+                        entries.push(entry);
+                    }
+                }
+                Ok(entries)
+            }
         }
     }
 

@@ -61,7 +61,8 @@ pub fn join(system: &System, names: &[String], format: Format) -> Result<String,
 
 fn conversion(system: &System, entry: &Entry, result: DType) -> Conversion {
     let from = entry.operand.dtype;
-    let path = system.semantics.order().path(from, result);
+    // Only where promotions are joins does a dtype go along the order.
+    let path = system.semantics.order().path(from, result).filter(|_| system.role() != Role::Described);
     Conversion {
         dtype: entry.name.clone(),
         path: path.map(|path| path.into_iter().map(|dtype| system.semantics.show(dtype)).collect()),
@@ -144,6 +145,7 @@ impl Join {
             let path = match operand.path.as_deref() {
                 Some([only]) => format!("{only} stays"),
                 Some(path) => path.join(" → "),
+                None if operand.dtype == self.result => format!("{} stays", operand.dtype),
                 None => format!("{} ⇒ {}", operand.dtype, self.result),
             };
             if !paths.contains(&path) {
