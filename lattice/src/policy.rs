@@ -6,7 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::convert::{Lost, loss};
+use crate::convert::{Literal, Lost, Numerics, literal, loss};
 use crate::dtype::{DType, Kind};
 
 /// A sort of promotion.
@@ -38,6 +38,22 @@ impl Policy {
             Self::Widening => "widening",
             Self::MixedSignedness => "mixed-signedness",
             Self::NoKernel => "no-kernel",
+        }
+    }
+
+    /// Why the promotion of a number written in the program is one of these, if it is. Of floats only the range counts:
+    /// a decimal fraction is rounded in every dtype.
+    pub fn finds_literal(self, number: Literal, to: DType, numerics: Numerics) -> Option<String> {
+        let converted = literal(number, to, numerics);
+        match (self, number) {
+            (Self::MagnitudeLoss, _) if !converted.in_range => {
+                Some(format!("loses its magnitude: {to} does not reach so far"))
+            }
+            (Self::PrecisionLoss, Literal::Int(_)) if converted.in_range && !converted.exact => {
+                let keeps = to.real_part().props().format.map_or(0, |format| format.mantissa_bits + 1);
+                Some(format!("loses precision: {to} keeps {keeps} bits"))
+            }
+            _ => None,
         }
     }
 

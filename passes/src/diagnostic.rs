@@ -179,8 +179,10 @@ often the work of one stray f64 or i64. Convert that one with promote.convert.";
 "With --warn or --deny mixed-signedness: a signed and an unsigned integer meet, and are promoted to a wider signed integer
 or to a float. Convert one of them with promote.convert.";
     NoKernel "P0035" "the library has no code for the op"
-"With --warn or --deny no-kernel: the dtype rules of the library say what the op gives, and its CPU build cannot run it, as
-PyTorch's cannot add two u16 tensors. Compiled code can; a program that is also to run in the library had better convert.";
+"The dtype rules of the library say what the op gives, and its CPU code refuses to run it, as PyTorch's refuses products of
+an i32 and an f64 matrix. Compiled code can, but the library never made that conversion: say with promote.convert what is meant.
+
+With --warn or --deny no-kernel, ops are found too that need no conversion, such as the sum of two u16 tensors in PyTorch.";
     Internal "P0099" "an internal error"
 "A pass, or MLIR, did something it must never do, and Promote stopped. Nothing was written. Please report it with the
 input. Damaged bytecode can crash MLIR: if the input is bytecode, make it anew from text.";

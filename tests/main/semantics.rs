@@ -114,6 +114,40 @@ fn a_policy_finds_every_operand_though_its_value_is_converted_once() {
 }
 
 #[test]
+fn literals_are_found_that_a_dtype_does_not_hold() {
+    let source = r#"
+!u = tensor<*x!promote.unknown>
+func.func @f(%i: tensor<2xi8>, %b: tensor<2xf32>, %h: tensor<2xf16>) -> (!u, !u, !u, !u) {
+  %300 = "promote.constant"() {value = dense<300> : tensor<i64>} : () -> tensor<!promote.weak_int>
+  %odd = "promote.constant"() {value = dense<16777217> : tensor<i64>} : () -> tensor<!promote.weak_int>
+  %1e6 = "promote.constant"() {value = dense<1.0e6> : tensor<f64>} : () -> tensor<!promote.weak_float>
+  %tenth = "promote.constant"() {value = dense<0.1> : tensor<f64>} : () -> tensor<!promote.weak_float>
+  %0 = "promote.add"(%i, %300) : (tensor<2xi8>, tensor<!promote.weak_int>) -> !u
+  %1 = "promote.add"(%b, %odd) : (tensor<2xf32>, tensor<!promote.weak_int>) -> !u
+  %2 = "promote.add"(%h, %1e6) : (tensor<2xf16>, tensor<!promote.weak_float>) -> !u
+  %3 = "promote.add"(%h, %tenth) : (tensor<2xf16>, tensor<!promote.weak_float>) -> !u
+  return %0, %1, %2, %3 : !u, !u, !u, !u
+}"#
+    .replace("%300", "%big")
+    .replace("%1e6", "%million");
+    let deny = vec![Policy::PrecisionLoss, Policy::MagnitudeLoss];
+    let outcome = run_with("jax", &source, Policies { warn: vec![], deny });
+    assert_eq!(outcome.text, "");
+    insta::assert_snapshot!(outcome.said_text());
+}
+
+#[test]
+fn a_promotion_that_the_library_refuses_to_run_is_warned_of() {
+    let source = r#"
+func.func @f(%x: tensor<2x2xi32>, %y: tensor<2x2xf64>) -> tensor<*x!promote.unknown> {
+  %0 = "promote.matmul"(%x, %y) : (tensor<2x2xi32>, tensor<2x2xf64>) -> tensor<*x!promote.unknown>
+  return %0 : tensor<*x!promote.unknown>
+}"#;
+    let outcome = run_with("torch", source, Policies::default());
+    insta::assert_snapshot!(format!("{}{}", outcome.text, outcome.said_text()));
+}
+
+#[test]
 fn a_denied_promotion_leaves_nothing() {
     let (warn, deny) = (vec![Policy::PrecisionLoss], vec![Policy::PrecisionLoss]);
     let outcome = run_with("jax", SHARED, Policies { warn, deny });

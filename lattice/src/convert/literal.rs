@@ -1,5 +1,7 @@
 //! Literals: a number written in a program takes the dtype of the value it meets.
 
+use std::fmt;
+
 use super::number::{Number, decode, overflows};
 use super::{Bits, Numerics, convert};
 use crate::dtype::{DType, Kind};
@@ -42,6 +44,16 @@ impl Literal {
             Self::Complex(real, imaginary) => {
                 real.to_bits() as Bits | (imaginary.to_bits() as Bits) << u64::BITS
             }
+        }
+    }
+}
+
+impl fmt::Display for Literal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Int(value) => write!(f, "{value}"),
+            Self::Float(value) => write!(f, "{value:?}"),
+            Self::Complex(real, imaginary) => write!(f, "({real:?}, {imaginary:?})"),
         }
     }
 }

@@ -44,6 +44,11 @@ trait Rules: fmt::Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
         false
     }
 
+    /// Whether there are ops that the library has a dtype rule for, and no code: see [`Typing::has_kernel`].
+    fn lacks_kernels(&self) -> bool {
+        false
+    }
+
     /// What `op` does to operands of these dtypes. See [`Semantics::infer`]. The rank of every operand is known to rules
     /// that look at it.
     fn infer(&self, op: Op, operands: &[Operand]) -> Result<Option<Typing>, Refusal>;
@@ -360,6 +365,11 @@ impl Semantics {
             }
             _ => ask(operands),
         }
+    }
+
+    /// Whether some ops have a dtype, and no code in the library: see [`Typing::has_kernel`].
+    pub fn lacks_kernels(&self) -> bool {
+        self.rules.lacks_kernels()
     }
 
     /// Whether an op may state a result of `dtype`: a lattice of the user's own has no others than its nodes.

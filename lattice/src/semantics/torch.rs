@@ -294,6 +294,10 @@ impl Rules for Torch {
         true
     }
 
+    fn lacks_kernels(&self) -> bool {
+        true
+    }
+
     fn infer(&self, op: Op, operands: &[Operand]) -> Result<Option<Typing>, Refusal> {
         let rule = rule(op);
         if let Rule::Stated = rule {

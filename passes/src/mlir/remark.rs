@@ -8,71 +8,101 @@ use super::report::{definition_of, place_of};
 use super::view::View;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::engine::graph::OpId;
-use crate::engine::plan::{Insert, Make, Plan, Produced, Use};
+use crate::engine::plan::{Insert, Make, Plan, Produced, Role, Use};
 use crate::engine::solve::{Solution, typing};
 
 /// A remark for each convert of `plan`, if they are asked for, and what the policies find: at every operand that is
-/// promoted, also where a value is converted once for several.
+/// promoted, also where a value is converted once for several. Promotions that the library has no code for are warned of
+/// unasked: it refuses them.
 pub fn all(view: &View, solution: &Solution, plan: &Plan, config: &Config) -> Vec<Diagnostic> {
     let Policies { warn, deny } = &config.policies;
+    let semantics = &*config.semantics;
     let mut said = Vec::new();
     if config.remarks {
-        said.extend(
-            plan.inserts.iter().filter_map(|insert| remark(view, solution, insert, &config.semantics)),
-        );
+        said.extend(plan.inserts.iter().filter_map(|insert| remark(view, solution, insert, semantics)));
     }
     let warned =
-        warn.iter().filter(|policy| !deny.contains(policy)).map(|policy| (policy, Severity::Warning));
-    let policies: Vec<_> = warned.chain(deny.iter().map(|policy| (policy, Severity::Error))).collect();
-    if policies.is_empty() {
-        return said;
-    }
-    for edit in &plan.edits {
-        let Use::Operand(op, index) = edit.place else { continue };
-        let Some(to) = converted_to(plan, edit.to) else { continue };
-        for (policy, severity) in &policies {
-            said.extend(finding(view, solution, (op, index, to), **policy, *severity, &config.semantics));
+        warn.iter().filter(|policy| !deny.contains(policy)).map(|policy| (*policy, Severity::Warning));
+    let policies: Vec<_> = warned.chain(deny.iter().map(|policy| (*policy, Severity::Error))).collect();
+    if !policies.is_empty() {
+        for edit in &plan.edits {
+            let Use::Operand(op, index) = edit.place else { continue };
+            let Some(make) = made(plan, edit.to) else { continue };
+            let finding = |(policy, severity)| {
+                finding(view, solution, (op, index), make, policy, semantics)
+                    .map(|found| Diagnostic { severity, ..found })
+            };
+            said.extend(policies.iter().copied().filter_map(finding));
         }
     }
-    for (_, severity) in policies.iter().filter(|(policy, _)| **policy == Policy::NoKernel) {
-        said.extend(
-            view.graph.ops().filter_map(|op| no_kernel(view, solution, op, *severity, &config.semantics)),
-        );
+    if semantics.lacks_kernels() {
+        let asked =
+            policies.iter().find(|(policy, _)| *policy == Policy::NoKernel).map(|(_, severity)| *severity);
+        let ops: Vec<OpId> = match asked {
+            Some(_) => view.graph.ops().collect(),
+            None => converted_ops(plan),
+        };
+        let severity = asked.unwrap_or(Severity::Warning);
+        said.extend(ops.into_iter().filter_map(|op| no_kernel(view, solution, op, severity, semantics)));
     }
     said
 }
 
-/// The dtype that a use gets its value in, if it is converted.
-fn converted_to(plan: &Plan, mut produced: Produced) -> Option<DType> {
+/// The ops of which an operand is converted, each once.
+fn converted_ops(plan: &Plan) -> Vec<OpId> {
+    let converted = plan.edits.iter().filter(|edit| matches!(made(plan, edit.to), Some(Make::Convert(_))));
+    let mut ops: Vec<OpId> = converted
+        .filter_map(|edit| match edit.place {
+            Use::Operand(op, _) => Some(op),
+            Use::Feed(..) => None,
+        })
+        .collect();
+    ops.dedup();
+    ops
+}
+
+/// What is done to the value of a use beside broadcasting it.
+fn made(plan: &Plan, mut produced: Produced) -> Option<Make> {
     while let Produced::Insert(id) = produced {
         let insert = &plan.inserts[id.0 as usize];
         match insert.make {
-            Make::Convert(dtype) => return Some(dtype),
-            Make::Literal(..) => return None,
+            Make::Convert(_) | Make::Literal(..) => return Some(insert.make),
             Make::Broadcast { .. } => produced = insert.source,
         }
     }
     None
 }
 
-/// What a policy finds in the promotion of an operand to a dtype, located at the operand's op.
+/// What a policy finds in the promotion of an operand, located at the operand's op.
 fn finding(
     view: &View,
     solution: &Solution,
-    (op, index, to): (OpId, usize, DType),
+    (op, index): (OpId, usize),
+    make: Make,
     policy: Policy,
-    severity: Severity,
     semantics: &Semantics,
 ) -> Option<Diagnostic> {
     let operands = view.graph.operands(op);
-    let from = semantics.strengthen(solution.dtype(operands[index])?);
-    let dtypes: Vec<_> = operands.iter().filter_map(|operand| solution.dtype(*operand)).collect();
-    let reason = policy.finds(from, to, &dtypes)?;
+    let value = operands[index];
+    let from = semantics.strengthen(solution.dtype(value)?);
+    let (what, to, reason) = match make {
+        Make::Convert(to) => {
+            let dtypes: Vec<_> = operands.iter().filter_map(|operand| solution.dtype(*operand)).collect();
+            (format!(" from {from}"), to, policy.finds(from, to, &dtypes)?)
+        }
+        // A bound takes the end of the range, which bounds as well.
+        Make::Literal(_, Role::Bound) | Make::Broadcast { .. } => return None,
+        Make::Literal(to, Role::Number | Role::Exponent) => {
+            let literal = view.graph.value(value).literal?;
+            let reason = policy.finds_literal(literal, to, semantics.numerics())?;
+            (format!(", the literal {literal},"), to, reason)
+        }
+    };
     let name = view.graph.node(op).op;
-    let message = format!("promoting operand {index} of {name} from {from} to {to} {reason}");
-    let definition = definition_of(view.values[operands[index].0 as usize].0);
+    let message = format!("promoting operand {index} of {name}{what} to {to} {reason}");
+    let definition = definition_of(view.values[value.0 as usize].0);
     Some(
-        Diagnostic::new(severity, code(policy), place_of(view.ops[op.0 as usize].0), message)
+        Diagnostic::new(Severity::Warning, code(policy), place_of(view.ops[op.0 as usize].0), message)
             .with_note(definition, format!("the {from} operand is defined here"))
             .with_remedy("convert an operand with promote.convert, to say that it is meant or to avoid it"),
     )
@@ -104,7 +134,7 @@ fn no_kernel(
     let dtypes: Vec<_> = dtypes.map(DType::name).collect();
     let (library, name) = (semantics.name(), view.graph.node(op).op.name());
     let message = format!(
-        "{library}'s dtype rules give {} for {name} of {}, and its CPU build has no code for it",
+        "{library}'s dtype rules give {} for {name} of {}, which it refuses to run on a CPU",
         typing.result,
         dtypes.join(" and ")
     );
