@@ -200,7 +200,7 @@ fn read_defaults(entry: &Entry<'_>, problems: &mut Problems) -> Stated {
     let mut stated = Stated::default();
     for entry in entry.table("", problems) {
         let (slot, fits, kind): (_, fn(DType) -> bool, _) = match entry.key.value {
-            "int" => (&mut stated.integer, DType::is_integer, "an integer"),
+            "int" => (&mut stated.integer, is_signed, "a signed integer"),
             "float" => (&mut stated.float, is_float, "a float"),
             "complex" => (&mut stated.complex, is_complex, "a complex"),
             "unsigned" => (&mut stated.unsigned, DType::is_integer, "an integer"),
@@ -225,6 +225,11 @@ fn read_defaults(entry: &Entry<'_>, problems: &mut Problems) -> Stated {
         }
     }
     stated
+}
+
+/// As the weak integers are: a literal below zero must not wrap for want of anything else.
+fn is_signed(dtype: DType) -> bool {
+    dtype.kind() == Kind::Signed
 }
 
 fn is_float(dtype: DType) -> bool {
