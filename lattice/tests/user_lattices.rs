@@ -187,6 +187,8 @@ mod a_file_may {
             narrow.infer(Op::Add, &[Operand::value(BF16); 2]).unwrap_err().to_string(),
             "jax.toml has no dtype bf16"
         );
+        let as_tools_say = Semantics::from_toml("base = 'jax'", "jax:x64").expect("it is a lattice");
+        assert_eq!(as_tools_say.name(), "jax:x64.toml");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::defaults::Sources;
 use super::document::{At, Problem, Problems};
-use super::draft::{Draft, OpDraft};
+use super::draft::{Draft, OpDraft, is_taken};
 use crate::convert::Numerics;
 use crate::dtype::DType;
 use crate::lattice::{Lattice, Listed};
@@ -175,8 +175,7 @@ impl OpDraft {
 /// The name of a semantics whose file states none: the file's, or with its ending that of a file called as a semantics
 /// that comes with Promote is.
 fn name_of_file(stem: &str) -> String {
-    let is_taken = Semantics::names().any(|known| known == stem);
-    if is_taken { format!("{stem}.toml") } else { stem.to_owned() }
+    if is_taken(stem) { format!("{stem}.toml") } else { stem.to_owned() }
 }
 
 /// The rules of a lattice without a base: JAX's, but for its care in `matmul` about how weak arrays are carried.

@@ -134,13 +134,19 @@ fn read_name(name: &At<&str>, problems: &mut Problems) -> Option<String> {
         "the name is empty".to_owned()
     } else if name.value.chars().any(char::is_control) {
         "the name has a control character".to_owned()
-    } else if Semantics::names().any(|known| known == name.value) {
+    } else if is_taken(name.value) {
         format!("`{}` is the name of a semantics that comes with Promote", name.value)
     } else {
         return Some(name.value.to_owned());
     };
     problems.add(Problem::new(&name.span, message).remedy("write a name of your own"));
     None
+}
+
+/// Whether a name is that of a semantics that comes with Promote, or what tools call JAX with 64-bit dtypes.
+pub(super) fn is_taken(name: &str) -> bool {
+    let plain = name.strip_suffix(":x64").unwrap_or(name);
+    Semantics::names().any(|known| known == plain)
 }
 
 fn read_base(name: &At<&str>, problems: &mut Problems) -> Option<At<Semantics>> {
