@@ -4,6 +4,7 @@
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
+use std::slice;
 
 use insta::assert_snapshot;
 use promote_lattice::DType::{self, *};
@@ -178,6 +179,35 @@ mod a_file_may {
     }
 
     #[test]
+    fn not_pass_for_what_comes_with_promote() {
+        let narrow =
+            Semantics::from_toml("base = 'jax'\nwithout = ['bf16']", "jax").expect("it is a lattice");
+        assert_eq!((narrow.name(), narrow.description()), ("jax.toml", None));
+        assert_eq!(
+            narrow.infer(Op::Add, &[Operand::value(BF16); 2]).unwrap_err().to_string(),
+            "jax.toml has no dtype bf16"
+        );
+        let as_tools_say = Semantics::from_toml("base = 'jax'", "jax:x64").expect("it is a lattice");
+        assert_eq!(as_tools_say.name(), "jax:x64.toml");
+    }
+
+    #[test]
+    fn say_what_the_functions_of_its_base_do() {
+        let said = ["floor", "ceil", "round", "trunc", "argmax", "argmin", "count_nonzero"]
+            .map(|op| format!("[ops.{op}]\ncompute = 'number'\nresult = 'index'\n"));
+        let int = "base = 'python'\n[edges]\n'i*' = ['i32']\ni32 = ['i64']\n[defaults]\nint = 'i32'\n";
+        let mine = load(&(int.to_owned() + &said.concat()));
+        assert_eq!(infer(&mine, Op::Floor, &[F64]), Ok((F64, I32)));
+        assert_eq!(infer(&mine, Op::Floor, &[WeakFloat]), Ok((WeakFloat, I32)));
+    }
+
+    #[test]
+    fn sum_unsigned_integers_as_others() {
+        let torch = load("base = 'jax'\n[defaults]\nunsigned = 'i64'");
+        assert_eq!(infer(&torch, Op::Sum, &[U8]), Ok((I64, I64)));
+    }
+
+    #[test]
     fn leave_dtypes_apart() {
         let apart = load("[edges]\ni64 = []\nu64 = []\nf32 = ['f64']");
         assert_eq!(apart.join(I64, I64), Some(I64));
@@ -344,6 +374,13 @@ mod what_is_wrong_is_said {
             "[edges]\nb1 = ['i*']\n'i*' = ['i32', 'f*']\n'f*' = ['f32']\n'i64*' = ['i32']\n",
             "[edges]\n'i*' = ['i8']\ni64 = []\n[defaults]\nint = 'i64'\nfloat = 'f32'\n",
             "[edges]\nf32 = ['f64']\n[defaults]\nfloat = 'f32'\nsmall-float = 'f64'\n",
+            "base = 'jax'\n[defaults]\nint = 'u8'\nunsigned = 'i16'\n",
+            "base = 'jax'\n[defaults]\ncomplex = 'c64'\n",
+            "base = 'jax'\n[defaults]\nfloat = 'bf16'\n",
+            "base = 'jax'\nwithout = ['f64']\n[defaults]\nfloat = 'f32'\n",
+            "[edges]\n'f*' = ['bf16']\n'c*' = ['c64']\n[defaults]\nfloat = 'bf16'\ncomplex = 'c64'\n",
+            "base = 'python'\n[edges]\n'i*' = ['i32']\ni32 = ['i64']\n[defaults]\nint = 'i32'\n[ops.floor]\nrefuse = true\n",
+            "base = 'python'\nwithout = ['i64']\n[edges]\n'i*' = ['i32']\ni32 = ['f64']\n[defaults]\nint = 'i32'\n",
         ]));
     }
 
@@ -355,6 +392,7 @@ mod what_is_wrong_is_said {
             "base = 'jax'\n[ops.add]\naccepts = []\n",
             "[edges]\ni8 = ['i32']\n[ops.divide]\ncompute = 'float'\n[ops.sum]\ncompute = 'c64'\n[ops.less]\nweak = 'kept'\n",
             "base = 'jax'\nwithout = ['b1']\n[ops.equal]\nweak = 'kept'\n",
+            "base = 'jax'\n[ops.divide]\naccepts = ['integer']\n[ops.gcd]\ncompute = 'f32'\n[ops.any]\naccepts = ['bool']\ncompute = 'number'\n",
         ]));
     }
 
@@ -371,6 +409,10 @@ mod what_is_wrong_is_said {
         let errors = Semantics::from_toml(&keys, "mine").expect_err("the keys are unknown");
         assert_eq!((errors.errors.len(), errors.more), (FileErrors::MOST, 4900));
         assert!(errors.to_string().ends_with("\nand 4900 more"));
+        let ops: String = (0..100_000).map(|i| format!("[ops.add{i}]\n")).collect();
+        let ops = format!("base = 'jax'\n{ops}");
+        let errors = Semantics::from_toml(&ops, "mine").expect_err("the ops are unknown").errors;
+        assert!(errors.len() == FileErrors::MOST && errors.iter().all(|error| error.remedy.is_some()));
         let long = format!("base = \"{}\"", "\\u0007名".repeat(10_000));
         let errors = Semantics::from_toml(&long, "mine").expect_err("the name is unknown");
         assert!(errors.to_string().len() < 400, "{errors}");
@@ -422,6 +464,9 @@ mod no_file_does_harm {
         "f32",
         "f64",
         "c64",
+        "c128",
+        "b1",
+        "\"c*\"",
         "\"f8e5m2\"",
         "[",
         "]",
@@ -447,11 +492,18 @@ mod no_file_does_harm {
         "true",
         "'widest'",
         "'float'",
+        "'number'",
+        "'index'",
+        "'real'",
         "'jax'",
         "'jax-strict'",
+        "'python'",
         "int",
         "float",
         "small-float",
+        "complex",
+        "unsigned",
+        "bool",
         "1e999",
         "0x",
         "名",
@@ -461,6 +513,43 @@ mod no_file_does_harm {
         "'''",
         "\\u",
     ];
+
+    /// What the examples leave out: a base with functions of its own, other defaults than the base's, and ops of all sorts.
+    const MORE: &str = "
+        base = 'python'
+        [edges]
+        i8 = ['i64']
+        u8 = ['i64']
+        f32 = ['f64', 'c64']
+        'f*' = ['f32']
+        'c*' = ['c64']
+        c64 = ['c128']
+        'i*' = ['i8', 'u8']
+        [defaults]
+        int = 'i64'
+        float = 'f64'
+        complex = 'c128'
+        unsigned = 'u8'
+        bool = 'u8'
+        small-float = 'f32'
+        [ops.divide]
+        compute = 'float'
+        accepts = ['integer', 'float']
+        [ops.sum]
+        compute = 'widest'
+        accepts = ['bool', 'integer']
+        [ops.sub]
+        compute = 'number'
+        [ops.argmax]
+        result = 'index'
+        [ops.abs]
+        result = 'real'
+        [ops.where]
+        compute = 'f32'
+        [ops.less]
+        result = 'bool'
+        compute = 'default-number'
+    ";
 
     fn mutate(text: &str, random: &mut Random) -> String {
         let mut text = text.to_owned();
@@ -517,32 +606,112 @@ mod no_file_does_harm {
         }
     }
 
+    /// Operands of every dtype of a lattice, as arrays and as Python scalars.
+    fn operands(semantics: &Semantics) -> Vec<Operand> {
+        let dtypes = semantics.order().nodes().iter().copied();
+        let scalars = dtypes.clone().filter(|dtype| dtype.is_weak() || *dtype == B1).map(Operand::literal);
+        dtypes.map(Operand::value).chain(scalars).collect()
+    }
+
+    /// An op leads to dtypes of the lattice, and strong operands of the dtypes it computes in give its result again,
+    /// strong, without a further conversion; or a program that was promoted would be refused.
+    fn computes_in_what_it_accepts(semantics: &Semantics, op: Op, operands: &[Operand]) {
+        let Ok(Some(typing)) = semantics.infer(op, operands) else { return };
+        let name = semantics.name();
+        let has = |dtype| semantics.order().contains(dtype);
+        let computed = || (0..operands.len()).map(|index| typing.compute(index));
+        assert!(has(typing.result) && computed().all(has), "{name} {op} {operands:?}: {typing:?}");
+        let strong: Vec<_> = computed().map(|c| Operand::value(semantics.strengthen(c))).collect();
+        let again = semantics.infer(op, &strong);
+        let again = again.unwrap_or_else(|error| panic!("{name} {op} {operands:?}: {error}"));
+        let again = again.expect("the op has a rule");
+        assert_eq!(again.result, semantics.strengthen(typing.result), "{name} {op} {operands:?}");
+        for (index, operand) in strong.iter().enumerate() {
+            assert_eq!(again.compute(index), operand.dtype, "{name} {op} {operands:?}");
+        }
+    }
+
+    /// The same for all operands of an op; those of three begin and end with the same.
+    fn every_op_computes_in_what_it_accepts(semantics: &Semantics) {
+        let operands = operands(semantics);
+        for &op in Op::ALL {
+            let arity = op.info().arity.required;
+            for a in &operands {
+                for b in if arity == 1 { slice::from_ref(a) } else { &operands } {
+                    computes_in_what_it_accepts(semantics, op, &[*a, *b, *a][..arity]);
+                }
+            }
+        }
+    }
+
     /// The laws of every semantics on a lattice.
     fn obeys_the_laws(semantics: &Semantics, random: &mut Random) {
         let lattice = semantics.order();
         assert_eq!(lattice.check(), Ok(()));
         let table = JoinTable::new(lattice);
         let nodes = lattice.nodes();
+        let operands = operands(semantics);
         for _ in 0..20 {
             let [a, b, c] = [(); 3].map(|()| nodes[random.below(nodes.len())]);
             let fold = table.join(a, b).and_then(|ab| table.join(ab, c));
             assert_eq!(fold, lattice.join(&[a, b, c]).ok(), "{a} {b} {c}");
-            let op = Op::ALL[random.below(Op::ALL.len())];
-            let operands = [a, b, c].map(Operand::value);
-            let arity = op.info().arity.required.min(3);
-            if let Ok(Some(typing)) = semantics.infer(op, &operands[..arity]) {
-                assert!(lattice.contains(typing.result), "{op} of {a} gives {}", typing.result);
-                assert!((0..arity).all(|index| lattice.contains(typing.compute(index))), "{op}");
-            }
+        }
+        for &op in Op::ALL {
+            let arity = op.info().arity.required;
+            let of_it = [(); 3].map(|()| operands[random.below(operands.len())]);
+            computes_in_what_it_accepts(semantics, op, &of_it[..arity]);
         }
         for weak in [WeakInt, WeakFloat, WeakComplex].into_iter().filter(|weak| lattice.contains(*weak)) {
             assert!(lattice.le(weak, semantics.strengthen(weak)), "{weak}");
         }
     }
 
+    /// Files with one default each that may be anything.
+    fn with_any_default(base: &str, without: &str) -> Vec<String> {
+        let weak = if without.contains("i*") { "" } else { "'i*' = ['i32']\n" };
+        let edges = format!("[edges]\n{weak}i32 = ['i64']\nf32 = ['f64']\n");
+        let head = format!("base = '{base}'\nwithout = [{without}]\n{edges}[defaults]\n");
+        let keys = ["int", "float", "complex", "unsigned", "bool", "small-float"];
+        let dtypes = || DType::ALL.iter().filter(|dtype| !dtype.is_weak());
+        let with_any = |key| dtypes().map(move |dtype| format!("{key} = '{dtype}'"));
+        keys.into_iter().flat_map(with_any).map(|default| head.clone() + &default).collect()
+    }
+
+    /// Files with an op each that may do anything.
+    fn with_any_op(base: &str) -> Vec<String> {
+        let mut files = Vec::new();
+        for accepts in ["'bool'", "'integer'", "'float'", "'bool', 'integer'", "'integer', 'float'"] {
+            for compute in
+                ["join", "number", "default-number", "float", "default-float", "widest", "f32", "c*"]
+            {
+                for result in ["compute", "bool", "real", "index"] {
+                    let op = format!("accepts = [{accepts}]\ncompute = '{compute}'\nresult = '{result}'\n");
+                    files.push(format!("base = '{base}'\n[ops.abs]\n{op}weak = 'kept'\n[ops.where]\n{op}"));
+                }
+            }
+        }
+        files
+    }
+
+    #[test]
+    fn whatever_is_promoted_is_promoted_to_itself() {
+        let mut files: Vec<_> = examples().into_iter().map(|(_, text)| text).collect();
+        files.push(MORE.to_owned());
+        for base in ["jax-lax", "python", "jep9407-option2"] {
+            let withouts = ["", "'f*'", "'i*'", "'f*', 'f64'", "'i*', 'i64'"];
+            files.extend(withouts.into_iter().flat_map(|without| with_any_default(base, without)));
+            files.extend(with_any_op(base));
+        }
+        let loaded: Vec<_> = files.iter().filter_map(|text| Semantics::from_toml(text, text).ok()).collect();
+        loaded.iter().for_each(every_op_computes_in_what_it_accepts);
+        let wrong = files.len() - loaded.len();
+        assert!(loaded.len() > 300 && wrong > 300, "{} loaded, {wrong} were wrong", loaded.len());
+    }
+
     #[test]
     fn ten_thousand_damaged_examples() {
-        let examples = examples();
+        let mut examples = examples();
+        examples.push(("more".to_owned(), MORE.to_owned()));
         let random = &mut Random(20_260_509);
         let (mut loaded, mut wrong) = (0, 0);
         for index in 0..10_000 {

@@ -4,49 +4,28 @@
 //! [`FileErrors`] says everything that is wrong with it, and where.
 //!
 //! ```toml
-//! name = "mine"                      # else the name of the file
-//! description = "what it is, in a line"
-//! base = "jax"                       # begin with the lattice, defaults and ops of a semantics on a lattice
-//! without = ["f64", "c128"]          # dtypes of the base that are taken away; the others keep their order
-//! numerics = "jax"                   # whose conversions of numbers hold: jax, numpy or torch
+//! base = "jax"                       # the lattice, defaults and ops of a semantics that is a lattice
 //!
 //! [remove]                           # immediate successors in the base that are none here
 //! u64 = ["f*"]
 //!
-//! [edges]                            # immediate successors; `[]` for a dtype that is promoted to nothing
-//! b1 = ["i*"]
-//! "i*" = ["u8", "i8"]
-//!
-//! [defaults]                         # what dtypes become where nothing else decides
-//! int = "i32"                        # i*, and indices
-//! float = "f32"                      # f*
-//! complex = "c64"                    # c*
-//! unsigned = "u32"                   # sums of unsigned integers; else as wide as int
-//! bool = "i32"                       # bool in arithmetic; else as int
-//! small-float = "f32"                # integers of up to 32 bits where floats are needed; else as float
-//!
-//! [ops.divide]                       # what an op does, where it differs from the base (from JAX if there is none)
-//! accepts = ["integer", "float"]     # of bool, integer, float, complex: the kinds of the joined dtype
-//! compute = "float"                  # see below
-//! result = "compute"                 # or "bool", "real" (the real part), "index" (the default int)
-//! weak = "dropped"                   # or "kept": whether a weak result stays weak
-//!
-//! [ops.gcd]
-//! refuse = "the accelerator has none"    # or true
+//! [ops.gcd]                          # an op that differs from the base
+//! refuse = "the accelerator has none"
 //! ```
 //!
-//! `compute` is what operands are converted to, given the dtype they are promoted to:
-//! `"join"` that dtype; `"number"` the same, but bool becomes the default `bool`; `"default-number"` bool becomes `int`;
-//! `"float"` integers and bool become `small-float`, those of 64 bits `float`; `"default-float"` they all become `float`;
-//! `"widest"` integers become `int` or `unsigned`; or a dtype, which then is promoted together with the operands.
+//! `docs/lattices.md` describes the format.
 //!
 //! ## What is checked
 //! - The order has no cycle, and two dtypes with an upper bound have a least one. Two without any are allowed: programs
 //!   that mix them are refused. That is the one way to forbid a promotion: a list of forbidden pairs would make the
 //!   result depend on the order of operands, as `(i64 + f32) + u64` would be a promotion and `(i64 + u64) + f32` none.
-//! - Weak dtypes are promoted to their defaults, which are strong dtypes of their kind.
-//! - What the file says of an op leads to no dtype that the lattice lacks. An op that the file leaves alone may; then
-//!   [`infer`](Semantics::infer) refuses it for those operands.
+//! - Weak dtypes are promoted to their defaults, which are strong dtypes of their kind. The default of `c*` has parts of
+//!   the default float, as `c*` has parts `f*`.
+//! - What the file says of an op leads to no dtype that the lattice lacks or the op does not accept. An op that the file
+//!   leaves alone may lead to one that the lattice lacks; then [`infer`](Semantics::infer) refuses it for those operands.
+//!
+//! So a program that was promoted is promoted to itself: strong operands of the dtypes that an op computes in give its
+//! result again.
 //!
 //! ## How it works
 //! [`document`] walks the TOML and locates what is wrong with its words, and [`draft`] is what the file says. Of that,
@@ -185,8 +164,9 @@ impl<'t> Lines<'t> {
 }
 
 impl Semantics {
-    /// The semantics that a TOML file describes: see `examples/lattices` for some, and the source of this module for the
-    /// format. `name` is its name unless the file states another.
+    /// The semantics that a TOML file describes: see `examples/lattices` for some, and `docs/lattices.md` for the format.
+    /// `name` is that of the file without its ending. So is the semantics called unless the file states a name; if one that
+    /// comes with Promote is called so, as `jax`, this one is called `jax.toml`.
     ///
     /// ```
     /// use promote_lattice::{DType, Semantics};

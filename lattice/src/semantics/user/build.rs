@@ -2,14 +2,14 @@
 
 use super::defaults::Sources;
 use super::document::{At, Problem, Problems};
-use super::draft::{Draft, OpDraft};
+use super::draft::{Draft, OpDraft, is_taken};
 use crate::convert::Numerics;
 use crate::dtype::DType;
-use crate::lattice::Lattice;
+use crate::lattice::{Lattice, Listed};
 use crate::op::Op;
 use crate::semantics::operand::Operand;
 use crate::semantics::rows::{Compute, OnLattice, Row, Rule};
-use crate::semantics::{Defaults, Node, Semantics, jax};
+use crate::semantics::{Defaults, Node, Rules, Semantics, jax};
 
 impl Draft {
     /// The semantics, if the draft is one; else `problems` has something to say.
@@ -36,8 +36,8 @@ impl Draft {
         defaults: Defaults,
         problems: &mut Problems,
     ) -> OnLattice {
-        let name = self.name.as_deref().unwrap_or(name);
-        let rules = OnLattice::new(name, lattice, defaults, |join| join, plain_jax);
+        let name = self.name.clone().unwrap_or_else(|| name_of_file(name));
+        let rules = OnLattice::new(&name, lattice, defaults, |join| join, plain_jax);
         let mut rules = OnLattice { closed: true, ..rules };
         if let Some(base) = self.base_rules() {
             rules.rules.clone_from(&base.rules);
@@ -50,7 +50,43 @@ impl Draft {
             }
             rules.rules[draft.op.value as usize] = rule;
         }
+        self.check_own(&rules, problems);
         rules
+    }
+
+    /// Checks that functions of the base's own, such as Python's `floor`, give the same of a default as of what is weak:
+    /// they may have the base's defaults in them. Functions of several operands have none.
+    fn check_own(&self, rules: &OnLattice, problems: &mut Problems) {
+        let Some(base) = self.base_rules() else { return };
+        let weak: Vec<_> = rules.lattice.nodes().iter().copied().filter(|dtype| dtype.is_weak()).collect();
+        let result = |op, dtype| {
+            let typing = rules.infer(op, &[Operand::value(dtype)]).ok().flatten();
+            typing.map(|typing| rules.defaults.strengthen(typing.result))
+        };
+        let agrees = |op, weak| match result(op, weak) {
+            Some(of_weak) => result(op, rules.defaults.strengthen(weak)) == Some(of_weak),
+            None => true,
+        };
+        let is_own = |op: &Op| matches!(rules.rules[*op as usize], Rule::Own(_));
+        let unary = Op::ALL.iter().copied().filter(|op| is_own(op) && op.info().arity.required == 1);
+        let differing: Vec<_> = unary.filter(|op| weak.iter().any(|weak| !agrees(*op, *weak))).collect();
+        if differing.is_empty() {
+            return;
+        }
+        let names: Vec<_> = differing.iter().map(|op| op.name()).collect();
+        let (integer, of_base) = (rules.defaults.integer, base.defaults.integer);
+        let message = format!(
+            "the default `int` is {integer}, and {} of {} know none but {of_base}",
+            Listed(&names),
+            base.name
+        );
+        let stated = self.defaults.integer.as_ref();
+        let span = stated.map_or_else(|| self.origin(DType::WeakInt), |at| at.span.clone());
+        let say = "say below [ops] what these ops do";
+        problems.add(Problem::new(&span, message).remedy(match rules.lattice.contains(of_base) {
+            true => format!("write int = \"{of_base}\" below [defaults], or {say}"),
+            false => say.to_owned(),
+        }));
     }
 }
 
@@ -93,7 +129,7 @@ impl OpDraft {
         }
     }
 
-    /// Checks that the row leads to no dtype that the lattice lacks.
+    /// Checks that the row leads to no dtype that the lattice lacks, nor to one that the op does not accept.
     fn check(&self, rules: &OnLattice, row: Row, problems: &mut Problems) {
         let op = self.op.value;
         if let Some(At { value: Compute::With(dtype), span }) = &self.compute
@@ -108,7 +144,10 @@ impl OpDraft {
             let typing = rules.together(op, row, &[Operand::value(dtype)]).ok()?;
             Some((dtype, rules.beyond(&typing, 1)?))
         };
-        let Some((from, to)) = nodes.into_iter().find_map(beyond) else { return };
+        let Some((from, to)) = nodes.into_iter().find_map(beyond) else {
+            self.check_accepted(rules, row, problems);
+            return;
+        };
         let compute = self.compute.as_ref().map(|at| &at.span);
         let span = compute.or(self.result.as_ref().map(|at| &at.span)).unwrap_or(&self.op.span);
         let message = format!("{} of {from} would need {to}, which is no dtype of this lattice", op.name());
@@ -116,6 +155,27 @@ impl OpDraft {
             "add {to} to the lattice, change [defaults], or let the op accept dtypes of other kinds only"
         )));
     }
+
+    /// Checks that the op accepts the dtypes that it computes in: its operands have them once they are promoted.
+    fn check_accepted(&self, rules: &OnLattice, row: Row, problems: &mut Problems) {
+        let refused = |from: DType| {
+            let to = rules.compute(self.op.value, row, from).ok()?;
+            (!row.accepts.has(to.kind())).then_some((from, to))
+        };
+        let Some((from, to)) = rules.lattice.nodes().iter().copied().find_map(refused) else { return };
+        let compute = self.compute.as_ref().map(|at| &at.span);
+        let span = compute.or(self.accepts.as_ref().map(|at| &at.span)).unwrap_or(&self.op.span);
+        let op = self.op.value.name();
+        let problem =
+            Problem::new(span, format!("{op} of {from} would compute in {to}, which it does not accept"));
+        problems.add(problem.remedy("let `accepts` have the kind that is computed in too"));
+    }
+}
+
+/// The name of a semantics whose file states none: the file's, or with its ending that of a file called as a semantics
+/// that comes with Promote is.
+fn name_of_file(stem: &str) -> String {
+    if is_taken(stem) { format!("{stem}.toml") } else { stem.to_owned() }
 }
 
 /// The rules of a lattice without a base: JAX's, but for its care in `matmul` about how weak arrays are carried.

@@ -19,8 +19,10 @@ impl Sources<'_> {
     pub(super) fn build(&self, problems: &mut Problems) -> Defaults {
         let stated = &self.draft.defaults;
         let integer = self.of_weak(DType::WeakInt, "int", &stated.integer, problems);
+        let before = problems.count();
         let float = self.of_weak(DType::WeakFloat, "float", &stated.float, problems);
         let complex = self.of_weak(DType::WeakComplex, "complex", &stated.complex, problems);
+        self.check_parts(float, complex, problems.count() == before, problems);
         self.check_wide_weak(problems);
         // What the base says of these goes with what it says of the default integer and float.
         let of_base = |replaced: &Option<At<DType>>, field: fn(&Defaults) -> DType| {
@@ -28,6 +30,7 @@ impl Sources<'_> {
             Some(field(&base.defaults)).filter(|dtype| self.lattice.contains(*dtype))
         };
         let unsigned = self.stated("unsigned", &stated.unsigned, problems);
+        self.check_unsigned(integer, problems);
         let bool_integer = self.stated("bool", &stated.bool_integer, problems);
         let small_float = self.stated("small-float", &stated.small_float, problems);
         let small_float =
@@ -92,6 +95,52 @@ impl Sources<'_> {
             Some(_) | None => {}
         }
         default.unwrap_or(widest)
+    }
+
+    /// A part of a weak complex number is a weak float. As strong dtypes they must agree too, or an op would give another
+    /// dtype of the default `complex` than of `c*`. `settled` is whether both are what the file or its base says.
+    fn check_parts(&self, float: DType, complex: DType, settled: bool, problems: &mut Problems) {
+        let has = |dtype| self.lattice.contains(dtype);
+        let part = complex.real_part();
+        if !has(DType::WeakComplex) || !has(complex) || !has(float) || part == float {
+            return;
+        }
+        let message = match (has(part), settled) {
+            (false, _) => format!(
+                "the default `complex` is {complex}, whose real part is {part}, which is no dtype of this lattice"
+            ),
+            (true, true) => format!(
+                "the default `complex` is {complex}, whose real part is {part} and not the default `float`, {float}"
+            ),
+            (true, false) => return,
+        };
+        let stated = &self.draft.defaults;
+        let taken = self.draft.without.iter().find(|taken| taken.value == part);
+        let stated = stated.complex.as_ref().or(taken).or(stated.float.as_ref());
+        let span = stated.map_or_else(|| self.draft.origin(DType::WeakComplex), |at| at.span.clone());
+        let nodes = || self.lattice.nodes().iter().copied();
+        let of_float =
+            nodes().find(|dtype| !dtype.is_weak() && *dtype != float && dtype.real_part() == float);
+        let of_float = of_float.map(|dtype| format!("complex = \"{dtype}\""));
+        let of_complex = has(part).then(|| format!("float = \"{part}\""));
+        let ways: Vec<_> = [of_float, of_complex].into_iter().flatten().collect();
+        problems.add(Problem::new(&span, message).remedy(match ways.is_empty() {
+            true => format!("add {part} to the lattice as its `float`, or do without c*"),
+            false => format!("write {} below [defaults]", ways.join(" or ")),
+        }));
+    }
+
+    /// Sums of unsigned integers stay unsigned, or are what other sums are.
+    fn check_unsigned(&self, integer: DType, problems: &mut Problems) {
+        let Some(stated) = &self.draft.defaults.unsigned else { return };
+        if stated.value.kind() == Kind::Signed && stated.value != integer {
+            let message = format!(
+                "the default `unsigned` is {}, which is neither unsigned nor the default `int`, {integer}",
+                stated.value
+            );
+            let problem = Problem::new(&stated.span, message);
+            problems.add(problem.remedy(format!("write an unsigned dtype, or \"{integer}\"")));
+        }
     }
 
     /// TensorFlow's wide weak dtypes have no default but one.

@@ -8,7 +8,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-use super::Lines;
+use super::{FileErrors, Lines};
 use crate::dtype::DType;
 use crate::op::Op;
 
@@ -43,6 +43,13 @@ pub(super) struct Problems(Vec<Problem>);
 impl Problems {
     pub(super) fn add(&mut self, problem: Problem) {
         self.0.push(problem);
+    }
+
+    /// Adds a problem with a remedy that takes a search: none if enough are found for this one not to be told. What is
+    /// read first stands first, but for tables that are written in parts.
+    fn add_with(&mut self, problem: Problem, remedy: impl FnOnce() -> String) {
+        let is_told = self.0.len() < FileErrors::MOST;
+        self.add(if is_told { problem.remedy(remedy()) } else { problem });
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -204,10 +211,10 @@ impl<'t> Entry<'t> {
     pub(super) fn unknown(&self, whose: &str, known: &[&str], problems: &mut Problems) {
         let message = format!("there is no key `{}` {whose}", shown(self.key.value));
         let problem = Problem::new(&self.key.span, message);
-        problems.add(problem.remedy(match closest(self.key.value, known.iter().copied()) {
+        problems.add_with(problem, || match closest(self.key.value, known.iter().copied()) {
             Some(key) => format!("write {key}"),
             None => format!("the keys are {}", listed(known, "and")),
-        }));
+        });
     }
 }
 
@@ -222,10 +229,10 @@ pub(super) fn choice<T: Copy>(
     if found.is_none() {
         let names: Vec<_> = of.iter().map(|(name, _)| *name).collect();
         let problem = Problem::new(&word.span, format!("`{}` is no {what}", shown(word.value)));
-        problems.add(problem.remedy(match closest(word.value, names.iter().copied()) {
+        problems.add_with(problem, || match closest(word.value, names.iter().copied()) {
             Some(name) => format!("write \"{name}\""),
             None => format!("write {}", listed(&names, "or")),
-        }));
+        });
     }
     found.map(|(_, value)| *value)
 }
@@ -236,12 +243,12 @@ pub(super) fn dtype(word: &At<&str>, problems: &mut Problems) -> Option<At<DType
         Ok(dtype) => Some(word.map(dtype)),
         Err(_) => {
             let problem = Problem::new(&word.span, format!("`{}` is no dtype", shown(word.value)));
-            problems.add(problem.remedy(match closest_dtype(word.value) {
+            problems.add_with(problem, || match closest_dtype(word.value) {
                 Some(dtype) => format!("write \"{dtype}\""),
                 None => {
                     "write one of b1, u8, i32, bf16, f32, c64, f8e4m3fn, i*, f*, c* and the like".to_owned()
                 }
-            }));
+            });
             None
         }
     }
@@ -254,9 +261,9 @@ pub(super) fn op(word: &At<&str>, problems: &mut Problems) -> Option<Op> {
     if found.is_none() {
         let names = Op::ALL.iter().flat_map(|op| [op.info().alias.unwrap_or(op.name()), op.name()]);
         let problem = Problem::new(&word.span, format!("there is no op `{}`", shown(word.value)));
-        problems.add(match closest(name, names) {
-            Some(name) => problem.remedy(format!("write {name}")),
-            None => problem.remedy("the ops are those of the promote dialect, such as add, divide and sum"),
+        problems.add_with(problem, || match closest(name, names) {
+            Some(name) => format!("write {name}"),
+            None => "the ops are those of the promote dialect, such as add, divide and sum".to_owned(),
         });
     }
     found

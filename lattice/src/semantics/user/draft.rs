@@ -134,13 +134,19 @@ fn read_name(name: &At<&str>, problems: &mut Problems) -> Option<String> {
         "the name is empty".to_owned()
     } else if name.value.chars().any(char::is_control) {
         "the name has a control character".to_owned()
-    } else if Semantics::names().any(|known| known == name.value) {
+    } else if is_taken(name.value) {
         format!("`{}` is the name of a semantics that comes with Promote", name.value)
     } else {
         return Some(name.value.to_owned());
     };
     problems.add(Problem::new(&name.span, message).remedy("write a name of your own"));
     None
+}
+
+/// Whether a name is that of a semantics that comes with Promote, or what tools call JAX with 64-bit dtypes.
+pub(super) fn is_taken(name: &str) -> bool {
+    let plain = name.strip_suffix(":x64").unwrap_or(name);
+    Semantics::names().any(|known| known == plain)
 }
 
 fn read_base(name: &At<&str>, problems: &mut Problems) -> Option<At<Semantics>> {
@@ -200,7 +206,7 @@ fn read_defaults(entry: &Entry<'_>, problems: &mut Problems) -> Stated {
     let mut stated = Stated::default();
     for entry in entry.table("", problems) {
         let (slot, fits, kind): (_, fn(DType) -> bool, _) = match entry.key.value {
-            "int" => (&mut stated.integer, DType::is_integer, "an integer"),
+            "int" => (&mut stated.integer, is_signed, "a signed integer"),
             "float" => (&mut stated.float, is_float, "a float"),
             "complex" => (&mut stated.complex, is_complex, "a complex"),
             "unsigned" => (&mut stated.unsigned, DType::is_integer, "an integer"),
@@ -225,6 +231,11 @@ fn read_defaults(entry: &Entry<'_>, problems: &mut Problems) -> Stated {
         }
     }
     stated
+}
+
+/// As the weak integers are: a literal below zero must not wrap for want of anything else.
+fn is_signed(dtype: DType) -> bool {
+    dtype.kind() == Kind::Signed
 }
 
 fn is_float(dtype: DType) -> bool {
