@@ -42,8 +42,7 @@ const OWN: &str = "a lattice of your own";
 /// A semantics and what the user calls it.
 #[derive(Debug)]
 pub struct System {
-    /// Its name, with `:x64` if that makes a difference and was asked for; for a file without a name of its own that is
-    /// called as a semantics that comes with Promote, the file. So no two systems of a page have one label.
+    /// Its name, with `:x64` if that makes a difference and was asked for.
     pub label: String,
     /// What it is, in a line.
     pub summary: String,
@@ -197,11 +196,8 @@ impl System {
 
     /// The semantics that a file describes.
     fn in_file(semantics: Semantics, file: &str) -> Self {
-        let name = semantics.name();
-        let of_another = Semantics::summary(name.strip_suffix(X64).unwrap_or(name));
-        let label = if of_another.is_some() { file } else { name }.to_owned();
-        // A file that says nothing of itself is not what has its name.
-        let said = semantics.description().filter(|said| Some(*said) != of_another).map(in_a_line);
+        let label = semantics.name().to_owned();
+        let said = semantics.description().map(in_a_line);
         let summary = said.filter(|said| !said.is_empty()).unwrap_or_else(|| OWN.to_owned());
         Self { label, summary, semantics, file: Some(file.to_owned()) }
     }

@@ -163,8 +163,10 @@ impl<'t> Entry<'t> {
             DeValue::Table(table) => entries(table),
             other => {
                 let key = shown(self.key.value);
-                let problem =
-                    Problem::new(&self.value.span, format!("`{key}` is a table, not {}", form(other)));
+                let problem = Problem::new(
+                    &self.value.span,
+                    format!("`{key}` must be a table, and is {}", form(other)),
+                );
                 problems.add(problem.remedy(format!("write its entries below a line [{parents}{key}]")));
                 Vec::new()
             }
@@ -175,7 +177,7 @@ impl<'t> Entry<'t> {
         match self.value.value {
             DeValue::String(string) => Some(self.value.map(string.as_ref())),
             other => {
-                let message = format!("`{}` is a string, not {}", shown(self.key.value), form(other));
+                let message = format!("`{}` must be a string, and is {}", shown(self.key.value), form(other));
                 problems.add(Problem::new(&self.value.span, message));
                 None
             }
@@ -186,7 +188,7 @@ impl<'t> Entry<'t> {
     pub(super) fn strings(&self, problems: &mut Problems) -> Vec<At<&'t str>> {
         let key = shown(self.key.value);
         let DeValue::Array(array) = self.value.value else {
-            let message = format!("`{key}` is a list of strings, not {}", form(self.value.value));
+            let message = format!("`{key}` must be a list of strings, and is {}", form(self.value.value));
             let problem = Problem::new(&self.value.span, message);
             problems.add(match self.value.value {
                 DeValue::String(string) => problem.remedy(format!("write [\"{}\"]", shown(string))),
