@@ -1,6 +1,7 @@
 //! The library's tests: one binary, because each one links MLIR.
 
 mod builders;
+mod control_flow;
 mod laws;
 mod oracle_programs;
 mod semantics;

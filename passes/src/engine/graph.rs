@@ -6,7 +6,7 @@
 use promote_dialect::attrs::Attrs;
 use promote_lattice::convert::Literal;
 use promote_lattice::{DType, Op};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::shape::Shape;
 
@@ -174,6 +174,10 @@ pub struct Feed {
     pub value: ValueId,
     /// The block it flows from: that of the return or branch.
     pub block: BlockId,
+    /// How many ops stand before the place it flows from, in program order.
+    pub after: u32,
+    /// Whether it is an operand there. A loop's result has no operand of its own for what its carry is.
+    pub is_operand: bool,
 }
 
 /// A program as flat arrays. See the [module](self).
@@ -188,6 +192,8 @@ pub struct Graph {
     slots: Vec<Slot>,
     written: FxHashMap<OpId, Type>,
     blocks: u32,
+    /// The converts that inference itself made of weak values, which stay weak.
+    pub weak_converts: FxHashSet<OpId>,
     /// Whether some op stands before the definition of one of its operands, as blocks in any order allow.
     pub has_late_definitions: bool,
 }
@@ -212,6 +218,11 @@ impl Graph {
     /// Adds a value that no op of the dialect makes.
     pub fn add_value(&mut self, stated: Type, block: BlockId) -> ValueId {
         self.push_value(Value { stated, source: Source::Elsewhere, block, literal: None })
+    }
+
+    /// Says in which block `value` is defined, which was used before.
+    pub fn define_in(&mut self, value: ValueId, block: BlockId) {
+        self.values[value.0 as usize].block = block;
     }
 
     fn push_value(&mut self, value: Value) -> ValueId {
@@ -260,9 +271,19 @@ impl Graph {
         SlotId(self.slots.len() as u32 - 1)
     }
 
-    /// Lets `value` flow to `slot` from the end of `block`.
+    /// Lets `value`, an operand of what stands next in `block`, flow to `slot`.
     pub fn feed(&mut self, slot: SlotId, value: ValueId, block: BlockId) {
-        self.slots[slot.0 as usize].sources.push(Feed { value, block });
+        self.push_feed(slot, value, block, true);
+    }
+
+    /// Lets `slot` be what `value` is, which stands for another slot.
+    pub fn follow(&mut self, slot: SlotId, value: ValueId, block: BlockId) {
+        self.push_feed(slot, value, block, false);
+    }
+
+    fn push_feed(&mut self, slot: SlotId, value: ValueId, block: BlockId, is_operand: bool) {
+        let after = self.nodes.len() as u32;
+        self.slots[slot.0 as usize].sources.push(Feed { value, block, after, is_operand });
     }
 
     /// The ops, in program order.

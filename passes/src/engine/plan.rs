@@ -129,12 +129,22 @@ pub fn plan(graph: &mut Graph, solution: &Solution, semantics: &Semantics) -> Pl
         shapes: FxHashMap::default(),
         blocks: Vec::new(),
     };
+    // In program order: what is made for a use serves those after it in its block.
+    let mut feeds: Vec<(u32, SlotId, usize)> = Vec::new();
+    for slot in planner.graph.slot_ids() {
+        let operands =
+            planner.graph.slot(slot).sources.iter().enumerate().filter(|(_, feed)| feed.is_operand);
+        feeds.extend(operands.map(|(index, feed)| (feed.after, slot, index)));
+    }
+    feeds.sort_by_key(|(after, ..)| *after);
+    let mut feeds = feeds.into_iter().peekable();
     for op in planner.graph.ops() {
+        while let Some((_, slot, index)) = feeds.next_if(|(after, ..)| *after <= op.0) {
+            planner.plan_feed(slot, index);
+        }
         planner.plan_op(op);
     }
-    for slot in planner.graph.slot_ids() {
-        planner.plan_slot(slot);
-    }
+    feeds.for_each(|(_, slot, index)| planner.plan_feed(slot, index));
     planner.plan
 }
 
@@ -181,13 +191,11 @@ impl Planner<'_> {
         }
     }
 
-    fn plan_slot(&mut self, slot: SlotId) {
+    fn plan_feed(&mut self, slot: SlotId, index: usize) {
         let Type { dtype: Known::DType(dtype), shape } = self.solution.slot(slot) else { return };
-        for index in 0..self.graph.slot(slot).sources.len() {
-            let Feed { value, block } = self.graph.slot(slot).sources[index];
-            let dtype = self.semantics.strengthen(dtype);
-            self.need(Use::Feed(slot, index), block, value, (dtype, Role::Number), shape);
-        }
+        let Feed { value, block, .. } = self.graph.slot(slot).sources[index];
+        let dtype = self.semantics.strengthen(dtype);
+        self.need(Use::Feed(slot, index), block, value, (dtype, Role::Number), shape);
     }
 
     /// A convert of a weak literal is one use of it more. Another one that the program already has serves later users,
@@ -199,6 +207,7 @@ impl Planner<'_> {
             && is_weak_literal(self.graph, *x)
         {
             let (x, shape) = (*x, self.solution.value(*x).shape);
+            let dtype = self.semantics.strengthen(dtype);
             return self.need(Use::Operand(op, 0), node.block, x, (dtype, Role::Number), shape);
         }
         if let (Op::Convert, [x], Some(dtype)) =

@@ -11,9 +11,10 @@
 //!    of its operand, the users of what changed are visited again, until nothing changes: a sparse worklist.
 //!
 //! ## Laws
-//! Deterministic; monotone, so it ends on a lattice after at most its height in visits of each op; the bound
-//! [`MAX_VISITS`] makes it end on any rules. A refused op is reported once, and nothing that depends on it.
+//! Deterministic; monotone, so it ends on a lattice after at most its height in visits of each op. Every cycle of values
+//! leads through a slot, and the bound [`MAX_VISITS`] makes it end on any rules, and where shapes grow for ever. A refused op is reported once, and nothing that depends on it.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 
 use promote_lattice::DType;
@@ -22,10 +23,10 @@ use promote_lattice::op::{Op, ShapeRule};
 use promote_lattice::semantics::{MAX_OPERANDS, Operand, Origin, Rank, Refusal, Typing};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::graph::{Graph, Known, OpId, ShapeId, SlotId, Source, Type, ValueId};
+use super::graph::{Feed, Graph, Known, OpId, ShapeId, Slot, SlotId, Source, Type, ValueId};
 use super::shape::{self, DYNAMIC, Shape, ShapeError};
 
-/// More visits of one op or slot than the height of a lattice of dtypes, and of shapes, can ask for.
+/// More visits of one slot than the height of a lattice of dtypes, and of shapes, can ask for.
 const MAX_VISITS: u32 = 256;
 
 /// What is wrong, and where.
@@ -82,8 +83,17 @@ pub enum ProblemKind {
     NothingStated,
     /// An iota must state all extents of its result.
     IotaShape,
-    /// The type had not settled after [`MAX_VISITS`] visits.
+    /// The type of a slot had not settled after [`MAX_VISITS`] visits.
     Unsettled,
+}
+
+/// A type that a slot has had on the way to the fixpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The type.
+    pub found: Type,
+    /// Which of its sources raised it to that.
+    pub feed: usize,
 }
 
 /// The answer of [`solve`].
@@ -91,6 +101,8 @@ pub enum ProblemKind {
 pub struct Solution {
     values: Vec<Type>,
     slots: Vec<Type>,
+    stories: FxHashMap<SlotId, Vec<Step>>,
+    refused: FxHashMap<SlotId, Refused>,
     /// What was found wrong, in program order.
     pub problems: Vec<Problem>,
 }
@@ -107,6 +119,16 @@ impl Solution {
             Known::DType(dtype) => Some(dtype),
             Known::Unknown | Known::Opaque | Known::Refused => None,
         }
+    }
+
+    /// The types that a slot with a target has had, in turn: the story of a loop's carry.
+    pub fn story(&self, slot: SlotId) -> &[Step] {
+        self.stories.get(&slot).map_or(&[], Vec::as_slice)
+    }
+
+    /// The types of what flows to a refused slot, as they were when they did not meet.
+    pub fn met(&self, slot: SlotId) -> &[Type] {
+        self.refused.get(&slot).map_or(&[], |refused| &refused.met)
     }
 
     /// The type of a slot.
@@ -163,7 +185,8 @@ pub fn solve(graph: &mut Graph, semantics: &Semantics) -> Solution {
     }
     solver.report_unknown();
     let problems = solver.problems.into_values().collect();
-    Solution { values: solver.values, slots: solver.slots, problems }
+    let Solver { values, slots, stories, refused, .. } = solver;
+    Solution { values, slots, stories, refused, problems }
 }
 
 /// Who uses each value: ops, and slots it flows to.
@@ -186,11 +209,24 @@ impl Users {
     }
 }
 
+/// What a slot refused. If it comes a second time, the slot stays refused: what it refuses is what becomes of its own
+/// type around a loop.
+#[derive(Clone, Debug)]
+struct Refused {
+    kind: ProblemKind,
+    again: bool,
+    /// The types of its sources the first time.
+    met: Vec<Type>,
+}
+
 struct Solver<'a> {
     graph: &'a mut Graph,
     semantics: &'a Semantics,
     values: Vec<Type>,
     slots: Vec<Type>,
+    stories: FxHashMap<SlotId, Vec<Step>>,
+    /// The last refusal of each slot that had one.
+    refused: FxHashMap<SlotId, Refused>,
     /// What is wrong, in program order.
     problems: BTreeMap<Place, Problem>,
     /// Broadcasts of two shapes, each computed once.
@@ -204,7 +240,8 @@ impl<'a> Solver<'a> {
         let values = graph.value_ids().map(|value| graph.value(value).stated).collect();
         let slots = graph.slot_ids().map(|slot| graph.slot(slot).stated).collect();
         let (problems, broadcasts) = (BTreeMap::new(), FxHashMap::default());
-        Self { graph, semantics, values, slots, problems, broadcasts }
+        let (stories, refused) = (FxHashMap::default(), FxHashMap::default());
+        Self { graph, semantics, values, slots, stories, refused, problems, broadcasts }
     }
 
     /// Visits slots and the users of what changes until nothing does. If only functions' results are slots and every
@@ -228,11 +265,8 @@ impl<'a> Solver<'a> {
             queued.remove(&place);
             let count = visits.entry(place).or_insert(0);
             *count += 1;
-            if *count > MAX_VISITS {
-                self.problems.insert(place, Problem { place, kind: ProblemKind::Unsettled });
-                continue;
-            }
             let changed = match place {
+                Place::Slot(slot) if *count > MAX_VISITS => return self.give_up(slot),
                 Place::Op(op) => self.visit(op),
                 Place::Slot(slot) => self.visit_slot(slot),
                 Place::Value(_) => None,
@@ -253,10 +287,45 @@ impl<'a> Solver<'a> {
 
     /// Joins what flows to a slot; the value whose type changed by it, if one did.
     fn visit_slot(&mut self, slot: SlotId) -> Option<ValueId> {
-        let joined = self.join(slot);
+        let joined = match self.refused.get(&slot) {
+            Some(Refused { kind, again: true, .. }) => Err(kind.clone()),
+            _ => self.join(slot),
+        };
+        if let Err(kind) = &joined {
+            let sources = &self.graph.slot(slot).sources;
+            let met = sources.iter().map(|feed| self.values[feed.value.0 as usize]).collect();
+            let new = Refused { kind: kind.clone(), again: false, met };
+            match self.refused.entry(slot) {
+                Entry::Occupied(mut old) if old.get().kind == *kind => old.get_mut().again = true,
+                Entry::Occupied(mut old) => drop(old.insert(new)),
+                Entry::Vacant(none) => drop(none.insert(new)),
+            }
+        }
         let joined = self.note(Place::Slot(slot), joined);
-        self.slots[slot.0 as usize] = joined;
-        self.graph.slot(slot).target.and_then(|target| self.update(target, joined))
+        let before = std::mem::replace(&mut self.slots[slot.0 as usize], joined);
+        let changed = self.graph.slot(slot).target.and_then(|target| self.update(target, joined))?;
+        if let Known::DType(_) = joined.dtype {
+            let feed = self.raised_by(slot, before);
+            self.stories.entry(slot).or_default().push(Step { found: joined, feed });
+        }
+        Some(changed)
+    }
+
+    /// Which source of a slot brought something that the slot, of type `before`, did not have.
+    fn raised_by(&self, slot: SlotId, before: Type) -> usize {
+        let Slot { sources, stated, .. } = self.graph.slot(slot);
+        let found = |feed: &Feed| self.values[feed.value.0 as usize];
+        let known = |feed: &Feed| matches!(found(feed).dtype, Known::DType(_));
+        let new = |feed: &Feed| known(feed) && (before == *stated || found(feed) != before);
+        let by = if before == *stated { sources.iter().position(new) } else { sources.iter().rposition(new) };
+        by.unwrap_or(0)
+    }
+
+    /// Ends what does not settle: that is reported, and nothing that was found on the way.
+    fn give_up(&mut self, slot: SlotId) {
+        let place = Place::Slot(slot);
+        self.problems.clear();
+        self.problems.insert(place, Problem { place, kind: ProblemKind::Unsettled });
     }
 
     fn update(&mut self, value: ValueId, found: Type) -> Option<ValueId> {
@@ -305,7 +374,12 @@ impl<'a> Solver<'a> {
     /// What an op that states its own type must not state.
     fn check_stated(&self, op: OpId, inferred: Type) -> Outcome<()> {
         match (self.graph.node(op).op, inferred.dtype) {
-            (Op::Convert, Known::DType(dtype)) if dtype.is_weak() => Err(ProblemKind::NothingStated),
+            (Op::Convert, Known::DType(dtype)) if dtype.is_weak() => {
+                match self.graph.weak_converts.contains(&op) {
+                    true => Ok(()),
+                    false => Err(ProblemKind::NothingStated),
+                }
+            }
             (Op::Convert | Op::Constant, Known::DType(dtype)) => {
                 self.semantics.check_stated(dtype).map_err(ProblemKind::Refused)
             }
@@ -395,7 +469,12 @@ impl<'a> Solver<'a> {
     fn join(&mut self, slot: SlotId) -> Outcome<Type> {
         let stated = self.graph.slot(slot).stated;
         let sources = self.graph.slot(slot).sources.iter().map(|feed| self.values[feed.value.0 as usize]);
-        let known: Vec<Type> = sources.filter(|t| t.dtype != Known::Unknown).collect();
+        let mut known: Vec<Type> = sources.filter(|t| t.dtype != Known::Unknown).collect();
+        // What was refused counts as unknown while something else is known: around a loop the op that was refused may be
+        // asked again with other dtypes.
+        if known.iter().any(|t| matches!(t.dtype, Known::DType(_))) {
+            known.retain(|t| t.dtype != Known::Refused);
+        }
         let Some(first) = known.first().copied() else { return Ok(stated) };
         if known.iter().any(|t| matches!(t.dtype, Known::Opaque | Known::Refused)) {
             return Ok(if known.iter().all(|t| *t == first) { first } else { Type::REFUSED });

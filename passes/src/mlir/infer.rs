@@ -11,6 +11,7 @@ use mlir_sys::*;
 use promote_dialect::mlir::Names;
 use promote_lattice::Op;
 
+use super::edges;
 use super::raw::{self, Address, NewOp};
 use super::report;
 use super::units::{self, Shared, Units};
@@ -163,7 +164,7 @@ fn state_calls(
     diagnostics
 }
 
-/// Writes a solution into the IR; whether relaxes were erased, which leaves the view with ops that are gone.
+/// Writes a solution into the IR; whether ops were made or relaxes erased, which the view does not show.
 fn apply(view: &mut View, solution: &Solution, names: &Names) -> bool {
     let changed =
         view.graph.value_ids().filter(|value| solution.value(*value) != view.graph.value(*value).stated);
@@ -176,7 +177,8 @@ fn apply(view: &mut View, solution: &Solution, names: &Names) -> bool {
             raw::set_type(view.values[value.0 as usize].0, r#type);
         }
     }
-    let mut relaxes = false;
+    // The view lacks the ops that edges take, too.
+    let mut relaxes = edges::settle(view, solution, names) > 0;
     for op in view.graph.ops().filter(|op| view.graph.node(*op).op == Op::Relax) {
         relaxes = true;
         let result = raw::result(view.ops[op.0 as usize].0);

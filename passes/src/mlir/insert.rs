@@ -146,7 +146,10 @@ impl<'a> Writer<'a> {
     fn user(&self, place: Use) -> (MlirOperation, usize) {
         match place {
             Use::Operand(op, index) => (self.view.ops[op.0 as usize].0, index),
-            Use::Feed(slot, index) => (self.view.returns[index].0, slot.0 as usize),
+            Use::Feed(slot, index) => {
+                let (operation, operand) = self.view.feeds[slot.0 as usize][index];
+                (operation.0, operand)
+            }
         }
     }
 

@@ -4,6 +4,8 @@
 //! are private: they hold raw handles, whose owners the passes keep alive.
 
 mod constant;
+mod edges;
+mod flow;
 mod fold;
 mod ids;
 mod infer;

@@ -70,7 +70,7 @@ macro_rules! address {
     )* };
 }
 
-address!(MlirOperation, MlirValue, MlirType, MlirBlock, MlirContext);
+address!(MlirOperation, MlirValue, MlirType, MlirBlock, MlirRegion, MlirContext);
 
 /// Text as MLIR takes it; valid as long as the text.
 pub fn string(text: &str) -> MlirStringRef {
@@ -211,6 +211,20 @@ pub fn defining_op(value: MlirValue) -> Option<MlirOperation> {
 pub fn argument_block(value: MlirValue) -> MlirBlock {
     // SAFETY: the value is a block argument.
     unsafe { mlirBlockArgumentGetOwner(value) }
+}
+
+/// The op around the block whose argument a value is; only for block arguments.
+pub fn around_argument(value: MlirValue) -> Option<MlirOperation> {
+    // SAFETY: the block is alive.
+    let operation = unsafe { mlirBlockGetParentOperation(argument_block(value)) };
+    (!operation.ptr.is_null()).then_some(operation)
+}
+
+/// Whether a block argument is one of the first block of its region.
+pub fn is_entry_argument(value: MlirValue) -> bool {
+    let block = argument_block(value);
+    // SAFETY: the blocks are alive, and a block whose values are asked for stands in a region.
+    unsafe { mlirBlockEqual(mlirRegionGetFirstBlock(mlirBlockGetParentRegion(block)), block) }
 }
 
 /// Puts a new op before another in its block.

@@ -4,6 +4,7 @@ use promote_lattice::convert::loss;
 use promote_lattice::{DType, Policy, Semantics};
 
 use super::pass::{Config, Policies};
+use super::raw;
 use super::report::{definition_of, place_of};
 use super::view::View;
 use crate::diagnostic::{Code, Diagnostic, Severity};
@@ -159,8 +160,9 @@ fn remark(view: &View, solution: &Solution, insert: &Insert, semantics: &Semanti
             (place_of(view.ops[op.0 as usize].0), why)
         }
         Use::Feed(slot, index) => {
-            let result = slot.0;
-            (place_of(view.returns[index].0), format!("result {result} is converted from {from} to {to}"))
+            let (operation, operand) = view.feeds[slot.0 as usize][index];
+            let name = raw::name(operation.0);
+            (place_of(operation.0), format!("operand {operand} of {name} is converted from {from} to {to}"))
         }
     };
     // Only a lattice has paths: other rules take a dtype to another at once.

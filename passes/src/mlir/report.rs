@@ -5,12 +5,16 @@ use promote_dialect::attrs;
 use promote_lattice::semantics::Refusal;
 use rustc_hash::FxHashSet;
 
+use super::edges::{Edge, edge};
 use super::raw::{self, Address};
 use super::units;
 use super::view::{View, function_type};
 use crate::diagnostic::{Code, Diagnostic, Location};
-use crate::engine::graph::{Known, OpId, Type};
+use crate::engine::graph::{Known, OpId, SlotId, Type, ValueId};
 use crate::engine::solve::{Place, Problem, ProblemKind, Solution};
+
+/// How many steps of a story are told.
+const STEPS: usize = 4;
 
 /// The place in a file that an MLIR location leads to, through names, calls and fusions: the first that is in a file.
 pub fn location(location: MlirLocation) -> Option<Location> {
@@ -79,6 +83,7 @@ impl View {
         let broken = |place| matches!(place, Place::Op(op) if bad.contains(&op));
         let rest = solution.problems.iter().filter(|problem| !broken(problem.place));
         let signature = self.result_diagnostics(solution).chain(self.declaration_diagnostic());
+        let signature = signature.chain(self.extent_diagnostics(solution));
         let mut all: Vec<_> = of_attrs
             .chain(signature)
             .chain(rest.map(|p| (order(p.place), self.diagnostic(p, solution))))
@@ -89,12 +94,11 @@ impl View {
         all.into_iter().map(|(_, diagnostic)| diagnostic).collect()
     }
 
-    /// What is wrong with the function's results: nothing says their type, or several returns disagree.
+    /// What is wrong with the function's results: nothing says their type.
     fn result_diagnostics(&self, solution: &Solution) -> impl Iterator<Item = ((u32, u32), Diagnostic)> {
         self.results.iter().filter_map(|slot| {
             let found = solution.slot(*slot);
             let sources = &self.graph.slot(*slot).sources;
-            let types = || sources.iter().map(|feed| solution.value(feed.value));
             let declared = raw::regions(self.root.0).flat_map(raw::blocks).next().is_none();
             if declared && found.dtype == Known::Unknown {
                 let message = "a function without a body must state its result types";
@@ -110,20 +114,31 @@ impl View {
                     diagnostic.with_remedy("state the result types in its signature"),
                 ));
             }
-            let known = |t: Type| !matches!(t.dtype, Known::Unknown | Known::Refused);
-            if !types().all(known) || types().all(|t| t == found) {
-                return None;
-            }
-            let place = self.returns.first().and_then(|operation| place_of(operation.0));
-            let message = format!("the function's returns give result {} different types", slot.0);
-            let diagnostic = Diagnostic::error(Code::Unsupported, place, message)
-                .with_remedy("convert what is returned to one dtype and shape first");
-            let diagnostic = sources.iter().fold(diagnostic, |diagnostic, feed| {
-                let value = self.values[feed.value.0 as usize].0;
-                let r#type = self.found_type(solution.value(feed.value), value);
-                diagnostic.with_note(definition_of(value), format!("this returns {type}"))
+            None
+        })
+    }
+
+    /// Where what flows to one place must be broadcast to extents that only a run knows.
+    fn extent_diagnostics(&self, solution: &Solution) -> impl Iterator<Item = ((u32, u32), Diagnostic)> {
+        let open = self.graph.slot_ids().flat_map(move |slot| {
+            let sources = self.graph.slot(slot).sources.iter().enumerate();
+            let open = sources.filter(move |(_, feed)| {
+                let (own, found) = (solution.value(feed.value), solution.slot(slot));
+                feed.is_operand && edge(&self.graph, own, found) == Edge::Open
             });
-            Some(((2, slot.0), diagnostic))
+            open.map(move |(index, _)| (slot, index))
+        });
+        open.map(|(slot, index)| {
+            let (operation, operand) = self.feeds[slot.0 as usize][index];
+            let message = format!(
+                "operand {operand} of {} must be broadcast to extents that only a run knows",
+                raw::name(operation.0)
+            );
+            let diagnostic = Diagnostic::error(Code::Unsupported, place_of(operation.0), message);
+            (
+                (2, slot.0),
+                diagnostic.with_remedy("give it the shape of what it meets, with promote.broadcast_to"),
+            )
         })
     }
 
@@ -147,11 +162,69 @@ impl View {
         match problem.place {
             Place::Op(op) => self.op_diagnostic(op, &problem.kind, solution),
             Place::Value(value) => self.unknown_value(self.values[value.0 as usize]),
-            Place::Slot(_) => {
-                let place = self.returns.first().and_then(|operation| place_of(operation.0));
-                let (code, message, remedy) = explain(&problem.kind, "the function's result");
-                Diagnostic::error(code, place, message).with_remedy(remedy)
-            }
+            Place::Slot(slot) => self.slot_diagnostic(slot, &problem.kind, solution),
+        }
+    }
+
+    /// What is wrong where several values meet, located at the first that flows there.
+    fn slot_diagnostic(&self, slot: SlotId, kind: &ProblemKind, solution: &Solution) -> Diagnostic {
+        let (sources, feeds) = (&self.graph.slot(slot).sources, &self.feeds[slot.0 as usize]);
+        let met = solution.met(slot);
+        let subject = match self.graph.slot(slot).target {
+            None => "the function's result".to_owned(),
+            Some(target) => self.place_name(target),
+        };
+        let place = feeds.first().and_then(|(operation, _)| place_of(operation.0));
+        let (code, message, remedy) = explain(kind, &subject);
+        let diagnostic = Diagnostic::error(code, place, message).with_remedy(remedy);
+        if *kind == ProblemKind::Unsettled {
+            return self.with_story(diagnostic, slot, solution);
+        }
+        sources.iter().zip(feeds).enumerate().fold(
+            diagnostic,
+            |diagnostic, (index, (feed, (operation, _)))| {
+                let value = self.values[feed.value.0 as usize].0;
+                let found = met.get(index).copied().unwrap_or_else(|| solution.value(feed.value));
+                let r#type = self.found_type(found, value);
+                diagnostic.with_note(place_of(operation.0), format!("{type} comes from here"))
+            },
+        )
+    }
+
+    /// What a value that others flow to is, in words.
+    fn place_name(&self, target: ValueId) -> String {
+        let value = self.values[target.0 as usize].0;
+        match raw::defining_op(value) {
+            Some(operation) => format!("a result of {}", raw::name(operation)),
+            None => match raw::around_argument(value).filter(|_| raw::is_entry_argument(value)) {
+                Some(operation) => format!("a value that {} carries", raw::name(operation)),
+                None => "an argument of this block".to_owned(),
+            },
+        }
+    }
+
+    /// Adds how the type of a slot came about: its first types, and those it went round at the end.
+    fn with_story(&self, diagnostic: Diagnostic, slot: SlotId, solution: &Solution) -> Diagnostic {
+        let story = solution.story(slot);
+        let told = story.iter().take(STEPS).enumerate();
+        let diagnostic = told.fold(diagnostic, |diagnostic, (index, step)| {
+            let (operation, _) = self.feeds[slot.0 as usize][step.feed];
+            let source = self.graph.slot(slot).sources[step.feed].value;
+            let by = match raw::defining_op(self.values[source.0 as usize].0) {
+                Some(operation) => raw::name(operation),
+                None => "what is passed on".to_owned(),
+            };
+            let verb = if index == 0 { "begins as" } else { "becomes" };
+            let r#type = self.type_name(step.found);
+            diagnostic.with_note(place_of(operation.0), format!("it {verb} {type}, by {by}"))
+        });
+        let last = story.last().map(|step| self.feeds[slot.0 as usize][step.feed].0);
+        match story.len().checked_sub(STEPS).filter(|more| *more > 0) {
+            Some(more) => diagnostic.with_note(
+                last.and_then(|operation| place_of(operation.0)),
+                format!("and so on: after {more} more steps it still changes"),
+            ),
+            None => diagnostic,
         }
     }
 
@@ -173,12 +246,23 @@ impl View {
     /// The type of an operand: as inferred, or else as written.
     pub fn found_type(&self, found: Type, value: MlirValue) -> String {
         match found.dtype {
-            Known::DType(dtype) => match self.graph.shapes.get(found.shape).dims() {
-                Some([]) => format!("tensor<{}>", dtype.mlir()),
-                _ => format!("tensor<{}x{}>", self.graph.shapes.get(found.shape), dtype.mlir()),
-            },
+            Known::DType(_) => self.type_name(found),
             Known::Unknown | Known::Opaque | Known::Refused => raw::type_text(raw::value_type(value)),
         }
+    }
+
+    /// A type as MLIR writes it.
+    fn type_name(&self, found: Type) -> String {
+        let Known::DType(dtype) = found.dtype else { return "a value of no known dtype".to_owned() };
+        match self.graph.shapes.get(found.shape).dims() {
+            Some([]) => format!("tensor<{}>", dtype.mlir()),
+            _ => format!("tensor<{}x{}>", self.graph.shapes.get(found.shape), dtype.mlir()),
+        }
+    }
+
+    fn is_argument_of_function(&self, value: MlirValue) -> bool {
+        let around = raw::around_argument(value).filter(|_| raw::is_entry_argument(value));
+        self.is_function && around.map(Address) == Some(self.root)
     }
 
     fn unknown_value(&self, value: Address<MlirValue>) -> Diagnostic {
@@ -187,17 +271,32 @@ impl View {
         match raw::defining_op(value.0) {
             Some(operation) => {
                 let name = raw::name(operation);
-                let code =
-                    if raw::regions(operation).next().is_some() { Code::Unsupported } else { Code::UnknownDtype };
-                Diagnostic::error(code, place, format!("{name} gives a value of type {type}, and its dtype cannot be inferred"))
-                    .with_remedy(format!("state the type of the result of {name}"))
+                let code = if raw::regions(operation).next().is_some() {
+                    Code::Unsupported
+                } else {
+                    Code::UnknownDtype
+                };
+                Diagnostic::error(
+                    code,
+                    place,
+                    format!("{name} gives a value of type {type}, and its dtype cannot be inferred"),
+                )
+                .with_remedy(format!("state the type of the result of {name}"))
             }
-            None => Diagnostic::error(
+            None if self.is_argument_of_function(value.0) => Diagnostic::error(
                 Code::Unsupported,
                 place,
                 format!("the dtype of this argument, of type {type}, cannot be inferred"),
             )
-            .with_remedy("state the type of the argument: unknown arguments of functions, branches and loops are not inferred yet"),
+            .with_remedy(
+                "state the type of the argument: unknown arguments of functions are not inferred yet",
+            ),
+            None => Diagnostic::error(
+                Code::UnknownDtype,
+                place,
+                format!("nothing of a known dtype flows to this argument, of type {type}"),
+            )
+            .with_remedy("state its type, or remove the block if nothing branches to it"),
         }
     }
 }
@@ -264,8 +363,8 @@ fn explain(kind: &ProblemKind, subject: &str) -> (Code, String, String) {
         ),
         ProblemKind::Unsettled => (
             Code::Unsupported,
-            format!("the types that flow to {subject} do not settle"),
-            "convert what flows there to one dtype".to_owned(),
+            format!("the type of {subject} does not settle: it changes with every round of the loop"),
+            "give it one dtype, with promote.convert, and one shape where it is passed on".to_owned(),
         ),
     }
 }

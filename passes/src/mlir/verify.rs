@@ -86,7 +86,8 @@ fn implicit(view: &View, solution: &Solution, plan: &Plan, edit: &Edit) -> Diagn
         }
         Use::Feed(slot, index) => {
             let feed = view.graph.slot(slot).sources[index];
-            (view.returns[index], format!("result {} of the function", slot.0), feed.value)
+            let (operation, operand) = view.feeds[slot.0 as usize][index];
+            (operation, format!("operand {operand} of {}", raw::name(operation.0)), feed.value)
         }
     };
     let value = view.values[operand.0 as usize].0;

@@ -5,8 +5,10 @@ use promote_dialect::attrs::{self, Attrs, Value as AttrValue};
 use promote_dialect::mlir::Names;
 use promote_lattice::convert::Literal;
 use promote_lattice::{DType, Op};
+use rustc_hash::FxHashMap;
 
 use super::constant;
+use super::flow::{self, Flow};
 use super::ids::Ids;
 use super::raw::{self, Address};
 use super::types::Types;
@@ -43,8 +45,8 @@ pub struct View {
     pub values: Vec<Address<MlirValue>>,
     /// A slot for each result of the function.
     pub results: Vec<SlotId>,
-    /// The function's return ops: the n-th feeds each slot's n-th source.
-    pub returns: Vec<Address<MlirOperation>>,
+    /// For each slot, the op and the operand that each of its sources is.
+    pub feeds: Vec<Vec<(Address<MlirOperation>, usize)>>,
     /// The direct calls in it.
     pub calls: Vec<Call>,
     /// What is wrong with attributes.
@@ -70,12 +72,15 @@ pub fn view(root: MlirOperation, names: &Names) -> View {
             ops: Vec::new(),
             values: Vec::new(),
             results: Vec::new(),
-            returns: Vec::new(),
+            feeds: Vec::new(),
             calls: Vec::new(),
             attr_problems: Vec::new(),
         },
         operands: Vec::new(),
         kinds: Kinds::new(raw::context(root)),
+        flows: flow::names(raw::context(root)),
+        yields: FxHashMap::default(),
+        arguments: FxHashMap::default(),
     };
     if is_function {
         viewer.add_result_slots(root);
@@ -99,13 +104,19 @@ impl Kinds {
     }
 }
 
-struct Viewer<'a> {
+pub(super) struct Viewer<'a> {
     names: &'a Names,
     ids: Ids,
-    view: View,
+    pub(super) view: View,
     /// Scratch space for the operands of one op.
     operands: Vec<ValueId>,
     kinds: Kinds,
+    /// The ops that pass values on, by MLIR's uniqued names.
+    flows: FxHashMap<usize, Flow>,
+    /// The slots that the yields of a region flow to.
+    pub(super) yields: FxHashMap<Address<MlirRegion>, Vec<Option<SlotId>>>,
+    /// The slots that the arguments of a block are.
+    pub(super) arguments: FxHashMap<Address<MlirBlock>, Vec<Option<SlotId>>>,
 }
 
 /// Where the walk stands: the rest of a block, and the blocks after it.
@@ -130,7 +141,8 @@ impl Viewer<'_> {
                 Step::Block(block) => {
                     let id = self.view.graph.add_block();
                     for argument in raw::arguments(block) {
-                        self.add_value(argument, id);
+                        let argument = self.add_value(argument, id);
+                        self.view.graph.define_in(argument, id);
                     }
                     if let Some(first) = raw::operations(block).next() {
                         stack.push(Step::Ops(first, id));
@@ -202,7 +214,10 @@ impl Viewer<'_> {
         let results: Vec<ValueId> =
             raw::results(operation).map(|result| self.add_value(result, block)).collect();
         if name == self.kinds.r#return && self.view.is_function {
-            self.add_return(operation, block);
+            let slots: Vec<_> = self.view.results.iter().copied().map(Some).collect();
+            self.feed(&slots, operation, 0, block);
+        } else if let Some(flow) = self.flows.get(&name) {
+            self.add_flow(*flow, operation, block);
         } else if name == self.kinds.call
             && let Some(callee) = raw::symbol_attribute(operation, "callee")
         {
@@ -229,6 +244,12 @@ impl Viewer<'_> {
         let stated = self.type_of(result);
         let constant = if op == Op::Constant { self.constant(operation, id, stated) } else { None };
         let (written, scalar) = constant.map_or((None, None), |(written, scalar)| (Some(written), scalar));
+        if let (Op::Convert, Known::DType(dtype)) = (op, stated.dtype)
+            && dtype.is_weak()
+            && raw::attribute(operation, "promote.implicit").is_some()
+        {
+            self.view.graph.weak_converts.insert(id);
+        }
         let used_before = self.ids.get(result);
         let value = self
             .view
@@ -304,18 +325,42 @@ impl Viewer<'_> {
         };
         for result in results {
             let stated = self.view.types.view(result, self.names, &mut self.view.graph);
-            let slot = self.view.graph.add_slot(None, stated);
+            let slot = self.add_slot(None, stated);
             self.view.results.push(slot);
         }
     }
 
-    fn add_return(&mut self, operation: MlirOperation, block: BlockId) {
-        let slots = self.view.results.clone();
-        for (value, slot) in raw::operands(operation).zip(slots) {
+    pub(super) fn add_slot(&mut self, target: Option<ValueId>, stated: Type) -> SlotId {
+        self.view.feeds.push(Vec::new());
+        self.view.graph.add_slot(target, stated)
+    }
+
+    /// Lets the operands of `operation` from `first` on flow to `slots`, one each.
+    pub(super) fn feed(
+        &mut self,
+        slots: &[Option<SlotId>],
+        operation: MlirOperation,
+        first: usize,
+        block: BlockId,
+    ) {
+        let operands = raw::operands(operation).enumerate().skip(first);
+        for ((index, value), slot) in
+            operands.zip(slots).filter_map(|(operand, slot)| Some((operand, (*slot)?)))
+        {
             let id = self.operand(value, block);
             self.view.graph.feed(slot, id, block);
+            self.view.feeds[slot.0 as usize].push((Address(operation), index));
         }
-        self.view.returns.push(Address(operation));
+    }
+
+    /// A slot for each of `values` that takes part in promotion.
+    pub(super) fn slots(&mut self, values: &[MlirValue], block: BlockId) -> Vec<Option<SlotId>> {
+        let mut slot = |value: MlirValue| {
+            let id = self.add_value(value, block);
+            let stated = self.view.graph.value(id).stated;
+            (stated.dtype != Known::Opaque).then(|| self.add_slot(Some(id), stated))
+        };
+        values.iter().map(|value| slot(*value)).collect()
     }
 }
 

@@ -1,0 +1,140 @@
+//! How values flow: through branches of `cf`, and the loops and conditions of `scf`.
+//!
+//! The arguments of a block, the carries of a loop and the results of a condition are slots: places that several values
+//! flow to. Each op below feeds the slots of what it passes values to; ops of other dialects feed none, and what they
+//! pass has the type it has.
+
+use mlir_sys::*;
+use rustc_hash::FxHashMap;
+
+use super::raw::{self, Address};
+use super::view::Viewer;
+use crate::engine::graph::{BlockId, SlotId};
+
+/// What an op passes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// After a number of operands of its own, those of each successor in turn.
+    Branch(usize),
+    /// `scf.if` and the like: the results are what the regions yield.
+    Condition,
+    /// `scf.for`: the carries begin as the operands after the bounds and the step.
+    For,
+    /// `scf.while`: two regions, the first of which passes on what its condition has.
+    While,
+    /// `scf.condition`, which ends the first region of a `while`.
+    EndOfCondition,
+    /// `scf.yield`, which ends the others.
+    Yield,
+}
+
+const NAMES: &[(&str, Flow)] = &[
+    ("cf.br", Flow::Branch(0)),
+    ("cf.cond_br", Flow::Branch(1)),
+    ("cf.switch", Flow::Branch(1)),
+    ("scf.if", Flow::Condition),
+    ("scf.index_switch", Flow::Condition),
+    ("scf.execute_region", Flow::Condition),
+    ("scf.for", Flow::For),
+    ("scf.while", Flow::While),
+    ("scf.condition", Flow::EndOfCondition),
+    ("scf.yield", Flow::Yield),
+];
+
+/// The operands of `scf.for` before its carries: the bounds and the step.
+const BOUNDS: usize = 3;
+
+/// The ops that pass values on, by MLIR's uniqued names.
+pub fn names(context: MlirContext) -> FxHashMap<usize, Flow> {
+    // SAFETY: the context is alive.
+    let id = |name| unsafe { mlirIdentifierGet(context, raw::string(name)) }.ptr as usize;
+    NAMES.iter().map(|(name, flow)| (id(name), *flow)).collect()
+}
+
+impl Viewer<'_> {
+    /// Adds what `operation`, which stands in `block`, passes on.
+    pub(super) fn add_flow(&mut self, flow: Flow, operation: MlirOperation, block: BlockId) {
+        match flow {
+            Flow::Branch(own) => self.add_branch(operation, own, block),
+            Flow::Condition => {
+                let results: Vec<_> = raw::results(operation).collect();
+                let slots = self.slots(&results, block);
+                for region in raw::regions(operation) {
+                    self.yields.insert(Address(region), slots.clone());
+                }
+            }
+            Flow::For => self.add_for(operation, block),
+            Flow::While => self.add_while(operation, block),
+            Flow::EndOfCondition => self.end(operation, 1, block),
+            Flow::Yield => self.end(operation, 0, block),
+        }
+    }
+
+    fn add_branch(&mut self, operation: MlirOperation, own: usize, block: BlockId) {
+        let mut first = own;
+        // SAFETY: the operation is alive and the indices are in range.
+        let successors = unsafe {
+            let count = mlirOperationGetNumSuccessors(operation);
+            (0..count).map(move |i| mlirOperationGetSuccessor(operation, i))
+        };
+        for successor in successors {
+            let slots = self.argument_slots(successor, 0, block);
+            self.feed(&slots, operation, first, block);
+            first += slots.len();
+        }
+    }
+
+    fn add_for(&mut self, operation: MlirOperation, block: BlockId) {
+        let Some(region) = raw::regions(operation).next() else { return };
+        let Some(body) = raw::blocks(region).next() else { return };
+        let carries = self.argument_slots(body, 1, block);
+        self.feed(&carries, operation, BOUNDS, block);
+        self.yields.insert(Address(region), carries.clone());
+        self.follow(operation, &carries, block);
+    }
+
+    fn add_while(&mut self, operation: MlirOperation, block: BlockId) {
+        let regions: Vec<_> = raw::regions(operation).collect();
+        let blocks: Vec<_> = regions.iter().filter_map(|region| raw::blocks(*region).next()).collect();
+        let ([before, after], [first, second]) = (&regions[..], &blocks[..]) else { return };
+        let carries = self.argument_slots(*first, 0, block);
+        self.feed(&carries, operation, 0, block);
+        let passed = self.argument_slots(*second, 0, block);
+        self.yields.insert(Address(*before), passed.clone());
+        self.yields.insert(Address(*after), carries);
+        self.follow(operation, &passed, block);
+    }
+
+    /// Lets the results of a loop be what its carries are.
+    fn follow(&mut self, operation: MlirOperation, carries: &[Option<SlotId>], block: BlockId) {
+        let results: Vec<_> = raw::results(operation).collect();
+        let slots = self.slots(&results, block);
+        for (slot, carry) in slots.into_iter().zip(carries) {
+            let carried = carry.and_then(|carry| self.view.graph.slot(carry).target);
+            if let (Some(slot), Some(carried)) = (slot, carried) {
+                self.view.graph.follow(slot, carried, block);
+                self.view.feeds[slot.0 as usize].push((Address(operation), 0));
+            }
+        }
+    }
+
+    /// Ends a region whose operands after a number of its own are yielded.
+    fn end(&mut self, operation: MlirOperation, own: usize, block: BlockId) {
+        // SAFETY: the operation is alive, and stands in a block of a region.
+        let region = unsafe { mlirBlockGetParentRegion(mlirOperationGetBlock(operation)) };
+        if let Some(slots) = self.yields.get(&Address(region)).cloned() {
+            self.feed(&slots, operation, own, block);
+        }
+    }
+
+    /// The slots of a block's arguments after the first `own`, made when first asked for.
+    fn argument_slots(&mut self, of: MlirBlock, own: usize, block: BlockId) -> Vec<Option<SlotId>> {
+        if let Some(slots) = self.arguments.get(&Address(of)) {
+            return slots.clone();
+        }
+        let arguments: Vec<_> = raw::arguments(of).skip(own).collect();
+        let slots = self.slots(&arguments, block);
+        self.arguments.insert(Address(of), slots.clone());
+        slots
+    }
+}
