@@ -113,10 +113,13 @@ Write tensor<*x!promote.unknown> to have it inferred, and a promote.convert for 
     UnknownDtype "P0013" "a dtype cannot be inferred"
 "A value of type !promote.unknown comes from something that inference cannot see through: an op of another dialect, an
 argument of a function, or an op that must state its dtype (constant, iota, convert). State it there.";
-    Unsupported "P0014" "inference does not see through this yet"
-"Unknown types that flow through recursive calls or into arguments of functions are not inferred yet, and what flows from
-several places to one must not have to be broadcast to extents that only a run knows. State the type at that place:
-promote.convert gives a value of a stated dtype, promote.broadcast_to one of a stated shape.";
+    Unsupported "P0014" "a type cannot be found for every run"
+"Three things are refused here. Arguments of unknown type belong to private functions only, which are inferred for each
+signature that they are called with: a public function or a declaration states them. A loop's carry or a recursive call must
+not have another type in every round. And what flows from several places to one must not have to be broadcast to extents that
+only a run knows.
+
+State the type at that place: promote.convert gives a value of a stated dtype, promote.broadcast_to one of a stated shape.";
     RankNeeded "P0015" "the dtype depends on a rank that is not known"
 "PyTorch and NumPy 1 let arrays with dimensions decide before those without. The operand's type is unranked, and both
 cases give another dtype.

@@ -1,7 +1,9 @@
 //! The library's tests: one binary, because each one links MLIR.
 
 mod builders;
+mod calls;
 mod control_flow;
+mod flow_support;
 mod laws;
 mod oracle_programs;
 mod semantics;

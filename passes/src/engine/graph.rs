@@ -191,7 +191,8 @@ pub struct Graph {
     attrs: Vec<Attrs>,
     slots: Vec<Slot>,
     written: FxHashMap<OpId, Type>,
-    blocks: u32,
+    /// For each block, how many ops stand before it.
+    blocks: Vec<u32>,
     /// The converts that inference itself made of weak values, which stay weak.
     pub weak_converts: FxHashSet<OpId>,
     /// Whether some op stands before the definition of one of its operands, as blocks in any order allow.
@@ -211,8 +212,8 @@ impl Graph {
 
     /// Adds a block.
     pub fn add_block(&mut self) -> BlockId {
-        self.blocks += 1;
-        BlockId(self.blocks - 1)
+        self.blocks.push(self.nodes.len() as u32);
+        BlockId(self.blocks.len() as u32 - 1)
     }
 
     /// Adds a value that no op of the dialect makes.
@@ -301,7 +302,7 @@ impl Graph {
         (0..self.slots.len() as u32).map(SlotId)
     }
 
-    /// Replaces what the IR states of a value, as when the type of a call's result has been found.
+    /// Replaces what the IR states of a value, as of an argument of a function that is inferred for one signature.
     pub fn restate(&mut self, value: ValueId, stated: Type) {
         self.values[value.0 as usize].stated = stated;
     }
@@ -309,6 +310,11 @@ impl Graph {
     /// For a constant: the type that its value is written in.
     pub fn written(&self, op: OpId) -> Option<Type> {
         self.written.get(&op).copied()
+    }
+
+    /// How many ops stand before a block.
+    pub fn ops_before(&self, block: BlockId) -> u32 {
+        self.blocks[block.0 as usize]
     }
 
     /// One op.

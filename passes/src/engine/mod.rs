@@ -6,5 +6,6 @@
 pub mod dot;
 pub mod graph;
 pub mod plan;
+pub mod program;
 pub mod shape;
 pub mod solve;

@@ -12,10 +12,10 @@
 //!
 //! ## Laws
 //! Deterministic; monotone, so it ends on a lattice after at most its height in visits of each op. Every cycle of values
-//! leads through a slot, and the bound [`MAX_VISITS`] makes it end on any rules, and where shapes grow for ever. A refused op is reported once, and nothing that depends on it.
+//! leads through a slot, and the bound [`MAX_CHANGES`] makes it end on any rules, and where shapes grow for ever. A refused op is reported once, and nothing that depends on it.
 
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use promote_lattice::DType;
 use promote_lattice::Semantics;
@@ -26,8 +26,21 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::graph::{Feed, Graph, Known, OpId, ShapeId, Slot, SlotId, Source, Type, ValueId};
 use super::shape::{self, DYNAMIC, Shape, ShapeError};
 
-/// More visits of one slot than the height of a lattice of dtypes, and of shapes, can ask for.
-const MAX_VISITS: u32 = 256;
+/// More changes of one slot than the height of a lattice of dtypes, and of shapes, can ask for.
+const MAX_CHANGES: u32 = 256;
+
+/// A dense id of a call in one graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallId(pub u32);
+
+/// A call whose results are what its callee's are.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// What is passed.
+    pub operands: Vec<ValueId>,
+    /// What comes back.
+    pub results: Vec<ValueId>,
+}
 
 /// What is wrong, and where.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +60,8 @@ pub enum Place {
     Slot(SlotId),
     /// A value that no op of the dialect makes.
     Value(ValueId),
+    /// A call of another function of the program.
+    Call(CallId),
 }
 
 /// What can be wrong with a program's types.
@@ -83,7 +98,11 @@ pub enum ProblemKind {
     NothingStated,
     /// An iota must state all extents of its result.
     IotaShape,
-    /// The type of a slot had not settled after [`MAX_VISITS`] visits.
+    /// The results of a call depend on themselves alone.
+    Recursive,
+    /// A call makes ever new signatures of the function that it stands in.
+    Endless,
+    /// The type of a slot had not settled after [`MAX_CHANGES`] changes.
     Unsettled,
 }
 
@@ -176,36 +195,31 @@ pub fn typing(
 
 /// Infers the types of all values of `graph`. See the [module](self).
 pub fn solve(graph: &mut Graph, semantics: &Semantics) -> Solution {
-    let mut solver = Solver::new(graph, semantics);
-    for op in solver.graph.ops() {
-        solver.visit(op);
-    }
-    if solver.graph.slot_ids().len() > 0 || solver.graph.has_late_definitions {
-        solver.settle();
-    }
-    solver.report_unknown();
-    let problems = solver.problems.into_values().collect();
-    let Solver { values, slots, stories, refused, .. } = solver;
-    Solution { values, slots, stories, refused, problems }
+    let mut solver = Solver::new(std::mem::take(graph), semantics, &[]);
+    solver.start();
+    let (solved, solution) = solver.finish();
+    *graph = solved;
+    solution
 }
 
-/// Who uses each value: ops, and slots it flows to.
-struct Users {
-    ops: Vec<Vec<OpId>>,
-    slots: Vec<Vec<SlotId>>,
-}
+/// Who uses each value: ops, slots it flows to, calls.
+#[derive(Debug)]
+struct Users(Vec<Vec<Place>>);
 
 impl Users {
-    fn new(graph: &Graph) -> Self {
-        let count = graph.value_ids().len();
-        let mut users = Self { ops: vec![Vec::new(); count], slots: vec![Vec::new(); count] };
+    fn new(graph: &Graph, calls: &[Call]) -> Self {
+        let mut users = vec![Vec::new(); graph.value_ids().len()];
+        let mut add = |value: ValueId, place| users[value.0 as usize].push(place);
         for op in graph.ops() {
-            graph.operands(op).iter().for_each(|value| users.ops[value.0 as usize].push(op));
+            graph.operands(op).iter().for_each(|value| add(*value, Place::Op(op)));
         }
         for slot in graph.slot_ids() {
-            graph.slot(slot).sources.iter().for_each(|feed| users.slots[feed.value.0 as usize].push(slot));
+            graph.slot(slot).sources.iter().for_each(|feed| add(feed.value, Place::Slot(slot)));
         }
-        users
+        for (index, call) in calls.iter().enumerate() {
+            call.operands.iter().for_each(|value| add(*value, Place::Call(CallId(index as u32))));
+        }
+        Self(users)
     }
 }
 
@@ -219,9 +233,12 @@ struct Refused {
     met: Vec<Type>,
 }
 
-struct Solver<'a> {
-    graph: &'a mut Graph,
+/// The solving of one graph, which may go on when more is known of what it calls.
+#[derive(Debug)]
+pub struct Solver<'a> {
+    graph: Graph,
     semantics: &'a Semantics,
+    calls: &'a [Call],
     values: Vec<Type>,
     slots: Vec<Type>,
     stories: FxHashMap<SlotId, Vec<Step>>,
@@ -231,51 +248,166 @@ struct Solver<'a> {
     problems: BTreeMap<Place, Problem>,
     /// Broadcasts of two shapes, each computed once.
     broadcasts: FxHashMap<(ShapeId, ShapeId), ShapeId>,
+    /// Who uses each value, once that matters.
+    users: Option<Users>,
+    /// What is to be visited, in program order.
+    queue: BTreeSet<(u32, Place)>,
+    /// How often the type of each slot has changed.
+    changes: FxHashMap<SlotId, u32>,
+    /// The calls of which an operand has changed.
+    stirred: BTreeSet<CallId>,
+    /// Whether it was given up.
+    ended: bool,
 }
 
 type Outcome<T> = Result<T, ProblemKind>;
 
 impl<'a> Solver<'a> {
-    fn new(graph: &'a mut Graph, semantics: &'a Semantics) -> Self {
-        let values = graph.value_ids().map(|value| graph.value(value).stated).collect();
-        let slots = graph.slot_ids().map(|slot| graph.slot(slot).stated).collect();
-        let (problems, broadcasts) = (BTreeMap::new(), FxHashMap::default());
-        let (stories, refused) = (FxHashMap::default(), FxHashMap::default());
-        Self { graph, semantics, values, slots, stories, refused, problems, broadcasts }
+    /// A solver that has visited nothing yet. `calls` are those whose results are what their callees' are.
+    pub fn new(graph: Graph, semantics: &'a Semantics, calls: &'a [Call]) -> Self {
+        Self {
+            values: graph.value_ids().map(|value| graph.value(value).stated).collect(),
+            slots: graph.slot_ids().map(|slot| graph.slot(slot).stated).collect(),
+            graph,
+            semantics,
+            calls,
+            stories: FxHashMap::default(),
+            refused: FxHashMap::default(),
+            problems: BTreeMap::new(),
+            broadcasts: FxHashMap::default(),
+            users: None,
+            queue: BTreeSet::new(),
+            changes: FxHashMap::default(),
+            stirred: BTreeSet::new(),
+            ended: false,
+        }
     }
 
-    /// Visits slots and the users of what changes until nothing does. If only functions' results are slots and every
-    /// operand is defined before its use, that is one visit of each slot.
-    fn settle(&mut self) {
+    /// Visits everything a first time, and what changes by it until nothing does.
+    ///
+    /// If only functions' results are slots, every operand is defined before its use, and nothing is called, that is one
+    /// visit of each op and slot.
+    pub fn start(&mut self) {
+        for op in self.graph.ops() {
+            self.visit(op);
+        }
         let targets = self.graph.slot_ids().any(|slot| self.graph.slot(slot).target.is_some());
-        if !targets && !self.graph.has_late_definitions {
+        if !targets && !self.graph.has_late_definitions && self.calls.is_empty() {
             for slot in self.graph.slot_ids() {
                 self.visit_slot(slot);
             }
             return;
         }
-        let users = Users::new(self.graph);
-        let mut queue: VecDeque<Place> = self.graph.slot_ids().map(Place::Slot).collect();
-        if self.graph.has_late_definitions {
-            queue.extend(self.graph.ops().map(Place::Op));
+        self.users = Some(Users::new(&self.graph, self.calls));
+        let slots = self.graph.slot_ids().map(Place::Slot);
+        let ops = self.graph.ops().filter(|_| self.graph.has_late_definitions).map(Place::Op);
+        self.queue = slots.chain(ops).map(|place| (self.position(place), place)).collect();
+        self.stirred = (0..self.calls.len() as u32).map(CallId).collect();
+        self.settle();
+    }
+
+    /// Where a place stands in the program: visits in this order see what was visited before.
+    fn position(&self, place: Place) -> u32 {
+        match place {
+            Place::Op(op) => op.0,
+            Place::Slot(slot) => match self.graph.slot(slot).target {
+                Some(target) => self.graph.ops_before(self.graph.value(target).block),
+                None => u32::MAX,
+            },
+            Place::Value(_) | Place::Call(_) => u32::MAX,
         }
-        let mut visits: FxHashMap<Place, u32> = FxHashMap::default();
-        let mut queued: FxHashSet<Place> = queue.iter().copied().collect();
-        while let Some(place) = queue.pop_front() {
-            queued.remove(&place);
-            let count = visits.entry(place).or_insert(0);
-            *count += 1;
+    }
+
+    /// Visits what is queued, and the users of what changes, until nothing does.
+    fn settle(&mut self) {
+        while let Some((_, place)) = self.queue.pop_first() {
             let changed = match place {
-                Place::Slot(slot) if *count > MAX_VISITS => return self.give_up(slot),
                 Place::Op(op) => self.visit(op),
                 Place::Slot(slot) => self.visit_slot(slot),
-                Place::Value(_) => None,
+                Place::Value(_) | Place::Call(_) => None,
             };
-            let Some(changed) = changed else { continue };
-            let ops = users.ops[changed.0 as usize].iter().map(|op| Place::Op(*op));
-            let slots = users.slots[changed.0 as usize].iter().map(|slot| Place::Slot(*slot));
-            queue.extend(ops.chain(slots).filter(|user| queued.insert(*user)));
+            if let (Some(_), Place::Slot(slot)) = (changed, place) {
+                let changes = self.changes.entry(slot).or_insert(0);
+                *changes += 1;
+                if *changes > MAX_CHANGES {
+                    return self.give_up(slot);
+                }
+            }
+            if let Some(changed) = changed {
+                self.queue_users(changed);
+            }
         }
+    }
+
+    fn queue_users(&mut self, value: ValueId) {
+        let Some(users) = &self.users else { return };
+        for user in &users.0[value.0 as usize] {
+            match *user {
+                Place::Call(call) => {
+                    self.stirred.insert(call);
+                }
+                Place::Slot(slot) if self.adds_nothing(value, slot) => {}
+                place => {
+                    self.queue.insert((self.position(place), place));
+                }
+            }
+        }
+    }
+
+    /// Whether `value` flowing to `slot` leaves it as it is: on a lattice, a type joined with itself.
+    fn adds_nothing(&self, value: ValueId, slot: SlotId) -> bool {
+        let found = self.values[value.0 as usize];
+        let same = matches!(found.dtype, Known::DType(_)) && found == self.slots[slot.0 as usize];
+        same && self.semantics.is_on_lattice() && self.graph.value(value).literal.is_none()
+    }
+
+    /// Lets the results of a call be of these types.
+    pub fn answer(&mut self, call: CallId, results: &[(Known, Shape)]) {
+        if self.ended {
+            return;
+        }
+        let calls = self.calls;
+        for (value, (dtype, shape)) in calls[call.0 as usize].results.iter().zip(results) {
+            if *dtype == Known::Unknown {
+                continue;
+            }
+            let found = Type { dtype: *dtype, shape: self.graph.shapes.id(shape.clone()) };
+            if let Some(changed) = self.update(*value, found) {
+                self.queue_users(changed);
+            }
+        }
+    }
+
+    /// Goes on after answers; the calls of which operands have changed since they were last asked for.
+    pub fn stirred(&mut self) -> BTreeSet<CallId> {
+        self.settle();
+        std::mem::take(&mut self.stirred)
+    }
+
+    /// The type of a value, as known so far, without an id of this graph.
+    pub fn known(&self, value: ValueId) -> (Known, Shape) {
+        let Type { dtype, shape } = self.values[value.0 as usize];
+        (dtype, self.graph.shapes.get(shape).clone())
+    }
+
+    /// The type of a slot, as known so far, without an id of this graph.
+    pub fn known_slot(&self, slot: SlotId) -> (Known, Shape) {
+        let Type { dtype, shape } = self.slots[slot.0 as usize];
+        (dtype, self.graph.shapes.get(shape).clone())
+    }
+
+    /// Reports a problem of a call.
+    pub fn refuse_call(&mut self, call: CallId, kind: ProblemKind) {
+        let place = Place::Call(call);
+        self.problems.insert(place, Problem { place, kind });
+    }
+
+    /// The graph with what was found.
+    pub fn finish(mut self) -> (Graph, Solution) {
+        self.report_unknown();
+        let problems = self.problems.into_values().collect();
+        let Self { graph, values, slots, stories, refused, .. } = self;
+        (graph, Solution { values, slots, stories, refused, problems })
     }
 
     /// Infers the result of an op; the value whose type changed by it, if one did.
@@ -326,6 +458,8 @@ impl<'a> Solver<'a> {
         let place = Place::Slot(slot);
         self.problems.clear();
         self.problems.insert(place, Problem { place, kind: ProblemKind::Unsettled });
+        self.queue.clear();
+        self.ended = true;
     }
 
     fn update(&mut self, value: ValueId, found: Type) -> Option<ValueId> {
@@ -403,7 +537,7 @@ impl<'a> Solver<'a> {
             return Ok(if let Known::DType(dtype) = known { Some(dtype) } else { None });
         }
         let type_of = |value: ValueId| self.values[value.0 as usize];
-        let typing = typing(self.graph, self.semantics, op, type_of).map_err(ProblemKind::Refused)?;
+        let typing = typing(&self.graph, self.semantics, op, type_of).map_err(ProblemKind::Refused)?;
         Ok(typing.map(|typing| typing.result))
     }
 
@@ -494,20 +628,28 @@ impl<'a> Solver<'a> {
         let sources = self.graph.slot(slot).sources.iter().filter_map(|feed| {
             let Type { dtype, shape } = self.values[feed.value.0 as usize];
             let Known::DType(dtype) = dtype else { return None };
-            Some(operand(self.graph, feed.value, dtype, shape))
+            Some(operand(&self.graph, feed.value, dtype, shape))
         });
         let operands: Vec<Operand> = sources.collect();
         self.semantics.join_slot(&operands).map_err(ProblemKind::Refused)
     }
 
-    /// Reports values that stayed unknown, at their root: not what the dialect's ops would have made of them. Where all
-    /// depend on each other, as unreachable code allows, the first is the root.
+    /// Reports values that stayed unknown, at their root: not what the dialect's ops would have made of them, nor what
+    /// flows on from them. Where all depend on each other, as unreachable code allows, the first is the root. What comes
+    /// of a call is not reported here: its callee's is.
     fn report_unknown(&mut self) {
         let unknown = |value: &ValueId| self.values[value.0 as usize].dtype == Known::Unknown;
-        let root = |value: &ValueId| unknown(value) && self.graph.value(*value).source == Source::Elsewhere;
+        let Some(first) = self.graph.value_ids().find(unknown) else { return };
+        let fed =
+            self.graph.slot_ids().map(|slot| self.graph.slot(slot)).filter(|slot| !slot.sources.is_empty());
+        let mut derived: FxHashSet<ValueId> = fed.filter_map(|slot| slot.target).collect();
+        derived.extend(self.calls.iter().flat_map(|call| &call.results));
+        let elsewhere = |value: &ValueId| self.graph.value(*value).source == Source::Elsewhere;
+        let root = |value: &ValueId| unknown(value) && elsewhere(value) && !derived.contains(value);
         let mut roots: Vec<ValueId> = self.graph.value_ids().filter(root).collect();
-        if roots.is_empty() && self.problems.is_empty() {
-            roots.extend(self.graph.value_ids().find(unknown));
+        let called = self.calls.iter().flat_map(|call| &call.results).any(unknown);
+        if roots.is_empty() && self.problems.is_empty() && !called {
+            roots.push(first);
         }
         let problem =
             |value| (Place::Value(value), Problem { place: Place::Value(value), kind: ProblemKind::Unknown });

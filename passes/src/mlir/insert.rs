@@ -33,7 +33,7 @@ pub fn solved(root: MlirOperation, shared: Shared<'_>) -> Result<Units, Vec<Diag
         (view, solution)
     });
     let refused = units.iter().flat_map(|(view, solution)| {
-        let refused = view.diagnostics(solution);
+        let refused = view.diagnostics(solution, &[]);
         if refused.is_empty() { not_inferred(view).into_iter().collect() } else { refused }
     });
     let refused: Vec<_> = refused.collect();

@@ -3,10 +3,12 @@
 //! [`session`] is the way in for a program that has no context of its own, [`pass`] for one that has. The other modules
 //! are private: they hold raw handles, whose owners the passes keep alive.
 
+mod callees;
 mod constant;
 mod edges;
 mod flow;
 mod fold;
+mod generic;
 mod ids;
 mod infer;
 mod insert;

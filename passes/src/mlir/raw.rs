@@ -278,12 +278,17 @@ pub fn string_attribute(operation: MlirOperation, name: &str) -> Option<String> 
 }
 
 /// The symbol that a flat symbol reference attribute names.
-pub fn symbol_attribute(operation: MlirOperation, name: &str) -> Option<String> {
-    let attribute = attribute(operation, name)?;
+pub fn symbol(attribute: MlirAttribute) -> Option<String> {
     // SAFETY: the attribute is alive and a flat symbol reference.
     unsafe {
         mlirAttributeIsAFlatSymbolRef(attribute).then(|| text(mlirFlatSymbolRefAttrGetValue(attribute)))
     }
+}
+
+/// A reference to a symbol, for an attribute of `operation`.
+pub fn symbol_reference(operation: MlirOperation, name: &str) -> MlirAttribute {
+    // SAFETY: the context is alive, and MLIR copies the name.
+    unsafe { mlirFlatSymbolRefAttrGet(context(operation), string(name)) }
 }
 
 /// The parts of a new op.

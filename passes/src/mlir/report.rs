@@ -8,10 +8,13 @@ use rustc_hash::FxHashSet;
 use super::edges::{Edge, edge};
 use super::raw::{self, Address};
 use super::units;
-use super::view::{View, function_type};
+use super::view::{Call, View, function_type};
 use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::engine::graph::{Known, OpId, SlotId, Type, ValueId};
 use crate::engine::solve::{Place, Problem, ProblemKind, Solution};
+
+/// The rank of the largest shape that messages write out.
+const MAX_WRITTEN: usize = 16;
 
 /// How many steps of a story are told.
 const STEPS: usize = 4;
@@ -61,12 +64,14 @@ pub fn definition_of(value: MlirValue) -> Option<Location> {
 }
 
 impl View {
-    /// Everything that is wrong with this unit, in program order.
-    pub fn diagnostics(&self, solution: &Solution) -> Vec<Diagnostic> {
+    /// Everything that is wrong with this unit, in program order. `calls` are the indices of the calls that the solution
+    /// knows.
+    pub fn diagnostics(&self, solution: &Solution, calls: &[usize]) -> Vec<Diagnostic> {
         let order = |place: Place| match place {
             Place::Value(value) => (0, value.0),
             Place::Op(op) => (1, op.0),
             Place::Slot(slot) => (2, slot.0),
+            Place::Call(call) => (3, call.0),
         };
         let of_attrs = self.attr_problems.iter().map(|(op, problem)| {
             let code = match problem {
@@ -86,7 +91,7 @@ impl View {
         let signature = signature.chain(self.extent_diagnostics(solution));
         let mut all: Vec<_> = of_attrs
             .chain(signature)
-            .chain(rest.map(|p| (order(p.place), self.diagnostic(p, solution))))
+            .chain(rest.map(|p| (order(p.place), self.diagnostic(p, solution, calls))))
             .collect();
         all.sort_by_key(|(order, diagnostic)| {
             (diagnostic.location.as_ref().map(|l| (l.line, l.column)), *order)
@@ -158,12 +163,37 @@ impl View {
         place_of(self.ops[op.0 as usize].0)
     }
 
-    fn diagnostic(&self, problem: &Problem, solution: &Solution) -> Diagnostic {
+    fn diagnostic(&self, problem: &Problem, solution: &Solution, calls: &[usize]) -> Diagnostic {
         match problem.place {
+            Place::Call(call) => {
+                self.call_diagnostic(&self.calls[calls[call.0 as usize]], &problem.kind, solution)
+            }
             Place::Op(op) => self.op_diagnostic(op, &problem.kind, solution),
             Place::Value(value) => self.unknown_value(self.values[value.0 as usize]),
             Place::Slot(slot) => self.slot_diagnostic(slot, &problem.kind, solution),
         }
+    }
+
+    fn call_diagnostic(&self, call: &Call, kind: &ProblemKind, solution: &Solution) -> Diagnostic {
+        let (code, message, remedy) = explain(kind, &format!("@{}", call.callee));
+        let diagnostic = Diagnostic::error(code, place_of(call.operation.0), message).with_remedy(remedy);
+        let operands = call.operands.iter().enumerate();
+        operands.fold(diagnostic, |diagnostic, (index, operand)| {
+            let value = self.values[operand.0 as usize].0;
+            let r#type = self.found_type(solution.value(*operand), value);
+            diagnostic.with_note(definition_of(value), format!("operand {index} is {type}"))
+        })
+    }
+
+    /// Which instance of a generic function this is, for a note at the call that it was made for.
+    pub fn signature_note(&self) -> String {
+        let arguments = self.arguments.iter().map(|argument| {
+            let value = self.values[argument.0 as usize].0;
+            self.found_type(self.graph.value(*argument).stated, value)
+        });
+        let arguments: Vec<_> = arguments.collect();
+        let name = self.symbol().unwrap_or_default();
+        format!("in @{name} as it is called here, with ({})", arguments.join(", "))
     }
 
     /// What is wrong where several values meet, located at the first that flows there.
@@ -256,6 +286,9 @@ impl View {
         let Known::DType(dtype) = found.dtype else { return "a value of no known dtype".to_owned() };
         match self.graph.shapes.get(found.shape).dims() {
             Some([]) => format!("tensor<{}>", dtype.mlir()),
+            Some(dims) if dims.len() > MAX_WRITTEN => {
+                format!("a tensor of {} with {} dimensions", dtype.mlir(), dims.len())
+            }
             _ => format!("tensor<{}x{}>", self.graph.shapes.get(found.shape), dtype.mlir()),
         }
     }
@@ -289,7 +322,7 @@ impl View {
                 format!("the dtype of this argument, of type {type}, cannot be inferred"),
             )
             .with_remedy(
-                "state the type of the argument: unknown arguments of functions are not inferred yet",
+                "state the type of the argument: only private functions are inferred for what they are called with",
             ),
             None => Diagnostic::error(
                 Code::UnknownDtype,
@@ -360,6 +393,17 @@ fn explain(kind: &ProblemKind, subject: &str) -> (Code, String, String) {
             Code::UnknownDtype,
             format!("{subject} must state the shape of its result"),
             "write every extent in the result type, as in -> tensor<4xi32>".to_owned(),
+        ),
+        ProblemKind::Recursive => (
+            Code::UnknownDtype,
+            format!("the result types of {subject} depend on this call itself, and on nothing else"),
+            "state the result types in its signature".to_owned(),
+        ),
+        ProblemKind::Endless => (
+            Code::Unsupported,
+            format!("{subject} calls itself with other types each time, without end"),
+            "give what is passed one dtype, with promote.convert, and one shape, or state the argument types in its signature"
+                .to_owned(),
         ),
         ProblemKind::Unsettled => (
             Code::Unsupported,

@@ -26,7 +26,7 @@ pub fn verify_strong(root: MlirOperation, shared: Shared<'_>) -> Vec<Diagnostic>
             return weak;
         }
         let solution = solve(&mut view.graph, semantics);
-        let refused = view.diagnostics(&solution);
+        let refused = view.diagnostics(&solution, &[]);
         if !refused.is_empty() {
             return refused;
         }

@@ -22,6 +22,8 @@ pub struct Call {
     pub operation: Address<MlirOperation>,
     /// The name of the function it calls.
     pub callee: String,
+    /// What it passes.
+    pub operands: Vec<ValueId>,
     /// Its results.
     pub results: Vec<ValueId>,
     /// Whether the types of its results are those of the callee, once that is inferred: the IR states them in part.
@@ -43,6 +45,8 @@ pub struct View {
     pub ops: Vec<Address<MlirOperation>>,
     /// The handle of each value.
     pub values: Vec<Address<MlirValue>>,
+    /// The arguments of the function.
+    pub arguments: Vec<ValueId>,
     /// A slot for each result of the function.
     pub results: Vec<SlotId>,
     /// For each slot, the op and the operand that each of its sources is.
@@ -71,6 +75,7 @@ pub fn view(root: MlirOperation, names: &Names) -> View {
             is_function,
             ops: Vec::new(),
             values: Vec::new(),
+            arguments: Vec::new(),
             results: Vec::new(),
             feeds: Vec::new(),
             calls: Vec::new(),
@@ -86,6 +91,11 @@ pub fn view(root: MlirOperation, names: &Names) -> View {
         viewer.add_result_slots(root);
     }
     viewer.walk(root);
+    if is_function {
+        let entry = raw::regions(root).flat_map(raw::blocks).next();
+        let arguments = entry.into_iter().flat_map(raw::arguments);
+        viewer.view.arguments = arguments.filter_map(|argument| viewer.ids.get(argument)).collect();
+    }
     viewer.view
 }
 
@@ -219,10 +229,12 @@ impl Viewer<'_> {
         } else if let Some(flow) = self.flows.get(&name) {
             self.add_flow(*flow, operation, block);
         } else if name == self.kinds.call
-            && let Some(callee) = raw::symbol_attribute(operation, "callee")
+            && let Some(callee) = raw::attribute(operation, "callee").and_then(raw::symbol)
         {
             let follows_callee = results.iter().any(|result| self.is_stated_in_part(*result));
-            self.view.calls.push(Call { operation: Address(operation), callee, results, follows_callee });
+            let operands = raw::operands(operation).map(|operand| self.operand(operand, block)).collect();
+            let operation = Address(operation);
+            self.view.calls.push(Call { operation, callee, operands, results, follows_callee });
         }
     }
 

@@ -1,0 +1,395 @@
+//! Programs: functions that call each other, each inferred once, or once for each signature that it is called with.
+//!
+//! ## Algorithm
+//! An *instance* is a function with the types of its arguments. A function whose argument types are stated is one
+//! instance; one that leaves some unknown is *generic*, and has an instance for each distinct list of dtypes (weak ones
+//! are others than strong ones) and shapes that a call passes for them, as if it were inlined there.
+//!
+//! 1. Functions that call nothing are solved at once, in parallel if the host likes.
+//! 2. The others follow, callees first. A call takes the results that its callee's instance has so far; where an operand
+//!    of a call of a generic function becomes known, or changes, its instance is found or made.
+//! 3. An instance whose results have changed answers its callers again, until nothing changes: recursion ends at the least
+//!    fixpoint, and the work is linear in calls and changes, without recursion of our own.
+//!
+//! A recursive function whose calls never stop making new signatures is refused after [`MAX_RECURSIVE`].
+
+use std::collections::BTreeSet;
+
+use petgraph::algo::kosaraju_scc;
+use petgraph::graph::{DiGraph, NodeIndex};
+use promote_lattice::{DType, Semantics};
+use rustc_hash::FxHashMap;
+
+use super::graph::{Graph, Known, SlotId, Type, ValueId};
+use super::shape::Shape;
+use super::solve::{Call, CallId, Place, Problem, ProblemKind, Solution, Solver};
+
+/// How many instances of a function a call from outside of its recursion may lead to.
+const MAX_RECURSIVE: u32 = 64;
+
+/// A dense id of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FunctionId(pub u32);
+
+/// A function, beside its graph.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Its arguments.
+    pub arguments: Vec<ValueId>,
+    /// Its results.
+    pub results: Vec<SlotId>,
+    /// The calls in it whose results are what their callees' are, or whose callees are generic.
+    pub calls: Vec<Call>,
+    /// What each of them calls.
+    pub callees: Vec<FunctionId>,
+    /// Whether it is inferred for each signature that it is called with.
+    pub is_generic: bool,
+}
+
+/// An instance, solved.
+#[derive(Debug)]
+pub struct Instance {
+    /// What it is an instance of.
+    pub function: FunctionId,
+    /// The function's graph, of this instance.
+    pub graph: Graph,
+    /// What was found.
+    pub solution: Solution,
+    /// For each call, the instance that it calls, as an index into the list of instances.
+    pub targets: Vec<Option<usize>>,
+    /// For an instance of a generic function: the call that it was made for.
+    pub made_for: Option<(usize, CallId)>,
+}
+
+/// Infers all functions of a program; the instances that it runs, those of a function side by side, in order.
+///
+/// `graphs` are those of `functions`. `start` is to call [`Solver::start`] of each that it gets, in any order.
+pub fn solve_program<'a>(
+    functions: &'a [Function],
+    graphs: Vec<Graph>,
+    semantics: &'a Semantics,
+    start: impl FnOnce(Vec<&mut Solver<'a>>),
+) -> Vec<Instance> {
+    let mut program = Program::new(functions, graphs, semantics);
+    let alone = program.states.iter_mut().filter(|state| functions[state.function()].calls.is_empty());
+    let alone = alone.map(|state| {
+        state.started = true;
+        &mut state.solver
+    });
+    start(alone.collect());
+    for index in 0..program.states.len() {
+        if program.states[index].started {
+            program.publish(index);
+        }
+    }
+    for function in program.order.clone() {
+        if let Some(index) = program.sole[function.0 as usize] {
+            program.run(index);
+        }
+    }
+    program.finish()
+}
+
+/// An instance that is being solved.
+struct State<'a> {
+    id: FunctionId,
+    solver: Solver<'a>,
+    started: bool,
+    targets: Vec<Option<usize>>,
+    /// The calls that wait for its results.
+    callers: Vec<(usize, CallId)>,
+    /// The types of its results that its callers know.
+    published: Vec<(Known, Shape)>,
+    made_for: Option<(usize, CallId)>,
+    /// The instance that this recursion began with: itself, if it was called from outside.
+    origin: usize,
+}
+
+impl State<'_> {
+    fn function(&self) -> usize {
+        self.id.0 as usize
+    }
+}
+
+/// What is known of an argument that a function leaves unknown.
+type Signature = Vec<(DType, Shape)>;
+
+struct Program<'a> {
+    functions: &'a [Function],
+    semantics: &'a Semantics,
+    states: Vec<State<'a>>,
+    /// The graphs of generic functions, as written.
+    generic: Vec<Option<Graph>>,
+    /// The instance of each function that is not generic.
+    sole: Vec<Option<usize>>,
+    /// The instances of generic functions.
+    known: FxHashMap<(FunctionId, Signature), usize>,
+    /// How many instances of a function a recursion has made, by the instance that it began with.
+    recursive: FxHashMap<(usize, FunctionId), u32>,
+    /// The functions, callees first where that is possible.
+    order: Vec<FunctionId>,
+    /// Functions that call each other have the same number.
+    components: Vec<u32>,
+    /// The instances to go on with, the last first.
+    stack: Vec<usize>,
+}
+
+impl<'a> Program<'a> {
+    fn new(functions: &'a [Function], graphs: Vec<Graph>, semantics: &'a Semantics) -> Self {
+        let (order, components) = order(functions);
+        let mut program = Self {
+            functions,
+            semantics,
+            states: Vec::new(),
+            generic: Vec::new(),
+            sole: Vec::new(),
+            known: FxHashMap::default(),
+            recursive: FxHashMap::default(),
+            order,
+            components,
+            stack: Vec::new(),
+        };
+        for (index, (function, graph)) in functions.iter().zip(graphs).enumerate() {
+            let generic = function.is_generic;
+            let (graph, kept) = if generic { (None, Some(graph)) } else { (Some(graph), None) };
+            let id = FunctionId(index as u32);
+            let sole = graph.map(|graph| program.add(id, graph, None, None));
+            program.sole.push(sole);
+            program.generic.push(kept);
+        }
+        program
+    }
+
+    fn add(
+        &mut self,
+        id: FunctionId,
+        graph: Graph,
+        made_for: Option<(usize, CallId)>,
+        origin: Option<usize>,
+    ) -> usize {
+        let function = &self.functions[id.0 as usize];
+        let origin = origin.unwrap_or(self.states.len());
+        self.states.push(State {
+            id,
+            solver: Solver::new(graph, self.semantics, &function.calls),
+            started: false,
+            targets: vec![None; function.calls.len()],
+            callers: Vec::new(),
+            published: Vec::new(),
+            made_for,
+            origin,
+        });
+        self.states.len() - 1
+    }
+
+    /// Starts an instance, or goes on with it, and with all that depends on it.
+    fn run(&mut self, index: usize) {
+        self.stack.push(index);
+        while let Some(index) = self.stack.pop() {
+            if !self.states[index].started {
+                self.start(index);
+            }
+            loop {
+                let stirred: BTreeSet<CallId> = self.states[index].solver.stirred();
+                if stirred.is_empty() {
+                    break;
+                }
+                stirred.into_iter().for_each(|call| self.call(index, call));
+            }
+            self.publish(index);
+        }
+    }
+
+    /// Starts an instance with what is known of its callees.
+    fn start(&mut self, index: usize) {
+        let function = &self.functions[self.states[index].function()];
+        for (call, callee) in function.callees.iter().enumerate() {
+            if let Some(target) = self.sole[callee.0 as usize] {
+                self.link(index, CallId(call as u32), target);
+            }
+        }
+        let state = &mut self.states[index];
+        state.started = true;
+        state.solver.start();
+    }
+
+    /// Finds the instance that a call of a generic function calls, of which operands have changed.
+    fn call(&mut self, index: usize, call: CallId) {
+        let function = &self.functions[self.states[index].function()];
+        let callee = function.callees[call.0 as usize];
+        if !self.functions[callee.0 as usize].is_generic {
+            return;
+        }
+        let operands = &function.calls[call.0 as usize].operands;
+        let Some(signature) = self.signature(index, callee, operands) else { return };
+        let Some(signature) = signature else { return self.refuse(index, call) };
+        let target = match self.known.get(&(callee, signature.clone())) {
+            Some(target) => *target,
+            None => match self.instantiate(callee, signature, (index, call)) {
+                Some(made) => made,
+                None => {
+                    self.states[index].solver.refuse_call(call, ProblemKind::Endless);
+                    return self.refuse(index, call);
+                }
+            },
+        };
+        if self.states[index].targets[call.0 as usize] != Some(target) {
+            self.link(index, call, target);
+        }
+    }
+
+    /// The types that a call passes for what `callee` leaves unknown. `None` while one is not known, `Some(None)` if one
+    /// was refused.
+    fn signature(&self, index: usize, callee: FunctionId, operands: &[ValueId]) -> Option<Option<Signature>> {
+        let mut signature = Vec::new();
+        for operand in self.generic_arguments(callee).map(|(position, _)| operands.get(position)) {
+            let (dtype, shape) = self.states[index].solver.known(*operand?);
+            match dtype {
+                Known::DType(dtype) => signature.push((dtype, shape)),
+                Known::Unknown => return None,
+                Known::Opaque | Known::Refused => return Some(None),
+            }
+        }
+        Some(Some(signature))
+    }
+
+    /// The arguments that a generic function leaves unknown, with their positions.
+    fn generic_arguments(&self, id: FunctionId) -> impl Iterator<Item = (usize, ValueId)> {
+        let graph = self.generic[id.0 as usize].as_ref();
+        let arguments = self.functions[id.0 as usize].arguments.iter().copied().enumerate();
+        arguments.filter(move |(_, argument)| {
+            graph.is_some_and(|graph| graph.value(*argument).stated.dtype == Known::Unknown)
+        })
+    }
+
+    fn instantiate(
+        &mut self,
+        id: FunctionId,
+        signature: Signature,
+        made_for: (usize, CallId),
+    ) -> Option<usize> {
+        let maker = &self.states[made_for.0];
+        let component = |id: FunctionId| self.components[id.0 as usize];
+        let origin = (component(maker.id) == component(id)).then_some(maker.origin);
+        if let Some(origin) = origin {
+            let made = self.recursive.entry((origin, id)).or_insert(0);
+            *made += 1;
+            if *made > MAX_RECURSIVE {
+                return None;
+            }
+        }
+        let mut graph = self.generic[id.0 as usize].clone()?;
+        for ((_, argument), (dtype, shape)) in self.generic_arguments(id).zip(&signature) {
+            let shape = graph.shapes.id(shape.clone());
+            graph.restate(argument, Type { dtype: Known::DType(*dtype), shape });
+        }
+        let made = self.add(id, graph, Some(made_for), origin);
+        self.known.insert((id, signature), made);
+        self.stack.push(made);
+        Some(made)
+    }
+
+    /// Lets a call have the results of an instance, from now on.
+    fn link(&mut self, index: usize, call: CallId, target: usize) {
+        self.states[index].targets[call.0 as usize] = Some(target);
+        self.states[target].callers.push((index, call));
+        let results = self.states[target].published.clone();
+        self.states[index].solver.answer(call, &results);
+    }
+
+    /// Lets the results of a call be refused.
+    fn refuse(&mut self, index: usize, call: CallId) {
+        let results = self.functions[self.states[index].function()].calls[call.0 as usize].results.len();
+        let refused = vec![(Known::Refused, Shape::UNRANKED); results];
+        self.states[index].targets[call.0 as usize] = None;
+        self.states[index].solver.answer(call, &refused);
+    }
+
+    /// Tells the callers of an instance what its results are, if they have changed.
+    fn publish(&mut self, index: usize) {
+        let state = &self.states[index];
+        let results = self.functions[state.function()].results.iter();
+        let found: Vec<_> = results.map(|slot| state.solver.known_slot(*slot)).collect();
+        if found == state.published {
+            return;
+        }
+        let callers = std::mem::take(&mut self.states[index].callers);
+        for (caller, call) in &callers {
+            let state = &mut self.states[*caller];
+            if state.targets[call.0 as usize] == Some(index) {
+                state.solver.answer(*call, &found);
+                if state.started {
+                    self.stack.push(*caller);
+                }
+            }
+        }
+        let state = &mut self.states[index];
+        state.callers.extend(callers);
+        state.published = found;
+    }
+
+    /// The instances that are run, with what is unknown because of recursion alone reported.
+    fn finish(self) -> Vec<Instance> {
+        let mut used = vec![false; self.states.len()];
+        let mut rest: Vec<usize> = self.sole.iter().copied().flatten().collect();
+        while let Some(index) = rest.pop() {
+            if !std::mem::replace(&mut used[index], true) {
+                rest.extend(self.states[index].targets.iter().copied().flatten());
+            }
+        }
+        let mut kept: Vec<usize> = (0..self.states.len()).filter(|index| used[*index]).collect();
+        kept.sort_by_key(|index| self.states[*index].id);
+        let mut place = vec![None; self.states.len()];
+        kept.iter().enumerate().for_each(|(new, old)| place[*old] = Some(new));
+
+        let mut instances: Vec<Option<Instance>> = kept.iter().map(|_| None).collect();
+        for (index, state) in self.states.into_iter().enumerate() {
+            let Some(new) = place[index] else { continue };
+            let (graph, solution) = state.solver.finish();
+            let targets = state.targets.iter().map(|target| target.and_then(|old| place[old])).collect();
+            let made_for = state.made_for.and_then(|(maker, call)| Some((place[maker]?, call)));
+            instances[new] = Some(Instance { function: state.id, graph, solution, targets, made_for });
+        }
+        let mut instances: Vec<Instance> = instances.into_iter().flatten().collect();
+        if instances.iter().all(|instance| instance.solution.problems.is_empty()) {
+            report_recursion(self.functions, &mut instances);
+        }
+        instances
+    }
+}
+
+/// Reports the first call whose results are never known: nothing else is wrong, so they depend on themselves.
+fn report_recursion(functions: &[Function], instances: &mut [Instance]) {
+    for Instance { function, solution, .. } in instances {
+        let calls = &functions[function.0 as usize].calls;
+        let unknown =
+            |call: &Call| call.results.iter().any(|result| solution.value(*result).dtype == Known::Unknown);
+        if let Some(call) = calls.iter().position(unknown) {
+            let place = Place::Call(CallId(call as u32));
+            solution.problems.push(Problem { place, kind: ProblemKind::Recursive });
+            return;
+        }
+    }
+}
+
+/// The functions, callees before their callers but for those that call each other, which get the same number.
+fn order(functions: &[Function]) -> (Vec<FunctionId>, Vec<u32>) {
+    let mut graph: DiGraph<(), ()> = DiGraph::with_capacity(functions.len(), functions.len());
+    functions.iter().for_each(|_| {
+        graph.add_node(());
+    });
+    for (index, function) in functions.iter().enumerate() {
+        for callee in &function.callees {
+            graph.add_edge(NodeIndex::new(index), NodeIndex::new(callee.0 as usize), ());
+        }
+    }
+    let mut components = vec![0; functions.len()];
+    let mut order = Vec::with_capacity(functions.len());
+    for (number, members) in kosaraju_scc(&graph).into_iter().enumerate() {
+        for member in members {
+            components[member.index()] = number as u32;
+            order.push(FunctionId(member.index() as u32));
+        }
+    }
+    (order, components)
+}

@@ -1,0 +1,86 @@
+//! Calls: which function each names, and the functions as a program of the engine.
+
+use std::collections::HashMap;
+
+use mlir_sys::MlirOperation;
+
+use super::raw::{self, Address};
+use super::view::{Call, View};
+use crate::engine::graph::Known;
+use crate::engine::program::{Function, FunctionId};
+use crate::engine::solve;
+
+/// The functions that calls name.
+pub struct Callees(HashMap<(Address<MlirOperation>, String), FunctionId>);
+
+impl Callees {
+    /// The functions among `views`, which are numbered as they are.
+    pub fn new<'a>(views: impl IntoIterator<Item = &'a View>) -> Self {
+        let symbol = |(index, view): (usize, &View)| {
+            let name = view.is_function.then(|| view.symbol()).flatten()?;
+            Some(((Address(raw::parent(view.root.0)?), name), FunctionId(index as u32)))
+        };
+        Self(views.into_iter().enumerate().filter_map(symbol).collect())
+    }
+
+    /// The function of that name in the nearest symbol table around an op.
+    pub fn find(&self, around: MlirOperation, name: &str) -> Option<FunctionId> {
+        let mut tables = std::iter::successors(raw::parent(around), |table| raw::parent(*table));
+        tables.find_map(|table| self.0.get(&(Address(table), name.to_owned())).copied())
+    }
+
+    /// The function that a call names.
+    pub fn callee(&self, call: &Call) -> Option<FunctionId> {
+        self.find(call.operation.0, &call.callee)
+    }
+}
+
+/// A function of the engine's program, and for each of its calls the index of that in the view.
+pub struct Viewed {
+    /// The function.
+    pub function: Function,
+    /// Which of the view's calls the function's are.
+    pub calls: Vec<usize>,
+}
+
+/// The functions of the engine's program. `root` is never generic: who calls it is not seen.
+pub fn functions(views: &[View], callees: &Callees, root: MlirOperation) -> Vec<Viewed> {
+    let generic: Vec<bool> =
+        views.iter().map(|view| view.root != Address(root) && view.is_generic()).collect();
+    let viewed = |(view, is_generic): (&View, &bool)| {
+        let followed = |(index, call): (usize, &Call)| {
+            let callee = callees.callee(call)?;
+            (call.follows_callee || generic[callee.0 as usize]).then_some((index, callee))
+        };
+        let (calls, callees): (Vec<usize>, Vec<FunctionId>) =
+            view.calls.iter().enumerate().filter_map(followed).unzip();
+        let call = |index: &usize| {
+            let call = &view.calls[*index];
+            solve::Call { operands: call.operands.clone(), results: call.results.clone() }
+        };
+        let function = Function {
+            arguments: view.arguments.clone(),
+            results: view.results.clone(),
+            calls: calls.iter().map(call).collect(),
+            callees,
+            is_generic: *is_generic,
+        };
+        Viewed { function, calls }
+    };
+    views.iter().zip(&generic).map(viewed).collect()
+}
+
+impl View {
+    /// The name of the function.
+    pub fn symbol(&self) -> Option<String> {
+        raw::string_attribute(self.root.0, "sym_name")
+    }
+
+    /// Whether this is a private function with arguments of unknown dtype: it is inferred for each signature it is
+    /// called with.
+    fn is_generic(&self) -> bool {
+        let private = || raw::string_attribute(self.root.0, "sym_visibility").as_deref() == Some("private");
+        let unknown = |value| self.graph.value(value).stated.dtype == Known::Unknown;
+        self.is_function && self.arguments.iter().copied().any(unknown) && private()
+    }
+}
