@@ -230,4 +230,36 @@ func.func @main(%x: tensor<4xi8>, %y: tensor<*xf32>) -> !u {
   %r = call @f(%a, %y) : (tensor<4x!promote.unknown>, tensor<*xf32>) -> !u
   return %r : !u
 }"#;
+    a_private_function_around_others_states_its_arguments, r#"
+func.func private @outer(%x: !u) -> !u {
+  builtin.module {
+    func.func @inner(%y: tensor<4xi8>, %z: tensor<4xf16>) -> !u {
+      %r = "promote.add"(%y, %z) : (tensor<4xi8>, tensor<4xf16>) -> !u
+      return %r : !u
+    }
+  }
+  return %x : !u
+}
+func.func @main(%x: tensor<4xi8>, %y: tensor<4xi16>) -> (!u, !u) {
+  %a = "promote.relax"(%x) : (tensor<4xi8>) -> !u
+  %b = "promote.relax"(%y) : (tensor<4xi16>) -> !u
+  %r = call @outer(%a) : (!u) -> !u
+  %s = call @outer(%b) : (!u) -> !u
+  return %r, %s : !u, !u
+}"#;
+    a_private_function_around_others_that_nothing_calls, r#"
+func.func private @outer(%x: !u) -> !u {
+  builtin.module {
+    func.func @inner(%y: tensor<4xi8>, %z: tensor<4xf16>) -> !u {
+      %r = "promote.add"(%y, %z) : (tensor<4xi8>, tensor<4xf16>) -> !u
+      return %r : !u
+    }
+  }
+  return %x : !u
+}
+func.func @main(%x: tensor<4xi8>, %y: tensor<4xi16>) -> (!u, !u) {
+  %a = "promote.relax"(%x) : (tensor<4xi8>) -> !u
+  %b = "promote.relax"(%y) : (tensor<4xi16>) -> !u
+  return %a, %b : !u, !u
+}"#;
 }

@@ -13,9 +13,7 @@ macro_rules! snapshots {
     ($($name:ident, $pipeline:expr $(, x64 = $x64:literal)?, $source:literal;)*) => { $(
         #[test]
         fn $name() {
-            #[allow(unused_mut, unused_assignments)]
-            let mut x64 = false;
-            $( x64 = $x64; )?
+            let x64 = None$(.or(Some($x64)))?.unwrap_or(false);
             insta::assert_snapshot!(show($source, $pipeline, x64));
         }
     )* };

@@ -55,6 +55,8 @@ pub struct Instance {
     pub graph: Graph,
     /// What was found.
     pub solution: Solution,
+    /// The arguments that the function leaves unknown, which are of known types in this graph.
+    pub inferred_arguments: Vec<ValueId>,
     /// For each call, the instance that it calls, as an index into the list of instances.
     pub targets: Vec<Option<usize>>,
     /// For an instance of a generic function: the call that it was made for.
@@ -329,7 +331,7 @@ impl<'a> Program<'a> {
     }
 
     /// The instances that are run, with what is unknown because of recursion alone reported.
-    fn finish(self) -> Vec<Instance> {
+    fn finish(mut self) -> Vec<Instance> {
         let mut used = vec![false; self.states.len()];
         let mut rest: Vec<usize> = self.sole.iter().copied().flatten().collect();
         while let Some(index) = rest.pop() {
@@ -343,12 +345,15 @@ impl<'a> Program<'a> {
         kept.iter().enumerate().for_each(|(new, old)| place[*old] = Some(new));
 
         let mut instances: Vec<Option<Instance>> = kept.iter().map(|_| None).collect();
-        for (index, state) in self.states.into_iter().enumerate() {
+        for (index, state) in std::mem::take(&mut self.states).into_iter().enumerate() {
             let Some(new) = place[index] else { continue };
             let (graph, solution) = state.solver.finish();
             let targets = state.targets.iter().map(|target| target.and_then(|old| place[old])).collect();
             let made_for = state.made_for.and_then(|(maker, call)| Some((place[maker]?, call)));
-            instances[new] = Some(Instance { function: state.id, graph, solution, targets, made_for });
+            let function = state.id;
+            let inferred_arguments = self.generic_arguments(function).map(|(_, argument)| argument).collect();
+            let instance = Instance { function, graph, solution, inferred_arguments, targets, made_for };
+            instances[new] = Some(instance);
         }
         let mut instances: Vec<Instance> = instances.into_iter().flatten().collect();
         if instances.iter().all(|instance| instance.solution.problems.is_empty()) {

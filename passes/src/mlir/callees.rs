@@ -1,6 +1,6 @@
 //! Calls: which function each names, and the functions as a program of the engine.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use mlir_sys::MlirOperation;
 
@@ -35,19 +35,17 @@ impl Callees {
     }
 }
 
-/// A function of the engine's program, and for each of its calls the index of that in the view.
-pub struct Viewed {
-    /// The function.
-    pub function: Function,
-    /// Which of the view's calls the function's are.
-    pub calls: Vec<usize>,
-}
-
-/// The functions of the engine's program. `root` is never generic: who calls it is not seen.
-pub fn functions(views: &[View], callees: &Callees, root: MlirOperation) -> Vec<Viewed> {
+/// The functions of the engine's program, and for each the indices in its view of the calls that it has there.
+///
+/// Not generic are `root`, as who calls it is not seen, and functions around others, which would have to be copied too.
+pub fn functions(views: &[View], callees: &Callees, root: MlirOperation) -> (Vec<Function>, Vec<Vec<usize>>) {
+    let above =
+        |view: &View| std::iter::successors(raw::parent(view.root.0), |o| raw::parent(*o)).map(Address);
+    let around: HashSet<Address<MlirOperation>> =
+        views.iter().filter(|view| view.is_function).flat_map(above).chain([Address(root)]).collect();
     let generic: Vec<bool> =
-        views.iter().map(|view| view.root != Address(root) && view.is_generic()).collect();
-    let viewed = |(view, is_generic): (&View, &bool)| {
+        views.iter().map(|view| view.is_generic() && !around.contains(&view.root)).collect();
+    let function = |(view, is_generic): (&View, &bool)| {
         let followed = |(index, call): (usize, &Call)| {
             let callee = callees.callee(call)?;
             (call.follows_callee || generic[callee.0 as usize]).then_some((index, callee))
@@ -65,9 +63,9 @@ pub fn functions(views: &[View], callees: &Callees, root: MlirOperation) -> Vec<
             callees,
             is_generic: *is_generic,
         };
-        Viewed { function, calls }
+        (function, calls)
     };
-    views.iter().zip(&generic).map(viewed).collect()
+    views.iter().zip(&generic).map(function).unzip()
 }
 
 impl View {
@@ -76,9 +74,9 @@ impl View {
         raw::string_attribute(self.root.0, "sym_name")
     }
 
-    /// Whether this is a private function with arguments of unknown dtype: it is inferred for each signature it is
-    /// called with.
-    fn is_generic(&self) -> bool {
+    /// Whether this is a private function with arguments of unknown dtype: if nothing stands against it, it is inferred
+    /// for each signature it is called with.
+    pub fn is_generic(&self) -> bool {
         let private = || raw::string_attribute(self.root.0, "sym_visibility").as_deref() == Some("private");
         let unknown = |value| self.graph.value(value).stated.dtype == Known::Unknown;
         self.is_function && self.arguments.iter().copied().any(unknown) && private()

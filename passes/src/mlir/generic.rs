@@ -8,19 +8,19 @@ use mlir_sys::*;
 use promote_dialect::mlir::Names;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::callees::{Callees, Viewed};
+use super::callees::Callees;
 use super::raw::{self, Address};
 use super::report::place_of;
 use super::units::{self, Units};
 use super::view::{View, view};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::engine::graph::{Graph, Known, Type, ValueId};
-use crate::engine::program::{FunctionId, Instance};
+use crate::engine::program::{Function, FunctionId, Instance};
 use crate::engine::shape::DYNAMIC;
 
 /// Everything but a call that names a generic function of `functions`, which must have one type for that.
-pub fn other_uses(root: MlirOperation, functions: &[Viewed], callees: &Callees) -> Vec<Diagnostic> {
-    if functions.iter().all(|viewed| !viewed.function.is_generic) {
+pub fn other_uses(root: MlirOperation, functions: &[Function], callees: &Callees) -> Vec<Diagnostic> {
+    if functions.iter().all(|function| !function.is_generic) {
         return Vec::new();
     }
     let mut found = Vec::new();
@@ -28,7 +28,7 @@ pub fn other_uses(root: MlirOperation, functions: &[Viewed], callees: &Callees) 
         for (name, value) in raw::attributes(operation) {
             let Some(symbol) = raw::symbol(value) else { continue };
             let callee = callees.find(operation, &symbol);
-            let generic = callee.is_some_and(|callee| functions[callee.0 as usize].function.is_generic);
+            let generic = callee.is_some_and(|callee| functions[callee.0 as usize].is_generic);
             if generic && !(raw::is_named(operation, "func.call") && name == "callee") {
                 let message = format!(
                     "{} needs one function, and @{symbol} is another for each signature it is called with",
@@ -43,10 +43,11 @@ pub fn other_uses(root: MlirOperation, functions: &[Viewed], callees: &Callees) 
     found
 }
 
-/// Makes the functions of `instances`, in place of the generic ones of `views`; the units in program order.
+/// Makes the functions of `instances`, in place of the generic ones of `views`; the units in program order. `calls` are,
+/// for each function, the indices in its view of the calls that the instances know.
 pub fn specialise(
     views: Vec<View>,
-    functions: &[Viewed],
+    calls: &[Vec<usize>],
     instances: Vec<Instance>,
     names: &Names,
 ) -> (Units, Vec<Diagnostic>) {
@@ -79,13 +80,13 @@ pub fn specialise(
             let Some(mut made) = made else { continue };
             made.graph = instance.graph;
             if several {
-                taken.rename(&made, &functions[index].function.arguments);
+                taken.rename(&made, &instance.inferred_arguments);
             }
             units.push((made, instance.solution));
         }
     }
     for (index, (view, _)) in units.iter().enumerate() {
-        for (call, target) in functions[of[index].0 as usize].calls.iter().zip(&targets[index]) {
+        for (call, target) in calls[of[index].0 as usize].iter().zip(&targets[index]) {
             let Some(symbol) = target.and_then(|target| units[target].0.symbol()) else { continue };
             let operation = view.calls[*call].operation.0;
             if symbol != view.calls[*call].callee {
@@ -121,11 +122,7 @@ impl Taken {
         let (function, graph) = (instance.root.0, &instance.graph);
         let (Some(table), Some(old)) = (raw::parent(function), instance.symbol()) else { return };
         let taken = self.0.entry(Address(table)).or_insert_with(|| symbols(table));
-        let written = |argument: &&ValueId| {
-            let r#type = raw::value_type(instance.values[argument.0 as usize].0);
-            raw::type_text(r#type).contains("!promote.unknown")
-        };
-        let parts = arguments.iter().filter(written).map(|a| type_part(graph, graph.value(*a).stated));
+        let parts = arguments.iter().map(|a| type_part(graph, graph.value(*a).stated));
         let name = parts.fold(old, |name, part| format!("{name}.{part}"));
         let numbered = (1..).map(|number| format!("{name}_{number}"));
         let free = std::iter::once(name.clone()).chain(numbered).find(|name| !taken.contains(name));

@@ -10,7 +10,7 @@ use mlir_sys::*;
 use promote_dialect::mlir::Names;
 use promote_lattice::Op;
 
-use super::callees::{self, Callees, Viewed};
+use super::callees::{self, Callees};
 use super::edges;
 use super::generic;
 use super::raw::{self, Address, NewOp};
@@ -19,7 +19,7 @@ use super::units::{self, Shared, Units};
 use super::view::{Call, View, function_type, view};
 use crate::diagnostic::Diagnostic;
 use crate::engine::graph::Known;
-use crate::engine::program::{Function, Instance, solve_program};
+use crate::engine::program::{Instance, solve_program};
 use crate::engine::solve::{Solution, Solver};
 
 /// Infers all types in `root`, and gives every finding in program order. Changes nothing if there is an error.
@@ -28,21 +28,20 @@ use crate::engine::solve::{Solution, Solver};
 pub fn infer_types(root: MlirOperation, shared: Shared<'_>) -> (Vec<Diagnostic>, Option<Units>) {
     let mut views: Vec<View> = shared.map(units::roots(root), |unit| view(unit.0, shared.names));
     let callees = Callees::new(&views);
-    let viewed = callees::functions(&views, &callees, root);
-    let functions: Vec<Function> = viewed.iter().map(|viewed| viewed.function.clone()).collect();
+    let (functions, calls) = callees::functions(&views, &callees, root);
     let graphs = views.iter_mut().map(|view| std::mem::take(&mut view.graph)).collect();
     let mut instances = solve_program(&functions, graphs, shared.semantics, |solvers| {
         shared.map(solvers, Solver::start);
     });
 
-    let mut said = generic::other_uses(root, &viewed, &callees);
+    let mut said = generic::other_uses(root, &functions, &callees);
     let told: Vec<Vec<Diagnostic>> =
-        (0..instances.len()).map(|index| diagnostics(index, &mut instances, &mut views, &viewed)).collect();
+        (0..instances.len()).map(|index| diagnostics(index, &mut instances, &mut views, &calls)).collect();
     said.extend(told.into_iter().flatten());
     if !said.is_empty() {
         return (said, None);
     }
-    let (mut units, said) = generic::specialise(views, &viewed, instances, shared.names);
+    let (mut units, said) = generic::specialise(views, &calls, instances, shared.names);
     let solved = units.iter_mut().collect();
     let apply = |(view, solution): &mut (View, Solution)| apply(view, solution, shared.names);
     let changed = shared.map(solved, apply).contains(&true);
@@ -60,15 +59,15 @@ fn diagnostics(
     index: usize,
     instances: &mut [Instance],
     views: &mut [View],
-    viewed: &[Viewed],
+    calls: &[Vec<usize>],
 ) -> Vec<Diagnostic> {
     let function = instances[index].function.0 as usize;
     std::mem::swap(&mut views[function].graph, &mut instances[index].graph);
-    let found = views[function].diagnostics(&instances[index].solution, &viewed[function].calls);
+    let found = views[function].diagnostics(&instances[index].solution, &calls[function]);
     let found = match instances[index].made_for {
         Some((maker, call)) if !found.is_empty() => {
             let maker = instances[maker].function.0 as usize;
-            let call = viewed[maker].calls[call.0 as usize];
+            let call = calls[maker][call.0 as usize];
             let place = report::place_of(views[maker].calls[call].operation.0);
             let note = views[function].signature_note();
             found.into_iter().map(|diagnostic| diagnostic.with_note(place.clone(), note.clone())).collect()

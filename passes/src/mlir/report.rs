@@ -321,9 +321,10 @@ impl View {
                 place,
                 format!("the dtype of this argument, of type {type}, cannot be inferred"),
             )
-            .with_remedy(
-                "state the type of the argument: only private functions are inferred for what they are called with",
-            ),
+            .with_remedy(match self.is_generic() {
+                    false => "state the type of the argument: only private functions are inferred for what they are called with",
+                    true => "state the type of the argument: a function around others is not copied for what it is called with",
+                }),
             None => Diagnostic::error(
                 Code::UnknownDtype,
                 place,
