@@ -11,34 +11,12 @@ use DType::*;
 
 use super::jax;
 use super::rows::OnLattice;
-use super::{Defaults, Node, Semantics};
+use super::{DOCUMENTED, Defaults, Node, Semantics};
 use crate::convert::Numerics;
 use crate::dtype::DType;
 use crate::lattice::Lattice;
 
 type Edges = &'static [(DType, &'static [DType])];
-
-/// The document's dtypes, in the order of its tables, where an option has them.
-const NODES: &[DType] = &[
-    B1,
-    U8,
-    U16,
-    U32,
-    U64,
-    I8,
-    I16,
-    I32,
-    I64,
-    BF16,
-    F16,
-    F32,
-    F64,
-    C64,
-    C128,
-    WeakInt,
-    WeakFloat,
-    WeakComplex,
-];
 
 /// What all options have in common.
 const COMMON: Edges = &[
@@ -75,7 +53,7 @@ pub(super) fn option<const N: usize>(_: bool) -> Semantics {
     let edges = [COMMON, TO_FLOAT[N]].concat();
     let lattice = Lattice::new(&[], &edges).expect("the drawings have no cycle, as a test shows");
     let nodes =
-        NODES.iter().filter(|dtype| lattice.contains(**dtype)).map(|dtype| Node::of(*dtype)).collect();
+        DOCUMENTED.iter().filter(|dtype| lattice.contains(**dtype)).map(|dtype| Node::of(*dtype)).collect();
     let rules = OnLattice::new(&format!("jep9407-option{N}"), lattice, DEFAULTS, |dtype| dtype, jax::rule);
     Semantics::on_lattice(rules, nodes, Numerics::Jax)
 }

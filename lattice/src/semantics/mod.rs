@@ -34,6 +34,31 @@ pub use operand::{MAX_OPERANDS, Operand, Origin, Rank, Typing};
 pub use refusal::{Accepts, Refusal};
 pub use user::{FileError, FileErrors, FileNote, Place};
 
+/// What the documents' tables of JAX and NumPy are over, in their order.
+const DOCUMENTED: &[DType] = {
+    use DType::*;
+    &[
+        B1,
+        U8,
+        U16,
+        U32,
+        U64,
+        I8,
+        I16,
+        I32,
+        I64,
+        BF16,
+        F16,
+        F32,
+        F64,
+        C64,
+        C128,
+        WeakInt,
+        WeakFloat,
+        WeakComplex,
+    ]
+};
+
 /// The rules of one library.
 trait Rules: fmt::Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// The dtype that operands are promoted to, without an op: `result_type`.

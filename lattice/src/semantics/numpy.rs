@@ -19,7 +19,7 @@ use DType::*;
 
 use super::operand::{Operand, Origin, Output, Typing, dtypes};
 use super::refusal::{Accepts, Refusal};
-use super::{Defaults, Node, Rules, Semantics};
+use super::{DOCUMENTED, Defaults, Node, Rules, Semantics};
 use crate::convert::{Literal, Numerics};
 use crate::dtype::{DType, Kind};
 use crate::lattice::NoJoin;
@@ -28,28 +28,6 @@ use ask::{Ask, settle_small, value_asks, weak_ask};
 
 /// The order in which ufuncs list their loops.
 const ORDER: &[DType] = &[B1, I8, U8, I16, U16, I32, U32, I64, U64, F16, F32, F64, C64, C128];
-
-/// What the tables are over, in the order of the documents.
-const NODES: &[DType] = &[
-    B1,
-    U8,
-    U16,
-    U32,
-    U64,
-    I8,
-    I16,
-    I32,
-    I64,
-    BF16,
-    F16,
-    F32,
-    F64,
-    C64,
-    C128,
-    WeakInt,
-    WeakFloat,
-    WeakComplex,
-];
 
 /// What a Python scalar becomes that meets no array of its kind.
 const DEFAULTS: Defaults = Defaults { unsigned: U64, ..Defaults::new(I64, F64, C128) };
@@ -194,7 +172,7 @@ pub(super) fn cupy(_x64: bool) -> Semantics {
 }
 
 fn semantics(name: &str, version: Version) -> Semantics {
-    let nodes = NODES.iter().map(|dtype| Node::of(*dtype)).collect();
+    let nodes = DOCUMENTED.iter().map(|dtype| Node::of(*dtype)).collect();
     let rules = NumPy { name: name.into(), version };
     let semantics = Semantics::by_rules(rules.name.clone(), rules, nodes, Numerics::NumPy);
     Semantics { defaults: DEFAULTS, ..semantics }
@@ -265,7 +243,7 @@ impl Rules for NumPy {
     }
 
     fn promote(&self, operands: &[Operand]) -> Result<DType, NoJoin> {
-        if let Some(operand) = operands.iter().find(|operand| !NODES.contains(&operand.dtype)) {
+        if let Some(operand) = operands.iter().find(|operand| !DOCUMENTED.contains(&operand.dtype)) {
             return Err(NoJoin::NoNode { dtype: operand.dtype });
         }
         let mut asks = match self.version {
@@ -297,7 +275,7 @@ impl Rules for NumPy {
     }
 
     fn infer(&self, op: Op, operands: &[Operand]) -> Result<Option<Typing>, Refusal> {
-        if let Some(operand) = operands.iter().find(|operand| !NODES.contains(&operand.dtype)) {
+        if let Some(operand) = operands.iter().find(|operand| !DOCUMENTED.contains(&operand.dtype)) {
             return Err(Refusal::NoNode { semantics: self.name.clone(), dtype: operand.dtype });
         }
         let typing = match rule(op) {
