@@ -3,8 +3,8 @@
 use promote_dialect::attrs::Attrs;
 use promote_lattice::convert::Literal;
 use promote_lattice::{DType, Op, Semantics};
-use promote_passes::engine::graph::{BlockId, Graph, Known, NewOp, Type, ValueId};
-use promote_passes::engine::plan::{Make, Position, Produced, Role, Use, plan};
+use promote_passes::engine::graph::{BlockId, Graph, Known, NewOp, Region, Type, ValueId};
+use promote_passes::engine::plan::{Make, Position, Role, Use, plan};
 use promote_passes::engine::shape::{DYNAMIC, Shape};
 use promote_passes::engine::solve::{Place, ProblemKind, solve};
 
@@ -21,7 +21,7 @@ struct Builder {
 impl Builder {
     fn new() -> Self {
         let mut graph = Graph::default();
-        let block = graph.add_block();
+        let block = graph.add_block(Region::Outer);
         Self { graph, block }
     }
 
@@ -151,15 +151,32 @@ fn one_insert_serves_all_uses_behind_the_first() {
 }
 
 #[test]
-fn a_use_in_another_block_puts_the_insert_behind_the_definition() {
+fn a_use_in_another_block_puts_the_insert_before_it() {
     let mut b = Builder::new();
     let (x, y) = (b.value(DType::BF16, &[]), b.value(DType::F32, &[]));
-    b.block = b.graph.add_block();
+    let entry = b.block;
+    b.block = b.graph.add_block(Region::In { around: entry, repeats: false });
     b.op(Op::Add, &[x, y]);
     let solution = solve(&mut b.graph, &jax());
     let plan = plan(&mut b.graph, &solution, &jax());
-    assert_eq!(plan.inserts.len(), 1);
-    assert_eq!(plan.inserts[0].position, Position::Behind(Produced::Value(x)));
+    let use_of_x = Use::Operand(b.graph.ops().next().expect("there are ops"), 0);
+    assert!(
+        matches!(plan.inserts[..], [ref only] if only.position == Position::Before(use_of_x)),
+        "{plan:?}"
+    );
+}
+
+#[test]
+fn a_use_in_a_loop_puts_the_insert_before_the_loop() {
+    let mut b = Builder::new();
+    let (x, y) = (b.value(DType::BF16, &[]), b.value(DType::F32, &[]));
+    let entry = b.block;
+    let body = b.graph.add_block(Region::In { around: entry, repeats: true });
+    b.block = b.graph.add_block(Region::In { around: body, repeats: false });
+    b.op(Op::Add, &[x, y]);
+    let solution = solve(&mut b.graph, &jax());
+    let plan = plan(&mut b.graph, &solution, &jax());
+    assert!(matches!(plan.inserts[..], [ref only] if only.position == Position::Around(body)), "{plan:?}");
 }
 
 #[test]

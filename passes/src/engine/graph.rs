@@ -176,8 +176,39 @@ pub struct Feed {
     pub block: BlockId,
     /// How many ops stand before the place it flows from, in program order.
     pub after: u32,
+    /// How many blocks stand before that place.
+    pub blocks: u32,
     /// Whether it is an operand there. A loop's result has no operand of its own for what its carry is.
     pub is_operand: bool,
+}
+
+/// One block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// The first block of its region.
+    pub entry: BlockId,
+    /// The block around its region, if that is in the graph.
+    pub around: Option<BlockId>,
+    /// Whether its region is run any number of times.
+    pub repeats: bool,
+    /// How many ops stand before it.
+    pub after: u32,
+}
+
+/// Where a block is to be added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Region {
+    /// First in a region that is not inside of another one.
+    Outer,
+    /// First in a region of an op in this block.
+    In {
+        /// The block.
+        around: BlockId,
+        /// Whether the region is run any number of times.
+        repeats: bool,
+    },
+    /// In the region whose first block this is.
+    Of(BlockId),
 }
 
 /// A program as flat arrays. See the [module](self).
@@ -191,10 +222,12 @@ pub struct Graph {
     attrs: Vec<Attrs>,
     slots: Vec<Slot>,
     written: FxHashMap<OpId, Type>,
-    /// For each block, how many ops stand before it.
-    blocks: Vec<u32>,
+    blocks: Vec<Block>,
+    branches: Vec<(BlockId, BlockId)>,
     /// The converts that inference itself made of weak values, which stay weak.
     pub weak_converts: FxHashSet<OpId>,
+    /// The converts that inference or insertion made, which only ops and slots of the graph use.
+    pub movable: FxHashSet<OpId>,
     /// Whether some op stands before the definition of one of its operands, as blocks in any order allow.
     pub has_late_definitions: bool,
 }
@@ -211,9 +244,19 @@ impl Graph {
     }
 
     /// Adds a block.
-    pub fn add_block(&mut self) -> BlockId {
-        self.blocks.push(self.nodes.len() as u32);
-        BlockId(self.blocks.len() as u32 - 1)
+    pub fn add_block(&mut self, region: Region) -> BlockId {
+        let (id, after) = (BlockId(self.blocks.len() as u32), self.nodes.len() as u32);
+        self.blocks.push(match region {
+            Region::Outer => Block { entry: id, around: None, repeats: false, after },
+            Region::In { around, repeats } => Block { entry: id, around: Some(around), repeats, after },
+            Region::Of(entry) => Block { after, ..self.blocks[entry.0 as usize] },
+        });
+        id
+    }
+
+    /// Lets one block lead to another of its region.
+    pub fn add_branch(&mut self, from: BlockId, to: BlockId) {
+        self.branches.push((from, to));
     }
 
     /// Adds a value that no op of the dialect makes.
@@ -283,8 +326,8 @@ impl Graph {
     }
 
     fn push_feed(&mut self, slot: SlotId, value: ValueId, block: BlockId, is_operand: bool) {
-        let after = self.nodes.len() as u32;
-        self.slots[slot.0 as usize].sources.push(Feed { value, block, after, is_operand });
+        let (after, blocks) = (self.nodes.len() as u32, self.blocks.len() as u32);
+        self.slots[slot.0 as usize].sources.push(Feed { value, block, after, blocks, is_operand });
     }
 
     /// The ops, in program order.
@@ -312,9 +355,19 @@ impl Graph {
         self.written.get(&op).copied()
     }
 
-    /// How many ops stand before a block.
-    pub fn ops_before(&self, block: BlockId) -> u32 {
-        self.blocks[block.0 as usize]
+    /// The blocks, by id.
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    /// One block.
+    pub fn block(&self, block: BlockId) -> &Block {
+        &self.blocks[block.0 as usize]
+    }
+
+    /// Which block leads to which.
+    pub fn branches(&self) -> &[(BlockId, BlockId)] {
+        &self.branches
     }
 
     /// One op.

@@ -3,7 +3,9 @@
 //! A host views its program as a [`Graph`](graph::Graph), calls [`solve`](solve::solve) for the types and
 //! [`plan`](plan::plan) for the conversions, and applies both to its program.
 
+pub mod dominance;
 pub mod dot;
+pub mod forest;
 pub mod graph;
 pub mod plan;
 pub mod program;

@@ -311,7 +311,7 @@ impl<'a> Solver<'a> {
         match place {
             Place::Op(op) => op.0,
             Place::Slot(slot) => match self.graph.slot(slot).target {
-                Some(target) => self.graph.ops_before(self.graph.value(target).block),
+                Some(target) => self.graph.block(self.graph.value(target).block).after,
                 None => u32::MAX,
             },
             Place::Value(_) | Place::Call(_) => u32::MAX,

@@ -5,7 +5,7 @@
 //! pass has the type it has.
 
 use mlir_sys::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::raw::{self, Address};
 use super::view::Viewer;
@@ -41,6 +41,17 @@ const NAMES: &[(&str, Flow)] = &[
     ("scf.yield", Flow::Yield),
 ];
 
+/// The ops that run their regions any number of times.
+const LOOPS: &[&str] = &[
+    "scf.for",
+    "scf.while",
+    "scf.forall",
+    "scf.parallel",
+    "affine.for",
+    "affine.parallel",
+    "tensor.generate",
+];
+
 /// The operands of `scf.for` before its carries: the bounds and the step.
 const BOUNDS: usize = 3;
 
@@ -49,6 +60,13 @@ pub fn names(context: MlirContext) -> FxHashMap<usize, Flow> {
     // SAFETY: the context is alive.
     let id = |name| unsafe { mlirIdentifierGet(context, raw::string(name)) }.ptr as usize;
     NAMES.iter().map(|(name, flow)| (id(name), *flow)).collect()
+}
+
+/// The ops that run their regions any number of times, by MLIR's uniqued names.
+pub fn loops(context: MlirContext) -> FxHashSet<usize> {
+    // SAFETY: the context is alive.
+    let id = |name| unsafe { mlirIdentifierGet(context, raw::string(name)) }.ptr as usize;
+    LOOPS.iter().map(|name| id(name)).collect()
 }
 
 impl Viewer<'_> {
@@ -72,12 +90,7 @@ impl Viewer<'_> {
 
     fn add_branch(&mut self, operation: MlirOperation, own: usize, block: BlockId) {
         let mut first = own;
-        // SAFETY: the operation is alive and the indices are in range.
-        let successors = unsafe {
-            let count = mlirOperationGetNumSuccessors(operation);
-            (0..count).map(move |i| mlirOperationGetSuccessor(operation, i))
-        };
-        for successor in successors {
+        for successor in raw::successors(operation) {
             let slots = self.argument_slots(successor, 0, block);
             self.feed(&slots, operation, first, block);
             first += slots.len();

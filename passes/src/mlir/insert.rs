@@ -18,7 +18,7 @@ use super::report;
 use super::units::{self, Shared, Units};
 use super::view::{View, function_type, view};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::engine::graph::{Known, OpId, ValueId};
+use crate::engine::graph::{BlockId, Known, OpId, ValueId};
 use crate::engine::plan::{Insert, Make, Plan, Position, Produced, Role, Use, is_weak_literal, plan};
 use crate::engine::solve::{Solution, solve};
 
@@ -76,8 +76,6 @@ struct Writer<'a> {
     made: Vec<MlirOperation>,
     /// The last op put behind something.
     tails: FxHashMap<Address<MlirOperation>, MlirOperation>,
-    /// The last op put at the start of a block.
-    heads: FxHashMap<Address<MlirBlock>, MlirOperation>,
     said: Vec<Diagnostic>,
 }
 
@@ -99,21 +97,31 @@ impl<'a> Writer<'a> {
             context,
             made: Vec::with_capacity(plan.inserts.len()),
             tails: FxHashMap::default(),
-            heads: FxHashMap::default(),
             said: Vec::new(),
         }
     }
 
     fn write(&mut self) {
         self.strengthen_values();
+        for (op, position) in &self.plan.moves {
+            if let Ok(before) = self.anchor(*position) {
+                raw::move_before(self.view.ops[op.0 as usize].0, before);
+            }
+        }
         for insert in &self.plan.inserts {
             let operation = self.make(insert);
             self.put(operation, insert.position);
             self.made.push(operation);
         }
-        for edit in &self.plan.edits {
+        for edit in self.plan.edits.iter().chain(&self.plan.merges) {
             let (operation, index) = self.user(edit.place);
             raw::set_operand(operation, index, self.value(edit.to));
+        }
+        for op in &self.plan.merged {
+            let operation = self.view.ops[op.0 as usize].0;
+            if !raw::is_used(raw::result(operation)) {
+                raw::erase(operation);
+            }
         }
         self.settle_literals();
         if self.view.is_function {
@@ -196,25 +204,26 @@ impl<'a> Writer<'a> {
     }
 
     fn put(&mut self, operation: MlirOperation, position: Position) {
-        let behind = match position {
-            Position::Before(place) => return raw::insert_before(operation, self.user(place).0),
-            Position::Behind(Produced::Insert(id)) => self.made[id.0 as usize],
-            Position::Behind(Produced::Value(value)) => {
-                let value = self.view.values[value.0 as usize].0;
-                match raw::defining_op(value) {
-                    Some(definition) => definition,
-                    None => return self.put_at_start(operation, raw::argument_block(value)),
-                }
+        match self.anchor(position) {
+            Ok(before) => raw::insert_before(operation, before),
+            Err(definition) => {
+                let tail = self.tails.insert(Address(definition), operation).unwrap_or(definition);
+                raw::insert_behind(operation, tail);
             }
-        };
-        let tail = self.tails.insert(Address(behind), operation).unwrap_or(behind);
-        raw::insert_behind(operation, tail);
+        }
     }
 
-    fn put_at_start(&mut self, operation: MlirOperation, block: MlirBlock) {
-        match self.heads.insert(Address(block), operation) {
-            Some(head) => raw::insert_behind(operation, head),
-            None => raw::insert_at_start(operation, block),
+    /// The op that a position is in front of, or else the one that it is behind.
+    fn anchor(&self, position: Position) -> Result<MlirOperation, MlirOperation> {
+        let block = |block: BlockId| self.view.blocks[block.0 as usize].0;
+        match position {
+            Position::Before(place) => Ok(self.user(place).0),
+            Position::Around(first) => Ok(raw::around(block(first))),
+            Position::AtEnd(at) => Ok(raw::last_operation(block(at)).expect("what uses it is in the block")),
+            Position::Behind(literal) => {
+                let definition = raw::defining_op(self.view.values[literal.0 as usize].0);
+                Err(definition.expect("a literal is the result of an op"))
+            }
         }
     }
 

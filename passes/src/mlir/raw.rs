@@ -181,6 +181,12 @@ pub fn is_used(value: MlirValue) -> bool {
     uses(value).next().is_some()
 }
 
+/// The ops that use a value, once a use.
+pub fn users(value: MlirValue) -> impl Iterator<Item = MlirOperation> {
+    // SAFETY: the use is alive.
+    uses(value).map(|operand| unsafe { mlirOpOperandGetOwner(operand) })
+}
+
 /// Erases an op whose results are not used.
 pub fn erase(operation: MlirOperation) {
     debug_assert!(results(operation).all(|result| !is_used(result)), "an erased op must not be used");
@@ -227,22 +233,54 @@ pub fn is_entry_argument(value: MlirValue) -> bool {
     unsafe { mlirBlockEqual(mlirRegionGetFirstBlock(mlirBlockGetParentRegion(block)), block) }
 }
 
+/// Whether a block is the only one of its region.
+pub fn is_alone(block: MlirBlock) -> bool {
+    // SAFETY: the block is alive, and in a region or not; MLIR returns null where there is none.
+    unsafe {
+        let region = mlirBlockGetParentRegion(block);
+        region.ptr.is_null()
+            || mlirBlockEqual(mlirRegionGetFirstBlock(region), block)
+                && mlirBlockGetNextInRegion(block).ptr.is_null()
+    }
+}
+
+/// The op that ends a block.
+pub fn last_operation(block: MlirBlock) -> Option<MlirOperation> {
+    // SAFETY: the block is alive; MLIR returns null if its last op is not known to be a terminator.
+    let terminator = unsafe { mlirBlockGetTerminator(block) };
+    if terminator.ptr.is_null() { operations(block).last() } else { Some(terminator) }
+}
+
+/// The op around a block.
+pub fn around(block: MlirBlock) -> MlirOperation {
+    // SAFETY: the block is alive and in a region of an op.
+    unsafe { mlirBlockGetParentOperation(block) }
+}
+
+/// The blocks that an op may go on to.
+pub fn successors(operation: MlirOperation) -> impl ExactSizeIterator<Item = MlirBlock> {
+    // SAFETY: the operation is alive.
+    let count = unsafe { mlirOperationGetNumSuccessors(operation) };
+    // SAFETY: the index is in range.
+    (0..count).map(move |i| unsafe { mlirOperationGetSuccessor(operation, i) })
+}
+
 /// Puts a new op before another in its block.
 pub fn insert_before(new: MlirOperation, other: MlirOperation) {
     // SAFETY: `new` is in no block, and `other` is in the block asked for.
     unsafe { mlirBlockInsertOwnedOperationBefore(block_of(other), other, new) }
 }
 
+/// Puts an op before another, which may be of another block.
+pub fn move_before(operation: MlirOperation, other: MlirOperation) {
+    // SAFETY: both are alive and in blocks.
+    unsafe { mlirOperationMoveBefore(operation, other) }
+}
+
 /// Puts a new op behind another in its block.
 pub fn insert_behind(new: MlirOperation, other: MlirOperation) {
     // SAFETY: `new` is in no block, and `other` is in the block asked for.
     unsafe { mlirBlockInsertOwnedOperationAfter(block_of(other), other, new) }
-}
-
-/// Puts a new op at the start of a block.
-pub fn insert_at_start(new: MlirOperation, block: MlirBlock) {
-    // SAFETY: `new` is in no block, and 0 is a position of every block.
-    unsafe { mlirBlockInsertOwnedOperation(block, 0, new) }
 }
 
 /// An attribute of an op.

@@ -5,14 +5,14 @@ use promote_dialect::attrs::{self, Attrs, Value as AttrValue};
 use promote_dialect::mlir::Names;
 use promote_lattice::convert::Literal;
 use promote_lattice::{DType, Op};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::constant;
 use super::flow::{self, Flow};
 use super::ids::Ids;
 use super::raw::{self, Address};
 use super::types::Types;
-use crate::engine::graph::{BlockId, Graph, Known, NewOp, OpId, SlotId, Type, ValueId};
+use crate::engine::graph::{BlockId, Graph, Known, NewOp, OpId, Region, SlotId, Type, ValueId};
 use crate::engine::shape::DYNAMIC;
 
 /// A direct call of a function.
@@ -45,6 +45,8 @@ pub struct View {
     pub ops: Vec<Address<MlirOperation>>,
     /// The handle of each value.
     pub values: Vec<Address<MlirValue>>,
+    /// The handle of each block.
+    pub blocks: Vec<Address<MlirBlock>>,
     /// The arguments of the function.
     pub arguments: Vec<ValueId>,
     /// A slot for each result of the function.
@@ -75,6 +77,7 @@ pub fn view(root: MlirOperation, names: &Names) -> View {
             is_function,
             ops: Vec::new(),
             values: Vec::new(),
+            blocks: Vec::new(),
             arguments: Vec::new(),
             results: Vec::new(),
             feeds: Vec::new(),
@@ -84,6 +87,7 @@ pub fn view(root: MlirOperation, names: &Names) -> View {
         operands: Vec::new(),
         kinds: Kinds::new(raw::context(root)),
         flows: flow::names(raw::context(root)),
+        loops: flow::loops(raw::context(root)),
         yields: FxHashMap::default(),
         arguments: FxHashMap::default(),
     };
@@ -91,6 +95,7 @@ pub fn view(root: MlirOperation, names: &Names) -> View {
         viewer.add_result_slots(root);
     }
     viewer.walk(root);
+    viewer.add_branches();
     if is_function {
         let entry = raw::regions(root).flat_map(raw::blocks).next();
         let arguments = entry.into_iter().flat_map(raw::arguments);
@@ -123,6 +128,8 @@ pub(super) struct Viewer<'a> {
     kinds: Kinds,
     /// The ops that pass values on, by MLIR's uniqued names.
     flows: FxHashMap<usize, Flow>,
+    /// The ops that run their regions any number of times, in the same way.
+    loops: FxHashSet<usize>,
     /// The slots that the yields of a region flow to.
     pub(super) yields: FxHashMap<Address<MlirRegion>, Vec<Option<SlotId>>>,
     /// The slots that the arguments of a block are.
@@ -131,25 +138,37 @@ pub(super) struct Viewer<'a> {
 
 /// Where the walk stands: the rest of a block, and the blocks after it.
 enum Step {
-    Region(MlirRegion),
-    Block(MlirBlock),
+    Region(MlirRegion, Region),
+    Block(MlirBlock, Region),
     Ops(MlirOperation, BlockId),
+}
+
+fn push_regions(operation: MlirOperation, place: Region, stack: &mut Vec<Step>) {
+    let at = stack.len();
+    stack.extend(raw::regions(operation).map(|region| Step::Region(region, place)));
+    stack[at..].reverse();
 }
 
 impl Viewer<'_> {
     /// Visits all ops in program order, with a stack of its own: input may nest deeply.
     fn walk(&mut self, root: MlirOperation) {
         let mut stack: Vec<Step> = Vec::new();
-        self.push_regions(root, &mut stack);
+        push_regions(root, Region::Outer, &mut stack);
         while let Some(step) = stack.pop() {
             match step {
-                Step::Region(region) => {
+                Step::Region(region, place) => {
+                    // The first block is the next to be added.
+                    let entry = BlockId(self.view.blocks.len() as u32);
+                    let places = std::iter::once(place).chain(std::iter::repeat(Region::Of(entry)));
                     let at = stack.len();
-                    stack.extend(raw::blocks(region).map(Step::Block));
+                    stack.extend(
+                        raw::blocks(region).zip(places).map(|(block, place)| Step::Block(block, place)),
+                    );
                     stack[at..].reverse();
                 }
-                Step::Block(block) => {
-                    let id = self.view.graph.add_block();
+                Step::Block(block, place) => {
+                    let id = self.view.graph.add_block(place);
+                    self.view.blocks.push(Address(block));
                     for argument in raw::arguments(block) {
                         let argument = self.add_value(argument, id);
                         self.view.graph.define_in(argument, id);
@@ -180,16 +199,26 @@ impl Viewer<'_> {
             self.add_operation(operation, name, block);
             if has_regions {
                 stack.extend(next.map(|next| Step::Ops(next, block)));
-                self.push_regions(operation, stack);
+                let repeats = self.loops.contains(&name);
+                push_regions(operation, Region::In { around: block, repeats }, stack);
                 return;
             }
         }
     }
 
-    fn push_regions(&self, operation: MlirOperation, stack: &mut Vec<Step>) {
-        let at = stack.len();
-        stack.extend(raw::regions(operation).map(Step::Region));
-        stack[at..].reverse();
+    /// Adds which block leads to which.
+    fn add_branches(&mut self) {
+        let blocks = || self.view.blocks.iter().enumerate();
+        let id = |(index, block): (usize, &Address<MlirBlock>)| (*block, BlockId(index as u32));
+        let several = |(_, block): &(usize, &Address<MlirBlock>)| !raw::is_alone(block.0);
+        let ids: FxHashMap<Address<MlirBlock>, BlockId> = blocks().filter(several).map(id).collect();
+        for (index, block) in blocks().filter(several) {
+            for successor in raw::last_operation(block.0).into_iter().flat_map(raw::successors) {
+                if let Some(to) = ids.get(&Address(successor)) {
+                    self.view.graph.add_branch(BlockId(index as u32), *to);
+                }
+            }
+        }
     }
 
     fn type_of(&mut self, value: MlirValue) -> Type {
@@ -246,6 +275,15 @@ impl Viewer<'_> {
         stated.dtype == Known::Unknown || matches!(stated.dtype, Known::DType(_)) && open
     }
 
+    /// Whether the graph has what an op does with its operands.
+    fn is_seen(&self, operation: MlirOperation) -> bool {
+        // SAFETY: the operation is alive.
+        let name = unsafe { mlirOperationGetName(operation) }.ptr as usize;
+        // SAFETY: as above.
+        let ours = unsafe { self.names.op(operation) }.is_some();
+        ours || self.flows.contains_key(&name) || name == self.kinds.r#return && self.view.is_function
+    }
+
     fn add_op(&mut self, op: Op, operation: MlirOperation, block: BlockId) {
         let mut operands = std::mem::take(&mut self.operands);
         operands.clear();
@@ -257,10 +295,14 @@ impl Viewer<'_> {
         let constant = if op == Op::Constant { self.constant(operation, id, stated) } else { None };
         let (written, scalar) = constant.map_or((None, None), |(written, scalar)| (Some(written), scalar));
         if let (Op::Convert, Known::DType(dtype)) = (op, stated.dtype)
-            && dtype.is_weak()
             && raw::attribute(operation, "promote.implicit").is_some()
         {
-            self.view.graph.weak_converts.insert(id);
+            if dtype.is_weak() {
+                self.view.graph.weak_converts.insert(id);
+            }
+            if raw::users(result).all(|user| self.is_seen(user)) {
+                self.view.graph.movable.insert(id);
+            }
         }
         let used_before = self.ids.get(result);
         let value = self

@@ -8,13 +8,21 @@
 //! - One conversion a value and dtype, one broadcast a value, dtype and shape; none where types agree.
 //! - Converted first, then broadcast: the smaller array is converted.
 //! - An operand is never retyped for its other users: only the edited use changes.
-//! - An insert stands before its first user if that is in the block of the value's definition, else right behind the
-//!   definition; so it dominates all its users.
+//! - A conversion stands at the nearest point that dominates its uses ([`place`]): not on a path that needs none, but
+//!   where several do, before they part. A convert stands outside of the loops that its operand is outside of; a
+//!   broadcast, which costs nothing where it is fused, in them.
+//! - What a run before has inserted is moved, or merged, rather than repeated.
 
+mod place;
+
+use std::collections::hash_map::Entry;
+
+use indexmap::IndexMap;
 use promote_lattice::op::{Op, ShapeRule};
 use promote_lattice::{DType, Semantics};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
+use self::place::{Places, Point};
 use super::graph::{BlockId, Feed, Graph, Known, OpId, ShapeId, SlotId, Source, Type, ValueId};
 use super::shape::{self, DYNAMIC, Shape};
 use super::solve::{Solution, typing};
@@ -73,8 +81,12 @@ pub enum Use {
 pub enum Position {
     /// Before the op that uses it first.
     Before(Use),
-    /// Right behind the definition of a value, at the start of the block for a block argument.
-    Behind(Produced),
+    /// Before the op around a region, whose first block this is.
+    Around(BlockId),
+    /// Before the op that ends a block.
+    AtEnd(BlockId),
+    /// Right behind the definition of a literal.
+    Behind(ValueId),
 }
 
 /// A new op and its reason.
@@ -108,6 +120,12 @@ pub struct Plan {
     pub inserts: Vec<Insert>,
     /// Uses to change.
     pub edits: Vec<Edit>,
+    /// Converts that are there and stand better elsewhere.
+    pub moves: Vec<(OpId, Position)>,
+    /// Converts that repeat one that is there, which then nothing uses.
+    pub merged: Vec<OpId>,
+    /// Their uses, which take that one's result.
+    pub merges: Vec<Edit>,
 }
 
 /// Whether `value` is a weak constant, which is not converted but written anew in the dtype that uses it.
@@ -121,14 +139,18 @@ pub fn is_weak_literal(graph: &Graph, value: ValueId) -> bool {
 /// Plans the conversions that `solution` asks for. See the [module](self).
 pub fn plan(graph: &mut Graph, solution: &Solution, semantics: &Semantics) -> Plan {
     let mut planner = Planner {
+        places: Places::new(graph),
         graph,
         solution,
         semantics,
         plan: Plan::default(),
         made: FxHashMap::default(),
         shapes: FxHashMap::default(),
-        blocks: Vec::new(),
+        points: Vec::new(),
+        moved: IndexMap::default(),
+        merged: FxHashMap::default(),
     };
+    planner.gather();
     // In program order: what is made for a use serves those after it in its block.
     let mut feeds: Vec<(u32, SlotId, usize)> = Vec::new();
     for slot in planner.graph.slot_ids() {
@@ -145,6 +167,7 @@ pub fn plan(graph: &mut Graph, solution: &Solution, semantics: &Semantics) -> Pl
         planner.plan_op(op);
     }
     feeds.for_each(|(_, slot, index)| planner.plan_feed(slot, index));
+    planner.settle();
     planner.plan
 }
 
@@ -164,8 +187,13 @@ struct Planner<'a> {
     made: FxHashMap<(ValueId, DType, Role), Produced>,
     /// What there is already: something in a shape.
     shapes: FxHashMap<(Produced, ShapeId, Option<ValueId>, Option<BlockId>), InsertId>,
-    /// The block that each insert stands in.
-    blocks: Vec<BlockId>,
+    places: Places,
+    /// For each insert, the nearest point that dominates the uses so far.
+    points: Vec<Option<Point>>,
+    /// The converts of a run before that may be moved, by their results, with the same.
+    moved: IndexMap<ValueId, Option<Point>, FxBuildHasher>,
+    /// The converts that repeat one of those, by their results.
+    merged: FxHashMap<ValueId, ValueId>,
 }
 
 impl Planner<'_> {
@@ -173,7 +201,7 @@ impl Planner<'_> {
         let node = *self.graph.node(op);
         // The typing is asked for with the dtypes that weak values still have: an f* operand computes with f*.
         let typing = typing(self.graph, self.semantics, op, |value| self.solution.value(value));
-        let Ok(Some(typing)) = typing else { return self.plan_convert(op) };
+        let Ok(Some(typing)) = typing else { return self.plan_stated(op) };
         let shape = self.operand_shape(op);
         for index in 0..self.graph.operands(op).len() {
             let value = self.graph.operands(op)[index];
@@ -192,29 +220,67 @@ impl Planner<'_> {
     }
 
     fn plan_feed(&mut self, slot: SlotId, index: usize) {
-        let Type { dtype: Known::DType(dtype), shape } = self.solution.slot(slot) else { return };
         let Feed { value, block, .. } = self.graph.slot(slot).sources[index];
+        let Type { dtype: Known::DType(dtype), shape } = self.solution.slot(slot) else {
+            return self.keep(Use::Feed(slot, index), block, value);
+        };
         let dtype = self.semantics.strengthen(dtype);
         self.need(Use::Feed(slot, index), block, value, (dtype, Role::Number), shape);
     }
 
-    /// A convert of a weak literal is one use of it more. Another one that the program already has serves later users,
-    /// if it stands in the block of the definition.
-    fn plan_convert(&mut self, op: OpId) {
-        let node = *self.graph.node(op);
-        if let (Op::Convert, [x], Some(dtype)) =
-            (node.op, self.graph.operands(op), self.solution.dtype(node.result))
-            && is_weak_literal(self.graph, *x)
-        {
-            let (x, shape) = (*x, self.solution.value(*x).shape);
-            let dtype = self.semantics.strengthen(dtype);
-            return self.need(Use::Operand(op, 0), node.block, x, (dtype, Role::Number), shape);
+    /// Takes the converts of a run before as what there is of their values in their dtypes, each once: they can be moved
+    /// to wherever they are used.
+    fn gather(&mut self) {
+        let mut movable: Vec<OpId> = self.graph.movable.iter().copied().collect();
+        movable.sort_unstable();
+        for op in movable {
+            let Some((x, dtype)) = self.converted(op) else { continue };
+            let source = self.graph.value(x).source;
+            if is_weak_literal(self.graph, x)
+                || matches!(source, Source::Op(op) if self.graph.movable.contains(&op))
+            {
+                continue;
+            }
+            let result = self.graph.node(op).result;
+            match self.made.entry((x, dtype, Role::Number)) {
+                Entry::Vacant(entry) => {
+                    entry.insert(Produced::Value(result));
+                    self.moved.insert(result, None);
+                }
+                Entry::Occupied(entry) => {
+                    if let Produced::Value(first) = entry.get() {
+                        self.merged.insert(result, *first);
+                        self.plan.merged.push(op);
+                    }
+                }
+            }
         }
-        if let (Op::Convert, [x], Some(dtype)) =
-            (node.op, self.graph.operands(op), self.solution.dtype(node.result))
-            && self.graph.value(*x).block == node.block
-        {
-            self.made.entry((*x, dtype, Role::Number)).or_insert(Produced::Value(node.result));
+    }
+
+    /// The operand of a convert, and the dtype it is converted to.
+    fn converted(&self, op: OpId) -> Option<(ValueId, DType)> {
+        let node = self.graph.node(op);
+        match (node.op, self.graph.operands(op), self.solution.dtype(node.result)) {
+            (Op::Convert, [x], Some(dtype)) => Some((*x, self.semantics.strengthen(dtype))),
+            _ => None,
+        }
+    }
+
+    /// An op that states its dtype takes its operands as they are. But a convert of a weak literal is one use of it more,
+    /// and another one serves later users, if it stands in the block of the definition.
+    fn plan_stated(&mut self, op: OpId) {
+        let node = *self.graph.node(op);
+        if let Some((x, dtype)) = self.converted(op) {
+            if is_weak_literal(self.graph, x) {
+                let shape = self.solution.value(x).shape;
+                return self.need(Use::Operand(op, 0), node.block, x, (dtype, Role::Number), shape);
+            }
+            if self.graph.value(x).block == node.block && !self.merged.contains_key(&node.result) {
+                self.made.entry((x, dtype, Role::Number)).or_insert(Produced::Value(node.result));
+            }
+        }
+        for index in 0..self.graph.operands(op).len() {
+            self.keep(Use::Operand(op, index), node.block, self.graph.operands(op)[index]);
         }
     }
 
@@ -263,51 +329,113 @@ impl Planner<'_> {
         (dtype, role): (DType, Role),
         shape: ShapeId,
     ) {
-        let Some(own) = self.solution.dtype(value) else { return };
-        let mut produced = Produced::Value(value);
-        if is_weak_literal(self.graph, value) {
-            let make = Make::Literal(dtype, role);
-            produced = self.in_dtype(place, block, value, make, dtype);
+        let Some(own) = self.solution.dtype(value) else { return self.keep(place, block, value) };
+        let first = self.first(value);
+        let mut produced = Produced::Value(first);
+        if is_weak_literal(self.graph, first) {
+            produced = self.in_dtype(place, first, Make::Literal(dtype, role), dtype);
         } else if self.semantics.strengthen(own) != dtype {
-            produced = self.in_dtype(place, block, value, Make::Convert(dtype), dtype);
+            produced = self.in_dtype(place, first, Make::Convert(dtype), dtype);
         }
-        if self.fit(self.solution.value(value).shape, shape) == Fit::Broadcast {
-            produced = self.in_shape(place, block, value, produced, dtype, shape);
+        if self.fit(self.solution.value(first).shape, shape) == Fit::Broadcast {
+            produced = self.in_shape(place, block, first, produced, dtype, shape);
         }
-        if produced != Produced::Value(value) {
-            self.plan.edits.push(Edit { place, to: produced });
+        if produced == Produced::Value(first) {
+            return self.keep(place, block, value);
+        }
+        self.plan.edits.push(Edit { place, to: produced });
+        self.serve(produced, place, block);
+    }
+
+    /// Lets the use at `place`, in `block`, have `value` as it is; the first of converts that repeat each other.
+    fn keep(&mut self, place: Use, block: BlockId, value: ValueId) {
+        let first = self.first(value);
+        if first != value {
+            self.plan.merges.push(Edit { place, to: Produced::Value(first) });
+        }
+        self.serve(Produced::Value(first), place, block);
+    }
+
+    fn first(&self, value: ValueId) -> ValueId {
+        self.merged.get(&value).copied().unwrap_or(value)
+    }
+
+    /// The block in which the value of the program is defined that something is made of.
+    fn definition(&self, produced: Produced) -> BlockId {
+        let mut produced = produced;
+        loop {
+            produced = match produced {
+                Produced::Insert(id) => self.plan.inserts[id.0 as usize].source,
+                Produced::Value(value) => match self.graph.value(value).source {
+                    Source::Op(op) if self.moved.contains_key(&value) => {
+                        Produced::Value(self.graph.operands(op)[0])
+                    }
+                    _ => return self.graph.value(value).block,
+                },
+            }
         }
     }
 
-    fn block_of(&self, produced: Produced) -> BlockId {
-        match produced {
-            Produced::Value(value) => self.graph.value(value).block,
-            Produced::Insert(id) => self.blocks[id.0 as usize],
+    /// Notes that something is used at `place`, in `block`.
+    fn serve(&mut self, produced: Produced, place: Use, block: BlockId) {
+        let placed = match produced {
+            Produced::Insert(_) => true,
+            Produced::Value(value) => self.moved.contains_key(&value),
+        };
+        if placed {
+            let point = self.places.before(self.graph, place, block, self.definition(produced));
+            self.serve_at(produced, point);
         }
     }
 
-    /// Where an op that takes `source` stands to dominate the use at `place`, in `block`, and all that follow.
-    fn position(&self, source: Produced, place: Use, block: BlockId) -> Position {
-        if self.block_of(source) == block { Position::Before(place) } else { Position::Behind(source) }
+    fn serve_at(&mut self, produced: Produced, point: Point) {
+        let served = match produced {
+            Produced::Insert(id) => Some(&mut self.points[id.0 as usize]),
+            Produced::Value(value) => self.moved.get_mut(&value),
+        };
+        if let Some(served) = served {
+            *served = Some(match *served {
+                Some(before) => self.places.common(self.graph, before, point),
+                None => point,
+            });
+        }
     }
 
-    fn insert(&mut self, insert: Insert, block: BlockId) -> InsertId {
-        self.blocks.push(match insert.position {
-            Position::Before(_) => block,
-            Position::Behind(source) => self.block_of(source),
-        });
+    fn insert(&mut self, insert: Insert) -> InsertId {
+        self.points.push(None);
         self.plan.inserts.push(insert);
         InsertId(self.plan.inserts.len() as u32 - 1)
     }
 
-    fn in_dtype(
-        &mut self,
-        serves: Use,
-        block: BlockId,
-        value: ValueId,
-        make: Make,
-        dtype: DType,
-    ) -> Produced {
+    /// Finds where everything stands, from the last uses up.
+    fn settle(&mut self) {
+        for index in (0..self.plan.inserts.len()).rev() {
+            let insert = self.plan.inserts[index];
+            let Some(mut point) = self.points[index] else { continue };
+            match (insert.make, insert.source) {
+                (Make::Literal(..), Produced::Value(literal)) => {
+                    self.plan.inserts[index].position = Position::Behind(literal);
+                    continue;
+                }
+                (Make::Convert(_) | Make::Literal(..), source) => {
+                    point = self.places.outside_loops(self.graph, point, self.definition(source));
+                }
+                (Make::Broadcast { .. }, _) => {}
+            }
+            self.plan.inserts[index].position = point.into();
+            self.serve_at(insert.source, point);
+        }
+        for (value, point) in &self.moved {
+            let (Some(point), Source::Op(op)) = (*point, self.graph.value(*value).source) else { continue };
+            let definition = self.definition(Produced::Value(*value));
+            let point = self.places.outside_loops(self.graph, point, definition);
+            if !self.places.is_before(self.graph.node(op).block, op.0, point) {
+                self.plan.moves.push((op, point.into()));
+            }
+        }
+    }
+
+    fn in_dtype(&mut self, serves: Use, value: ValueId, make: Make, dtype: DType) -> Produced {
         let role = match make {
             Make::Literal(_, role) => role,
             Make::Convert(_) | Make::Broadcast { .. } => Role::Number,
@@ -316,12 +444,8 @@ impl Planner<'_> {
             return *produced;
         }
         let source = Produced::Value(value);
-        let position = match make {
-            Make::Literal(..) => Position::Behind(source),
-            Make::Convert(_) | Make::Broadcast { .. } => self.position(source, serves, block),
-        };
         let result = Type { dtype: Known::DType(dtype), shape: self.solution.value(value).shape };
-        let insert = self.insert(Insert { source, make, position, serves, result }, block);
+        let insert = self.insert(Insert { source, make, position: Position::Before(serves), serves, result });
         self.made.insert((value, dtype, role), Produced::Insert(insert));
         Produced::Insert(insert)
     }
@@ -353,19 +477,14 @@ impl Planner<'_> {
                 Some(like) if step + 1 < steps => self.broadcast(current, self.solution.value(like).shape),
                 _ => target,
             };
-            // A pattern might not dominate what stands right behind the source: such a broadcast stands before its
-            // use, and serves others in that block only.
-            let (position, key_block) = match like {
-                Some(_) => (Position::Before(serves), Some(block)),
-                None => (self.position(produced, serves, block), None),
-            };
             let make = Make::Broadcast { shape, like };
-            let key = (produced, shape, like, key_block);
+            let position = Position::Before(serves);
+            let key = (produced, shape, like, like.map(|_| block));
             produced = Produced::Insert(match self.shapes.get(&key) {
                 Some(id) => *id,
                 None => {
                     let result = Type { dtype: Known::DType(dtype), shape };
-                    let id = self.insert(Insert { source: produced, make, position, serves, result }, block);
+                    let id = self.insert(Insert { source: produced, make, position, serves, result });
                     self.shapes.insert(key, id);
                     id
                 }
