@@ -223,6 +223,12 @@ pub struct Location {
     pub column: u32,
 }
 
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
 /// Something more to say, perhaps at another place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {

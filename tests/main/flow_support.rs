@@ -11,7 +11,7 @@ pub fn show(semantics: &str, source: &str) -> String {
     if !outcome.text.is_empty() {
         let inferred = run_in(&session, &source, INFER);
         assert!(!inferred.text.is_empty(), "{}", inferred.said_text());
-        assert!(!inferred.text.contains("promote.unknown") && !inferred.text.contains("promote.relax"));
+        assert!(!inferred.text.contains("promote.unknown") && !inferred.text.contains("\"promote.relax\""));
         let again = run_in(&session, &inferred.text, INFER);
         assert_eq!(again.text, inferred.text, "{}", again.said_text());
         let again = run_in(&session, &outcome.text, DEFAULT);

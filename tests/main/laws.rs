@@ -123,6 +123,16 @@ fn converts_in_block(module: &str) -> Vec<String> {
     lines.map(op).collect()
 }
 
+/// A module in which the messages of checks do not say where.
+fn unplaced(module: &str) -> String {
+    let place = |message: &str| message.split_once(": ").map_or("", |(_, rest)| rest).to_owned();
+    let line = |line: &str| match line.split_once(", \"") {
+        Some((assert, message)) if assert.contains("cf.assert") => format!("{assert}, {}", place(message)),
+        _ => line.to_owned(),
+    };
+    module.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
 fn argument_types(module: &str) -> &str {
     let line = module.lines().find(|line| line.contains("func.func")).expect("there is a function");
     line.split_once(") -> ").expect("the function has results").0
@@ -146,7 +156,7 @@ proptest! {
         let again = run_in(&session, &inserted.text, INSERT);
         prop_assert_eq!(&again.text, &inserted.text, "inserting twice changes nothing: {}", again.said_text());
         let apart = run_in(&session, &inferred.text, "promote-insert-converts");
-        prop_assert_eq!(&apart.text, &inserted.text, "the passes may run apart");
+        prop_assert_eq!(unplaced(&apart.text), unplaced(&inserted.text), "the passes may run apart");
         let nested = run_in(&session, &source, "func.func(promote-infer-types,promote-insert-converts)");
         prop_assert_eq!(&nested.text, &inserted.text, "the passes may run on functions");
 

@@ -18,11 +18,6 @@ struct Node {
 }
 
 impl Forest {
-    /// How many nodes there are.
-    pub fn len(&self) -> usize {
-        self.nodes.len()
-    }
-
     /// Adds a root.
     pub fn add_root(&mut self) -> u32 {
         let id = self.nodes.len() as u32;

@@ -8,7 +8,7 @@ use promote_lattice::convert::Literal;
 use promote_lattice::{DType, Op};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::shape::Shape;
+use super::shape::{Shape, is_dynamic};
 
 /// A dense id of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -60,6 +60,11 @@ impl Shapes {
         self.list.push(shape.clone());
         self.ids.insert(shape, id);
         id
+    }
+
+    /// Whether some extent is known at run time only.
+    pub fn has_dynamic(&self) -> bool {
+        self.list.iter().filter_map(Shape::dims).any(|dims| dims.iter().copied().any(is_dynamic))
     }
 
     /// The shape behind an id.
@@ -228,6 +233,8 @@ pub struct Graph {
     pub weak_converts: FxHashSet<OpId>,
     /// The converts that inference or insertion made, which only ops and slots of the graph use.
     pub movable: FxHashSet<OpId>,
+    /// The ops before which a run checks what they ask of its extents.
+    pub checked: FxHashSet<OpId>,
     /// Whether some op stands before the definition of one of its operands, as blocks in any order allow.
     pub has_late_definitions: bool,
 }

@@ -5,6 +5,7 @@
 
 pub mod dominance;
 pub mod dot;
+pub mod extents;
 pub mod forest;
 pub mod graph;
 pub mod plan;

@@ -1,7 +1,7 @@
 //! Shapes: what is known of them, broadcasting, and the shape of every op's result.
 //!
 //! [`infer`] gives the shape of an op's result from its operands' shapes and its attributes. A shape may be unranked
-//! (nothing known), and a dimension may be [`DYNAMIC`] (known at run time); what is static is checked, what is not is
+//! (nothing known), and a dimension may be dynamic (known at run time); what is static is checked, what is not is
 //! carried on.
 
 use std::fmt;
@@ -9,8 +9,14 @@ use std::fmt;
 use promote_dialect::attrs::Attrs;
 use promote_lattice::op::{Op, ShapeRule};
 
-/// The extent of a dimension that is known at run time only; MLIR writes it `?`.
+/// The extent of a dimension that is known at run time only; MLIR writes it `?`. Other negative numbers are names of
+/// such extents: where names are equal, so are the extents.
 pub const DYNAMIC: i64 = i64::MIN;
+
+/// Whether an extent is known at run time only.
+pub const fn is_dynamic(extent: i64) -> bool {
+    extent < 0
+}
 
 /// The shape of a tensor: its dimensions, or nothing if not even their number is known.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -36,7 +42,8 @@ impl Shape {
             return Some(if self.0.is_none() { other.clone() } else { self.clone() });
         };
         let extent = |(a, b): (&i64, &i64)| match (*a, *b) {
-            (DYNAMIC, known) | (known, DYNAMIC) => Some(known),
+            (a, known) if is_dynamic(a) => Some(known),
+            (known, b) if is_dynamic(b) => Some(known),
             (a, b) => (a == b).then_some(a),
         };
         let dims: Option<Box<[i64]>> = a.iter().zip(b).map(extent).collect();
@@ -54,7 +61,7 @@ impl fmt::Display for Shape {
         for (i, dim) in dims.iter().enumerate() {
             let separator = if i == 0 { "" } else { "x" };
             match *dim {
-                DYNAMIC => write!(f, "{separator}?")?,
+                extent if is_dynamic(extent) => write!(f, "{separator}?")?,
                 extent => write!(f, "{separator}{extent}")?,
             }
         }
@@ -125,7 +132,8 @@ fn broadcast_extent(a: i64, b: i64) -> Option<i64> {
     match (a, b) {
         (a, b) if a == b => Some(a),
         (1, other) | (other, 1) => Some(other),
-        (DYNAMIC, extent) | (extent, DYNAMIC) => Some(extent),
+        (a, b) if is_dynamic(a) && is_dynamic(b) => Some(DYNAMIC),
+        (a, b) if is_dynamic(a) || is_dynamic(b) => Some(a.max(b)),
         _ => None,
     }
 }
@@ -176,7 +184,7 @@ fn element_count(dims: &[i64]) -> Option<i64> {
     if dims.contains(&0) {
         return Some(0);
     }
-    dims.iter().try_fold(1i64, |count, dim| if *dim == DYNAMIC { None } else { count.checked_mul(*dim) })
+    dims.iter().try_fold(1i64, |count, dim| if is_dynamic(*dim) { None } else { count.checked_mul(*dim) })
 }
 
 /// The shape of `op`'s result. `None` where the op's type says it ([`ShapeRule::Stated`]).
@@ -291,7 +299,7 @@ fn matmul(x: &Shape, y: &Shape) -> Result<Shape> {
     };
     let inner_a = *a.last().ok_or_else(scalar)?;
     let inner_b = *b.get(b.len().saturating_sub(2)).ok_or_else(scalar)?;
-    if inner_a != inner_b && inner_a != DYNAMIC && inner_b != DYNAMIC {
+    if inner_a != inner_b && !is_dynamic(inner_a) && !is_dynamic(inner_b) {
         return Err(ShapeError::other(
             format!(
                 "promote.matmul contracts the last dimension of {x} ({inner_a}) with that of {y} ({inner_b})"
@@ -308,9 +316,10 @@ fn matmul(x: &Shape, y: &Shape) -> Result<Shape> {
 
 fn same_but(axis: Option<usize>, first: &[i64], other: &[i64]) -> Option<Vec<i64>> {
     let extent = |(i, (a, b)): (usize, (&i64, &i64))| match (*a, *b) {
-        (DYNAMIC, _) | (_, DYNAMIC) if Some(i) == axis => Some(DYNAMIC),
+        (a, b) if Some(i) == axis && (is_dynamic(a) || is_dynamic(b)) => Some(DYNAMIC),
         (a, b) if Some(i) == axis => a.checked_add(b),
-        (DYNAMIC, known) | (known, DYNAMIC) => Some(known),
+        (a, b) if is_dynamic(b) => Some(a),
+        (a, b) if is_dynamic(a) => Some(b),
         (a, b) => (a == b).then_some(a),
     };
     if first.len() == other.len() { first.iter().zip(other).enumerate().map(extent).collect() } else { None }
@@ -365,7 +374,7 @@ fn reshape(shape: &[i64], x: &Shape) -> Result<Shape> {
     let known: Vec<i64> = shape.iter().copied().filter(|dim| *dim != -1).collect();
     let known =
         element_count(&known).ok_or_else(|| wrong(format!("{} has too many elements", List(shape))))?;
-    let dynamic = x.dims().is_none_or(|dims| dims.contains(&DYNAMIC));
+    let dynamic = x.dims().is_none_or(|dims| dims.iter().copied().any(is_dynamic));
     let total = x.dims().and_then(element_count);
     if total.is_none() && !dynamic {
         return Err(wrong(format!("{x} has more elements than can be counted")));
@@ -419,7 +428,7 @@ fn broadcast_to(shape: &[i64], operands: &[&Shape]) -> Result<Shape> {
         ));
     }
     let Some(x) = operands.first().and_then(|x| x.dims()) else { return Ok(Shape::ranked(shape)) };
-    let known = |i: usize| (i + x.len()).checked_sub(shape.len()).is_some_and(|i| x[i] == DYNAMIC);
+    let known = |i: usize| (i + x.len()).checked_sub(shape.len()).is_some_and(|i| is_dynamic(x[i]));
     if operands.len() == 1 && (0..shape.len()).any(|i| shape[i] == DYNAMIC && !known(i)) {
         return Err(ShapeError::other(
             format!("nothing says what the dynamic extents of {} are at run time", Shape::ranked(shape)),
@@ -428,7 +437,7 @@ fn broadcast_to(shape: &[i64], operands: &[&Shape]) -> Result<Shape> {
     }
     let fits = x.len() <= shape.len()
         && x.iter().zip(&shape[shape.len() - x.len()..]).all(|(from, to)| {
-            from == to || *from == 1 || *from == DYNAMIC || (*to == DYNAMIC && operands.len() > 1)
+            from == to || *from == 1 || is_dynamic(*from) || (*to == DYNAMIC && operands.len() > 1)
         });
     if !fits {
         return Err(ShapeError::other(
@@ -452,7 +461,7 @@ fn squeeze(axes: &[i64], x: &Shape) -> Result<Shape> {
     let Some(dims) = x.dims() else { return Ok(Shape::UNRANKED) };
     let gone = mask(axes, dims.len(), x)?;
     if let Some((axis, dim)) =
-        dims.iter().enumerate().find(|(i, dim)| gone[*i] && **dim != 1 && **dim != DYNAMIC)
+        dims.iter().enumerate().find(|(i, dim)| gone[*i] && **dim != 1 && !is_dynamic(**dim))
     {
         return Err(ShapeError::other(
             format!("promote.squeeze of axis {axis} of {x}, whose extent is {dim}"),
@@ -495,7 +504,8 @@ fn slice(attrs: &Attrs, x: &Shape) -> Result<Shape> {
     }
     let Some(dims) = x.dims() else { return Ok(Shape::ranked(vec![DYNAMIC; rank])) };
     let extent = |(i, dim): (usize, &i64)| match *dim {
-        DYNAMIC => DYNAMIC,
+        extent if is_dynamic(extent) && (start[i], stop[i], step[i]) == (0, i64::MAX, 1) => extent,
+        extent if is_dynamic(extent) => DYNAMIC,
         extent => slice_extent(extent, start[i], stop[i], step[i]),
     };
     Ok(Shape::ranked(dims.iter().enumerate().map(extent).collect::<Vec<_>>()))

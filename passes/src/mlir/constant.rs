@@ -202,7 +202,13 @@ fn constant(
     let kept = kept.map(|(name, value)| raw::named(context, &name, value));
     let value = raw::named(context, "value", dense(bits, dtype, result));
     let attributes: Vec<_> = std::iter::once(value).chain(kept).collect();
-    raw::create(&NewOp { name: "promote.constant", location, operands: &[], result, attributes: &attributes })
+    raw::create(&NewOp {
+        name: "promote.constant",
+        location,
+        operands: &[],
+        results: &[result],
+        attributes: &attributes,
+    })
 }
 
 /// The elements of a dense attribute of `dtype`; one, if all are the same. `None` if they cannot be read: packed bits

@@ -5,45 +5,14 @@
 
 use mlir_sys::*;
 use promote_dialect::mlir::Names;
+use promote_lattice::DType;
 
-use super::raw::{self, NewOp};
+use super::checks::{self, CHECKED, Writer};
+use super::raw;
 use super::view::View;
-use crate::engine::graph::{Graph, Known, Type};
-use crate::engine::shape::DYNAMIC;
+use crate::engine::graph::{Graph, Known, ShapeId, SlotId, Type};
+use crate::engine::shape::{DYNAMIC, Shape, broadcast, is_dynamic};
 use crate::engine::solve::Solution;
-
-/// What a value lacks to be of the type of the place it flows to, beside the dtype.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Edge {
-    /// Nothing.
-    Fits,
-    /// A cast: what is known of the extents differs.
-    Cast,
-    /// A broadcast.
-    Broadcast,
-    /// A broadcast to extents that are not known.
-    Open,
-}
-
-/// What a value of type `own` lacks to flow to a place of type `found`.
-pub fn edge(graph: &Graph, own: Type, found: Type) -> Edge {
-    let known = |t: Type| matches!(t.dtype, Known::DType(_));
-    if own.shape == found.shape || !known(own) || !known(found) {
-        return Edge::Fits;
-    }
-    let dims = |t: Type| graph.shapes.get(t.shape).dims();
-    match (dims(own), dims(found)) {
-        (Some(own), Some(found)) => {
-            let alike = |(own, found): (&i64, &i64)| own == found || *own == DYNAMIC || *found == DYNAMIC;
-            match own.len() == found.len() && own.iter().zip(found).all(alike) {
-                true => Edge::Cast,
-                false if found.contains(&DYNAMIC) => Edge::Open,
-                false => Edge::Broadcast,
-            }
-        }
-        (None, _) | (_, None) => Edge::Cast,
-    }
-}
 
 /// Gives every value that flows somewhere the type of where it flows to; how many ops that took.
 pub fn settle(view: &mut View, solution: &Solution, names: &Names) -> usize {
@@ -54,59 +23,125 @@ pub fn settle(view: &mut View, solution: &Solution, names: &Names) -> usize {
         for index in 0..view.graph.slot(slot).sources.len() {
             let feed = view.graph.slot(slot).sources[index];
             let own = solution.value(feed.value);
-            if !feed.is_operand || own == found {
+            if !feed.is_operand || own == found || !matches!(own.dtype, Known::DType(_)) {
                 continue;
             }
             let (operation, operand) = view.feeds[slot.0 as usize][index];
-            let mut writer = Writer { before: operation.0, operand, made: 0 };
-            if own.dtype != found.dtype {
-                let result = view.types.tensor(dtype, own.shape, names, &view.graph);
-                writer.convert(result);
-            }
-            let result = view.types.tensor(dtype, found.shape, names, &view.graph);
-            match edge(&view.graph, own, found) {
-                Edge::Fits | Edge::Open => {}
-                Edge::Cast => writer.add("tensor.cast", result, &[]),
-                Edge::Broadcast => {
-                    let dims = view.graph.shapes.get(found.shape).dims().unwrap_or_default();
-                    writer.broadcast(result, dims);
-                }
-            }
-            made += writer.made;
+            let wanted =
+                Wanted { dtype, shape: found.shape, others: others(&view.graph, solution, slot, index) };
+            made += Edge { operation: operation.0, operand, made: 0 }.settle(view, own, &wanted, names);
         }
     }
     made
 }
 
-/// Puts ops between an op and one of its operands.
-struct Writer {
-    before: MlirOperation,
+/// The type that a value must have to flow to a slot.
+struct Wanted {
+    dtype: DType,
+    shape: ShapeId,
+    /// The shape that the other values which flow there broadcast to.
+    others: Shape,
+}
+
+fn others(graph: &Graph, solution: &Solution, slot: SlotId, but: usize) -> Shape {
+    let feeds = graph.slot(slot).sources.iter().enumerate().filter(|(index, _)| *index != but);
+    let shapes = feeds.map(|(_, feed)| graph.shapes.get(solution.value(feed.value).shape));
+    let whole =
+        shapes.filter(|shape| shape.dims().is_some()).try_fold(Shape::ranked([]), |a, b| broadcast(&a, b));
+    whole.unwrap_or(Shape::UNRANKED)
+}
+
+/// An operand that a value flows through.
+struct Edge {
+    operation: MlirOperation,
     operand: usize,
+    /// How many ops were put before the op.
     made: usize,
 }
 
-impl Writer {
-    fn convert(&mut self, result: MlirType) {
-        let context = raw::context(self.before);
-        // SAFETY: the context is alive.
-        let unit = unsafe { mlirUnitAttrGet(context) };
-        self.add("promote.convert", result, &[raw::named(context, "promote.implicit", unit)]);
+impl Edge {
+    /// Gives the operand, of type `own`, the type that is wanted. How many ops that took.
+    fn settle(mut self, view: &mut View, own: Type, wanted: &Wanted, names: &Names) -> usize {
+        let tensor =
+            |shape: ShapeId, view: &mut View| view.types.tensor(wanted.dtype, shape, names, &view.graph);
+        if own.dtype != Known::DType(wanted.dtype) {
+            let result = tensor(own.shape, view);
+            self.add("promote.convert", result, &[self.unit("promote.implicit")]);
+        }
+        let dims = |shape: ShapeId, view: &View| view.graph.shapes.get(shape).dims().map(<[i64]>::to_vec);
+        if let Some(to) = dims(wanted.shape, view) {
+            let from = dims(own.shape, view).unwrap_or_else(|| {
+                let open = vec![DYNAMIC; to.len()];
+                let id = view.graph.shapes.id(Shape::ranked(open.clone()));
+                checks::rank(self.operation, self.operand, to.len());
+                let result = tensor(id, view);
+                self.add("tensor.cast", result, &[]);
+                open
+            });
+            let shape = broadcast_shape(&from, &to);
+            if shape != from {
+                let checked = self.check(&from, &shape, &wanted.others);
+                let id = view.graph.shapes.id(Shape::ranked(shape.clone()));
+                let result = tensor(id, view);
+                let context = raw::context(self.operation);
+                // SAFETY: the context is alive, and MLIR copies the list.
+                let list = unsafe { mlirDenseI64ArrayGet(context, shape.len() as isize, shape.as_ptr()) };
+                let mut attributes = vec![raw::named(context, "shape", list)];
+                attributes.extend(checked.then(|| self.unit(CHECKED)));
+                self.add("promote.broadcast_to", result, &attributes);
+            }
+        }
+        let result = tensor(wanted.shape, view);
+        let value = self.value();
+        // SAFETY: types live as long as the context.
+        if !unsafe { mlirTypeEqual(raw::value_type(value), result) } {
+            self.add("tensor.cast", result, &[]);
+        }
+        self.made
     }
 
-    fn broadcast(&mut self, result: MlirType, dims: &[i64]) {
-        let context = raw::context(self.before);
-        // SAFETY: the context is alive, and MLIR copies the list.
-        let shape = unsafe { mlirDenseI64ArrayGet(context, dims.len() as isize, dims.as_ptr()) };
-        self.add("promote.broadcast_to", result, &[raw::named(context, "shape", shape)]);
+    /// Checks what the operand's extents must be in a run; whether there is something to check. An extent that others
+    /// that flow to the slot have may be 1; one that is only stated may not.
+    fn check(&self, from: &[i64], to: &[i64], others: &Shape) -> bool {
+        let missing = to.len() - from.len();
+        let of_others = |axis: usize| {
+            let dims = others.dims().unwrap_or_default();
+            (axis + dims.len()).checked_sub(to.len()).map(|axis| dims[axis])
+        };
+        let mut checked = false;
+        for (axis, own) in from.iter().enumerate().filter(|(axis, own)| **own != to[axis + missing]) {
+            if is_dynamic(*own) {
+                let extent = to[axis + missing];
+                let may_be_1 = of_others(axis + missing) == Some(extent);
+                checks::extent(self.operation, self.operand, axis, extent, may_be_1);
+                checked = true;
+            }
+        }
+        checked
+    }
+
+    fn value(&self) -> MlirValue {
+        raw::operand(self.operation, self.operand)
+    }
+
+    fn unit(&self, name: &str) -> MlirNamedAttribute {
+        let context = raw::context(self.operation);
+        // SAFETY: the context is alive.
+        raw::named(context, name, unsafe { mlirUnitAttrGet(context) })
     }
 
     fn add(&mut self, name: &str, result: MlirType, attributes: &[MlirNamedAttribute]) {
-        let Some(value) = raw::operands(self.before).nth(self.operand) else { return };
-        // SAFETY: the op is alive.
-        let location = unsafe { mlirOperationGetLocation(self.before) };
-        let operation = raw::create(&NewOp { name, location, operands: &[value], result, attributes });
-        raw::insert_before(operation, self.before);
-        raw::set_operand(self.before, self.operand, raw::result(operation));
+        let writer = Writer::new(self.operation, self.operation);
+        let made = writer.add(name, &[self.value()], result, attributes);
+        raw::set_operand(self.operation, self.operand, made);
         self.made += 1;
     }
+}
+
+/// What a shape is broadcast to, to flow to a slot: an extent of the slot that only a run knows asks for nothing but a
+/// dimension.
+fn broadcast_shape(from: &[i64], to: &[i64]) -> Vec<i64> {
+    let missing = to.len().saturating_sub(from.len());
+    let own = |axis: usize| axis.checked_sub(missing).map_or(1, |axis| from[axis]);
+    to.iter().enumerate().map(|(axis, to)| if is_dynamic(*to) { own(axis) } else { *to }).collect()
 }

@@ -12,6 +12,7 @@ use promote_lattice::{DType, Op, Semantics};
 use rustc_hash::FxHashMap;
 
 use super::constant;
+use super::insert;
 use super::raw::{self, Address};
 use super::units::{self, Shared};
 
@@ -19,15 +20,27 @@ use super::units::{self, Shared};
 pub fn fold_converts(root: MlirOperation, shared: Shared<'_>) {
     let Shared { names, semantics, .. } = shared;
     shared.map(units::roots(root), |unit| {
+        let mut folded = false;
         for convert in converts(unit.0, names) {
-            fold(convert, names, semantics);
+            let mut step = fold(convert, names, semantics);
+            while step == Step::Shortened {
+                folded = true;
+                step = fold(convert, names, semantics);
+            }
+            folded |= step == Step::Gone;
         }
-        merge(converts(unit.0, names));
+        folded |= merge(converts(unit.0, names));
+        // A convert of another value may stand better elsewhere, or be there already.
+        if folded {
+            insert::place_again(unit.0, names, semantics);
+        }
     });
 }
 
-/// Lets converts of one value to one type in one block be the first of them: folding may have made them equal.
-fn merge(converts: Vec<MlirOperation>) {
+/// Lets converts of one value to one type in one block be the first of them: folding may have made them equal. Whether
+/// there were such.
+fn merge(converts: Vec<MlirOperation>) -> bool {
+    let mut merged = false;
     let mut first: FxHashMap<_, MlirOperation> = FxHashMap::default();
     for convert in converts {
         let Some(operand) = raw::operands(convert).next() else { continue };
@@ -40,9 +53,11 @@ fn merge(converts: Vec<MlirOperation>) {
             Entry::Occupied(entry) => {
                 raw::replace_all_uses(result, raw::result(*entry.get()));
                 raw::erase(convert);
+                merged = true;
             }
         }
     }
+    merged
 }
 
 /// The converts of a unit, in program order.
@@ -104,39 +119,56 @@ fn fold_constant(convert: MlirOperation, operand: MlirValue, names: &Names, sema
     true
 }
 
-/// Folds one convert. Those before it in the program are folded already.
-fn fold(convert: MlirOperation, names: &Names, semantics: &Semantics) {
+/// What became of a convert.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// It stays.
+    Stays,
+    /// It converts what another convert did, which may be one again.
+    Shortened,
+    /// It was a convert of a constant, which is another constant now.
+    Constant,
+    /// It is gone.
+    Gone,
+}
+
+/// Folds one convert by a step. Those before it in the program are folded already.
+fn fold(convert: MlirOperation, names: &Names, semantics: &Semantics) -> Step {
     let result = raw::result(convert);
-    let Some(operand) = raw::operands(convert).next() else { return };
+    let Some(operand) = raw::operands(convert).next() else { return Step::Stays };
     // In unreachable code a value may be made of itself; there is nothing to fold.
     let is_itself = |value: MlirValue| Address(value) == Address(result);
     if is_itself(operand) {
-        return;
+        return Step::Stays;
     }
     if same_type(operand, result) {
         raw::replace_all_uses(result, operand);
-        return raw::erase(convert);
+        raw::erase(convert);
+        return Step::Gone;
     }
     if fold_constant(convert, operand, names, semantics) {
-        return;
+        return Step::Constant;
     }
     let Some((inner, source)) = converted(operand, names).filter(|(_, source)| !is_itself(*source)) else {
-        return;
+        return Step::Stays;
     };
     let dtypes = (dtype_of(source, names), dtype_of(operand, names), dtype_of(result, names));
-    let (Some(from), Some(through), Some(to)) = dtypes else { return };
+    let (Some(from), Some(through), Some(to)) = dtypes else { return Step::Stays };
     if !collapses(from, through, to, semantics.numerics()) {
-        return;
+        return Step::Stays;
     }
-    if same_type(source, result) {
+    let step = if same_type(source, result) {
         raw::replace_all_uses(result, source);
         raw::erase(convert);
+        Step::Gone
     } else if from != to {
         raw::set_operand(convert, 0, source);
+        Step::Shortened
     } else {
-        return;
-    }
+        return Step::Stays;
+    };
     if !raw::is_used(operand) {
         raw::erase(inner);
     }
+    step
 }

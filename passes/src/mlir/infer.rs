@@ -11,9 +11,10 @@ use promote_dialect::mlir::Names;
 use promote_lattice::Op;
 
 use super::callees::{self, Callees};
+use super::checks;
 use super::edges;
 use super::generic;
-use super::raw::{self, Address, NewOp};
+use super::raw::{self, Address};
 use super::report;
 use super::units::{self, Shared, Units};
 use super::view::{Call, View, function_type, view};
@@ -100,7 +101,12 @@ fn apply(view: &mut View, solution: &Solution, names: &Names) -> bool {
         if let Some(source) =
             raw::operands(operation).next().filter(|source| Address(*source) != Address(result))
         {
-            raw::replace_all_uses(result, source);
+            let stated = raw::value_type(result);
+            let passed = match same(raw::value_type(source), stated) {
+                true => source,
+                false => checks::cast(operation, 0, source, stated),
+            };
+            raw::replace_all_uses(result, passed);
             raw::erase(operation);
         }
     }
@@ -110,8 +116,8 @@ fn apply(view: &mut View, solution: &Solution, names: &Names) -> bool {
     relaxes
 }
 
-/// Casts operands of a call, whose types are known better than the callee's signature states, to what it states; how
-/// many there were.
+/// Casts operands of a call, whose types are known otherwise than the callee's signature states, to what it states, and
+/// checks what it states and is not known; how many there were.
 fn cast_operands(call: &Call, callee: MlirOperation) -> usize {
     let operation = call.operation.0;
     let Some(signature) = function_type(callee) else { return 0 };
@@ -119,12 +125,7 @@ fn cast_operands(call: &Call, callee: MlirOperation) -> usize {
     let differ: Vec<_> =
         stated.filter(|(_, (stated, operand))| !same(*stated, raw::value_type(*operand))).collect();
     for (index, (result, operand)) in &differ {
-        // SAFETY: the call is alive.
-        let location = unsafe { mlirOperationGetLocation(operation) };
-        let (name, operands, result) = ("tensor.cast", &[*operand], *result);
-        let cast = raw::create(&NewOp { name, location, operands, result, attributes: &[] });
-        raw::insert_before(cast, operation);
-        raw::set_operand(operation, *index, raw::result(cast));
+        raw::set_operand(operation, *index, checks::cast(operation, *index, *operand, *result));
     }
     differ.len()
 }

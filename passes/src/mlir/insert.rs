@@ -10,6 +10,7 @@ use promote_dialect::mlir::Names;
 use promote_lattice::{DType, Op, Semantics};
 use rustc_hash::FxHashMap;
 
+use super::checks::{self, Of, Writer as Checks};
 use super::constant;
 use super::pass::Config;
 use super::raw::{self, Address, NewOp};
@@ -18,8 +19,10 @@ use super::report;
 use super::units::{self, Shared, Units};
 use super::view::{View, function_type, view};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::engine::graph::{BlockId, Known, OpId, ValueId};
-use crate::engine::plan::{Insert, Make, Plan, Position, Produced, Role, Use, is_weak_literal, plan};
+use crate::engine::graph::{BlockId, Known, OpId, ShapeId, ValueId};
+use crate::engine::plan::{
+    Condition, Edit, Insert, Make, Plan, Position, Produced, Role, Use, is_weak_literal, plan,
+};
 use crate::engine::solve::{Solution, solve};
 
 /// Views and solves the units of `root`, whose types are inferred.
@@ -65,6 +68,19 @@ pub fn insert_converts(mut units: Units, shared: Shared<'_>, config: &Config) ->
     said
 }
 
+/// Moves and merges the implicit converts of a unit, if its program is strong.
+pub fn place_again(root: MlirOperation, names: &Names, semantics: &Semantics) {
+    let mut view = view(root, names);
+    if view.graph.movable.is_empty() {
+        return;
+    }
+    let solution = solve(&mut view.graph, semantics);
+    if view.diagnostics(&solution, &[]).is_empty() && not_inferred(&view).is_none() {
+        let plan = plan(&mut view.graph, &solution, semantics);
+        Writer::new(&mut view, &solution, &plan, names, semantics).place();
+    }
+}
+
 struct Writer<'a> {
     view: &'a mut View,
     solution: &'a Solution,
@@ -103,19 +119,50 @@ impl<'a> Writer<'a> {
 
     fn write(&mut self) {
         self.strengthen_values();
-        for (op, position) in &self.plan.moves {
-            if let Ok(before) = self.anchor(*position) {
-                raw::move_before(self.view.ops[op.0 as usize].0, before);
-            }
+        self.r#move();
+        for check in &self.plan.checks {
+            checks::write(self.view, check);
+        }
+        for op in &self.plan.checked {
+            // SAFETY: the context is alive.
+            let unit = unsafe { mlirUnitAttrGet(self.context) };
+            raw::set_attribute(self.view.ops[op.0 as usize].0, checks::CHECKED, unit);
+        }
+        for (op, shape) in &self.plan.refined {
+            self.refine(*op, *shape);
         }
         for insert in &self.plan.inserts {
             let operation = self.make(insert);
             self.put(operation, insert.position);
             self.made.push(operation);
         }
-        for edit in self.plan.edits.iter().chain(&self.plan.merges) {
-            let (operation, index) = self.user(edit.place);
-            raw::set_operand(operation, index, self.value(edit.to));
+        for edit in &self.plan.edits {
+            self.edit(edit);
+        }
+        self.merge();
+        self.settle_literals();
+        if self.view.is_function {
+            self.strengthen_function_type();
+        }
+    }
+
+    /// Moves and merges the converts that are there.
+    fn place(&self) {
+        self.r#move();
+        self.merge();
+    }
+
+    fn r#move(&self) {
+        for (op, position) in &self.plan.moves {
+            if let Ok(before) = self.anchor(*position) {
+                raw::move_before(self.view.ops[op.0 as usize].0, before);
+            }
+        }
+    }
+
+    fn merge(&self) {
+        for edit in &self.plan.merges {
+            self.edit(edit);
         }
         for op in &self.plan.merged {
             let operation = self.view.ops[op.0 as usize].0;
@@ -123,10 +170,11 @@ impl<'a> Writer<'a> {
                 raw::erase(operation);
             }
         }
-        self.settle_literals();
-        if self.view.is_function {
-            self.strengthen_function_type();
-        }
+    }
+
+    fn edit(&self, edit: &Edit) {
+        let (operation, index) = self.user(edit.place);
+        raw::set_operand(operation, index, self.value(edit.to));
     }
 
     /// Computed weak values take the default dtype of their kind, in place.
@@ -174,7 +222,7 @@ impl<'a> Writer<'a> {
                 let unit = unsafe { mlirUnitAttrGet(self.context) };
                 let attributes = [raw::named(self.context, "promote.implicit", unit)];
                 let (name, operands) = ("promote.convert", &[source]);
-                raw::create(&NewOp { name, location, operands, result, attributes: &attributes })
+                raw::create(&NewOp { name, location, operands, results: &[result], attributes: &attributes })
             }
             Make::Literal(dtype, role) => {
                 let weak = self.weak_dtype(insert.source);
@@ -183,17 +231,58 @@ impl<'a> Writer<'a> {
                 self.said.extend(warning.map(|out_of_range| out_of_range.diagnostic(report::place_of(user))));
                 operation
             }
-            Make::Broadcast { shape, like } => {
+            Make::Broadcast { shape, like, checked } => {
                 let dims = self.view.graph.shapes.get(shape).dims().unwrap_or_default();
                 // SAFETY: the context is alive, and MLIR copies the list.
                 let dims = unsafe { mlirDenseI64ArrayGet(self.context, dims.len() as isize, dims.as_ptr()) };
-                let attributes = [raw::named(self.context, "shape", dims)];
+                let mut attributes = vec![raw::named(self.context, "shape", dims)];
+                attributes.extend(checked.then(|| self.checked()));
                 let like = like.map(|like| self.value(Produced::Value(like)));
                 let operands: Vec<_> = std::iter::once(source).chain(like).collect();
                 let name = "promote.broadcast_to";
-                raw::create(&NewOp { name, location, operands: &operands, result, attributes: &attributes })
+                raw::create(&NewOp {
+                    name,
+                    location,
+                    operands: &operands,
+                    results: &[result],
+                    attributes: &attributes,
+                })
             }
         }
+    }
+
+    fn checked(&self) -> MlirNamedAttribute {
+        // SAFETY: the context is alive.
+        raw::named(self.context, checks::CHECKED, unsafe { mlirUnitAttrGet(self.context) })
+    }
+
+    /// Lets an op have the type that is known of its result, and its users what the program states, once that is checked.
+    fn refine(&mut self, op: OpId, shape: ShapeId) {
+        let result = self.view.graph.node(op).result;
+        let (value, stated) = (self.value(Produced::Value(result)), self.solution.value(result).shape);
+        let Some(dtype) = self.solution.dtype(result) else { return };
+        let dtype = self.semantics.strengthen(dtype);
+        let operation = self.view.ops[op.0 as usize].0;
+        let to = raw::value_type(value);
+        // SAFETY: the op is alive, and ends no block.
+        let behind = unsafe { mlirOperationGetNextInBlock(operation) };
+        raw::set_type(value, self.view.types.tensor(dtype, shape, self.names, &self.view.graph));
+        let dims = |shape: ShapeId| self.view.graph.shapes.get(shape).dims().unwrap_or_default();
+        let pairs = dims(shape).iter().zip(dims(stated)).enumerate();
+        let users: Vec<_> = raw::users(value).map(Address).collect();
+        let writer = Checks::new(operation, behind);
+        for (axis, (_, extent)) in pairs.filter(|(_, (known, stated))| known != stated) {
+            let told = format!("dimension {axis} of the result must be {extent}, as is stated");
+            writer.assert(&Condition::Equal(Of::Value(value, axis), Of::Known(*extent)), &told, None);
+        }
+        let cast = writer.add("tensor.cast", &[value], to, &[]);
+        for user in users {
+            for (index, _) in raw::operands(user.0).enumerate().filter(|(_, v)| Address(*v) == Address(value))
+            {
+                raw::set_operand(user.0, index, cast);
+            }
+        }
+        self.view.values[result.0 as usize] = Address(cast);
     }
 
     fn weak_dtype(&self, literal: Produced) -> DType {

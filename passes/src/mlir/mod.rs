@@ -4,6 +4,7 @@
 //! are private: they hold raw handles, whose owners the passes keep alive.
 
 mod callees;
+mod checks;
 mod constant;
 mod edges;
 mod flow;

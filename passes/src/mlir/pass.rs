@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use melior::ContextRef;
+use melior::dialect::DialectHandle;
 use melior::ir::OperationRef;
 use melior::ir::r#type::TypeId;
 use melior::pass::{ExternalPass, Pass, RunExternalPass, create_external};
@@ -206,5 +207,7 @@ pub fn create_with(kind: Kind, config: &Config, handoff: &Handoff) -> Pass {
     let (config, handoff) = (config.clone(), handoff.clone());
     let host = Host { kind, config, handoff, names: Arc::new(OnceLock::new()) };
     let id = TypeId::create(&IDS[kind as usize]);
-    create_external(host, id, kind.name(), kind.name(), kind.description(), "", &[])
+    // The dialects of the ops that checks and casts are made of.
+    let made = [DialectHandle::arith(), DialectHandle::cf(), DialectHandle::tensor()];
+    create_external(host, id, kind.name(), kind.name(), kind.description(), "", &made)
 }

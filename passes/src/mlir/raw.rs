@@ -130,6 +130,12 @@ pub fn operands(operation: MlirOperation) -> impl ExactSizeIterator<Item = MlirV
     (0..count).map(move |i| unsafe { mlirOperationGetOperand(operation, i as isize) })
 }
 
+/// One operand of an op.
+pub fn operand(operation: MlirOperation, index: usize) -> MlirValue {
+    // SAFETY: the operation is alive and the index is in range.
+    unsafe { mlirOperationGetOperand(operation, index as isize) }
+}
+
 /// The results of an op.
 pub fn results(operation: MlirOperation) -> impl ExactSizeIterator<Item = MlirValue> {
     // SAFETY: the operation is alive and the indices are in range.
@@ -205,6 +211,21 @@ pub fn parent(operation: MlirOperation) -> Option<MlirOperation> {
     // SAFETY: the operation is alive; MLIR returns null at the top.
     let parent = unsafe { mlirOperationGetParentOperation(operation) };
     (!parent.ptr.is_null()).then_some(parent)
+}
+
+/// The number of dimensions of a tensor type, if that is known.
+pub fn rank(r#type: MlirType) -> Option<usize> {
+    // SAFETY: the type is alive, and asked for its rank only if it has one.
+    unsafe { mlirTypeIsARankedTensor(r#type).then(|| mlirShapedTypeGetRank(r#type) as usize) }
+}
+
+/// The extents of a tensor type, `None` where only a run knows one; none at all if its rank is not known.
+pub fn extents(r#type: MlirType) -> impl ExactSizeIterator<Item = Option<i64>> {
+    // SAFETY: the type is a ranked tensor's if it has axes, and they are within its rank.
+    (0..rank(r#type).unwrap_or(0)).map(move |axis| unsafe {
+        (!mlirShapedTypeIsDynamicDim(r#type, axis as isize))
+            .then(|| mlirShapedTypeGetDimSize(r#type, axis as isize))
+    })
 }
 
 /// The op that defines a value, unless it is a block argument.
@@ -337,20 +358,20 @@ pub struct NewOp<'a> {
     pub location: MlirLocation,
     /// Its operands.
     pub operands: &'a [MlirValue],
-    /// The type of its result.
-    pub result: MlirType,
+    /// The types of its results.
+    pub results: &'a [MlirType],
     /// Its attributes.
     pub attributes: &'a [MlirNamedAttribute],
 }
 
-/// Makes an op with one result, in no block yet.
+/// Makes an op, in no block yet.
 pub fn create(op: &NewOp<'_>) -> MlirOperation {
     // SAFETY: all handles are alive, and MLIR copies what the arrays hold.
     unsafe {
         let mut state = mlirOperationStateGet(string(op.name), op.location);
         mlirOperationStateAddOperands(&raw mut state, op.operands.len() as isize, op.operands.as_ptr());
         mlirOperationStateAddAttributes(&raw mut state, op.attributes.len() as isize, op.attributes.as_ptr());
-        mlirOperationStateAddResults(&raw mut state, 1, &raw const op.result);
+        mlirOperationStateAddResults(&raw mut state, op.results.len() as isize, op.results.as_ptr());
         mlirOperationCreate(&raw mut state)
     }
 }

@@ -5,7 +5,6 @@ use promote_dialect::attrs;
 use promote_lattice::semantics::Refusal;
 use rustc_hash::FxHashSet;
 
-use super::edges::{Edge, edge};
 use super::raw::{self, Address};
 use super::units;
 use super::view::{Call, View, function_type};
@@ -88,7 +87,6 @@ impl View {
         let broken = |place| matches!(place, Place::Op(op) if bad.contains(&op));
         let rest = solution.problems.iter().filter(|problem| !broken(problem.place));
         let signature = self.result_diagnostics(solution).chain(self.declaration_diagnostic());
-        let signature = signature.chain(self.extent_diagnostics(solution));
         let mut all: Vec<_> = of_attrs
             .chain(signature)
             .chain(rest.map(|p| (order(p.place), self.diagnostic(p, solution, calls))))
@@ -120,30 +118,6 @@ impl View {
                 ));
             }
             None
-        })
-    }
-
-    /// Where what flows to one place must be broadcast to extents that only a run knows.
-    fn extent_diagnostics(&self, solution: &Solution) -> impl Iterator<Item = ((u32, u32), Diagnostic)> {
-        let open = self.graph.slot_ids().flat_map(move |slot| {
-            let sources = self.graph.slot(slot).sources.iter().enumerate();
-            let open = sources.filter(move |(_, feed)| {
-                let (own, found) = (solution.value(feed.value), solution.slot(slot));
-                feed.is_operand && edge(&self.graph, own, found) == Edge::Open
-            });
-            open.map(move |(index, _)| (slot, index))
-        });
-        open.map(|(slot, index)| {
-            let (operation, operand) = self.feeds[slot.0 as usize][index];
-            let message = format!(
-                "operand {operand} of {} must be broadcast to extents that only a run knows",
-                raw::name(operation.0)
-            );
-            let diagnostic = Diagnostic::error(Code::Unsupported, place_of(operation.0), message);
-            (
-                (2, slot.0),
-                diagnostic.with_remedy("give it the shape of what it meets, with promote.broadcast_to"),
-            )
         })
     }
 

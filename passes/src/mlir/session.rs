@@ -159,8 +159,6 @@ impl Session {
         let context = Context::new_with_registry(&registry, options.threads);
         context.set_allow_unregistered_dialects(true);
         promote_dialect::mlir::register(&context)?;
-        // Inference casts operands of calls to what the callee's signature states.
-        context.get_or_load_dialect("tensor");
         let said = Said::default();
         let (heard, sink) = (Arc::clone(&said), Arc::clone(&said));
         context.attach_diagnostic_handler(move |diagnostic| {

@@ -6,13 +6,14 @@ use mlir_sys::*;
 use promote_lattice::Op;
 use rustc_hash::FxHashMap;
 
+use super::checks::told;
 use super::raw::{self, Address};
 use super::report::{definition_of, place_of};
 use super::types::mentions_promote;
 use super::units::{self, Shared};
 use super::view::{View, function_type, view};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::engine::graph::{Known, ShapeId};
+use crate::engine::graph::{Known, OpId, ShapeId};
 use crate::engine::plan::{Edit, Make, Plan, Produced, Use, plan};
 use crate::engine::solve::{Solution, solve};
 
@@ -32,7 +33,7 @@ pub fn verify_strong(root: MlirOperation, shared: Shared<'_>) -> Vec<Diagnostic>
         }
         let plan = plan(&mut view.graph, &solution, semantics);
         let implicit = plan.edits.iter().map(|edit| implicit(&view, &solution, &plan, edit));
-        implicit.chain(unranked(&view, &solution)).collect()
+        implicit.chain(unchecked(&view, &plan)).chain(unranked(&view, &solution)).collect()
     });
     found.into_iter().flatten().collect()
 }
@@ -107,6 +108,19 @@ fn implicit(view: &View, solution: &Solution, plan: &Plan, edit: &Edit) -> Diagn
     Diagnostic::error(code, place_of(place.0), format!("{subject}, {from}, would still be {verb} to {to}"))
         .with_note(definition_of(value), "the operand is defined here")
         .with_remedy("run promote-insert-converts first")
+}
+
+/// Ops that ask something of extents that no run checks.
+fn unchecked(view: &View, plan: &Plan) -> Vec<Diagnostic> {
+    let asked = plan.checks.iter().map(|check| (check.op, told(&check.condition)));
+    let stated = "the result states extents that only a run knows".to_owned();
+    let refined = plan.refined.iter().map(|(op, _)| (*op, stated.clone()));
+    let not_checked = |(op, told): (OpId, String)| {
+        let message = format!("{} is not checked yet: {told}", view.graph.node(op).op);
+        Diagnostic::error(Code::NotStrong, place_of(view.ops[op.0 as usize].0), message)
+            .with_remedy("run promote-insert-converts first")
+    };
+    asked.chain(refined).map(not_checked).collect()
 }
 
 /// Ops of several operands of which one has no rank: whether they broadcast cannot be told.

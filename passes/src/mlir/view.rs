@@ -7,6 +7,7 @@ use promote_lattice::convert::Literal;
 use promote_lattice::{DType, Op};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::checks;
 use super::constant;
 use super::flow::{self, Flow};
 use super::ids::Ids;
@@ -303,6 +304,11 @@ impl Viewer<'_> {
             if raw::users(result).all(|user| self.is_seen(user)) {
                 self.view.graph.movable.insert(id);
             }
+        }
+        // SAFETY: the operation is alive.
+        let attributed = unsafe { mlirOperationGetNumAttributes(operation) } > 0;
+        if attributed && raw::attribute(operation, checks::CHECKED).is_some() {
+            self.view.graph.checked.insert(id);
         }
         let used_before = self.ids.get(result);
         let value = self

@@ -13,18 +13,21 @@
 //!   broadcast, which costs nothing where it is fused, in them.
 //! - What a run before has inserted is moved, or merged, rather than repeated.
 
+mod conditions;
 mod place;
+mod shapes;
 
 use std::collections::hash_map::Entry;
 
 use indexmap::IndexMap;
-use promote_lattice::op::{Op, ShapeRule};
+use promote_lattice::op::Op;
 use promote_lattice::{DType, Semantics};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
+pub use self::conditions::{Check, Condition, Extent};
 use self::place::{Places, Point};
+use super::extents::Extents;
 use super::graph::{BlockId, Feed, Graph, Known, OpId, ShapeId, SlotId, Source, Type, ValueId};
-use super::shape::{self, DYNAMIC, Shape};
 use super::solve::{Solution, typing};
 
 /// The id of an [`Insert`]: its index in [`Plan::inserts`].
@@ -64,6 +67,8 @@ pub enum Make {
         shape: ShapeId,
         /// Whose extents fill in what `shape` leaves dynamic.
         like: Option<ValueId>,
+        /// Whether it needs a check, which is made.
+        checked: bool,
     },
 }
 
@@ -120,6 +125,12 @@ pub struct Plan {
     pub inserts: Vec<Insert>,
     /// Uses to change.
     pub edits: Vec<Edit>,
+    /// What must hold when an op is run.
+    pub checks: Vec<Check>,
+    /// The ops that have those checks, or need none of them any more, because an op before has.
+    pub checked: Vec<OpId>,
+    /// The ops whose results state extents that only a run can tell, with the shape that is known.
+    pub refined: Vec<(OpId, ShapeId)>,
     /// Converts that are there and stand better elsewhere.
     pub moves: Vec<(OpId, Position)>,
     /// Converts that repeat one that is there, which then nothing uses.
@@ -138,8 +149,10 @@ pub fn is_weak_literal(graph: &Graph, value: ValueId) -> bool {
 
 /// Plans the conversions that `solution` asks for. See the [module](self).
 pub fn plan(graph: &mut Graph, solution: &Solution, semantics: &Semantics) -> Plan {
+    let places = Places::new(graph);
     let mut planner = Planner {
-        places: Places::new(graph),
+        extents: Extents::new(graph, solution, places.dominance()),
+        places,
         graph,
         solution,
         semantics,
@@ -147,6 +160,7 @@ pub fn plan(graph: &mut Graph, solution: &Solution, semantics: &Semantics) -> Pl
         made: FxHashMap::default(),
         shapes: FxHashMap::default(),
         points: Vec::new(),
+        facts: FxHashMap::default(),
         moved: IndexMap::default(),
         merged: FxHashMap::default(),
     };
@@ -168,14 +182,9 @@ pub fn plan(graph: &mut Graph, solution: &Solution, semantics: &Semantics) -> Pl
     }
     feeds.for_each(|(_, slot, index)| planner.plan_feed(slot, index));
     planner.settle();
+    let refined: Vec<_> = planner.extents.refined().collect();
+    planner.plan.refined = refined.into_iter().map(|(op, shape)| (op, planner.plain(shape))).collect();
     planner.plan
-}
-
-/// What the shape of an operand lacks: nothing, or a broadcast.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Fit {
-    Fits,
-    Broadcast,
 }
 
 struct Planner<'a> {
@@ -185,8 +194,11 @@ struct Planner<'a> {
     plan: Plan,
     /// What there is already: a value in a dtype.
     made: FxHashMap<(ValueId, DType, Role), Produced>,
-    /// What there is already: something in a shape.
-    shapes: FxHashMap<(Produced, ShapeId, Option<ValueId>, Option<BlockId>), InsertId>,
+    /// What there is already: something in a shape, with the block of its first use.
+    shapes: FxHashMap<(Produced, ShapeId), Vec<(InsertId, BlockId)>>,
+    extents: Extents,
+    /// What was checked, and in which blocks.
+    facts: FxHashMap<Condition, Vec<BlockId>>,
     places: Places,
     /// For each insert, the nearest point that dominates the uses so far.
     points: Vec<Option<Point>>,
@@ -201,14 +213,18 @@ impl Planner<'_> {
         let node = *self.graph.node(op);
         // The typing is asked for with the dtypes that weak values still have: an f* operand computes with f*.
         let typing = typing(self.graph, self.semantics, op, |value| self.solution.value(value));
-        let Ok(Some(typing)) = typing else { return self.plan_stated(op) };
+        let Ok(Some(typing)) = typing else {
+            self.check(op);
+            return self.plan_stated(op);
+        };
+        self.check(op);
         let shape = self.operand_shape(op);
         for index in 0..self.graph.operands(op).len() {
             let value = self.graph.operands(op)[index];
             let dtype = self.semantics.strengthen(typing.compute(index));
             let target = match shape {
                 Some(shape) => self.shape_for_operand(op, shape, value),
-                None => self.solution.value(value).shape,
+                None => self.extents.shape(self.solution, value),
             };
             let role = match self.graph.value(value).literal {
                 Some(_) if typing.saturates => Role::Bound,
@@ -225,6 +241,8 @@ impl Planner<'_> {
             return self.keep(Use::Feed(slot, index), block, value);
         };
         let dtype = self.semantics.strengthen(dtype);
+        let own = self.solution.value(value).shape;
+        let shape = if own == shape { self.extents.shape(self.solution, value) } else { shape };
         self.need(Use::Feed(slot, index), block, value, (dtype, Role::Number), shape);
     }
 
@@ -272,7 +290,7 @@ impl Planner<'_> {
         let node = *self.graph.node(op);
         if let Some((x, dtype)) = self.converted(op) {
             if is_weak_literal(self.graph, x) {
-                let shape = self.solution.value(x).shape;
+                let shape = self.extents.shape(self.solution, x);
                 return self.need(Use::Operand(op, 0), node.block, x, (dtype, Role::Number), shape);
             }
             if self.graph.value(x).block == node.block && !self.merged.contains_key(&node.result) {
@@ -282,42 +300,6 @@ impl Planner<'_> {
         for index in 0..self.graph.operands(op).len() {
             self.keep(Use::Operand(op, index), node.block, self.graph.operands(op)[index]);
         }
-    }
-
-    /// The shape that all operands of `op` must have, if the op broadcasts them.
-    fn operand_shape(&self, op: OpId) -> Option<ShapeId> {
-        let node = self.graph.node(op);
-        let several = self.graph.operands(op).len() > 1;
-        let broadcasts = matches!(node.op.info().shape, ShapeRule::Broadcast | ShapeRule::Matmul);
-        (several && broadcasts).then(|| self.solution.value(node.result).shape)
-    }
-
-    /// The shape that `value` must have as an operand of `op`, whose result has shape `result`: the same, except for
-    /// matmul, where only batch dimensions that both operands have are broadcast.
-    fn shape_for_operand(&mut self, op: OpId, result: ShapeId, value: ValueId) -> ShapeId {
-        let own = self.solution.value(value).shape;
-        if self.graph.node(op).op != Op::Matmul {
-            return result;
-        }
-        let has_batch = |value: &ValueId| {
-            let dims = self.graph.shapes.get(self.solution.value(*value).shape).dims();
-            dims.is_some_and(|dims| !shape::batch_dims(dims).is_empty())
-        };
-        if !self.graph.operands(op).iter().all(has_batch) {
-            return own;
-        }
-        let (Some(dims), Some(result)) =
-            (self.graph.shapes.get(own).dims(), self.graph.shapes.get(result).dims())
-        else {
-            return own;
-        };
-        let batch = shape::batch_dims(dims);
-        if batch.is_empty() {
-            return own;
-        }
-        let matrix = &dims[batch.len()..];
-        let target = Shape::ranked([&result[..result.len().saturating_sub(2)], matrix].concat());
-        self.graph.shapes.id(target)
     }
 
     /// Sees to it that the use at `place`, in `block`, gets `value` in `dtype` and `shape`; a literal in its role.
@@ -337,7 +319,7 @@ impl Planner<'_> {
         } else if self.semantics.strengthen(own) != dtype {
             produced = self.in_dtype(place, first, Make::Convert(dtype), dtype);
         }
-        if self.fit(self.solution.value(first).shape, shape) == Fit::Broadcast {
+        if self.broadcasts(self.extents.shape(self.solution, first), shape) {
             produced = self.in_shape(place, block, first, produced, dtype, shape);
         }
         if produced == Produced::Value(first) {
@@ -448,76 +430,5 @@ impl Planner<'_> {
         let insert = self.insert(Insert { source, make, position: Position::Before(serves), serves, result });
         self.made.insert((value, dtype, role), Produced::Insert(insert));
         Produced::Insert(insert)
-    }
-
-    fn fit(&self, own: ShapeId, target: ShapeId) -> Fit {
-        let (own, target) = (self.graph.shapes.get(own), self.graph.shapes.get(target));
-        match (own.dims(), target.dims()) {
-            (Some(own), Some(target)) if own != target => Fit::Broadcast,
-            _ => Fit::Fits,
-        }
-    }
-
-    fn in_shape(
-        &mut self,
-        serves: Use,
-        block: BlockId,
-        value: ValueId,
-        from: Produced,
-        dtype: DType,
-        target: ShapeId,
-    ) -> Produced {
-        let mut current = self.solution.value(value).shape;
-        let mut produced = from;
-        let patterns = self.patterns(serves, value, target);
-        let steps = patterns.len().max(1);
-        for step in 0..steps {
-            let like = patterns.get(step).copied();
-            let shape = match like {
-                Some(like) if step + 1 < steps => self.broadcast(current, self.solution.value(like).shape),
-                _ => target,
-            };
-            let make = Make::Broadcast { shape, like };
-            let position = Position::Before(serves);
-            let key = (produced, shape, like, like.map(|_| block));
-            produced = Produced::Insert(match self.shapes.get(&key) {
-                Some(id) => *id,
-                None => {
-                    let result = Type { dtype: Known::DType(dtype), shape };
-                    let id = self.insert(Insert { source: produced, make, position, serves, result });
-                    self.shapes.insert(key, id);
-                    id
-                }
-            });
-            current = shape;
-        }
-        produced
-    }
-
-    fn broadcast(&mut self, a: ShapeId, b: ShapeId) -> ShapeId {
-        let shape =
-            shape::broadcast(self.graph.shapes.get(a), self.graph.shapes.get(b)).unwrap_or(Shape::UNRANKED);
-        self.graph.shapes.id(shape)
-    }
-
-    /// The other operands that know the extents at run time which `value` lacks in `target`.
-    fn patterns(&self, place: Use, value: ValueId, target: ShapeId) -> Vec<ValueId> {
-        let Use::Operand(op, _) = place else { return Vec::new() };
-        let dims = |id: ShapeId| self.graph.shapes.get(id).dims().unwrap_or_default();
-        let from_end = |dims: &[i64], i: usize| dims.len().checked_sub(i + 1).map(|i| dims[i]);
-        let (own, target) = (dims(self.solution.value(value).shape), dims(target));
-        let mut patterns = Vec::new();
-        for i in (0..target.len()).filter(|i| from_end(target, *i) == Some(DYNAMIC)) {
-            if from_end(own, i) == Some(DYNAMIC) {
-                continue;
-            }
-            let knows =
-                |other: &&ValueId| from_end(dims(self.solution.value(**other).shape), i) == Some(DYNAMIC);
-            if patterns.iter().any(|known| knows(&known)) {
-                continue;
-            }
-            patterns.extend(self.graph.operands(op).iter().find(knows));
-        }
-        patterns
     }
 }

@@ -46,10 +46,20 @@ impl Places {
         Self { dominance: (graph.blocks().len() > 1).then(|| Dominance::new(graph)) }
     }
 
+    /// The dominance of the blocks, if there are several.
+    pub fn dominance(&self) -> Option<&Dominance> {
+        self.dominance.as_ref()
+    }
+
+    /// Whether every way to `block` leads through `dominator`.
+    pub fn dominates(&self, dominator: BlockId, block: BlockId) -> bool {
+        self.dominance.as_ref().is_none_or(|tree| tree.dominates(dominator, block))
+    }
+
     /// The point before a use, which stands in `block`, of what is defined in `definition`.
     pub fn before(&self, graph: &Graph, place: Use, block: BlockId, definition: BlockId) -> Point {
         // In dead code a definition need not dominate its uses.
-        if self.dominance.as_ref().is_some_and(|tree| !tree.dominates(definition, block)) {
+        if !self.dominates(definition, block) {
             return Point { block: definition, at: At::End };
         }
         let order = match place {

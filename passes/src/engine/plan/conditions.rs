@@ -1,0 +1,257 @@
+//! What an op asks of extents that only a run knows.
+//!
+//! Each rule of [`shape`](super::super::shape) that compares extents asks, of dynamic ones, that the run compares them.
+//! What names show to hold, and what was asked before on every way to the op, is not asked again.
+
+use promote_lattice::op::{Op, ShapeRule};
+
+use super::super::graph::{OpId, ValueId};
+use super::super::shape::{self, DYNAMIC, Shape, is_dynamic};
+use super::Planner;
+
+/// An extent that a condition is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Extent {
+    /// That of an operand along an axis.
+    Of {
+        /// Which operand.
+        operand: usize,
+        /// The axis.
+        axis: usize,
+    },
+    /// A static one.
+    Known(i64),
+}
+
+/// What must hold of extents.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Condition<E = Extent> {
+    /// They are equal, or one of them is 1.
+    Broadcast(E, E),
+    /// They are equal.
+    Equal(E, E),
+    /// It is not 0.
+    NotEmpty(E),
+    /// The extents of the first operand multiply to those of this shape, in which one may be computed.
+    Elements(Vec<i64>),
+}
+
+/// A condition of an op.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// The op.
+    pub op: OpId,
+    /// What must hold.
+    pub condition: Condition,
+}
+
+impl Planner<'_> {
+    /// Plans what must be checked before `op` is run.
+    pub(super) fn check(&mut self, op: OpId) {
+        if self.extents.is_empty() || self.graph.checked.contains(&op) {
+            return;
+        }
+        let asked = self.conditions(op);
+        if !asked.is_empty() && !self.is_broadcast_by_us(op) {
+            self.plan.checked.push(op);
+        }
+        for condition in asked {
+            if !self.is_known(op, &condition) {
+                self.plan.checks.push(Check { op, condition });
+            }
+        }
+    }
+
+    /// Whether the operands of `op` will be broadcast to one shape, after which nothing is left to be checked.
+    fn is_broadcast_by_us(&self, op: OpId) -> bool {
+        self.graph.node(op).op.info().shape == ShapeRule::Broadcast
+    }
+
+    /// Whether a condition has been checked on every way to `op`; from now on it has.
+    fn is_known(&mut self, op: OpId, condition: &Condition) -> bool {
+        let values = self.graph.operands(op);
+        let extent = |extent: &Extent| match *extent {
+            Extent::Known(extent) => extent,
+            Extent::Of { operand, axis } => self.dims(values[operand])[axis],
+        };
+        let sorted = |a: &Extent, b: &Extent| {
+            let (a, b) = (extent(a), extent(b));
+            (Extent::Known(a.min(b)), Extent::Known(a.max(b)))
+        };
+        let fact = match condition {
+            Condition::Broadcast(a, b) => {
+                let (a, b) = sorted(a, b);
+                Condition::Broadcast(a, b)
+            }
+            Condition::Equal(a, b) => {
+                let (a, b) = sorted(a, b);
+                Condition::Equal(a, b)
+            }
+            Condition::NotEmpty(a) => Condition::NotEmpty(Extent::Known(extent(a))),
+            Condition::Elements(_) => return false,
+        };
+        let stronger = match &fact {
+            Condition::Broadcast(a, b) => Some(Condition::Equal(*a, *b)),
+            Condition::Equal(..) | Condition::NotEmpty(_) | Condition::Elements(_) => None,
+        };
+        let block = self.graph.node(op).block;
+        let before =
+            [Some(&fact), stronger.as_ref()].into_iter().flatten().filter_map(|fact| self.facts.get(fact));
+        if before.flatten().any(|checked| self.places.dominates(*checked, block)) {
+            return true;
+        }
+        self.facts.entry(fact).or_default().push(block);
+        false
+    }
+
+    /// The named extents of a value; none if its rank is not known.
+    fn dims(&self, value: ValueId) -> &[i64] {
+        self.graph.shapes.get(self.extents.shape(self.solution, value)).dims().unwrap_or_default()
+    }
+
+    /// What `op` asks that names do not show.
+    fn conditions(&self, op: OpId) -> Vec<Condition> {
+        let node = self.graph.node(op);
+        let attrs = self.graph.attrs(op);
+        let values = self.graph.operands(op);
+        let first = values.first().map_or(&[][..], |value| self.dims(*value));
+        let mut asked = Vec::new();
+        match node.op.info().shape {
+            ShapeRule::Broadcast => self.operands_broadcast(values, &mut asked),
+            ShapeRule::Matmul => self.operands_contract(values, &mut asked),
+            ShapeRule::Concat | ShapeRule::Stack => {
+                let stack = node.op.info().shape == ShapeRule::Stack;
+                let own =
+                    (!stack).then(|| shape::normalise(attrs.int("axis"), first.len(), &Shape::UNRANKED).ok());
+                let others = (0..first.len()).filter(|axis| own.flatten() != Some(*axis));
+                for axis in others {
+                    for operand in 1..values.len() {
+                        self.equal(values, (0, axis), (operand, axis), &mut asked);
+                    }
+                }
+            }
+            ShapeRule::Reshape if first.iter().copied().any(is_dynamic) => {
+                let whole = attrs.list("shape");
+                let same =
+                    whole.contains(&-1) && whole.iter().filter(|extent| **extent != -1).product::<i64>() == 1;
+                asked.extend((!same).then(|| Condition::Elements(whole.to_vec())));
+            }
+            ShapeRule::Squeeze => {
+                let axes = attrs.list("axis").iter();
+                let axes =
+                    axes.filter_map(|axis| shape::normalise(*axis, first.len(), &Shape::UNRANKED).ok());
+                let dynamic = axes.filter(|axis| is_dynamic(first[*axis]));
+                let is_one = |axis| Condition::Equal(Extent::Of { operand: 0, axis }, Extent::Known(1));
+                asked.extend(dynamic.map(is_one));
+            }
+            ShapeRule::Reduce if matches!(node.op, Op::Max | Op::Min | Op::ArgMax | Op::ArgMin) => {
+                let named = attrs.axes().map(|axes| {
+                    let axes = axes.iter();
+                    axes.filter_map(|axis| shape::normalise(*axis, first.len(), &Shape::UNRANKED).ok())
+                        .collect()
+                });
+                let axes: Vec<usize> = named.unwrap_or_else(|| (0..first.len()).collect());
+                let dynamic = axes.into_iter().filter(|axis| is_dynamic(first[*axis]));
+                asked.extend(dynamic.map(|axis| Condition::NotEmpty(Extent::Of { operand: 0, axis })));
+            }
+            ShapeRule::BroadcastTo => self.broadcasts_to(values, attrs.list("shape"), &mut asked),
+            ShapeRule::Stated
+            | ShapeRule::Same
+            | ShapeRule::Reduce
+            | ShapeRule::Along
+            | ShapeRule::Scan
+            | ShapeRule::Reshape
+            | ShapeRule::Permute
+            | ShapeRule::ExpandDims
+            | ShapeRule::Slice
+            | ShapeRule::Take => {}
+        }
+        asked
+    }
+
+    fn operands_broadcast(&self, values: &[ValueId], asked: &mut Vec<Condition>) {
+        let rank = values.iter().map(|value| self.dims(*value).len()).max().unwrap_or(0);
+        for from_end in (1..=rank).rev() {
+            for second in 1..values.len() {
+                for first in 0..second {
+                    self.meet(values, (first, from_end), (second, from_end), asked);
+                }
+            }
+        }
+    }
+
+    /// The axis of an operand that is so far from its end.
+    fn axis_from_end(&self, value: ValueId, from_end: usize) -> Option<usize> {
+        self.dims(value).len().checked_sub(from_end)
+    }
+
+    /// Asks that two extents, counted from the end, broadcast.
+    fn meet(
+        &self,
+        values: &[ValueId],
+        (a, from_end_a): (usize, usize),
+        (b, from_end_b): (usize, usize),
+        asked: &mut Vec<Condition>,
+    ) {
+        let axes = (self.axis_from_end(values[a], from_end_a), self.axis_from_end(values[b], from_end_b));
+        let (Some(axis_a), Some(axis_b)) = axes else { return };
+        let (own, other) = (self.dims(values[a])[axis_a], self.dims(values[b])[axis_b]);
+        let unclear = (is_dynamic(own) || is_dynamic(other)) && own != 1 && other != 1;
+        if unclear && !self.extents.fits(own, other) {
+            asked.push(Condition::Broadcast(extent(own, a, axis_a), extent(other, b, axis_b)));
+        }
+    }
+
+    fn equal(
+        &self,
+        values: &[ValueId],
+        (a, axis_a): (usize, usize),
+        (b, axis_b): (usize, usize),
+        asked: &mut Vec<Condition>,
+    ) {
+        let (Some(own), Some(other)) =
+            (self.dims(values[a]).get(axis_a).copied(), self.dims(values[b]).get(axis_b).copied())
+        else {
+            return;
+        };
+        if own != other && (is_dynamic(own) || is_dynamic(other)) {
+            asked.push(Condition::Equal(extent(own, a, axis_a), extent(other, b, axis_b)));
+        }
+    }
+
+    /// The contracted dimensions are equal, and so are those of batches that a run alone knows, unless one is 1 or
+    /// is not there.
+    fn operands_contract(&self, values: &[ValueId], asked: &mut Vec<Condition>) {
+        let [x, y] = values else { return };
+        let (a, b) = (self.dims(*x), self.dims(*y));
+        if a.is_empty() || b.is_empty() {
+            return;
+        }
+        self.equal(values, (0, a.len() - 1), (1, b.len().saturating_sub(2)), asked);
+        let (a, b) = (shape::batch_dims(a), shape::batch_dims(b));
+        for (axis_a, axis_b) in (0..a.len()).rev().zip((0..b.len()).rev()) {
+            if a[axis_a] != 1 && b[axis_b] != 1 {
+                self.equal(values, (0, axis_a), (1, axis_b), asked);
+            }
+        }
+    }
+
+    fn broadcasts_to(&self, values: &[ValueId], target: &[i64], asked: &mut Vec<Condition>) {
+        let Some(first) = values.first() else { return };
+        for (axis, own) in self.dims(*first).iter().enumerate().filter(|(_, own)| is_dynamic(**own)) {
+            let from_end = self.dims(*first).len() - axis;
+            match target.len().checked_sub(from_end).map(|axis| target[axis]) {
+                Some(DYNAMIC) if values.len() > 1 => self.meet(values, (0, from_end), (1, from_end), asked),
+                Some(1) => {
+                    asked.push(Condition::Equal(extent(*own, 0, axis), Extent::Known(1)));
+                }
+                Some(DYNAMIC) | None => {}
+                Some(to) => asked.push(Condition::Broadcast(extent(*own, 0, axis), Extent::Known(to))),
+            }
+        }
+    }
+}
+
+fn extent(extent: i64, operand: usize, axis: usize) -> Extent {
+    if is_dynamic(extent) { Extent::Of { operand, axis } } else { Extent::Known(extent) }
+}

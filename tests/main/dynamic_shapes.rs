@@ -1,0 +1,146 @@
+//! Extents that only a run knows: what is known of them statically, and what a run checks.
+
+use crate::flow_support::{cases, show};
+
+cases! {
+    two_dynamic_extents_meet_and_are_checked_once, r#"
+func.func @f(%x: tensor<?xf32>, %y: tensor<?xbf16>) -> !u {
+  %0 = "promote.add"(%x, %y) : (tensor<?xf32>, tensor<?xbf16>) -> !u
+  %1 = "promote.multiply"(%0, %x) : (!u, tensor<?xf32>) -> !u
+  %2 = "promote.multiply"(%x, %1) : (tensor<?xf32>, !u) -> !u
+  return %2 : !u
+}"#;
+    a_dynamic_extent_meets_a_static_one, r#"
+func.func @f(%x: tensor<?xf32>, %y: tensor<4xbf16>) -> !u {
+  %0 = "promote.add"(%x, %y) : (tensor<?xf32>, tensor<4xbf16>) -> !u
+  return %0 : !u
+}"#;
+    a_result_states_an_extent_that_its_operands_do_not_give, r#"
+func.func @f(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<4xf32> {
+  %0 = "promote.add"(%x, %y) : (tensor<?xf32>, tensor<?xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}"#;
+    a_relax_states_an_extent, r#"
+func.func @f(%x: tensor<?xf32>) -> tensor<4xf32> {
+  %0 = "promote.negative"(%x) : (tensor<?xf32>) -> !u
+  %1 = "promote.relax"(%0) : (!u) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}"#;
+    contraction_reshape_squeeze_and_a_maximum_are_checked, r#"
+func.func @f(%x: tensor<?x?xf32>, %y: tensor<?x8xf32>) -> !u {
+  %0 = "promote.matmul"(%x, %y) : (tensor<?x?xf32>, tensor<?x8xf32>) -> !u
+  %1 = "promote.reshape"(%0) {shape = array<i64: -1, 4>} : (!u) -> !u
+  %2 = "promote.squeeze"(%x) {axis = array<i64: 0>} : (tensor<?x?xf32>) -> !u
+  %3 = "promote.max"(%2) : (!u) -> !u
+  %4 = "promote.add"(%1, %3) : (!u, !u) -> !u
+  return %4 : !u
+}"#;
+    a_carry_grows_in_a_run, r#"
+func.func @f(%x: tensor<?xf32>, %y: tensor<?xf32>, %n: index) -> !u {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %i = "promote.relax"(%x) : (tensor<?xf32>) -> !u
+  %r = scf.for %k = %c0 to %n step %c1 iter_args(%a = %i) -> (!u) {
+    %b = "promote.add"(%a, %y) : (!u, tensor<?xf32>) -> !u
+    scf.yield %b : !u
+  }
+  %s = "promote.add"(%r, %x) : (!u, tensor<?xf32>) -> !u
+  return %s : !u
+}"#;
+    a_carry_keeps_its_extents_and_needs_no_check, r#"
+func.func @f(%x: tensor<?xf32>, %n: index) -> !u {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %i = "promote.relax"(%x) : (tensor<?xf32>) -> !u
+  %r = scf.for %k = %c0 to %n step %c1 iter_args(%a = %i) -> (!u) {
+    %b = "promote.add"(%a, %a) : (!u, !u) -> !u
+    scf.yield %b : !u
+  }
+  %s = "promote.add"(%r, %x) : (!u, tensor<?xf32>) -> !u
+  return %s : !u
+}"#;
+    branches_with_dynamic_and_static_extents, r#"
+func.func @f(%x: tensor<?xf32>, %y: tensor<f32>, %z: tensor<4xf16>, %c: i1) -> (!u, !u) {
+  %r:2 = scf.if %c -> (!u, !u) {
+    %a = "promote.relax"(%x) : (tensor<?xf32>) -> !u
+    scf.yield %a, %a : !u, !u
+  } else {
+    %b = "promote.relax"(%y) : (tensor<f32>) -> !u
+    %d = "promote.relax"(%z) : (tensor<4xf16>) -> !u
+    scf.yield %b, %d : !u, !u
+  }
+  return %r#0, %r#1 : !u, !u
+}"#;
+    what_is_concatenated_is_equal_in_the_other_dimensions, r#"
+func.func @f(%x: tensor<?x?xf32>, %y: tensor<?x3xbf16>) -> !u {
+  %0 = "promote.concat"(%x, %y) {axis = 0 : i64, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>} : (tensor<?x?xf32>, tensor<?x3xbf16>) -> !u
+  return %0 : !u
+}"#;
+    an_unranked_value_meets_a_stated_rank, r#"
+func.func @f(%x: tensor<*xf32>) -> tensor<?x4xf32> {
+  %0 = "promote.negative"(%x) : (tensor<*xf32>) -> !u
+  %1 = "promote.relax"(%0) : (!u) -> tensor<?x4xf32>
+  return %1 : tensor<?x4xf32>
+}"#;
+    an_unranked_operand_might_broadcast, r#"
+func.func @f(%x: tensor<*xf32>, %y: tensor<4xf32>) -> !u {
+  %0 = "promote.add"(%x, %y) : (tensor<*xf32>, tensor<4xf32>) -> !u
+  return %0 : !u
+}"#;
+    a_check_in_a_branch_does_not_hold_behind_it, r#"
+func.func @f(%x: tensor<?xf32>, %y: tensor<?xf32>, %c: i1) -> (!u, !u) {
+  %r = scf.if %c -> !u {
+    %0 = "promote.add"(%x, %y) : (tensor<?xf32>, tensor<?xf32>) -> !u
+    scf.yield %0 : !u
+  } else {
+    %a = "promote.relax"(%x) : (tensor<?xf32>) -> !u
+    scf.yield %a : !u
+  }
+  %1 = "promote.multiply"(%x, %y) : (tensor<?xf32>, tensor<?xf32>) -> !u
+  return %r, %1 : !u, !u
+}"#;
+    a_check_before_a_branch_holds_in_it, r#"
+func.func @f(%x: tensor<?xf32>, %y: tensor<?xf32>, %c: i1) -> (!u, !u) {
+  %1 = "promote.multiply"(%x, %y) : (tensor<?xf32>, tensor<?xf32>) -> !u
+  %r = scf.if %c -> !u {
+    %0 = "promote.add"(%x, %y) : (tensor<?xf32>, tensor<?xf32>) -> !u
+    scf.yield %0 : !u
+  } else {
+    scf.yield %1 : !u
+  }
+  return %r, %1 : !u, !u
+}"#;
+    an_extent_of_a_loop_means_another_one_in_each_round, r#"
+func.func @f(%x: tensor<?xf32>, %n: index) -> !u {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %i = "promote.relax"(%x) : (tensor<?xf32>) -> !u
+  %r = scf.for %k = %c0 to %n step %c1 iter_args(%a = %i) -> (!u) {
+    %b = "promote.slice"(%a) {start = array<i64: 1>, stop = array<i64: 9223372036854775807>, step = array<i64: 1>} : (!u) -> !u
+    scf.yield %b : !u
+  }
+  %s = "promote.add"(%r, %x) : (!u, tensor<?xf32>) -> !u
+  return %s : !u
+}"#;
+    three_operands_with_dynamic_extents, r#"
+func.func @f(%c: tensor<?xi1>, %x: tensor<3x?xf32>, %y: tensor<bf16>) -> !u {
+  %0 = "promote.where"(%c, %x, %y) : (tensor<?xi1>, tensor<3x?xf32>, tensor<bf16>) -> !u
+  return %0 : !u
+}"#;
+    an_argument_states_less_than_is_passed_and_more, r#"
+func.func @f(%x: tensor<?xf32>) -> !u {
+  %a = "promote.relax"(%x) : (tensor<?xf32>) -> tensor<4xf32>
+  %0 = call @g(%a) : (tensor<4xf32>) -> !u
+  return %0 : !u
+}
+func.func private @g(%x: tensor<4xf32>) -> !u {
+  %0 = "promote.exp"(%x) : (tensor<4xf32>) -> !u
+  return %0 : !u
+}"#;
+    a_broadcast_that_the_author_wrote, r#"
+func.func @f(%x: tensor<?xf32>, %y: tensor<?x4xf32>) -> (!u, !u) {
+  %0 = "promote.broadcast_to"(%x) {shape = array<i64: 2, 4>} : (tensor<?xf32>) -> !u
+  %1 = "promote.broadcast_to"(%x, %y) {shape = array<i64: -9223372036854775808, 4>} : (tensor<?xf32>, tensor<?x4xf32>) -> !u
+  return %0, %1 : !u, !u
+}"#;
+}
