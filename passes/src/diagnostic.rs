@@ -187,6 +187,20 @@ or to a float. Convert one of them with promote.convert.";
 an i32 and an f64 matrix. Compiled code can, but the library never made that conversion: say with promote.convert what is meant.
 
 With --warn or --deny no-kernel, ops are found too that need no conversion, such as the sum of two u16 tensors in PyTorch.";
+    Raised "P0036" "a loop gives its carry another type than it begins with"
+"With --remarks: the type that a carry has in the end is what its initial value and what each round gives promote to. The
+notes tell which round made it what, through which ops.";
+    StrictCarry "P0037" "a carry or a branch has a type that JAX refuses"
+"With --strict-carries, loops and conditions must be such as JAX takes them: a carry comes out with the dtype and shape
+that it went in with, but that a weak initial value may be made strong once, in the dtype that it and what comes out
+promote to; and branches give the same dtypes and shapes. Weakness does not matter.
+
+    %r = scf.for … iter_args(%c = %i32) -> (!u) {
+      %d = \"promote.add\"(%c, %f32) : (!u, tensor<f32>) -> !u          // goes in as i32, comes out as f32
+      scf.yield %d : !u
+    }
+
+Convert the initial value with promote.convert, or run without the flag: then the carry has the type that both promote to.";
     Internal "P0099" "an internal error"
 "A pass, or MLIR, did something it must never do, and Promote stopped. Nothing was written. Please report it with the
 input. Damaged bytecode can crash MLIR: if the input is bytecode, make it anew from text.";

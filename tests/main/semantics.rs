@@ -109,7 +109,7 @@ func.func @f(%x: tensor<4xi32>, %y: tensor<4xbf16>) -> (!u, !u) {
 #[test]
 fn a_policy_finds_every_operand_though_its_value_is_converted_once() {
     let warn = vec![Policy::PrecisionLoss];
-    let outcome = run_with("jax", SHARED, Policies { warn, deny: vec![] });
+    let outcome = run_with("jax", SHARED, Policies { warn, ..Policies::default() });
     insta::assert_snapshot!(format!("{}{}", outcome.text, outcome.said_text()));
 }
 
@@ -131,7 +131,7 @@ func.func @f(%i: tensor<2xi8>, %b: tensor<2xf32>, %h: tensor<2xf16>) -> (!u, !u,
     .replace("%300", "%big")
     .replace("%1e6", "%million");
     let deny = vec![Policy::PrecisionLoss, Policy::MagnitudeLoss];
-    let outcome = run_with("jax", &source, Policies { warn: vec![], deny });
+    let outcome = run_with("jax", &source, Policies { deny, ..Policies::default() });
     assert_eq!(outcome.text, "");
     insta::assert_snapshot!(outcome.said_text());
 }
@@ -150,7 +150,7 @@ func.func @f(%x: tensor<2x2xi32>, %y: tensor<2x2xf64>) -> tensor<*x!promote.unkn
 #[test]
 fn a_denied_promotion_leaves_nothing() {
     let (warn, deny) = (vec![Policy::PrecisionLoss], vec![Policy::PrecisionLoss]);
-    let outcome = run_with("jax", SHARED, Policies { warn, deny });
+    let outcome = run_with("jax", SHARED, Policies { warn, deny, ..Policies::default() });
     assert_eq!(outcome.text, "");
     assert_eq!(outcome.said_text().matches("error[P0031]").count(), 2, "{}", outcome.said_text());
 }
@@ -164,6 +164,6 @@ func.func @f(%x: tensor<4xui16>) -> tensor<*x!promote.unknown> {
 }"#;
     let silent = run_with("torch", source, Policies::default());
     assert_eq!(silent.said_text(), "");
-    let outcome = run_with("torch", source, Policies { warn: vec![Policy::NoKernel], deny: vec![] });
+    let outcome = run_with("torch", source, Policies { warn: vec![Policy::NoKernel], ..Policies::default() });
     insta::assert_snapshot!(outcome.said_text());
 }

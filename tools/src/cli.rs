@@ -116,6 +116,14 @@ pub struct Promotion {
     #[arg(long)]
     pub x64: bool,
 
+    /// Refuse loops and conditions that JAX refuses
+    ///
+    /// A carry must come out of a loop's body with the dtype and shape that it went in with, and branches must give the
+    /// same ones; a weak initial value is made strong once, and weakness does not matter. Without this flag a carry has
+    /// the type that its initial value and what comes out promote to. See --explain P0037.
+    #[arg(long)]
+    pub strict_carries: bool,
+
     /// The passes to run instead of the default ones, as in mlir-opt
     ///
     /// Passes of promote (see --list-passes) and upstream ones, such as canonicalize and cse, in the textual form

@@ -84,7 +84,11 @@ fn session_options(args: &Args, semantics: Arc<Semantics>) -> Options {
         semantics,
         threads: !args.printing.disable_threading,
         remarks: args.diagnostics.remarks,
-        policies: Policies { warn: args.diagnostics.warn.clone(), deny: args.diagnostics.deny.clone() },
+        policies: Policies {
+            warn: args.diagnostics.warn.clone(),
+            deny: args.diagnostics.deny.clone(),
+            strict_carries: args.promotion.strict_carries,
+        },
     }
 }
 

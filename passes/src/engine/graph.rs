@@ -9,6 +9,7 @@ use promote_lattice::{DType, Op};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::shape::{Shape, is_dynamic};
+use super::strict::Structure;
 
 /// A dense id of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -231,6 +232,8 @@ pub struct Graph {
     branches: Vec<(BlockId, BlockId)>,
     /// The converts that inference itself made of weak values, which stay weak.
     pub weak_converts: FxHashSet<OpId>,
+    /// The ops whose regions pass values on in a structured way, in program order.
+    pub structures: Vec<Structure>,
     /// The converts that inference or insertion made, which only ops and slots of the graph use.
     pub movable: FxHashSet<OpId>,
     /// The ops before which a run checks what they ask of its extents.
@@ -333,7 +336,7 @@ impl Graph {
     }
 
     fn push_feed(&mut self, slot: SlotId, value: ValueId, block: BlockId, is_operand: bool) {
-        let (after, blocks) = (self.nodes.len() as u32, self.blocks.len() as u32);
+        let (after, blocks) = self.position();
         self.slots[slot.0 as usize].sources.push(Feed { value, block, after, blocks, is_operand });
     }
 
@@ -370,6 +373,11 @@ impl Graph {
     /// One block.
     pub fn block(&self, block: BlockId) -> &Block {
         &self.blocks[block.0 as usize]
+    }
+
+    /// How many ops, and how many blocks, there are so far.
+    pub fn position(&self) -> (u32, u32) {
+        (self.nodes.len() as u32, self.blocks.len() as u32)
     }
 
     /// Which block leads to which.

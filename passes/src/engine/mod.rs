@@ -12,3 +12,4 @@ pub mod plan;
 pub mod program;
 pub mod shape;
 pub mod solve;
+pub mod strict;

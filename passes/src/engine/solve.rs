@@ -9,9 +9,13 @@
 //!    only ever rises in the lattice. In straight-line code that is all.
 //! 3. Slots join what flows to them. Where a slot changed the type of its target, or an op stands before the definition
 //!    of its operand, the users of what changed are visited again, until nothing changes: a sparse worklist.
+//! 4. Some rules are not monotone: JAX's sqrt gives f32 of i32, but f16 of f16, though i32 promotes to f16. A loop might
+//!    keep such an f32 that nothing gives any more. So an op that took back what it had given has the whole start again,
+//!    and waits until everything else is settled.
 //!
 //! ## Laws
-//! Deterministic; monotone, so it ends on a lattice after at most its height in visits of each op. Every cycle of values
+//! Deterministic, and independent of the order of ops that do not depend on each other; it ends on a lattice after at most
+//! its height in visits of each op, and of each op that waits. Every cycle of values
 //! leads through a slot, and the bound [`MAX_CHANGES`] makes it end on any rules, and where shapes grow for ever. A refused op is reported once, and nothing that depends on it.
 
 use std::collections::hash_map::Entry;
@@ -28,6 +32,9 @@ use super::shape::{self, DYNAMIC, Shape, ShapeError};
 
 /// More changes of one slot than the height of a lattice of dtypes, and of shapes, can ask for.
 const MAX_CHANGES: u32 = 256;
+
+/// How often a start again may find more ops that must wait.
+const MAX_STARTS: u32 = 8;
 
 /// A dense id of a call in one graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -256,10 +263,19 @@ pub struct Solver<'a> {
     changes: FxHashMap<SlotId, u32>,
     /// The calls of which an operand has changed.
     stirred: BTreeSet<CallId>,
+    /// What calls have given.
+    answered: FxHashMap<ValueId, Type>,
+    /// The ops that took back what they had given.
+    fickle: BTreeSet<OpId>,
+    /// Those of them that wait until everything else is settled.
+    waiting: BTreeSet<OpId>,
+    /// How often everything was started again.
+    starts: u32,
     /// Whether it was given up.
     ended: bool,
 }
 
+/// What is found, or what is wrong.
 type Outcome<T> = Result<T, ProblemKind>;
 
 impl<'a> Solver<'a> {
@@ -279,8 +295,44 @@ impl<'a> Solver<'a> {
             queue: BTreeSet::new(),
             changes: FxHashMap::default(),
             stirred: BTreeSet::new(),
+            answered: FxHashMap::default(),
+            fickle: BTreeSet::new(),
+            waiting: BTreeSet::new(),
+            starts: 0,
             ended: false,
         }
+    }
+
+    /// A solver that knows what `solution` says.
+    pub(super) fn solved(graph: Graph, semantics: &'a Semantics, solution: &Solution) -> Self {
+        let mut solver = Self::new(graph, semantics, &[]);
+        solver.values.clone_from(&solution.values);
+        solver
+    }
+
+    pub(super) const fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    pub(super) fn into_graph(self) -> Graph {
+        self.graph
+    }
+
+    pub(super) fn type_of(&self, value: ValueId) -> Type {
+        self.values[value.0 as usize]
+    }
+
+    /// Lets a value be of a type.
+    pub(super) fn set(&mut self, value: ValueId, found: Type) {
+        self.values[value.0 as usize] = found;
+    }
+
+    /// The type of an op's result, with the types that its operands have now.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub(super) fn infer_anew(&mut self, op: OpId) -> Result<Type, ProblemKind> {
+        self.infer(op)
     }
 
     /// Visits everything a first time, and what changes by it until nothing does.
@@ -318,8 +370,44 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Visits what is queued, and the users of what changes, until nothing does.
+    /// Visits what is queued, and the users of what changes, until nothing does; then what waits.
     fn settle(&mut self) {
+        loop {
+            let found = self.fickle.len();
+            self.settle_queued();
+            if self.ended {
+                return;
+            }
+            if self.fickle.len() > found && self.starts < MAX_STARTS {
+                self.start_again();
+            } else if self.waiting.is_empty() {
+                return;
+            } else {
+                let waiting = std::mem::take(&mut self.waiting);
+                self.queue.extend(waiting.into_iter().map(|op| (op.0, Place::Op(op))));
+            }
+        }
+    }
+
+    /// Forgets what was found, but for what calls gave and which ops must wait.
+    fn start_again(&mut self) {
+        self.starts += 1;
+        self.waiting = self.fickle.clone();
+        self.values = self.graph.value_ids().map(|value| self.graph.value(value).stated).collect();
+        self.slots = self.graph.slot_ids().map(|slot| self.graph.slot(slot).stated).collect();
+        for (value, found) in &self.answered {
+            self.values[value.0 as usize] = *found;
+        }
+        self.stories.clear();
+        self.refused.clear();
+        self.problems.retain(|place, _| matches!(place, Place::Call(_)));
+        self.changes.clear();
+        let ops = self.graph.ops().map(Place::Op);
+        let slots = self.graph.slot_ids().map(Place::Slot);
+        self.queue = ops.chain(slots).map(|place| (self.position(place), place)).collect();
+    }
+
+    fn settle_queued(&mut self) {
         while let Some((_, place)) = self.queue.pop_first() {
             let changed = match place {
                 Place::Op(op) => self.visit(op),
@@ -372,6 +460,7 @@ impl<'a> Solver<'a> {
                 continue;
             }
             let found = Type { dtype: *dtype, shape: self.graph.shapes.id(shape.clone()) };
+            self.answered.insert(*value, found);
             if let Some(changed) = self.update(*value, found) {
                 self.queue_users(changed);
             }
@@ -412,9 +501,23 @@ impl<'a> Solver<'a> {
 
     /// Infers the result of an op; the value whose type changed by it, if one did.
     fn visit(&mut self, op: OpId) -> Option<ValueId> {
+        if self.waiting.contains(&op) {
+            return None;
+        }
         let inferred = self.infer(op);
         let inferred = self.note(Place::Op(op), inferred);
-        self.update(self.graph.node(op).result, inferred)
+        let result = self.graph.node(op).result;
+        let before = self.values[result.0 as usize].dtype;
+        if before != inferred.dtype && self.takes_back(before, inferred.dtype) {
+            self.fickle.insert(op);
+        }
+        self.update(result, inferred)
+    }
+
+    /// Whether what an op gives now is not what it gave before, promoted.
+    fn takes_back(&self, before: Known, now: Known) -> bool {
+        let (Known::DType(before), Known::DType(now)) = (before, now) else { return false };
+        self.semantics.join_slot(&[Operand::value(before), Operand::value(now)]) != Ok(now)
     }
 
     /// Joins what flows to a slot; the value whose type changed by it, if one did.

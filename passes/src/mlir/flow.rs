@@ -10,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::raw::{self, Address};
 use super::view::Viewer;
 use crate::engine::graph::{BlockId, SlotId};
+use crate::engine::strict::{Kind, Structure};
 
 /// What an op passes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +18,7 @@ pub enum Flow {
     /// After a number of operands of its own, those of each successor in turn.
     Branch(usize),
     /// `scf.if` and the like: the results are what the regions yield.
-    Condition,
+    Condition(Kind),
     /// `scf.for`: the carries begin as the operands after the bounds and the step.
     For,
     /// `scf.while`: two regions, the first of which passes on what its condition has.
@@ -32,9 +33,9 @@ const NAMES: &[(&str, Flow)] = &[
     ("cf.br", Flow::Branch(0)),
     ("cf.cond_br", Flow::Branch(1)),
     ("cf.switch", Flow::Branch(1)),
-    ("scf.if", Flow::Condition),
-    ("scf.index_switch", Flow::Condition),
-    ("scf.execute_region", Flow::Condition),
+    ("scf.if", Flow::Condition(Kind::If)),
+    ("scf.index_switch", Flow::Condition(Kind::Switch)),
+    ("scf.execute_region", Flow::Condition(Kind::Once)),
     ("scf.for", Flow::For),
     ("scf.while", Flow::While),
     ("scf.condition", Flow::EndOfCondition),
@@ -74,12 +75,13 @@ impl Viewer<'_> {
     pub(super) fn add_flow(&mut self, flow: Flow, operation: MlirOperation, block: BlockId) {
         match flow {
             Flow::Branch(own) => self.add_branch(operation, own, block),
-            Flow::Condition => {
+            Flow::Condition(kind) => {
                 let results: Vec<_> = raw::results(operation).collect();
                 let slots = self.slots(&results, block);
                 for region in raw::regions(operation) {
                     self.yields.insert(Address(region), slots.clone());
                 }
+                self.add_structure(kind, operation, block, [Vec::new(), Vec::new(), slots]);
             }
             Flow::For => self.add_for(operation, block),
             Flow::While => self.add_while(operation, block),
@@ -103,7 +105,8 @@ impl Viewer<'_> {
         let carries = self.argument_slots(body, 1, block);
         self.feed(&carries, operation, BOUNDS, block);
         self.yields.insert(Address(region), carries.clone());
-        self.follow(operation, &carries, block);
+        let results = self.follow(operation, &carries, block);
+        self.add_structure(Kind::For, operation, block, [carries, Vec::new(), results]);
     }
 
     fn add_while(&mut self, operation: MlirOperation, block: BlockId) {
@@ -114,21 +117,41 @@ impl Viewer<'_> {
         self.feed(&carries, operation, 0, block);
         let passed = self.argument_slots(*second, 0, block);
         self.yields.insert(Address(*before), passed.clone());
-        self.yields.insert(Address(*after), carries);
-        self.follow(operation, &passed, block);
+        self.yields.insert(Address(*after), carries.clone());
+        let results = self.follow(operation, &passed, block);
+        self.add_structure(Kind::While, operation, block, [carries, passed, results]);
     }
 
     /// Lets the results of a loop be what its carries are.
-    fn follow(&mut self, operation: MlirOperation, carries: &[Option<SlotId>], block: BlockId) {
+    fn follow(
+        &mut self,
+        operation: MlirOperation,
+        carries: &[Option<SlotId>],
+        block: BlockId,
+    ) -> Vec<Option<SlotId>> {
         let results: Vec<_> = raw::results(operation).collect();
         let slots = self.slots(&results, block);
-        for (slot, carry) in slots.into_iter().zip(carries) {
+        for (slot, carry) in slots.iter().copied().zip(carries) {
             let carried = carry.and_then(|carry| self.view.graph.slot(carry).target);
             if let (Some(slot), Some(carried)) = (slot, carried) {
                 self.view.graph.follow(slot, carried, block);
                 self.view.feeds[slot.0 as usize].push((Address(operation), 0));
             }
         }
+        slots
+    }
+
+    /// Adds a structured op; its bodies come when they are walked.
+    fn add_structure(
+        &mut self,
+        kind: Kind,
+        operation: MlirOperation,
+        block: BlockId,
+        [carries, passed, results]: [Vec<Option<SlotId>>; 3],
+    ) {
+        let (after, bodies) = (self.view.graph.position(), Vec::new());
+        self.view.graph.structures.push(Structure { kind, block, after, bodies, carries, passed, results });
+        self.view.structures.push(Address(operation));
     }
 
     /// Ends a region whose operands after a number of its own are yielded.

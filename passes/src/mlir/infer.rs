@@ -8,12 +8,13 @@
 
 use mlir_sys::*;
 use promote_dialect::mlir::Names;
-use promote_lattice::Op;
+use promote_lattice::{Op, Semantics};
 
 use super::callees::{self, Callees};
 use super::checks;
 use super::edges;
 use super::generic;
+use super::pass::Config;
 use super::raw::{self, Address};
 use super::report;
 use super::units::{self, Shared, Units};
@@ -22,11 +23,16 @@ use crate::diagnostic::Diagnostic;
 use crate::engine::graph::Known;
 use crate::engine::program::{Instance, solve_program};
 use crate::engine::solve::{Solution, Solver};
+use crate::engine::strict;
 
 /// Infers all types in `root`, and gives every finding in program order. Changes nothing if there is an error.
 ///
 /// The units come back too, if they still show the program: not if a relax, which they have, is gone from it.
-pub fn infer_types(root: MlirOperation, shared: Shared<'_>) -> (Vec<Diagnostic>, Option<Units>) {
+pub fn infer_types(
+    root: MlirOperation,
+    shared: Shared<'_>,
+    config: &Config,
+) -> (Vec<Diagnostic>, Option<Units>) {
     let mut views: Vec<View> = shared.map(units::roots(root), |unit| view(unit.0, shared.names));
     let callees = Callees::new(&views);
     let (functions, calls) = callees::functions(&views, &callees, root);
@@ -36,13 +42,21 @@ pub fn infer_types(root: MlirOperation, shared: Shared<'_>) -> (Vec<Diagnostic>,
     });
 
     let mut said = generic::other_uses(root, &functions, &callees);
+    if config.policies.strict_carries {
+        let strict =
+            instances.iter_mut().flat_map(|instance| strict_carries(instance, &views, shared.semantics));
+        said.extend(strict.collect::<Vec<_>>());
+    }
     let told: Vec<Vec<Diagnostic>> =
         (0..instances.len()).map(|index| diagnostics(index, &mut instances, &mut views, &calls)).collect();
     said.extend(told.into_iter().flatten());
     if !said.is_empty() {
         return (said, None);
     }
-    let (mut units, said) = generic::specialise(views, &calls, instances, shared.names);
+    let (mut units, mut said) = generic::specialise(views, &calls, instances, shared.names);
+    if config.remarks {
+        said.extend(units.iter().flat_map(|(view, solution)| view.stories(solution)));
+    }
     let solved = units.iter_mut().collect();
     let apply = |(view, solution): &mut (View, Solution)| apply(view, solution, shared.names);
     let changed = shared.map(solved, apply).contains(&true);
@@ -53,6 +67,19 @@ pub fn infer_types(root: MlirOperation, shared: Shared<'_>) -> (Vec<Diagnostic>,
     });
     let cast: usize = cast.sum();
     (said, (!changed && cast == 0).then_some(units))
+}
+
+/// The carries and branches of an instance that JAX would refuse.
+fn strict_carries(instance: &mut Instance, views: &[View], semantics: &Semantics) -> Vec<Diagnostic> {
+    if !instance.solution.problems.is_empty() {
+        return Vec::new();
+    }
+    let (graph, found) = strict::check(std::mem::take(&mut instance.graph), &instance.solution, semantics);
+    let view = &views[instance.function.0 as usize];
+    let said = found.iter().map(|refused| view.strict_diagnostic(refused, &graph));
+    let said = said.collect();
+    instance.graph = graph;
+    said
 }
 
 /// What is wrong with an instance: at the places of its function, and for a generic one with the call it was made for.

@@ -20,6 +20,7 @@ mod raw;
 mod remark;
 mod report;
 pub mod session;
+mod story;
 mod types;
 mod units;
 mod verify;

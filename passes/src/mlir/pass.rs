@@ -33,20 +33,22 @@ pub struct Config {
     pub sink: Sink,
     /// Whether a remark is made for each inserted convert.
     pub remarks: bool,
-    /// Which implicit promotions to warn of and which to refuse.
+    /// Which implicit promotions to warn of and which to refuse, and what else.
     pub policies: Policies,
     /// Whether functions are worked on in parallel when a pass runs on a module. Only for a context that is
     /// multi-threaded: MLIR makes types and attributes without locks otherwise.
     pub threads: bool,
 }
 
-/// Which implicit promotions to warn of and which to refuse.
+/// Which implicit promotions to warn of and which to refuse, and what else.
 #[derive(Clone, Debug, Default)]
 pub struct Policies {
     /// A warning for each.
     pub warn: Vec<Policy>,
     /// An error for each.
     pub deny: Vec<Policy>,
+    /// Whether the carries of loops and the branches of conditions that JAX refuses are errors.
+    pub strict_carries: bool,
 }
 
 /// One of the passes.
@@ -109,7 +111,7 @@ impl Kind {
         let shared = Shared { names, semantics: &config.semantics, threads: config.threads };
         match self {
             Self::InferTypes => {
-                let (said, units) = infer::infer_types(root, shared);
+                let (said, units) = infer::infer_types(root, shared, config);
                 handoff.put(root, units);
                 said
             }

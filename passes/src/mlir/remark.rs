@@ -16,7 +16,7 @@ use crate::engine::solve::{Solution, typing};
 /// promoted, also where a value is converted once for several. Promotions that the library has no code for are warned of
 /// unasked: it refuses them.
 pub fn all(view: &View, solution: &Solution, plan: &Plan, config: &Config) -> Vec<Diagnostic> {
-    let Policies { warn, deny } = &config.policies;
+    let Policies { warn, deny, .. } = &config.policies;
     let semantics = &*config.semantics;
     let mut said = Vec::new();
     if config.remarks {

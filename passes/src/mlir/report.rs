@@ -15,9 +15,6 @@ use crate::engine::solve::{Place, Problem, ProblemKind, Solution};
 /// The rank of the largest shape that messages write out.
 const MAX_WRITTEN: usize = 16;
 
-/// How many steps of a story are told.
-const STEPS: usize = 4;
-
 /// The place in a file that an MLIR location leads to, through names, calls and fusions: the first that is in a file.
 pub fn location(location: MlirLocation) -> Option<Location> {
     let mut rest = vec![location];
@@ -133,7 +130,7 @@ impl View {
         })
     }
 
-    fn op_place(&self, op: OpId) -> Option<Location> {
+    pub(super) fn op_place(&self, op: OpId) -> Option<Location> {
         place_of(self.ops[op.0 as usize].0)
     }
 
@@ -196,7 +193,7 @@ impl View {
     }
 
     /// What a value that others flow to is, in words.
-    fn place_name(&self, target: ValueId) -> String {
+    pub(super) fn place_name(&self, target: ValueId) -> String {
         let value = self.values[target.0 as usize].0;
         match raw::defining_op(value) {
             Some(operation) => format!("a result of {}", raw::name(operation)),
@@ -204,31 +201,6 @@ impl View {
                 Some(operation) => format!("a value that {} carries", raw::name(operation)),
                 None => "an argument of this block".to_owned(),
             },
-        }
-    }
-
-    /// Adds how the type of a slot came about: its first types, and those it went round at the end.
-    fn with_story(&self, diagnostic: Diagnostic, slot: SlotId, solution: &Solution) -> Diagnostic {
-        let story = solution.story(slot);
-        let told = story.iter().take(STEPS).enumerate();
-        let diagnostic = told.fold(diagnostic, |diagnostic, (index, step)| {
-            let (operation, _) = self.feeds[slot.0 as usize][step.feed];
-            let source = self.graph.slot(slot).sources[step.feed].value;
-            let by = match raw::defining_op(self.values[source.0 as usize].0) {
-                Some(operation) => raw::name(operation),
-                None => "what is passed on".to_owned(),
-            };
-            let verb = if index == 0 { "begins as" } else { "becomes" };
-            let r#type = self.type_name(step.found);
-            diagnostic.with_note(place_of(operation.0), format!("it {verb} {type}, by {by}"))
-        });
-        let last = story.last().map(|step| self.feeds[slot.0 as usize][step.feed].0);
-        match story.len().checked_sub(STEPS).filter(|more| *more > 0) {
-            Some(more) => diagnostic.with_note(
-                last.and_then(|operation| place_of(operation.0)),
-                format!("and so on: after {more} more steps it still changes"),
-            ),
-            None => diagnostic,
         }
     }
 
@@ -256,7 +228,7 @@ impl View {
     }
 
     /// A type as MLIR writes it.
-    fn type_name(&self, found: Type) -> String {
+    pub(super) fn type_name(&self, found: Type) -> String {
         let Known::DType(dtype) = found.dtype else { return "a value of no known dtype".to_owned() };
         match self.graph.shapes.get(found.shape).dims() {
             Some([]) => format!("tensor<{}>", dtype.mlir()),
@@ -310,7 +282,7 @@ impl View {
 }
 
 /// Code, message and remedy of a finding about `subject`.
-fn explain(kind: &ProblemKind, subject: &str) -> (Code, String, String) {
+pub(super) fn explain(kind: &ProblemKind, subject: &str) -> (Code, String, String) {
     match kind {
         ProblemKind::Refused(refusal) => {
             let code = match refusal {

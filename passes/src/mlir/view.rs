@@ -54,6 +54,8 @@ pub struct View {
     pub results: Vec<SlotId>,
     /// For each slot, the op and the operand that each of its sources is.
     pub feeds: Vec<Vec<(Address<MlirOperation>, usize)>>,
+    /// The handle of each structured op.
+    pub structures: Vec<Address<MlirOperation>>,
     /// The direct calls in it.
     pub calls: Vec<Call>,
     /// What is wrong with attributes.
@@ -82,6 +84,7 @@ pub fn view(root: MlirOperation, names: &Names) -> View {
             arguments: Vec::new(),
             results: Vec::new(),
             feeds: Vec::new(),
+            structures: Vec::new(),
             calls: Vec::new(),
             attr_problems: Vec::new(),
         },
@@ -91,12 +94,14 @@ pub fn view(root: MlirOperation, names: &Names) -> View {
         loops: flow::loops(raw::context(root)),
         yields: FxHashMap::default(),
         arguments: FxHashMap::default(),
+        entries: FxHashMap::default(),
     };
     if is_function {
         viewer.add_result_slots(root);
     }
     viewer.walk(root);
     viewer.add_branches();
+    viewer.add_bodies();
     if is_function {
         let entry = raw::regions(root).flat_map(raw::blocks).next();
         let arguments = entry.into_iter().flat_map(raw::arguments);
@@ -135,6 +140,8 @@ pub(super) struct Viewer<'a> {
     pub(super) yields: FxHashMap<Address<MlirRegion>, Vec<Option<SlotId>>>,
     /// The slots that the arguments of a block are.
     pub(super) arguments: FxHashMap<Address<MlirBlock>, Vec<Option<SlotId>>>,
+    /// The first block of each region.
+    entries: FxHashMap<Address<MlirRegion>, BlockId>,
 }
 
 /// Where the walk stands: the rest of a block, and the blocks after it.
@@ -160,6 +167,7 @@ impl Viewer<'_> {
                 Step::Region(region, place) => {
                     // The first block is the next to be added.
                     let entry = BlockId(self.view.blocks.len() as u32);
+                    self.entries.insert(Address(region), entry);
                     let places = std::iter::once(place).chain(std::iter::repeat(Region::Of(entry)));
                     let at = stack.len();
                     stack.extend(
@@ -204,6 +212,15 @@ impl Viewer<'_> {
                 push_regions(operation, Region::In { around: block, repeats }, stack);
                 return;
             }
+        }
+    }
+
+    /// Adds the first blocks of the regions of structured ops. An empty region, as `scf.if` may have, has none.
+    fn add_bodies(&mut self) {
+        for (structure, operation) in self.view.graph.structures.iter_mut().zip(&self.view.structures) {
+            let filled = raw::regions(operation.0).filter(|region| raw::blocks(*region).next().is_some());
+            structure.bodies =
+                filled.filter_map(|region| self.entries.get(&Address(region)).copied()).collect();
         }
     }
 
