@@ -3,6 +3,7 @@
 mod builders;
 mod calls;
 mod control_flow;
+mod equivalence;
 mod flow_support;
 mod laws;
 mod oracle_programs;
