@@ -55,7 +55,8 @@ impl Program {
         let instance = types.instances.iter().position(|instance| instance.function == index);
         let instance = instance.filter(|_| !self.functions[index].is_generic).ok_or_else(unknown)?;
         check_arguments(&self.functions[index], &types.instances[instance], semantics, arguments)?;
-        let mut machine = Machine { program: self, semantics, types, steps: 0, depth: 0, converts: 0, implicit: 0 };
+        let mut machine =
+            Machine { program: self, semantics, types, steps: 0, depth: 0, converts: 0, implicit: 0 };
         let results = machine.call(instance, arguments.to_vec())?;
         Ok(Outcome { results, converts: machine.converts, implicit: machine.implicit })
     }
@@ -178,7 +179,12 @@ impl<'a> Machine<'a> {
         results.map(|(value, known)| self.fit(value, known.as_ref())).collect()
     }
 
-    fn region(&mut self, frame: &mut Frame<'a>, region: &'a Region, arguments: Vec<Value>) -> Result<Exit, Error> {
+    fn region(
+        &mut self,
+        frame: &mut Frame<'a>,
+        region: &'a Region,
+        arguments: Vec<Value>,
+    ) -> Result<Exit, Error> {
         let (mut block, mut arguments) = (0, arguments);
         loop {
             frame.set(&region.blocks[block].arguments, arguments);
@@ -198,7 +204,12 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn operation(&mut self, frame: &mut Frame<'a>, region: &'a Region, operation: &'a Operation) -> Result<Next, Error> {
+    fn operation(
+        &mut self,
+        frame: &mut Frame<'a>,
+        region: &'a Region,
+        operation: &'a Operation,
+    ) -> Result<Next, Error> {
         let operands = &operation.operands;
         let results = match &operation.kind {
             Kind::Constant(array) => vec![Value::Array(array.clone())],
@@ -295,12 +306,22 @@ impl<'a> Machine<'a> {
     }
 
     /// Values that flow to slots.
-    fn flow(&mut self, frame: &Frame<'a>, sources: &[ValueId], targets: &[ValueId]) -> Result<Vec<Value>, Error> {
+    fn flow(
+        &mut self,
+        frame: &Frame<'a>,
+        sources: &[ValueId],
+        targets: &[ValueId],
+    ) -> Result<Vec<Value>, Error> {
         let values = values(frame, sources)?;
         self.fit_all(frame, values, targets)
     }
 
-    fn fit_all(&mut self, frame: &Frame<'a>, values: Vec<Value>, targets: &[ValueId]) -> Result<Vec<Value>, Error> {
+    fn fit_all(
+        &mut self,
+        frame: &Frame<'a>,
+        values: Vec<Value>,
+        targets: &[ValueId],
+    ) -> Result<Vec<Value>, Error> {
         let fitted = values.into_iter().zip(targets);
         fitted.map(|(value, target)| self.fit(value, frame.instance.values[*target].as_ref())).collect()
     }

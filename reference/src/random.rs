@@ -44,6 +44,9 @@ pub struct Generated {
 }
 
 /// The program of a seed.
+///
+/// # Panics
+/// If there is no such semantics.
 pub fn generate(seed: u64, options: &Options) -> Generated {
     functions::module(fastrand::Rng::with_seed(seed), options)
 }

@@ -12,9 +12,7 @@ use promote_lattice::{DType, Op};
 
 use crate::Error;
 use crate::number::Number;
-use crate::program::{
-    Arith, Attributes, Block, Function, Kind, Operation, Program, Region, Stated, ValueId,
-};
+use crate::program::{Arith, Attributes, Block, Function, Kind, Operation, Program, Region, Stated, ValueId};
 use crate::value::Array;
 
 /// A context that reads modules.
@@ -46,7 +44,8 @@ impl Reader {
     /// # Errors
     /// [`Error::Unreadable`].
     pub fn read(&self, text: &str) -> Read<Program> {
-        let module = Module::parse(&self.context, text).ok_or_else(|| unreadable("MLIR does not parse it"))?;
+        let module =
+            Module::parse(&self.context, text).ok_or_else(|| unreadable("MLIR does not parse it"))?;
         let mut functions = Vec::new();
         let body = module.body();
         let mut next = body.first_operation();
@@ -226,7 +225,8 @@ impl Walk {
         let mut successors = Vec::new();
         let targets: Vec<BlockRef<'c, 'a>> = operation.successors().collect();
         let passed: usize = targets.iter().map(|block| block.argument_count()).sum();
-        let mut rest = operands.split_off(if targets.is_empty() { operands.len() } else { operands.len() - passed });
+        let mut rest =
+            operands.split_off(if targets.is_empty() { operands.len() } else { operands.len() - passed });
         for target in targets {
             let place = blocks.iter().position(|block| *block == target);
             let place = place.ok_or_else(|| unreadable("a branch out of its region"))?;
@@ -317,7 +317,8 @@ fn constant<'c: 'a, 'a>(operation: &OperationRef<'c, 'a>, result: &Stated) -> Re
     let wrong = || unreadable("the value of a constant");
     let value: Attribute<'c> = operation.attribute("value").map_err(|_| wrong())?;
     let dense = DenseElementsAttribute::try_from(value).map_err(|_| wrong())?;
-    let Stated::Tensor { dtype: Some(written), shape: Some(shape) } = stated(&value.r#type().to_string()) else {
+    let Stated::Tensor { dtype: Some(written), shape: Some(shape) } = stated(&value.r#type().to_string())
+    else {
         return Err(wrong());
     };
     let dtype = match result {

@@ -39,9 +39,8 @@ fn broadcast_extent(a: Extent, b: Extent) -> Option<Extent> {
 /// What does not fit.
 pub fn broadcast(a: &[Extent], b: &[Extent]) -> Result<Shape> {
     let rank = a.len().max(b.len());
-    let extent = |shape: &[Extent], i: usize| {
-        (i + shape.len()).checked_sub(rank).map_or(Some(1), |i| shape[i])
-    };
+    let extent =
+        |shape: &[Extent], i: usize| (i + shape.len()).checked_sub(rank).map_or(Some(1), |i| shape[i]);
     let extents = (0..rank).map(|i| broadcast_extent(extent(a, i), extent(b, i)));
     extents.collect::<Option<_>>().ok_or_else(|| format!("{a:?} and {b:?} do not broadcast"))
 }

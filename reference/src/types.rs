@@ -1,8 +1,13 @@
 //! Types: the dtype and shape of every value, before anything runs.
 //!
-//! [`infer`] starts with everything unknown and computes all ops and slots of all instances from the types that are known,
-//! again and again, until a round changes nothing. An *instance* is a function with the types of its arguments: a generic
-//! function has one for each list of types that a call passes, in one table that all rounds go through.
+//! An *instance* is a function with the types of its arguments: a generic function has one for each list of types that a
+//! call passes. [`infer`] keeps a table of them all, with the types of their results, unknown at first. A round solves each
+//! instance anew: with all its values unknown, it lets the types that are known flow through the slots as far as they go, and
+//! then computes every op, again and again, until nothing changes; calls take the results that the table has. Rounds go on
+//! until the table does not change.
+//!
+//! Not all dtype rules are monotone (in JAX, `i32 ≤ f*`, and yet `sin` of `i32` is `f32` and of `f*` is `f*`), so the order
+//! matters: what an op makes of a type that a slot has only for a while must not be kept in a loop.
 
 use promote_lattice::semantics::{Operand, Origin, Rank, Typing};
 use promote_lattice::{DType, Op, Semantics};
@@ -12,7 +17,7 @@ use crate::program::{Attributes, Function, Kind, Operation, Program, Region, Slo
 use crate::shape::{self, Shape};
 
 /// More rounds than any program of a sensible size takes, if its types settle at all.
-const MAX_ROUNDS: usize = 2000;
+const MAX_ROUNDS: usize = 60;
 
 /// More instances than any program of a sensible size has, if its calls settle at all.
 const MAX_INSTANCES: usize = 600;
@@ -43,6 +48,8 @@ pub struct Instance {
     pub targets: Vec<Option<usize>>,
     /// What was refused in the last round.
     pub refused: Option<String>,
+    /// Whether nothing changed any more in it.
+    pub settled: bool,
 }
 
 /// The instances of a program; those of functions that are not generic stand first, in the order of the functions.
@@ -66,10 +73,10 @@ pub fn infer(program: &Program, semantics: &Semantics) -> Result<Types, Error> {
     }
     for _ in 0..MAX_ROUNDS {
         let mut changed = false;
-        let mut index = 0;
-        while index < table.instances.len() {
-            changed |= table.round(index);
-            index += 1;
+        for index in table.reached() {
+            let solved = table.solve(index);
+            changed |= !solved.settled || solved != table.instances[index];
+            table.instances[index] = solved;
         }
         if table.instances.len() > MAX_INSTANCES {
             return Err(Error::Refused("calls make ever new signatures".to_owned()));
@@ -98,62 +105,93 @@ struct Table<'a> {
 }
 
 impl Table<'_> {
-    fn add(&mut self, function: usize, arguments: Vec<Option<Type>>) -> usize {
+    /// The instance of a function, of which nothing but its arguments is known.
+    fn unsolved(&self, function: usize, arguments: Vec<Option<Type>>) -> Instance {
         let body = &self.program.functions[function];
-        let values = body.stated.len();
-        self.instances.push(Instance {
+        let mut values = vec![None; body.stated.len()];
+        body.arguments().iter().zip(&arguments).for_each(|(value, known)| values[*value] = known.clone());
+        Instance {
             function,
             arguments,
-            values: vec![None; values],
+            values,
             results: vec![None; body.results.len()],
             typings: vec![None; body.operations()],
             targets: vec![None; body.operations()],
             refused: None,
-        });
+            settled: false,
+        }
+    }
+
+    fn add(&mut self, function: usize, arguments: Vec<Option<Type>>) -> usize {
+        let instance = self.unsolved(function, arguments);
+        self.instances.push(instance);
         self.instances.len() - 1
     }
 
-    /// Computes every op and slot of an instance once; whether anything changed.
-    fn round(&mut self, index: usize) -> bool {
-        let before = self.instances[index].clone();
+    /// Solves an instance with the results that the table has for what it calls.
+    fn solve(&mut self, index: usize) -> Instance {
         let program = self.program;
-        let function = &program.functions[before.function];
-        self.instances[index].refused = None;
-        for (value, known) in function.arguments().iter().zip(&before.arguments) {
-            self.instances[index].values[*value] = known.clone();
-        }
-        self.region(index, function, &function.body);
-        for slot in &function.slots {
-            self.slot(index, function, slot);
-        }
-        self.instances[index] != before
-    }
-
-    fn region(&mut self, index: usize, function: &Function, region: &Region) {
-        for operation in region.blocks.iter().flat_map(|block| &block.operations) {
-            if let Err(refused) = self.operation(index, function, operation) {
-                let message = format!("{:?}: {refused}", operation.kind);
-                self.instances[index].refused.get_or_insert(message);
-                operation.results.iter().for_each(|value| self.instances[index].values[*value] = None);
+        let known = &self.instances[index];
+        let function = &program.functions[known.function];
+        let mut instance = self.unsolved(known.function, known.arguments.clone());
+        for _ in 0..MAX_ROUNDS {
+            let before = instance.clone();
+            self.flow(&mut instance, function);
+            self.region(&mut instance, function, &function.body);
+            if instance == before {
+                instance.settled = true;
+                break;
             }
-            operation.regions.iter().for_each(|region| self.region(index, function, region));
+        }
+        instance
+    }
+
+    /// Lets types flow through the slots, all unknown at first, until nothing changes.
+    fn flow(&self, instance: &mut Instance, function: &Function) {
+        for slot in &function.slots {
+            match slot.target {
+                Target::Value(value) => instance.values[value] = None,
+                Target::Result(result) => instance.results[result] = None,
+            }
+        }
+        for _ in 0..MAX_ROUNDS {
+            let before = (instance.values.clone(), instance.results.clone());
+            instance.refused = None;
+            function.slots.iter().for_each(|slot| self.slot(instance, function, slot));
+            if before == (instance.values.clone(), instance.results.clone()) {
+                return;
+            }
         }
     }
 
-    fn operation(&mut self, index: usize, function: &Function, operation: &Operation) -> Result<(), String> {
+    fn region(&mut self, instance: &mut Instance, function: &Function, region: &Region) {
+        for operation in region.blocks.iter().flat_map(|block| &block.operations) {
+            if let Err(refused) = self.operation(instance, function, operation) {
+                instance.refused.get_or_insert(format!("{:?}: {refused}", operation.kind));
+                operation.results.iter().for_each(|value| instance.values[*value] = None);
+            }
+            operation.regions.iter().for_each(|region| self.region(instance, function, region));
+        }
+    }
+
+    fn operation(
+        &mut self,
+        instance: &mut Instance,
+        function: &Function,
+        operation: &Operation,
+    ) -> Result<(), String> {
         match &operation.kind {
             Kind::Constant(array) => {
                 let found = Type { dtype: array.dtype, shape: shape::known(&array.shape) };
-                self.instances[index].values[operation.results[0]] = Some(found);
+                instance.values[operation.results[0]] = Some(found);
             }
             Kind::Promote(op, attributes) => {
-                let found = self.promote(index, function, operation, *op, attributes)?;
-                self.instances[index].values[operation.results[0]] = found;
+                let found = self.promote(instance, function, operation, *op, attributes)?;
+                instance.values[operation.results[0]] = found;
             }
-            Kind::Call(callee) => self.call(index, operation, callee)?,
+            Kind::Call(callee) => self.call(instance, operation, callee)?,
             Kind::Cast => {
-                let stated = complete(&function.stated[operation.results[0]]);
-                self.instances[index].values[operation.results[0]] = stated;
+                instance.values[operation.results[0]] = complete(&function.stated[operation.results[0]]);
             }
             _ => {}
         }
@@ -162,40 +200,38 @@ impl Table<'_> {
 
     /// The type of the result of an op of the dialect, if those of its operands are known.
     fn promote(
-        &mut self,
-        index: usize,
+        &self,
+        instance: &mut Instance,
         function: &Function,
         operation: &Operation,
         op: Op,
         attributes: &Attributes,
     ) -> Result<Option<Type>, String> {
-        let known = |value: &ValueId| self.instances[index].values[*value].clone();
+        let known = |value: &ValueId| instance.values[*value].clone();
         let Some(types) = operation.operands.iter().map(known).collect::<Option<Vec<Type>>>() else {
             return Ok(None);
         };
-        let stated = &function.stated[operation.results[0]];
         let operands: Vec<Operand> =
             operation.operands.iter().zip(&types).map(|(value, t)| operand(function, *value, t)).collect();
         let typing = self.semantics.infer(op, &operands).map_err(|refusal| refusal.to_string())?;
-        self.instances[index].typings[operation.id] = typing;
-        let dtype = typing.map(|typing| typing.result);
+        instance.typings[operation.id] = typing;
         let shapes: Vec<Shape> = types.into_iter().map(|known| known.shape).collect();
         let shape = match op {
             Op::Iota => None,
             _ => Some(shape::result(op, attributes, &shapes)?),
         };
-        confront(stated, dtype, shape).map(Some)
+        let stated = &function.stated[operation.results[0]];
+        confront(stated, typing.map(|typing| typing.result), shape).map(Some)
     }
 
-    fn call(&mut self, index: usize, operation: &Operation, callee: &str) -> Result<(), String> {
-        let Some(&function) = self.program.names.get(callee) else {
-            return Err(format!("there is no @{callee}"));
-        };
-        let called = &self.program.functions[function];
+    fn call(&mut self, instance: &mut Instance, operation: &Operation, callee: &str) -> Result<(), String> {
+        let program = self.program;
+        let function = *program.names.get(callee).ok_or_else(|| format!("there is no @{callee}"))?;
+        let called = &program.functions[function];
         let mut arguments = Vec::new();
         for (value, argument) in operation.operands.iter().zip(called.arguments()) {
             let stated = &called.stated[*argument];
-            arguments.push(match (stated, &self.instances[index].values[*value]) {
+            arguments.push(match (stated, &instance.values[*value]) {
                 (Stated::Tensor { .. }, None) => return Ok(()),
                 (Stated::Tensor { .. }, found) if called.is_generic => found.clone(),
                 (stated, _) => complete(stated),
@@ -206,15 +242,18 @@ impl Table<'_> {
             Some(target) => target,
             None => self.add(function, arguments),
         };
-        self.instances[index].targets[operation.id] = Some(target);
-        for (result, value) in operation.results.iter().enumerate() {
-            self.instances[index].values[*value] = self.instances[target].results[result].clone();
+        instance.targets[operation.id] = Some(target);
+        for (value, result) in operation.results.iter().zip(&self.instances[target].results) {
+            // While nothing is known of a new instance, the results are those of the one before.
+            if result.is_some() {
+                instance.values[*value] = result.clone();
+            }
         }
         Ok(())
     }
 
     /// Joins what flows to a slot, as far as it is known.
-    fn slot(&mut self, index: usize, function: &Function, slot: &Slot) {
+    fn slot(&self, instance: &mut Instance, function: &Function, slot: &Slot) {
         let stated = match slot.target {
             Target::Value(value) => &function.stated[value],
             Target::Result(result) => &function.results[result],
@@ -222,11 +261,9 @@ impl Table<'_> {
         if !matches!(stated, Stated::Tensor { .. }) {
             return;
         }
-        let instance = &self.instances[index];
         let known = slot.sources.iter().filter_map(|value| Some((*value, instance.values[*value].clone()?)));
         let known: Vec<(ValueId, Type)> = known.collect();
         let joined = if known.is_empty() { Ok(None) } else { self.join(function, stated, &known).map(Some) };
-        let instance = &mut self.instances[index];
         let joined = joined.unwrap_or_else(|refused| {
             instance.refused.get_or_insert(format!("what flows to {:?}: {refused}", slot.target));
             None
@@ -251,27 +288,34 @@ impl Table<'_> {
             false => self.semantics.join_slot(&operands).map_err(|refusal| refusal.to_string())?,
         };
         let shapes = sources.iter().map(|(_, known)| &known.shape);
-        let shape = shapes.skip(1).try_fold(sources[0].1.shape.clone(), |all, next| {
-            shape::broadcast(&all, next)
-        })?;
+        let shape = shapes.fold(Ok(Vec::new()), |all, next| shape::broadcast(&all?, next))?;
         confront(stated, Some(dtype), Some(shape))
     }
 
-    fn finish(self) -> Result<Types, Error> {
-        let mut reached = vec![false; self.instances.len()];
-        let mut rest: Vec<usize> = (0..self.instances.len())
-            .filter(|index| !self.program.functions[self.instances[*index].function].is_generic)
-            .collect();
-        while let Some(index) = rest.pop() {
-            if std::mem::replace(&mut reached[index], true) {
-                continue;
+    /// The instances that may be run, as far as is known: those of functions that are not generic, and what they call.
+    /// Others were made on the way, for types that a value no longer has.
+    fn reached(&self) -> Vec<usize> {
+        let generic = |instance: &Instance| self.program.functions[instance.function].is_generic;
+        let mut reached: Vec<usize> =
+            (0..self.instances.len()).filter(|index| !generic(&self.instances[*index])).collect();
+        let mut next = 0;
+        while let Some(index) = reached.get(next) {
+            let called = self.instances[*index].targets.iter().copied().flatten();
+            for target in called {
+                if !reached.contains(&target) {
+                    reached.push(target);
+                }
             }
-            if let Some(refused) = &self.instances[index].refused {
-                return Err(Error::Refused(refused.clone()));
-            }
-            rest.extend(self.instances[index].targets.iter().copied().flatten());
+            next += 1;
         }
-        Ok(Types { instances: self.instances })
+        reached
+    }
+
+    fn finish(self) -> Result<Types, Error> {
+        match self.reached().into_iter().find_map(|index| self.instances[index].refused.clone()) {
+            Some(refused) => Err(Error::Refused(refused)),
+            None => Ok(Types { instances: self.instances }),
+        }
     }
 }
 

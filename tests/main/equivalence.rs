@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use promote::{Semantics, Session};
-use promote_reference::random::{Dynamic, Options, generate};
+use promote::{Pipeline, PrintOptions, RunOptions, Semantics, Session, Source, Verdict};
+use promote_reference::random::{Dynamic, Generated, Options, generate};
 use promote_reference::{Error, Outcome, Reader};
 
-use crate::support::{DEFAULT, run_in, session};
+use crate::support::{DEFAULT, INFER, session};
 
 const PROGRAMS: u64 = 10_000;
 
@@ -23,18 +23,20 @@ const SEMANTICS: &[(&str, bool)] = &[
     ("tensorflow-all", false),
 ];
 
-/// What is counted over all programs.
-#[derive(Debug, Default)]
-struct Counts {
-    refused: AtomicU64,
-    trapped: AtomicU64,
-    long: AtomicU64,
-    converts_before: AtomicU64,
-    converts_after: AtomicU64,
-}
-
-fn count(counter: &AtomicU64, by: u64) {
-    counter.fetch_add(by, Ordering::Relaxed);
+/// What becomes of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Ending {
+    /// The semantics refuses it.
+    Refused,
+    /// It gives results, the same before and after.
+    Same,
+    /// The run fails, before and after.
+    Trapped,
+    /// The run takes too long, before and after.
+    Long,
+    /// The rules have several fixpoints for its types, and the interpreter found another one than the passes. With the types
+    /// that the passes found, the results are the same.
+    OtherTypes,
 }
 
 /// One of the semantics with all that a thread needs to run programs under it.
@@ -43,6 +45,20 @@ struct Bench {
     session: Session,
     reader: Reader,
     options: Options,
+}
+
+type Run = Result<Outcome, Error>;
+
+/// How two runs compare, if they do not differ.
+fn compare(before: &Run, after: &Run) -> Result<Ending, &'static str> {
+    match (before, after) {
+        (Ok(_), Ok(after)) if after.implicit > 0 => Err("something is still implicit"),
+        (Ok(before), Ok(after)) if before.results == after.results => Ok(Ending::Same),
+        (Ok(_), Ok(_)) => Err("the results differ"),
+        (Err(Error::Trap(_)), Err(Error::Trap(_))) => Ok(Ending::Trapped),
+        (Err(Error::Limit), Err(Error::Limit)) => Ok(Ending::Long),
+        _ => Err("one of the runs ends otherwise"),
+    }
 }
 
 impl Bench {
@@ -55,49 +71,50 @@ impl Bench {
         }
     }
 
-    /// Runs the program of a seed before and after the passes; what differs, if something does.
-    fn compare(&self, seed: u64, counts: &Counts) -> Result<(), String> {
+    /// What a pipeline makes of a program, unless it is refused. It is written in generic form: MLIR does not parse what it
+    /// prints of a `cf.switch` that passes on one of several results of an op.
+    fn pass(&self, text: &str, pipeline: &str) -> Option<String> {
+        let pipeline = Pipeline::parse(pipeline).expect("the pipeline is well formed");
+        let mut module = self.session.parse(Source::Text(text)).expect("the program is well formed");
+        let verdict = self.session.run(&mut module, &pipeline, &RunOptions::default());
+        self.session.take_diagnostics();
+        (verdict == Ok(Verdict::Done)).then(|| {
+            let mut out = Vec::new();
+            let options = PrintOptions { generic: true, debug_info: false };
+            module.print(&mut out, options).expect("a vector can be written to");
+            String::from_utf8(out).expect("MLIR prints UTF-8")
+        })
+    }
+
+    fn run(&self, text: &str, program: &Generated) -> Run {
+        self.reader.read(text)?.run(&self.semantics, "main", &program.arguments)
+    }
+
+    /// Runs the program of a seed before and after the passes.
+    fn check(&self, seed: u64) -> Result<Ending, String> {
         let program = generate(seed, &self.options);
-        let passed = run_in(&self.session, &program.text, DEFAULT);
-        if passed.text.is_empty() {
-            count(&counts.refused, 1);
-            return Ok(());
+        let Some(strong) = self.pass(&program.text, DEFAULT) else { return Ok(Ending::Refused) };
+        let (before, after) = (self.run(&program.text, &program), self.run(&strong, &program));
+        let wrong = match compare(&before, &after) {
+            Ok(verdict) => return Ok(verdict),
+            Err(wrong) => wrong,
+        };
+        // The types that the passes found are a fixpoint too, if the interpreter accepts them.
+        let inferred = self.pass(&program.text, INFER).expect("the default pipeline begins with inference");
+        let typed = self.run(&inferred, &program);
+        if compare(&typed, &after).is_ok() {
+            return Ok(Ending::OtherTypes);
         }
-        let run = |text: &str| -> Result<Outcome, Error> {
-            self.reader.read(text)?.run(&self.semantics, "main", &program.arguments)
-        };
-        let (before, after) = (run(&program.text), run(&passed.text));
-        let wrong = match (&before, &after) {
-            (Ok(before), Ok(after)) => {
-                count(&counts.converts_before, before.converts);
-                count(&counts.converts_after, after.converts);
-                match before.results == after.results {
-                    true if after.implicit == 0 => return Ok(()),
-                    true => "something is still implicit",
-                    false => "the results differ",
-                }
-            }
-            (Err(Error::Trap(_)), Err(Error::Trap(_))) => {
-                count(&counts.trapped, 1);
-                return Ok(());
-            }
-            (Err(Error::Limit), Err(Error::Limit)) => {
-                count(&counts.long, 1);
-                return Ok(());
-            }
-            _ => "one of the runs ends otherwise",
-        };
         let Options { semantics, x64, .. } = &self.options;
-        let mut report = format!("seed {seed} under {semantics}, x64 {x64}: {wrong}\n");
-        let _ = writeln!(report, "{}", program.text);
-        let _ = writeln!(report, "// arguments: {:?}\n// after the passes:\n{}", program.arguments, passed.text);
-        let _ = writeln!(report, "// before: {before:?}\n// after: {after:?}");
+        let mut report = format!("seed {seed} under {semantics}, x64 {x64}: {wrong}\n{}\n", program.text);
+        let _ = writeln!(report, "// arguments: {:?}\n// after the passes:\n{strong}", program.arguments);
+        let _ = writeln!(report, "// before: {before:?}\n// inferred: {typed:?}\n// after: {after:?}");
         Err(report)
     }
 }
 
-/// Runs the programs of all seeds below `programs` on all cores, and gives the first few that differ.
-fn differing(programs: u64, counts: &Counts) -> Vec<String> {
+/// Runs the programs of all seeds below `programs` on all cores.
+fn check_all(programs: u64) -> Vec<Result<Ending, String>> {
     let next = AtomicU64::new(0);
     let found = Mutex::new(Vec::new());
     let work = || {
@@ -107,14 +124,14 @@ fn differing(programs: u64, counts: &Counts) -> Vec<String> {
             if seed >= programs {
                 return;
             }
-            if let Err(report) = benches[seed as usize % benches.len()].compare(seed, counts) {
-                found.lock().expect("no thread panics").push(report);
-            }
+            let verdict = benches[seed as usize % benches.len()].check(seed);
+            found.lock().expect("no thread panics").push(verdict);
         }
     };
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
-            std::thread::Builder::new().stack_size(64 << 20).spawn_scoped(scope, work).expect("a thread starts");
+            let thread = std::thread::Builder::new().stack_size(64 << 20);
+            thread.spawn_scoped(scope, work).expect("a thread starts");
         }
     });
     found.into_inner().expect("no thread panics")
@@ -122,11 +139,21 @@ fn differing(programs: u64, counts: &Counts) -> Vec<String> {
 
 #[test]
 fn random_programs_give_the_same_bits_before_and_after() {
-    let counts = Counts::default();
-    let programs = std::env::var("PROMOTE_PROGRAMS").ok().and_then(|count| count.parse().ok()).unwrap_or(PROGRAMS);
-    let differing = differing(programs, &counts);
-    let refused = counts.refused.load(Ordering::Relaxed);
-    println!("{programs} programs, {} differ: {counts:?}", differing.len());
-    assert!(differing.is_empty(), "{} programs differ; the first:\n{}", differing.len(), differing[0]);
-    assert!(refused * 3 < programs, "{refused} of {programs} programs are refused");
+    use Ending::{Long, OtherTypes, Refused, Same, Trapped};
+    let found = check_all(PROGRAMS);
+    let count = |verdict| found.iter().filter(|found| **found == Ok(verdict)).count() as u64;
+    let differ: Vec<_> = found.iter().filter_map(|found| found.as_ref().err()).collect();
+    println!(
+        "{PROGRAMS} programs: {} give the same, {} fail in the run, {} run too long, {} have several types, {} are refused, \
+         {} differ",
+        count(Same),
+        count(Trapped),
+        count(Long),
+        count(OtherTypes),
+        count(Refused),
+        differ.len()
+    );
+    assert!(differ.is_empty(), "{} programs differ; the first:\n{}", differ.len(), differ[0]);
+    assert!(count(Refused) * 3 < PROGRAMS, "a third of the programs is refused");
+    assert!(count(OtherTypes) * 100 < PROGRAMS, "the types of a hundredth of the programs are others");
 }

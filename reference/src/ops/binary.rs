@@ -109,7 +109,13 @@ fn power(base: i128, exponent: i128) -> i128 {
     let odd = exponent & 1 == 1;
     match base {
         1 => 1,
-        -1 => if odd { -1 } else { 1 },
+        -1 => {
+            if odd {
+                -1
+            } else {
+                1
+            }
+        }
         _ if exponent < 0 => 0,
         _ => {
             let (mut power, mut square, mut rest) = (1i128, base, exponent);

@@ -21,8 +21,9 @@ pub(super) fn reduce(call: Call<'_>, x: &Array, shape: Vec<usize>) -> Result<Arr
     let mut elements = Vec::new();
     for start in indices(&starts) {
         let inner = indices(&extents);
-        let lane: Vec<Number> =
-            inner.map(|inner| x.at(&inner.iter().zip(&start).map(|(a, b)| a + b).collect::<Vec<_>>())).collect();
+        let lane: Vec<Number> = inner
+            .map(|inner| x.at(&inner.iter().zip(&start).map(|(a, b)| a + b).collect::<Vec<_>>()))
+            .collect();
         elements.push(fold(call, &lane, x.dtype)?);
     }
     Ok(Array::new(call.result, shape, elements))
@@ -91,7 +92,8 @@ fn fold(call: Call<'_>, lane: &[Number], dtype: DType) -> Element {
 /// The place of the first extreme element, or of the first NaN.
 fn extreme(lane: &[Number], choose: fn(Number, Number) -> Number) -> Number {
     let found = lane[1..].iter().fold(lane[0], |all, next| choose(all, *next));
-    let place = lane.iter().position(|number| if found.is_nan() { number.is_nan() } else { *number == found });
+    let place =
+        lane.iter().position(|number| if found.is_nan() { number.is_nan() } else { *number == found });
     Number::Int(place.unwrap_or(0) as i128)
 }
 

@@ -25,6 +25,9 @@ fn integer(op: Op, x: i128, dtype: DType) -> Element {
         Op::BitwiseInvert if dtype == DType::B1 => 1 - x,
         Op::BitwiseInvert => !x,
         Op::Relu => x.max(0),
+        // NumPy's integers: the whole part, and 0 of 0.
+        Op::Reciprocal if x == 0 => 0,
+        Op::Reciprocal => 1 / x,
         Op::Imag | Op::IsNan | Op::IsInf => 0,
         Op::IsFinite => 1,
         Op::SignBit => (x < 0).into(),

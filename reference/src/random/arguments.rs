@@ -19,14 +19,27 @@ pub(super) struct Parameter {
 impl Parameter {
     /// Its type, as written.
     pub(super) fn text(&self) -> String {
-        let extent = |(extent, open): (&usize, &bool)| if *open { "?x".to_owned() } else { format!("{extent}x") };
+        let extent =
+            |(extent, open): (&usize, &bool)| if *open { "?x".to_owned() } else { format!("{extent}x") };
         let extents: String = self.extents.iter().zip(&self.open).map(extent).collect();
         format!("tensor<{extents}{}>", self.dtype.mlir())
     }
 }
 
-const EDGES: &[f64] =
-    &[0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e-40, 1e10, 65520.0, 255.5, -129.0, 3e38, 16777217.0];
+const EDGES: &[f64] = &[
+    0.0,
+    -0.0,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    f64::NAN,
+    1e-40,
+    1e10,
+    65520.0,
+    255.5,
+    -129.0,
+    3e38,
+    16777217.0,
+];
 
 /// The arguments of the entry function: the tensors, then an index and a truth value. `strong` is what weak dtypes become.
 pub(super) fn values(rng: &mut Rng, parameters: &[Parameter], strong: impl Fn(DType) -> DType) -> Vec<Value> {

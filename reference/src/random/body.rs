@@ -1,20 +1,20 @@
 //! What stands in a block: ops on the values in scope.
 
 use fastrand::Rng;
-use promote_lattice::DType;
+use promote_lattice::semantics::{Operand, Rank};
+use promote_lattice::{DType, Op, Semantics};
 
 /// The type of what inference shall find.
 pub(super) const OPEN: &str = "!u";
 
 /// What a function may use.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Profile {
+    pub(super) semantics: Semantics,
     /// The dtypes of arguments and explicit conversions.
     pub(super) dtypes: Vec<DType>,
     /// Whether some are complex: ops that have no complex numbers are left out then.
     pub(super) complex: bool,
-    /// Whether the semantics has ops that make floats of integers in reductions.
-    pub(super) float_reductions: bool,
     /// Whether dynamic extents occur, and are equal where they meet: tensors are scalars or vectors of 4 then.
     pub(super) aligned: bool,
 }
@@ -34,19 +34,37 @@ pub(super) struct Tensor {
     /// Its type, as written.
     pub(super) text: String,
     pub(super) sort: Sort,
+    /// Its dtype, if that is known.
+    pub(super) dtype: Option<DType>,
     /// Its extents in a run, if that is known.
     pub(super) shape: Option<Vec<usize>>,
 }
 
-/// A function that may be called.
+impl Tensor {
+    /// What the dtype rules may see of it.
+    fn operands(&self) -> Vec<Operand> {
+        let of = |dtype: DType| match (dtype.is_weak(), self.shape.as_deref()) {
+            (true, Some([])) => Operand::literal(dtype),
+            (_, Some([])) => Operand::zero_dim(dtype),
+            (_, Some([_])) => Operand::value(dtype),
+            _ => Operand { rank: Rank::Two, ..Operand::value(dtype) },
+        };
+        match (self.dtype, self.sort) {
+            (Some(dtype), _) => vec![of(dtype)],
+            (None, Sort::Bool) => vec![of(DType::B1)],
+            (None, Sort::Int) => vec![of(DType::I32)],
+            (None, Sort::Number) => vec![of(DType::I32), of(DType::F32)],
+        }
+    }
+}
+
+/// A function that may be called. Its last argument counts how deep it may call itself.
 #[derive(Clone, Debug)]
 pub(super) struct Callable {
     pub(super) name: String,
     /// The types of its tensor arguments.
     pub(super) arguments: Vec<String>,
     pub(super) results: usize,
-    /// Whether its last argument counts how deep it may call itself.
-    pub(super) counts: bool,
 }
 
 /// Writes the body of a function.
@@ -67,7 +85,8 @@ pub(super) struct Writer<'a> {
 }
 
 const UNARY: &[&str] = &["negative", "abs", "square", "positive", "sign", "relax"];
-const FLOAT_UNARY: &[&str] = &["sqrt", "exp", "sin", "tanh", "log1p", "sigmoid", "reciprocal", "asinh", "erf"];
+const FLOAT_UNARY: &[&str] =
+    &["sqrt", "exp", "sin", "tanh", "log1p", "sigmoid", "reciprocal", "asinh", "erf"];
 const ROUNDING: &[&str] = &["floor", "ceil", "round", "trunc"];
 const BINARY: &[&str] = &["add", "subtract", "multiply", "add", "multiply", "divide"];
 const REAL_BINARY: &[&str] =
@@ -112,7 +131,27 @@ impl Writer<'_> {
         found.unwrap_or_else(|| self.literal())
     }
 
-    /// Writes an op with one result, which comes into scope.
+    /// The dtype of an op's result, `Some(None)` if that is not known, or `None` if the semantics may refuse it.
+    fn result_dtype(&self, name: &str, operands: &[&Tensor]) -> Option<Option<DType>> {
+        let op = Op::by_name(name)?;
+        let mut all: Vec<Vec<Operand>> = vec![Vec::new()];
+        for operand in operands {
+            let each = operand.operands();
+            let with = |before: Vec<Operand>| {
+                each.iter()
+                    .map(move |next| before.iter().copied().chain([*next]).collect())
+                    .collect::<Vec<_>>()
+            };
+            all = all.into_iter().flat_map(with).collect();
+        }
+        let typings = all.iter().map(|operands| self.profile.semantics.infer(op, operands).ok());
+        let results: Vec<_> = typings.collect::<Option<_>>()?;
+        let [typing] = results[..] else { return Some(None) };
+        Some(typing.map(|typing| typing.result))
+    }
+
+    /// Writes an op with one result, which comes into scope. What the semantics may refuse is mostly left out: the first
+    /// operand stands for it.
     pub(super) fn op(
         &mut self,
         name: &str,
@@ -120,12 +159,17 @@ impl Writer<'_> {
         attributes: &str,
         (text, sort, shape): (&str, Sort, Option<Vec<usize>>),
     ) -> Tensor {
+        let dtype = match (self.result_dtype(name, operands), operands.first()) {
+            (None, Some(first)) if !self.one_in(40) => return (*first).clone(),
+            (found, _) => found.flatten().filter(|_| sort != Sort::Bool),
+        };
+        let sort = dtype.map_or(sort, sort_of);
         let result = self.fresh("%v");
         let names: Vec<_> = operands.iter().map(|operand| operand.name.as_str()).collect();
         let types: Vec<_> = operands.iter().map(|operand| operand.text.as_str()).collect();
         let (names, types) = (names.join(", "), types.join(", "));
         self.line(format!("{result} = \"promote.{name}\"({names}){attributes} : ({types}) -> {text}"));
-        let tensor = Tensor { name: result, text: text.to_owned(), sort, shape };
+        let tensor = Tensor { name: result, text: text.to_owned(), sort, dtype, shape };
         self.scope.push(tensor.clone());
         tensor
     }
@@ -160,7 +204,11 @@ impl Writer<'_> {
     fn constant(&mut self, value: &str, written: &str, element: &str, sort: Sort) -> Tensor {
         let attribute = format!(" {{value = dense<{value}> : tensor<{written}>}}");
         let r#type = format!("tensor<{element}>");
-        self.op("constant", &[], &attribute, (&r#type, sort, Some(Vec::new())))
+        let mut tensor = self.op("constant", &[], &attribute, (&r#type, sort, Some(Vec::new())));
+        tensor.dtype = DType::ALL.iter().copied().find(|dtype| dtype.mlir() == element);
+        self.scope.pop();
+        self.scope.push(tensor.clone());
+        tensor
     }
 
     /// Writes one statement, or a few that belong together.
@@ -249,7 +297,7 @@ impl Writer<'_> {
         if !self.profile.complex {
             ops.extend(["max", "min", "argmax"]);
         }
-        if self.profile.float_reductions && !self.profile.complex {
+        if !self.profile.complex {
             ops.extend(["mean", "var"]);
         }
         let op = self.choose(&ops);
@@ -288,9 +336,16 @@ impl Writer<'_> {
                 self.op("slice", &[&x], &attributes, (OPEN, x.sort, Some(shape)));
             }
             3 if shape == [4] => self.joined(&x),
-            4 if shape == [4] && real => drop(self.op("matmul", &[&x, &x], "", (OPEN, Sort::Number, Some(vec![])))),
+            4 if shape == [4] && real => {
+                drop(self.op("matmul", &[&x, &x], "", (OPEN, Sort::Number, Some(vec![]))))
+            }
             5 if shape == [4] && !self.profile.aligned => {
-                drop(self.op("expand_dims", &[&x], " {axis = array<i64: 0>}", (OPEN, x.sort, Some(vec![1, 4]))));
+                drop(self.op(
+                    "expand_dims",
+                    &[&x],
+                    " {axis = array<i64: 0>}",
+                    (OPEN, x.sort, Some(vec![1, 4])),
+                ));
             }
             6 if real => self.taken(&x, shape),
             _ => {}
@@ -299,13 +354,15 @@ impl Writer<'_> {
 
     /// Two vectors in a row, of which some elements are kept.
     fn joined(&mut self, x: &Tensor) {
-        let fits = |other: &Tensor| {
-            other.shape == x.shape && (other.sort == Sort::Bool) == (x.sort == Sort::Bool)
-        };
+        let fits =
+            |other: &Tensor| other.shape == x.shape && (other.sort == Sort::Bool) == (x.sort == Sort::Bool);
         let y = self.pick(fits).unwrap_or_else(|| x.clone());
         let sizes = "operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>";
         let attributes = format!(" {{axis = 0 : i64, {sizes}}}");
         let both = self.op("concat", &[x, &y], &attributes, (OPEN, x.sort, None));
+        if both.name == x.name {
+            return;
+        }
         self.scope.pop();
         let kept = " {start = array<i64: 1>, stop = array<i64: 8>, step = array<i64: 2>}";
         self.op("slice", &[&both], kept, (OPEN, x.sort, Some(vec![4])));
@@ -316,7 +373,7 @@ impl Writer<'_> {
         let place = if self.one_in(8) { last } else { self.rng.usize(..last) };
         let place = self.constant(&place.to_string(), "i32", "i32", Sort::Int);
         let taken = self.op("take", &[x, &place], " {axis = -1 : i64}", (OPEN, x.sort, Some(shape.clone())));
-        if !shape.is_empty() {
+        if !shape.is_empty() && taken.name != x.name {
             self.scope.pop();
             shape.push(1);
             self.op("expand_dims", &[&taken], " {axis = array<i64: -1>}", (OPEN, x.sort, Some(shape)));
@@ -332,11 +389,14 @@ impl Writer<'_> {
             return;
         }
         let text = format!("tensor<*x{}>", dtype.mlir());
-        self.op("convert", &[&x], "", (&text, sort, x.shape.clone()));
+        let mut converted = self.op("convert", &[&x], "", (&text, sort, x.shape.clone()));
+        converted.dtype = Some(dtype);
+        self.scope.pop();
+        self.scope.push(converted);
     }
 
     fn bits(&mut self) {
-        let is_int = |tensor: &Tensor| tensor.sort == Sort::Int && tensor.text != OPEN;
+        let is_int = |tensor: &Tensor| tensor.sort == Sort::Int && tensor.dtype.is_some();
         let Some(x) = self.pick(is_int) else { return };
         match self.rng.usize(..3) {
             0 => self.elementwise("bitwise_invert", &[&x], Sort::Int),

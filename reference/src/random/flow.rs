@@ -61,12 +61,24 @@ impl Writer<'_> {
         let mut names = Vec::new();
         for (slot, otherwise) in slots {
             let fits = |tensor: &Tensor| {
-                (tensor.sort == Sort::Bool) == slot.is_bool && (slot.shape.is_none() || tensor.shape == slot.shape)
+                (tensor.sort == Sort::Bool) == slot.is_bool
+                    && (slot.shape.is_none() || tensor.shape == slot.shape)
             };
             let found = self.pick(fits).unwrap_or_else(|| otherwise.clone());
             names.push(self.relaxed(&found));
         }
         names
+    }
+
+    /// The same under names without `#`, which `cf.switch` does not parse.
+    fn plain_sources(&mut self, slots: &[(Slot, Tensor)]) -> String {
+        let mut names = self.sources(slots);
+        for name in names.iter_mut().filter(|name| name.contains('#')) {
+            let plain = self.fresh("%u");
+            self.line(format!("{plain} = \"promote.relax\"({name}) : ({OPEN}) -> {OPEN}"));
+            *name = plain;
+        }
+        names.join(", ")
     }
 
     fn first(&mut self, slots: &[(Slot, Tensor)]) -> Vec<String> {
@@ -78,7 +90,7 @@ impl Writer<'_> {
         for ((slot, _), name) in slots.iter().zip(names) {
             let sort = if slot.is_bool { Sort::Bool } else { Sort::Number };
             let (name, text, shape) = (name.clone(), OPEN.to_owned(), slot.shape.clone());
-            self.scope.push(Tensor { name, text, sort, shape });
+            self.scope.push(Tensor { name, text, sort, dtype: None, shape });
         }
     }
 
@@ -139,9 +151,12 @@ impl Writer<'_> {
         let (header, names) = self.results(slots.len());
         let (i, end) = (self.fresh("%i"), self.trips());
         let carries: Vec<String> = slots.iter().map(|_| self.fresh("%a")).collect();
-        let pairs: Vec<_> = carries.iter().zip(&inits).map(|(carry, init)| format!("{carry} = {init}")).collect();
+        let pairs: Vec<_> =
+            carries.iter().zip(&inits).map(|(carry, init)| format!("{carry} = {init}")).collect();
         let (pairs, types) = (pairs.join(", "), open(slots.len()));
-        self.line(format!("{header} = scf.for {i} = %c0 to {end} step %c1 iter_args({pairs}) -> ({types}) {{"));
+        self.line(format!(
+            "{header} = scf.for {i} = %c0 to {end} step %c1 iter_args({pairs}) -> ({types}) {{"
+        ));
         self.within(|inner| {
             inner.enter(&slots, &carries);
             inner.indices.push(i);
@@ -296,7 +311,7 @@ impl Writer<'_> {
         let slots = self.slots();
         let types = open(slots.len());
         let (end, index, number) = (self.label(), self.index(), self.fresh("%s"));
-        let passed: Vec<String> = (0..3).map(|_| self.sources(&slots).join(", ")).collect();
+        let passed: Vec<String> = (0..3).map(|_| self.plain_sources(&slots)).collect();
         self.line(format!("{number} = arith.index_cast {index} : index to i32"));
         let to = |case: &str, passed: &str| format!("{case}: {end}({passed} : {types})");
         let cases = [to("default", &passed[0]), to("1", &passed[1]), to("3", &passed[2])].join(", ");
@@ -327,7 +342,7 @@ impl Writer<'_> {
             }
         }
         let depth = format!("%c{}", self.rng.usize(..4));
-        self.call_of(&callee.name, arguments, &callee.arguments, callee.counts.then_some(depth), callee.results);
+        self.call_of(&callee.name, arguments, &callee.arguments, depth, callee.results);
     }
 
     /// Calls a function; its results come into scope.
@@ -336,18 +351,18 @@ impl Writer<'_> {
         callee: &str,
         mut arguments: Vec<String>,
         types: &[String],
-        depth: Option<String>,
+        depth: String,
         results: usize,
     ) {
         let mut types = types.to_vec();
-        types.extend(depth.iter().map(|_| "index".to_owned()));
-        arguments.extend(depth);
+        types.push("index".to_owned());
+        arguments.push(depth);
         let (header, names) = self.results(results);
         let (arguments, types) = (arguments.join(", "), types.join(", "));
         self.line(format!("{header} = func.call @{callee}({arguments}) : ({types}) -> ({})", open(results)));
         for name in names {
             let (text, shape) = (OPEN.to_owned(), self.profile.aligned.then(|| vec![4]));
-            self.scope.push(Tensor { name, text, sort: Sort::Number, shape });
+            self.scope.push(Tensor { name, text, sort: Sort::Number, dtype: None, shape });
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Functions: the entry, helpers that others call, and recursion.
 
 use fastrand::Rng;
-use promote_lattice::DType;
+use promote_lattice::{DType, Semantics};
 
 use super::arguments::{self, Parameter};
 use super::body::{Callable, OPEN, Profile, Sort, Tensor, Writer, sort_of};
@@ -30,24 +30,24 @@ const SHAPES: &[&[usize]] = &[&[], &[4], &[4], &[1], &[3, 1], &[3, 4], &[1, 4]];
 pub(super) fn module(mut rng: Rng, options: &Options) -> Generated {
     let complex = rng.usize(..12) == 0;
     let dynamic = rng.usize(..5) == 0;
+    let semantics = Semantics::by_name(&options.semantics, options.x64);
+    let semantics = semantics.unwrap_or_else(|unknown| panic!("{unknown}"));
     let profile = Profile {
+        semantics,
         dtypes: dtypes(options, complex),
         complex,
-        float_reductions: !matches!(options.semantics.as_str(), "torch" | "array-api"),
         aligned: dynamic && options.dynamic == Dynamic::Equal,
     };
     let count = 2 + rng.usize(..3);
-    let parameters: Vec<Parameter> =
-        (0..count).map(|_| parameter(&mut rng, &profile, dynamic)).collect();
+    let parameters: Vec<Parameter> = (0..count).map(|_| parameter(&mut rng, &profile, dynamic)).collect();
     let mut maker = Maker { rng, profile, next: 0, callables: Vec::new() };
     let mut text = format!("{OPEN} = tensor<*x!promote.unknown>\n");
     for number in 0..maker.rng.usize(..4) {
         text.push_str(&maker.helper(number, &parameters));
     }
     text.push_str(&maker.main(&parameters));
-    let semantics = promote_lattice::Semantics::by_name(&options.semantics, options.x64).ok();
-    let strong = |dtype| semantics.as_ref().map_or(dtype, |semantics| semantics.strengthen(dtype));
-    let arguments = arguments::values(&mut maker.rng, &parameters, strong);
+    let semantics = &maker.profile.semantics;
+    let arguments = arguments::values(&mut maker.rng, &parameters, |dtype| semantics.strengthen(dtype));
     Generated { text, arguments }
 }
 
@@ -123,7 +123,8 @@ impl Maker {
         let callables = self.callables.clone();
         let budget = 12 + self.rng.usize(..14);
         let dynamic = parameters.iter().any(|parameter| parameter.open.contains(&true));
-        let known = |parameter: &Parameter, aligned: bool| (aligned || !dynamic).then(|| parameter.extents.clone());
+        let known =
+            |parameter: &Parameter, aligned: bool| (aligned || !dynamic).then(|| parameter.extents.clone());
         let aligned = self.profile.aligned;
         let mut writer = self.writer(&callables, budget, "%c");
         let mut list = Vec::new();
@@ -131,7 +132,8 @@ impl Maker {
             let name = format!("%x{index}");
             list.push(format!("{name}: {}", parameter.text()));
             let (text, sort) = (parameter.text(), sort_of(parameter.dtype));
-            writer.scope.push(Tensor { name, text, sort, shape: known(parameter, aligned) });
+            let (dtype, shape) = (Some(parameter.dtype), known(parameter, aligned));
+            writer.scope.push(Tensor { name, text, sort, dtype, shape });
         }
         writer.statements(budget, true);
         let returned: Vec<Tensor> = writer.scope.iter().rev().take(5).cloned().collect();
@@ -153,7 +155,7 @@ impl Maker {
             .map(|i| if stated && !self.profile.aligned { parameters[i].text() } else { OPEN.to_owned() })
             .collect();
         let results = 1 + self.rng.usize(..2);
-        let this = Callable { name: name.clone(), arguments, results, counts: true };
+        let this = Callable { name: name.clone(), arguments, results };
         let mutual = !matches!(recursion, Recursion::None) && !stated && self.rng.usize(..3) == 0;
         let partner = Callable { name: format!("{name}_other"), ..this.clone() };
         let mut text = if mutual {
@@ -161,7 +163,7 @@ impl Maker {
         } else {
             self.function(&this, recursion, &this)
         };
-        if stated && self.rng.bool() {
+        if stated && !self.profile.aligned && self.rng.bool() {
             text = text.replacen("func.func private", "func.func", 1);
         }
         self.callables.push(this);
@@ -179,7 +181,7 @@ impl Maker {
             list.push(format!("{name}: {text}"));
             let shape = aligned.then(|| vec![4]);
             let sort = if text.contains("xi1>") || text.contains("<i1>") { Sort::Bool } else { Sort::Number };
-            writer.scope.push(Tensor { name, text: text.clone(), sort, shape });
+            writer.scope.push(Tensor { name, text: text.clone(), sort, dtype: None, shape });
         }
         match recursion {
             Recursion::None => writer.statements(budget, true),
@@ -218,7 +220,7 @@ impl Writer<'_> {
             true => self.results_of(next.arguments.len()),
             false => (0..next.arguments.len()).map(|index| format!("%x{index}")).collect(),
         };
-        self.call_of(&next.name, arguments, &next.arguments, Some(level), next.results);
+        self.call_of(&next.name, arguments, &next.arguments, level, next.results);
     }
 
     fn recursion_in_regions(&mut self, next: &Callable) {
@@ -242,7 +244,13 @@ impl Writer<'_> {
         self.indent -= 1;
         self.line("}");
         let shape = self.profile.aligned.then(|| vec![4]);
-        self.scope.push(Tensor { name: result, text: OPEN.to_owned(), sort: Sort::Number, shape });
+        self.scope.push(Tensor {
+            name: result,
+            text: OPEN.to_owned(),
+            sort: Sort::Number,
+            dtype: None,
+            shape,
+        });
     }
 
     fn recursion_in_blocks(&mut self, next: &Callable) {
@@ -264,6 +272,6 @@ impl Writer<'_> {
         let name = self.fresh("%p");
         self.line(format!("{end}({name}: {OPEN}):"));
         let shape = self.profile.aligned.then(|| vec![4]);
-        self.scope.push(Tensor { name, text: OPEN.to_owned(), sort: Sort::Number, shape });
+        self.scope.push(Tensor { name, text: OPEN.to_owned(), sort: Sort::Number, dtype: None, shape });
     }
 }
