@@ -11,6 +11,7 @@ mod arguments;
 mod body;
 mod flow;
 mod functions;
+mod ops;
 
 use crate::value::Value;
 

@@ -287,8 +287,8 @@ impl Table<'_> {
             true => sources[0].1.dtype,
             false => self.semantics.join_slot(&operands).map_err(|refusal| refusal.to_string())?,
         };
-        let shapes = sources.iter().map(|(_, known)| &known.shape);
-        let shape = shapes.fold(Ok(Vec::new()), |all, next| shape::broadcast(&all?, next))?;
+        let mut shapes = sources.iter().map(|(_, known)| &known.shape);
+        let shape = shapes.try_fold(Vec::new(), |all, next| shape::broadcast(&all, next))?;
         confront(stated, Some(dtype), Some(shape))
     }
 
