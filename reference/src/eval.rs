@@ -14,7 +14,7 @@ use crate::value::{Array, Value};
 const MAX_STEPS: u64 = 1_000_000;
 
 /// The deepest that calls nest.
-const MAX_DEPTH: usize = 100;
+const MAX_DEPTH: usize = 64;
 
 /// What a run gave.
 #[derive(Clone, Debug, PartialEq)]
