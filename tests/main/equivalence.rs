@@ -12,6 +12,9 @@ use crate::support::{DEFAULT, INFER, session};
 
 const PROGRAMS: u64 = 10_000;
 
+/// What the arguments' dynamic extents are: those that meet are taken to be equal, and nothing checks them.
+const DYNAMIC: Dynamic = Dynamic::Equal;
+
 /// Whose rules the programs are run under: name, and whether JAX has 64-bit dtypes.
 const SEMANTICS: &[(&str, bool)] = &[
     ("jax", false),
@@ -24,7 +27,7 @@ const SEMANTICS: &[(&str, bool)] = &[
 ];
 
 /// What becomes of a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
     /// The passes refuse it, and so does the interpreter.
     Refused,
@@ -69,7 +72,7 @@ impl Bench {
             semantics: Semantics::by_name(name, x64).expect("the semantics exists"),
             session: session(name, x64, false),
             reader: Reader::new().expect("MLIR takes the dialect"),
-            options: Options { semantics: name.to_owned(), x64, dynamic: Dynamic::Equal },
+            options: Options { semantics: name.to_owned(), x64, dynamic: DYNAMIC },
         }
     }
 

@@ -139,3 +139,24 @@ fn endless_loops_end() {
     let source = "func.func @f() {\n  cf.br ^a\n^a:\n  cf.br ^a\n}";
     assert_eq!(run_under("jax", false, source, &[]), Err(Error::Limit));
 }
+
+/// `sin` of `i8` is `f32`: that must not stay in the loop, where only `bf16` arrives in the end.
+#[test]
+fn what_an_op_makes_of_a_type_on_the_way_is_forgotten() {
+    let source = r#"
+func.func @f(%x: tensor<1xi8>, %y: tensor<1xbf16>, %c: i1, %d: i1) -> !u {
+  %a = "promote.relax"(%x) : (tensor<1xi8>) -> !u
+  %b = "promote.relax"(%y) : (tensor<1xbf16>) -> !u
+  cf.cond_br %c, ^left(%a : !u), ^right(%b : !u)
+^left(%p: !u):
+  %v = "promote.sin"(%p) : (!u) -> !u
+  cf.cond_br %d, ^right(%v : !u), ^exit
+^right(%q: !u):
+  cf.br ^left(%q : !u)
+^exit:
+  return %v : !u
+}"#;
+    let (x, y) = (Value::Array(ints(I8, &[0])), Value::Array(reals(BF16, &[1.0])));
+    let results = run(source, &[x, y, Value::Integer(1), Value::Integer(0)]);
+    assert_eq!(results, [Value::Array(reals(BF16, &[0.0]))]);
+}
