@@ -14,7 +14,7 @@ use promote_lattice::convert::{Bits, Numerics};
 use promote_lattice::dtype::FloatFormat;
 use promote_lattice::{DType, Kind};
 
-/// An element of an array. See the [module](self).
+/// An element of an array.
 #[derive(Clone, Copy, Debug)]
 pub enum Number {
     /// An integer, or a truth value: 0 or 1.
