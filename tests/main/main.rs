@@ -4,6 +4,7 @@ mod builders;
 mod calls;
 mod control_flow;
 mod dynamic_shapes;
+mod equivalence;
 mod flow_support;
 mod laws;
 mod oracle_programs;

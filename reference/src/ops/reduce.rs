@@ -1,0 +1,137 @@
+//! Reductions, and what goes along an axis and keeps its shape.
+
+use std::cmp::Ordering;
+
+use promote_lattice::{DType, Op};
+
+use super::{Call, Element, binary, unary, unsupported};
+use crate::Error;
+use crate::number::Number;
+use crate::shape;
+use crate::value::{Array, indices};
+
+/// A reduction over the axes that the attributes name.
+pub(super) fn reduce(call: Call<'_>, x: &Array, shape: Vec<usize>) -> Result<Array, Error> {
+    let rank = x.shape.len();
+    let gone = shape::reduced_axes(call.attributes, rank).map_err(Error::Trap)?;
+    let extents: Vec<usize> =
+        (0..rank).map(|axis| if gone.contains(&axis) { x.shape[axis] } else { 1 }).collect();
+    let starts: Vec<usize> =
+        (0..rank).map(|axis| if gone.contains(&axis) { 1 } else { x.shape[axis] }).collect();
+    let mut elements = Vec::new();
+    for start in indices(&starts) {
+        let inner = indices(&extents);
+        let lane: Vec<Number> = inner
+            .map(|inner| x.at(&inner.iter().zip(&start).map(|(a, b)| a + b).collect::<Vec<_>>()))
+            .collect();
+        elements.push(fold(call, &lane, x.dtype)?);
+    }
+    Ok(Array::new(call.result, shape, elements))
+}
+
+/// Something along one axis; of all elements in a row, if the shape says so.
+pub(super) fn scan(call: Call<'_>, x: &Array, shape: Vec<usize>) -> Result<Array, Error> {
+    let flat = Array { shape: shape.clone(), ..x.clone() };
+    let axis = shape::along(call.attributes, shape.len()).map_err(Error::Trap)?;
+    let mut result = Array { dtype: call.result, ..flat.clone() };
+    let mut starts = shape.clone();
+    starts[axis] = 1;
+    for start in indices(&starts) {
+        let place = |i: usize| {
+            let mut index = start.clone();
+            index[axis] = i;
+            index.iter().zip(&shape).fold(0, |flat, (i, extent)| flat * extent + i)
+        };
+        let lane: Vec<Number> = (0..shape[axis]).map(|i| flat.elements[place(i)]).collect();
+        for (i, number) in lane_of(call, lane, x.dtype)?.into_iter().enumerate() {
+            result.elements[place(i)] = number.fit(call.result);
+        }
+    }
+    Ok(result)
+}
+
+/// One step of arithmetic in `dtype`.
+fn step(call: Call<'_>, op: Op, x: Number, y: Number, dtype: DType) -> Element {
+    Ok(binary::binary(op, x, y, dtype, call.numerics)?.fit(dtype))
+}
+
+fn total(call: Call<'_>, op: Op, lane: &[Number], dtype: DType) -> Element {
+    let start = Number::Int((op == Op::Multiply).into()).fit(dtype);
+    lane.iter().try_fold(start, |all, next| step(call, op, all, *next, dtype))
+}
+
+fn mean(call: Call<'_>, lane: &[Number], dtype: DType) -> Element {
+    let sum = total(call, Op::Add, lane, dtype)?;
+    step(call, Op::Divide, sum, Number::Real(lane.len() as f64), dtype)
+}
+
+fn fold(call: Call<'_>, lane: &[Number], dtype: DType) -> Element {
+    match call.op {
+        Op::Sum => total(call, Op::Add, lane, dtype),
+        Op::Prod => total(call, Op::Multiply, lane, dtype),
+        Op::Mean => mean(call, lane, dtype),
+        Op::Var => variance(call, lane, dtype),
+        Op::Std => Ok(Number::Real(variance(call, lane, dtype)?.fit(call.result).real().sqrt())),
+        Op::Max => Ok(lane[1..].iter().fold(lane[0], |all, next| binary::maximum(all, *next))),
+        Op::Min => Ok(lane[1..].iter().fold(lane[0], |all, next| binary::minimum(all, *next))),
+        Op::Any => Ok(Number::truth(lane.iter().any(|number| number.is_true()))),
+        Op::All => Ok(Number::truth(lane.iter().all(|number| number.is_true()))),
+        Op::ArgMax => Ok(extreme(lane, binary::maximum)),
+        Op::ArgMin => Ok(extreme(lane, binary::minimum)),
+        Op::CountNonzero => Ok(Number::Int(lane.iter().filter(|number| number.is_true()).count() as i128)),
+        Op::LogSumExp => {
+            let largest = lane.iter().fold(f64::NEG_INFINITY, |all, next| all.max(next.real()));
+            let shift = if largest.is_finite() { largest } else { 0.0 };
+            let sum: f64 = lane.iter().map(|number| (number.real() - shift).exp()).sum();
+            Ok(Number::Real(sum.ln() + shift))
+        }
+        op => Err(unsupported(op)),
+    }
+}
+
+/// The place of the first extreme element, or of the first NaN.
+fn extreme(lane: &[Number], choose: fn(Number, Number) -> Number) -> Number {
+    let found = lane[1..].iter().fold(lane[0], |all, next| choose(all, *next));
+    let place =
+        lane.iter().position(|number| if found.is_nan() { number.is_nan() } else { *number == found });
+    Number::Int(place.unwrap_or(0) as i128)
+}
+
+fn variance(call: Call<'_>, lane: &[Number], dtype: DType) -> Element {
+    let mean = mean(call, lane, dtype)?;
+    let part = dtype.real_part();
+    let mut sum = Number::zero(part);
+    for number in lane {
+        let distance = unary::unary(Op::Abs, step(call, Op::Subtract, *number, mean, dtype)?, dtype)?;
+        let square = step(call, Op::Multiply, distance.fit(part), distance.fit(part), part)?;
+        sum = step(call, Op::Add, sum, square, part)?;
+    }
+    step(call, Op::Divide, sum, Number::Real(lane.len() as f64 - call.attributes.correction), part)
+}
+
+fn lane_of(call: Call<'_>, mut lane: Vec<Number>, dtype: DType) -> Result<Vec<Number>, Error> {
+    match call.op {
+        Op::CumulativeSum | Op::CumulativeProd => {
+            let op = if call.op == Op::CumulativeSum { Op::Add } else { Op::Multiply };
+            for i in 1..lane.len() {
+                lane[i] = step(call, op, lane[i - 1], lane[i], dtype)?;
+            }
+        }
+        Op::Sort => {
+            // NaN counts as larger than all others.
+            let key = |number: &Number| (number.is_nan(), number.parts());
+            lane.sort_by(|x, y| match (x, y) {
+                (Number::Int(x), Number::Int(y)) => x.cmp(y),
+                _ => key(x).partial_cmp(&key(y)).unwrap_or(Ordering::Equal),
+            });
+        }
+        Op::Softmax => {
+            let largest = lane.iter().fold(f64::NEG_INFINITY, |all, next| all.max(next.real()));
+            let powers: Vec<f64> = lane.iter().map(|number| (number.real() - largest).exp()).collect();
+            let sum: f64 = powers.iter().sum();
+            lane = powers.into_iter().map(|power| Number::Real(power / sum)).collect();
+        }
+        op => return Err(unsupported(op)),
+    }
+    Ok(lane)
+}

@@ -1,0 +1,136 @@
+//! Ops of one element.
+
+use num_complex::Complex64;
+use promote_lattice::{DType, Op};
+
+use super::{Element, unsupported};
+use crate::number::Number;
+
+/// `op` of `x`, which is of `dtype`.
+pub(super) fn unary(op: Op, x: Number, dtype: DType) -> Element {
+    match x {
+        Number::Int(value) => integer(op, value, dtype),
+        Number::Real(value) => real(op, value),
+        Number::Complex(re, im) => complex(op, Complex64::new(re, im)),
+    }
+}
+
+fn integer(op: Op, x: i128, dtype: DType) -> Element {
+    let value = match op {
+        Op::Negative => x.wrapping_neg(),
+        Op::Abs => x.abs(),
+        Op::Sign => x.signum(),
+        Op::Square => x.wrapping_mul(x),
+        Op::Positive | Op::Floor | Op::Ceil | Op::Round | Op::Trunc | Op::Real | Op::Conj => x,
+        Op::BitwiseInvert if dtype == DType::B1 => 1 - x,
+        Op::BitwiseInvert => !x,
+        Op::Relu => x.max(0),
+        // NumPy's integers: the whole part, and 0 of 0.
+        Op::Reciprocal if x == 0 => 0,
+        Op::Reciprocal => 1 / x,
+        Op::Imag | Op::IsNan | Op::IsInf => 0,
+        Op::IsFinite => 1,
+        Op::SignBit => (x < 0).into(),
+        Op::LogicalNot => (x == 0).into(),
+        _ => return Err(unsupported(op)),
+    };
+    Ok(Number::Int(value))
+}
+
+fn real(op: Op, x: f64) -> Element {
+    let value = match op {
+        Op::IsNan => return Ok(Number::truth(x.is_nan())),
+        Op::IsInf => return Ok(Number::truth(x.is_infinite())),
+        Op::IsFinite => return Ok(Number::truth(x.is_finite())),
+        Op::SignBit => return Ok(Number::truth(x.is_sign_negative())),
+        Op::LogicalNot => return Ok(Number::truth(x == 0.0)),
+        Op::Negative => -x,
+        Op::Positive | Op::Real | Op::Conj => x,
+        Op::Imag => 0.0,
+        Op::Abs => x.abs(),
+        Op::Sign if x == 0.0 || x.is_nan() => x,
+        Op::Sign => x.signum(),
+        Op::Square => x * x,
+        Op::Floor => x.floor(),
+        Op::Ceil => x.ceil(),
+        Op::Round => x.round_ties_even(),
+        Op::Trunc => x.trunc(),
+        Op::Relu if x < 0.0 => 0.0,
+        Op::Relu => x,
+        Op::Sqrt => x.sqrt(),
+        Op::Cbrt => x.cbrt(),
+        Op::Rsqrt => 1.0 / x.sqrt(),
+        Op::Exp => x.exp(),
+        Op::Exp2 => x.exp2(),
+        Op::Expm1 => x.exp_m1(),
+        Op::Log => x.ln(),
+        Op::Log2 => x.log2(),
+        Op::Log10 => x.log10(),
+        Op::Log1p => x.ln_1p(),
+        Op::Sin => x.sin(),
+        Op::Cos => x.cos(),
+        Op::Tan => x.tan(),
+        Op::Sinh => x.sinh(),
+        Op::Cosh => x.cosh(),
+        Op::Tanh => x.tanh(),
+        Op::Asin => x.asin(),
+        Op::Acos => x.acos(),
+        Op::Atan => x.atan(),
+        Op::Asinh => x.asinh(),
+        Op::Acosh => x.acosh(),
+        Op::Atanh => x.atanh(),
+        Op::Erf => libm::erf(x),
+        Op::Sigmoid => 1.0 / (1.0 + (-x).exp()),
+        Op::Reciprocal => 1.0 / x,
+        Op::Angle if x < 0.0 => std::f64::consts::PI,
+        Op::Angle => x * 0.0,
+        _ => return Err(unsupported(op)),
+    };
+    Ok(Number::Real(value))
+}
+
+fn complex(op: Op, z: Complex64) -> Element {
+    let one = Complex64::new(1.0, 0.0);
+    let value = match op {
+        Op::IsNan => return Ok(Number::truth(z.is_nan())),
+        Op::IsInf => return Ok(Number::truth(z.re.is_infinite() || z.im.is_infinite())),
+        Op::IsFinite => return Ok(Number::truth(z.is_finite())),
+        Op::LogicalNot => return Ok(Number::truth(z.re == 0.0 && z.im == 0.0)),
+        Op::Abs => return Ok(Number::Real(z.norm())),
+        Op::Angle => return Ok(Number::Real(z.arg())),
+        Op::Real => return Ok(Number::Real(z.re)),
+        Op::Imag => return Ok(Number::Real(z.im)),
+        Op::Negative => -z,
+        Op::Positive => z,
+        Op::Conj => z.conj(),
+        Op::Sign if z.norm() == 0.0 => z,
+        Op::Sign => z / z.norm(),
+        Op::Square => z * z,
+        Op::Sqrt => z.sqrt(),
+        Op::Cbrt => z.powf(1.0 / 3.0),
+        Op::Rsqrt => one / z.sqrt(),
+        Op::Exp => z.exp(),
+        Op::Exp2 => (z * std::f64::consts::LN_2).exp(),
+        Op::Expm1 => z.exp() - one,
+        Op::Log => z.ln(),
+        Op::Log2 => z.ln() / std::f64::consts::LN_2,
+        Op::Log10 => z.ln() / std::f64::consts::LN_10,
+        Op::Log1p => (z + one).ln(),
+        Op::Sin => z.sin(),
+        Op::Cos => z.cos(),
+        Op::Tan => z.tan(),
+        Op::Sinh => z.sinh(),
+        Op::Cosh => z.cosh(),
+        Op::Tanh => z.tanh(),
+        Op::Asin => z.asin(),
+        Op::Acos => z.acos(),
+        Op::Atan => z.atan(),
+        Op::Asinh => z.asinh(),
+        Op::Acosh => z.acosh(),
+        Op::Atanh => z.atanh(),
+        Op::Sigmoid => one / (one + (-z).exp()),
+        Op::Reciprocal => one / z,
+        _ => return Err(unsupported(op)),
+    };
+    Ok(Number::Complex(value.re, value.im))
+}
