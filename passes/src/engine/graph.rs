@@ -230,8 +230,8 @@ pub struct Graph {
     written: FxHashMap<OpId, Type>,
     blocks: Vec<Block>,
     branches: Vec<(BlockId, BlockId)>,
-    /// The converts that inference itself made of weak values, which stay weak.
-    pub weak_converts: FxHashSet<OpId>,
+    /// The conversions and broadcasts that inference itself made of weak values, which stay weak.
+    pub weak_edges: FxHashSet<OpId>,
     /// The ops whose regions pass values on in a structured way, in program order.
     pub structures: Vec<Structure>,
     /// The converts that inference or insertion made, which only ops and slots of the graph use.

@@ -612,7 +612,7 @@ impl<'a> Solver<'a> {
     fn check_stated(&self, op: OpId, inferred: Type) -> Outcome<()> {
         match (self.graph.node(op).op, inferred.dtype) {
             (Op::Convert, Known::DType(dtype)) if dtype.is_weak() => {
-                match self.graph.weak_converts.contains(&op) {
+                match self.graph.weak_edges.contains(&op) {
                     true => Ok(()),
                     false => Err(ProblemKind::NothingStated),
                 }
@@ -640,6 +640,12 @@ impl<'a> Solver<'a> {
             return Ok(if let Known::DType(dtype) = known { Some(dtype) } else { None });
         }
         let type_of = |value: ValueId| self.values[value.0 as usize];
+        if let (Op::BroadcastTo, [x, ..], true) =
+            (self.graph.node(op).op, self.graph.operands(op), self.graph.weak_edges.contains(&op))
+            && let Known::DType(dtype) = type_of(*x).dtype
+        {
+            return Ok(Some(dtype));
+        }
         let typing = typing(&self.graph, self.semantics, op, type_of).map_err(ProblemKind::Refused)?;
         Ok(typing.map(|typing| typing.result))
     }

@@ -6,7 +6,7 @@ use mlir_sys::*;
 
 use super::raw::{self, NewOp};
 use super::report::place_of;
-use super::view::View;
+use super::view::{IMPLICIT, View};
 use crate::engine::plan::{Check, Condition, Extent};
 
 /// The mark of an op before which a run checks what it asks of its extents.
@@ -51,7 +51,7 @@ pub fn write(view: &View, check: &Check) {
 fn source_of_implicit(value: MlirValue) -> MlirValue {
     let convert = raw::defining_op(value).filter(|operation| {
         raw::is_named(*operation, "promote.convert")
-            && raw::attribute(*operation, "promote.implicit").is_some()
+            && raw::attribute(*operation, IMPLICIT).is_some()
     });
     convert.and_then(|convert| raw::operands(convert).next()).unwrap_or(value)
 }

@@ -33,8 +33,8 @@ impl OutOfRange {
     pub fn diagnostic(self, place: Option<Location>) -> Diagnostic {
         let Self { written, dtype, becomes, role, same_power, definition } = self;
         let severity = match role {
-            Role::Exponent if !same_power && dtype.is_integer() => Severity::Error,
-            Role::Exponent | Role::Number | Role::Bound => Severity::Warning,
+            Role::Exponent(_) if !same_power && dtype.is_integer() => Severity::Error,
+            Role::Exponent(_) | Role::Number | Role::Bound => Severity::Warning,
         };
         let same = if same_power { ", which gives the same power" } else { "" };
         let message = format!(
@@ -44,7 +44,7 @@ impl OutOfRange {
             Role::Number | Role::Bound => format!(
                 "hold {written} in a wider dtype with promote.convert, or write {becomes} if that is meant"
             ),
-            Role::Exponent => {
+            Role::Exponent(_) => {
                 format!("raise a dtype that holds {written}: convert the base with promote.convert")
             }
         };
@@ -100,8 +100,8 @@ pub fn of_literal(
         let number = as_literal(bits, storage);
         let mut converted = literal(number, dtype, semantics.numerics());
         let mut same_power = false;
-        if let (Role::Exponent, false, Literal::Int(exponent)) = (role, converted.in_range, number)
-            && let Some(reduced) = reduced_exponent(exponent, dtype)
+        if let (Role::Exponent(base), false, Literal::Int(exponent)) = (role, converted.in_range, number)
+            && let Some(reduced) = other_exponent(exponent, dtype, base)
         {
             converted = literal(Literal::Int(reduced), dtype, semantics.numerics());
             converted.in_range = false;
@@ -124,6 +124,24 @@ pub fn of_literal(
     });
     let converted: Vec<Bits> = converted.collect();
     (constant(&converted, dtype, result, written, context), out_of_range)
+}
+
+/// Another exponent that `dtype` holds, and that gives everything of dtype `base` the same power.
+fn other_exponent(exponent: i64, dtype: DType, base: DType) -> Option<i64> {
+    match base.kind() {
+        Kind::Float => nearest_exponent(exponent, dtype, base),
+        Kind::Bool | Kind::Signed | Kind::Unsigned => reduced_exponent(exponent, dtype),
+        Kind::Complex => None,
+    }
+}
+
+/// The nearest exponent of 32 bits or more that is odd if `exponent` is. A float of at most 32 bits, of which the closest to
+/// 1 is 2 to the -24 below it, is 0 or infinite to the power of either, or 1.
+fn nearest_exponent(exponent: i64, dtype: DType, base: DType) -> Option<i64> {
+    let nearest = dtype.nearest_integer(exponent);
+    let inwards = if exponent > 0 { nearest.checked_sub(1)? } else { nearest.checked_add(1)? };
+    let same_parity = if (nearest - exponent) % 2 == 0 { nearest } else { inwards };
+    (base.bits() <= 32 && dtype.bits() >= 32).then_some(same_parity)
 }
 
 /// A smaller exponent that gives every integer of `dtype` the same power, computed modulo 2 to the width: even numbers
@@ -287,7 +305,19 @@ fn show(bits: Bits, dtype: DType, semantics: &Semantics) -> String {
 mod tests {
     use promote_lattice::{DType, Kind};
 
-    use super::reduced_exponent;
+    use super::{nearest_exponent, reduced_exponent};
+
+    #[test]
+    fn the_nearest_exponent_gives_the_floats_next_to_one_the_same_power() {
+        for (exponent, nearest) in [(1 << 40, i64::from(i32::MAX - 1)), ((1 << 40) + 1, i64::from(i32::MAX))] {
+            assert_eq!(nearest_exponent(exponent, DType::I32, DType::F32), Some(nearest));
+            for base in [1.0_f32.next_down(), 1.0_f32.next_up(), -1.0, -1.0_f32.next_up(), 0.5, 3.0] {
+                let power = |exponent: i64| f64::from(base).powf(exponent as f64) as f32;
+                assert_eq!(power(exponent), power(nearest), "{base} to the {exponent}");
+            }
+        }
+        assert_eq!(nearest_exponent(1 << 40, DType::I32, DType::F64), None);
+    }
 
     /// `base` to the power `exponent`, modulo 2 to the `width`.
     fn power(base: u128, exponent: i64, width: u32) -> u128 {

@@ -9,7 +9,7 @@ use promote_lattice::DType;
 
 use super::checks::{self, CHECKED, Writer};
 use super::raw;
-use super::view::View;
+use super::view::{IMPLICIT, View};
 use crate::engine::graph::{Graph, Known, ShapeId, SlotId, Type};
 use crate::engine::shape::{DYNAMIC, Shape, broadcast, is_dynamic};
 use crate::engine::solve::Solution;
@@ -66,7 +66,7 @@ impl Edge {
             |shape: ShapeId, view: &mut View| view.types.tensor(wanted.dtype, shape, names, &view.graph);
         if own.dtype != Known::DType(wanted.dtype) {
             let result = tensor(own.shape, view);
-            self.add("promote.convert", result, &[self.unit("promote.implicit")]);
+            self.add("promote.convert", result, &[self.unit(IMPLICIT)]);
         }
         let dims = |shape: ShapeId, view: &View| view.graph.shapes.get(shape).dims().map(<[i64]>::to_vec);
         if let Some(to) = dims(wanted.shape, view) {
@@ -87,6 +87,7 @@ impl Edge {
                 // SAFETY: the context is alive, and MLIR copies the list.
                 let list = unsafe { mlirDenseI64ArrayGet(context, shape.len() as isize, shape.as_ptr()) };
                 let mut attributes = vec![raw::named(context, "shape", list)];
+                attributes.push(self.unit(IMPLICIT));
                 attributes.extend(checked.then(|| self.unit(CHECKED)));
                 self.add("promote.broadcast_to", result, &attributes);
             }

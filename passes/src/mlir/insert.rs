@@ -17,7 +17,7 @@ use super::raw::{self, Address, NewOp};
 use super::remark;
 use super::report;
 use super::units::{self, Shared, Units};
-use super::view::{View, function_type, view};
+use super::view::{IMPLICIT, View, function_type, view};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::engine::graph::{BlockId, Known, OpId, ShapeId, ValueId};
 use crate::engine::plan::{
@@ -220,7 +220,7 @@ impl<'a> Writer<'a> {
             Make::Convert(_) => {
                 // SAFETY: the context is alive.
                 let unit = unsafe { mlirUnitAttrGet(self.context) };
-                let attributes = [raw::named(self.context, "promote.implicit", unit)];
+                let attributes = [raw::named(self.context, IMPLICIT, unit)];
                 let (name, operands) = ("promote.convert", &[source]);
                 raw::create(&NewOp { name, location, operands, results: &[result], attributes: &attributes })
             }

@@ -93,7 +93,7 @@ fn finding(
         }
         // A bound takes the end of the range, which bounds as well.
         Make::Literal(_, Role::Bound) | Make::Broadcast { .. } => return None,
-        Make::Literal(to, Role::Number | Role::Exponent) => {
+        Make::Literal(to, Role::Number | Role::Exponent(_)) => {
             let literal = view.graph.value(value).literal?;
             let reason = policy.finds_literal(literal, to, semantics.numerics())?;
             (format!(", the literal {literal},"), to, reason)

@@ -62,6 +62,9 @@ pub struct View {
     pub attr_problems: Vec<(OpId, attrs::Problem)>,
 }
 
+/// The mark of a conversion that the program did not write.
+pub const IMPLICIT: &str = "promote.implicit";
+
 /// The names of `func`'s ops that inference sees through.
 pub const FUNCTION: &str = "func.func";
 const RETURN: &str = "func.return";
@@ -293,6 +296,22 @@ impl Viewer<'_> {
         stated.dtype == Known::Unknown || matches!(stated.dtype, Known::DType(_)) && open
     }
 
+    /// Notes what inference and insertion said of an op that they made or checked.
+    fn note_marks(&mut self, op: Op, operation: MlirOperation, id: OpId, stated: Type) {
+        if raw::attribute(operation, checks::CHECKED).is_some() {
+            self.view.graph.checked.insert(id);
+        }
+        if !matches!(op, Op::Convert | Op::BroadcastTo) || raw::attribute(operation, IMPLICIT).is_none() {
+            return;
+        }
+        if matches!(stated.dtype, Known::DType(dtype) if dtype.is_weak()) {
+            self.view.graph.weak_edges.insert(id);
+        }
+        if op == Op::Convert && raw::users(raw::result(operation)).all(|user| self.is_seen(user)) {
+            self.view.graph.movable.insert(id);
+        }
+    }
+
     /// Whether the graph has what an op does with its operands.
     fn is_seen(&self, operation: MlirOperation) -> bool {
         // SAFETY: the operation is alive.
@@ -312,20 +331,10 @@ impl Viewer<'_> {
         let stated = self.type_of(result);
         let constant = if op == Op::Constant { self.constant(operation, id, stated) } else { None };
         let (written, scalar) = constant.map_or((None, None), |(written, scalar)| (Some(written), scalar));
-        if let (Op::Convert, Known::DType(dtype)) = (op, stated.dtype)
-            && raw::attribute(operation, "promote.implicit").is_some()
-        {
-            if dtype.is_weak() {
-                self.view.graph.weak_converts.insert(id);
-            }
-            if raw::users(result).all(|user| self.is_seen(user)) {
-                self.view.graph.movable.insert(id);
-            }
-        }
         // SAFETY: the operation is alive.
         let attributed = unsafe { mlirOperationGetNumAttributes(operation) } > 0;
-        if attributed && raw::attribute(operation, checks::CHECKED).is_some() {
-            self.view.graph.checked.insert(id);
+        if attributed {
+            self.note_marks(op, operation, id, stated);
         }
         let used_before = self.ids.get(result);
         let value = self

@@ -48,8 +48,8 @@ pub enum Produced {
 pub enum Role {
     /// A number.
     Number,
-    /// A literal exponent, which must not be wrapped: that would change the power.
-    Exponent,
+    /// A literal exponent of a base of this dtype, which must not be wrapped: that would change the power.
+    Exponent(DType),
     /// A bound: one beyond the range bounds nothing, as the end of the range does.
     Bound,
 }
@@ -228,7 +228,9 @@ impl Planner<'_> {
             };
             let role = match self.graph.value(value).literal {
                 Some(_) if typing.saturates => Role::Bound,
-                Some(_) if node.op == Op::Pow && index == 1 => Role::Exponent,
+                Some(_) if node.op == Op::Pow && index == 1 => {
+                    Role::Exponent(self.semantics.strengthen(typing.compute(0)))
+                }
                 _ => Role::Number,
             };
             self.need(Use::Operand(op, index), node.block, value, (dtype, role), target);
