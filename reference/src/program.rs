@@ -194,6 +194,8 @@ pub struct Slot {
     pub target: Target,
     /// What flows to it, in program order.
     pub sources: Vec<ValueId>,
+    /// Whether a loop carries it: its first source is the initial value.
+    pub is_carry: bool,
 }
 
 /// What a slot is.
@@ -222,7 +224,7 @@ impl Function {
     pub fn complete(&mut self) {
         let mut slots: Vec<Slot> = Vec::new();
         for result in 0..self.results.len() {
-            slots.push(Slot { target: Target::Result(result), sources: Vec::new() });
+            slots.push(Slot { target: Target::Result(result), sources: Vec::new(), is_carry: false });
         }
         let mut operations = Vec::new();
         collect(&self.body, &mut operations);
@@ -283,8 +285,13 @@ fn add(slots: &mut Vec<Slot>, target: ValueId, source: ValueId) {
     let target = Target::Value(target);
     match slots.iter_mut().find(|slot| slot.target == target) {
         Some(slot) => slot.sources.push(source),
-        None => slots.push(Slot { target, sources: vec![source] }),
+        None => slots.push(Slot { target, sources: vec![source], is_carry: false }),
     }
+}
+
+/// Adds the carry of a loop, with its initial value.
+fn add_carry(slots: &mut Vec<Slot>, carry: ValueId, init: ValueId) {
+    slots.push(Slot { target: Target::Value(carry), sources: vec![init], is_carry: true });
 }
 
 /// What flows to the carries of loops from before them, and to their results.
@@ -293,11 +300,11 @@ fn open_slots(operation: &Operation, slots: &mut Vec<Slot>) {
     match operation.kind {
         Kind::For => {
             let carries = &entry(0)[1..];
-            carries.iter().zip(&operation.operands[3..]).for_each(|(to, from)| add(slots, *to, *from));
+            carries.iter().zip(&operation.operands[3..]).for_each(|(to, from)| add_carry(slots, *to, *from));
             operation.results.iter().zip(carries).for_each(|(to, from)| add(slots, *to, *from));
         }
         Kind::While => {
-            entry(0).iter().zip(&operation.operands).for_each(|(to, from)| add(slots, *to, *from));
+            entry(0).iter().zip(&operation.operands).for_each(|(to, from)| add_carry(slots, *to, *from));
             operation.results.iter().zip(entry(1)).for_each(|(to, from)| add(slots, *to, *from));
         }
         _ => {}

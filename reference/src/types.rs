@@ -264,6 +264,13 @@ impl Table<'_> {
         let known = slot.sources.iter().filter_map(|value| Some((*value, instance.values[*value].clone()?)));
         let known: Vec<(ValueId, Type)> = known.collect();
         let joined = if known.is_empty() { Ok(None) } else { self.join(function, stated, &known).map(Some) };
+        let init = instance.values[slot.sources[0]].as_ref().filter(|_| slot.is_carry);
+        let joined = joined.map(|joined| match (joined, init) {
+            (Some(Type { dtype, shape }), Some(init)) => {
+                Some(Type { dtype: self.semantics.join_carry(init.dtype, dtype), shape })
+            }
+            (joined, _) => joined,
+        });
         let joined = joined.unwrap_or_else(|refused| {
             instance.refused.get_or_insert(format!("what flows to {:?}: {refused}", slot.target));
             None

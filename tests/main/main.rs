@@ -6,6 +6,7 @@ mod control_flow;
 mod dynamic_shapes;
 mod equivalence;
 mod flow_support;
+mod jax_control_flow;
 mod laws;
 mod oracle_programs;
 mod semantics;

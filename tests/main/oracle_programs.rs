@@ -4,16 +4,9 @@
 use promote::diagnostic::Severity;
 
 use crate::support::{
-    DEFAULT, INFER, Program, jax_converts, random_programs, real_programs, refused_programs, run_in, session,
+    DEFAULT, INFER, Program, jax_converts, random_programs, real_programs, refused_programs, result_types,
+    run_in, session,
 };
-
-/// The result types in the signature of the one function of a printed module.
-fn result_types(module: &str) -> Vec<String> {
-    let line = module.lines().find(|line| line.contains("func.func")).expect("there is a function");
-    let results = line.split_once(") -> ").map_or("", |(_, results)| results.trim_end_matches(" {"));
-    let results = results.strip_prefix('(').and_then(|r| r.strip_suffix(')')).unwrap_or(results);
-    results.split(", ").map(str::to_owned).collect()
-}
 
 /// A recorded system, and the session that must agree with it.
 const SYSTEMS: &[(&str, &str, bool)] = &[

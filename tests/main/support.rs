@@ -97,11 +97,19 @@ pub fn jax_converts() -> Value {
     data(include_bytes!("../data/jax_converts.json.gz"))
 }
 
-fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+/// Loops and branches with what JAX makes of them.
+pub fn jax_control_flow() -> Vec<Value> {
+    let Value::Array(entries) = data(include_bytes!("../data/jax_control_flow.json.gz")) else {
+        panic!("the data are a list")
+    };
+    entries
+}
+
+pub fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_else(|| panic!("{key} is a string in {value}"))
 }
 
-fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+pub fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     value[key].as_array().map_or(&[], Vec::as_slice)
 }
 
@@ -109,7 +117,8 @@ fn dtype(name: &str) -> DType {
     if name == "b*" { DType::B1 } else { name.parse().expect("the data name dtypes as we do") }
 }
 
-fn tensor(dtype: &str, shape: &[Value]) -> String {
+/// A tensor type in MLIR's words.
+pub fn tensor(dtype: &str, shape: &[Value]) -> String {
     let dims: String = shape.iter().map(|dim| format!("{dim}x")).collect();
     format!("tensor<{dims}{}>", self::dtype(dtype).mlir())
 }
@@ -287,4 +296,12 @@ fn number(value: &Value, dtype: DType) -> String {
             format!("({}, {})", bits(re, dtype.real_part()), bits(im, dtype.real_part()))
         }
     }
+}
+
+/// The result types in the signature of the one function of a printed module.
+pub fn result_types(module: &str) -> Vec<String> {
+    let line = module.lines().find(|line| line.contains("func.func")).expect("there is a function");
+    let results = line.split_once(") -> ").map_or("", |(_, results)| results.trim_end_matches(" {"));
+    let results = results.strip_prefix('(').and_then(|r| r.strip_suffix(')')).unwrap_or(results);
+    results.split(", ").map(str::to_owned).collect()
 }

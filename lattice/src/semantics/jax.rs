@@ -145,7 +145,8 @@ fn semantics(name: &str, x64: bool, edges: &[(DType, &[DType])], rule: fn(Op) ->
         Lattice::new(NODES, edges).expect("the edges of JAX's lattices have no cycle, as a test shows");
     let rules = OnLattice::new(name, lattice, defaults(x64), if x64 { kept } else { narrowed }, rule);
     let nodes = NODES.iter().map(|dtype| Node::of(*dtype)).collect();
-    Semantics { x64, ..Semantics::on_lattice(rules, nodes, Numerics::Jax) }
+    let raises_carries = true;
+    Semantics { x64, raises_carries, ..Semantics::on_lattice(rules, nodes, Numerics::Jax) }
 }
 
 const fn row(accepts: Accepts, compute: Compute, output: Output, weakness: Weakness) -> Rule {

@@ -152,6 +152,8 @@ pub struct Semantics {
     tabulated: Option<Op>,
     defaults: Defaults,
     numerics: Numerics,
+    /// Whether a loop makes a weak initial value strong where its rounds give another dtype.
+    raises_carries: bool,
     order: OnceLock<Lattice>,
     rules: Box<dyn Rules>,
 }
@@ -232,7 +234,8 @@ impl Semantics {
     fn by_rules(name: Arc<str>, rules: impl Rules + 'static, nodes: Vec<Node>, numerics: Numerics) -> Self {
         let defaults = Defaults::new(DType::I64, DType::F64, DType::C128);
         let (order, rules) = (OnceLock::new(), Box::new(rules));
-        Self { name, description: None, x64: true, nodes, tabulated: None, defaults, numerics, order, rules }
+        let (description, tabulated, raises_carries, x64) = (None, None, false, true);
+        Self { name, description, x64, nodes, tabulated, defaults, numerics, raises_carries, order, rules }
     }
 
     /// Its name.
@@ -327,6 +330,14 @@ impl Semantics {
             dtypes: operands.iter().map(|operand| operand.dtype).collect(),
             reason,
         })
+    }
+
+    /// The dtype of what a loop carries, where its initial value has the dtype `init`, and that and what each round gives
+    /// are promoted to `joined`: the same, but that JAX makes a weak initial value strong if the rounds give another dtype
+    /// (`lax.scan`, `fori_loop`, `while_loop`).
+    pub fn join_carry(&self, init: DType, joined: DType) -> DType {
+        let raised = self.raises_carries && init.is_weak() && init != joined;
+        if raised { self.strengthen(joined) } else { joined }
     }
 
     /// The dtype that arrays of two dtypes are promoted to, if they are. Weak dtypes are Python scalars.

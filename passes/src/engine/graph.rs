@@ -171,6 +171,8 @@ pub struct Slot {
     pub stated: Type,
     /// What flows to it, in program order.
     pub sources: Vec<Feed>,
+    /// Whether a loop carries it: the first that flows there is its initial value.
+    pub is_carry: bool,
 }
 
 /// A value that flows to a slot.
@@ -321,7 +323,7 @@ impl Graph {
 
     /// Adds a slot that nothing flows to yet.
     pub fn add_slot(&mut self, target: Option<ValueId>, stated: Type) -> SlotId {
-        self.slots.push(Slot { target, stated, sources: Vec::new() });
+        self.slots.push(Slot { target, stated, sources: Vec::new(), is_carry: false });
         SlotId(self.slots.len() as u32 - 1)
     }
 
@@ -338,6 +340,14 @@ impl Graph {
     fn push_feed(&mut self, slot: SlotId, value: ValueId, block: BlockId, is_operand: bool) {
         let (after, blocks) = self.position();
         self.slots[slot.0 as usize].sources.push(Feed { value, block, after, blocks, is_operand });
+    }
+
+    /// Adds an op whose regions pass values on in a structured way.
+    pub fn add_structure(&mut self, structure: Structure) {
+        for slot in structure.carries.iter().flatten() {
+            self.slots[slot.0 as usize].is_carry = true;
+        }
+        self.structures.push(structure);
     }
 
     /// The ops, in program order.

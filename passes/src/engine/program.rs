@@ -363,8 +363,16 @@ impl<'a> Program<'a> {
     }
 }
 
-/// Reports the first call whose results are never known: nothing else is wrong, so they depend on themselves.
+/// Reports the first call whose results are never known: nothing else is wrong, so they depend on themselves. A function
+/// that returns nowhere, as a declaration does, is reported by itself.
 fn report_recursion(functions: &[Function], instances: &mut [Instance]) {
+    let returns = |instance: &Instance| {
+        let results = &functions[instance.function.0 as usize].results;
+        results.iter().all(|slot| !instance.graph.slot(*slot).sources.is_empty())
+    };
+    if !instances.iter().all(returns) {
+        return;
+    }
     for Instance { function, solution, .. } in instances {
         let calls = &functions[function.0 as usize].calls;
         let unknown =

@@ -729,7 +729,16 @@ impl<'a> Solver<'a> {
         let Known::DType(dtype) = first.dtype else { return Ok(first) };
         let alike = known.iter().all(|t| t.dtype == first.dtype);
         let dtype = if alike { dtype } else { self.join_dtypes(slot)? };
+        let dtype = self.carried(slot, dtype);
         self.confront(stated, Some(dtype), Some(shape))
+    }
+
+    /// The dtype of a slot, which what flows there is promoted to, if a loop carries it.
+    fn carried(&self, slot: SlotId, joined: DType) -> DType {
+        let Slot { sources, is_carry, .. } = self.graph.slot(slot);
+        let init = sources.first().filter(|_| *is_carry).map(|feed| self.values[feed.value.0 as usize].dtype);
+        let Some(Known::DType(init)) = init else { return joined };
+        self.semantics.join_carry(init, joined)
     }
 
     /// The join of the dtypes that are known to flow to a slot: of the set, not a fold.

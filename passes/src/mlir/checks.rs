@@ -50,8 +50,7 @@ pub fn write(view: &View, check: &Check) {
 /// An implicit convert may be moved behind a check, and has the extents of what it converts.
 fn source_of_implicit(value: MlirValue) -> MlirValue {
     let convert = raw::defining_op(value).filter(|operation| {
-        raw::is_named(*operation, "promote.convert")
-            && raw::attribute(*operation, IMPLICIT).is_some()
+        raw::is_named(*operation, "promote.convert") && raw::attribute(*operation, IMPLICIT).is_some()
     });
     convert.and_then(|convert| raw::operands(convert).next()).unwrap_or(value)
 }

@@ -309,7 +309,8 @@ mod tests {
 
     #[test]
     fn the_nearest_exponent_gives_the_floats_next_to_one_the_same_power() {
-        for (exponent, nearest) in [(1 << 40, i64::from(i32::MAX - 1)), ((1 << 40) + 1, i64::from(i32::MAX))] {
+        for (exponent, nearest) in [(1 << 40, i64::from(i32::MAX - 1)), ((1 << 40) + 1, i64::from(i32::MAX))]
+        {
             assert_eq!(nearest_exponent(exponent, DType::I32, DType::F32), Some(nearest));
             for base in [1.0_f32.next_down(), 1.0_f32.next_up(), -1.0, -1.0_f32.next_up(), 0.5, 3.0] {
                 let power = |exponent: i64| f64::from(base).powf(exponent as f64) as f32;

@@ -23,10 +23,14 @@ pub enum Flow {
     For,
     /// `scf.while`: two regions, the first of which passes on what its condition has.
     While,
+    /// `scf.parallel`: what each reduction begins with, is given and makes has one type.
+    Parallel,
     /// `scf.condition`, which ends the first region of a `while`.
     EndOfCondition,
-    /// `scf.yield`, which ends the others.
+    /// `scf.yield`, which ends the others, and `scf.reduce.return`.
     Yield,
+    /// `scf.reduce`, which ends the body of a `parallel`.
+    Reduce,
 }
 
 const NAMES: &[(&str, Flow)] = &[
@@ -38,8 +42,11 @@ const NAMES: &[(&str, Flow)] = &[
     ("scf.execute_region", Flow::Condition(Kind::Once)),
     ("scf.for", Flow::For),
     ("scf.while", Flow::While),
+    ("scf.parallel", Flow::Parallel),
     ("scf.condition", Flow::EndOfCondition),
     ("scf.yield", Flow::Yield),
+    ("scf.reduce", Flow::Reduce),
+    ("scf.reduce.return", Flow::Yield),
 ];
 
 /// The ops that run their regions any number of times.
@@ -85,6 +92,8 @@ impl Viewer<'_> {
             }
             Flow::For => self.add_for(operation, block),
             Flow::While => self.add_while(operation, block),
+            Flow::Parallel => self.add_parallel(operation, block),
+            Flow::Reduce => self.end(operation, 0, block),
             Flow::EndOfCondition => self.end(operation, 1, block),
             Flow::Yield => self.end(operation, 0, block),
         }
@@ -122,6 +131,34 @@ impl Viewer<'_> {
         self.add_structure(Kind::While, operation, block, [carries, passed, results]);
     }
 
+    /// One slot for each reduction: the left argument of its region, which the right one and the result of the loop follow.
+    fn add_parallel(&mut self, operation: MlirOperation, block: BlockId) {
+        let Some(region) = raw::regions(operation).next() else { return };
+        let body = raw::blocks(region).next();
+        let Some(reduce) =
+            body.and_then(raw::last_operation).filter(|last| raw::is_named(*last, "scf.reduce"))
+        else {
+            return;
+        };
+        let mut carries = Vec::new();
+        for region in raw::regions(reduce) {
+            let arguments: Vec<_> = raw::blocks(region).next().into_iter().flat_map(raw::arguments).collect();
+            let slots = self.slots(&arguments, block);
+            let (left, right) = (slots.first().copied().flatten(), slots.get(1).copied().flatten());
+            let carried = left.and_then(|left| self.view.graph.slot(left).target);
+            if let (Some(right), Some(carried)) = (right, carried) {
+                self.view.graph.follow(right, carried, block);
+                self.view.feeds[right.0 as usize].push((Address(operation), 0));
+            }
+            self.yields.insert(Address(region), vec![left]);
+            carries.push(left);
+        }
+        let first = raw::operands(operation).len().saturating_sub(carries.len());
+        self.feed(&carries, operation, first, block);
+        self.yields.insert(Address(region), carries.clone());
+        self.follow(operation, &carries, block);
+    }
+
     /// Lets the results of a loop be what its carries are.
     fn follow(
         &mut self,
@@ -150,7 +187,7 @@ impl Viewer<'_> {
         [carries, passed, results]: [Vec<Option<SlotId>>; 3],
     ) {
         let (after, bodies) = (self.view.graph.position(), Vec::new());
-        self.view.graph.structures.push(Structure { kind, block, after, bodies, carries, passed, results });
+        self.view.graph.add_structure(Structure { kind, block, after, bodies, carries, passed, results });
         self.view.structures.push(Address(operation));
     }
 

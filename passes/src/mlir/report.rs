@@ -260,7 +260,14 @@ impl View {
                     place,
                     format!("{name} gives a value of type {type}, and its dtype cannot be inferred"),
                 )
-                .with_remedy(format!("state the type of the result of {name}"))
+                .with_remedy(match &name[..] {
+                    "func.call_indirect" => {
+                        "only direct calls are seen through: call the function by its name, or state its types where \
+                         it is defined and where it is called"
+                            .to_owned()
+                    }
+                    _ => format!("state the type of the result of {name}"),
+                })
             }
             None if self.is_argument_of_function(value.0) => Diagnostic::error(
                 Code::Unsupported,

@@ -99,9 +99,11 @@ impl View {
         let step = solution.story(slot)[index];
         let source = self.graph.slot(slot).sources[step.feed].value;
         let (_, origin) = self.way(source, step.found, solution);
-        let carries = self.graph.structures.iter().flat_map(|structure| structure.carries.iter().flatten());
-        let mut brought = carries.filter(|carry| self.graph.slot(**carry).target == Some(origin));
+        let carries =
+            || self.graph.structures.iter().flat_map(|structure| structure.carries.iter().flatten());
+        let mut brought = carries().filter(|carry| self.graph.slot(**carry).target == Some(origin));
         match brought.next() {
+            _ if !carries().any(|carry| *carry == slot) => index,
             Some(carry) if *carry == slot => index,
             Some(carry) if budget > 0 && solution.story(*carry).len() > 1 => {
                 1 + self.round(*carry, solution.story(*carry).len() - 1, solution, budget - 1)
