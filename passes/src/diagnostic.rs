@@ -114,10 +114,9 @@ Write tensor<*x!promote.unknown> to have it inferred, and a promote.convert for 
 "A value of type !promote.unknown comes from something that inference cannot see through: an op of another dialect, an
 argument of a function, or an op that must state its dtype (constant, iota, convert). State it there.";
     Unsupported "P0014" "a type cannot be found for every run"
-"Three things are refused here. Arguments of unknown type belong to private functions only, which are inferred for each
-signature that they are called with: a public function or a declaration states them. A loop's carry or a recursive call must
-not have another type in every round. And what flows from several places to one must not have to be broadcast to extents that
-only a run knows.
+"Two things are refused here. Arguments of unknown type belong to private functions only, which are inferred for each
+signature that they are called with: a public function or a declaration states them. And a loop's carry or a recursive call must
+not have another type in every round.
 
 State the type at that place: promote.convert gives a value of a stated dtype, promote.broadcast_to one of a stated shape.";
     RankNeeded "P0015" "the dtype depends on a rank that is not known"

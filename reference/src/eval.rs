@@ -3,7 +3,7 @@
 mod promote;
 mod scalar;
 
-use promote_lattice::Semantics;
+use promote_lattice::{DType, Semantics};
 
 use crate::Error;
 use crate::program::{Function, Kind, Operation, Program, Region, Stated, ValueId};
@@ -25,6 +25,8 @@ pub struct Outcome {
     pub converts: u64,
     /// How many operands were converted or stretched without an op that says so.
     pub implicit: u64,
+    /// How many of them were converted, but for weak constants: each is a convert where a compiler makes one at each use.
+    pub promoted: u64,
 }
 
 impl Program {
@@ -52,10 +54,19 @@ impl Program {
         let instance = types.instances.iter().position(|instance| instance.function == index);
         let instance = instance.filter(|_| !self.functions[index].is_generic).ok_or_else(unknown)?;
         check_arguments(&self.functions[index], &types.instances[instance], semantics, arguments)?;
-        let mut machine =
-            Machine { program: self, semantics, types, steps: 0, depth: 0, converts: 0, implicit: 0 };
+        let mut machine = Machine {
+            program: self,
+            semantics,
+            types,
+            steps: 0,
+            depth: 0,
+            converts: 0,
+            implicit: 0,
+            promoted: 0,
+        };
         let results = machine.call(instance, arguments.to_vec())?;
-        Ok(Outcome { results, converts: machine.converts, implicit: machine.implicit })
+        let Machine { converts, implicit, promoted, .. } = machine;
+        Ok(Outcome { results, converts, implicit, promoted })
     }
 }
 
@@ -118,6 +129,7 @@ struct Machine<'a> {
     depth: usize,
     converts: u64,
     implicit: u64,
+    promoted: u64,
 }
 
 /// A call that is being executed.
@@ -323,6 +335,13 @@ impl<'a> Machine<'a> {
         fitted.map(|(value, target)| self.fit(value, frame.instance.values[*target].as_ref())).collect()
     }
 
+    /// Counts a conversion that no op says, if `dtype` is another one than the array has.
+    fn note_promotion(&mut self, array: &Array, dtype: DType) {
+        let converted = u64::from(array.dtype != dtype);
+        self.implicit += converted;
+        self.promoted += if array.dtype.is_weak() { 0 } else { converted };
+    }
+
     /// A value as a slot of type `known` takes it.
     fn fit(&mut self, value: Value, known: Option<&Type>) -> Result<Value, Error> {
         let (Value::Array(array), Some(known)) = (&value, known) else { return Ok(value) };
@@ -338,7 +357,8 @@ impl<'a> Machine<'a> {
             None => Ok(own),
         };
         let shape = own.zip(&known.shape).map(extent).collect::<Result<Vec<_>, _>>()?;
-        self.implicit += u64::from(array.dtype != dtype) + u64::from(array.shape != shape);
+        self.implicit += u64::from(array.shape != shape);
+        self.note_promotion(array, dtype);
         Ok(Value::Array(array.converted(dtype, self.semantics.numerics()).broadcast(&shape)))
     }
 

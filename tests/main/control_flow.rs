@@ -314,4 +314,109 @@ func.func @f(%x: tensor<?xf32>, %y: tensor<f32>, %c: i1) -> !u {
   }
   return %r : !u
 }"#;
+    a_reduction_of_a_parallel_loop, r#"
+func.func @sum(%x: tensor<4xbf16>, %n: index) -> !u {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = "promote.constant"() {value = dense<0> : tensor<i64>} : () -> tensor<!promote.weak_int>
+  %init = "promote.relax"(%zero) : (tensor<!promote.weak_int>) -> !u
+  %r = scf.parallel (%i) = (%c0) to (%n) step (%c1) init (%init) -> !u {
+    %v = "promote.exp"(%x) : (tensor<4xbf16>) -> !u
+    scf.reduce(%v : !u) {
+    ^bb0(%l: !u, %q: !u):
+      %s = "promote.add"(%l, %q) : (!u, !u) -> !u
+      scf.reduce.return %s : !u
+    }
+  }
+  return %r : !u
+}"#;
+    parts_of_an_output_are_written_in_its_dtype, r#"
+func.func @forall(%x: tensor<4xbf16>, %y: tensor<4xf16>) -> !u {
+  %k0 = "promote.constant"() {value = dense<0> : tensor<8xi64>} : () -> tensor<8x!promote.weak_int>
+  %o = "promote.relax"(%k0) : (tensor<8x!promote.weak_int>) -> tensor<8x!promote.unknown>
+  %r = scf.forall (%i) in (2) shared_outs(%a = %o) -> tensor<8x!promote.unknown> {
+    %z = "promote.multiply"(%x, %x) : (tensor<4xbf16>, tensor<4xbf16>) -> tensor<4x!promote.unknown>
+    %w = "promote.exp"(%y) : (tensor<4xf16>) -> tensor<4x!promote.unknown>
+    %k = arith.constant 4 : index
+    %off = arith.muli %i, %k : index
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %z into %a[%off] [4] [1] : tensor<4x!promote.unknown> into tensor<8x!promote.unknown>
+      tensor.parallel_insert_slice %w into %a[%off] [4] [1] : tensor<4x!promote.unknown> into tensor<8x!promote.unknown>
+    }
+  }
+  %s = "promote.exp"(%r) : (tensor<8x!promote.unknown>) -> !u
+  return %s : !u
+}"#;
+    an_indirect_call, r#"
+func.func @g(%x: tensor<4xf32>) -> !u {
+  %0 = "promote.exp"(%x) : (tensor<4xf32>) -> !u
+  return %0 : !u
+}
+func.func @f(%x: tensor<4xf32>) -> !u {
+  %f = func.constant @g : (tensor<4xf32>) -> !u
+  %r = func.call_indirect %f(%x) : (tensor<4xf32>) -> !u
+  return %r : !u
+}"#;
+    a_declaration_that_states_nothing, r#"
+func.func private @ext(!u) -> !u
+func.func @f(%x: tensor<4xbf16>) -> !u {
+  %a = "promote.relax"(%x) : (tensor<4xbf16>) -> !u
+  %0 = call @ext(%a) : (!u) -> !u
+  return %0 : !u
+}"#;
+    placed_before_branches_and_loops, r#"
+func.func @hoist(%x: tensor<4xi32>, %y: tensor<4xbf16>, %z: tensor<4xf32>, %n: index, %c: i1) -> (!u, !u) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %init = "promote.relax"(%z) : (tensor<4xf32>) -> !u
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %init) -> (!u) {
+    %q = scf.for %j = %c0 to %n step %c1 iter_args(%b = %a) -> (!u) {
+    %s = scf.if %c -> !u {
+      %s1 = "promote.multiply"(%x, %z) : (tensor<4xi32>, tensor<4xf32>) -> !u
+      scf.yield %s1 : !u
+    } else {
+      %s2 = "promote.relax"(%z) : (tensor<4xf32>) -> !u
+      scf.yield %s2 : !u
+    }
+    %s3 = "promote.add"(%b, %s) : (!u, !u) -> !u
+    scf.yield %s3 : !u
+    }
+    scf.yield %q : !u
+  }
+  %w = scf.if %c -> !u {
+    %s1 = "promote.multiply"(%y, %z) : (tensor<4xbf16>, tensor<4xf32>) -> !u
+    scf.yield %s1 : !u
+  } else {
+    %v = "promote.relax"(%y) : (tensor<4xbf16>) -> !u
+    scf.yield %v : !u
+  }
+  return %r, %w : !u, !u
+}
+func.func @blocks(%x: tensor<4xi32>, %z: tensor<4xf32>, %c: i1) -> !u {
+  cf.cond_br %c, ^a, ^b
+^a:
+  cf.cond_br %c, ^d, ^e
+^b:
+  %b = "promote.relax"(%z) : (tensor<4xf32>) -> !u
+  cf.br ^f(%b : !u)
+^d:
+  %d = "promote.add"(%x, %z) : (tensor<4xi32>, tensor<4xf32>) -> !u
+  cf.br ^f(%d : !u)
+^e:
+  %e = "promote.multiply"(%x, %z) : (tensor<4xi32>, tensor<4xf32>) -> !u
+  cf.br ^f(%e : !u)
+^f(%f: !u):
+  return %f : !u
+}
+func.func @cfloop(%x: tensor<4xi32>, %z: tensor<4xf32>, %c: i1) -> !u {
+  %b = "promote.relax"(%z) : (tensor<4xf32>) -> !u
+  cf.br ^h(%b : !u)
+^h(%a: !u):
+  cf.cond_br %c, ^body, ^exit
+^body:
+  %d = "promote.add"(%x, %a) : (tensor<4xi32>, !u) -> !u
+  cf.br ^h(%d : !u)
+^exit:
+  return %a : !u
+}"#;
 }

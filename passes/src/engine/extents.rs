@@ -179,7 +179,7 @@ impl Extents {
             .slot(slot)
             .sources
             .iter()
-            .filter(|feed| feed.value != target)
+            .filter(|feed| feed.value != target && !feed.is_part)
             .filter_map(|feed| {
                 let plain = graph.shapes.get(solution.value(feed.value).shape).dims()?;
                 let known = !plain.iter().copied().any(is_dynamic) || self.shapes.contains_key(&feed.value);

@@ -186,6 +186,8 @@ pub struct Feed {
     pub after: u32,
     /// How many blocks stand before that place.
     pub blocks: u32,
+    /// Whether it is a part of what the slot holds: its dtype counts, and its shape does not.
+    pub is_part: bool,
     /// Whether it is an operand there. A loop's result has no operand of its own for what its carry is.
     pub is_operand: bool,
 }
@@ -332,6 +334,14 @@ impl Graph {
         self.push_feed(slot, value, block, true);
     }
 
+    /// Lets `value`, an operand of what stands next in `block`, be a part of what flows to `slot`.
+    pub fn feed_part(&mut self, slot: SlotId, value: ValueId, block: BlockId) {
+        self.push_feed(slot, value, block, true);
+        if let Some(feed) = self.slots[slot.0 as usize].sources.last_mut() {
+            feed.is_part = true;
+        }
+    }
+
     /// Lets `slot` be what `value` is, which stands for another slot.
     pub fn follow(&mut self, slot: SlotId, value: ValueId, block: BlockId) {
         self.push_feed(slot, value, block, false);
@@ -339,7 +349,14 @@ impl Graph {
 
     fn push_feed(&mut self, slot: SlotId, value: ValueId, block: BlockId, is_operand: bool) {
         let (after, blocks) = self.position();
-        self.slots[slot.0 as usize].sources.push(Feed { value, block, after, blocks, is_operand });
+        self.slots[slot.0 as usize].sources.push(Feed {
+            value,
+            block,
+            after,
+            blocks,
+            is_part: false,
+            is_operand,
+        });
     }
 
     /// Adds an op whose regions pass values on in a structured way.

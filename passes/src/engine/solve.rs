@@ -710,9 +710,17 @@ impl<'a> Solver<'a> {
     }
 
     fn join(&mut self, slot: SlotId) -> Outcome<Type> {
-        let stated = self.graph.slot(slot).stated;
-        let sources = self.graph.slot(slot).sources.iter().map(|feed| self.values[feed.value.0 as usize]);
-        let mut known: Vec<Type> = sources.filter(|t| t.dtype != Known::Unknown).collect();
+        let Slot { stated, sources, .. } = self.graph.slot(slot);
+        let stated = *stated;
+        // Of a part, the dtype counts.
+        let type_of = |feed: &Feed| match self.values[feed.value.0 as usize] {
+            Type { dtype: dtype @ Known::DType(_), .. } if feed.is_part => {
+                Type { dtype, shape: stated.shape }
+            }
+            found => found,
+        };
+        let mut known: Vec<Type> =
+            sources.iter().map(type_of).filter(|t| t.dtype != Known::Unknown).collect();
         // What was refused counts as unknown while something else is known: around a loop the op that was refused may be
         // asked again with other dtypes.
         if known.iter().any(|t| matches!(t.dtype, Known::DType(_))) {

@@ -23,6 +23,7 @@ pub fn settle(view: &mut View, solution: &Solution, names: &Names) -> usize {
         for index in 0..view.graph.slot(slot).sources.len() {
             let feed = view.graph.slot(slot).sources[index];
             let own = solution.value(feed.value);
+            let found = if feed.is_part { Type { shape: own.shape, ..found } } else { found };
             if !feed.is_operand || own == found || !matches!(own.dtype, Known::DType(_)) {
                 continue;
             }
@@ -132,7 +133,7 @@ impl Edge {
     }
 
     fn add(&mut self, name: &str, result: MlirType, attributes: &[MlirNamedAttribute]) {
-        let writer = Writer::new(self.operation, self.operation);
+        let writer = Writer::new(self.operation, raw::outside_of_combining(self.operation));
         let made = writer.add(name, &[self.value()], result, attributes);
         raw::set_operand(self.operation, self.operand, made);
         self.made += 1;

@@ -25,6 +25,10 @@ pub enum Flow {
     While,
     /// `scf.parallel`: what each reduction begins with, is given and makes has one type.
     Parallel,
+    /// `scf.forall`: the results are its outputs.
+    Forall,
+    /// `tensor.parallel_insert_slice`, by which a body of `forall` writes to a part of an output.
+    Part,
     /// `scf.condition`, which ends the first region of a `while`.
     EndOfCondition,
     /// `scf.yield`, which ends the others, and `scf.reduce.return`.
@@ -43,6 +47,8 @@ const NAMES: &[(&str, Flow)] = &[
     ("scf.for", Flow::For),
     ("scf.while", Flow::While),
     ("scf.parallel", Flow::Parallel),
+    ("scf.forall", Flow::Forall),
+    ("tensor.parallel_insert_slice", Flow::Part),
     ("scf.condition", Flow::EndOfCondition),
     ("scf.yield", Flow::Yield),
     ("scf.reduce", Flow::Reduce),
@@ -77,6 +83,12 @@ pub fn loops(context: MlirContext) -> FxHashSet<usize> {
     LOOPS.iter().map(|name| id(name)).collect()
 }
 
+/// Whether a value is what `tensor.parallel_insert_slice` writes to an output, which is an argument of the body.
+pub fn is_part(operation: MlirOperation, value: MlirValue) -> bool {
+    let (part, output) = (raw::operand(operation, 0), raw::operand(operation, 1));
+    Address(part) == Address(value) && Address(output) != Address(value) && raw::defining_op(output).is_none()
+}
+
 impl Viewer<'_> {
     /// Adds what `operation`, which stands in `block`, passes on.
     pub(super) fn add_flow(&mut self, flow: Flow, operation: MlirOperation, block: BlockId) {
@@ -92,6 +104,8 @@ impl Viewer<'_> {
             }
             Flow::For => self.add_for(operation, block),
             Flow::While => self.add_while(operation, block),
+            Flow::Forall => self.add_forall(operation, block),
+            Flow::Part => self.add_part(operation, block),
             Flow::Parallel => self.add_parallel(operation, block),
             Flow::Reduce => self.end(operation, 0, block),
             Flow::EndOfCondition => self.end(operation, 1, block),
@@ -129,6 +143,32 @@ impl Viewer<'_> {
         self.yields.insert(Address(*after), carries.clone());
         let results = self.follow(operation, &passed, block);
         self.add_structure(Kind::While, operation, block, [carries, passed, results]);
+    }
+
+    fn add_forall(&mut self, operation: MlirOperation, block: BlockId) {
+        let body = raw::regions(operation).next().and_then(|region| raw::blocks(region).next());
+        let Some(body) = body else { return };
+        let outputs = raw::results(operation).len();
+        let indices = raw::arguments(body).len().saturating_sub(outputs);
+        let slots = self.argument_slots(body, indices, block);
+        self.feed(&slots, operation, raw::operands(operation).len().saturating_sub(outputs), block);
+        self.follow(operation, &slots, block);
+    }
+
+    /// What is written to a part of an output gives it its dtype, not its shape.
+    fn add_part(&mut self, operation: MlirOperation, block: BlockId) {
+        let (part, output) = (raw::operand(operation, 0), raw::operand(operation, 1));
+        if !is_part(operation, part) {
+            return;
+        }
+        let of = raw::argument_block(output);
+        let Some(slots) = self.arguments.get(&Address(of)) else { return };
+        let index = (raw::argument_number(output) + slots.len()).checked_sub(raw::arguments(of).len());
+        if let Some(slot) = index.and_then(|index| slots.get(index).copied().flatten()) {
+            let part = self.operand(part, block);
+            self.view.graph.feed_part(slot, part, block);
+            self.view.feeds[slot.0 as usize].push((Address(operation), 0));
+        }
     }
 
     /// One slot for each reduction: the left argument of its region, which the right one and the result of the loop follow.

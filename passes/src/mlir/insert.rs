@@ -306,7 +306,7 @@ impl<'a> Writer<'a> {
     fn anchor(&self, position: Position) -> Result<MlirOperation, MlirOperation> {
         let block = |block: BlockId| self.view.blocks[block.0 as usize].0;
         match position {
-            Position::Before(place) => Ok(self.user(place).0),
+            Position::Before(place) => Ok(raw::outside_of_combining(self.user(place).0)),
             Position::Around(first) => Ok(raw::around(block(first))),
             Position::AtEnd(at) => Ok(raw::last_operation(block(at)).expect("what uses it is in the block")),
             Position::Behind(literal) => {

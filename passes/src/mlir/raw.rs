@@ -247,6 +247,12 @@ pub fn around_argument(value: MlirValue) -> Option<MlirOperation> {
     (!operation.ptr.is_null()).then_some(operation)
 }
 
+/// Which argument of its block a value is; only for block arguments.
+pub fn argument_number(value: MlirValue) -> usize {
+    // SAFETY: the value is a block argument.
+    unsafe { mlirBlockArgumentGetArgNumber(value) as usize }
+}
+
 /// Whether a block argument is one of the first block of its region.
 pub fn is_entry_argument(value: MlirValue) -> bool {
     let block = argument_block(value);
@@ -270,6 +276,13 @@ pub fn last_operation(block: MlirBlock) -> Option<MlirOperation> {
     // SAFETY: the block is alive; MLIR returns null if its last op is not known to be a terminator.
     let terminator = unsafe { mlirBlockGetTerminator(block) };
     if terminator.ptr.is_null() { operations(block).last() } else { Some(terminator) }
+}
+
+/// The op that others may stand before: `operation`, or the one around it that holds ops which combine results and no
+/// others.
+pub fn outside_of_combining(operation: MlirOperation) -> MlirOperation {
+    let around = parent(operation).filter(|around| is_named(*around, "scf.forall.in_parallel"));
+    around.unwrap_or(operation)
 }
 
 /// The op around a block.

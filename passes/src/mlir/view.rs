@@ -258,7 +258,7 @@ impl Viewer<'_> {
     }
 
     /// The id of an operand. One that is defined further on, as blocks in any order allow, is added as it is stated.
-    fn operand(&mut self, value: MlirValue, block: BlockId) -> ValueId {
+    pub(super) fn operand(&mut self, value: MlirValue, block: BlockId) -> ValueId {
         match self.ids.get(value) {
             Some(id) => id,
             None => self.add_value(value, block),
@@ -307,18 +307,23 @@ impl Viewer<'_> {
         if matches!(stated.dtype, Known::DType(dtype) if dtype.is_weak()) {
             self.view.graph.weak_edges.insert(id);
         }
-        if op == Op::Convert && raw::users(raw::result(operation)).all(|user| self.is_seen(user)) {
+        let result = raw::result(operation);
+        if op == Op::Convert && raw::users(result).all(|user| self.is_seen(user, result)) {
             self.view.graph.movable.insert(id);
         }
     }
 
-    /// Whether the graph has what an op does with its operands.
-    fn is_seen(&self, operation: MlirOperation) -> bool {
+    /// Whether the graph has what an op does with an operand.
+    fn is_seen(&self, operation: MlirOperation, value: MlirValue) -> bool {
         // SAFETY: the operation is alive.
         let name = unsafe { mlirOperationGetName(operation) }.ptr as usize;
         // SAFETY: as above.
         let ours = unsafe { self.names.op(operation) }.is_some();
-        ours || self.flows.contains_key(&name) || name == self.kinds.r#return && self.view.is_function
+        ours || match self.flows.get(&name) {
+            Some(Flow::Part) => flow::is_part(operation, value),
+            Some(_) => true,
+            None => name == self.kinds.r#return && self.view.is_function,
+        }
     }
 
     fn add_op(&mut self, op: Op, operation: MlirOperation, block: BlockId) {

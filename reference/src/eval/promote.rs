@@ -55,7 +55,7 @@ impl<'a> Machine<'a> {
     /// exponent stays itself, and a bound beyond the range becomes the end of the range.
     fn operand(&mut self, op: Op, index: usize, array: &Array, typing: &Typing) -> Array {
         let dtype = self.semantics.strengthen(typing.compute(index));
-        self.implicit += u64::from(array.dtype != dtype);
+        self.note_promotion(array, dtype);
         let as_written = array.dtype == DType::WeakInt && dtype.is_integer();
         let exact = |change: &dyn Fn(i128) -> i128| Array {
             dtype,

@@ -238,13 +238,13 @@ impl Planner<'_> {
     }
 
     fn plan_feed(&mut self, slot: SlotId, index: usize) {
-        let Feed { value, block, .. } = self.graph.slot(slot).sources[index];
+        let Feed { value, block, is_part, .. } = self.graph.slot(slot).sources[index];
         let Type { dtype: Known::DType(dtype), shape } = self.solution.slot(slot) else {
             return self.keep(Use::Feed(slot, index), block, value);
         };
         let dtype = self.semantics.strengthen(dtype);
         let own = self.solution.value(value).shape;
-        let shape = if own == shape { self.extents.shape(self.solution, value) } else { shape };
+        let shape = if own == shape || is_part { self.extents.shape(self.solution, value) } else { shape };
         self.need(Use::Feed(slot, index), block, value, (dtype, Role::Number), shape);
     }
 
