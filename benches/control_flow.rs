@@ -19,8 +19,11 @@ use promote_reference::random::{self, Dynamic, generate};
 const UNKNOWN: &str = "tensor<*x!promote.unknown>";
 const WEAK: &str = "tensor<!promote.weak_float>";
 
+/// Makes a program of a size.
+type Program = fn(usize) -> String;
+
 /// What grows: its name, the largest size, and a program of a size.
-const KINDS: &[(&str, usize, fn(usize) -> String)] = &[
+const KINDS: &[(&str, usize, Program)] = &[
     ("loops in loops", 64, loops),
     ("loops in loops, with a fresh weak carry in each", 64, fresh_carries),
     ("blocks, in diamonds one after another", 100_000, diamonds),

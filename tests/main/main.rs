@@ -11,4 +11,5 @@ mod laws;
 mod oracle_programs;
 mod semantics;
 mod snapshots_by_concern;
+mod stories;
 mod support;

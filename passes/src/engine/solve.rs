@@ -157,6 +157,14 @@ impl Solution {
         self.refused.get(&slot).map_or(&[], |refused| &refused.met)
     }
 
+    /// The dtype of a slot, if it takes part in promotion and was not refused.
+    pub fn slot_dtype(&self, slot: SlotId) -> Option<DType> {
+        match self.slot(slot).dtype {
+            Known::DType(dtype) => Some(dtype),
+            Known::Unknown | Known::Opaque | Known::Refused => None,
+        }
+    }
+
     /// The type of a slot.
     pub fn slot(&self, slot: SlotId) -> Type {
         self.slots[slot.0 as usize]

@@ -16,6 +16,7 @@ use super::edges;
 use super::generic;
 use super::pass::Config;
 use super::raw::{self, Address};
+use super::remark;
 use super::report;
 use super::units::{self, Shared, Units};
 use super::view::{Call, View, function_type, view};
@@ -54,8 +55,9 @@ pub fn infer_types(
         return (said, None);
     }
     let (mut units, mut said) = generic::specialise(views, &calls, instances, shared.names);
-    if config.remarks {
-        said.extend(units.iter().flat_map(|(view, solution)| view.stories(solution)));
+    for (view, solution) in &units {
+        said.extend(remark::edges(view, solution, config));
+        said.extend(view.stories(solution).filter(|_| config.remarks));
     }
     let solved = units.iter_mut().collect();
     let apply = |(view, solution): &mut (View, Solution)| apply(view, solution, shared.names);

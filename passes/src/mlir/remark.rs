@@ -6,9 +6,9 @@ use promote_lattice::{DType, Policy, Semantics};
 use super::pass::{Config, Policies};
 use super::raw;
 use super::report::{definition_of, place_of};
-use super::view::View;
-use crate::diagnostic::{Code, Diagnostic, Severity};
-use crate::engine::graph::OpId;
+use super::view::{IMPLICIT, View};
+use crate::diagnostic::{Code, Diagnostic, Location, Severity};
+use crate::engine::graph::{OpId, SlotId, ValueId};
 use crate::engine::plan::{Insert, Make, Plan, Produced, Role, Use};
 use crate::engine::solve::{Solution, typing};
 
@@ -16,18 +16,19 @@ use crate::engine::solve::{Solution, typing};
 /// promoted, also where a value is converted once for several. Promotions that the library has no code for are warned of
 /// unasked: it refuses them.
 pub fn all(view: &View, solution: &Solution, plan: &Plan, config: &Config) -> Vec<Diagnostic> {
-    let Policies { warn, deny, .. } = &config.policies;
     let semantics = &*config.semantics;
     let mut said = Vec::new();
     if config.remarks {
         said.extend(plan.inserts.iter().filter_map(|insert| remark(view, solution, insert, semantics)));
     }
-    let warned =
-        warn.iter().filter(|policy| !deny.contains(policy)).map(|policy| (*policy, Severity::Warning));
-    let policies: Vec<_> = warned.chain(deny.iter().map(|policy| (*policy, Severity::Error))).collect();
+    let policies = severities(&config.policies);
     if !policies.is_empty() {
         for edit in &plan.edits {
             let Use::Operand(op, index) = edit.place else { continue };
+            // What inference converts was found there.
+            if raw::attribute(view.ops[op.0 as usize].0, IMPLICIT).is_some() {
+                continue;
+            }
             let Some(make) = made(plan, edit.to) else { continue };
             let finding = |(policy, severity)| {
                 finding(view, solution, (op, index), make, policy, semantics)
@@ -148,33 +149,107 @@ fn no_kernel(
 
 fn remark(view: &View, solution: &Solution, insert: &Insert, semantics: &Semantics) -> Option<Diagnostic> {
     let (Make::Convert(to), Produced::Value(value)) = (insert.make, insert.source) else { return None };
-    let weak_or_strong = solution.dtype(value)?;
-    let from = semantics.strengthen(weak_or_strong);
-    let (place, why) = match insert.serves {
+    let dtype = solution.dtype(value)?;
+    let (operation, subject) = match insert.serves {
         Use::Operand(op, index) => {
             let dtypes = view.graph.operands(op).iter().filter_map(|operand| solution.dtype(*operand));
             let dtypes: Vec<_> = dtypes.map(|dtype| dtype.name()).collect();
-            let name = view.graph.node(op).op;
-            let why =
-                format!("operand {index} of {name} ({}) is converted from {from} to {to}", dtypes.join(", "));
-            (place_of(view.ops[op.0 as usize].0), why)
+            let subject = format!("operand {index} of {} ({})", view.graph.node(op).op, dtypes.join(", "));
+            (view.ops[op.0 as usize], subject)
         }
         Use::Feed(slot, index) => {
             let (operation, operand) = view.feeds[slot.0 as usize][index];
-            let name = raw::name(operation.0);
-            (place_of(operation.0), format!("operand {operand} of {name} is converted from {from} to {to}"))
+            (operation, format!("operand {operand} of {}", raw::name(operation.0)))
         }
     };
+    Some(converted(view, solution, value, (dtype, to), (place_of(operation.0), &subject), semantics))
+}
+
+/// The remark that a value is converted as a `subject`.
+fn converted(
+    view: &View,
+    solution: &Solution,
+    value: ValueId,
+    (dtype, to): (DType, DType),
+    (place, subject): (Option<Location>, &str),
+    semantics: &Semantics,
+) -> Diagnostic {
+    let from = semantics.strengthen(dtype);
     // Only a lattice has paths: other rules take a dtype to another at once.
-    let path = semantics.order().path(weak_or_strong, to).filter(|_| semantics.is_on_lattice());
+    let path = semantics.order().path(dtype, to).filter(|_| semantics.is_on_lattice());
     let path = path.map_or(String::new(), |path| {
         let path: Vec<_> = path.iter().map(|dtype| dtype.name()).collect();
         format!(", along {}", path.join(" → "))
     });
     let loss = loss(from, to).map_or("loses nothing".to_owned(), |loss| loss.to_string());
-    let diagnostic =
-        Diagnostic::new(Severity::Remark, Code::Converted, place, format!("{why}{path}; {loss}"));
+    let message = format!("{subject} is converted from {from} to {to}{path}; {loss}");
     let shape = view.graph.shapes.get(solution.value(value).shape);
     let definition = definition_of(view.values[value.0 as usize].0);
-    Some(diagnostic.with_note(definition, format!("the value converted has shape {shape}")))
+    Diagnostic::new(Severity::Remark, Code::Converted, place, message)
+        .with_note(definition, format!("the value converted has shape {shape}"))
+}
+
+/// What [`all`] says of operands, of the values that flow to slots: inference converts them.
+pub fn edges(view: &View, solution: &Solution, config: &Config) -> Vec<Diagnostic> {
+    let mut said = Vec::new();
+    for slot in view.graph.slot_ids() {
+        let Some(to) = solution.slot_dtype(slot) else { continue };
+        for (index, feed) in
+            view.graph.slot(slot).sources.iter().enumerate().filter(|(_, feed)| feed.is_operand)
+        {
+            if solution.dtype(feed.value).is_some_and(|dtype| dtype != to) {
+                said.extend(edge(view, solution, (slot, index), to, config));
+            }
+        }
+    }
+    said
+}
+
+fn edge(
+    view: &View,
+    solution: &Solution,
+    (slot, index): (SlotId, usize),
+    to: DType,
+    config: &Config,
+) -> Vec<Diagnostic> {
+    let semantics = &*config.semantics;
+    let sources = &view.graph.slot(slot).sources;
+    let value = sources[index].value;
+    let Some(dtype) = solution.dtype(value) else { return Vec::new() };
+    let (from, to) = (semantics.strengthen(dtype), semantics.strengthen(to));
+    let literal = view.graph.value(value).literal.filter(|_| dtype.is_weak());
+    let (operation, operand) = view.feeds[slot.0 as usize][index];
+    let (place, subject) =
+        (place_of(operation.0), format!("operand {operand} of {}", raw::name(operation.0)));
+    let mut said = Vec::new();
+    if config.remarks && literal.is_none() && from != to {
+        said.push(converted(view, solution, value, (dtype, to), (place.clone(), &subject), semantics));
+    }
+    let dtypes: Vec<DType> = sources.iter().filter_map(|feed| solution.dtype(feed.value)).collect();
+    for (policy, severity) in severities(&config.policies) {
+        let (what, reason) = match literal {
+            Some(literal) => {
+                (format!(", the literal {literal},"), policy.finds_literal(literal, to, semantics.numerics()))
+            }
+            None => (format!(" from {from}"), policy.finds(from, to, &dtypes)),
+        };
+        let Some(reason) = reason.filter(|_| literal.is_some() || from != to) else { continue };
+        let message = format!("promoting {subject}{what} to {to} {reason}");
+        said.push(
+            Diagnostic::new(severity, code(policy), place.clone(), message)
+                .with_note(
+                    definition_of(view.values[value.0 as usize].0),
+                    format!("the {from} value is defined here"),
+                )
+                .with_remedy("convert it with promote.convert, to say that it is meant or to avoid it"),
+        );
+    }
+    said
+}
+
+/// The policies that are asked for, each once, as what is found by them.
+fn severities(Policies { warn, deny, .. }: &Policies) -> Vec<(Policy, Severity)> {
+    let warned =
+        warn.iter().filter(|policy| !deny.contains(policy)).map(|policy| (*policy, Severity::Warning));
+    warned.chain(deny.iter().map(|policy| (*policy, Severity::Error))).collect()
 }

@@ -1,0 +1,111 @@
+//! What is said of loops and branches: stories of carries, what strict carries refuse, what policies find at edges.
+
+use std::sync::Arc;
+
+use promote::pass::Policies;
+use promote::{Options, Policy, Semantics, Session};
+
+use crate::support::{DEFAULT, run_in};
+
+fn say(remarks: bool, policies: Policies, source: &str) -> String {
+    let semantics = Arc::new(Semantics::by_name("jax", false).expect("jax is known"));
+    let session = Session::new(&Options { semantics, threads: true, remarks, policies });
+    let source = source.replace("!u", "tensor<*x!promote.unknown>");
+    run_in(&session.expect("MLIR takes the dialect"), &source, DEFAULT).said_text()
+}
+
+fn strict(source: &str) -> String {
+    say(false, Policies { strict_carries: true, ..Policies::default() }, source)
+}
+
+/// A shift register: each carry takes what the one behind it had, and the last what is added to (jax#9046).
+const REGISTER: &str = r#"
+func.func @f(%x: tensor<4xi8>, %y: tensor<4xf16>, %n: index) -> (!u, !u, !u) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %i = "promote.relax"(%x) : (tensor<4xi8>) -> !u
+  %r:3 = scf.for %k = %c0 to %n step %c1 iter_args(%a = %i, %b = %i, %c = %i) -> (!u, !u, !u) {
+    %a1 = "promote.negative"(%b) : (!u) -> !u
+    %b1 = "promote.abs"(%c) : (!u) -> !u
+    %c2 = "promote.add"(%c, %y) : (!u, tensor<4xf16>) -> !u
+    scf.yield %a1, %b1, %c2 : !u, !u, !u
+  }
+  return %r#0, %r#1, %r#2 : !u, !u, !u
+}"#;
+
+const BRANCHES: &str = r#"
+func.func @f(%c: i1, %x: tensor<4xi32>, %y: tensor<4xf16>) -> !u {
+  %r = scf.if %c -> (!u) {
+    %a = "promote.relax"(%x) : (tensor<4xi32>) -> !u
+    scf.yield %a : !u
+  } else {
+    %b = "promote.relax"(%y) : (tensor<4xf16>) -> !u
+    scf.yield %b : !u
+  }
+  return %r : !u
+}"#;
+
+#[test]
+fn each_carry_of_a_shift_register_is_raised_a_round_later() {
+    insta::assert_snapshot!(say(true, Policies::default(), REGISTER));
+}
+
+#[test]
+fn what_flows_from_a_branch_is_found_by_policies() {
+    let policies = Policies { warn: vec![Policy::PrecisionLoss], ..Policies::default() };
+    insta::assert_snapshot!(say(true, policies, BRANCHES));
+    let policies = Policies { deny: vec![Policy::PrecisionLoss], ..Policies::default() };
+    assert!(say(false, policies, BRANCHES).contains("error[P0031]: promoting operand 0 of scf.yield"));
+}
+
+#[test]
+fn a_literal_that_flows_from_a_branch_is_found_by_policies() {
+    let policies = Policies { warn: vec![Policy::PrecisionLoss], ..Policies::default() };
+    let source = r#"
+func.func @f(%c: i1, %y: tensor<4xbf16>) -> !u {
+  %k = "promote.constant"() {value = dense<257> : tensor<i64>} : () -> tensor<!promote.weak_int>
+  %r = scf.if %c -> (!u) {
+    %a = "promote.relax"(%k) : (tensor<!promote.weak_int>) -> !u
+    scf.yield %a : !u
+  } else {
+    %b = "promote.relax"(%y) : (tensor<4xbf16>) -> !u
+    scf.yield %b : !u
+  }
+  return %r : !u
+}"#;
+    insta::assert_snapshot!(say(true, policies, source));
+}
+
+#[test]
+fn strict_carries_refuse_a_strong_carry_that_a_loop_raises() {
+    insta::assert_snapshot!(strict(REGISTER));
+}
+
+#[test]
+fn strict_carries_refuse_branches_of_two_dtypes() {
+    insta::assert_snapshot!(strict(BRANCHES));
+}
+
+#[test]
+fn strict_carries_refuse_an_op_that_the_first_round_alone_refuses() {
+    insta::assert_snapshot!(strict(
+        r#"
+func.func @f(%x: tensor<i8>, %y: tensor<i1>, %n: index) -> !u {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %i = "promote.relax"(%y) : (tensor<i1>) -> !u
+  %r = scf.for %k = %c0 to %n step %c1 iter_args(%a = %i) -> (!u) {
+    %d = "promote.negative"(%a) : (!u) -> !u
+    %e = "promote.relax"(%x) : (tensor<i8>) -> !u
+    scf.yield %e : !u
+  }
+  return %r : !u
+}"#
+    ));
+}
+
+#[test]
+fn strict_carries_take_a_weak_carry_that_is_raised_once() {
+    let source = REGISTER.replace("tensor<4xi8>", "tensor<4xf16>");
+    assert_eq!(strict(&source), "");
+}
