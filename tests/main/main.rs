@@ -1,14 +1,20 @@
 //! The library's tests: one binary, because each one links MLIR.
 
+mod branches;
 mod builders;
 mod calls;
+mod calls_in_loops;
 mod control_flow;
 mod dynamic_shapes;
 mod equivalence;
+mod fixpoints;
 mod flow_support;
 mod jax_control_flow;
 mod laws;
+mod loops;
 mod oracle_programs;
+mod placement;
+mod refusals;
 mod semantics;
 mod snapshots_by_concern;
 mod stories;
