@@ -730,9 +730,14 @@ impl<'a> Solver<'a> {
         let mut known: Vec<Type> =
             sources.iter().map(type_of).filter(|t| t.dtype != Known::Unknown).collect();
         // What was refused counts as unknown while something else is known: around a loop the op that was refused may be
-        // asked again with other dtypes.
+        // asked again with other dtypes. But the slot does not lose what it had, which may be what was refused.
+        let mut had = None;
         if known.iter().any(|t| matches!(t.dtype, Known::DType(_))) {
+            let all = known.len();
             known.retain(|t| t.dtype != Known::Refused);
+            had = Some(self.slots[slot.0 as usize]).filter(|_| known.len() < all);
+            had = had.filter(|had| matches!(had.dtype, Known::DType(_)));
+            known.extend(had);
         }
         let Some(first) = known.first().copied() else { return Ok(stated) };
         if known.iter().any(|t| matches!(t.dtype, Known::Opaque | Known::Refused)) {
@@ -744,7 +749,7 @@ impl<'a> Solver<'a> {
         }
         let Known::DType(dtype) = first.dtype else { return Ok(first) };
         let alike = known.iter().all(|t| t.dtype == first.dtype);
-        let dtype = if alike { dtype } else { self.join_dtypes(slot)? };
+        let dtype = if alike { dtype } else { self.join_dtypes(slot, had)? };
         let dtype = self.carried(slot, dtype);
         self.confront(stated, Some(dtype), Some(shape))
     }
@@ -757,14 +762,17 @@ impl<'a> Solver<'a> {
         self.semantics.join_carry(init, joined)
     }
 
-    /// The join of the dtypes that are known to flow to a slot: of the set, not a fold.
-    fn join_dtypes(&self, slot: SlotId) -> Outcome<DType> {
+    /// The join of the dtypes that are known to flow to a slot, and of what it had: of the set, not a fold.
+    fn join_dtypes(&self, slot: SlotId, had: Option<Type>) -> Outcome<DType> {
         let sources = self.graph.slot(slot).sources.iter().filter_map(|feed| {
             let Type { dtype, shape } = self.values[feed.value.0 as usize];
             let Known::DType(dtype) = dtype else { return None };
             Some(operand(&self.graph, feed.value, dtype, shape))
         });
-        let operands: Vec<Operand> = sources.collect();
+        let mut operands: Vec<Operand> = sources.collect();
+        if let Some(Type { dtype: Known::DType(dtype), .. }) = had {
+            operands.push(Operand::value(dtype));
+        }
         self.semantics.join_slot(&operands).map_err(ProblemKind::Refused)
     }
 
