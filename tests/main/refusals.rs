@@ -90,4 +90,28 @@ func.func @f(%x: tensor<4xui8>, %n: index) -> !u {
   }
   return %r : !u
 }"#;
+    an_op_that_the_second_round_refuses, r#"
+func.func @f(%x: tensor<4xi8>, %y: tensor<4xf16>, %n: index) -> !u {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %init = "promote.relax"(%x) : (tensor<4xi8>) -> !u
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %init) -> (!u) {
+    %t = "promote.bitwise_invert"(%a) : (!u) -> !u
+    %s = "promote.add"(%t, %y) : (!u, tensor<4xf16>) -> !u
+    scf.yield %s : !u
+  }
+  return %r : !u
+}"#;
+    a_shape_that_the_second_round_refuses, r#"
+func.func @f(%x: tensor<1xf32>, %y: tensor<4xf32>, %z: tensor<3xf32>, %n: index) -> !u {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %init = "promote.relax"(%x) : (tensor<1xf32>) -> !u
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %init) -> (!u) {
+    %t = "promote.reshape"(%a) {shape = array<i64: 1>} : (!u) -> !u
+    %s = "promote.add"(%t, %y) : (!u, tensor<4xf32>) -> !u
+    scf.yield %s : !u
+  }
+  return %r : !u
+}"#;
 }

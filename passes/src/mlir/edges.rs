@@ -88,7 +88,8 @@ impl Edge {
                 // SAFETY: the context is alive, and MLIR copies the list.
                 let list = unsafe { mlirDenseI64ArrayGet(context, shape.len() as isize, shape.as_ptr()) };
                 let mut attributes = vec![raw::named(context, "shape", list)];
-                attributes.push(self.unit(IMPLICIT));
+                // Not every semantics lets a broadcast keep weakness: this one does.
+                attributes.extend(wanted.dtype.is_weak().then(|| self.unit(IMPLICIT)));
                 attributes.extend(checked.then(|| self.unit(CHECKED)));
                 self.add("promote.broadcast_to", result, &attributes);
             }

@@ -44,9 +44,9 @@ pub fn infer_types(
 
     let mut said = generic::other_uses(root, &functions, &callees);
     if config.policies.strict_carries {
-        let strict =
-            instances.iter_mut().flat_map(|instance| strict_carries(instance, &views, shared.semantics));
-        said.extend(strict.collect::<Vec<_>>());
+        for instance in &mut instances {
+            said.extend(strict_carries(instance, &mut views, shared.semantics));
+        }
     }
     let told: Vec<Vec<Diagnostic>> =
         (0..instances.len()).map(|index| diagnostics(index, &mut instances, &mut views, &calls)).collect();
@@ -72,15 +72,15 @@ pub fn infer_types(
 }
 
 /// The carries and branches of an instance that JAX would refuse.
-fn strict_carries(instance: &mut Instance, views: &[View], semantics: &Semantics) -> Vec<Diagnostic> {
+fn strict_carries(instance: &mut Instance, views: &mut [View], semantics: &Semantics) -> Vec<Diagnostic> {
     if !instance.solution.problems.is_empty() {
         return Vec::new();
     }
     let (graph, found) = strict::check(std::mem::take(&mut instance.graph), &instance.solution, semantics);
-    let view = &views[instance.function.0 as usize];
-    let said = found.iter().map(|refused| view.strict_diagnostic(refused, &graph));
-    let said = said.collect();
-    instance.graph = graph;
+    let view = &mut views[instance.function.0 as usize];
+    let kept = std::mem::replace(&mut view.graph, graph);
+    let said = found.iter().map(|refused| view.strict_diagnostic(refused)).collect();
+    instance.graph = std::mem::replace(&mut view.graph, kept);
     said
 }
 

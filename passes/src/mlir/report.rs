@@ -9,7 +9,7 @@ use super::raw::{self, Address};
 use super::units;
 use super::view::{Call, View, function_type};
 use crate::diagnostic::{Code, Diagnostic, Location};
-use crate::engine::graph::{Known, OpId, SlotId, Type, ValueId};
+use crate::engine::graph::{Known, OpId, SlotId, Type};
 use crate::engine::solve::{Place, Problem, ProblemKind, Solution};
 
 /// The rank of the largest shape that messages write out.
@@ -171,36 +171,58 @@ impl View {
     fn slot_diagnostic(&self, slot: SlotId, kind: &ProblemKind, solution: &Solution) -> Diagnostic {
         let (sources, feeds) = (&self.graph.slot(slot).sources, &self.feeds[slot.0 as usize]);
         let met = solution.met(slot);
-        let subject = match self.graph.slot(slot).target {
-            None => "the function's result".to_owned(),
-            Some(target) => self.place_name(target),
+        let target = self.graph.slot(slot).target.map(|target| self.values[target.0 as usize].0);
+        let subject = self.slot_name(slot);
+        let place = match target {
+            Some(target) => definition_of(target),
+            None => feeds.first().and_then(|(operation, _)| place_of(operation.0)),
         };
-        let place = feeds.first().and_then(|(operation, _)| place_of(operation.0));
-        let (code, message, remedy) = explain(kind, &subject);
+        let (code, mut message, mut remedy) = explain(kind, &subject);
+        if matches!(kind, ProblemKind::Refused(_) | ProblemKind::Shape(_)) {
+            message = format!("{message}; they flow to {subject}");
+            remedy = remedy.replace("the operands", "what flows there");
+        }
         let diagnostic = Diagnostic::error(code, place, message).with_remedy(remedy);
         if *kind == ProblemKind::Unsettled {
             return self.with_story(diagnostic, slot, solution);
         }
+        let around =
+            target.and_then(|target| raw::defining_op(target).or_else(|| raw::around_argument(target)));
         sources.iter().zip(feeds).enumerate().fold(
             diagnostic,
             |diagnostic, (index, (feed, (operation, _)))| {
                 let value = self.values[feed.value.0 as usize].0;
                 let found = met.get(index).copied().unwrap_or_else(|| solution.value(feed.value));
                 let r#type = self.found_type(found, value);
-                diagnostic.with_note(place_of(operation.0), format!("{type} comes from here"))
+                // A loop stands where its carries do: its initial values say more.
+                let is_around = around.is_some_and(|around| Address(around) == *operation);
+                let place = if is_around { definition_of(value) } else { place_of(operation.0) };
+                diagnostic.with_note(place, format!("{type} comes from here"))
             },
         )
     }
 
-    /// What a value that others flow to is, in words.
-    pub(super) fn place_name(&self, target: ValueId) -> String {
+    /// What a place that values flow to is, in words.
+    pub(super) fn slot_name(&self, slot: SlotId) -> String {
+        let Some(target) = self.graph.slot(slot).target else {
+            let index = self.results.iter().position(|result| *result == slot).unwrap_or(0);
+            return format!("result {index} of the function");
+        };
+        let loops = self.graph.structures.iter().zip(&self.structures);
+        let mut carries = loops.filter_map(|(structure, operation)| {
+            let index = structure.carries.iter().position(|carry| *carry == Some(slot))?;
+            Some(format!("carry {index} of {}", raw::name(operation.0)))
+        });
+        if let Some(carry) = carries.next() {
+            return carry;
+        }
         let value = self.values[target.0 as usize].0;
         match raw::defining_op(value) {
-            Some(operation) => format!("a result of {}", raw::name(operation)),
-            None => match raw::around_argument(value).filter(|_| raw::is_entry_argument(value)) {
-                Some(operation) => format!("a value that {} carries", raw::name(operation)),
-                None => "an argument of this block".to_owned(),
-            },
+            Some(operation) => {
+                let index = raw::results(operation).position(|result| Address(result) == Address(value));
+                format!("result {} of {}", index.unwrap_or(0), raw::name(operation))
+            }
+            None => format!("argument {} of this block", raw::argument_number(value)),
         }
     }
 
@@ -283,7 +305,7 @@ impl View {
                 place,
                 format!("nothing of a known dtype flows to this argument, of type {type}"),
             )
-            .with_remedy("state its type, or remove the block if nothing branches to it"),
+            .with_remedy("state its type, or remove the block if nothing reaches it"),
         }
     }
 }

@@ -1,10 +1,9 @@
 //! The story of a carry: which round of a loop made it which dtype, through which ops.
 
-use super::raw;
 use super::report::{definition_of, explain, place_of};
 use super::view::View;
 use crate::diagnostic::{Code, Diagnostic, Note, Severity};
-use crate::engine::graph::{Graph, Known, SlotId, Source, Type, ValueId};
+use crate::engine::graph::{SlotId, Source, Type, ValueId};
 use crate::engine::solve::{Solution, Step};
 use crate::engine::strict::{Mismatch, Refused};
 
@@ -19,13 +18,11 @@ impl View {
     pub fn stories<'a>(&'a self, solution: &'a Solution) -> impl Iterator<Item = Diagnostic> + 'a {
         let loops = self.graph.structures.iter().zip(&self.structures);
         let carries = loops.flat_map(|(structure, operation)| {
-            let carries = structure.carries.iter().enumerate();
-            carries.filter_map(|(index, slot)| Some((*operation, index, (*slot)?)))
+            structure.carries.iter().flatten().map(|slot| (*operation, *slot))
         });
-        carries.filter(|(.., slot)| solution.story(*slot).len() > 1).map(|(operation, index, slot)| {
+        carries.filter(|(_, slot)| solution.story(*slot).len() > 1).map(|(operation, slot)| {
             let found = self.type_name(solution.slot(slot));
-            let name = raw::name(operation.0);
-            let message = format!("carry {index} of {name} is {found}, which it does not begin as");
+            let message = format!("{} is {found}, which it does not begin as", self.slot_name(slot));
             let place = place_of(operation.0);
             let remark = Diagnostic::new(Severity::Remark, Code::Raised, place, message);
             self.with_story(remark, slot, solution)
@@ -112,40 +109,28 @@ impl View {
         }
     }
 
-    /// What JAX refuses. `graph` is that of the instance in which it was found.
-    pub fn strict_diagnostic(&self, refused: &Refused, graph: &Graph) -> Diagnostic {
+    /// What JAX refuses.
+    pub fn strict_diagnostic(&self, refused: &Refused) -> Diagnostic {
         match refused {
-            Refused::Mismatch(mismatch) => self.mismatch_diagnostic(*mismatch, graph),
+            Refused::Mismatch(mismatch) => self.mismatch_diagnostic(*mismatch),
             Refused::Op(op, kind) => {
-                let (_, message, remedy) = explain(kind, &graph.node(*op).op.to_string());
+                let (_, message, remedy) = explain(kind, &self.graph.node(*op).op.to_string());
                 let message = format!("{message}, in a round that is not the last");
                 Diagnostic::error(Code::StrictCarry, self.op_place(*op), message).with_remedy(remedy)
             }
         }
     }
 
-    fn mismatch_diagnostic(&self, mismatch: Mismatch, graph: &Graph) -> Diagnostic {
+    fn mismatch_diagnostic(&self, mismatch: Mismatch) -> Diagnostic {
         let Mismatch { slot, first, other, found } = mismatch;
-        let name = |found: Type| match found.dtype {
-            Known::DType(dtype) => format!("{dtype} of shape {}", graph.shapes.get(found.shape)),
-            Known::Unknown | Known::Opaque | Known::Refused => "of no known type".to_owned(),
-        };
-        let (first, found) = (name(first), name(found));
+        let (first, found) = (self.type_name(first), self.type_name(found));
         let place = |index: usize| place_of(self.feeds[slot.0 as usize][index].0.0);
-        let carry = graph.structures.iter().zip(&self.structures).find_map(|(structure, operation)| {
-            let index = structure.carries.iter().position(|carry| *carry == Some(slot))?;
-            Some(format!("carry {index} of {}", raw::name(operation.0)))
-        });
-        let (message, begins) = match carry {
-            Some(carry) => {
-                let init = self.values[graph.slot(slot).sources[0].value.0 as usize].0;
-                (format!("{carry} goes in as {first} and comes out as {found}"), definition_of(init))
-            }
-            None => {
-                let result =
-                    graph.slot(slot).target.map(|target| self.place_name(target)).unwrap_or_default();
-                (format!("{result} is {first} in one branch and {found} in another"), place(0))
-            }
+        let subject = self.slot_name(slot);
+        let (message, begins) = if self.graph.slot(slot).is_carry {
+            let init = self.values[self.graph.slot(slot).sources[0].value.0 as usize].0;
+            (format!("{subject} goes in as {first} and comes out as {found}"), definition_of(init))
+        } else {
+            (format!("{subject} is {first} in one branch and {found} in another"), place(0))
         };
         Diagnostic::error(Code::StrictCarry, place(0), message)
             .with_note(begins, format!("{first} comes from here"))
