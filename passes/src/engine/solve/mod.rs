@@ -18,100 +18,26 @@
 //! its height in visits of each op, and of each op that waits. Every cycle of values
 //! leads through a slot, and the bound [`MAX_CHANGES`] makes it end on any rules, and where shapes grow for ever. A refused op is reported once, and nothing that depends on it.
 
+mod problem;
+mod rules;
+
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use promote_lattice::DType;
 use promote_lattice::Semantics;
-use promote_lattice::op::{Op, ShapeRule};
 use promote_lattice::semantics::{MAX_OPERANDS, Operand, Origin, Rank, Refusal, Typing};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+pub use self::problem::{Call, CallId, Place, Problem, ProblemKind};
 use super::graph::{Feed, Graph, Known, OpId, ShapeId, Slot, SlotId, Source, Type, ValueId};
-use super::shape::{self, DYNAMIC, Shape, ShapeError};
+use super::shape::Shape;
 
 /// More changes of one slot than the height of a lattice of dtypes, and of shapes, can ask for.
 const MAX_CHANGES: u32 = 256;
 
 /// How often a start again may find more ops that must wait.
 const MAX_STARTS: u32 = 8;
-
-/// A dense id of a call in one graph.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CallId(pub u32);
-
-/// A call whose results are what its callee's are.
-#[derive(Clone, Debug)]
-pub struct Call {
-    /// What is passed.
-    pub operands: Vec<ValueId>,
-    /// What comes back.
-    pub results: Vec<ValueId>,
-}
-
-/// What is wrong, and where.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Problem {
-    /// What it is about.
-    pub place: Place,
-    /// What is wrong.
-    pub kind: ProblemKind,
-}
-
-/// What a [`Problem`] is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Place {
-    /// An op of the dialect.
-    Op(OpId),
-    /// A place that values flow to.
-    Slot(SlotId),
-    /// A value that no op of the dialect makes.
-    Value(ValueId),
-    /// A call of another function of the program.
-    Call(CallId),
-}
-
-/// What can be wrong with a program's types.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ProblemKind {
-    /// The semantics refuses the dtypes.
-    Refused(Refusal),
-    /// The shapes do not fit.
-    Shape(ShapeError),
-    /// The IR states a dtype that the rules do not give.
-    StatedDType {
-        /// What is stated.
-        stated: DType,
-        /// What the rules give.
-        inferred: DType,
-    },
-    /// The IR states a shape that the rules do not give.
-    StatedShape {
-        /// What is stated.
-        stated: Shape,
-        /// What the rules give.
-        inferred: Shape,
-    },
-    /// The dtype of a value is never known.
-    Unknown,
-    /// An operand is no tensor of a promotable dtype.
-    Opaque {
-        /// Which operand.
-        operand: usize,
-    },
-    /// The IR states a type for the result that no array has.
-    StatedOpaque,
-    /// The op must state a dtype, which is not weak for a convert, and states none.
-    NothingStated,
-    /// An iota must state all extents of its result.
-    IotaShape,
-    /// The results of a call depend on themselves alone.
-    Recursive,
-    /// A call makes ever new signatures of the function that it stands in.
-    Endless,
-    /// The type of a slot had not settled after [`MAX_CHANGES`] changes.
-    Unsettled,
-}
 
 /// A type that a slot has had on the way to the fixpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -592,188 +518,6 @@ impl<'a> Solver<'a> {
                 Type::REFUSED
             }
         }
-    }
-
-    /// The type of an op's result; unknown while an operand's is.
-    fn infer(&mut self, op: OpId) -> Outcome<Type> {
-        let mut unknown = false;
-        for (index, value) in self.graph.operands(op).iter().enumerate() {
-            match self.values[value.0 as usize].dtype {
-                Known::DType(_) => {}
-                Known::Unknown => unknown = true,
-                Known::Opaque => return Err(ProblemKind::Opaque { operand: index }),
-                Known::Refused => return Ok(Type::REFUSED),
-            }
-        }
-        if unknown {
-            return Ok(Type::UNKNOWN);
-        }
-        let dtype = self.dtype(op)?;
-        let shape = self.shape(op)?;
-        let stated = self.graph.value(self.graph.node(op).result).stated;
-        let inferred = self.confront(stated, dtype, shape)?;
-        self.check_stated(op, inferred)?;
-        Ok(inferred)
-    }
-
-    /// What an op that states its own type must not state.
-    fn check_stated(&self, op: OpId, inferred: Type) -> Outcome<()> {
-        match (self.graph.node(op).op, inferred.dtype) {
-            (Op::Convert, Known::DType(dtype)) if dtype.is_weak() => {
-                match self.graph.weak_edges.contains(&op) {
-                    true => Ok(()),
-                    false => Err(ProblemKind::NothingStated),
-                }
-            }
-            (Op::Convert | Op::Constant, Known::DType(dtype)) => {
-                self.semantics.check_stated(dtype).map_err(ProblemKind::Refused)
-            }
-            (Op::Iota, Known::DType(dtype)) => {
-                self.semantics.check_stated(dtype).map_err(ProblemKind::Refused)?;
-                let shape = self.graph.shapes.get(inferred.shape);
-                let dims =
-                    shape.dims().filter(|dims| !dims.contains(&DYNAMIC)).ok_or(ProblemKind::IotaShape)?;
-                let axis = self.graph.attrs(op).int("axis");
-                shape::normalise(axis, dims.len(), shape).map(|_| ()).map_err(ProblemKind::Shape)
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn dtype(&self, op: OpId) -> Outcome<Option<DType>> {
-        if let Some(written) = self.graph.written(op) {
-            // A weak constant is written as the number that carries it, and stays weak.
-            let stated = self.graph.value(self.graph.node(op).result).stated.dtype;
-            let known = if stated == Known::Unknown { written.dtype } else { stated };
-            return Ok(if let Known::DType(dtype) = known { Some(dtype) } else { None });
-        }
-        let type_of = |value: ValueId| self.values[value.0 as usize];
-        if let (Op::BroadcastTo, [x, ..], true) =
-            (self.graph.node(op).op, self.graph.operands(op), self.graph.weak_edges.contains(&op))
-            && let Known::DType(dtype) = type_of(*x).dtype
-        {
-            return Ok(Some(dtype));
-        }
-        let typing = typing(&self.graph, self.semantics, op, type_of).map_err(ProblemKind::Refused)?;
-        Ok(typing.map(|typing| typing.result))
-    }
-
-    fn shape(&mut self, op: OpId) -> Outcome<Option<ShapeId>> {
-        let node = *self.graph.node(op);
-        if let Some(written) = self.graph.written(op) {
-            return Ok(Some(written.shape));
-        }
-        let shape_of = |value: &ValueId| self.values[value.0 as usize].shape;
-        match (node.op.info().shape, self.graph.operands(op)) {
-            (ShapeRule::Broadcast | ShapeRule::Same, [x]) => return Ok(Some(shape_of(x))),
-            (ShapeRule::Broadcast, [x, y]) => {
-                let (x, y) = (shape_of(x), shape_of(y));
-                return self.broadcast(x, y).map(Some).map_err(ProblemKind::Shape);
-            }
-            _ => {}
-        }
-        let ids: Vec<ShapeId> = self.graph.operands(op).iter().map(shape_of).collect();
-        let shapes: Vec<&Shape> = ids.iter().map(|id| self.graph.shapes.get(*id)).collect();
-        let shape = shape::infer(node.op, self.graph.attrs(op), &shapes).map_err(ProblemKind::Shape)?;
-        Ok(shape.map(|shape| self.graph.shapes.id(shape)))
-    }
-
-    fn broadcast(&mut self, x: ShapeId, y: ShapeId) -> Result<ShapeId, ShapeError> {
-        if x == y {
-            return Ok(x);
-        }
-        if let Some(known) = self.broadcasts.get(&(x, y)) {
-            return Ok(*known);
-        }
-        let shape = shape::broadcast(self.graph.shapes.get(x), self.graph.shapes.get(y))?;
-        let id = self.graph.shapes.id(shape);
-        self.broadcasts.insert((x, y), id);
-        Ok(id)
-    }
-
-    /// What the IR states and what the rules give, as one type.
-    fn confront(&mut self, stated: Type, dtype: Option<DType>, shape: Option<ShapeId>) -> Outcome<Type> {
-        let dtype = match (stated.dtype, dtype) {
-            (Known::Opaque, _) => return Err(ProblemKind::StatedOpaque),
-            (Known::DType(stated), Some(inferred)) if stated != inferred => {
-                return Err(ProblemKind::StatedDType { stated, inferred });
-            }
-            (Known::DType(dtype), _) | (_, Some(dtype)) => dtype,
-            _ => return Err(ProblemKind::NothingStated),
-        };
-        let shape = match shape {
-            Some(shape) if shape == stated.shape || stated.shape == ShapeId::UNRANKED => shape,
-            Some(shape) => self.meet(stated.shape, shape)?,
-            None => stated.shape,
-        };
-        Ok(Type { dtype: Known::DType(dtype), shape })
-    }
-
-    fn meet(&mut self, stated: ShapeId, inferred: ShapeId) -> Outcome<ShapeId> {
-        let (a, b) = (self.graph.shapes.get(stated), self.graph.shapes.get(inferred));
-        match a.meet(b) {
-            Some(shape) => Ok(self.graph.shapes.id(shape)),
-            None => Err(ProblemKind::StatedShape { stated: a.clone(), inferred: b.clone() }),
-        }
-    }
-
-    fn join(&mut self, slot: SlotId) -> Outcome<Type> {
-        let Slot { stated, sources, .. } = self.graph.slot(slot);
-        let stated = *stated;
-        // Of a part, the dtype counts.
-        let type_of = |feed: &Feed| match self.values[feed.value.0 as usize] {
-            Type { dtype: dtype @ Known::DType(_), .. } if feed.is_part => {
-                Type { dtype, shape: stated.shape }
-            }
-            found => found,
-        };
-        let mut known: Vec<Type> =
-            sources.iter().map(type_of).filter(|t| t.dtype != Known::Unknown).collect();
-        // What was refused counts as unknown while something else is known: around a loop the op that was refused may be
-        // asked again with other dtypes. But the slot does not lose what it had, which may be what was refused.
-        let mut had = None;
-        if known.iter().any(|t| matches!(t.dtype, Known::DType(_))) {
-            let all = known.len();
-            known.retain(|t| t.dtype != Known::Refused);
-            had = Some(self.slots[slot.0 as usize]).filter(|_| known.len() < all);
-            had = had.filter(|had| matches!(had.dtype, Known::DType(_)));
-            known.extend(had);
-        }
-        let Some(first) = known.first().copied() else { return Ok(stated) };
-        if known.iter().any(|t| matches!(t.dtype, Known::Opaque | Known::Refused)) {
-            return Ok(if known.iter().all(|t| *t == first) { first } else { Type::REFUSED });
-        }
-        let mut shape = first.shape;
-        for next in &known[1..] {
-            shape = self.broadcast(shape, next.shape).map_err(ProblemKind::Shape)?;
-        }
-        let Known::DType(dtype) = first.dtype else { return Ok(first) };
-        let alike = known.iter().all(|t| t.dtype == first.dtype);
-        let dtype = if alike { dtype } else { self.join_dtypes(slot, had)? };
-        let dtype = self.carried(slot, dtype);
-        self.confront(stated, Some(dtype), Some(shape))
-    }
-
-    /// The dtype of a slot, which what flows there is promoted to, if a loop carries it.
-    fn carried(&self, slot: SlotId, joined: DType) -> DType {
-        let Slot { sources, is_carry, .. } = self.graph.slot(slot);
-        let init = sources.first().filter(|_| *is_carry).map(|feed| self.values[feed.value.0 as usize].dtype);
-        let Some(Known::DType(init)) = init else { return joined };
-        self.semantics.join_carry(init, joined)
-    }
-
-    /// The join of the dtypes that are known to flow to a slot, and of what it had: of the set, not a fold.
-    fn join_dtypes(&self, slot: SlotId, had: Option<Type>) -> Outcome<DType> {
-        let sources = self.graph.slot(slot).sources.iter().filter_map(|feed| {
-            let Type { dtype, shape } = self.values[feed.value.0 as usize];
-            let Known::DType(dtype) = dtype else { return None };
-            Some(operand(&self.graph, feed.value, dtype, shape))
-        });
-        let mut operands: Vec<Operand> = sources.collect();
-        if let Some(Type { dtype: Known::DType(dtype), .. }) = had {
-            operands.push(Operand::value(dtype));
-        }
-        self.semantics.join_slot(&operands).map_err(ProblemKind::Refused)
     }
 
     /// Reports values that stayed unknown, at their root: not what the dialect's ops would have made of them, nor what
