@@ -119,9 +119,9 @@ signature that they are called with: a public function or a declaration states t
 not have another type in every round.
 
 State the type at that place: promote.convert gives a value of a stated dtype, promote.broadcast_to one of a stated shape.";
-    RankNeeded "P0015" "the dtype depends on a rank that is not known"
-"PyTorch and NumPy 1 let arrays with dimensions decide before those without. The operand's type is unranked, and both
-cases give another dtype.
+    RankNeeded "P0015" "a rank is needed that is not known"
+"Whether an op broadcasts, and which axes it has, depends on the ranks of its operands; and PyTorch and NumPy 1 let arrays with
+dimensions decide on the dtype before those without. The operand's type is unranked.
 
 State the rank in the operand's type: tensor<?x?xf32>, or tensor<f32> for an array without dimensions.";
     NotStrong "P0016" "a weak or unknown type is left"

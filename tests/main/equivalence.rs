@@ -1,7 +1,10 @@
 //! The passes keep what programs mean: random programs give the same bits before and after.
+//!
+//! `PROMOTE_SEEDS=10000..20000` runs other programs than those of the first 10,000 seeds.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,6 +15,13 @@ use promote_reference::{Error, Outcome, Reader};
 use crate::support::{DEFAULT, INFER, session};
 
 const PROGRAMS: u64 = 10_000;
+
+/// The seeds to run: what `PROMOTE_SEEDS` says, or the first.
+fn seeds() -> Range<u64> {
+    let Ok(given) = std::env::var("PROMOTE_SEEDS") else { return 0..PROGRAMS };
+    let range = given.split_once("..").and_then(|(from, to)| Some(from.parse().ok()?..to.parse().ok()?));
+    range.unwrap_or_else(|| panic!("PROMOTE_SEEDS={given} is no range, as 0..100 is"))
+}
 
 /// What the arguments' dynamic extents are: some that meet are equal, some are 1, and some make the run fail.
 const DYNAMIC: Dynamic = Dynamic::Free;
@@ -123,15 +133,15 @@ impl Bench {
     }
 }
 
-/// Runs the programs of all seeds below `programs` on all cores.
-fn check_all(programs: u64) -> Vec<Result<Ending, String>> {
-    let next = AtomicU64::new(0);
+/// Runs the programs of all seeds on all cores.
+fn check_all(seeds: &Range<u64>) -> Vec<Result<Ending, String>> {
+    let next = AtomicU64::new(seeds.start);
     let found = Mutex::new(Vec::new());
     let work = || {
         let benches: Vec<Bench> = SEMANTICS.iter().map(|(name, x64)| Bench::new(name, *x64)).collect();
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= programs {
+            if seed >= seeds.end {
                 return;
             }
             let verdict = benches[seed as usize % benches.len()].check(seed);
@@ -150,15 +160,16 @@ fn check_all(programs: u64) -> Vec<Result<Ending, String>> {
 #[test]
 fn random_programs_give_the_same_bits_before_and_after() {
     use Ending::{Long, OtherTypes, Refused, RefusedByPasses, Same, Trapped};
-    let found = check_all(PROGRAMS);
+    let seeds = seeds();
+    let programs = seeds.end - seeds.start;
+    let found = check_all(&seeds);
     let count = |verdict| found.iter().filter(|found| **found == Ok(verdict)).count() as u64;
     let differ: Vec<_> = found.iter().filter_map(|found| found.as_ref().err()).collect();
     // Past the test runner's capture: a log shall say which seeds were tried.
     let _ = writeln!(
         std::io::stderr(),
-        "random programs of seeds 0 to {}: {} give the same, {} fail in the run, {} run too long, {} have several types, {} are refused, \
+        "random programs of seeds {seeds:?}: {} give the same, {} fail in the run, {} run too long, {} have several types, {} are refused, \
          {} by the passes alone, {} differ",
-        PROGRAMS - 1,
         count(Same),
         count(Trapped),
         count(Long),
@@ -168,7 +179,7 @@ fn random_programs_give_the_same_bits_before_and_after() {
         differ.len()
     );
     assert!(differ.is_empty(), "{} programs differ; the first:\n{}", differ.len(), differ[0]);
-    assert!((count(Refused) + count(RefusedByPasses)) * 3 < PROGRAMS, "a third of the programs is refused");
-    assert!(count(RefusedByPasses) * 50 < PROGRAMS, "the passes alone refuse a fiftieth of the programs");
-    assert!(count(OtherTypes) * 100 < PROGRAMS, "the types of a hundredth of the programs are others");
+    assert!((count(Refused) + count(RefusedByPasses)) * 3 < programs, "a third of the programs is refused");
+    assert!(count(RefusedByPasses) * 50 < programs, "the passes alone refuse a fiftieth of the programs");
+    assert!(count(OtherTypes) * 100 < programs, "the types of a hundredth of the programs are others");
 }

@@ -21,6 +21,9 @@ use promote_lattice::op::ShapeRule;
 /// How many rounds names may take to settle around loops. After that each slot has names of its own.
 const MAX_ROUNDS: usize = 16;
 
+/// How many extents a name of what they broadcast to may have.
+const MAX_PARTS: usize = 16;
+
 /// What an extent is the name of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Name {
@@ -44,7 +47,11 @@ impl Extents {
     /// Names the dynamic extents of all values.
     pub fn new(graph: &mut Graph, solution: &Solution, dominance: Option<&Dominance>) -> Self {
         let mut extents = Self::default();
-        if !graph.shapes.has_dynamic() {
+        let unranked = |value: ValueId| {
+            let found = solution.value(value);
+            found.shape == ShapeId::UNRANKED && matches!(found.dtype, Known::DType(_))
+        };
+        if !graph.shapes.has_dynamic() && !graph.value_ids().any(unranked) {
             return extents;
         }
         let slots: Vec<SlotId> = graph.slot_ids().filter(|slot| graph.slot(*slot).target.is_some()).collect();
@@ -93,7 +100,7 @@ impl Extents {
         self.refined.get(&op).copied()
     }
 
-    /// Whether there is anything to name.
+    /// Whether there is nothing to name.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
@@ -103,7 +110,7 @@ impl Extents {
         self.shapes.get(&value).copied().unwrap_or_else(|| solution.value(value).shape)
     }
 
-    /// What two extents broadcast to, if they do.
+    /// What two extents broadcast to, if they do; [`DYNAMIC`] if that is of too many to have a name.
     pub fn broadcast(&mut self, a: i64, b: i64) -> i64 {
         match (is_dynamic(a), is_dynamic(b)) {
             (true, true) if a != b => {
@@ -112,6 +119,9 @@ impl Extents {
                 parts.dedup();
                 if parts.len() == self.parts(a).len() {
                     return a;
+                }
+                if parts.len() > MAX_PARTS || a == DYNAMIC || b == DYNAMIC {
+                    return DYNAMIC;
                 }
                 self.name(Name::Broadcast(parts.into()))
             }
@@ -238,6 +248,12 @@ impl Extents {
         let operands: Vec<ValueId> = graph.operands(op).to_vec();
         let plain = |value: &ValueId| graph.shapes.get(solution.value(*value).shape).dims();
         let dynamic = |value: &ValueId| plain(value).is_some_and(|dims| dims.iter().copied().any(is_dynamic));
+        let is_stated = solution.value(node.result).shape != ShapeId::UNRANKED;
+        let passes_on = node.op.info().shape == ShapeRule::Same
+            || node.op.info().shape == ShapeRule::Broadcast && operands.len() == 1;
+        if is_stated && passes_on && operands.first().is_some_and(|x| plain(x).is_none()) {
+            self.refined.insert(op, ShapeId::UNRANKED);
+        }
         if !operands.iter().any(dynamic) {
             if !self.shapes.contains_key(&node.result) {
                 self.name_axes(graph, solution, node.result);

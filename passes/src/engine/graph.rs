@@ -173,6 +173,8 @@ pub struct Slot {
     pub sources: Vec<Feed>,
     /// Whether a loop carries it: the first that flows there is its initial value.
     pub is_carry: bool,
+    /// Whether its shape stays as it is stated, as that of a public function's result does.
+    pub is_fixed: bool,
 }
 
 /// A value that flows to a slot.
@@ -325,7 +327,7 @@ impl Graph {
 
     /// Adds a slot that nothing flows to yet.
     pub fn add_slot(&mut self, target: Option<ValueId>, stated: Type) -> SlotId {
-        self.slots.push(Slot { target, stated, sources: Vec::new(), is_carry: false });
+        self.slots.push(Slot { target, stated, sources: Vec::new(), is_carry: false, is_fixed: false });
         SlotId(self.slots.len() as u32 - 1)
     }
 
@@ -357,6 +359,11 @@ impl Graph {
             is_part: false,
             is_operand,
         });
+    }
+
+    /// Lets the shape of a slot stay as it is stated.
+    pub fn fix(&mut self, slot: SlotId) {
+        self.slots[slot.0 as usize].is_fixed = true;
     }
 
     /// Adds an op whose regions pass values on in a structured way.

@@ -85,6 +85,14 @@ pub enum ShapeError {
         /// The rank it is counted in.
         rank: usize,
     },
+    /// More dimensions than are supported.
+    #[error("the result has {rank} dimensions, and at most {most} are supported")]
+    Rank {
+        /// How many.
+        rank: usize,
+        /// How many there may be.
+        most: usize,
+    },
     /// Anything else, with its remedy.
     #[error("{message}")]
     Other {
@@ -119,6 +127,7 @@ impl ShapeError {
                     .to_owned()
             }
             Self::Axis { .. } => "negative axes count from the end: -1 is the last".to_owned(),
+            Self::Rank { .. } => "reshape an operand; in a loop, state the type of the carry".to_owned(),
             Self::Other { remedy, .. } => remedy.clone(),
         }
     }
@@ -325,6 +334,11 @@ fn same_but(axis: Option<usize>, first: &[i64], other: &[i64]) -> Option<Vec<i64
     if first.len() == other.len() { first.iter().zip(other).enumerate().map(extent).collect() } else { None }
 }
 
+/// Whether two static extents have no sum.
+fn is_too_long(a: i64, b: Option<i64>) -> bool {
+    b.is_some_and(|b| !is_dynamic(a) && !is_dynamic(b) && a.checked_add(b).is_none())
+}
+
 fn joined(
     attrs: &Attrs,
     operands: &[&Shape],
@@ -336,6 +350,12 @@ fn joined(
     let axis = normalise(attrs.int("axis"), first.len() + usize::from(new_axis), operands[0])?;
     let mut dims = first.to_vec();
     for (dims_of_other, shape) in rest.iter().zip(&operands[1..]) {
+        if !new_axis && is_too_long(dims[axis], dims_of_other.get(axis).copied()) {
+            return Err(ShapeError::other(
+                format!("{name} of shapes {} and {shape} has more elements than can be counted", operands[0]),
+                "join fewer, or smaller ones",
+            ));
+        }
         dims = same_but((!new_axis).then_some(axis), &dims, dims_of_other).ok_or_else(|| {
             ShapeError::other(
                 format!("{name} of shapes {} and {shape}", operands[0]),

@@ -58,17 +58,29 @@ fn source_of_implicit(value: MlirValue) -> MlirValue {
 /// Casts a value to a type of the same element type, before an op of which it is an operand. What the type states and is
 /// not known of the value is checked first.
 pub fn cast(operation: MlirOperation, operand: usize, value: MlirValue, to: MlirType) -> MlirValue {
-    let mut known: Vec<Option<i64>> = raw::extents(raw::value_type(value)).collect();
-    if let [None, Some(stated)] = [raw::value_type(value), to].map(raw::rank) {
-        rank(operation, operand, stated);
-        known.resize(stated, None);
-    }
-    for (axis, (known, stated)) in known.into_iter().zip(raw::extents(to)).enumerate() {
-        if let (None, Some(stated)) = (known, stated) {
-            extent(operation, operand, axis, stated, false);
+    for (axis, stated) in to_be_checked(value, to) {
+        match axis {
+            Some(axis) => extent(operation, operand, axis, stated as i64, false),
+            None => rank(operation, operand, stated),
         }
     }
     Writer::new(operation, operation).add("tensor.cast", &[value], to, &[])
+}
+
+/// What a type states that is not known of a value: its rank, then extents by axis.
+fn to_be_checked(value: MlirValue, to: MlirType) -> Vec<(Option<usize>, usize)> {
+    let mut known: Vec<Option<i64>> = raw::extents(raw::value_type(value)).collect();
+    let mut open = Vec::new();
+    if let [None, Some(stated)] = [raw::value_type(value), to].map(raw::rank) {
+        open.push((None, stated));
+        known.resize(stated, None);
+    }
+    let extents = known.into_iter().zip(raw::extents(to)).enumerate();
+    open.extend(extents.filter_map(|(axis, pair)| match pair {
+        (None, Some(stated)) => Some((Some(axis), stated as usize)),
+        _ => None,
+    }));
+    open
 }
 
 /// Checks how many dimensions an operand has.
@@ -107,7 +119,7 @@ pub fn told(condition: &Condition) -> String {
         Condition::NotEmpty(a) => format!("{} must not be 0", extent(a)),
         Condition::Elements(shape) => {
             let known = shape.iter().filter(|extent| **extent != -1).product::<i64>();
-            let whole = if shape.contains(&-1) { "a multiple of " } else { "" };
+            let whole = if shape.contains(&-1) && known > 0 { "a multiple of " } else { "" };
             format!("operand 0 must have {whole}{known} elements")
         }
     }
@@ -155,6 +167,20 @@ impl Writer {
             mlirStringAttrGet(raw::context(self.before), raw::string(&text))
         };
         self.put("cf.assert", &[holds], &[], &[self.named("msg", message)]);
+    }
+
+    /// Asserts of an op's result what the program states of it, in a type, and its operands do not show.
+    pub fn assert_stated(&self, value: MlirValue, to: MlirType) {
+        for (axis, stated) in to_be_checked(value, to) {
+            let (of, told) = match axis {
+                Some(axis) => {
+                    (Of::Value(value, axis), format!("dimension {axis} of the result must be {stated}"))
+                }
+                None => (Of::Rank(value), format!("the result must have {stated} dimensions")),
+            };
+            let told = format!("{told}, as is stated");
+            self.assert(&Condition::Equal(of, Of::Known(stated as i64)), &told, None);
+        }
     }
 
     /// Whether a value has the elements of a shape, or a multiple of them where one extent is computed.

@@ -3,6 +3,8 @@
 //! MLIR asks that a branch, a yield or a return passes values of the very types of what they flow to, so the conversions
 //! that a join needs are written with the types: before the op that passes the value on.
 
+use std::rc::Rc;
+
 use mlir_sys::*;
 use promote_dialect::mlir::Names;
 use promote_lattice::DType;
@@ -20,6 +22,7 @@ pub fn settle(view: &mut View, solution: &Solution, names: &Names) -> usize {
     for slot in view.graph.slot_ids() {
         let found = solution.slot(slot);
         let Known::DType(dtype) = found.dtype else { continue };
+        let mut known = None;
         for index in 0..view.graph.slot(slot).sources.len() {
             let feed = view.graph.slot(slot).sources[index];
             let own = solution.value(feed.value);
@@ -28,8 +31,8 @@ pub fn settle(view: &mut View, solution: &Solution, names: &Names) -> usize {
                 continue;
             }
             let (operation, operand) = view.feeds[slot.0 as usize][index];
-            let wanted =
-                Wanted { dtype, shape: found.shape, others: others(&view.graph, solution, slot, index) };
+            let fed = known.get_or_insert_with(|| Rc::new(fed(&view.graph, solution, slot)));
+            let wanted = Wanted { dtype, shape: found.shape, fed: Rc::clone(fed) };
             made += Edge { operation: operation.0, operand, made: 0 }.settle(view, own, &wanted, names);
         }
     }
@@ -40,16 +43,18 @@ pub fn settle(view: &mut View, solution: &Solution, names: &Names) -> usize {
 struct Wanted {
     dtype: DType,
     shape: ShapeId,
-    /// The shape that the other values which flow there broadcast to.
-    others: Shape,
+    /// What the static extents that flow there broadcast to.
+    fed: Rc<Shape>,
 }
 
-fn others(graph: &Graph, solution: &Solution, slot: SlotId, but: usize) -> Shape {
-    let feeds = graph.slot(slot).sources.iter().enumerate().filter(|(index, _)| *index != but);
-    let shapes = feeds.map(|(_, feed)| graph.shapes.get(solution.value(feed.value).shape));
-    let whole =
-        shapes.filter(|shape| shape.dims().is_some()).try_fold(Shape::ranked([]), |a, b| broadcast(&a, b));
-    whole.unwrap_or(Shape::UNRANKED)
+/// What the static extents of all that flows to a slot broadcast to.
+fn fed(graph: &Graph, solution: &Solution, slot: SlotId) -> Shape {
+    let shapes =
+        graph.slot(slot).sources.iter().map(|feed| graph.shapes.get(solution.value(feed.value).shape));
+    let extent = |extent: &i64| if is_dynamic(*extent) { 1 } else { *extent };
+    let known = shapes.filter_map(|shape| Some(shape.dims()?.iter().map(extent).collect::<Vec<_>>()));
+    let mut known = known.map(Shape::ranked);
+    known.try_fold(Shape::ranked([]), |a, b| broadcast(&a, &b)).unwrap_or(Shape::UNRANKED)
 }
 
 /// An operand that a value flows through.
@@ -81,7 +86,7 @@ impl Edge {
             });
             let shape = broadcast_shape(&from, &to);
             if shape != from {
-                let checked = self.check(&from, &shape, &wanted.others);
+                let checked = self.check(&from, &shape, &wanted.fed);
                 let id = view.graph.shapes.id(Shape::ranked(shape.clone()));
                 let result = tensor(id, view);
                 let context = raw::context(self.operation);
@@ -103,19 +108,19 @@ impl Edge {
         self.made
     }
 
-    /// Checks what the operand's extents must be in a run; whether there is something to check. An extent that others
-    /// that flow to the slot have may be 1; one that is only stated may not.
-    fn check(&self, from: &[i64], to: &[i64], others: &Shape) -> bool {
+    /// Checks what the operand's extents must be in a run; whether there is something to check. Where something of a static
+    /// extent flows to the slot, another may be 1; one that is only stated may not.
+    fn check(&self, from: &[i64], to: &[i64], fed: &Shape) -> bool {
         let missing = to.len() - from.len();
-        let of_others = |axis: usize| {
-            let dims = others.dims().unwrap_or_default();
+        let of_fed = |axis: usize| {
+            let dims = fed.dims().unwrap_or_default();
             (axis + dims.len()).checked_sub(to.len()).map(|axis| dims[axis])
         };
         let mut checked = false;
         for (axis, own) in from.iter().enumerate().filter(|(axis, own)| **own != to[axis + missing]) {
             if is_dynamic(*own) {
                 let extent = to[axis + missing];
-                let may_be_1 = of_others(axis + missing) == Some(extent);
+                let may_be_1 = of_fed(axis + missing) == Some(extent);
                 checks::extent(self.operation, self.operand, axis, extent, may_be_1);
                 checked = true;
             }

@@ -10,7 +10,7 @@ use promote_dialect::mlir::Names;
 use promote_lattice::{DType, Op, Semantics};
 use rustc_hash::FxHashMap;
 
-use super::checks::{self, Of, Writer as Checks};
+use super::checks::{self, Writer as Checks};
 use super::constant;
 use super::pass::Config;
 use super::raw::{self, Address, NewOp};
@@ -20,9 +20,7 @@ use super::units::{self, Shared, Units};
 use super::view::{IMPLICIT, View, function_type, view};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::engine::graph::{BlockId, Known, OpId, ShapeId, ValueId};
-use crate::engine::plan::{
-    Condition, Edit, Insert, Make, Plan, Position, Produced, Role, Use, is_weak_literal, plan,
-};
+use crate::engine::plan::{Edit, Insert, Make, Plan, Position, Produced, Role, Use, is_weak_literal, plan};
 use crate::engine::solve::{Solution, solve};
 
 /// Views and solves the units of `root`, whose types are inferred.
@@ -55,6 +53,10 @@ fn not_inferred(view: &View) -> Option<Diagnostic> {
 /// Makes every conversion in `units` explicit, and gives every finding in program order.
 pub fn insert_converts(mut units: Units, shared: Shared<'_>, config: &Config) -> Vec<Diagnostic> {
     let Shared { names, semantics, .. } = shared;
+    let unranked: Vec<_> = units.iter().flat_map(|(view, solution)| view.unranked(solution)).collect();
+    if !unranked.is_empty() {
+        return unranked;
+    }
     let said = shared.map(units.iter_mut().collect(), |(view, solution)| {
         let plan = plan(&mut view.graph, solution, semantics);
         let said = remark::all(view, solution, &plan, config);
@@ -259,7 +261,7 @@ impl<'a> Writer<'a> {
     /// Lets an op have the type that is known of its result, and its users what the program states, once that is checked.
     fn refine(&mut self, op: OpId, shape: ShapeId) {
         let result = self.view.graph.node(op).result;
-        let (value, stated) = (self.value(Produced::Value(result)), self.solution.value(result).shape);
+        let value = self.value(Produced::Value(result));
         let Some(dtype) = self.solution.dtype(result) else { return };
         let dtype = self.semantics.strengthen(dtype);
         let operation = self.view.ops[op.0 as usize].0;
@@ -267,14 +269,9 @@ impl<'a> Writer<'a> {
         // SAFETY: the op is alive, and ends no block.
         let behind = unsafe { mlirOperationGetNextInBlock(operation) };
         raw::set_type(value, self.view.types.tensor(dtype, shape, self.names, &self.view.graph));
-        let dims = |shape: ShapeId| self.view.graph.shapes.get(shape).dims().unwrap_or_default();
-        let pairs = dims(shape).iter().zip(dims(stated)).enumerate();
         let users: Vec<_> = raw::users(value).map(Address).collect();
         let writer = Checks::new(operation, behind);
-        for (axis, (_, extent)) in pairs.filter(|(_, (known, stated))| known != stated) {
-            let told = format!("dimension {axis} of the result must be {extent}, as is stated");
-            writer.assert(&Condition::Equal(Of::Value(value, axis), Of::Known(*extent)), &told, None);
-        }
+        writer.assert_stated(value, to);
         let cast = writer.add("tensor.cast", &[value], to, &[]);
         for user in users {
             for (index, _) in raw::operands(user.0).enumerate().filter(|(_, v)| Address(*v) == Address(value))

@@ -2,6 +2,7 @@
 
 use mlir_sys::*;
 use promote_dialect::attrs;
+use promote_lattice::op::ShapeRule;
 use promote_lattice::semantics::Refusal;
 use rustc_hash::FxHashSet;
 
@@ -9,7 +10,7 @@ use super::raw::{self, Address};
 use super::units;
 use super::view::{Call, View, function_type};
 use crate::diagnostic::{Code, Diagnostic, Location};
-use crate::engine::graph::{Known, OpId, SlotId, Type};
+use crate::engine::graph::{Known, OpId, ShapeId, SlotId, Type, ValueId};
 use crate::engine::solve::{Place, Problem, ProblemKind, Solution};
 
 /// The rank of the largest shape that messages write out.
@@ -128,6 +129,42 @@ impl View {
             let diagnostic = Diagnostic::error(Code::UnknownDtype, place_of(self.root.0), message);
             ((2, 0), diagnostic.with_remedy("write them in its signature"))
         })
+    }
+
+    /// Ops that look at the shape of an operand without a rank: whether they broadcast, or fit, cannot be told.
+    pub fn unranked(&self, solution: &Solution) -> Vec<Diagnostic> {
+        let unknown = |value: &ValueId| {
+            let found = solution.value(*value);
+            found.shape == ShapeId::UNRANKED && matches!(found.dtype, Known::DType(_))
+        };
+        let looks = |op: &OpId| {
+            let operands = self.graph.operands(*op);
+            operands.iter().any(unknown)
+                && match self.graph.node(*op).op.info().shape {
+                    ShapeRule::Broadcast => operands.iter().any(|operand| *operand != operands[0]),
+                    ShapeRule::Reduce => self.graph.attrs(*op).axes().is_some(),
+                    ShapeRule::Stated | ShapeRule::Same => false,
+                    ShapeRule::Along
+                    | ShapeRule::Scan
+                    | ShapeRule::Matmul
+                    | ShapeRule::Concat
+                    | ShapeRule::Stack
+                    | ShapeRule::Reshape
+                    | ShapeRule::Permute
+                    | ShapeRule::BroadcastTo
+                    | ShapeRule::ExpandDims
+                    | ShapeRule::Squeeze
+                    | ShapeRule::Slice
+                    | ShapeRule::Take => true,
+                }
+        };
+        let said = self.graph.ops().filter(looks).map(|op| {
+            let message =
+                format!("{} needs the ranks of its operands, and not all are known", self.graph.node(op).op);
+            Diagnostic::error(Code::RankNeeded, self.op_place(op), message)
+                .with_remedy("state the rank of the operands, as in tensor<?x?xf32>")
+        });
+        said.collect()
     }
 
     pub(super) fn op_place(&self, op: OpId) -> Option<Location> {

@@ -10,6 +10,9 @@ use crate::engine::strict::{Mismatch, Refused};
 /// How many steps of a story are told.
 const STEPS: usize = 4;
 
+/// How many types of a cycle are told.
+const CYCLE: usize = 8;
+
 /// How many ops between two places are told, and how many slots a round is counted back through.
 const OPS: usize = 6;
 
@@ -37,7 +40,10 @@ impl View {
             diagnostic.with_note(location, message)
         });
         if let Some(cycle) = cycle(story) {
-            let types: Vec<String> = cycle.iter().map(|step| self.type_name(step.found)).collect();
+            let mut types: Vec<String> = cycle.iter().map(|step| self.type_name(step.found)).collect();
+            if types.len() > CYCLE {
+                types.splice(CYCLE - 1..types.len() - 1, ["…".to_owned()]);
+            }
             let operation = self.feeds[slot.0 as usize][cycle[0].feed].0;
             let message = format!("and so on, round and round: {}", types.join(" → "));
             diagnostic = diagnostic.with_note(place_of(operation.0), message);

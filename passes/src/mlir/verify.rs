@@ -13,7 +13,7 @@ use super::types::mentions_promote;
 use super::units::{self, Shared};
 use super::view::{View, function_type, view};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::engine::graph::{Known, OpId, ShapeId};
+use crate::engine::graph::{Known, OpId};
 use crate::engine::plan::{Edit, Make, Plan, Produced, Use, plan};
 use crate::engine::solve::{Solution, solve};
 
@@ -33,7 +33,7 @@ pub fn verify_strong(root: MlirOperation, shared: Shared<'_>) -> Vec<Diagnostic>
         }
         let plan = plan(&mut view.graph, &solution, semantics);
         let implicit = plan.edits.iter().map(|edit| implicit(&view, &solution, &plan, edit));
-        implicit.chain(unchecked(&view, &plan)).chain(unranked(&view, &solution)).collect()
+        implicit.chain(unchecked(&view, &plan)).chain(view.unranked(&solution)).collect()
     });
     found.into_iter().flatten().collect()
 }
@@ -121,21 +121,4 @@ fn unchecked(view: &View, plan: &Plan) -> Vec<Diagnostic> {
             .with_remedy("run promote-insert-converts first")
     };
     asked.chain(refined).map(not_checked).collect()
-}
-
-/// Ops of several operands of which one has no rank: whether they broadcast cannot be told.
-fn unranked(view: &View, solution: &Solution) -> Vec<Diagnostic> {
-    let ops = view.graph.ops().filter(|op| {
-        let operands = view.graph.operands(*op);
-        let broadcasts = view.graph.node(*op).op.info().shape == promote_lattice::op::ShapeRule::Broadcast;
-        let unknown = |value| solution.value(value).shape == ShapeId::UNRANKED;
-        broadcasts && operands.iter().any(|v| unknown(*v)) && operands.iter().any(|v| *v != operands[0])
-    });
-    ops.map(|op| {
-        let message =
-            format!("operands of {} have no known rank, so it may still broadcast", view.graph.node(op).op);
-        Diagnostic::error(Code::ImplicitBroadcast, place_of(view.ops[op.0 as usize].0), message)
-            .with_remedy("state the rank of the operands, as in tensor<?x?xf32>")
-    })
-    .collect()
 }

@@ -410,6 +410,8 @@ impl Viewer<'_> {
 
     fn add_result_slots(&mut self, function: MlirOperation) {
         let Some(r#type) = function_type(function) else { return };
+        let visibility = raw::string_attribute(function, "sym_visibility");
+        let is_public = visibility.is_none_or(|visibility| visibility == "public");
         // SAFETY: the type is a function type and the indices are in range.
         let results = unsafe {
             (0..mlirFunctionTypeGetNumResults(r#type)).map(move |i| mlirFunctionTypeGetResult(r#type, i))
@@ -417,6 +419,9 @@ impl Viewer<'_> {
         for result in results {
             let stated = self.view.types.view(result, self.names, &mut self.view.graph);
             let slot = self.add_slot(None, stated);
+            if is_public {
+                self.view.graph.fix(slot);
+            }
             self.view.results.push(slot);
         }
     }
@@ -434,11 +439,8 @@ impl Viewer<'_> {
         first: usize,
         block: BlockId,
     ) {
-        let operands = raw::operands(operation).enumerate().skip(first);
-        for ((index, value), slot) in
-            operands.zip(slots).filter_map(|(operand, slot)| Some((operand, (*slot)?)))
-        {
-            let id = self.operand(value, block);
+        for (index, slot) in (first..).zip(slots).filter_map(|(index, slot)| Some((index, (*slot)?))) {
+            let id = self.operand(raw::operand(operation, index), block);
             self.view.graph.feed(slot, id, block);
             self.view.feeds[slot.0 as usize].push((Address(operation), index));
         }

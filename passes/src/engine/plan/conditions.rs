@@ -52,7 +52,10 @@ impl Planner<'_> {
             return;
         }
         let asked = self.conditions(op);
-        if !asked.is_empty() && !self.is_broadcast_by_us(op) {
+        let values = self.graph.operands(op);
+        let open = values.iter().any(|value| self.dims(*value).iter().copied().any(is_dynamic));
+        // What names show today they might not show after other passes, so an op that broadcasts is marked all the same.
+        if open && (!asked.is_empty() || values.len() > 1) {
             self.plan.checked.push(op);
         }
         for condition in asked {
@@ -60,11 +63,6 @@ impl Planner<'_> {
                 self.plan.checks.push(Check { op, condition });
             }
         }
-    }
-
-    /// Whether the operands of `op` will be broadcast to one shape, after which nothing is left to be checked.
-    fn is_broadcast_by_us(&self, op: OpId) -> bool {
-        self.graph.node(op).op.info().shape == ShapeRule::Broadcast
     }
 
     /// Whether a condition has been checked on every way to `op`; from now on it has.
@@ -228,10 +226,17 @@ impl Planner<'_> {
             return;
         }
         self.equal(values, (0, a.len() - 1), (1, b.len().saturating_sub(2)), asked);
+        let ranks = (a.len(), b.len());
         let (a, b) = (shape::batch_dims(a), shape::batch_dims(b));
         for (axis_a, axis_b) in (0..a.len()).rev().zip((0..b.len()).rev()) {
-            if a[axis_a] != 1 && b[axis_b] != 1 {
-                self.equal(values, (0, axis_a), (1, axis_b), asked);
+            let ends = (ranks.0 - axis_a, ranks.1 - axis_b);
+            match (a[axis_a], b[axis_b]) {
+                (1, _) | (_, 1) => {}
+                // A static extent is broadcast to.
+                (own, other) if !is_dynamic(own) || !is_dynamic(other) => {
+                    self.meet(values, (0, ends.0), (1, ends.1), asked);
+                }
+                _ => self.equal(values, (0, axis_a), (1, axis_b), asked),
             }
         }
     }

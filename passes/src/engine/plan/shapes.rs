@@ -21,6 +21,10 @@ impl Planner<'_> {
     /// matmul, where only batch dimensions that both operands have are broadcast, as far as their extents are static.
     pub(super) fn shape_for_operand(&mut self, op: OpId, result: ShapeId, value: ValueId) -> ShapeId {
         let own = self.extents.shape(self.solution, value);
+        // A run before saw to it.
+        if self.graph.checked.contains(&op) {
+            return own;
+        }
         if self.graph.node(op).op != Op::Matmul {
             return result;
         }
@@ -71,10 +75,10 @@ impl Planner<'_> {
             };
             let checked = self.is_checked(current, shape);
             let plain = self.plain(shape);
-            let make = Make::Broadcast { shape: plain, like, checked };
             // Another operand might not dominate what stands before several uses, and what needs a check must not be run
             // where no use is: such a broadcast serves what its first use dominates.
             let stays = checked || like.is_some();
+            let make = Make::Broadcast { shape: plain, like, checked: stays };
             let there = self.shapes.get(&(produced, shape)).into_iter().flatten();
             let mut there = there.filter(|(_, at)| !stays || self.places.dominates(*at, block));
             produced = Produced::Insert(match there.next() {
@@ -128,6 +132,10 @@ impl Planner<'_> {
     /// The other operands that know the extents at run time which something of shape `own` lacks in `target`.
     fn likes(&mut self, place: Use, own: ShapeId, target: ShapeId) -> Vec<ValueId> {
         let Use::Operand(op, _) = place else { return Vec::new() };
+        // Of matmul's, static dimensions alone are broadcast.
+        if self.graph.node(op).op == Op::Matmul {
+            return Vec::new();
+        }
         let mut current = self.towards(own, target, None);
         let mut likes = Vec::new();
         for index in 0..self.graph.operands(op).len() {

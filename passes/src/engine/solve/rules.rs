@@ -8,6 +8,9 @@ use super::super::graph::{Feed, Known, OpId, ShapeId, Slot, SlotId, Type, ValueI
 use super::super::shape::{self, DYNAMIC, Shape, ShapeError};
 use super::{Outcome, ProblemKind, Solver, operand, typing};
 
+/// The most dimensions that an op may give. A loop could double them each round.
+const MAX_RANK: usize = 1024;
+
 impl Solver<'_> {
     /// The type of an op's result; unknown while an operand's is.
     pub(super) fn infer(&mut self, op: OpId) -> Outcome<Type> {
@@ -90,6 +93,11 @@ impl Solver<'_> {
         let ids: Vec<ShapeId> = self.graph.operands(op).iter().map(shape_of).collect();
         let shapes: Vec<&Shape> = ids.iter().map(|id| self.graph.shapes.get(*id)).collect();
         let shape = shape::infer(node.op, self.graph.attrs(op), &shapes).map_err(ProblemKind::Shape)?;
+        if let Some(rank) =
+            shape.as_ref().and_then(|shape| shape.dims()).map(<[i64]>::len).filter(|r| *r > MAX_RANK)
+        {
+            return Err(ProblemKind::Shape(ShapeError::Rank { rank, most: MAX_RANK }));
+        }
         Ok(shape.map(|shape| self.graph.shapes.id(shape)))
     }
 
@@ -133,8 +141,8 @@ impl Solver<'_> {
     }
 
     pub(super) fn join(&mut self, slot: SlotId) -> Outcome<Type> {
-        let Slot { stated, sources, .. } = self.graph.slot(slot);
-        let stated = *stated;
+        let Slot { stated, sources, is_fixed, .. } = self.graph.slot(slot);
+        let (stated, is_fixed) = (*stated, *is_fixed);
         // Of a part, the dtype counts.
         let type_of = |feed: &Feed| match self.values[feed.value.0 as usize] {
             Type { dtype: dtype @ Known::DType(_), .. } if feed.is_part => {
@@ -166,7 +174,9 @@ impl Solver<'_> {
         let alike = known.iter().all(|t| t.dtype == first.dtype);
         let dtype = if alike { dtype } else { self.join_dtypes(slot, had)? };
         let dtype = self.carried(slot, dtype);
-        self.confront(stated, Some(dtype), Some(shape))
+        let found = self.confront(stated, Some(dtype), Some(shape))?;
+        let is_ranked = stated.shape != ShapeId::UNRANKED;
+        Ok(if is_fixed && is_ranked { Type { shape: stated.shape, ..found } } else { found })
     }
 
     /// The dtype of a slot, which what flows there is promoted to, if a loop carries it.
