@@ -18,6 +18,7 @@ use super::pass::Config;
 use super::raw::{self, Address};
 use super::remark;
 use super::report;
+use super::story::Teller;
 use super::units::{self, Shared, Units};
 use super::view::{Call, View, function_type, view};
 use crate::diagnostic::Diagnostic;
@@ -57,7 +58,9 @@ pub fn infer_types(
     let (mut units, mut said) = generic::specialise(views, &calls, instances, shared.names);
     for (view, solution) in &units {
         said.extend(remark::edges(view, solution, config));
-        said.extend(view.stories(solution).filter(|_| config.remarks));
+        if config.remarks {
+            said.extend(Teller::new(view, solution).remarks());
+        }
     }
     let solved = units.iter_mut().collect();
     let apply = |(view, solution): &mut (View, Solution)| apply(view, solution, shared.names);

@@ -194,27 +194,37 @@ pub fn edges(view: &View, solution: &Solution, config: &Config) -> Vec<Diagnosti
     let mut said = Vec::new();
     for slot in view.graph.slot_ids() {
         let Some(to) = solution.slot_dtype(slot) else { continue };
+        let mut dtypes = None;
         for (index, feed) in
             view.graph.slot(slot).sources.iter().enumerate().filter(|(_, feed)| feed.is_operand)
         {
             if solution.dtype(feed.value).is_some_and(|dtype| dtype != to) {
-                said.extend(edge(view, solution, (slot, index), to, config));
+                let dtypes = dtypes.get_or_insert_with(|| flowing(view, solution, slot));
+                said.extend(edge(view, solution, (slot, index), (to, dtypes), config));
             }
         }
     }
     said
 }
 
+/// The dtypes that flow to a slot, each once.
+fn flowing(view: &View, solution: &Solution, slot: SlotId) -> Vec<DType> {
+    let sources = &view.graph.slot(slot).sources;
+    let mut dtypes: Vec<DType> = sources.iter().filter_map(|feed| solution.dtype(feed.value)).collect();
+    dtypes.sort_unstable();
+    dtypes.dedup();
+    dtypes
+}
+
 fn edge(
     view: &View,
     solution: &Solution,
     (slot, index): (SlotId, usize),
-    to: DType,
+    (to, dtypes): (DType, &[DType]),
     config: &Config,
 ) -> Vec<Diagnostic> {
     let semantics = &*config.semantics;
-    let sources = &view.graph.slot(slot).sources;
-    let value = sources[index].value;
+    let value = view.graph.slot(slot).sources[index].value;
     let Some(dtype) = solution.dtype(value) else { return Vec::new() };
     let (from, to) = (semantics.strengthen(dtype), semantics.strengthen(to));
     let literal = view.graph.value(value).literal.filter(|_| dtype.is_weak());
@@ -225,13 +235,12 @@ fn edge(
     if config.remarks && literal.is_none() && from != to {
         said.push(converted(view, solution, value, (dtype, to), (place.clone(), &subject), semantics));
     }
-    let dtypes: Vec<DType> = sources.iter().filter_map(|feed| solution.dtype(feed.value)).collect();
     for (policy, severity) in severities(&config.policies) {
         let (what, reason) = match literal {
             Some(literal) => {
                 (format!(", the literal {literal},"), policy.finds_literal(literal, to, semantics.numerics()))
             }
-            None => (format!(" from {from}"), policy.finds(from, to, &dtypes)),
+            None => (format!(" from {from}"), policy.finds(from, to, dtypes)),
         };
         let Some(reason) = reason.filter(|_| literal.is_some() || from != to) else { continue };
         let message = format!("promoting {subject}{what} to {to} {reason}");

@@ -7,6 +7,7 @@ use promote_lattice::semantics::Refusal;
 use rustc_hash::FxHashSet;
 
 use super::raw::{self, Address};
+use super::story::Teller;
 use super::units;
 use super::view::{Call, View, function_type};
 use crate::diagnostic::{Code, Diagnostic, Location};
@@ -221,7 +222,7 @@ impl View {
         }
         let diagnostic = Diagnostic::error(code, place, message).with_remedy(remedy);
         if *kind == ProblemKind::Unsettled {
-            return self.with_story(diagnostic, slot, solution);
+            return Teller::new(self, solution).tell(diagnostic, slot);
         }
         let around =
             target.and_then(|target| raw::defining_op(target).or_else(|| raw::around_argument(target)));
@@ -335,7 +336,8 @@ impl View {
             )
             .with_remedy(match self.is_generic() {
                     false => "state the type of the argument: only private functions are inferred for what they are called with",
-                    true => "state the type of the argument: a function around others is not copied for what it is called with",
+                    true => "run promote-infer-types on the whole module: a private function is inferred for what it is called with, if \
+                             it is not around other functions",
                 }),
             None => Diagnostic::error(
                 Code::UnknownDtype,

@@ -1,9 +1,12 @@
 //! The story of a carry: which round of a loop made it which dtype, through which ops.
 
+use rustc_hash::FxHashMap;
+
 use super::report::{definition_of, explain, place_of};
 use super::view::View;
 use crate::diagnostic::{Code, Diagnostic, Note, Severity};
-use crate::engine::graph::{SlotId, Source, Type, ValueId};
+use crate::engine::dominance::Dominance;
+use crate::engine::graph::{BlockId, SlotId, Source, ValueId};
 use crate::engine::solve::{Solution, Step};
 use crate::engine::strict::{Mismatch, Refused};
 
@@ -13,55 +16,91 @@ const STEPS: usize = 4;
 /// How many types of a cycle are told.
 const CYCLE: usize = 8;
 
-/// How many ops between two places are told, and how many slots a round is counted back through.
+/// How many ops between two places are told.
 const OPS: usize = 6;
 
-impl View {
-    /// A remark for each carry of a loop whose dtype or shape is not that of its initial value.
-    pub fn stories<'a>(&'a self, solution: &'a Solution) -> impl Iterator<Item = Diagnostic> + 'a {
-        let loops = self.graph.structures.iter().zip(&self.structures);
-        let carries = loops.flat_map(|(structure, operation)| {
-            structure.carries.iter().flatten().map(|slot| (*operation, *slot))
-        });
-        carries.filter(|(_, slot)| solution.story(*slot).len() > 1).map(|(operation, slot)| {
-            let found = self.type_name(solution.slot(slot));
-            let message = format!("{} is {found}, which it does not begin as", self.slot_name(slot));
-            let place = place_of(operation.0);
-            let remark = Diagnostic::new(Severity::Remark, Code::Raised, place, message);
-            self.with_story(remark, slot, solution)
-        })
+/// How many places a round is counted back through.
+const BACK: usize = 64;
+
+/// Tells the stories of one unit.
+pub struct Teller<'a> {
+    view: &'a View,
+    solution: &'a Solution,
+    /// The slot that each value stands for.
+    slots: FxHashMap<ValueId, SlotId>,
+    /// The loop that carries each slot which goes round one: its body, or the first of its blocks.
+    loops: FxHashMap<SlotId, BlockId>,
+}
+
+impl<'a> Teller<'a> {
+    /// A teller of what was found of a unit.
+    pub fn new(view: &'a View, solution: &'a Solution) -> Self {
+        let graph = &view.graph;
+        let targets = graph.slot_ids().filter_map(|slot| Some((graph.slot(slot).target?, slot)));
+        let slots: FxHashMap<ValueId, SlotId> = targets.collect();
+        let mut loops = FxHashMap::default();
+        for structure in &graph.structures {
+            let body = structure.bodies.first().copied().unwrap_or(structure.block);
+            loops.extend(structure.carries.iter().flatten().map(|slot| (*slot, body)));
+        }
+        if !graph.branches().is_empty() {
+            let tree = Dominance::new(graph);
+            for (value, slot) in &slots {
+                let block = graph.value(*value).block;
+                let comes_back = |from: BlockId| tree.dominates(block, from);
+                let is_argument = graph.slot(*slot).sources.iter().all(|feed| feed.is_operand);
+                if is_argument && graph.slot(*slot).sources.iter().any(|feed| comes_back(feed.block)) {
+                    loops.entry(*slot).or_insert(block);
+                }
+            }
+        }
+        Self { view, solution, slots, loops }
+    }
+
+    /// A remark for each slot that goes round a loop and is not of the type that it begins with.
+    pub fn remarks(&self) -> Vec<Diagnostic> {
+        let mut carries: Vec<SlotId> = self.loops.keys().copied().collect();
+        carries.retain(|slot| self.solution.story(*slot).len() > 1);
+        carries.sort_unstable();
+        let remark = |slot: SlotId| {
+            let found = self.view.type_name(self.solution.slot(slot));
+            let message = format!("{} is {found}, and does not begin as that", self.view.slot_name(slot));
+            let target = self.view.graph.slot(slot).target;
+            let place = target.and_then(|target| definition_of(self.view.values[target.0 as usize].0));
+            self.tell(Diagnostic::new(Severity::Remark, Code::Raised, place, message), slot)
+        };
+        carries.into_iter().map(remark).collect()
     }
 
     /// Adds how the type of a slot came about: its first types, and those it went round at the end.
-    pub fn with_story(&self, diagnostic: Diagnostic, slot: SlotId, solution: &Solution) -> Diagnostic {
-        let story = solution.story(slot);
-        let told = (0..story.len().min(STEPS)).map(|index| self.step(slot, index, solution));
+    pub fn tell(&self, diagnostic: Diagnostic, slot: SlotId) -> Diagnostic {
+        let story = self.solution.story(slot);
+        let told = (0..story.len().min(STEPS)).map(|index| self.step(slot, index));
         let mut diagnostic = told.fold(diagnostic, |diagnostic, Note { location, message }| {
             diagnostic.with_note(location, message)
         });
+        let place = |step: &Step| place_of(self.view.feeds[slot.0 as usize][step.feed].0.0);
         if let Some(cycle) = cycle(story) {
-            let mut types: Vec<String> = cycle.iter().map(|step| self.type_name(step.found)).collect();
+            let mut types: Vec<String> = cycle.iter().map(|step| self.view.type_name(step.found)).collect();
             if types.len() > CYCLE {
                 types.splice(CYCLE - 1..types.len() - 1, ["…".to_owned()]);
             }
-            let operation = self.feeds[slot.0 as usize][cycle[0].feed].0;
             let message = format!("and so on, round and round: {}", types.join(" → "));
-            diagnostic = diagnostic.with_note(place_of(operation.0), message);
+            diagnostic = diagnostic.with_note(place(&cycle[0]), message);
         } else if story.len() > STEPS {
-            let operation = self.feeds[slot.0 as usize][story[story.len() - 1].feed].0;
             let message = format!("and so on: {} steps are not told", story.len() - STEPS);
-            diagnostic = diagnostic.with_note(place_of(operation.0), message);
+            diagnostic = diagnostic.with_note(place(&story[story.len() - 1]), message);
         }
         diagnostic
     }
 
     /// One step of a slot's story, in words.
-    fn step(&self, slot: SlotId, index: usize, solution: &Solution) -> Note {
-        let story = solution.story(slot);
+    fn step(&self, slot: SlotId, index: usize) -> Note {
+        let story = self.solution.story(slot);
         let step = story[index];
-        let (operation, _) = self.feeds[slot.0 as usize][step.feed];
-        let found = self.type_name(step.found);
-        let ops = self.way(self.graph.slot(slot).sources[step.feed].value, step.found, solution).0;
+        let (operation, _) = self.view.feeds[slot.0 as usize][step.feed];
+        let found = self.view.type_name(step.found);
+        let ops = self.way(slot, step).0;
         let through = match &ops[..] {
             [] => String::new(),
             [only] => format!(", by {only}"),
@@ -70,51 +109,80 @@ impl View {
         let message = match index.checked_sub(1) {
             None => format!("it begins as {found}{through}"),
             Some(before) => {
-                let round = self.round(slot, index, solution, OPS);
-                format!("round {round} makes it {found} of {}{through}", self.type_name(story[before].found))
+                let round = self.round(slot, index, BACK);
+                format!(
+                    "round {round} makes it {found} of {}{through}",
+                    self.view.type_name(story[before].found)
+                )
             }
         };
         Note { location: place_of(operation.0), message }
     }
 
-    /// The ops that lead to a value from where they cannot be followed further back, in order, and that origin.
-    fn way(&self, value: ValueId, found: Type, solution: &Solution) -> (Vec<String>, ValueId) {
-        let (mut value, mut ops) = (value, Vec::new());
-        while let (Source::Op(op), true) = (self.graph.value(value).source, ops.len() < OPS) {
-            let name = self.graph.node(op).op;
-            if name != promote_lattice::Op::Relax {
-                ops.push(name.to_string());
+    /// The ops that lead to what makes a step, in order, and what they begin with: a carry of the same loop, or a value that
+    /// cannot be followed further back.
+    fn way(&self, slot: SlotId, step: Step) -> (Vec<String>, ValueId) {
+        let graph = &self.view.graph;
+        let (mut value, mut ops) = (graph.slot(slot).sources[step.feed].value, Vec::new());
+        for _ in 0..BACK {
+            let next = match graph.value(value).source {
+                Source::Op(op) => {
+                    let name = graph.node(op).op;
+                    if name != promote_lattice::Op::Relax && ops.len() < OPS {
+                        ops.push(name.to_string());
+                    }
+                    let operands = graph.operands(op);
+                    let brings =
+                        |operand: &&ValueId| self.solution.value(**operand).dtype == step.found.dtype;
+                    // What comes from outside of the loop has brought it first.
+                    let outside = |operand: &&ValueId| brings(operand) && !self.slots.contains_key(operand);
+                    operands
+                        .iter()
+                        .find(outside)
+                        .or(operands.iter().find(brings))
+                        .or(operands.first())
+                        .copied()
+                }
+                Source::Elsewhere => {
+                    let through = self.slots.get(&value).filter(|other| {
+                        self.loops.get(*other).is_none() || self.loops.get(*other) != self.loops.get(&slot)
+                    });
+                    let raised = through.and_then(|through| {
+                        let step = self.solution.story(*through).last()?;
+                        Some(graph.slot(*through).sources[step.feed].value)
+                    });
+                    raised.filter(|_| self.loops.contains_key(&slot))
+                }
+            };
+            match next {
+                Some(next) if next != value => value = next,
+                _ => break,
             }
-            let operands = self.graph.operands(op);
-            let brings = |operand: &&ValueId| solution.value(**operand).dtype == found.dtype;
-            let Some(next) = operands.iter().find(brings).or(operands.first()) else { break };
-            if *next == value {
-                break;
-            }
-            value = *next;
         }
         ops.reverse();
         (ops, value)
     }
 
     /// The round of its loop in which a slot takes a step: the one after that in which what brings it took its own.
-    fn round(&self, slot: SlotId, index: usize, solution: &Solution, budget: usize) -> usize {
-        let step = solution.story(slot)[index];
-        let source = self.graph.slot(slot).sources[step.feed].value;
-        let (_, origin) = self.way(source, step.found, solution);
-        let carries =
-            || self.graph.structures.iter().flat_map(|structure| structure.carries.iter().flatten());
-        let mut brought = carries().filter(|carry| self.graph.slot(**carry).target == Some(origin));
-        match brought.next() {
-            _ if !carries().any(|carry| *carry == slot) => index,
+    fn round(&self, slot: SlotId, index: usize, budget: usize) -> usize {
+        if !self.loops.contains_key(&slot) {
+            return index;
+        }
+        let (_, origin) = self.way(slot, self.solution.story(slot)[index]);
+        match self.slots.get(&origin) {
             Some(carry) if *carry == slot => index,
-            Some(carry) if budget > 0 && solution.story(*carry).len() > 1 => {
-                1 + self.round(*carry, solution.story(*carry).len() - 1, solution, budget - 1)
+            Some(carry) if budget > 0 && self.loops.contains_key(carry) => {
+                match self.solution.story(*carry).len() {
+                    0 | 1 => 1,
+                    steps => 1 + self.round(*carry, steps - 1, budget - 1),
+                }
             }
             _ => 1,
         }
     }
+}
 
+impl View {
     /// What JAX refuses.
     pub fn strict_diagnostic(&self, refused: &Refused) -> Diagnostic {
         match refused {
