@@ -187,7 +187,8 @@ impl<'a> Program<'a> {
     /// Starts an instance, or goes on with it, and with all that depends on it.
     fn run(&mut self, index: usize) {
         self.stack.push(index);
-        while let Some(index) = self.stack.pop() {
+        let mut waiting = BTreeSet::new();
+        while let Some(index) = self.stack.pop().or_else(|| self.release(&mut waiting)) {
             if !self.states[index].started {
                 self.start(index);
             }
@@ -198,8 +199,22 @@ impl<'a> Program<'a> {
                 }
                 stirred.into_iter().for_each(|call| self.call(index, call));
             }
+            if self.states[index].solver.forgot() {
+                self.states[index].published.clear();
+                waiting.insert(index);
+            }
             self.publish(index);
         }
+    }
+
+    /// The next instance in which ops wait until everything else is settled, and may go on.
+    fn release(&mut self, waiting: &mut BTreeSet<usize>) -> Option<usize> {
+        while let Some(index) = waiting.pop_first() {
+            if self.states[index].solver.release() {
+                return Some(index);
+            }
+        }
+        None
     }
 
     /// Starts an instance with what is known of its callees.
@@ -296,7 +311,14 @@ impl<'a> Program<'a> {
         self.states[index].targets[call.0 as usize] = Some(target);
         self.states[target].callers.push((index, call));
         let results = self.states[target].published.clone();
-        self.states[index].solver.answer(call, &results);
+        let lasts = !self.is_recursive(index, target);
+        self.states[index].solver.answer(call, &results, lasts);
+    }
+
+    /// Whether what an instance gives may depend on what one that calls it gives.
+    fn is_recursive(&self, caller: usize, callee: usize) -> bool {
+        let component = |index: usize| self.components[self.states[index].id.0 as usize];
+        component(caller) == component(callee)
     }
 
     /// Lets the results of a call be refused.
@@ -304,7 +326,7 @@ impl<'a> Program<'a> {
         let results = self.functions[self.states[index].function()].calls[call.0 as usize].results.len();
         let refused = vec![(Known::Refused, Shape::UNRANKED); results];
         self.states[index].targets[call.0 as usize] = None;
-        self.states[index].solver.answer(call, &refused);
+        self.states[index].solver.answer(call, &refused, true);
     }
 
     /// Tells the callers of an instance what its results are, if they have changed.
@@ -317,9 +339,10 @@ impl<'a> Program<'a> {
         }
         let callers = std::mem::take(&mut self.states[index].callers);
         for (caller, call) in &callers {
+            let lasts = !self.is_recursive(*caller, index);
             let state = &mut self.states[*caller];
             if state.targets[call.0 as usize] == Some(index) {
-                state.solver.answer(*call, &found);
+                state.solver.answer(*call, &found, lasts);
                 if state.started {
                     self.stack.push(*caller);
                 }

@@ -197,8 +197,10 @@ pub struct Solver<'a> {
     changes: FxHashMap<SlotId, u32>,
     /// The calls of which an operand has changed.
     stirred: BTreeSet<CallId>,
-    /// What calls have given.
+    /// What calls have given that do not depend on the graph.
     answered: FxHashMap<ValueId, Type>,
+    /// Whether everything was started again since that was last asked.
+    forgot: bool,
     /// The ops that took back what they had given.
     fickle: BTreeSet<OpId>,
     /// Those of them that wait until everything else is settled.
@@ -230,6 +232,7 @@ impl<'a> Solver<'a> {
             changes: FxHashMap::default(),
             stirred: BTreeSet::new(),
             answered: FxHashMap::default(),
+            forgot: false,
             fickle: BTreeSet::new(),
             waiting: BTreeSet::new(),
             starts: 0,
@@ -314,18 +317,25 @@ impl<'a> Solver<'a> {
             }
             if self.fickle.len() > found && self.starts < MAX_STARTS {
                 self.start_again();
-            } else if self.waiting.is_empty() {
+            } else if !self.calls.is_empty() || !self.release() {
                 return;
-            } else {
-                let waiting = std::mem::take(&mut self.waiting);
-                self.queue.extend(waiting.into_iter().map(|op| (op.0, Place::Op(op))));
             }
         }
+    }
+
+    /// Lets the ops be asked that wait until everything else is settled, in all that this graph calls and that calls it;
+    /// whether there are such.
+    pub fn release(&mut self) -> bool {
+        let waiting = std::mem::take(&mut self.waiting);
+        let any = !waiting.is_empty();
+        self.queue.extend(waiting.into_iter().map(|op| (op.0, Place::Op(op))));
+        any
     }
 
     /// Forgets what was found, but for what calls gave and which ops must wait.
     fn start_again(&mut self) {
         self.starts += 1;
+        self.forgot = true;
         self.waiting = self.fickle.clone();
         self.values = self.graph.value_ids().map(|value| self.graph.value(value).stated).collect();
         self.slots = self.graph.slot_ids().map(|slot| self.graph.slot(slot).stated).collect();
@@ -383,8 +393,9 @@ impl<'a> Solver<'a> {
         same && self.semantics.is_on_lattice() && self.graph.value(value).literal.is_none()
     }
 
-    /// Lets the results of a call be of these types.
-    pub fn answer(&mut self, call: CallId, results: &[(Known, Shape)]) {
+    /// Lets the results of a call be of these types. What depends on the graph itself, by recursion, does not last when it is
+    /// started again.
+    pub fn answer(&mut self, call: CallId, results: &[(Known, Shape)], lasts: bool) {
         if self.ended {
             return;
         }
@@ -394,11 +405,18 @@ impl<'a> Solver<'a> {
                 continue;
             }
             let found = Type { dtype: *dtype, shape: self.graph.shapes.id(shape.clone()) };
-            self.answered.insert(*value, found);
+            if lasts {
+                self.answered.insert(*value, found);
+            }
             if let Some(changed) = self.update(*value, found) {
                 self.queue_users(changed);
             }
         }
+    }
+
+    /// Whether everything was started again since this was last asked: then what depends on itself must be answered anew.
+    pub fn forgot(&mut self) -> bool {
+        std::mem::take(&mut self.forgot)
     }
 
     /// Goes on after answers; the calls of which operands have changed since they were last asked for.
