@@ -200,10 +200,23 @@ impl<'a> Program<'a> {
                 stirred.into_iter().for_each(|call| self.call(index, call));
             }
             if self.states[index].solver.forgot() {
-                self.states[index].published.clear();
                 waiting.insert(index);
+                self.answer_again(index);
             }
             self.publish(index);
+        }
+    }
+
+    /// Lets what an instance gives be as of the start, and its calls give again what others in its recursion do.
+    fn answer_again(&mut self, index: usize) {
+        self.states[index].published.clear();
+        for call in 0..self.states[index].targets.len() {
+            let target = self.states[index].targets[call];
+            if let Some(target) = target.filter(|target| *target != index && self.is_recursive(index, *target)) {
+                let results = self.states[target].published.clone();
+                self.states[index].solver.answer(CallId(call as u32), &results, false);
+                self.stack.push(index);
+            }
         }
     }
 
