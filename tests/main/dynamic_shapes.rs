@@ -143,4 +143,64 @@ func.func @f(%x: tensor<?xf32>, %y: tensor<?x4xf32>) -> (!u, !u) {
   %1 = "promote.broadcast_to"(%x, %y) {shape = array<i64: -9223372036854775808, 4>} : (tensor<?xf32>, tensor<?x4xf32>) -> !u
   return %0, %1 : !u, !u
 }"#;
+    a_batch_that_is_static_in_one_operand_of_matmul, r#"
+func.func @mm(%a: tensor<4x?x?xf32>, %b: tensor<?x?x?xf32>) -> !u {
+  %r = "promote.matmul"(%a, %b) : (tensor<4x?x?xf32>, tensor<?x?x?xf32>) -> !u
+  return %r : !u
+}"#;
+    a_name_that_a_loop_does_not_keep, r#"
+func.func @main(%c: i1, %n: index, %x0: tensor<?x!promote.weak_int>, %x1: tensor<1xi32>) -> !u {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %v14 = "promote.relax"(%x0) : (tensor<?x!promote.weak_int>) -> !u
+  %v13 = scf.for %v18 = %c0 to %n step %c1 iter_args(%v17 = %v14) -> (!u) {
+    %v19 = scf.if %c -> !u {
+      %v21 = "promote.relax"(%x1) : (tensor<1xi32>) -> !u
+      scf.yield %v21 : !u
+    } else {
+      scf.yield %v17 : !u
+    }
+    scf.yield %v19 : !u
+  }
+  %v31 = scf.for %v33 = %c0 to %n step %c1 iter_args(%v32 = %v13) -> (!u) {
+    %v34 = "promote.negative"(%v32) : (!u) -> !u
+    scf.yield %v34 : !u
+  }
+  %v60 = "promote.multiply"(%v13, %x1) : (!u, tensor<1xi32>) -> !u
+  %v68 = "promote.maximum"(%v60, %v31) : (!u, !u) -> !u
+  return %v68 : !u
+}"#;
+    what_is_stated_of_unranked_results, r#"
+func.func @ext(%b: tensor<*xf32>) -> tensor<4x?xf32> {
+  %n = "promote.relax"(%b) : (tensor<*xf32>) -> tensor<4x?xf32>
+  return %n : tensor<4x?xf32>
+}
+func.func @neg(%b: tensor<*xf32>) -> tensor<4x4xf32> {
+  %n = "promote.negative"(%b) : (tensor<*xf32>) -> tensor<4x4xf32>
+  return %n : tensor<4x4xf32>
+}
+func.func @conv(%b: tensor<*xf32>) -> tensor<4xf16> {
+  %n = "promote.convert"(%b) : (tensor<*xf32>) -> tensor<4xf16>
+  return %n : tensor<4xf16>
+}
+func.func @conv2(%b: tensor<?xf32>) -> tensor<4xf16> {
+  %n = "promote.convert"(%b) : (tensor<?xf32>) -> tensor<4xf16>
+  return %n : tensor<4xf16>
+}
+func.func @chk(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %n = "promote.matmul"(%a, %b) {promote.checked} : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %n : tensor<?x?xf32>
+}"#;
+    a_public_result_keeps_its_dynamic_extent, r#"
+func.func private @g(%a: !u) -> !u {
+  return %a : !u
+}
+func.func @f(%x: tensor<4xf32>, %c : i1) -> tensor<?xf32> {
+  %r = "promote.add"(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+func.func @caller(%x: tensor<4xf32>, %c: i1) -> tensor<?xf32> {
+  %r = func.call @f(%x, %c) : (tensor<4xf32>, i1) -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}"#;
 }

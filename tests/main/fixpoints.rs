@@ -262,4 +262,56 @@ func.func @f(%x: tensor<4xi16>, %y: tensor<4xf16>, %n: index) -> !u {
   }
   return %r : !u
 }"#;
+    a_recursion_whose_rules_are_not_monotone, r#"
+func.func @loop(%n: index, %x: tensor<i32>, %y: tensor<f16>) -> (!u, !u) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %i = "promote.relax"(%x) : (tensor<i32>) -> !u
+  %r:2 = scf.for %k = %c0 to %n step %c1 iter_args(%p0 = %i, %p1 = %i) -> (!u, !u) {
+    %b = "promote.add"(%p0, %y) : (!u, tensor<f16>) -> !u
+    %s = "promote.sqrt"(%p0) : (!u) -> !u
+    %t = "promote.add"(%s, %p1) : (!u, !u) -> !u
+    scf.yield %b, %t : !u, !u
+  }
+  return %r#0, %r#1 : !u, !u
+}
+func.func @rec(%c: i1, %x: tensor<i32>, %y: tensor<f16>) -> (!u, !u) {
+  %r:2 = scf.if %c -> (!u, !u) {
+    %p:2 = func.call @rec(%c, %x, %y) : (i1, tensor<i32>, tensor<f16>) -> (!u, !u)
+    %b = "promote.add"(%p#0, %y) : (!u, tensor<f16>) -> !u
+    %s = "promote.sqrt"(%p#0) : (!u) -> !u
+    %t = "promote.add"(%s, %p#1) : (!u, !u) -> !u
+    scf.yield %b, %t : !u, !u
+  } else {
+    %i = "promote.relax"(%x) : (tensor<i32>) -> !u
+    scf.yield %i, %i : !u, !u
+  }
+  return %r#0, %r#1 : !u, !u
+}
+func.func @loopcall(%n: index, %x: tensor<i32>, %y: tensor<f16>) -> (!u, !u) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %i = "promote.relax"(%x) : (tensor<i32>) -> !u
+  %r:2 = scf.for %k = %c0 to %n step %c1 iter_args(%p0 = %i, %p1 = %i) -> (!u, !u) {
+    %b = "promote.add"(%p0, %y) : (!u, tensor<f16>) -> !u
+    %s = func.call @sq(%p0) : (!u) -> !u
+    %t = "promote.add"(%s, %p1) : (!u, !u) -> !u
+    scf.yield %b, %t : !u, !u
+  }
+  return %r#0, %r#1 : !u, !u
+}
+func.func private @sq(%p: !u) -> !u {
+  %s = "promote.sqrt"(%p) : (!u) -> !u
+  return %s : !u
+}"#;
+    an_affine_loop, r#"
+func.func @f(%x: tensor<4xbf16>, %n: index) -> !u {
+  %zero = "promote.constant"() {value = dense<0> : tensor<i64>} : () -> tensor<!promote.weak_int>
+  %init = "promote.relax"(%zero) : (tensor<!promote.weak_int>) -> !u
+  %r = affine.for %i = 0 to %n iter_args(%a = %init) -> (!u) {
+    %s = "promote.add"(%a, %x) : (!u, tensor<4xbf16>) -> !u
+    affine.yield %s : !u
+  }
+  return %r : !u
+}"#;
 }

@@ -114,4 +114,46 @@ func.func @f(%x: tensor<1xf32>, %y: tensor<4xf32>, %z: tensor<3xf32>, %n: index)
   }
   return %r : !u
 }"#;
+    a_carry_that_doubles_its_dimensions, r#"
+func.func @f(%x: tensor<4x4xi32>, %n: index) -> !u {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %i = "promote.relax"(%x) : (tensor<4x4xi32>) -> !u
+  %r = scf.for %k = %c0 to %n step %c1 iter_args(%a = %i) -> (!u) {
+    %t = "promote.take"(%a, %a) {axis = 0 : i64} : (!u, !u) -> !u
+    scf.yield %t : !u
+  }
+  return %r : !u
+}"#;
+    a_carry_that_doubles_its_extent, r#"
+func.func @f(%x: tensor<4xi32>, %n: index) -> !u {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %i = "promote.relax"(%x) : (tensor<4xi32>) -> !u
+  %r = scf.for %k = %c0 to %n step %c1 iter_args(%a = %i) -> (!u) {
+    %t = "promote.concat"(%a, %a) {axis = 0 : i64, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>} : (!u, !u) -> !u
+    scf.yield %t : !u
+  }
+  return %r : !u
+}
+func.func @g(%x: tensor<1xi32>, %n: index) -> !u {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %i = "promote.relax"(%x) : (tensor<1xi32>) -> !u
+  %r = scf.for %k = %c0 to %n step %c1 iter_args(%a = %i) -> (!u) {
+    %t = "promote.concat"(%a, %a) {axis = 0 : i64, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>} : (!u, !u) -> !u
+    scf.yield %t : !u
+  }
+  return %r : !u
+}
+func.func @h(%x: tensor<1xi32>, %n: index, %y: tensor<?xi32>) -> !u {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %i = "promote.relax"(%x) : (tensor<1xi32>) -> !u
+  %r = scf.for %k = %c0 to %n step %c1 iter_args(%a = %i) -> (!u) {
+    %t = "promote.concat"(%a, %y) {axis = 0 : i64, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>} : (!u, tensor<?xi32>) -> !u
+    scf.yield %t : !u
+  }
+  return %r : !u
+}"#;
 }

@@ -51,6 +51,50 @@ fn each_carry_of_a_shift_register_is_raised_a_round_later() {
 }
 
 #[test]
+fn a_story_leads_through_branches_and_back_through_rounds() {
+    insta::assert_snapshot!(say(
+        true,
+        Policies::default(),
+        r#"
+func.func @f(%n: index, %c: i1, %x: tensor<4xi8>, %y: tensor<4xf16>, %z: tensor<4xf32>) -> (!u, !u, !u) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %i = "promote.relax"(%x) : (tensor<4xi8>) -> !u
+  %r:3 = scf.for %k = %c0 to %n step %c1 iter_args(%a = %i, %b = %i, %d = %i) -> (!u, !u, !u) {
+    %t = scf.if %c -> !u {
+      %m = "promote.negative"(%b) : (!u) -> !u
+      scf.yield %m : !u
+    } else { scf.yield %a : !u }
+    %s = "promote.add"(%d, %y) : (!u, tensor<4xf16>) -> !u
+    %v = "promote.multiply"(%s, %z) : (!u, tensor<4xf32>) -> !u
+    scf.yield %t, %d, %v : !u, !u, !u
+  }
+  return %r#0, %r#1, %r#2 : !u, !u, !u
+}
+func.func @w(%n: index, %c: i1, %x: tensor<4xi8>, %y: tensor<4xf16>, %z: tensor<4xf32>) -> (!u, !u) {
+  %i = "promote.relax"(%x) : (tensor<4xi8>) -> !u
+  %r:2 = scf.while (%a = %i, %b = %i) : (!u, !u) -> (!u, !u) {
+    scf.condition(%c) %b, %a : !u, !u
+  } do {
+  ^bb0(%p: !u, %q: !u):
+    %s = "promote.add"(%q, %y) : (!u, tensor<4xf16>) -> !u
+    scf.yield %p, %s : !u, !u
+  }
+  return %r#0, %r#1 : !u, !u
+}
+func.func @cf(%c: i1, %x: tensor<4xi8>, %y: tensor<4xf16>) -> !u {
+  %i = "promote.relax"(%x) : (tensor<4xi8>) -> !u
+  cf.br ^h(%i, %i : !u, !u)
+^h(%a: !u, %b: !u):
+  %s = "promote.add"(%b, %y) : (!u, tensor<4xf16>) -> !u
+  cf.cond_br %c, ^h(%b, %s : !u, !u), ^e
+^e:
+  return %a : !u
+}"#
+    ));
+}
+
+#[test]
 fn what_flows_from_a_branch_is_found_by_policies() {
     let policies = Policies { warn: vec![Policy::PrecisionLoss], ..Policies::default() };
     insta::assert_snapshot!(say(true, policies, BRANCHES));

@@ -212,7 +212,9 @@ impl<'a> Program<'a> {
         self.states[index].published.clear();
         for call in 0..self.states[index].targets.len() {
             let target = self.states[index].targets[call];
-            if let Some(target) = target.filter(|target| *target != index && self.is_recursive(index, *target)) {
+            if let Some(target) =
+                target.filter(|target| *target != index && self.is_recursive(index, *target))
+            {
                 let results = self.states[target].published.clone();
                 self.states[index].solver.answer(CallId(call as u32), &results, false);
                 self.stack.push(index);

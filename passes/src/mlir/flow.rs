@@ -19,7 +19,7 @@ pub enum Flow {
     Branch(usize),
     /// `scf.if` and the like: the results are what the regions yield.
     Condition(Kind),
-    /// `scf.for`: the carries begin as the operands after the bounds and the step.
+    /// `scf.for` and `affine.for`: the carries begin as the last operands, after the bounds.
     For,
     /// `scf.while`: two regions, the first of which passes on what its condition has.
     While,
@@ -31,7 +31,7 @@ pub enum Flow {
     Part,
     /// `scf.condition`, which ends the first region of a `while`.
     EndOfCondition,
-    /// `scf.yield`, which ends the others, and `scf.reduce.return`.
+    /// `scf.yield`, which ends the others, `affine.yield` and `scf.reduce.return`.
     Yield,
     /// `scf.reduce`, which ends the body of a `parallel`.
     Reduce,
@@ -44,13 +44,16 @@ const NAMES: &[(&str, Flow)] = &[
     ("scf.if", Flow::Condition(Kind::If)),
     ("scf.index_switch", Flow::Condition(Kind::Switch)),
     ("scf.execute_region", Flow::Condition(Kind::Once)),
+    ("affine.if", Flow::Condition(Kind::If)),
     ("scf.for", Flow::For),
+    ("affine.for", Flow::For),
     ("scf.while", Flow::While),
     ("scf.parallel", Flow::Parallel),
     ("scf.forall", Flow::Forall),
     ("tensor.parallel_insert_slice", Flow::Part),
     ("scf.condition", Flow::EndOfCondition),
     ("scf.yield", Flow::Yield),
+    ("affine.yield", Flow::Yield),
     ("scf.reduce", Flow::Reduce),
     ("scf.reduce.return", Flow::Yield),
 ];
@@ -65,9 +68,6 @@ const LOOPS: &[&str] = &[
     "affine.parallel",
     "tensor.generate",
 ];
-
-/// The operands of `scf.for` before its carries: the bounds and the step.
-const BOUNDS: usize = 3;
 
 /// The ops that pass values on, by MLIR's uniqued names.
 pub fn names(context: MlirContext) -> FxHashMap<usize, Flow> {
@@ -126,7 +126,8 @@ impl Viewer<'_> {
         let Some(region) = raw::regions(operation).next() else { return };
         let Some(body) = raw::blocks(region).next() else { return };
         let carries = self.argument_slots(body, 1, block);
-        self.feed(&carries, operation, BOUNDS, block);
+        let bounds = raw::operands(operation).len().saturating_sub(carries.len());
+        self.feed(&carries, operation, bounds, block);
         self.yields.insert(Address(region), carries.clone());
         let results = self.follow(operation, &carries, block);
         self.add_structure(Kind::For, operation, block, [carries, Vec::new(), results]);
