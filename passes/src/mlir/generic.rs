@@ -99,7 +99,9 @@ pub fn specialise(
 
 fn unused(view: &View) -> Diagnostic {
     let name = view.symbol().unwrap_or_default();
-    let message = format!("nothing that is kept calls @{name}, so nothing says what its arguments are, and it is removed");
+    let message = format!(
+        "nothing that is kept calls @{name}, so nothing says what its arguments are, and it is removed"
+    );
     Diagnostic::new(Severity::Warning, Code::UnknownDtype, place_of(view.root.0), message)
         .with_remedy("state the types of its arguments to keep it")
 }

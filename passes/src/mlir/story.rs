@@ -144,9 +144,8 @@ impl<'a> Teller<'a> {
                         .copied()
                 }
                 Source::Elsewhere => {
-                    let through = self.slots.get(&value).filter(|other| {
-                        self.loops.get(*other).is_none() || self.loops.get(*other) != self.loops.get(&slot)
-                    });
+                    let through = self.slots.get(&value);
+                    let through = through.filter(|other| self.loops.get(*other) != self.loops.get(&slot));
                     let raised = through.and_then(|through| {
                         let step = self.solution.story(*through).last()?;
                         Some(graph.slot(*through).sources[step.feed].value)
