@@ -14,7 +14,7 @@ use super::ids::Ids;
 use super::raw::{self, Address};
 use super::types::Types;
 use crate::engine::graph::{BlockId, Graph, Known, NewOp, OpId, Region, SlotId, Type, ValueId};
-use crate::engine::shape::DYNAMIC;
+use crate::engine::shape::{DYNAMIC, is_dynamic};
 
 /// A direct call of a function.
 #[derive(Debug)]
@@ -297,8 +297,20 @@ impl Viewer<'_> {
     }
 
     /// Notes what inference and insertion said of an op that they made or checked.
-    fn note_marks(&mut self, op: Op, operation: MlirOperation, id: OpId, stated: Type) {
-        if raw::attribute(operation, checks::CHECKED).is_some() {
+    fn note_marks(
+        &mut self,
+        (op, id): (Op, OpId),
+        operation: MlirOperation,
+        operands: &[ValueId],
+        stated: Type,
+    ) {
+        let graph = &self.view.graph;
+        let is_open = |value: &ValueId| {
+            let dims = graph.shapes.get(graph.value(*value).stated.shape).dims();
+            dims.is_none_or(|dims| dims.iter().copied().any(is_dynamic))
+        };
+        let open = operands.iter().any(is_open);
+        if open && raw::attribute(operation, checks::CHECKED).is_some() {
             self.view.graph.checked.insert(id);
         }
         if !matches!(op, Op::Convert | Op::BroadcastTo) || raw::attribute(operation, IMPLICIT).is_none() {
@@ -338,8 +350,8 @@ impl Viewer<'_> {
         let (written, scalar) = constant.map_or((None, None), |(written, scalar)| (Some(written), scalar));
         // SAFETY: the operation is alive.
         let attributed = unsafe { mlirOperationGetNumAttributes(operation) } > 0;
-        if attributed {
-            self.note_marks(op, operation, id, stated);
+        if attributed && op != Op::Constant {
+            self.note_marks((op, id), operation, &operands, stated);
         }
         let used_before = self.ids.get(result);
         let value = self
