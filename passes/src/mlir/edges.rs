@@ -72,7 +72,7 @@ impl Edge {
             |shape: ShapeId, view: &mut View| view.types.tensor(wanted.dtype, shape, names, &view.graph);
         if own.dtype != Known::DType(wanted.dtype) {
             let result = tensor(own.shape, view);
-            self.add("promote.convert", result, &[self.unit(IMPLICIT)]);
+            self.add("promote.convert", result, &[raw::mark(raw::context(self.operation), IMPLICIT)]);
         }
         let dims = |shape: ShapeId, view: &View| view.graph.shapes.get(shape).dims().map(<[i64]>::to_vec);
         if let Some(to) = dims(wanted.shape, view) {
@@ -94,8 +94,8 @@ impl Edge {
                 let list = unsafe { mlirDenseI64ArrayGet(context, shape.len() as isize, shape.as_ptr()) };
                 let mut attributes = vec![raw::named(context, "shape", list)];
                 // Not every semantics lets a broadcast keep weakness: this one does.
-                attributes.extend(wanted.dtype.is_weak().then(|| self.unit(IMPLICIT)));
-                attributes.extend(checked.then(|| self.unit(CHECKED)));
+                attributes.extend(wanted.dtype.is_weak().then(|| raw::mark(context, IMPLICIT)));
+                attributes.extend(checked.then(|| raw::mark(context, CHECKED)));
                 self.add("promote.broadcast_to", result, &attributes);
             }
         }
@@ -130,12 +130,6 @@ impl Edge {
 
     fn value(&self) -> MlirValue {
         raw::operand(self.operation, self.operand)
-    }
-
-    fn unit(&self, name: &str) -> MlirNamedAttribute {
-        let context = raw::context(self.operation);
-        // SAFETY: the context is alive.
-        raw::named(context, name, unsafe { mlirUnitAttrGet(context) })
     }
 
     fn add(&mut self, name: &str, result: MlirType, attributes: &[MlirNamedAttribute]) {

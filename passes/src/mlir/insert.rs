@@ -126,9 +126,8 @@ impl<'a> Writer<'a> {
             checks::write(self.view, check);
         }
         for op in &self.plan.checked {
-            // SAFETY: the context is alive.
-            let unit = unsafe { mlirUnitAttrGet(self.context) };
-            raw::set_attribute(self.view.ops[op.0 as usize].0, checks::CHECKED, unit);
+            let mark = raw::mark(self.context, checks::CHECKED).attribute;
+            raw::set_attribute(self.view.ops[op.0 as usize].0, checks::CHECKED, mark);
         }
         for (op, shape) in &self.plan.refined {
             self.refine(*op, *shape);
@@ -220,9 +219,7 @@ impl<'a> Writer<'a> {
         let source = self.value(insert.source);
         match insert.make {
             Make::Convert(_) => {
-                // SAFETY: the context is alive.
-                let unit = unsafe { mlirUnitAttrGet(self.context) };
-                let attributes = [raw::named(self.context, IMPLICIT, unit)];
+                let attributes = [raw::mark(self.context, IMPLICIT)];
                 let (name, operands) = ("promote.convert", &[source]);
                 raw::create(&NewOp { name, location, operands, results: &[result], attributes: &attributes })
             }
@@ -238,7 +235,7 @@ impl<'a> Writer<'a> {
                 // SAFETY: the context is alive, and MLIR copies the list.
                 let dims = unsafe { mlirDenseI64ArrayGet(self.context, dims.len() as isize, dims.as_ptr()) };
                 let mut attributes = vec![raw::named(self.context, "shape", dims)];
-                attributes.extend(checked.then(|| self.checked()));
+                attributes.extend(checked.then(|| raw::mark(self.context, checks::CHECKED)));
                 let like = like.map(|like| self.value(Produced::Value(like)));
                 let operands: Vec<_> = std::iter::once(source).chain(like).collect();
                 let name = "promote.broadcast_to";
@@ -251,11 +248,6 @@ impl<'a> Writer<'a> {
                 })
             }
         }
-    }
-
-    fn checked(&self) -> MlirNamedAttribute {
-        // SAFETY: the context is alive.
-        raw::named(self.context, checks::CHECKED, unsafe { mlirUnitAttrGet(self.context) })
     }
 
     /// Lets an op have the type that is known of its result, and its users what the program states, once that is checked.

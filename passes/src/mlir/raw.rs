@@ -394,3 +394,9 @@ pub fn named(context: MlirContext, name: &str, value: MlirAttribute) -> MlirName
     // SAFETY: the context and the attribute are alive.
     unsafe { mlirNamedAttributeGet(mlirIdentifierGet(context, string(name)), value) }
 }
+
+/// The mark of that name: a unit attribute.
+pub fn mark(context: MlirContext, name: &str) -> MlirNamedAttribute {
+    // SAFETY: the context is alive.
+    named(context, name, unsafe { mlirUnitAttrGet(context) })
+}

@@ -119,9 +119,8 @@ impl Planner<'_> {
             ShapeRule::Matmul => self.operands_contract(values, &mut asked),
             ShapeRule::Concat | ShapeRule::Stack => {
                 let stack = node.op.info().shape == ShapeRule::Stack;
-                let own =
-                    (!stack).then(|| shape::normalise(attrs.int("axis"), first.len(), &Shape::UNRANKED).ok());
-                let others = (0..first.len()).filter(|axis| own.flatten() != Some(*axis));
+                let own = if stack { Vec::new() } else { axes(&[attrs.int("axis")], first.len()) };
+                let others = (0..first.len()).filter(|axis| !own.contains(axis));
                 for axis in others {
                     for operand in 1..values.len() {
                         self.equal(values, (0, axis), (operand, axis), &mut asked);
@@ -135,20 +134,14 @@ impl Planner<'_> {
                 asked.extend((!same).then(|| Condition::Elements(whole.to_vec())));
             }
             ShapeRule::Squeeze => {
-                let axes = attrs.list("axis").iter();
-                let axes =
-                    axes.filter_map(|axis| shape::normalise(*axis, first.len(), &Shape::UNRANKED).ok());
-                let dynamic = axes.filter(|axis| is_dynamic(first[*axis]));
+                let axes = axes(attrs.list("axis"), first.len());
+                let dynamic = axes.into_iter().filter(|axis| is_dynamic(first[*axis]));
                 let is_one = |axis| Condition::Equal(Extent::Of { operand: 0, axis }, Extent::Known(1));
                 asked.extend(dynamic.map(is_one));
             }
             ShapeRule::Reduce if matches!(node.op, Op::Max | Op::Min | Op::ArgMax | Op::ArgMin) => {
-                let named = attrs.axes().map(|axes| {
-                    let axes = axes.iter();
-                    axes.filter_map(|axis| shape::normalise(*axis, first.len(), &Shape::UNRANKED).ok())
-                        .collect()
-                });
-                let axes: Vec<usize> = named.unwrap_or_else(|| (0..first.len()).collect());
+                let named = attrs.axes().map(|named| axes(named, first.len()));
+                let axes = named.unwrap_or_else(|| (0..first.len()).collect());
                 let dynamic = axes.into_iter().filter(|axis| is_dynamic(first[*axis]));
                 asked.extend(dynamic.map(|axis| Condition::NotEmpty(Extent::Of { operand: 0, axis })));
             }
@@ -255,6 +248,11 @@ impl Planner<'_> {
             }
         }
     }
+}
+
+/// Axes counted from the front; inference has refused those that are not there.
+fn axes(named: &[i64], rank: usize) -> Vec<usize> {
+    named.iter().filter_map(|axis| shape::normalise(*axis, rank, &Shape::UNRANKED).ok()).collect()
 }
 
 fn extent(extent: i64, operand: usize, axis: usize) -> Extent {

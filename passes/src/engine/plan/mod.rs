@@ -211,13 +211,10 @@ struct Planner<'a> {
 impl Planner<'_> {
     fn plan_op(&mut self, op: OpId) {
         let node = *self.graph.node(op);
+        self.check(op);
         // The typing is asked for with the dtypes that weak values still have: an f* operand computes with f*.
         let typing = typing(self.graph, self.semantics, op, |value| self.solution.value(value));
-        let Ok(Some(typing)) = typing else {
-            self.check(op);
-            return self.plan_stated(op);
-        };
-        self.check(op);
+        let Ok(Some(typing)) = typing else { return self.plan_stated(op) };
         let shape = self.operand_shape(op);
         for index in 0..self.graph.operands(op).len() {
             let value = self.graph.operands(op)[index];
