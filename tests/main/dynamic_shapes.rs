@@ -1,6 +1,12 @@
 //! Extents that only a run knows: what is known of them statically, and what a run checks.
 
+use std::fmt::Write as _;
+
+use promote::{DType, Pipeline, PrintOptions, RunOptions, Semantics, Source, Verdict};
+use promote_reference::{Array, Reader, Value};
+
 use crate::flow_support::{cases, show};
+use crate::support::session;
 
 cases! {
     two_dynamic_extents_meet_and_are_checked_once, r#"
@@ -203,4 +209,59 @@ func.func @caller(%x: tensor<4xf32>, %c: i1) -> tensor<?xf32> {
   %r = func.call @f(%x, %c) : (tensor<4xf32>, i1) -> tensor<?xf32>
   return %r : tensor<?xf32>
 }"#;
+}
+
+/// An extent has a name for what a few broadcast to. Beyond that nothing is known, and every operand counts.
+#[test]
+fn more_extents_meet_than_a_name_is_made_of() {
+    (14..=18).for_each(many_extents_meet);
+}
+
+/// Adds up so many arrays, and chooses between the sum and one more.
+fn many_extents_meet(count: usize) {
+    let unknown = "tensor<*x!promote.unknown>";
+    let arguments: Vec<_> = (0..count).map(|i| format!("%x{i}: tensor<?xf32>")).collect();
+    let mut text = format!(
+        "func.func @f(%c: tensor<?xi1>, {}, %y: tensor<?xf32>) -> {unknown} {{\n  %s0 = \"promote.negative\"(%x0) : (tensor<?xf32>) -> \
+         {unknown}\n",
+        arguments.join(", ")
+    );
+    for i in 1..count {
+        let _ = writeln!(
+            text,
+            "  %s{i} = \"promote.add\"(%s{}, %x{i}) : ({unknown}, tensor<?xf32>) -> {unknown}",
+            i - 1
+        );
+    }
+    let _ = writeln!(
+        text,
+        "  %w = \"promote.where\"(%c, %s{}, %y) : (tensor<?xi1>, {unknown}, tensor<?xf32>) -> {unknown}\n  return %w : {unknown}\n}}",
+        count - 1
+    );
+    let session = session("jax", false, false);
+    let mut module = session.parse(Source::Text(&text)).expect("the program is well formed");
+    let verdict = session.run(&mut module, &Pipeline::default(), &RunOptions::default());
+    assert_eq!(verdict, Ok(Verdict::Done));
+    let mut strong = Vec::new();
+    module
+        .print(&mut strong, PrintOptions { generic: true, debug_info: false })
+        .expect("a vector can be written to");
+    let strong = String::from_utf8(strong).expect("MLIR prints UTF-8");
+
+    let reader = Reader::new().expect("MLIR takes the dialect");
+    let semantics = Semantics::by_name("jax", false).expect("jax is known");
+    let one = || Value::Array(Array::of_reals(DType::F32, &[1], &[2.0]));
+    // All are 1 long but one, wherever that is.
+    for long in [0, 1, count, count + 1] {
+        let mut arguments = vec![Value::Array(Array::of_ints(DType::B1, &[1], &[1]))];
+        arguments.extend((0..=count).map(|_| one()));
+        arguments[long] = match long {
+            0 => Value::Array(Array::of_ints(DType::B1, &[3], &[1, 0, 1])),
+            _ => Value::Array(Array::of_reals(DType::F32, &[3], &[1.0, 3.0, 5.0])),
+        };
+        let run = |text: &str| reader.read(text).and_then(|read| read.run(&semantics, "f", &arguments));
+        let (before, after) = (run(&text).expect("it runs"), run(&strong).expect("it runs, made explicit"));
+        assert_eq!(before.results, after.results, "argument {long} of {count} is 3 long");
+        assert_eq!(after.implicit, 0, "argument {long} of {count} is 3 long");
+    }
 }

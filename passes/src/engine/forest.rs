@@ -35,11 +35,6 @@ impl Forest {
         self.nodes.len() as u32 - 1
     }
 
-    /// The parent of a node; a root is its own.
-    pub fn parent(&self, node: u32) -> u32 {
-        self.nodes[node as usize].parent
-    }
-
     /// The furthest ancestor of `node` up to which `holds` holds, which it does for `node` and no longer from some
     /// ancestor on.
     pub fn highest(&self, mut node: u32, holds: impl Fn(u32) -> bool) -> u32 {

@@ -141,7 +141,11 @@ impl Planner<'_> {
         for index in 0..self.graph.operands(op).len() {
             let other = self.graph.operands(op)[index];
             let next = self.towards(current, target, Some(other));
-            if next != current {
+            // What has no name might grow by every other extent that a run knows.
+            let other_shape = self.extents.shape(self.solution, other);
+            let dims = |shape: ShapeId| self.graph.shapes.get(shape).dims().unwrap_or_default();
+            let unnamed = dims(next).contains(&DYNAMIC) && dims(other_shape).iter().copied().any(is_dynamic);
+            if next != current || unnamed && other_shape != own {
                 likes.push(other);
                 current = next;
             }
