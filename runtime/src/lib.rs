@@ -1,0 +1,1 @@
+//! What compiled code calls: threads, buffers, the DLPack interface, errors.

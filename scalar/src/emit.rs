@@ -1,0 +1,236 @@
+//! The machine that definitions are written for.
+//!
+//! Its instructions are what LLVM, MLIR's arith and math, PTX and SPIR-V all have, with one meaning: IEEE 754 arithmetic,
+//! rounded to nearest even, subnormal numbers kept, nothing contracted or reordered; integers of two's complement that
+//! wrap. What has no defined result there (a shift by the width or more, a division of integers by zero or of the least by -1,
+//! a float converted to an integer that does not hold it) definitions never ask for.
+
+/// What a register holds in each lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ty {
+    /// A truth value.
+    I1,
+    /// 8 bits.
+    I8,
+    /// 16 bits.
+    I16,
+    /// 32 bits.
+    I32,
+    /// 64 bits.
+    I64,
+    /// IEEE half precision; only converted from and to, where [`Emit::has_f16`].
+    F16,
+    /// IEEE single precision.
+    F32,
+    /// IEEE double precision.
+    F64,
+}
+
+impl Ty {
+    /// Width in bits.
+    pub const fn bits(self) -> u32 {
+        match self {
+            Self::I1 => 1,
+            Self::I8 => 8,
+            Self::I16 | Self::F16 => 16,
+            Self::I32 | Self::F32 => 32,
+            Self::I64 | Self::F64 => 64,
+        }
+    }
+
+    /// Whether it is a floating-point type.
+    pub const fn is_float(self) -> bool {
+        matches!(self, Self::F16 | Self::F32 | Self::F64)
+    }
+
+    /// The integer type of the same width.
+    pub const fn bits_type(self) -> Self {
+        match self {
+            Self::F16 => Self::I16,
+            Self::F32 => Self::I32,
+            Self::F64 => Self::I64,
+            integer => integer,
+        }
+    }
+}
+
+/// An instruction of one operand; the result is of its type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unary {
+    /// The sign bit flipped, also of a NaN.
+    FNeg,
+    /// The sign bit cleared, also of a NaN.
+    FAbs,
+    /// Square root, correctly rounded.
+    Sqrt,
+    /// Towards negative infinity.
+    Floor,
+    /// Towards positive infinity.
+    Ceil,
+    /// Towards zero.
+    Trunc,
+    /// To the nearest integer, ties to even.
+    RoundEven,
+    /// How many high bits of an integer are zero; the width for 0.
+    LeadingZeros,
+}
+
+/// An instruction of two operands of one type; the result is of that type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Binary {
+    Add,
+    Sub,
+    Mul,
+    And,
+    Or,
+    Xor,
+    Shl,
+    /// A shift to the right that fills with zeros.
+    ShrU,
+    /// A shift to the right that fills with the sign.
+    ShrS,
+    DivU,
+    DivS,
+    RemU,
+    RemS,
+    MinU,
+    MinS,
+    MaxU,
+    MaxS,
+    FAdd,
+    FSub,
+    FMul,
+    FDiv,
+    /// C's `fmod`: exact, of the sign of the first operand.
+    FRem,
+    /// The first operand with the sign of the second.
+    CopySign,
+}
+
+/// A comparison. Those of floats are ordered, so false if an operand is NaN, but for [`FNe`](Self::FNe) and
+/// [`FUnordered`](Self::FUnordered), which are then true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Compare {
+    Eq,
+    Ne,
+    LtS,
+    LeS,
+    GtS,
+    GeS,
+    LtU,
+    LeU,
+    GtU,
+    GeU,
+    FEq,
+    FNe,
+    FLt,
+    FLe,
+    FGt,
+    FGe,
+    FUnordered,
+}
+
+/// A conversion to another type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cast {
+    /// A wider integer, filled with zeros.
+    ZExt,
+    /// A wider integer, filled with the sign.
+    SExt,
+    /// The low bits of an integer.
+    Truncate,
+    /// A signed integer to a float, rounded to nearest even.
+    SToF,
+    /// An unsigned integer to a float, rounded to nearest even.
+    UToF,
+    /// A float to a signed integer, towards zero; it must be in range.
+    FToS,
+    /// A float to an unsigned integer, towards zero; it must be in range.
+    FToU,
+    /// A wider float.
+    FExt,
+    /// A narrower float, rounded to nearest even.
+    FTruncate,
+    /// The same bits.
+    Bitcast,
+}
+
+/// What makes a library raise an exception in the middle of a computation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(i32)]
+pub enum Trap {
+    /// An integer divided by zero, in PyTorch.
+    DivisionByZero = 1,
+    /// An integer to a negative power, in NumPy and PyTorch.
+    NegativePower = 2,
+    /// An index of `take` out of range, in NumPy and PyTorch.
+    IndexOutOfRange = 3,
+}
+
+/// Makes instructions. A value has a type and one or more lanes; all values of one emitter have as many.
+pub trait Emit {
+    /// The result of an instruction.
+    type Value: Copy;
+
+    /// The type of a value.
+    fn ty(&self, value: Self::Value) -> Ty;
+
+    /// The low bits of `value` in every lane; `ty` is an integer type.
+    fn int(&mut self, ty: Ty, value: i64) -> Self::Value;
+
+    /// `value`, rounded, in every lane; `ty` is a floating-point type.
+    fn float(&mut self, ty: Ty, value: f64) -> Self::Value;
+
+    /// An instruction of one operand.
+    fn unary(&mut self, op: Unary, x: Self::Value) -> Self::Value;
+
+    /// An instruction of two operands of the same type.
+    fn binary(&mut self, op: Binary, x: Self::Value, y: Self::Value) -> Self::Value;
+
+    /// `x * y + z`, rounded once.
+    fn fma(&mut self, x: Self::Value, y: Self::Value, z: Self::Value) -> Self::Value;
+
+    /// A comparison of two values of the same type, which gives [`Ty::I1`].
+    fn compare(&mut self, compare: Compare, x: Self::Value, y: Self::Value) -> Self::Value;
+
+    /// `x` where `condition`, else `y`.
+    fn select(&mut self, condition: Self::Value, x: Self::Value, y: Self::Value) -> Self::Value;
+
+    /// A conversion.
+    fn cast(&mut self, cast: Cast, x: Self::Value, to: Ty) -> Self::Value;
+
+    /// Repeats `body` while `condition` is true in any lane. `body` is run for all lanes and leaves a lane as it is whose
+    /// condition is false. The state keeps its length and types.
+    fn repeat(
+        &mut self,
+        state: &[Self::Value],
+        condition: impl FnOnce(&mut Self, &[Self::Value]) -> Self::Value,
+        body: impl FnOnce(&mut Self, &[Self::Value]) -> Vec<Self::Value>,
+    ) -> Vec<Self::Value>;
+
+    /// Notes that the library raises an exception if `condition` is true in any lane. Computation goes on.
+    fn trap(&mut self, condition: Self::Value, why: Trap);
+
+    /// Whether the machine converts between [`Ty::F16`] and [`Ty::F32`] in an instruction.
+    fn has_f16(&self) -> bool;
+}
+
+/// An element in registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Element<V> {
+    /// A truth value, an integer or a real number.
+    Real(V),
+    /// Real and imaginary part.
+    Complex(V, V),
+}
+
+impl<V: Copy> Element<V> {
+    /// The number, or the real part.
+    pub fn real(self) -> V {
+        match self {
+            Self::Real(value) | Self::Complex(value, _) => value,
+        }
+    }
+}
