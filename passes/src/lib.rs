@@ -5,5 +5,6 @@
 
 pub mod diagnostic;
 pub mod engine;
+pub mod lower;
 #[cfg(feature = "mlir")]
 pub mod mlir;

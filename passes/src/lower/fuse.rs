@@ -1,0 +1,623 @@
+//! Fusion: partitions a graph into kernels, so that little goes through memory.
+//!
+//! [`fuse`] takes the nodes that are needed and gives [`Step`]s in the order in which they run.
+//!
+//! ## Algorithm
+//! 1. Some nodes are *anchors*: reductions, what is needed in memory, and expressions that are too dear to be computed
+//!    twice. All others are computed where they are used.
+//! 2. In topological order an anchor joins a kernel that computes something it needs, or a recent one over the same space,
+//!    if that makes no circle and it needs results of that kernel's reductions at its own index only; else it starts one.
+//!    A kernel over `P × R` takes element-wise anchors over `P × R`, reductions over `R`, and anchors over `P`: softmax
+//!    and normalisations are one kernel, and their rows stay in the cache.
+//! 3. An anchor that another kernel needs is stored.
+
+use promote_lattice::Op;
+
+use rustc_hash::FxHashSet;
+
+use super::extent::{Extent, Product, Sum};
+use super::graph::{Cut, Graph, NodeId, Prim};
+use super::kernel::{Access, Anchor, Chunk, Code, ExprId, Form, Kernel, Role};
+use super::trace::{Coord, Found, Tracer};
+
+/// One step of a program.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// Runs a kernel.
+    Kernel(Kernel),
+    /// Sorts the buffer of a node, into which its operand was written, along a dimension.
+    Sort(NodeId, usize),
+    /// Multiplies matrices.
+    Matmul(NodeId),
+}
+
+/// What a run does.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// In order.
+    pub steps: Vec<Step>,
+    /// The nodes that are given a buffer, which some step writes. Not among them are sources, constants, and other shapes
+    /// of a buffer.
+    pub buffers: Vec<NodeId>,
+}
+
+/// From this cost on, an expression that is used several times is computed once.
+const DEAR: u32 = 8;
+/// An expression of this cost is computed in a kernel of its own.
+const TOO_LONG: u32 = 256;
+/// How many expressions a kernel has at most.
+const MAX_EXPRS: usize = 600;
+/// How many of the kernels made last are looked through for one over the same space.
+const NEIGHBOURS: usize = 4;
+
+/// Plans how the `needed` nodes come into memory.
+pub fn fuse(graph: &Graph, needed: &[NodeId]) -> Plan {
+    let mut fusion = Fusion::new(graph, needed);
+    for index in 0..graph.nodes.len() {
+        if fusion.live[index] {
+            fusion.place(NodeId(index as u32));
+        }
+    }
+    fusion.finish()
+}
+
+/// What becomes of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// It is computed where it is used.
+    Inline,
+    /// Kernels find it in memory.
+    Memory,
+    /// An anchor of a group, which is the unit of this number.
+    Anchor(usize),
+}
+
+/// What becomes a step, and the units that must run before.
+#[derive(Debug)]
+struct Unit {
+    kind: UnitKind,
+    needs: Vec<usize>,
+    /// When it was made, and when it was last changed: a unit can need another only if it changed after that was made.
+    made: u32,
+    changed: u32,
+}
+
+#[derive(Debug)]
+enum UnitKind {
+    Group(Group),
+    Sort(NodeId, usize),
+    Matmul(NodeId),
+}
+
+/// A kernel in the making.
+#[derive(Debug)]
+struct Group {
+    /// The extents of the space that the anchors' values have before they are reduced.
+    space: Vec<Extent>,
+    /// The dimension of the kernel that each dimension of the space is.
+    position: Vec<usize>,
+    /// The dimensions of the space that are reduced, if any are.
+    reduced: Option<Reduction>,
+    /// Whether nothing may join.
+    is_closed: bool,
+    tracer: Tracer,
+    members: Vec<Member>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Reduction {
+    axes: Vec<usize>,
+    cut: Option<Cut>,
+}
+
+#[derive(Debug)]
+struct Member {
+    node: NodeId,
+    expr: ExprId,
+    role: Role,
+    /// Where its values, or its results, are.
+    at: Vec<Coord>,
+    /// Where in the buffer of another node the values go.
+    into: Option<Access>,
+}
+
+/// An anchor that looks for a group.
+#[derive(Debug)]
+struct Wanted {
+    node: NodeId,
+    /// The node whose values are stored or reduced.
+    traced: NodeId,
+    role: Role,
+    reduction: Option<Reduction>,
+    /// The node in whose buffer the values go, and from which indices on.
+    into: Option<(NodeId, Vec<Sum>)>,
+}
+
+struct Fusion<'g> {
+    graph: &'g Graph,
+    live: Vec<bool>,
+    uses: Vec<u32>,
+    /// Whether the node must be in memory.
+    stored: Vec<bool>,
+    cost: Vec<u32>,
+    places: Vec<Place>,
+    /// The units that write what is in memory.
+    writers: Vec<Vec<usize>>,
+    units: Vec<Unit>,
+    clock: u32,
+}
+
+impl<'g> Fusion<'g> {
+    fn new(graph: &'g Graph, needed: &[NodeId]) -> Self {
+        let count = graph.nodes.len();
+        let (mut live, mut uses, mut stored) = (vec![false; count], vec![0; count], vec![false; count]);
+        for node in needed {
+            live[node.0 as usize] = true;
+            stored[node.0 as usize] = true;
+        }
+        for index in (0..count).rev() {
+            if !live[index] {
+                continue;
+            }
+            let node = &graph.nodes[index];
+            for arg in &node.args {
+                live[arg.0 as usize] = true;
+                uses[arg.0 as usize] += 1;
+            }
+            let in_memory = match node.prim {
+                Prim::Reshape | Prim::Matmul => node.args.as_slice(),
+                Prim::Take(_) => &node.args[..1],
+                _ => &[],
+            };
+            in_memory.iter().for_each(|arg| stored[arg.0 as usize] = true);
+        }
+        Self {
+            graph,
+            live,
+            uses,
+            stored,
+            cost: vec![0; count],
+            places: vec![Place::Inline; count],
+            writers: vec![Vec::new(); count],
+            units: Vec::new(),
+            clock: 0,
+        }
+    }
+
+    /// Decides where a node is computed; its operands are placed already.
+    fn place(&mut self, id: NodeId) {
+        let node = self.graph.node(id);
+        let along = |axis: usize| Some(Reduction { axes: vec![axis], cut: None });
+        match &node.prim {
+            Prim::Source(_) | Prim::Dense(_) => self.in_memory(id, Vec::new()),
+            Prim::Reshape => {
+                let writers = self.needs_of(node.args[0]).0;
+                self.in_memory(id, writers);
+            }
+            Prim::Sort(axis) => {
+                let copied = self.copy_into(id, node.args[0], Vec::new());
+                let unit = self.unit(UnitKind::Sort(id, *axis), vec![copied]);
+                self.in_memory(id, vec![unit]);
+            }
+            Prim::Matmul => {
+                let needs = node.args.iter().flat_map(|arg| self.needs_of(*arg).0).collect();
+                let unit = self.unit(UnitKind::Matmul(id), needs);
+                self.in_memory(id, vec![unit]);
+            }
+            Prim::Concat(axis) => self.concat(id, *axis),
+            Prim::Reduce(op, axes) => {
+                self.anchor(id, Role::Reduce(*op), Some(Reduction { axes: axes.clone(), cut: None }));
+            }
+            Prim::Partial(op, axes, cut) => {
+                self.anchor(id, Role::Reduce(*op), Some(Reduction { axes: axes.clone(), cut: Some(*cut) }));
+            }
+            Prim::Arg(op, axis) => self.anchor(id, Role::Arg(*op), along(*axis)),
+            Prim::Scan(op, axis) => {
+                self.stored[id.0 as usize] = true;
+                self.anchor(id, Role::Scan(*op), along(*axis));
+            }
+            Prim::Splat(_)
+            | Prim::Size(_)
+            | Prim::Iota(_)
+            | Prim::Map(_)
+            | Prim::Convert
+            | Prim::View(_)
+            | Prim::Take(_) => self.expression(id),
+        }
+    }
+
+    fn expression(&mut self, id: NodeId) {
+        let (node, index) = (self.graph.node(id), id.0 as usize);
+        let of_args = node.args.iter().map(|arg| self.cost[arg.0 as usize]).fold(0, u32::saturating_add);
+        self.cost[index] = of_args.saturating_add(own_cost(&node.prim));
+        let is_dear = self.uses[index] > 1 && self.cost[index] >= DEAR || self.cost[index] >= TOO_LONG;
+        if self.stored[index] || is_dear {
+            self.anchor(id, Role::Store, None);
+        }
+    }
+
+    fn in_memory(&mut self, id: NodeId, mut writers: Vec<usize>) {
+        writers.sort_unstable();
+        writers.dedup();
+        self.places[id.0 as usize] = Place::Memory;
+        self.writers[id.0 as usize] = writers;
+    }
+
+    fn unit(&mut self, kind: UnitKind, needs: Vec<usize>) -> usize {
+        self.clock += 1;
+        self.units.push(Unit { kind, needs, made: self.clock, changed: self.clock });
+        self.units.len() - 1
+    }
+
+    /// Each piece is written into its part of the result.
+    fn concat(&mut self, id: NodeId, axis: usize) {
+        let node = self.graph.node(id);
+        let mut start = Sum::default();
+        let mut writers = Vec::new();
+        for arg in &node.args {
+            let mut starts = vec![Sum::default(); node.shape.len()];
+            starts[axis] = start.clone();
+            writers.push(self.copy_into(id, *arg, starts));
+            start = start + Product::from(self.graph.shape(*arg)[axis]);
+        }
+        self.in_memory(id, writers);
+    }
+
+    /// Adds an anchor that writes a node into the buffer of another, from these indices on; its unit.
+    fn copy_into(&mut self, target: NodeId, source: NodeId, starts: Vec<Sum>) -> usize {
+        let into = Some((target, starts));
+        self.join(&Wanted { node: source, traced: source, role: Role::Store, reduction: None, into })
+    }
+
+    fn anchor(&mut self, node: NodeId, role: Role, reduction: Option<Reduction>) {
+        let traced = if role == Role::Store { node } else { self.graph.node(node).args[0] };
+        let unit = self.join(&Wanted { node, traced, role, reduction, into: None });
+        self.places[node.0 as usize] = Place::Anchor(unit);
+        self.cost[node.0 as usize] = 1;
+    }
+
+    /// Adds an anchor to the group that suits it best, or to a new one; its unit.
+    fn join(&mut self, wanted: &Wanted) -> usize {
+        let (mut needs, in_memory) = self.needs_of(wanted.traced);
+        let recent = self.units.len().saturating_sub(NEIGHBOURS)..self.units.len();
+        let mut candidates: Vec<usize> = needs.iter().copied().chain(recent).collect();
+        candidates.sort_unstable();
+        candidates.dedup();
+        for unit in candidates.into_iter().rev() {
+            let comes_before = |need: &usize| *need == unit || !self.reaches(*need, unit);
+            if !in_memory.contains(&unit) && needs.iter().all(comes_before) && self.enter(unit, wanted) {
+                self.clock += 1;
+                needs.retain(|need| *need != unit);
+                self.units[unit].changed = self.clock;
+                self.units[unit].needs.extend(needs);
+                return unit;
+            }
+        }
+        let group = Group::new(self.graph.shape(wanted.traced), wanted);
+        let unit = self.unit(UnitKind::Group(group), needs);
+        let entered = self.enter(unit, wanted);
+        assert!(
+            entered,
+            "a group takes the anchor that it is made for: it has no results that could be needed elsewhere"
+        );
+        unit
+    }
+
+    /// The units that must run before a node can be read, and those of them that it finds in memory.
+    fn needs_of(&self, node: NodeId) -> (Vec<usize>, Vec<usize>) {
+        let (mut seen, mut rest) = (FxHashSet::default(), vec![node]);
+        let (mut needs, mut in_memory) = (Vec::new(), Vec::new());
+        while let Some(node) = rest.pop() {
+            if !seen.insert(node) {
+                continue;
+            }
+            match self.places[node.0 as usize] {
+                Place::Inline => {
+                    let args = &self.graph.node(node).args;
+                    if let (Prim::Take(_), Place::Anchor(unit)) = (
+                        &self.graph.node(node).prim,
+                        args.first().map_or(Place::Inline, |arg| self.places[arg.0 as usize]),
+                    ) {
+                        in_memory.push(unit);
+                    }
+                    rest.extend(args);
+                }
+                Place::Memory => in_memory.extend(&self.writers[node.0 as usize]),
+                Place::Anchor(unit) => needs.push(unit),
+            }
+        }
+        needs.extend(&in_memory);
+        needs.sort_unstable();
+        needs.dedup();
+        (needs, in_memory)
+    }
+
+    /// Whether `unit` needs `other`.
+    fn reaches(&self, unit: usize, other: usize) -> bool {
+        let made = self.units[other].made;
+        let (mut seen, mut rest) = (FxHashSet::default(), vec![unit]);
+        while let Some(unit) = rest.pop() {
+            if unit == other {
+                return true;
+            }
+            if self.units[unit].changed > made && seen.insert(unit) {
+                rest.extend(&self.units[unit].needs);
+            }
+        }
+        false
+    }
+
+    /// Adds an anchor to a group, if that can take it.
+    fn enter(&mut self, unit: usize, wanted: &Wanted) -> bool {
+        let UnitKind::Group(group) = &mut self.units[unit].kind else { return false };
+        let shape = self.graph.shape(wanted.traced);
+        let Some(at) = group.coords(&shape, wanted) else { return false };
+        let stages: Vec<usize> = group.members.iter().map(|member| group.tracer.stage(member.expr)).collect();
+        let mut tracer = std::mem::take(&mut group.tracer);
+        let mark = tracer.mark();
+        let (places, members) = (&self.places, &group.members);
+        let mut find = |node: NodeId| match places[node.0 as usize] {
+            Place::Inline => Found::Inline,
+            Place::Anchor(own) if own == unit => {
+                let number = members.iter().position(|member| member.node == node && member.into.is_none());
+                let Some(number) = number else { unreachable!("an anchor is a member of its group") };
+                let member = &members[number];
+                match member.role {
+                    Role::Store => Found::Here(member.expr, member.at.clone()),
+                    Role::Scan(_) => Found::Stored,
+                    Role::Reduce(_) | Role::Arg(_) => Found::Reduced(number, member.at.clone()),
+                }
+            }
+            Place::Anchor(_) | Place::Memory => Found::Stored,
+        };
+        let traced = tracer.trace(self.graph, wanted.traced, at.clone(), &mut find, &stages);
+        let is_long = tracer.exprs.len() > MAX_EXPRS && !members.is_empty();
+        let expr = traced.ok().filter(|_| !is_long);
+        match expr {
+            None => tracer.undo(mark),
+            Some(expr) => {
+                let into = wanted.into.as_ref().map(|(target, starts)| {
+                    let moved = at.iter().enumerate().map(|(axis, coord)| {
+                        let start = starts.get(axis).cloned().unwrap_or_default();
+                        Coord { start: coord.start.clone() + start, ..coord.clone() }
+                    });
+                    tracer.access(self.graph, *target, &moved.collect::<Vec<_>>())
+                });
+                if group.reduced.is_none() {
+                    group.reduced.clone_from(&wanted.reduction);
+                }
+                let at = match wanted.role {
+                    Role::Store | Role::Scan(_) => at,
+                    Role::Reduce(_) | Role::Arg(_) => group.kept_coords(),
+                };
+                group.members.push(Member { node: wanted.node, expr, role: wanted.role, at, into });
+            }
+        }
+        group.tracer = tracer;
+        expr.is_some()
+    }
+
+    /// Finds what must be stored, and makes the steps.
+    fn finish(mut self) -> Plan {
+        for unit in &self.units {
+            let UnitKind::Group(group) = &unit.kind else { continue };
+            for expr in &group.tracer.exprs {
+                if let Code::Load(access) | Code::Take { access, .. } = &expr.code {
+                    self.stored[access.buffer.0 as usize] = true;
+                }
+            }
+        }
+        let owns = |index: &usize| match self.places[*index] {
+            Place::Inline => false,
+            Place::Memory => {
+                !self.writers[*index].is_empty() && self.graph.nodes[*index].prim != Prim::Reshape
+            }
+            Place::Anchor(_) => self.stored[*index],
+        };
+        let buffers = (0..self.graph.nodes.len()).filter(owns).map(|index| NodeId(index as u32)).collect();
+        let order = self.order();
+        let mut units: Vec<Option<UnitKind>> =
+            std::mem::take(&mut self.units).into_iter().map(|unit| Some(unit.kind)).collect();
+        let steps = order.into_iter().filter_map(|unit| units[unit].take()).map(|kind| match kind {
+            UnitKind::Sort(node, axis) => Step::Sort(node, axis),
+            UnitKind::Matmul(node) => Step::Matmul(node),
+            UnitKind::Group(group) => Step::Kernel(self.kernel(group)),
+        });
+        Plan { steps: steps.collect(), buffers }
+    }
+
+    /// The units, each behind those it needs, else as they were made.
+    fn order(&self) -> Vec<usize> {
+        let mut order = Vec::with_capacity(self.units.len());
+        let mut done = vec![false; self.units.len()];
+        for unit in 0..self.units.len() {
+            let mut stack = vec![(unit, 0)];
+            while let Some((unit, next)) = stack.pop() {
+                if done[unit] {
+                    continue;
+                }
+                match self.units[unit].needs.get(next) {
+                    Some(need) => stack.extend([(unit, next + 1), (*need, 0)]),
+                    None => {
+                        done[unit] = true;
+                        order.push(unit);
+                    }
+                }
+            }
+        }
+        order
+    }
+
+    fn kernel(&self, group: Group) -> Kernel {
+        let shift = group.shift();
+        let mut dims = vec![Product::number(1); group.space.len() + shift];
+        for (axis, extent) in group.space.iter().enumerate() {
+            dims[group.position[axis]] = self.graph.resolve(*extent).into();
+        }
+        let cut = group.reduced.as_ref().and_then(|reduction| reduction.cut);
+        let chunk = cut.map(|cut| Chunk { dim: group.position[cut.axis], by: 0, length: cut.length });
+        if let Some(cut) = cut {
+            dims[0] = cut.parts.into();
+        }
+        let form = group.form();
+        let anchors = group.members.iter().map(|member| {
+            let is_stored = self.stored[member.node.0 as usize] && member.into.is_none();
+            let own = is_stored.then(|| group.tracer.access(self.graph, member.node, &member.at));
+            let sinks = own.into_iter().chain(member.into.clone()).collect();
+            Anchor { node: member.node, expr: member.expr, role: member.role, sinks }
+        });
+        let anchors = anchors.collect();
+        let mut kernel = Kernel { dims, form, chunk, exprs: group.tracer.exprs, anchors };
+        kernel.collapse();
+        kernel
+    }
+}
+
+impl Group {
+    /// A group for an anchor to start.
+    fn new(space: Vec<Extent>, wanted: &Wanted) -> Self {
+        let shift = usize::from(wanted.reduction.as_ref().is_some_and(|reduction| reduction.cut.is_some()));
+        let rank = space.len();
+        let order = wanted.reduction.as_ref().map_or_else(
+            || (0..rank).collect(),
+            |reduction| order(&reduction.axes, rank, matches!(wanted.role, Role::Arg(_) | Role::Scan(_))),
+        );
+        let mut position = vec![0; rank];
+        order.iter().enumerate().for_each(|(dim, axis)| position[*axis] = dim + shift);
+        Self {
+            space,
+            position,
+            reduced: wanted.reduction.clone(),
+            is_closed: matches!(wanted.role, Role::Scan(_)),
+            tracer: Tracer::new(rank + shift),
+            members: Vec::new(),
+        }
+    }
+
+    fn shift(&self) -> usize {
+        usize::from(self.reduced.as_ref().is_some_and(|reduction| reduction.cut.is_some()))
+    }
+
+    fn axes(&self) -> &[usize] {
+        self.reduced.as_ref().map_or(&[], |reduction| &reduction.axes)
+    }
+
+    fn form(&self) -> Form {
+        let reduced = self.axes().len();
+        let dims = self.axes().iter().map(|axis| self.position[*axis]);
+        match dims.min() {
+            None => Form::Map,
+            Some(first) if first + reduced == self.space.len() + self.shift() => Form::Rows { reduced },
+            Some(outer) => Form::Columns { outer, reduced },
+        }
+    }
+
+    /// Where the values of an anchor are whose traced node has this shape, if the group can take it.
+    fn coords(&self, shape: &[Extent], wanted: &Wanted) -> Option<Vec<Coord>> {
+        if self.is_closed && !self.members.is_empty() {
+            return None;
+        }
+        let full = || (0..shape.len()).map(|axis| Coord::same(self.position[axis])).collect();
+        let is_full = shape == self.space;
+        match wanted.role {
+            Role::Store => match self.form() {
+                Form::Map => is_full.then(full),
+                Form::Rows { .. } if is_full && self.shift() == 0 => Some(full()),
+                Form::Rows { .. } | Form::Columns { .. } if self.shift() == 0 => self.kept(shape),
+                Form::Rows { .. } | Form::Columns { .. } => None,
+            },
+            Role::Reduce(_) | Role::Arg(_) | Role::Scan(_) => {
+                let fits = match (&self.reduced, &wanted.reduction) {
+                    (None, Some(reduction)) => {
+                        let first = shape.len() - reduction.axes.len();
+                        let is_last = reduction.axes.iter().enumerate().all(|(i, axis)| *axis == first + i);
+                        is_last && reduction.cut.is_none() && !matches!(wanted.role, Role::Scan(_))
+                    }
+                    (own, other) => {
+                        own == other && (self.members.is_empty() || !self.is_permuted(wanted.role))
+                    }
+                };
+                (is_full && fits).then(full)
+            }
+        }
+    }
+
+    /// Whether an anchor of that role would have had its dimensions in another order.
+    fn is_permuted(&self, role: Role) -> bool {
+        let rank = self.space.len();
+        let order = order(self.axes(), rank, matches!(role, Role::Arg(_) | Role::Scan(_)));
+        order.iter().enumerate().any(|(dim, axis)| self.position[*axis] != dim + self.shift())
+    }
+
+    /// Where the results of reductions are.
+    fn kept_coords(&self) -> Vec<Coord> {
+        let kept = (0..self.space.len()).filter(|axis| !self.axes().contains(axis));
+        let parts = (0..self.shift()).map(Coord::same);
+        parts.chain(kept.map(|axis| Coord::same(self.position[axis]))).collect()
+    }
+
+    /// Where values of the shape of the results are, be the reduced dimensions dropped or of extent 1.
+    fn kept(&self, shape: &[Extent]) -> Option<Vec<Coord>> {
+        let is_kept = |axis: &usize| !self.axes().contains(axis);
+        let kept: Vec<usize> = (0..self.space.len()).filter(is_kept).collect();
+        if shape.len() == kept.len()
+            && kept.iter().zip(shape).all(|(axis, extent)| self.space[*axis] == *extent)
+        {
+            return Some(self.kept_coords());
+        }
+        let matches = |(axis, extent): (usize, &Extent)| {
+            *extent == if is_kept(&axis) { self.space[axis] } else { Extent::Fixed(1) }
+        };
+        let alike = shape.len() == self.space.len() && shape.iter().enumerate().all(matches);
+        let coord =
+            |axis: usize| if is_kept(&axis) { Coord::same(self.position[axis]) } else { Coord::first() };
+        alike.then(|| (0..shape.len()).map(coord).collect())
+    }
+}
+
+/// The axes in the order of a kernel's dimensions: reduced ones last, but before the kept ones at the end, if there are
+/// any there; or last in any case.
+fn order(axes: &[usize], rank: usize, last: bool) -> Vec<usize> {
+    let is_kept = |axis: &usize| !axes.contains(axis);
+    let behind =
+        if last { rank } else { (0..rank).rev().find(|axis| !is_kept(axis)).map_or(0, |axis| axis + 1) };
+    let before = (0..behind).filter(is_kept);
+    before.chain(axes.iter().copied()).chain(behind..rank).collect()
+}
+
+/// About how many instructions an expression takes beyond its operands'.
+fn own_cost(prim: &Prim) -> u32 {
+    let Prim::Map(op) = prim else { return u32::from(matches!(prim, Prim::Convert | Prim::Iota(_))) };
+    match op {
+        Op::Positive | Op::Real | Op::Imag | Op::Conj => 0,
+        Op::Divide | Op::Sqrt | Op::Reciprocal | Op::Rsqrt => 4,
+        Op::Exp | Op::Exp2 | Op::Log | Op::Log2 | Op::Sigmoid | Op::Tanh => 12,
+        Op::Expm1
+        | Op::Log10
+        | Op::Log1p
+        | Op::Cbrt
+        | Op::Sin
+        | Op::Cos
+        | Op::Tan
+        | Op::Sinh
+        | Op::Cosh
+        | Op::Asin
+        | Op::Acos
+        | Op::Atan
+        | Op::Asinh
+        | Op::Acosh
+        | Op::Atanh
+        | Op::Erf
+        | Op::Angle
+        | Op::Pow
+        | Op::FloorDivide
+        | Op::Remainder
+        | Op::Fmod
+        | Op::Atan2
+        | Op::Hypot
+        | Op::LogAddExp
+        | Op::Gcd
+        | Op::Lcm => 30,
+        _ => 1,
+    }
+}

@@ -1,0 +1,12 @@
+//! Lowering, as far as it is the same for every target.
+//!
+//! [`graph`] says what each strong op computes in a few primitives, [`fuse`] partitions a graph of them into kernels, and
+//! [`kernel`] is what a kernel is: loops over a space of indices, and expressions to store and to accumulate there. What
+//! is computed of an element stands in the crate `promote-scalar`. Nothing here knows an IR.
+
+pub mod extent;
+pub mod fuse;
+pub mod graph;
+pub mod kernel;
+pub mod ops;
+mod trace;
