@@ -41,6 +41,13 @@ pub struct Output {
     pub buffer: Option<NonNull<Header>>,
 }
 
+impl Output {
+    /// The extents, which are known after a call that succeeded.
+    pub fn take_dims(&mut self) -> Vec<i64> {
+        self.dims.take().unwrap_or_default()
+    }
+}
+
 /// Where a result is to be written.
 #[derive(Clone, Debug)]
 pub enum Target {
@@ -117,7 +124,10 @@ impl Context {
     fn block(&self, dims: &[i64], element_size: i64) -> Option<NonNull<Header>> {
         let shape = Shape::of(dims);
         let refuse = |status, why: &str| {
-            self.fail(status, &format!("a tensor of shape {shape} with elements of {element_size} bytes {why}"));
+            self.fail(
+                status,
+                &format!("a tensor of shape {shape} with elements of {element_size} bytes {why}"),
+            );
         };
         let bytes = match byte_count(dims, element_size) {
             Ok(bytes) => bytes,
@@ -217,7 +227,10 @@ impl Context {
             output.map(|output| (output.expected, output.target.clone()))
         };
         let Some((expected, target)) = known else {
-            self.fail(Status::Internal, &format!("compiled code wrote an output {index} that it does not have"));
+            self.fail(
+                Status::Internal,
+                &format!("compiled code wrote an output {index} that it does not have"),
+            );
             return None;
         };
         // SAFETY: by the caller's contract.
@@ -254,7 +267,9 @@ impl Context {
             return Err(self.error(Status::Internal, "compiled code failed and did not say why"));
         }
         match state.outputs.iter().position(|output| output.dims.is_none()) {
-            Some(index) => Err(self.error(Status::Internal, &format!("compiled code left out output {index}"))),
+            Some(index) => {
+                Err(self.error(Status::Internal, &format!("compiled code left out output {index}")))
+            }
             None => Ok(()),
         }
     }
@@ -281,7 +296,8 @@ impl State {
 impl Drop for Context {
     fn drop(&mut self) {
         let mut state = self.state();
-        let outputs = state.outputs.drain(..).filter_map(|mut output| output.buffer.take()).collect::<Vec<_>>();
+        let outputs =
+            state.outputs.drain(..).filter_map(|mut output| output.buffer.take()).collect::<Vec<_>>();
         for block in state.live.drain(..).chain(outputs) {
             // SAFETY: the call is over: nobody uses its buffers.
             unsafe { buffer::free(block) };

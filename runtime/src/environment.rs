@@ -79,14 +79,18 @@ impl Control {
     fn current() -> Control {
         let mut register = 0u32;
         // SAFETY: stores the register to the variable.
-        unsafe { std::arch::asm!("stmxcsr [{}]", in(reg) &raw mut register, options(nostack, preserves_flags)) };
+        unsafe {
+            std::arch::asm!("stmxcsr [{}]", in(reg) &raw mut register, options(nostack, preserves_flags))
+        };
         Control(register & !Self::FLAGS)
     }
 
     fn set(self) {
         // SAFETY: the value was read from the register, with at most the flush bits added. Compiled code and this crate
         // do not depend on them; the caller's value is put back before the caller goes on.
-        unsafe { std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const self.0, options(nostack, preserves_flags)) };
+        unsafe {
+            std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const self.0, options(nostack, preserves_flags))
+        };
     }
 }
 

@@ -175,7 +175,9 @@ pub unsafe extern "C" fn promote_rt_sort(
     guarded(context, (), || match SortKind::from_number(kind) {
         // SAFETY: by contract.
         Some(kind) => unsafe { sort::sort(kind, data, extents) },
-        None => context.fail(Status::Internal, &format!("compiled code sorts elements of unknown kind {kind}")),
+        None => {
+            context.fail(Status::Internal, &format!("compiled code sorts elements of unknown kind {kind}"))
+        }
     });
 }
 
@@ -217,9 +219,8 @@ pub unsafe extern "C" fn promote_rt_shapes(
 
 /// Runs a C caller's request and keeps its message for the thread.
 fn kept(request: impl FnOnce() -> Result<(), error::RunError>) -> i32 {
-    let outcome = catch_unwind(AssertUnwindSafe(request)).unwrap_or_else(|_| {
-        Err(error::RunError::new(Status::Internal, "the run-time library failed"))
-    });
+    let outcome = catch_unwind(AssertUnwindSafe(request))
+        .unwrap_or_else(|_| Err(error::RunError::new(Status::Internal, "the run-time library failed")));
     error::keep(outcome)
 }
 

@@ -1,7 +1,7 @@
 //! What compiled code calls: buffers, threads, sorting, the DLPack interface, errors.
 //!
 //! Compiled functions are LLVM code with the signature [`Entry`]; they come with a constant [`Function`] that says what
-//! they take and give. Whoever calls one does so by [`promote_rt_call`] (DLPack tensors, from C) or by [`run`] (slices, from
+//! they take and give. Whoever calls one does so by [`promote_rt_call`] (DLPack tensors, from C) or by [`Callable`] (slices, from
 //! Rust): these check every argument, pack what is strided, run the entry, and free what it left behind. The entry
 //! itself calls the `promote_rt_*` functions of [`mod@exports`] with the [`Context`] it was given. [`symbols`] lists them for
 //! a loader that links code in memory.
@@ -44,5 +44,5 @@ pub use exports::{
     promote_set_flush_denormals, promote_set_num_threads, symbols,
 };
 pub use pool::{num_threads, parallel, set_num_threads};
-pub use rust::{Dtype, OutputView, OwnedTensor, TensorView, run, shapes};
+pub use rust::{Callable, OutputView, OwnedTensor, TensorView};
 pub use sort::SortKind;

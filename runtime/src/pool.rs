@@ -37,6 +37,8 @@ struct Job<'a> {
     pieces: i64,
     next: AtomicI64,
     control: Control,
+    /// Workers inside; changed only under the list's lock.
+    inside: AtomicUsize,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
@@ -45,8 +47,6 @@ struct Listed {
     job: *const Job<'static>,
     /// Workers that may still join.
     wanted: usize,
-    /// Workers in it.
-    inside: usize,
 }
 
 // SAFETY: a job is shared by reference with the workers inside it.
@@ -132,6 +132,7 @@ pub fn parallel(count: i64, grain: i64, body: &(dyn Fn(i64, i64) + Sync)) {
         pieces: (count / piece).max(1),
         next: AtomicI64::new(0),
         control: Control::for_thread(),
+        inside: AtomicUsize::new(0),
         panic: Mutex::new(None),
     };
     POOL.run(&job, threads - 1);
@@ -172,7 +173,7 @@ impl Pool {
         let address = std::ptr::from_ref(job).cast::<Job<'static>>();
         self.post(address, helpers);
         job.take_part();
-        self.withdraw(address);
+        self.withdraw(address, &job.inside);
     }
 
     fn post(&self, job: *const Job<'static>, helpers: usize) {
@@ -184,7 +185,7 @@ impl Pool {
             }
             list.workers += 1;
         }
-        list.jobs.push(Listed { job, wanted: helpers, inside: 0 });
+        list.jobs.push(Listed { job, wanted: helpers });
         self.posted.fetch_add(1, Ordering::Release);
         let asleep = list.asleep.min(helpers);
         drop(list);
@@ -194,22 +195,19 @@ impl Pool {
     }
 
     /// Removes a job whose pieces are all taken, and waits for the workers that still do theirs.
-    fn withdraw(&self, job: *const Job<'static>) {
-        let mut list = self.lock();
-        // Workers end at about the same time: look a while before sleeping.
+    fn withdraw(&self, job: *const Job<'static>, inside: &AtomicUsize) {
+        self.lock().jobs.retain(|listed| listed.job != job);
+        // From here on nobody joins. Workers end at about the same time: look a while before sleeping.
         for _ in 0..LOOKS {
-            if list.find(job).inside == 0 {
+            if inside.load(Ordering::Acquire) == 0 {
                 break;
             }
-            drop(list);
             std::hint::spin_loop();
-            list = self.lock();
         }
-        list.find(job).wanted = 0;
-        while list.find(job).inside > 0 {
+        let mut list = self.lock();
+        while inside.load(Ordering::Acquire) > 0 {
             list = self.left.wait(list).unwrap_or_else(PoisonError::into_inner);
         }
-        list.jobs.retain(|listed| listed.job != job);
     }
 
     /// A worker's life.
@@ -228,10 +226,8 @@ impl Pool {
                 job.take_part();
             }
             list = self.lock();
-            let listed = list.find(job);
-            listed.wanted = 0;
-            listed.inside -= 1;
-            if listed.inside == 0 {
+            // SAFETY: the caller cannot return before it has had the lock, which is ours.
+            if unsafe { &*job }.inside.fetch_sub(1, Ordering::Release) == 1 {
                 self.left.notify_all();
             }
         }
@@ -263,14 +259,8 @@ impl List {
     fn join(&mut self) -> Option<*const Job<'static>> {
         let listed = self.jobs.iter_mut().find(|listed| listed.wanted > 0)?;
         listed.wanted -= 1;
-        listed.inside += 1;
+        // SAFETY: a listed job is alive.
+        unsafe { &*listed.job }.inside.fetch_add(1, Ordering::Relaxed);
         Some(listed.job)
-    }
-
-    /// A job that is listed.
-    fn find(&mut self, job: *const Job<'static>) -> &mut Listed {
-        let place = self.jobs.iter().position(|listed| listed.job == job);
-        // A job is listed until its caller removes it, and only its caller and the workers inside it ask.
-        &mut self.jobs[place.expect("the job is listed")]
     }
 }
