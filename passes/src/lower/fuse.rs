@@ -84,7 +84,7 @@ struct Unit {
 
 #[derive(Debug)]
 enum UnitKind {
-    Group(Group),
+    Group(Box<Group>),
     Sort(NodeId, usize),
     Matmul(NodeId),
 }
@@ -294,7 +294,7 @@ impl<'g> Fusion<'g> {
             }
         }
         let group = Group::new(self.graph.shape(wanted.traced), wanted);
-        let unit = self.unit(UnitKind::Group(group), needs);
+        let unit = self.unit(UnitKind::Group(Box::new(group)), needs);
         let entered = self.enter(unit, wanted);
         assert!(
             entered,
@@ -421,7 +421,7 @@ impl<'g> Fusion<'g> {
         let steps = order.into_iter().filter_map(|unit| units[unit].take()).map(|kind| match kind {
             UnitKind::Sort(node, axis) => Step::Sort(node, axis),
             UnitKind::Matmul(node) => Step::Matmul(node),
-            UnitKind::Group(group) => Step::Kernel(self.kernel(group)),
+            UnitKind::Group(group) => Step::Kernel(self.kernel(*group)),
         });
         Plan { steps: steps.collect(), buffers }
     }

@@ -1,0 +1,12 @@
+//! What the code generator must know of a processor.
+
+/// A processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// Width of a vector register in bytes.
+    pub vector_bytes: usize,
+    /// How many of them there are.
+    pub vector_registers: usize,
+    /// Whether half precision is converted in an instruction.
+    pub has_f16: bool,
+}
