@@ -7,5 +7,6 @@
 //! Elements live in registers: see [`register`] for what holds an element of a dtype between ops.
 
 pub mod emit;
+pub mod eval;
 
 pub use emit::{Binary, Cast, Compare, Element, Emit, Trap, Ty, Unary};
