@@ -26,7 +26,7 @@ pub fn convert<E: Emit>(
     if from == to {
         return x;
     }
-    let mut convert = |e: &mut E, x| convert_part(e, part(from), part(to), numerics, x);
+    let convert = |e: &mut E, x| convert_part(e, part(from), part(to), numerics, x);
     match (x, to.kind()) {
         (Element::Real(x), Kind::Complex) => {
             let real = convert(e, x);

@@ -134,14 +134,10 @@ pub fn round_to<E: Emit>(e: &mut E, dtype: DType, x: E::Value) -> E::Value {
     }
 }
 
-/// The exact result of an op that only changes signs or chooses: rounded where the format lacks a zero or a sign.
+/// A result that every format with a sign, a zero and infinities holds, as `dtype` holds it: those of 8 bits lack some, or
+/// have no whole number next to their largest.
 pub(crate) fn settle<E: Emit>(e: &mut E, dtype: DType, x: E::Value) -> E::Value {
-    match narrow(dtype) {
-        Some(FloatFormat { specials: Specials::NanIsNegativeZero | Specials::ExponentOnly, .. }) => {
-            round_to(e, dtype, x)
-        }
-        _ => x,
-    }
+    if part(dtype).bits() <= 8 { round_to(e, dtype, x) } else { x }
 }
 
 /// The high half of the bits, rounded; the carry goes where it belongs, up to infinity.
