@@ -1,0 +1,4 @@
+//! Definitions, computed on numbers, against what the libraries gave and what the other crates say.
+
+mod conversions;
+mod support;
