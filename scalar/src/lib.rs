@@ -8,5 +8,6 @@
 
 pub mod emit;
 pub mod eval;
+pub mod math;
 
 pub use emit::{Binary, Cast, Compare, Element, Emit, Trap, Ty, Unary};
