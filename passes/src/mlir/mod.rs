@@ -6,6 +6,7 @@
 mod callees;
 mod checks;
 mod constant;
+mod cpu;
 mod edges;
 mod flow;
 mod fold;

@@ -17,7 +17,7 @@ use mlir_sys::*;
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Kind, Op};
 use promote_scalar::{Binary, Cast, Compare, Element, Emit, Trap, Ty};
-use promote_scalar::{combine, combine_arg, convert, elementwise, identity, storage};
+use promote_scalar::{combine, combine_arg, convert, elementwise, identity, memory, register};
 use rustc_hash::FxHashMap;
 
 use super::emit::{self, Lanes, Register};
@@ -122,7 +122,7 @@ fn users(kernel: &Kernel) -> Vec<u64> {
 
 /// How many lanes: some vector registers of the widest type at once, so that the latency of one hides behind the others.
 fn lanes_of(kernel: &Kernel, machine: Machine) -> usize {
-    let bytes = |dtype: DType| storage::register(dtype).bits().div_ceil(8) as usize;
+    let bytes = |dtype: DType| register(dtype).bits().div_ceil(8) as usize;
     let widest = kernel.exprs.iter().filter(|expr| expr.dims != 0).map(|expr| bytes(expr.dtype)).max();
     let ops = kernel.exprs.iter().filter(|expr| matches!(expr.code, What::Map(..))).count();
     let at_once = if ops <= 4 { 4 } else { 2 };
@@ -568,7 +568,7 @@ impl<'k> Maker<'k> {
     fn accumulator(&self, anchor: usize) -> Vec<Ty> {
         let anchor = &self.kernel.anchors[anchor];
         let dtype = self.kernel.expr(anchor.expr).dtype;
-        let part = storage::register(dtype);
+        let part = register(dtype);
         let mut parts = if dtype.kind() == Kind::Complex { vec![part, part] } else { vec![part] };
         match anchor.role {
             Role::Store => parts.clear(),
@@ -600,7 +600,8 @@ impl<'k> Maker<'k> {
             Role::Arg(_) => Op::Min,
         };
         let mut e = self.emit(lanes);
-        let mut values = parts(identity(&mut e, op, dtype));
+        let Some(first) = identity(&mut e, op, dtype) else { unreachable!("{op} of {dtype} is a reduction") };
+        let mut values = parts(first);
         if let Role::Arg(_) = kernel.anchors[anchor].role {
             // Nothing was seen yet: any index is better.
             values.push(e.int(Ty::I64, i64::MAX));
@@ -622,16 +623,16 @@ impl<'k> Maker<'k> {
         let expr = kernel.anchors[anchor].expr;
         let value = self.eval(expr, lanes);
         let types = self.accumulator(anchor);
-        let (numerics, dtype) = (self.setting.numerics, kernel.expr(expr).dtype);
+        let dtype = kernel.expr(expr).dtype;
         let old: Vec<Register> = old.iter().zip(types).map(|(value, ty)| Register { value: *value, ty }).collect();
         let new = match kernel.anchors[anchor].role {
             Role::Store => Vec::new(),
             Role::Reduce(op) => {
-                parts(combine(&mut self.emit(lanes), op, numerics, dtype, element(&old), value))
+                parts(self.combined((op, dtype), lanes, element(&old), value))
             }
             Role::Scan(op) => {
                 let op = if op == Op::CumulativeProd { Op::Prod } else { Op::Sum };
-                let sum = combine(&mut self.emit(1), op, numerics, dtype, element(&old), value);
+                let sum = self.combined((op, dtype), 1, element(&old), value);
                 self.store_result(anchor, sum, 1);
                 parts(sum)
             }
@@ -639,14 +640,42 @@ impl<'k> Maker<'k> {
                 let dim = kernel.dims.len() - 1;
                 let index = self.lane_index(dim, lanes);
                 let (seen, at) = (element(&old[..old.len() - 1]), old[old.len() - 1]);
-                let (best, at) =
-                    combine_arg(&mut self.emit(lanes), op, dtype, (seen, at), (value, index));
+                let (best, at) = self.chosen((op, dtype), lanes, (seen, at), (value, index));
                 let mut all = parts(best);
                 all.push(at);
                 all
             }
         };
         new.into_iter().map(|register| register.value).collect()
+    }
+
+    /// Two elements reduced to one.
+    fn combined(
+        &mut self,
+        (op, dtype): (Op, DType),
+        lanes: usize,
+        x: Element<Register>,
+        y: Element<Register>,
+    ) -> Element<Register> {
+        let numerics = self.setting.numerics;
+        combine(&mut self.emit(lanes), op, numerics, dtype, x, y).unwrap_or_else(|| {
+            self.missing.get_or_insert((op, dtype));
+            x
+        })
+    }
+
+    /// Of two elements with their indices the one that is looked for.
+    fn chosen(
+        &mut self,
+        (op, dtype): (Op, DType),
+        lanes: usize,
+        x: (Element<Register>, Register),
+        y: (Element<Register>, Register),
+    ) -> (Element<Register>, Register) {
+        combine_arg(&mut self.emit(lanes), op, dtype, x, y).unwrap_or_else(|| {
+            self.missing.get_or_insert((op, dtype));
+            x
+        })
     }
 
     /// The result of a reduction: the lanes of its accumulator and that of what remained, as one.
@@ -656,15 +685,14 @@ impl<'k> Maker<'k> {
         let registers = |values: &[MlirValue]| -> Vec<Register> {
             values.iter().zip(&types).map(|(value, ty)| Register { value: *value, ty: *ty }).collect()
         };
-        let (role, numerics) = (kernel.anchors[anchor].role, self.setting.numerics);
+        let role = kernel.anchors[anchor].role;
         let dtype = kernel.expr(kernel.anchors[anchor].expr).dtype;
         let mut join = |maker: &mut Self, lanes: usize, x: &[Register], y: &[Register]| {
-            let mut e = maker.emit(lanes);
             match role {
-                Role::Reduce(op) => parts(combine(&mut e, op, numerics, dtype, element(x), element(y))),
+                Role::Reduce(op) => parts(maker.combined((op, dtype), lanes, element(x), element(y))),
                 Role::Arg(op) => {
                     let pair = |all: &[Register]| (element(&all[..all.len() - 1]), all[all.len() - 1]);
-                    let (best, at) = combine_arg(&mut e, op, dtype, pair(x), pair(y));
+                    let (best, at) = maker.chosen((op, dtype), lanes, pair(x), pair(y));
                     let mut all = parts(best);
                     all.push(at);
                     all
@@ -807,7 +835,7 @@ impl<'k> Maker<'k> {
         for (index, expr) in kernel.exprs.iter().enumerate() {
             let is_dear = matches!(&expr.code, What::Map(op, _) if is_dear(*op));
             if is_dear && expr.dims & 1 << last != 0 && latest[index] > expr.stage {
-                let part = storage::register(expr.dtype);
+                let part = register(expr.dtype);
                 let count = if expr.dtype.kind() == Kind::Complex { 2 } else { 1 };
                 let parts = (0..count).map(|_| (self.room(part, extent), part)).collect();
                 self.kept.insert(ExprId(index as u32), Kept { parts, stage: expr.stage });
@@ -902,13 +930,13 @@ impl<'k> Maker<'k> {
         }
     }
     fn constant(&mut self, bits: u128, dtype: DType, lanes: usize) -> Element<Register> {
-        let (part, memory) = (dtype.real_part(), storage::memory(dtype));
+        let (part, stored) = (dtype.real_part(), memory(dtype));
         let mut number = |bits: u128| {
-            let ty = memory.bits_type();
+            let ty = stored.bits_type();
             let raw = Register { value: self.code.constant(ty, bits as u64 & (u64::MAX >> (64 - ty.bits())), lanes), ty };
             let mut e = self.emit(lanes);
-            let raw = if ty == memory { raw } else { e.cast(Cast::Bitcast, raw, memory) };
-            storage::load(&mut e, part, raw)
+            let raw = if ty == stored { raw } else { e.cast(Cast::Bitcast, raw, stored) };
+            promote_scalar::load(&mut e, part, raw)
         };
         match dtype.kind() {
             Kind::Complex => Element::Complex(number(bits), number(bits >> part.bits())),
@@ -1037,9 +1065,9 @@ impl<'k> Maker<'k> {
         let part = dtype.real_part();
         let mut e = self.emit(lanes);
         match raw.as_slice() {
-            [raw] => Element::Real(storage::load(&mut e, part, *raw)),
+            [raw] => Element::Real(promote_scalar::load(&mut e, part, *raw)),
             [real, imaginary, ..] => {
-                Element::Complex(storage::load(&mut e, part, *real), storage::load(&mut e, part, *imaginary))
+                Element::Complex(promote_scalar::load(&mut e, part, *real), promote_scalar::load(&mut e, part, *imaginary))
             }
             [] => unreachable!("an element has a part"),
         }
@@ -1052,19 +1080,18 @@ impl<'k> Maker<'k> {
         lanes: usize,
         extra: Option<MlirValue>,
     ) -> Vec<Register> {
-        let memory = storage::memory(dtype);
+        let ty = memory(dtype);
         let count = part_count(dtype);
         let (first, unit) = self.first(access, dtype, extra);
         let stride = access.strides.last().and_then(Product::fixed);
-        let size = memory.bits() as usize / 8;
-        let types = self.code.types;
-        let register = |value| Register { value, ty: memory };
+        let size = ty.bits() as usize / 8;
+        let whole = |value| Register { value, ty };
         match (lanes, stride) {
             (1, _) => {
                 let part = |maker: &mut Self, part: i64| {
                     let index = maker.code.index(part);
                     let address = maker.code.element(first, index, unit, 1);
-                    register(maker.code.load(address, unit, size))
+                    whole(maker.code.load(address, unit, size))
                 };
                 (0..count as i64).map(|number| part(self, number)).collect()
             }
@@ -1072,11 +1099,11 @@ impl<'k> Maker<'k> {
                 let all = self.code.load(first, vector(unit, lanes * count), size);
                 let mask = |part: usize| -> Vec<i32> { (0..lanes).map(|lane| (lane * count + part) as i32).collect() };
                 match count {
-                    1 => vec![register(all)],
+                    1 => vec![whole(all)],
                     _ => (0..count)
                         .map(|part| {
                             let result = vector(unit, lanes);
-                            register(emit::shuffle(&self.code, (all, all), result, &mask(part)))
+                            whole(emit::shuffle(&self.code, (all, all), result, &mask(part)))
                         })
                         .collect(),
                 }
@@ -1086,13 +1113,12 @@ impl<'k> Maker<'k> {
                 let address = self.code.element(first, back, unit, 1);
                 let all = self.code.load(address, vector(unit, lanes), size);
                 let mask: Vec<i32> = (0..lanes).rev().map(|lane| lane as i32).collect();
-                vec![register(emit::shuffle(&self.code, (all, all), vector(unit, lanes), &mask))]
+                vec![whole(emit::shuffle(&self.code, (all, all), vector(unit, lanes), &mask))]
             }
             _ => {
                 let stride = access.strides.last().cloned().unwrap_or_else(|| Product::number(0));
                 let steps = self.lane_steps(&(&stride * &Product::number(count as i64)), lanes);
-                let _ = types;
-                (0..count as i64).map(|part| register(self.gather((first, steps, part), unit, lanes, size))).collect()
+                (0..count as i64).map(|part| whole(self.gather((first, steps, part), unit, lanes, size))).collect()
             }
         }
     }
@@ -1143,17 +1169,16 @@ impl<'k> Maker<'k> {
             let count = self.code.index(count as i64);
             index = self.code.int("llvm.mul", index, count);
         }
-        let unit = self.code.types.scalar(storage::memory(dtype));
+        let unit = self.code.types.scalar(memory(dtype));
         (self.code.element(base, index, unit, 1), unit)
     }
 
     fn store(&mut self, sink: &Access, dtype: DType, value: Element<Register>, lanes: usize) {
         let part = dtype.real_part();
         let raw: Vec<Register> =
-            parts(value).into_iter().map(|value| storage::store(&mut self.emit(lanes), part, value)).collect();
+            parts(value).into_iter().map(|value| promote_scalar::store(&mut self.emit(lanes), part, value)).collect();
         let (first, unit) = self.first(sink, dtype, None);
-        let memory = storage::memory(dtype);
-        let size = memory.bits() as usize / 8;
+        let size = memory(dtype).bits() as usize / 8;
         let count = raw.len();
         match (lanes, sink.strides.last().and_then(Product::fixed)) {
             (1, _) => {
@@ -1267,12 +1292,12 @@ impl<'k> Maker<'k> {
         let steps = e.binary(Binary::Add, steps, own);
         let parts = e.int(Ty::I64, count as i64);
         let steps = e.binary(Binary::Mul, steps, parts);
-        let memory = storage::memory(dtype);
-        let size = memory.bits() as usize / 8;
+        let ty = memory(dtype);
+        let size = ty.bits() as usize / 8;
         let loaded: Vec<Register> = (0..count as i64)
             .map(|part| {
-                let raw = Register { value: self.gather((first, steps, part), unit, lanes, size), ty: memory };
-                storage::load(&mut self.emit(lanes), dtype.real_part(), raw)
+                let raw = Register { value: self.gather((first, steps, part), unit, lanes, size), ty };
+                promote_scalar::load(&mut self.emit(lanes), dtype.real_part(), raw)
             })
             .collect();
         element(&loaded)
