@@ -79,6 +79,9 @@ const GRAIN: usize = 4096;
 /// From this length on, a line is sorted by digits.
 const DIGITS_FROM: usize = 256;
 
+/// Keys of more bytes have too many digits for that to be quicker.
+const DIGITS_MOST: usize = 4;
+
 /// Sorts a contiguous `[outer, extent, inner]` array in place along its middle axis.
 ///
 /// # Safety
@@ -245,7 +248,7 @@ fn nans_last<T: Key>(line: &mut [T], infinity: T) -> usize {
 /// Sorts unsigned keys.
 fn keys<T: Key>(line: &mut [T]) {
     let mut other = Vec::new();
-    if line.len() < DIGITS_FROM || other.try_reserve_exact(line.len()).is_err() {
+    if line.len() < DIGITS_FROM || T::BYTES > DIGITS_MOST || other.try_reserve_exact(line.len()).is_err() {
         return line.sort_unstable();
     }
     other.resize(line.len(), T::default());
