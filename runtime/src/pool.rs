@@ -30,6 +30,9 @@ const LOOKS: u32 = 500;
 /// Threads, at most: a bound for numbers given by mistake.
 const MOST: usize = 1024;
 
+/// Bytes of a worker's stack: as large as a main thread's usually is, for compiled code runs on both.
+const STACK: usize = 8 << 20;
+
 struct Job<'a> {
     body: &'a (dyn Fn(i64, i64) + Sync),
     count: i64,
@@ -180,7 +183,8 @@ impl Pool {
         let mut list = self.lock();
         while list.workers < helpers {
             // Without a thread the others do the work.
-            if thread::Builder::new().name("promote".into()).spawn(|| POOL.work()).is_err() {
+            let worker = thread::Builder::new().name("promote".into()).stack_size(STACK);
+            if worker.spawn(|| POOL.work()).is_err() {
                 break;
             }
             list.workers += 1;

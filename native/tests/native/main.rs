@@ -177,6 +177,19 @@ mod compiling {
     }
 
     #[test]
+    fn threads_compile_at_once() {
+        let object = kernel_object();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    assert_eq!(kernel_object(), object);
+                    assert!(Image::load(&object).is_ok());
+                });
+            }
+        });
+    }
+
+    #[test]
     fn other_dialects_are_refused() {
         let context = Context::new();
         let registry = registry();
