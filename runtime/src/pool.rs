@@ -114,6 +114,11 @@ pub fn set_num_threads(number: usize) {
     THREADS.store(number, Ordering::Relaxed);
 }
 
+/// How many threads a loop that starts here would be spread over.
+pub fn threads_here() -> usize {
+    if INSIDE.get() { 1 } else { num_threads() }
+}
+
 /// Runs `body` over pieces of `0..count` that together cover it, on several threads if `count` is larger than `grain`.
 ///
 /// # Panics
@@ -123,8 +128,8 @@ pub fn parallel(count: i64, grain: i64, body: &(dyn Fn(i64, i64) + Sync)) {
     if count <= 0 {
         return;
     }
-    let threads = num_threads().min(usize::try_from(count / grain).unwrap_or(MOST));
-    if threads <= 1 || INSIDE.get() {
+    let threads = threads_here().min(usize::try_from(count / grain).unwrap_or(MOST));
+    if threads <= 1 {
         return body(0, count);
     }
     let piece = grain * (count / grain / (threads as i64 * PIECES)).max(1);
