@@ -63,16 +63,22 @@ fn runtime(out: &Path) {
     run(link.arg("-o").arg(out.join("promote_runtime.o")).arg(&archive));
 }
 
-/// The names of the run time's interface.
+/// The names of what the run time has for others.
 fn exported(source: &str) -> Vec<String> {
-    let text = std::fs::read_to_string(Path::new(source).join("exports.rs"))
-        .expect("the run time's source is there");
-    let after = |part: &str| part.split('(').next().map(str::to_owned);
-    text.split("extern \"C\" fn ")
-        .skip(1)
-        .filter_map(after)
-        .filter(|name| name.starts_with("promote_"))
-        .collect()
+    let mut names = Vec::new();
+    for file in ["exports.rs", "builtins.rs"] {
+        let text =
+            std::fs::read_to_string(Path::new(source).join(file)).expect("the run time's source is there");
+        let mut lines = text.lines();
+        while let Some(line) = lines.next() {
+            if line == "#[unsafe(no_mangle)]" {
+                let function = lines.next().and_then(|line| line.split("extern \"C\" fn ").nth(1));
+                let name = function.and_then(|rest| rest.split('(').next());
+                names.push(name.expect("a function of the C interface follows").to_owned());
+            }
+        }
+    }
+    names
 }
 
 fn run(command: &mut Command) {
