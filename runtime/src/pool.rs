@@ -1,9 +1,9 @@
 //! Threads: a loop's range is cut into pieces, and idle threads take them.
 //!
 //! [`parallel`] puts a job on its own stack and its address into the pool's list; workers that find it join, and every
-//! participant takes the next piece until none is left. The caller takes part, so a job ends even if no worker comes
-//! (as in a child process after `fork`), and several callers may have jobs at once. Workers look for work a short
-//! while after the last piece, then sleep.
+//! participant takes the next piece until none is left. The caller takes part, so a job ends even if no worker comes,
+//! and several callers may have jobs at once. Workers look for work a short while after the last piece, then sleep. A
+//! child process after `fork` has no workers and makes its own.
 //!
 //! A parallel loop inside a parallel loop runs on the thread that meets it.
 //!
@@ -56,6 +56,8 @@ struct Listed {
 unsafe impl Send for Listed {}
 
 struct List {
+    /// The process whose threads these are.
+    process: u32,
     jobs: Vec<Listed>,
     workers: usize,
     asleep: usize,
@@ -72,7 +74,7 @@ struct Pool {
 }
 
 static POOL: Pool = Pool {
-    list: Mutex::new(List { jobs: Vec::new(), workers: 0, asleep: 0 }),
+    list: Mutex::new(List { process: 0, jobs: Vec::new(), workers: 0, asleep: 0 }),
     work: Condvar::new(),
     left: Condvar::new(),
     posted: AtomicU64::new(0),
@@ -186,6 +188,7 @@ impl Pool {
 
     fn post(&self, job: *const Job<'static>, helpers: usize) {
         let mut list = self.lock();
+        list.after_fork();
         while list.workers < helpers {
             // Without a thread the others do the work.
             let worker = thread::Builder::new().name("promote".into()).stack_size(STACK);
@@ -264,6 +267,14 @@ impl Pool {
 }
 
 impl List {
+    /// Forgets the jobs and workers of a parent process.
+    fn after_fork(&mut self) {
+        let process = std::process::id();
+        if self.process != process {
+            *self = List { process, jobs: Vec::new(), workers: 0, asleep: 0 };
+        }
+    }
+
     /// Joins a job that wants a worker.
     fn join(&mut self) -> Option<*const Job<'static>> {
         let listed = self.jobs.iter_mut().find(|listed| listed.wanted > 0)?;
