@@ -284,22 +284,19 @@ pub(super) fn sqrt<E: Emit>(e: &mut E, z: Pair<E::Value>) -> Pair<E::Value> {
 }
 
 /// A length and an angle as a number, where the length comes as a product of two so that it does not overflow. At the angle
-/// 0 the imaginary part is that zero, and an infinite length at no angle has an infinite real part.
-fn polar<E: Emit>(e: &mut E, length: Pair<E::Value>, angle: E::Value) -> Pair<E::Value> {
+/// 0 the imaginary part is that zero. Where `end` says that the length is exactly an infinity or a zero, it needs no angle.
+fn polar<E: Emit>(e: &mut E, length: Pair<E::Value>, angle: E::Value, end: E::Value) -> Pair<E::Value> {
     let (cos, sin) = (math::cos(e, angle), math::sin(e, angle));
     let (real, imaginary) = (e.mul(length.0, cos), e.mul(length.0, sin));
     let (real, imaginary) = (e.mul(real, length.1), e.mul(imaginary, length.1));
     let whole = e.mul(length.0, length.1);
-    let no_angle = {
-        let is_finite = float::is_finite(e, angle);
-        e.not(is_finite)
-    };
-    let is_infinite = e.is(Compare::FEq, whole, f64::INFINITY);
+    let has_angle = float::is_finite(e, angle);
+    let no_angle = e.not(has_angle);
+    let is_end = e.and(no_angle, end);
+    let real = e.select(is_end, whole, real);
     let is_nothing = e.is(Compare::FEq, whole, 0.0);
-    let real_end = e.or(is_infinite, is_nothing);
-    let real_end = e.and(no_angle, real_end);
-    let imaginary_end = e.and(no_angle, is_nothing);
-    let (real, imaginary) = (e.select(real_end, whole, real), e.select(imaginary_end, whole, imaginary));
+    let is_nothing = e.and(is_end, is_nothing);
+    let imaginary = e.select(is_nothing, whole, imaginary);
     let is_real = e.is(Compare::FEq, angle, 0.0);
     (e.select(is_real, whole, real), e.select(is_real, angle, imaginary))
 }
@@ -321,14 +318,16 @@ fn split<E: Emit>(
 fn exp<E: Emit>(e: &mut E, (re, im): Pair<E::Value>) -> Pair<E::Value> {
     let limit = Range::of(e, re).exponent;
     let length = split(e, re, limit, math::exp);
-    polar(e, length, im)
+    let end = is_infinite(e, re);
+    polar(e, length, im, end)
 }
 
 fn exp2<E: Emit>(e: &mut E, (re, im): Pair<E::Value>) -> Pair<E::Value> {
     let limit = Range::of(e, re).exponent;
     let length = split(e, re, limit * std::f64::consts::LOG2_E, math::exp2);
     let angle = e.scale(im, std::f64::consts::LN_2);
-    polar(e, length, angle)
+    let end = is_infinite(e, re);
+    polar(e, length, angle, end)
 }
 
 /// `exp(z) - 1`; near zero `exp(re) cos(im) - 1` without the ones that cancel.
@@ -366,7 +365,8 @@ pub(super) fn log_of_length<E: Emit>(e: &mut E, z: Pair<E::Value>) -> E::Value {
     let distance = distance_from_one(e, large, small, one);
     let near = math::log1p(e, distance);
     let near = e.scale(near, 0.5);
-    let (above, below) = (e.is(Compare::FGt, length, 0.6), e.is(Compare::FLt, length, 1.6));
+    // What was scaled up is not near, whatever its length is now.
+    let (above, below) = (e.is(Compare::FGt, large, 0.42), e.is(Compare::FLt, length, 1.6));
     let is_near = e.and(above, below);
     e.select(is_near, near, far)
 }
@@ -410,7 +410,8 @@ fn sinh<E: Emit>(e: &mut E, (re, im): Pair<E::Value>) -> Pair<E::Value> {
     let (real, imaginary) = choose(e, parts.is_far, far, near);
     let real = e.select(parts.lost, re, real);
     let (is_zero, is_real) = (e.is(Compare::FEq, re, 0.0), e.is(Compare::FEq, im, 0.0));
-    let real = e.select(is_zero, re, real);
+    let keeps_zero = e.and(is_zero, parts.no_angle);
+    let real = e.select(keeps_zero, re, real);
     let real = e.select(is_real, parts.sinh, real);
     (real, e.select(is_real, im, imaginary))
 }
@@ -428,7 +429,8 @@ fn cosh<E: Emit>(e: &mut E, (re, im): Pair<E::Value>) -> Pair<E::Value> {
     let zero = e.constant(re, 0.0);
     let sign = e.copysign(zero, im);
     let no_imaginary = flipped(e, sign, re);
-    let has_none = e.or(is_zero, is_real);
+    let keeps_zero = e.and(is_zero, parts.no_angle);
+    let has_none = e.or(keeps_zero, is_real);
     let real = e.select(is_real, parts.cosh, real);
     (real, e.select(has_none, no_imaginary, imaginary))
 }
@@ -449,7 +451,9 @@ struct Hyperbolic<V> {
     root: V,
     /// Whether `cosh(re)` overflows.
     is_far: V,
-    /// Whether the real part is infinite and the angle says nothing of its sign.
+    /// Whether the imaginary part is no angle.
+    no_angle: V,
+    /// Whether the real part is infinite and nothing says of what sign.
     lost: V,
 }
 
@@ -477,6 +481,7 @@ fn hyperbolic<E: Emit>(e: &mut E, (re, im): Pair<E::Value>) -> Hyperbolic<E::Val
         cos: math::cos(e, im),
         root,
         is_far,
+        no_angle,
         lost: e.and(is_infinite, no_angle),
     }
 }
@@ -506,10 +511,13 @@ fn tanh<E: Emit>(e: &mut E, (re, im): Pair<E::Value>) -> Pair<E::Value> {
         let product = e.mul(sin, cos);
         let product = e.scale(product, 4.0);
         let imaginary = e.mul(product, power);
-        let is_nothing = e.is(Compare::FEq, power, 0.0);
-        let (is_nan, end) = (e.is_nan(imaginary), e.copysign(zero, im));
-        let is_nothing = e.and(is_nothing, is_nan);
-        (e.copysign(one, re), e.select(is_nothing, end, imaginary))
+        let (is_end, has_angle) = (is_infinite(e, re), float::is_finite(e, im));
+        let no_angle = e.not(has_angle);
+        let (end, nan) = (e.copysign(zero, im), e.sub(im, im));
+        let imaginary = e.select(no_angle, end, imaginary);
+        let known = e.or(is_end, has_angle);
+        let unit = e.copysign(one, re);
+        (e.select(known, unit, nan), e.select(known, imaginary, nan))
     };
     let (real, imaginary) = choose(e, is_far, far, near);
     let is_real = e.is(Compare::FEq, im, 0.0);
@@ -539,7 +547,24 @@ fn log_add_exp<E: Emit>(e: &mut E, x: Pair<E::Value>, y: Pair<E::Value>) -> Pair
     let re = e.select(is_level, zero, re);
     let rest = exp(e, (re, im));
     let rest = log1p(e, rest);
-    (e.add(large.0, rest.0), e.add(large.1, rest.1))
+    let angle = e.add(large.1, rest.1);
+    (e.add(large.0, rest.0), principal(e, angle))
+}
+
+/// An angle less the whole turns in it.
+fn principal<E: Emit>(e: &mut E, angle: E::Value) -> E::Value {
+    let turn = std::f64::consts::TAU;
+    // The turn in two parts, of which the lower is what the type does not hold of it.
+    let (high, low) = match e.ty(angle) {
+        Ty::F64 => (turn, 2.449_293_598_294_706_4e-16),
+        _ => (f64::from(turn as f32), turn - f64::from(turn as f32)),
+    };
+    let turns = e.scale(angle, 1.0 / turn);
+    let turns = e.unary(Unary::RoundEven, turns);
+    let turns = e.neg(turns);
+    let (high, low) = (e.constant(angle, high), e.constant(angle, low));
+    let angle = e.fma(turns, high, angle);
+    e.fma(turns, low, angle)
 }
 
 /// `x^y` by logarithms: of anything to the power 0 it is 1, and of 0 to a power with a positive real part 0.
@@ -560,7 +585,8 @@ pub(super) fn power<E: Emit>(
     let zero = e.constant(c, 0.0);
     let stretched = e.select(is_real, zero, stretched);
     let angle = e.add(turned, stretched);
-    let power = polar(e, (along, across), angle);
+    let no_end = e.int(Ty::I1, 0);
+    let power = polar(e, (along, across), angle, no_end);
     let (is_zero_base, is_positive) = (is_zero(e, x), e.is(Compare::FGt, c, 0.0));
     let is_zero_power = e.and(is_zero_base, is_positive);
     let power = choose(e, is_zero_power, (zero, zero), power);

@@ -74,23 +74,18 @@ fn of_integers<E: Emit>(
         Kind::Signed => Some(e.compare(Compare::LtS, y, zero)),
         _ => None,
     };
-    let (rest, base) = match (numerics, is_negative) {
-        (Numerics::Jax, _) => (e.masked(y, 63), x),
-        (Numerics::NumPy | Numerics::Torch, None) => (y, x),
+    let rest = match (numerics, is_negative) {
+        (Numerics::Jax, _) => e.masked(y, 63),
+        (Numerics::NumPy | Numerics::Torch, None) => y,
         (Numerics::NumPy, Some(is_negative)) => {
             e.trap(is_negative, Trap::NegativePower);
-            (e.select(is_negative, zero, y), x)
+            e.select(is_negative, zero, y)
         }
         (Numerics::Torch, Some(is_negative)) => {
             // Of 1 and -1 the lowest bit of the exponent says the power; that of others has no whole part.
             let odd = e.masked(y, 1);
             let rest = e.select(is_negative, odd, y);
-            let (one, three) = (e.bits(x, 1), e.bits(x, 3));
-            let next = e.add(x, one);
-            let is_unit = e.compare(Compare::LtU, next, three);
-            let is_zero = e.is(Compare::Eq, x, 0.0);
-            let not_zero = e.not(is_zero);
-            let is_unit = e.and(is_unit, not_zero);
+            let is_unit = is_unit(e, dtype, x);
             let keeps = e.not(is_negative);
             let keeps = e.or(keeps, is_unit);
             let power = by_squaring(e, x, rest);
@@ -99,8 +94,18 @@ fn of_integers<E: Emit>(
             return wrap(e, dtype, power);
         }
     };
-    let power = by_squaring(e, base, rest);
+    let power = by_squaring(e, x, rest);
     wrap(e, dtype, power)
+}
+
+/// Whether an integer is 1 or -1.
+pub(super) fn is_unit<E: Emit>(e: &mut E, dtype: DType, x: E::Value) -> E::Value {
+    let is_one = e.is(Compare::Eq, x, 1.0);
+    if dtype.kind() != Kind::Signed {
+        return is_one;
+    }
+    let is_minus_one = e.is(Compare::Eq, x, -1.0);
+    e.or(is_one, is_minus_one)
 }
 
 /// The power; the exponent is read as unsigned. Both may be of different widths.

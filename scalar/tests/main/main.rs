@@ -1,5 +1,8 @@
 //! Definitions, computed on numbers, against what the libraries gave and what the other crates say.
 
+mod complex;
 mod conversions;
+mod libraries;
 mod operations;
+mod reductions;
 mod support;
