@@ -110,7 +110,7 @@ impl Case<'_> {
     }
 }
 
-fn pairs<'a>(pairs: &'a Value, op: Op, dtype: DType) -> Option<&'a Vec<Value>> {
+fn pairs(pairs: &Value, op: Op, dtype: DType) -> Option<&Vec<Value>> {
     let kind = match op {
         _ if dtype.is_inexact() => return pairs["float_repr"].as_array(),
         Op::BitwiseLeftShift | Op::BitwiseRightShift => "shift",

@@ -2,6 +2,7 @@
 
 mod complex;
 mod conversions;
+mod cost;
 mod libraries;
 mod operations;
 mod reductions;

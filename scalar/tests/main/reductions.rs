@@ -32,20 +32,19 @@ fn the_identity_changes_nothing() {
                 let is_right = same(found, source, dtype)
                     || dtype.kind() == Kind::Complex
                     || is_zero && op == Op::Sum
-                    || is_nan(e, x);
+                    || is_nan(x);
                 assert!(is_right, "{op} {dtype}: {source:x} became {found:x}");
             }
         }
     }
 }
 
-fn is_nan(e: &mut Eval, x: Element<Value>) -> bool {
+fn is_nan(x: Element<Value>) -> bool {
     let is_nan = |x: Value| match x.ty {
         Ty::F32 => x.to_f32().is_nan(),
         Ty::F64 => x.to_f64().is_nan(),
         _ => false,
     };
-    let _ = e;
     match x {
         Element::Real(x) => is_nan(x),
         Element::Complex(re, im) => is_nan(re) || is_nan(im),
@@ -74,13 +73,13 @@ fn expected_place(op: Op, dtype: DType, sources: &[Bits], e: &mut Eval) -> usize
     let mut found = 0;
     for place in 1..sources.len() {
         let (best, x) = (element(e, dtype, sources[found]), element(e, dtype, sources[place]));
-        if is_nan(e, best) {
+        if is_nan(best) {
             continue;
         }
         let better = if op == Op::ArgMax { Op::Greater } else { Op::Less };
         let is_better =
             promote_scalar::elementwise(e, better, Numerics::NumPy, &[dtype, dtype], DType::B1, &[x, best]);
-        if is_nan(e, x) || is_better.unwrap().real().to_bool() {
+        if is_nan(x) || is_better.unwrap().real().to_bool() {
             found = place;
         }
     }
@@ -102,7 +101,7 @@ fn the_place_of_the_extreme_is_the_first_in_any_order() {
                     .enumerate()
                     .map(|(place, bits)| (element(e, dtype, *bits), Value::new(Ty::I64, place as u64)))
                     .collect();
-                let mut order: Vec<_> = pairs.iter().copied().collect();
+                let mut order = pairs.clone();
                 if reverse {
                     order.reverse();
                 }
