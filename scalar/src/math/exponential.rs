@@ -220,7 +220,7 @@ pub(super) fn expm1<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
     (halved + halved).copysign(x)
 }
 
-/// 2^(n-2) + 2^(-n-2) and 2^(n-2) - 2^(-n-2), a quarter of 2 cosh(n ln 2) and 2 sinh(n ln 2), and sinh r and cosh r.
+/// 2^(n-2) + 2^(-n-2) and 2^(n-2) - 2^(-n-2), a quarter of 2 cosh(n ln 2) and 2 sinh(n ln 2), sinh r, and cosh r - 1.
 fn hyperbolic<E: Emit>(x: Num<'_, E>) -> [Num<'_, E>; 4] {
     let (c, format) = (constants(x), x.format());
     let (whole, _, r) = reduce(x.abs().at_most(c.cosh), 1, -2);
@@ -230,34 +230,38 @@ fn hyperbolic<E: Emit>(x: Num<'_, E>) -> [Num<'_, E>; 4] {
     let shrunk = (exponents - grown.bits()).max_signed(0).as_float(x);
     let z = r * r;
     let sinh = (r * z).fma(z.polynomial(c.sinh_tail), r);
-    let cosh = z.fma(z.polynomial(c.cosh_tail), 1.0);
-    [grown + shrunk, grown - shrunk, sinh, cosh]
+    let cosh_less_one = z * z.polynomial(c.cosh_tail);
+    [grown + shrunk, grown - shrunk, sinh, cosh_less_one]
 }
 
 pub(super) fn sinh<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
-    let [sum, difference, sinh, cosh] = hyperbolic(x);
-    let halved = sinh.fma(sum, cosh * difference);
+    let [sum, difference, sinh, cosh_less_one] = hyperbolic(x);
+    let halved = difference + sinh.fma(sum, cosh_less_one * difference);
     (halved + halved).copysign(x)
 }
 
 pub(super) fn cosh<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
-    let [sum, difference, sinh, cosh] = hyperbolic(x);
-    let halved = cosh.fma(sum, sinh * difference);
+    let [sum, difference, sinh, cosh_less_one] = hyperbolic(x);
+    let halved = sum + cosh_less_one.fma(sum, sinh * difference);
     halved + halved
 }
 
-/// (e^2x - 1) / (e^2x + 1).
+/// (1 - e^-2|x|) / (1 + e^-2|x|), the divisor as it is before it is rounded.
 pub(super) fn tanh<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
-    let twice = (x + x).abs().at_most(constants(x).tanh);
-    let (whole, _, r) = reduce(twice, 1, 0);
+    let a = -x.abs();
+    let (whole, _, r) = reduce((a + a).at_least(-constants(x).tanh), 1, 0);
     let power = whole.power();
-    let less_one = near_zero(r).fma(power, power - 1.0);
-    (less_one / (less_one + 2.0)).copysign(x)
+    let grown = near_zero(r).fma(power, power - 1.0);
+    let divisor = grown + 2.0;
+    let quotient = grown / divisor;
+    // 1 / divisor is (1 - quotient) / 2; the quotient is not positive.
+    let taken = grown - (divisor - 2.0);
+    (quotient * taken).fma(quotient.fma(0.5, -0.5), quotient).copysign(x)
 }
 
 /// 2^n / (2^n + e^-r), so that neither part overflows.
 pub(super) fn sigmoid<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
     let (whole, _, r) = reduce(within(x, constants(x).sigmoid), 2, 0);
     let [first, second] = whole.halves();
-    first * (second / first.fma(second, near_one(-r)))
+    first * (second / (first.fma(second, near_zero(-r)) + 1.0))
 }
