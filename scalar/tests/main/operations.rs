@@ -100,7 +100,7 @@ fn edges(dtype: DType, others: usize) -> Vec<Bits> {
         Kind::Unsigned | Kind::Signed => {
             let half: Bits = 1 << (width - 1);
             let small = [0, 1, 2, 3, 5, 6, 7, 8, 10, 12, 31, 32, 63, 64, 100, 127];
-            let near = [half, half - 1, half + 1, half / 2, mask(width), mask(width) - 1, mask(width) - 6];
+            let near = [half, half - 1, half + 1, half / 2, mask(width), mask(width) - 1, mask(width).wrapping_sub(6)];
             small.into_iter().chain(near).chain(random().take(others).map(Bits::from)).collect()
         }
         Kind::Float => {
