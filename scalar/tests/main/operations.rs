@@ -100,7 +100,15 @@ fn edges(dtype: DType, others: usize) -> Vec<Bits> {
         Kind::Unsigned | Kind::Signed => {
             let half: Bits = 1 << (width - 1);
             let small = [0, 1, 2, 3, 5, 6, 7, 8, 10, 12, 31, 32, 63, 64, 100, 127];
-            let near = [half, half - 1, half + 1, half / 2, mask(width), mask(width) - 1, mask(width).wrapping_sub(6)];
+            let near = [
+                half,
+                half - 1,
+                half + 1,
+                half / 2,
+                mask(width),
+                mask(width) - 1,
+                mask(width).wrapping_sub(6),
+            ];
             small.into_iter().chain(near).chain(random().take(others).map(Bits::from)).collect()
         }
         Kind::Float => {
@@ -435,6 +443,30 @@ fn powers_take_integer_exponents_of_any_dtype() {
         }
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong[..wrong.len().min(20)].join("\n"));
+}
+
+#[test]
+fn known_exponents_give_the_same_powers() {
+    for dtype in DTYPES.into_iter().filter(|dtype| !matches!(dtype.kind(), Kind::Bool | Kind::Complex)) {
+        for exponent in [-1, 0, 1, 2, 3, 4, 5, 7, 63] {
+            for x in edges(dtype, 20) {
+                let e = &mut machine(true);
+                let base = element(e, dtype, x);
+                let Some(found) = promote_scalar::constant_power(e, dtype, base, exponent.into()) else {
+                    continue;
+                };
+                let found = bits(e, dtype, found);
+                let Some(number) = Number::from_bits(x, dtype) else { continue };
+                let exponent = match dtype.kind() {
+                    Kind::Float => Number::Real(exponent.into()),
+                    _ => Number::Int(exponent.into()),
+                };
+                let expected = reference(Op::Pow, Numerics::Torch, dtype, dtype, &[number, exponent]);
+                let expected = expected.map(|expected| expected.bits(dtype)).unwrap();
+                assert!(distance(found, expected, dtype) <= 2.0, "{dtype}: {number:?} to the {exponent:?}");
+            }
+        }
+    }
 }
 
 /// Floats of 8 bits and less: what the op gives in `f32`, converted.
