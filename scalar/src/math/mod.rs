@@ -127,8 +127,8 @@ const BOUNDS: &[(Op, u32, u32)] = &[
 /// How many units in the last place a result of an elementary function is at most from the truth; none for other ops. A
 /// result that rounds correctly is 1/2 off.
 ///
-/// The result of `logaddexp` is a sum in which the operands may cancel: its units are those of the greatest of the result and
-/// the greater operand.
+/// The result of `logaddexp` is the sum of its greater operand and a logarithm, which may cancel: its units are those of the
+/// greatest of the three.
 pub fn ulp_bound(op: Op, double: bool) -> Option<u32> {
     let (_, single_bound, double_bound) = BOUNDS.iter().find(|row| row.0 == op)?;
     Some(if double { *double_bound } else { *single_bound })
