@@ -101,7 +101,9 @@ fn arc<E: Emit>(x: Num<'_, E>) -> [Num<'_, E>; 3] {
 
 pub(super) fn asin<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
     let [far, s, rest] = arc(x);
-    let from_end = s.fma(-2.0, half_pi(x)) - rest.fma(2.0, -constants(x).half_pi_low);
+    let high = s.fma(-2.0, half_pi(x));
+    let taken = s.fma(-2.0, half_pi(x) - high);
+    let from_end = high + (taken - rest.fma(2.0, -constants(x).half_pi_low));
     (s + rest).replaced(far, from_end).copysign(x)
 }
 

@@ -180,7 +180,7 @@ fn parts<E: Emit>(x: Num<'_, E>) -> [Num<'_, E>; 5] {
     // What rounding took from 1 - z / 2 comes back.
     let cos_rest = z.fma(z * z.polynomial(c.cos_tail), ((-near + 1.0) - half) - r * rest);
     let cos = near + cos_rest;
-    [sin.copysign(r), (r - sin) + sin_rest, cos, (near - cos) + cos_rest, q]
+    [sin, (r - sin) + sin_rest, cos, (near - cos) + cos_rest, q]
 }
 
 /// `x` with its sign flipped where bit 1 of `q` is set.
@@ -191,7 +191,7 @@ fn signed<'m, E: Emit>(x: Num<'m, E>, q: Num<'m, E>) -> Num<'m, E> {
 
 pub(super) fn sin<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
     let [sin, _, cos, _, q] = parts(x);
-    signed(sin.replaced((q & 1).differs(0), cos), q)
+    signed(sin.replaced((q & 1).differs(0), cos), q).replaced(x.equals(0.0), x)
 }
 
 pub(super) fn cos<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
