@@ -16,7 +16,6 @@ mod division;
 mod float;
 mod functions;
 mod integer;
-mod inverse;
 mod power;
 
 pub(crate) use choice::{maximum, minimum, takes_first};

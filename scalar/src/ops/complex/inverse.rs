@@ -1,7 +1,8 @@
 //! Inverse functions of complex numbers: Kahan's formulas ("Branch cuts for complex elementary functions", 1987), which
 //! take signed zeros to the right side of every cut. Far out, where 1 is nothing beside the number, they are logarithms.
 
-use super::complex::{Pair, choose, log_of_length, sqrt};
+use super::logarithm::{log_of_length, sqrt};
+use super::{Pair, choose};
 use crate::build::{Build, power_of_two};
 use crate::emit::{Compare, Emit, Ty};
 use crate::math;
