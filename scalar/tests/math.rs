@@ -295,3 +295,27 @@ fn sigmoid_of_large_negative_numbers_is_subnormal() {
         assert!((y - x.exp()).abs() <= 5e-324 + y * 1e-15, "{x}: {y:e}");
     }
 }
+
+#[test]
+fn odd_functions_keep_subnormal_numbers() {
+    let kept = [
+        math::expm1::<Eval>,
+        math::log1p,
+        math::sin,
+        math::tan,
+        math::sinh,
+        math::tanh,
+        math::asin,
+        math::atan,
+        math::asinh,
+        math::atanh,
+    ];
+    for bits in [1, 2, 3, 5, 0x1234_5677] {
+        for function in kept {
+            let x = Value::f64(f64::from_bits(bits));
+            assert_eq!(function(&mut Eval::default(), x), x);
+            let x = Value::f32(f32::from_bits(bits as u32 & 0x007f_ffff));
+            assert_eq!(function(&mut Eval::default(), x), x);
+        }
+    }
+}

@@ -7,7 +7,6 @@
 //! Results at zeros, infinities and NaN, and where a function is not defined, are those of C, Annex F; a NaN is some NaN. The
 //! sign of zero is kept. Nothing overflows or vanishes before the result does; subnormal numbers are numbers.
 //!
-//! //!
 //! How far results are from the truth is measured: see [`ulp_bound`].
 //!
 //! How it works: `num` gives instructions the look of arithmetic; the modules are by family. Where an algorithm is the same
@@ -112,7 +111,7 @@ const BOUNDS: &[(Op, u32, u32)] = &[
     (Op::Sin, 1, 1),         // 0.84  0.71
     (Op::Cos, 1, 1),         // 0.84  0.75
     (Op::Tan, 2, 1),         // 1.12  0.97
-    (Op::Sinh, 2, 2),        // 1.41  1.58
+    (Op::Sinh, 2, 2),        // 1.45* 1.58
     (Op::Cosh, 2, 2),        // 1.82  1.16
     (Op::Tanh, 2, 2),        // 1.50* 1.23
     (Op::Asin, 2, 2),        // 1.15  1.09
@@ -128,7 +127,7 @@ const BOUNDS: &[(Op, u32, u32)] = &[
     (Op::Pow, 1, 1),         // 0.50  0.79
     (Op::Atan2, 2, 2),       // 1.19  1.17
     (Op::Hypot, 1, 1),       // 0.87  0.86
-    (Op::LogAddExp, 2, 2),
+    (Op::LogAddExp, 2, 2),   // 1.47  1.62
 ];
 
 /// How many units in the last place a result of an elementary function is at most from the truth; none for other ops. A
