@@ -191,6 +191,11 @@ impl<'a> Tensor<'a> {
         byte_count(self.dtype, self.shape()).unwrap_or(0) / dlpack::size(self.dtype)
     }
 
+    /// Bytes of an element.
+    pub const fn element_size(&self) -> usize {
+        dlpack::size(self.dtype)
+    }
+
     /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -22,6 +22,8 @@ pub mod opt;
 pub mod output;
 pub mod render;
 pub mod report;
+#[cfg(feature = "mlir")]
+pub mod run;
 pub mod semantics;
 pub mod sources;
 pub mod supervise;
