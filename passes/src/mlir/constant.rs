@@ -231,7 +231,7 @@ fn constant(
 
 /// The elements of a dense attribute of `dtype`; one, if all are the same. `None` if they cannot be read: packed bits
 /// of other types than bool.
-fn elements(value: MlirAttribute, dtype: DType) -> Option<Vec<Bits>> {
+pub fn elements(value: MlirAttribute, dtype: DType) -> Option<Vec<Bits>> {
     // SAFETY: the attribute is alive, and its accessors are called on a dense one, within its length.
     unsafe {
         if !mlirAttributeIsADenseElements(value) {

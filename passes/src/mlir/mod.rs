@@ -6,7 +6,7 @@
 mod callees;
 mod checks;
 mod constant;
-mod cpu;
+pub mod cpu;
 mod edges;
 mod flow;
 mod fold;

@@ -18,7 +18,8 @@ use rustc_hash::FxHashMap;
 
 use super::raw::Address;
 use super::units::{Shared, Units};
-use super::{fold, infer, insert, verify};
+use super::cpu::Machine;
+use super::{cpu, fold, infer, insert, verify};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 
 /// Takes what passes say, from any thread.
@@ -38,6 +39,8 @@ pub struct Config {
     /// Whether functions are worked on in parallel when a pass runs on a module. Only for a context that is
     /// multi-threaded: MLIR makes types and attributes without locks otherwise.
     pub threads: bool,
+    /// The processor that code is made for.
+    pub machine: Machine,
 }
 
 /// Which implicit promotions to warn of and which to refuse, and what else.
@@ -62,11 +65,17 @@ pub enum Kind {
     FoldConverts,
     /// `promote-verify-strong`
     VerifyStrong,
+    /// `promote-to-llvm`
+    ToLlvm,
 }
 
 impl Kind {
-    /// All passes, in the order in which they run by default.
+    /// All passes.
     pub const ALL: &'static [Self] =
+        &[Self::InferTypes, Self::InsertConverts, Self::FoldConverts, Self::VerifyStrong, Self::ToLlvm];
+
+    /// Those that run by default, in that order.
+    pub const PROMOTION: &'static [Self] =
         &[Self::InferTypes, Self::InsertConverts, Self::FoldConverts, Self::VerifyStrong];
 
     /// The name in a pass pipeline.
@@ -76,6 +85,7 @@ impl Kind {
             Self::InsertConverts => "promote-insert-converts",
             Self::FoldConverts => "promote-fold-converts",
             Self::VerifyStrong => "promote-verify-strong",
+            Self::ToLlvm => "promote-to-llvm",
         }
     }
 
@@ -88,6 +98,7 @@ impl Kind {
             }
             Self::FoldConverts => "remove converts that change no bit of any result",
             Self::VerifyStrong => "fail on anything weak, unknown or still implicit",
+            Self::ToLlvm => "lower a strong module of blocks to the LLVM dialect, for processors",
         }
     }
 
@@ -124,6 +135,7 @@ impl Kind {
                 Vec::new()
             }
             Self::VerifyStrong => verify::verify_strong(root, shared),
+            Self::ToLlvm => cpu::lower(root, shared, config.machine),
         }
     }
 }
@@ -197,7 +209,7 @@ impl<'c> RunExternalPass<'c> for Host {
 #[repr(align(8))]
 struct Id(#[expect(dead_code, reason = "only its address matters")] u8);
 
-static IDS: [Id; 4] = [Id(0), Id(1), Id(2), Id(3)];
+static IDS: [Id; Kind::ALL.len()] = [const { Id(0) }; Kind::ALL.len()];
 
 /// Makes a pass that stands on its own.
 pub fn create(kind: Kind, config: &Config) -> Pass {
@@ -209,7 +221,7 @@ pub fn create_with(kind: Kind, config: &Config, handoff: &Handoff) -> Pass {
     let (config, handoff) = (config.clone(), handoff.clone());
     let host = Host { kind, config, handoff, names: Arc::new(OnceLock::new()) };
     let id = TypeId::create(&IDS[kind as usize]);
-    // The dialects of the ops that checks and casts are made of.
-    let made = [DialectHandle::arith(), DialectHandle::cf(), DialectHandle::tensor()];
+    // The dialects of the ops that checks, casts and code are made of.
+    let made = [DialectHandle::arith(), DialectHandle::cf(), DialectHandle::tensor(), DialectHandle::llvm()];
     create_external(host, id, kind.name(), kind.name(), kind.description(), "", &made)
 }

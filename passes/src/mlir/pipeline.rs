@@ -63,7 +63,7 @@ impl Default for Pipeline {
     /// infer-types, insert-converts, fold-converts, verify-strong.
     fn default() -> Self {
         let pass = |kind: &Kind| Element::Pass { name: kind.name().to_owned(), options: String::new() };
-        Self(Kind::ALL.iter().map(pass).collect())
+        Self(Kind::PROMOTION.iter().map(pass).collect())
     }
 }
 

@@ -20,6 +20,7 @@ use super::pass::{Config, Policies};
 use super::pipeline::{Pipeline, PipelineError};
 use super::print_ir::{PrintIr, printer};
 use super::raw::{self, Address};
+use super::cpu::Machine;
 use super::report;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::engine::graph::Graph;
@@ -171,8 +172,16 @@ impl Session {
             remarks: options.remarks,
             policies: options.policies.clone(),
             threads: options.threads,
+            machine: Machine::default(),
         };
         Ok(Self { context, config, said, threads: options.threads })
+    }
+
+    /// The session, making code for this processor instead of any.
+    #[must_use]
+    pub fn for_machine(mut self, machine: Machine) -> Self {
+        self.config.machine = machine;
+        self
     }
 
     /// The melior context, for those who build modules themselves.

@@ -48,11 +48,6 @@ impl Lanes<'_> {
         Register { value: self.code.constant(ty, bits, self.lanes), ty }
     }
 
-    /// A scalar in every lane.
-    pub fn splat(&mut self, scalar: Register) -> Register {
-        splat(self.code, scalar, self.lanes)
-    }
-
     /// Whether a truth value is true in any lane.
     fn any(&mut self, condition: Register) -> MlirValue {
         if self.lanes == 1 {

@@ -79,7 +79,7 @@ pub fn compile(setting: Setting, kernel: &Kernel, name: &str, location: MlirLoca
     let arguments = [types.pointer, types.i64, types.i64];
     let code = Code::function(types, setting.module, location, name, (None, &arguments));
     let entry = code.block();
-    let mut maker = Maker {
+    let maker = Maker {
         setting,
         kernel,
         lanes: lanes_of(kernel, setting.machine),
@@ -687,7 +687,7 @@ impl<'k> Maker<'k> {
         };
         let role = kernel.anchors[anchor].role;
         let dtype = kernel.expr(kernel.anchors[anchor].expr).dtype;
-        let mut join = |maker: &mut Self, lanes: usize, x: &[Register], y: &[Register]| {
+        let join = |maker: &mut Self, lanes: usize, x: &[Register], y: &[Register]| {
             match role {
                 Role::Reduce(op) => parts(maker.combined((op, dtype), lanes, element(x), element(y))),
                 Role::Arg(op) => {

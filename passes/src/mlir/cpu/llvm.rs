@@ -140,6 +140,12 @@ impl Code {
         unsafe { mlirBlockGetArgument(self.entry, index as isize) }
     }
 
+    /// How many arguments the function has.
+    pub fn argument_count(&self) -> usize {
+        // SAFETY: the block is alive.
+        unsafe { mlirBlockGetNumArguments(self.entry) as usize }
+    }
+
     /// The block that ops are appended to.
     pub const fn block(&self) -> MlirBlock {
         self.block
@@ -360,31 +366,6 @@ impl Code {
         // SAFETY: the context is alive.
         let symbol = unsafe { mlirFlatSymbolRefAttrGet(self.types.context, raw::string(name)) };
         self.value("llvm.mlir.addressof", &[], self.types.pointer, &[("global_name", symbol)])
-    }
-
-    /// A loop from `from` to below `to` by a positive `step`, which carries values.
-    pub fn repeat(
-        &mut self,
-        (from, to, step): (MlirValue, MlirValue, MlirValue),
-        carried: &[MlirValue],
-        body: impl FnOnce(&mut Self, MlirValue, &[MlirValue]) -> Vec<MlirValue>,
-    ) -> Vec<MlirValue> {
-        let types: Vec<_> = carried.iter().map(|value| raw::value_type(*value)).collect();
-        let with_index = [&[self.types.i64], types.as_slice()].concat();
-        let (header, inside, behind) =
-            (self.new_block(&with_index), self.new_block(&[]), self.new_block(&[]));
-        self.branch(header, &[&[from], carried].concat());
-        self.go_to(header);
-        let index = block_argument(header, 0);
-        let state: Vec<_> = (0..carried.len()).map(|i| block_argument(header, i + 1)).collect();
-        let goes_on = self.compare(Predicate::Slt, index, to);
-        self.branch_if(goes_on, (inside, &[]), (behind, &[]));
-        self.go_to(inside);
-        let next = body(self, index, &state);
-        let after = self.int("llvm.add", index, step);
-        self.branch(header, &[&[after], next.as_slice()].concat());
-        self.go_to(behind);
-        state
     }
 }
 

@@ -10,3 +10,10 @@ pub struct Machine {
     /// Whether half precision is converted in an instruction.
     pub has_f16: bool,
 }
+
+impl Default for Machine {
+    /// Any x86-64 processor.
+    fn default() -> Self {
+        Self { vector_bytes: 16, vector_registers: 16, has_f16: false }
+    }
+}
