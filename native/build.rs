@@ -21,13 +21,21 @@ fn variable(name: &str) -> String {
 fn shim() {
     println!("cargo::rerun-if-changed=src/shim.cpp");
     println!("cargo::rerun-if-env-changed=MLIR_SYS_220_PREFIX");
-    let prefix = variable("MLIR_SYS_220_PREFIX");
+    println!("cargo::rerun-if-env-changed=PATH");
+    // As mlir-sys finds it.
+    let binaries =
+        env::var_os("MLIR_SYS_220_PREFIX").map(|prefix| Path::new(&prefix).join("bin")).unwrap_or_default();
+    let config = binaries.join("llvm-config");
+    let output = Command::new(&config).arg("--includedir").output();
+    let output = output.unwrap_or_else(|error| panic!("{}: {error}", config.display()));
+    assert!(output.status.success(), "{} failed", config.display());
+    let include = String::from_utf8(output.stdout).expect("llvm-config prints text");
     cc::Build::new()
         .cpp(true)
         .std("c++17")
         .file("src/shim.cpp")
         .flag("-isystem")
-        .flag(format!("{prefix}/include"))
+        .flag(include.trim())
         .flag("-fno-rtti")
         .flag("-fno-exceptions")
         .compile("promote_native_shim");
@@ -55,16 +63,22 @@ fn runtime(out: &Path) {
     run(link.arg("-o").arg(out.join("promote_runtime.o")).arg(&archive));
 }
 
-/// The names of the run time's interface.
+/// The names of what the run time has for others.
 fn exported(source: &str) -> Vec<String> {
-    let text = std::fs::read_to_string(Path::new(source).join("exports.rs"))
-        .expect("the run time's source is there");
-    let after = |part: &str| part.split('(').next().map(str::to_owned);
-    text.split("extern \"C\" fn ")
-        .skip(1)
-        .filter_map(after)
-        .filter(|name| name.starts_with("promote_"))
-        .collect()
+    let mut names = Vec::new();
+    for file in ["exports.rs", "builtins.rs"] {
+        let text =
+            std::fs::read_to_string(Path::new(source).join(file)).expect("the run time's source is there");
+        let mut lines = text.lines();
+        while let Some(line) = lines.next() {
+            if line == "#[unsafe(no_mangle)]" {
+                let function = lines.next().and_then(|line| line.split("extern \"C\" fn ").nth(1));
+                let name = function.and_then(|rest| rest.split('(').next());
+                names.push(name.expect("a function of the C interface follows").to_owned());
+            }
+        }
+    }
+    names
 }
 
 fn run(command: &mut Command) {

@@ -1,8 +1,9 @@
 //! Copying between strided tensors: to make inputs contiguous, and to write outputs where their owner wants them.
 //!
 //! The axes are put into the order of the target's memory, and those that are contiguous with each other on both sides
-//! become one. Then rows are copied; or, where the source runs along another axis than the target (a transposition),
-//! square tiles, so that every cache line is used whole while it is there.
+//! become one. Then rows are copied, several at a time if they are short; or, where the source runs along another axis
+//! than the target (a transposition), square tiles by way of a small buffer, so that both sides' cache lines are used
+//! whole at once: rows that lie a power of two apart would push each other out of the cache.
 
 use crate::pool;
 
@@ -17,8 +18,8 @@ struct Axis {
 /// Elements along a side of a tile.
 const TILE: usize = 32;
 
-/// Bytes of a row that are copied as one unit of work.
-const ROW: usize = 1 << 16;
+/// Bytes that are copied as one unit of work, in rows.
+const ROWS: usize = 1 << 16;
 
 /// Bytes worth another thread.
 const GRAIN: usize = 1 << 18;
@@ -79,80 +80,118 @@ impl Address {
     }
 }
 
+/// How the two innermost axes are copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Manner {
+    /// Row by row along `inner`.
+    Rows,
+    /// In square tiles: the source is nearer to contiguous along `across`.
+    Tiles,
+}
+
 struct Plan {
     outer: Vec<Axis>,
-    /// The axis along which the source is nearly contiguous, if that is not `inner`.
-    across: Option<Axis>,
-    /// The axis along which the target is contiguous.
+    across: Axis,
+    /// The axis along which the target is nearest to contiguous.
     inner: Axis,
+    manner: Manner,
 }
 
 impl Plan {
     fn new(mut axes: Vec<Axis>) -> Plan {
+        const NONE: Axis = Axis { extent: 1, to: 0, from: 0 };
         axes.retain(|axis| axis.extent != 1);
         axes.sort_by_key(|axis| std::cmp::Reverse(axis.to.unsigned_abs()));
-        let mut merged: Vec<Axis> = Vec::new();
+        let mut outer: Vec<Axis> = Vec::new();
         for axis in axes {
             let length = axis.extent as isize;
-            match merged.last_mut() {
-                Some(outer) if outer.to == axis.to * length && outer.from == axis.from * length => {
-                    *outer = Axis { extent: outer.extent * axis.extent, ..axis };
+            match outer.last_mut() {
+                Some(last) if last.to == axis.to * length && last.from == axis.from * length => {
+                    *last = Axis { extent: last.extent * axis.extent, ..axis };
                 }
-                _ => merged.push(axis),
+                _ => outer.push(axis),
             }
         }
-        let inner = merged.pop().unwrap_or(Axis { extent: 1, to: 0, from: 0 });
+        let inner = outer.pop().unwrap_or(NONE);
         let nearer = |axis: &Axis| {
             axis.from != 0 && axis.from.unsigned_abs() < inner.from.unsigned_abs() && axis.extent >= 4
         };
-        let place = (0..merged.len())
-            .filter(|&place| inner.extent >= 4 && nearer(&merged[place]))
-            .min_by_key(|&place| merged[place].from.unsigned_abs());
-        let across = place.map(|place| merged.remove(place));
-        Plan { outer: merged, across, inner }
+        let nearest = (0..outer.len())
+            .filter(|&place| inner.extent >= 4 && nearer(&outer[place]))
+            .min_by_key(|&place| outer[place].from.unsigned_abs());
+        match nearest {
+            Some(place) => {
+                let across = outer.remove(place);
+                Plan { outer, across, inner, manner: Manner::Tiles }
+            }
+            None => {
+                let across = outer.pop().unwrap_or(NONE);
+                Plan { outer, across, inner, manner: Manner::Rows }
+            }
+        }
+    }
+
+    /// What a unit of work is: so much of `across`, and of `inner`.
+    fn unit(&self, size: usize) -> [usize; 2] {
+        match self.manner {
+            Manner::Tiles => [TILE, self.inner.extent],
+            Manner::Rows => {
+                let length = self.inner.extent.min(ROWS / size);
+                [(ROWS / size / length).clamp(1, self.across.extent), length]
+            }
+        }
     }
 
     /// Runs the plan for elements of type `T`.
     ///
     /// # Safety
     /// As [`copy`].
-    unsafe fn run<T: Copy>(&self, to: Address, from: Address) {
-        let (cut, length) = match self.across {
-            Some(across) => (across, TILE),
-            None => (self.inner, (ROW / size_of::<T>()).max(1)),
-        };
-        let cuts = cut.extent.div_ceil(length);
+    unsafe fn run<T: Copy + Default>(&self, to: Address, from: Address) {
+        let [height, width] = self.unit(size_of::<T>());
+        let cuts = [self.across.extent.div_ceil(height), self.inner.extent.div_ceil(width)];
         let outer: usize = self.outer.iter().map(|axis| axis.extent).product();
-        let unit = match self.across {
-            Some(_) => TILE * self.inner.extent,
-            None => self.inner.extent.min(length),
-        };
-        let grain = (GRAIN / (unit * size_of::<T>())).max(1);
-        pool::parallel((outer * cuts) as i64, grain as i64, &|begin, end| {
+        let grain = (GRAIN / (height * width * size_of::<T>())).max(1);
+        pool::parallel((outer * cuts[0] * cuts[1]) as i64, grain as i64, &|begin, end| {
             // A whole address, not its field, is what closures may share.
             let (to, from) = (to.at(0), from.at(0));
-            let mut odometer = Odometer::new(&self.outer, begin as usize / cuts);
-            let mut part = begin as usize % cuts;
-            for _ in begin..end {
-                let first = part * length;
-                let piece = Axis { extent: length.min(cut.extent - first), ..cut };
-                let target = to.at(odometer.to + first as isize * cut.to);
-                let source = from.at(odometer.from + first as isize * cut.from);
-                // SAFETY: the piece lies in the tensors, and each is visited once.
+            let begin = begin as usize;
+            let mut odometer = Odometer::new(&self.outer, begin / (cuts[0] * cuts[1]));
+            let mut part = begin % (cuts[0] * cuts[1]);
+            for _ in begin..end as usize {
+                let across = self.across.part(part / cuts[1] * height, height);
+                let inner = self.inner.part(part % cuts[1] * width, width);
+                let target = to.at(odometer.to + across.1.to + inner.1.to);
+                let source = from.at(odometer.from + across.1.from + inner.1.from);
+                // SAFETY: the parts lie in the tensors, and each is visited once.
                 unsafe {
-                    match self.across {
-                        Some(_) => tiles::<T>(piece, self.inner, target, source),
-                        None => row::<T>(piece, target, source),
+                    match self.manner {
+                        Manner::Tiles => tiles::<T>(across.0, inner.0, target, source),
+                        Manner::Rows => rows::<T>(across.0, inner.0, target, source),
                     }
                 }
                 part += 1;
-                if part == cuts {
+                if part == cuts[0] * cuts[1] {
                     part = 0;
                     odometer.advance();
                 }
             }
         });
     }
+}
+
+impl Axis {
+    /// At most `length` of the axis from `first` on, and how far away that is.
+    fn part(self, first: usize, length: usize) -> (Axis, Offset) {
+        let extent = length.min(self.extent - first);
+        let offset = Offset { to: first as isize * self.to, from: first as isize * self.from };
+        (Axis { extent, ..self }, offset)
+    }
+}
+
+/// A distance in both tensors, in bytes.
+struct Offset {
+    to: isize,
+    from: isize,
 }
 
 /// Counts through axes, the last one fastest.
@@ -190,28 +229,45 @@ impl<'a> Odometer<'a> {
     }
 }
 
-/// Copies a row.
+/// Copies rows along `inner`.
 ///
 /// # Safety
-/// As [`copy`], for one axis.
-unsafe fn row<T: Copy>(axis: Axis, to: Address, from: Address) {
+/// As [`copy`], for two axes.
+unsafe fn rows<T: Copy>(across: Axis, inner: Axis, to: Address, from: Address) {
     let width = size_of::<T>() as isize;
-    if axis.to == width && axis.from == width {
-        // SAFETY: by contract; bytes need no alignment.
-        return unsafe { std::ptr::copy_nonoverlapping(from.0, to.0, axis.extent * size_of::<T>()) };
-    }
+    let count = inner.extent;
     // The cases apart, so that each becomes a loop of vectors with a constant stride.
-    // SAFETY: by contract.
+    // SAFETY: by contract; bytes need no alignment.
     unsafe {
-        match (axis.to == width, axis.from) {
-            (true, 0) => strided::<T>(axis.extent, to, width, from, 0),
-            (true, back) if back == -width => strided::<T>(axis.extent, to, width, from, -width),
-            (true, double) if double == 2 * width => strided::<T>(axis.extent, to, width, from, 2 * width),
-            (true, other) => strided::<T>(axis.extent, to, width, from, other),
-            (false, other) => strided::<T>(axis.extent, to, axis.to, from, other),
+        if inner.to != width {
+            each_row(across, to, from, |to, from| strided::<T>(count, to, inner.to, from, inner.from));
+        } else if inner.from == width && count as isize * width >= SHORT {
+            each_row(across, to, from, |to, from| {
+                std::ptr::copy_nonoverlapping(from.0, to.0, count * size_of::<T>())
+            });
+        } else if inner.from == width {
+            each_row(across, to, from, |to, from| strided::<T>(count, to, width, from, width));
+        } else if inner.from == 0 {
+            each_row(across, to, from, |to, from| strided::<T>(count, to, width, from, 0));
+        } else if inner.from == -width {
+            each_row(across, to, from, |to, from| strided::<T>(count, to, width, from, -width));
+        } else if inner.from == 2 * width {
+            each_row(across, to, from, |to, from| strided::<T>(count, to, width, from, 2 * width));
+        } else {
+            each_row(across, to, from, |to, from| strided::<T>(count, to, width, from, inner.from));
         }
     }
 }
+
+#[inline(always)]
+fn each_row(across: Axis, to: Address, from: Address, row: impl Fn(Address, Address)) {
+    for index in 0..across.extent as isize {
+        row(to.at(index * across.to), from.at(index * across.from));
+    }
+}
+
+/// Bytes from which on a call of the C library's copy is worth it.
+const SHORT: isize = 64;
 
 #[inline(always)]
 unsafe fn strided<T: Copy>(count: usize, to: Address, to_stride: isize, from: Address, from_stride: isize) {
@@ -228,20 +284,28 @@ unsafe fn strided<T: Copy>(count: usize, to: Address, to_stride: isize, from: Ad
 ///
 /// # Safety
 /// As [`copy`], for two axes.
-unsafe fn tiles<T: Copy>(across: Axis, inner: Axis, to: Address, from: Address) {
+unsafe fn tiles<T: Copy + Default>(across: Axis, inner: Axis, to: Address, from: Address) {
+    let width = size_of::<T>() as isize;
+    let mut tile = [[T::default(); TILE]; TILE];
     for first in (0..inner.extent).step_by(TILE) {
-        let width = TILE.min(inner.extent - first);
-        let (to, from) = (to.at(first as isize * inner.to), from.at(first as isize * inner.from));
-        for index in 0..across.extent as isize {
-            // SAFETY: by contract.
+        let (inner, offset) = inner.part(first, TILE);
+        let (to, from) = (to.at(offset.to), from.at(offset.from));
+        for (index, line) in tile[..inner.extent].iter_mut().enumerate() {
+            let (from, line) = (from.at(index as isize * inner.from), Address(line.as_mut_ptr().cast()));
+            // SAFETY: by contract; a line of the tile has room for the extent of `across`.
             unsafe {
-                strided::<T>(
-                    width,
-                    to.at(index * across.to),
-                    inner.to,
-                    from.at(index * across.from),
-                    inner.from,
-                );
+                if across.from == width {
+                    strided::<T>(across.extent, line, width, from, width);
+                } else {
+                    strided::<T>(across.extent, line, width, from, across.from);
+                }
+            }
+        }
+        for index in 0..across.extent {
+            let to = to.at(index as isize * across.to);
+            for (place, line) in tile[..inner.extent].iter().enumerate() {
+                // SAFETY: by contract.
+                unsafe { to.at(place as isize * inner.to).0.cast::<T>().write_unaligned(line[index]) };
             }
         }
     }
@@ -307,7 +371,7 @@ mod tests {
             let rank = random.below(5) as usize;
             let large = round % 20 == 0;
             let extents: Vec<usize> =
-                (0..rank).map(|_| random.below(if large { 60 } else { 9 }) as usize + 1).collect();
+                (0..rank).map(|_| random.below(if large { 28 } else { 9 }) as usize + 1).collect();
             let size = [1, 2, 4, 8, 16, 3, 12][random.below(7) as usize];
             let (to_strides, to_offset, to_bytes) = view(&mut random, &extents, size, false);
             let (from_strides, from_offset, from_bytes) = view(&mut random, &extents, size, true);
@@ -334,8 +398,9 @@ mod tests {
     fn axes_that_are_contiguous_become_one() {
         let axis = |extent, to, from| Axis { extent, to, from };
         let plan = Plan::new(vec![axis(2, 48, 48), axis(3, 16, 16), axis(1, 7, 7), axis(4, 4, 4)]);
-        assert_eq!((plan.outer.len(), plan.across, plan.inner), (0, None, axis(24, 4, 4)));
+        assert_eq!((plan.outer.len(), plan.manner, plan.inner), (0, Manner::Rows, axis(24, 4, 4)));
         let transposed = Plan::new(vec![axis(8, 32, 4), axis(8, 4, 32)]);
-        assert_eq!((transposed.across, transposed.inner), (Some(axis(8, 32, 4)), axis(8, 4, 32)));
+        assert_eq!((transposed.manner, transposed.across), (Manner::Tiles, axis(8, 32, 4)));
+        assert_eq!(transposed.inner, axis(8, 4, 32));
     }
 }

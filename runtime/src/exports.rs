@@ -6,6 +6,7 @@ use std::ffi::{c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::abi::{DLTensor, Function, Status};
+use crate::builtins::{__truncdfbf2, __truncsfbf2};
 use crate::context::{Context, extents};
 use crate::sort::SortKind;
 use crate::{buffer, call, environment, error, pool, sort};
@@ -250,7 +251,7 @@ pub extern "C" fn promote_set_flush_denormals(flush: bool) {
 }
 
 /// The functions that compiled code may call, with their names.
-pub fn symbols() -> [(&'static str, *const c_void); 12] {
+pub fn symbols() -> [(&'static str, *const c_void); 14] {
     macro_rules! table {
         ($($name:ident),* $(,)?) => { [$((stringify!($name), $name as *const c_void)),*] };
     }
@@ -267,5 +268,7 @@ pub fn symbols() -> [(&'static str, *const c_void); 12] {
         promote_rt_sort,
         promote_rt_call,
         promote_rt_shapes,
+        __truncsfbf2,
+        __truncdfbf2,
     ]
 }

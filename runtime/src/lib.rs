@@ -23,6 +23,7 @@
 
 mod abi;
 mod buffer;
+mod builtins;
 mod call;
 mod context;
 mod copy;

@@ -1,9 +1,9 @@
 //! Threads: a loop's range is cut into pieces, and idle threads take them.
 //!
 //! [`parallel`] puts a job on its own stack and its address into the pool's list; workers that find it join, and every
-//! participant takes the next piece until none is left. The caller takes part, so a job ends even if no worker comes
-//! (as in a child process after `fork`), and several callers may have jobs at once. Workers look for work a short
-//! while after the last piece, then sleep.
+//! participant takes the next piece until none is left. The caller takes part, so a job ends even if no worker comes,
+//! and several callers may have jobs at once. Workers look for work a short while after the last piece, then sleep. A
+//! child process after `fork` has no workers and makes its own.
 //!
 //! A parallel loop inside a parallel loop runs on the thread that meets it.
 //!
@@ -30,6 +30,9 @@ const LOOKS: u32 = 500;
 /// Threads, at most: a bound for numbers given by mistake.
 const MOST: usize = 1024;
 
+/// Bytes of a worker's stack: as large as a main thread's usually is, for compiled code runs on both.
+const STACK: usize = 8 << 20;
+
 struct Job<'a> {
     body: &'a (dyn Fn(i64, i64) + Sync),
     count: i64,
@@ -53,6 +56,8 @@ struct Listed {
 unsafe impl Send for Listed {}
 
 struct List {
+    /// The process whose threads these are.
+    process: u32,
     jobs: Vec<Listed>,
     workers: usize,
     asleep: usize,
@@ -69,7 +74,7 @@ struct Pool {
 }
 
 static POOL: Pool = Pool {
-    list: Mutex::new(List { jobs: Vec::new(), workers: 0, asleep: 0 }),
+    list: Mutex::new(List { process: 0, jobs: Vec::new(), workers: 0, asleep: 0 }),
     work: Condvar::new(),
     left: Condvar::new(),
     posted: AtomicU64::new(0),
@@ -111,6 +116,11 @@ pub fn set_num_threads(number: usize) {
     THREADS.store(number, Ordering::Relaxed);
 }
 
+/// How many threads a loop that starts here would be spread over.
+pub fn threads_here() -> usize {
+    if INSIDE.get() { 1 } else { num_threads() }
+}
+
 /// Runs `body` over pieces of `0..count` that together cover it, on several threads if `count` is larger than `grain`.
 ///
 /// # Panics
@@ -120,8 +130,8 @@ pub fn parallel(count: i64, grain: i64, body: &(dyn Fn(i64, i64) + Sync)) {
     if count <= 0 {
         return;
     }
-    let threads = num_threads().min(usize::try_from(count / grain).unwrap_or(MOST));
-    if threads <= 1 || INSIDE.get() {
+    let threads = threads_here().min(usize::try_from(count / grain).unwrap_or(MOST));
+    if threads <= 1 {
         return body(0, count);
     }
     let piece = grain * (count / grain / (threads as i64 * PIECES)).max(1);
@@ -178,9 +188,11 @@ impl Pool {
 
     fn post(&self, job: *const Job<'static>, helpers: usize) {
         let mut list = self.lock();
+        list.after_fork();
         while list.workers < helpers {
             // Without a thread the others do the work.
-            if thread::Builder::new().name("promote".into()).spawn(|| POOL.work()).is_err() {
+            let worker = thread::Builder::new().name("promote".into()).stack_size(STACK);
+            if worker.spawn(|| POOL.work()).is_err() {
                 break;
             }
             list.workers += 1;
@@ -255,6 +267,14 @@ impl Pool {
 }
 
 impl List {
+    /// Forgets the jobs and workers of a parent process.
+    fn after_fork(&mut self) {
+        let process = std::process::id();
+        if self.process != process {
+            *self = List { process, jobs: Vec::new(), workers: 0, asleep: 0 };
+        }
+    }
+
     /// Joins a job that wants a worker.
     fn join(&mut self) -> Option<*const Job<'static>> {
         let listed = self.jobs.iter_mut().find(|listed| listed.wanted > 0)?;

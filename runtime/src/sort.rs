@@ -79,6 +79,15 @@ const GRAIN: usize = 4096;
 /// From this length on, a line is sorted by digits.
 const DIGITS_FROM: usize = 256;
 
+/// From this length on, a line is sorted by all threads, if it is alone.
+const PARALLEL_FROM: usize = 1 << 16;
+
+/// Elements of a merge's result that are made at a time.
+const BLOCK: usize = 1 << 13;
+
+/// Keys of more bytes have too many digits for that to be quicker.
+const DIGITS_MOST: usize = 4;
+
 /// Sorts a contiguous `[outer, extent, inner]` array in place along its middle axis.
 ///
 /// # Safety
@@ -170,7 +179,7 @@ unsafe fn gather_and_sort<T: Copy + Default>(
 }
 
 /// An unsigned number that sorts as its bits.
-trait Key: Copy + Ord + Default + std::ops::BitXor<Output = Self> + std::ops::Not<Output = Self> {
+trait Key: Copy + Ord + Default + Sync + std::ops::BitXor<Output = Self> + std::ops::Not<Output = Self> {
     const SIGN: Self;
     const BYTES: usize;
     fn byte(self, index: usize) -> usize;
@@ -245,11 +254,83 @@ fn nans_last<T: Key>(line: &mut [T], infinity: T) -> usize {
 /// Sorts unsigned keys.
 fn keys<T: Key>(line: &mut [T]) {
     let mut other = Vec::new();
-    if line.len() < DIGITS_FROM || other.try_reserve_exact(line.len()).is_err() {
+    let digits = line.len() >= DIGITS_FROM && T::BYTES <= DIGITS_MOST;
+    let parallel = line.len() >= PARALLEL_FROM && pool::threads_here() > 1;
+    if !(digits || parallel) || other.try_reserve_exact(line.len()).is_err() {
         return line.sort_unstable();
     }
     other.resize(line.len(), T::default());
-    by_digits(line, &mut other);
+    if parallel { by_merging(line, &mut other) } else { run(line, &mut other) }
+}
+
+/// Sorts on one thread, with as much memory beside.
+fn run<T: Key>(line: &mut [T], other: &mut [T]) {
+    if line.len() >= DIGITS_FROM && T::BYTES <= DIGITS_MOST {
+        by_digits(line, other);
+    } else {
+        line.sort_unstable();
+    }
+}
+
+/// Sorts as many runs as there are threads, then merges neighbours until one is left; each merge is cut into blocks of its
+/// result.
+fn by_merging<T: Key>(line: &mut [T], other: &mut [T]) {
+    let length = line.len();
+    let runs = pool::threads_here().next_power_of_two();
+    let mut width = length.div_ceil(runs).next_multiple_of(BLOCK);
+    let (line_start, other_start) = (Elements(line.as_mut_ptr()), Elements(other.as_mut_ptr()));
+    pool::parallel(length.div_ceil(width) as i64, 1, &|begin, end| {
+        for index in begin as usize..end as usize {
+            let count = width.min(length - index * width);
+            // SAFETY: the runs are inside the line, and apart.
+            unsafe {
+                let slice = |start: *mut T| std::slice::from_raw_parts_mut(start.add(index * width), count);
+                run(slice(line_start.get()), slice(other_start.get()));
+            }
+        }
+    });
+    let (mut from, mut to) = (line, other);
+    while width < length {
+        let target = Elements(to.as_mut_ptr());
+        let source = &*from;
+        pool::parallel(length.div_ceil(BLOCK) as i64, 1, &|begin, end| {
+            for block in begin as usize..end as usize {
+                let count = BLOCK.min(length - block * BLOCK);
+                // SAFETY: the blocks are inside the target, and apart.
+                let block_of_target =
+                    unsafe { std::slice::from_raw_parts_mut(target.get().add(block * BLOCK), count) };
+                // Runs begin at blocks: a block lies in one pair.
+                let first = block * BLOCK / (2 * width) * 2 * width;
+                let (middle, last) = ((first + width).min(length), (first + 2 * width).min(length));
+                merge(&source[first..middle], &source[middle..last], block * BLOCK - first, block_of_target);
+            }
+        });
+        (from, to) = (to, from);
+        width *= 2;
+    }
+    if std::ptr::eq(from.as_ptr(), other_start.get()) {
+        to.copy_from_slice(from);
+    }
+}
+
+/// Writes the part of the merge of two sorted runs that begins at `position` and fills `target`.
+fn merge<T: Key>(left: &[T], right: &[T], position: usize, target: &mut [T]) {
+    // How many of the first `position` come from the left: as many as are not above their counterparts on the right.
+    let (mut least, mut most) = (position.saturating_sub(right.len()), position.min(left.len()));
+    while least < most {
+        let middle = least.midpoint(most);
+        if left[middle] <= right[position - 1 - middle] { least = middle + 1 } else { most = middle }
+    }
+    let (mut left, mut right) = (&left[least..], &right[position - least..]);
+    for place in target {
+        let from_left = match (left.first(), right.first()) {
+            (Some(left), Some(right)) => left <= right,
+            (left, _) => left.is_some(),
+        };
+        let run = if from_left { &mut left } else { &mut right };
+        *place = run[0];
+        *run = &run[1..];
+    }
 }
 
 /// Sorts by one byte after the other, the lowest first; a byte in which all keys agree is passed over.
@@ -399,6 +480,23 @@ mod tests {
             F32 u32, |bits| f64::from(f32::from_bits(bits)), [0, 1 << 31, 0x7fc0_0000, 0xffc0_0001, 0x7f80_0000];
             F64 u64, f64::from_bits, [0, 1 << 63, 0x7ff8 << 48, u64::MAX, 0x7ff0 << 48];
         }
+    }
+
+    #[test]
+    fn long_lines_are_merged_on_any_number_of_threads() {
+        for threads in [2, 3, 8] {
+            pool::set_num_threads(threads);
+            for count in [PARALLEL_FROM, PARALLEL_FROM + 1, 3 * PARALLEL_FROM - 77] {
+                let values: Vec<u32> = bits(5, count, &[3, 3, 9]).iter().map(|&bits| bits as u32).collect();
+                check(SortKind::I32, &values, [1, count, 1], |a, b| (*a as i32).cmp(&(*b as i32)));
+                check(SortKind::F32, &values, [1, count, 1], |a, b| {
+                    total(f64::from(f32::from_bits(*a)))(f64::from(f32::from_bits(*b)))
+                });
+                let values = bits(6, count, &[]);
+                check(SortKind::U64, &values, [1, count, 1], |a, b| a.cmp(b));
+            }
+        }
+        pool::set_num_threads(0);
     }
 
     #[test]

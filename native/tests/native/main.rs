@@ -177,6 +177,19 @@ mod compiling {
     }
 
     #[test]
+    fn threads_compile_at_once() {
+        let object = kernel_object();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    assert_eq!(kernel_object(), object);
+                    assert!(Image::load(&object).is_ok());
+                });
+            }
+        });
+    }
+
+    #[test]
     fn other_dialects_are_refused() {
         let context = Context::new();
         let registry = registry();
@@ -240,6 +253,37 @@ mod in_memory {
             last_error(),
             "promote_f: output 0 must be float32[9000] for these inputs, and is float32[8999]"
         );
+    }
+
+    #[test]
+    fn conversions_to_bfloat16_are_there_on_every_processor() {
+        let text = "llvm.func @narrow(%p: !llvm.ptr, %q: !llvm.ptr) {
+            %d = llvm.load %p : !llvm.ptr -> f64
+            %f = llvm.fptrunc %d : f64 to f32
+            %a = llvm.fptrunc %d : f64 to bf16
+            %b = llvm.fptrunc %f : f32 to bf16
+            llvm.store %a, %q : bf16, !llvm.ptr
+            %next = llvm.getelementptr %q[1] : (!llvm.ptr) -> !llvm.ptr, bf16
+            llvm.store %b, %next : bf16, !llvm.ptr
+            llvm.return
+        }";
+        for target in [Target::named("generic").expect("it is known"), Target::host()] {
+            let object = compiled(text, &target).and_then(|it| it.object()).expect("it compiles");
+            let image = Image::load(&object).expect("it loads");
+            let address = image.symbol("narrow").expect("it is defined");
+            type Narrow = unsafe extern "C" fn(*const f64, *mut u16);
+            // SAFETY: the symbol is a function of that type.
+            let narrow = unsafe { std::mem::transmute::<*const (), Narrow>(address) };
+            // The tie of bfloat16 plus what float does not hold: rounding twice loses it.
+            for (value, once, twice) in
+                [(1.0 + 2f64.powi(-8) + 2f64.powi(-40), 0x3f81, 0x3f80), (-3.0, 0xc040, 0xc040)]
+            {
+                let mut out = [0u16; 2];
+                // SAFETY: both are alive, and large enough.
+                unsafe { narrow(&value, out.as_mut_ptr()) };
+                assert_eq!(out, [once, twice], "{value} on {}", target.cpu());
+            }
+        }
     }
 
     #[test]

@@ -257,3 +257,84 @@ fn elements_narrower_than_a_byte_take_one_each() {
         err(Status::Dtype, "promote_f: input 0 must be int4[?], and is int8[3]")
     );
 }
+
+/// Numbers that are the same every time.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) as usize % bound
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())]
+    }
+}
+
+/// Changes some fields of a tensor to odd values that do not reach beyond `elements` of memory on both sides of its data.
+fn distort(random: &mut Random, tensor: &mut Tensor, elements: i64) {
+    let odd = [i64::MIN, -1, 0, 1, 2, 3, 4, 1 << 33, i64::MAX];
+    for _ in 0..random.below(3) {
+        match random.below(9) {
+            0 => tensor.raw.dtype.code = random.below(256) as u8,
+            1 => tensor.raw.dtype.bits = random.pick(&[0, 1, 8, 32, 64, 255]),
+            2 => tensor.raw.dtype.lanes = random.pick(&[0, 1, 2, 65535]),
+            3 => tensor.raw.ndim = random.pick(&[i32::MIN, -1, 0, 1, 2]),
+            4 => tensor.raw.device.device_type = random.pick(&[0, 1, 2, -5]),
+            5 => tensor.raw.data = std::ptr::null_mut(),
+            // Empty, negative, or too large to be anywhere.
+            6 => tensor.shape[0] = random.pick(&[i64::MIN, -1, 0, i64::MAX / 8, i64::MAX]),
+            7 => tensor.shape[1] = random.pick(&[i64::MIN, -1, 0, i64::MAX / 8, i64::MAX]),
+            _ => {
+                let step = elements / 8;
+                let strides = [random.pick(&odd), random.pick(&odd)];
+                // Strides within memory, or such that the address space ends before them.
+                tensor.strides = Some(
+                    strides
+                        .map(|stride| if stride.unsigned_abs() < 5 { stride.min(step) } else { i64::MAX })
+                        .to_vec(),
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn no_tensor_crashes_a_call() {
+    let mut random = Random(9);
+    let mut statuses = std::collections::HashSet::new();
+    for _ in 0..20_000 {
+        let (mut from, mut to) = (counting(256), vec![0f32; 256]);
+        let shape = [3, 4];
+        let mut x = Tensor::new(F32, from.as_mut_ptr().wrapping_add(128), &shape);
+        let mut out = Tensor::new(F32, to.as_mut_ptr().wrapping_add(128), &shape);
+        distort(&mut random, &mut x, 64);
+        distort(&mut random, &mut out, 64);
+        let ask = random.below(4) == 0;
+        let (status, message) = if ask {
+            shapes(incrementer_once(), &mut [x], &mut [out])
+        } else {
+            call(incrementer_once(), &mut [x], &mut [out])
+        };
+        assert_eq!(status == 0, message.is_empty());
+        assert!(status == 0 || message.starts_with("promote_f: "), "{message}");
+        statuses.insert(status);
+    }
+    let expected = [
+        Status::Ok,
+        Status::Null,
+        Status::Device,
+        Status::Dtype,
+        Status::Rank,
+        Status::Shape,
+        Status::Strides,
+    ];
+    assert!(expected.iter().all(|status| statuses.contains(&(*status as i32))), "{statuses:?}");
+}
+
+/// [`incrementer`], made once.
+fn incrementer_once() -> &'static Function {
+    static ONCE: std::sync::OnceLock<&'static Function> = std::sync::OnceLock::new();
+    ONCE.get_or_init(incrementer)
+}
