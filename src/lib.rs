@@ -31,6 +31,27 @@ pub use promote_passes::diagnostic;
 pub use promote_passes::engine;
 
 #[cfg(feature = "mlir")]
+mod compile;
+#[cfg(feature = "mlir")]
+mod dlpack;
+#[cfg(feature = "mlir")]
+pub mod npy;
+#[cfg(feature = "mlir")]
+mod run;
+#[cfg(feature = "mlir")]
+mod tensor;
+
+#[cfg(feature = "mlir")]
+pub use compile::{
+    CompileError, CompileOptions, Compiled, Denormals, OptLevel, RUNTIME_OBJECT, Target, compile, lower, lowering,
+    translate,
+};
+#[cfg(feature = "mlir")]
+pub use run::{Executable, Function, TensorType, set_threads};
+#[cfg(feature = "mlir")]
+pub use tensor::{Element, RunError, Status, Tensor, TensorError, TensorMut};
+
+#[cfg(feature = "mlir")]
 pub use promote_dialect::mlir as dialect;
 #[cfg(feature = "mlir")]
 pub use promote_passes::mlir::{

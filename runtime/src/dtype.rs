@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::abi::{DLDataType, TensorType};
+use crate::context::extents;
 
 /// DLPack's type codes with the names messages give them. A name whose code is 5 or less is followed by the width.
 pub const DTYPE_NAMES: &[(u8, &str)] = &[
@@ -54,6 +55,12 @@ impl fmt::Display for DLDataType {
 }
 
 impl TensorType {
+    /// The extents; -1 for one that is known only by running.
+    pub fn extents(&self) -> &[i64] {
+        // SAFETY: metadata have as many extents as their rank.
+        unsafe { extents(self.dims, self.rank) }
+    }
+
     /// The element type.
     pub const fn dtype(&self) -> DLDataType {
         DLDataType { code: self.code, bits: self.bits, lanes: self.lanes }

@@ -12,6 +12,13 @@ pub fn set_flush_denormals(flush: bool) {
     FLUSH.store(flush, Ordering::Relaxed);
 }
 
+/// Runs `body`, and the calls it makes, with denormal numbers read and written as zero.
+pub fn with_flushed_denormals<T>(body: impl FnOnce() -> T) -> T {
+    let Control(register) = Control::current();
+    let _entered = Control(register | FLUSH_BITS).enter();
+    body()
+}
+
 /// The control register of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Control(Register);

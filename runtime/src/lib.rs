@@ -39,6 +39,7 @@ mod tensor;
 pub use abi::{DLDataType, DLDevice, DLTensor, Entry, Function, Input, Status, TensorType};
 pub use context::Context;
 pub use dtype::DTYPE_NAMES;
+pub use environment::with_flushed_denormals;
 pub use error::RunError;
 pub use exports::{
     promote_get_num_threads, promote_last_error, promote_rt_call, promote_rt_shapes,

@@ -4,9 +4,10 @@ use std::fmt;
 use std::ptr::NonNull;
 
 use crate::abi::{DLDataType, Function, Status, TensorType};
-use crate::buffer::{self, Header};
+use crate::buffer::{self, Header, Refusal};
 use crate::call::{Purpose, Results, invoke};
-use crate::context::Output;
+use crate::context::{Extents, Output, byte_count};
+use crate::dtype::Shape;
 use crate::error::RunError;
 use crate::tensor::View;
 
@@ -72,6 +73,30 @@ impl<'a> OutputView<'a> {
 }
 
 impl OwnedTensor {
+    /// A tensor of zeros.
+    ///
+    /// # Errors
+    /// If the shape has a negative extent, or is larger than the memory that is left.
+    pub fn zeros(dtype: DLDataType, shape: &[i64]) -> Result<OwnedTensor, RunError> {
+        let is = Shape::of(shape);
+        let bytes = byte_count(shape, dtype.size() as i64).map_err(|wrong| match wrong {
+            Extents::Negative => {
+                RunError::new(Status::Shape, format!("{dtype}{is} has a negative extent"))
+            }
+            Extents::Overflow => RunError::new(Status::Shape, format!("{dtype}{is} is larger than any memory")),
+        })?;
+        let block = buffer::allocate(bytes).map_err(|refusal| {
+            let why = match refusal {
+                Refusal::TooLarge => "is larger than the memory of this machine",
+                Refusal::Exhausted => "does not fit into the memory that is left",
+            };
+            RunError::new(Status::Memory, format!("{dtype}{is} {why}"))
+        })?;
+        // SAFETY: the buffer has that many bytes, and is nobody else's.
+        unsafe { buffer::data(block).write_bytes(0, bytes) };
+        Ok(OwnedTensor { dtype, shape: shape.to_vec(), bytes, block })
+    }
+
     fn new(mut output: Output) -> Option<OwnedTensor> {
         let block = output.buffer.take()?;
         let (dtype, shape) = (output.expected.dtype(), output.dims.take()?);

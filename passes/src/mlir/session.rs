@@ -356,6 +356,11 @@ fn explain(message: String, current: &str) -> (String, Option<String>) {
 }
 
 impl Module<'_> {
+    /// The module as MLIR's C interface has it, for those who go on from here by themselves.
+    pub fn to_raw(&self) -> mlir_sys::MlirModule {
+        self.0.to_raw()
+    }
+
     /// Whether MLIR's verifier accepts the module; if not, why is in the diagnostics.
     pub fn verify(&self) -> bool {
         self.0.as_operation().verify()
