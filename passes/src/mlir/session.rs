@@ -16,11 +16,11 @@ use mlir_sys::*;
 use promote_lattice::Semantics;
 use promote_lattice::op::{Arity, Op};
 
+use super::cpu::Machine;
 use super::pass::{Config, Policies};
 use super::pipeline::{Pipeline, PipelineError};
 use super::print_ir::{PrintIr, printer};
 use super::raw::{self, Address};
-use super::cpu::Machine;
 use super::report;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::engine::graph::Graph;
