@@ -44,7 +44,7 @@ mod tensor;
 #[cfg(feature = "mlir")]
 pub use compile::{
     CompileError, CompileOptions, Compiled, Denormals, OptLevel, RUNTIME_OBJECT, Target, compile, lower, lowering,
-    translate,
+    machine, translate,
 };
 #[cfg(feature = "mlir")]
 pub use run::{Executable, Function, TensorType, set_threads};
