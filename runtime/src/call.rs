@@ -6,7 +6,7 @@
 
 use std::ffi::{CStr, c_char};
 
-use crate::abi::{DLTensor, Entry, Function, Input, Status, TensorType};
+use crate::abi::{DLDevice, DLTensor, Entry, Function, Input, Status, TensorType};
 use crate::buffer;
 use crate::context::{Context, Output, Target};
 use crate::copy::{self, Strided};
@@ -377,41 +377,34 @@ unsafe fn view<'a>(
     expected: &TensorType,
     tensor: &DLTensor,
 ) -> Result<View<'a>, RunError> {
-    let DLDevicePlace::Elsewhere(place) = place(tensor) else {
-        let rank = usize::try_from(tensor.ndim).ok().filter(|_| tensor.ndim <= MOST_DIMENSIONS);
-        let Some(rank) = rank else {
-            return Err(subject.error(Status::Rank, format!("has {} dimensions", tensor.ndim)));
-        };
-        if rank > 0 && tensor.shape.is_null() {
-            subject.check_type(expected, tensor.dtype, rank)?;
-            return Err(subject.error(Status::Null, "has a null shape"));
-        }
-        // SAFETY: by the caller's contract there are as many extents and strides as dimensions.
-        let list = |list: *mut i64| unsafe { crate::context::extents(list, tensor.ndim) };
-        return Ok(View {
-            data: tensor.data.cast::<u8>().wrapping_add(if tensor.data.is_null() {
-                0
-            } else {
-                tensor.byte_offset as usize
-            }),
-            dtype: tensor.dtype,
-            shape: list(tensor.shape),
-            strides: (!tensor.strides.is_null()).then(|| list(tensor.strides)),
-        });
+    if let Some(place) = elsewhere(tensor.device) {
+        return Err(subject.error(Status::Device, format!("must be in CPU memory, and is on {place}")));
+    }
+    let rank = match usize::try_from(tensor.ndim) {
+        Ok(rank) if tensor.ndim <= MOST_DIMENSIONS => rank,
+        _ => return Err(subject.error(Status::Rank, format!("has {} dimensions", tensor.ndim))),
     };
-    Err(subject.error(Status::Device, format!("must be in CPU memory, and is on {place}")))
+    if rank > 0 && tensor.shape.is_null() {
+        subject.check_type(expected, tensor.dtype, rank)?;
+        return Err(subject.error(Status::Null, "has a null shape"));
+    }
+    // Null stays null, whatever the offset.
+    let offset = if tensor.data.is_null() { 0 } else { tensor.byte_offset as usize };
+    // SAFETY: by the caller's contract there are as many extents and strides as dimensions.
+    let list = |list: *mut i64| unsafe { crate::context::extents(list, tensor.ndim) };
+    Ok(View {
+        data: tensor.data.cast::<u8>().wrapping_add(offset),
+        dtype: tensor.dtype,
+        shape: list(tensor.shape),
+        strides: (!tensor.strides.is_null()).then(|| list(tensor.strides)),
+    })
 }
 
-enum DLDevicePlace {
-    Here,
-    Elsewhere(String),
-}
-
-/// Whether this processor can read a tensor.
-fn place(tensor: &DLTensor) -> DLDevicePlace {
-    let kind = match tensor.device.device_type {
+/// What messages call a device whose memory this processor cannot read.
+fn elsewhere(device: DLDevice) -> Option<String> {
+    let kind = match device.device_type {
         // CPU; page-locked memory of CUDA and ROCm.
-        1 | 3 | 11 => return DLDevicePlace::Here,
+        1 | 3 | 11 => return None,
         2 => "CUDA",
         4 => "OpenCL",
         7 => "Vulkan",
@@ -419,7 +412,7 @@ fn place(tensor: &DLTensor) -> DLDevicePlace {
         10 => "ROCm",
         14 => "oneAPI",
         15 => "WebGPU",
-        other => return DLDevicePlace::Elsewhere(format!("a device of DLPack's type {other}")),
+        other => return Some(format!("a device of DLPack's type {other}")),
     };
-    DLDevicePlace::Elsewhere(format!("{kind} device {}", tensor.device.device_id))
+    Some(format!("{kind} device {}", device.device_id))
 }

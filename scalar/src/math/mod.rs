@@ -7,12 +7,14 @@
 //! Results at zeros, infinities and NaN, and where a function is not defined, are those of C, Annex F; a NaN is some NaN. The
 //! sign of zero is kept. Nothing overflows or vanishes before the result does; subnormal numbers are numbers.
 //!
-//! X
+//! How far results are from the truth is measured: see [`ulp_bound`].
 //!
-//! How it works: [`num`] gives instructions the look of arithmetic; the modules are by family. Where an algorithm is the same
+//! How it works: `num` gives instructions the look of arithmetic; the modules are by family. Where an algorithm is the same
 //! for both precisions it is written once, over a table of constants.
 
 use std::cell::RefCell;
+
+use promote_lattice::Op;
 
 use crate::emit::Emit;
 use num::Num;
@@ -90,4 +92,50 @@ functions! {
     hypot = power(x, y);
     /// log(e^x + e^y).
     logaddexp = logarithm(x, y);
+}
+
+/// For each function how many units in the last place a result is at most from the truth, in single and double precision.
+///
+/// Beside it the greatest distance measured. Single precision: over all operands where there is a star, else over 2^28 of
+/// them, spread evenly (of `sin`, `cos` and `tan` above 131072 each 61st of those), of functions of two operands over 60,000
+/// pairs. Double precision: over 12,000 to 20,000 operands, drawn where functions are hard.
+#[rustfmt::skip]
+const BOUNDS: &[(Op, u32, u32)] = &[
+    (Op::Exp, 1, 1),         // 0.89* 0.83
+    (Op::Exp2, 1, 1),        // 0.88* 0.77
+    (Op::Expm1, 2, 2),       // 1.44* 1.62
+    (Op::Log, 1, 1),         // 0.88* 0.74
+    (Op::Log2, 2, 2),        // 1.43* 1.14
+    (Op::Log10, 2, 2),       // 1.38  0.78
+    (Op::Log1p, 2, 2),       // 1.60  1.26
+    (Op::Sin, 1, 1),         // 0.84  0.71
+    (Op::Cos, 1, 1),         // 0.84  0.75
+    (Op::Tan, 2, 1),         // 1.12  0.97
+    (Op::Sinh, 2, 2),        // 1.45* 1.58
+    (Op::Cosh, 2, 2),        // 1.82  1.16
+    (Op::Tanh, 2, 2),        // 1.50* 1.23
+    (Op::Asin, 2, 2),        // 1.15  1.09
+    (Op::Acos, 2, 2),        // 1.12  1.05
+    (Op::Atan, 2, 2),        // 1.36  1.35
+    (Op::Asinh, 2, 2),       // 1.88  1.45
+    (Op::Acosh, 2, 2),       // 1.90  1.57
+    (Op::Atanh, 2, 2),       // 1.93  1.56
+    (Op::Erf, 2, 1),         // 1.14* 0.99
+    (Op::Sigmoid, 2, 2),     // 1.99  1.93
+    (Op::Cbrt, 1, 1),        // 0.73  0.71
+    (Op::Rsqrt, 2, 2),       // 1.48  1.38
+    (Op::Pow, 1, 1),         // 0.50  0.79
+    (Op::Atan2, 2, 2),       // 1.19  1.17
+    (Op::Hypot, 1, 1),       // 0.87  0.86
+    (Op::LogAddExp, 2, 2),   // 1.47  1.62
+];
+
+/// How many units in the last place a result of an elementary function is at most from the truth; none for other ops. A
+/// result that rounds correctly is 1/2 off.
+///
+/// The result of `logaddexp` is the sum of its greater operand and a logarithm, which may cancel: its units are those of the
+/// greatest of the three.
+pub fn ulp_bound(op: Op, double: bool) -> Option<u32> {
+    let (_, single_bound, double_bound) = BOUNDS.iter().find(|row| row.0 == op)?;
+    Some(if double { *double_bound } else { *single_bound })
 }

@@ -112,7 +112,7 @@ impl Code {
         name: &str,
         (result, arguments): (Option<MlirType>, &[MlirType]),
     ) -> Self {
-        // SAFETY: all handles are alive; the region and its block are owned by the op, which the module owns.
+        // SAFETY: all handles are alive; the blocks are owned by the op, which the module owns.
         unsafe {
             let region = mlirRegionCreate();
             let entry = new_block(arguments, location);
@@ -129,7 +129,10 @@ impl Code {
             let mut state = mlirOperationStateGet(raw::string("llvm.func"), location);
             mlirOperationStateAddAttributes(&raw mut state, attributes.len() as isize, attributes.as_ptr());
             mlirOperationStateAddOwnedRegions(&raw mut state, 1, &raw const region);
-            mlirBlockAppendOwnedOperation(module, mlirOperationCreate(&raw mut state));
+            // The op has a region of its own, into which it moves the blocks.
+            let function = mlirOperationCreate(&raw mut state);
+            mlirBlockAppendOwnedOperation(module, function);
+            let region = mlirOperationGetRegion(function, 0);
             Self { types, location, region, block: entry, entry, constants: FxHashMap::default() }
         }
     }
