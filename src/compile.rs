@@ -7,6 +7,7 @@ use std::path::Path;
 
 use promote_native as native;
 use promote_passes::diagnostic::Diagnostic;
+use promote_passes::mlir::cpu::Machine;
 use promote_passes::mlir::pipeline::{Pipeline, PipelineError};
 use promote_passes::mlir::session::{Module, RunOptions, Session, Verdict};
 
@@ -86,6 +87,16 @@ pub fn lowering() -> Pipeline {
 const LOWERING: &str = "lower-affine,convert-scf-to-cf,promote-to-llvm,convert-math-to-llvm,convert-arith-to-llvm,\
                         convert-index-to-llvm,reconcile-unrealized-casts";
 
+/// What the passes must know of a processor.
+pub fn machine(target: &Target) -> Machine {
+    let wide = cfg!(target_arch = "aarch64") || target.has("avx512f");
+    Machine {
+        vector_bytes: target.vector_bytes(),
+        vector_registers: if wide { 32 } else { 16 },
+        has_f16: target.has_f16c(),
+    }
+}
+
 /// Runs the passes of `options` and then those that lower, on a module in place.
 ///
 /// # Errors
@@ -97,7 +108,8 @@ pub fn lower(
 ) -> Result<Verdict, PipelineError> {
     let mut pipeline = options.pipeline.clone();
     pipeline.0.extend(lowering().0);
-    session.run(module, &pipeline, &options.passes)
+    let passes = RunOptions { machine: machine(&options.target), ..options.passes.clone() };
+    session.run(module, &pipeline, &passes)
 }
 
 /// Promotes, lowers and compiles a module; its functions become those of the LLVM dialect.

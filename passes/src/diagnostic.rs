@@ -200,6 +200,11 @@ promote to; and branches give the same dtypes and shapes. Weakness does not matt
     }
 
 Convert the initial value with promote.convert, or run without the flag: then the carry has the type that both promote to.";
+    NotLowered "P0038" "a program that cannot be lowered to a target"
+"A lowering takes strong programs of the promote dialect, with control flow and functions of upstream dialects, and makes
+code of them. The message says what it found that it makes no code for: an op of another dialect on tensors, an op on a
+dtype for which it has no definition, structured control flow where blocks are expected, or a type that no function of the
+target can take.";
     Entry "P0050" "there is no such function to run"
 "promote-run runs a public function of the module: the only one, the one that is called main, or the one that --entry names.
 Private functions are not seen from outside.";
@@ -221,11 +226,6 @@ only a run knows do not fit, an integer was divided by zero, an index was out of
     Native "P0054" "no code can be made"
 "LLVM does not know the processor, or refuses the module; or the system's linker failed. Compiling a shared library needs cc,
 or what the environment's CC names.";
-    NotLowered "P0038" "a program that cannot be lowered to a target"
-"A lowering takes strong programs of the promote dialect, with control flow and functions of upstream dialects, and makes
-code of them. The message says what it found that it makes no code for: an op of another dialect on tensors, an op on a
-dtype for which it has no definition, structured control flow where blocks are expected, or a type that no function of the
-target can take.";
     Internal "P0099" "an internal error"
 "A pass, or MLIR, did something it must never do, and Promote stopped. Nothing was written. Please report it with the
 input. Damaged bytecode can crash MLIR: if the input is bytecode, make it anew from text.";

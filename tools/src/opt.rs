@@ -287,6 +287,7 @@ impl<'a> Compiler<'a> {
     fn promote(&self, source: Source<'_>) -> Result<Option<Module<'_>>, Stop> {
         let printing = &self.args.printing;
         let options = RunOptions {
+            machine: promote::machine(&self.native.target),
             verify_each: self.args.testing.verify_each,
             timing: printing.timing,
             print: PrintIr {

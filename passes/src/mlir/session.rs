@@ -48,6 +48,8 @@ pub struct RunOptions {
     pub timing: bool,
     /// Print the IR around passes to standard error.
     pub print: PrintIr,
+    /// The processor that code is made for.
+    pub machine: Machine,
 }
 
 /// Whether a module got through a pipeline.
@@ -177,13 +179,6 @@ impl Session {
         Ok(Self { context, config, said, threads: options.threads })
     }
 
-    /// The session, making code for this processor instead of any.
-    #[must_use]
-    pub fn for_machine(mut self, machine: Machine) -> Self {
-        self.config.machine = machine;
-        self
-    }
-
     /// The melior context, for those who build modules themselves.
     pub const fn context(&self) -> &Context {
         &self.context
@@ -259,7 +254,11 @@ impl Session {
         manager.enable_verifier(options.verify_each);
         let around = |name: &str, moment| printer(&options.print, name, moment);
         let alone = options.print.prints_all();
-        let config = Config { threads: self.threads && !alone, ..self.config.clone() };
+        let config = Config {
+            threads: self.threads && !alone,
+            machine: options.machine,
+            ..self.config.clone()
+        };
         pipeline.build(&manager, &config, &around)?;
         if alone {
             // MLIR asks for it where it prints the whole module, and dumps of threads would mix.

@@ -28,6 +28,7 @@ use promote_lattice::convert::Bits;
 use promote_scalar::memory_size;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+pub use signature::dlpack;
 pub use target::Machine;
 
 use self::function::{Face, Function};
