@@ -43,13 +43,8 @@ mod tensor;
 
 #[cfg(feature = "mlir")]
 pub use compile::{
-<<<<<<< HEAD
     CompileError, CompileOptions, Compiled, Denormals, OptLevel, RUNTIME_OBJECT, Target, compile, lower,
-    lowering, translate,
-=======
-    CompileError, CompileOptions, Compiled, Denormals, OptLevel, RUNTIME_OBJECT, Target, compile, lower, lowering,
-    machine, translate,
->>>>>>> 1eb68cdc3e7c118ab2a5e1fc03ad01ef92c2a55d
+    lowering, machine, translate,
 };
 #[cfg(feature = "mlir")]
 pub use run::{Executable, Function, TensorType, set_threads};

@@ -254,11 +254,8 @@ impl Session {
         manager.enable_verifier(options.verify_each);
         let around = |name: &str, moment| printer(&options.print, name, moment);
         let alone = options.print.prints_all();
-        let config = Config {
-            threads: self.threads && !alone,
-            machine: options.machine,
-            ..self.config.clone()
-        };
+        let config =
+            Config { threads: self.threads && !alone, machine: options.machine, ..self.config.clone() };
         pipeline.build(&manager, &config, &around)?;
         if alone {
             // MLIR asks for it where it prints the whole module, and dumps of threads would mix.
