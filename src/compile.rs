@@ -65,7 +65,9 @@ pub enum CompileError {
     #[error(transparent)]
     Native(#[from] native::Error),
     /// A function's name is none that C has.
-    #[error("the function `{0}` cannot be declared in C: its name has other characters than letters, digits and _")]
+    #[error(
+        "the function `{0}` cannot be declared in C: its name has other characters than letters, digits and _"
+    )]
     Name(String),
 }
 

@@ -43,8 +43,8 @@ mod tensor;
 
 #[cfg(feature = "mlir")]
 pub use compile::{
-    CompileError, CompileOptions, Compiled, Denormals, OptLevel, RUNTIME_OBJECT, Target, compile, lower, lowering,
-    machine, translate,
+    CompileError, CompileOptions, Compiled, Denormals, OptLevel, RUNTIME_OBJECT, Target, compile, lower,
+    lowering, machine, translate,
 };
 #[cfg(feature = "mlir")]
 pub use run::{Executable, Function, TensorType, set_threads};

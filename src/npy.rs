@@ -309,7 +309,8 @@ pub fn write(tensor: &Tensor<'_>, out: &mut dyn Write) -> io::Result<()> {
         _ => '>',
     };
     let name = numpy_name(tensor.dtype()).unwrap_or_else(|| format!("V{}", dlpack::size(tensor.dtype())));
-    let mut text = format!("{{'descr': '{order}{name}', 'fortran_order': False, 'shape': {}, }}", Tuple(tensor.shape()));
+    let mut text =
+        format!("{{'descr': '{order}{name}', 'fortran_order': False, 'shape': {}, }}", Tuple(tensor.shape()));
     // The elements start at a multiple of 64.
     let before = MAGIC.len() + 4;
     let padding = 63 - (before + text.len()) % 64;

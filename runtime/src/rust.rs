@@ -80,10 +80,10 @@ impl OwnedTensor {
     pub fn zeros(dtype: DLDataType, shape: &[i64]) -> Result<OwnedTensor, RunError> {
         let is = Shape::of(shape);
         let bytes = byte_count(shape, dtype.size() as i64).map_err(|wrong| match wrong {
-            Extents::Negative => {
-                RunError::new(Status::Shape, format!("{dtype}{is} has a negative extent"))
+            Extents::Negative => RunError::new(Status::Shape, format!("{dtype}{is} has a negative extent")),
+            Extents::Overflow => {
+                RunError::new(Status::Shape, format!("{dtype}{is} is larger than any memory"))
             }
-            Extents::Overflow => RunError::new(Status::Shape, format!("{dtype}{is} is larger than any memory")),
         })?;
         let block = buffer::allocate(bytes).map_err(|refusal| {
             let why = match refusal {

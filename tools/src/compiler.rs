@@ -13,7 +13,12 @@ use crate::semantics;
 use crate::supervise::{SMALL_STACK, is_address_space_free};
 
 /// The options of a session.
-pub fn options(semantics: Arc<Semantics>, rules: &Rules, diagnostics: &Diagnostics, threads: bool) -> Options {
+pub fn options(
+    semantics: Arc<Semantics>,
+    rules: &Rules,
+    diagnostics: &Diagnostics,
+    threads: bool,
+) -> Options {
     Options {
         semantics,
         threads,

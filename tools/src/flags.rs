@@ -101,10 +101,7 @@ pub fn colored(choice: ColorChoice, stream: &impl RawStream) -> bool {
 ///
 /// Only the exact name of a long flag counts, so `-o`, `-oFILE`, `-h`, `-V`, `-` and misspelt flags stay as they are.
 /// Arguments after `--` are never flags.
-pub fn double_dashes(
-    mut command: clap::Command,
-    args: impl IntoIterator<Item = OsString>,
-) -> Vec<OsString> {
+pub fn double_dashes(mut command: clap::Command, args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     command.build();
     let names: HashSet<&[u8]> =
         command.get_arguments().filter_map(clap::Arg::get_long).map(str::as_bytes).collect();

@@ -59,10 +59,12 @@ fn inform(args: &Args, request: Request) -> ExitCode {
         Request::ListPasses => PassKind::ALL
             .iter()
             .try_for_each(|kind| writeln!(out, "{:<26}{}", kind.name(), kind.description())),
-        Request::ShowDialects => match compiler::session(&session_options(args, Arc::new(default_semantics()))) {
-            Ok(session) => writeln!(out, "Available Dialects: {}", session.dialects().join(",")),
-            Err(stop) => return Reporter::new(TOOL, &args.diagnostics).finish(Err(stop)),
-        },
+        Request::ShowDialects => {
+            match compiler::session(&session_options(args, Arc::new(default_semantics()))) {
+                Ok(session) => writeln!(out, "Available Dialects: {}", session.dialects().join(",")),
+                Err(stop) => return Reporter::new(TOOL, &args.diagnostics).finish(Err(stop)),
+            }
+        }
         Request::Processors => out.write_all(compiler::target_help().as_bytes()),
         Request::Runtime => {
             let written = Output::create(args.output.as_deref(), Kind::Binary).and_then(|mut output| {
@@ -83,12 +85,7 @@ fn default_semantics() -> Semantics {
 }
 
 fn session_options(args: &Args, semantics: Arc<Semantics>) -> Options {
-    compiler::options(
-        semantics,
-        &args.promotion.rules,
-        &args.diagnostics,
-        !args.printing.disable_threading,
-    )
+    compiler::options(semantics, &args.promotion.rules, &args.diagnostics, !args.printing.disable_threading)
 }
 
 /// One run over an input.
@@ -133,8 +130,11 @@ fn check_watched(args: &Args, pipeline: &Pipeline) -> Result<(), Diagnostic> {
 impl<'a> Compiler<'a> {
     fn new(args: &'a Args) -> Result<Self, Stop> {
         let semantics = compiler::semantics(&args.promotion.rules)?;
-        let mut pipeline =
-            args.promotion.pass_pipeline.as_deref().map_or_else(|| Ok(Pipeline::default()), Pipeline::parse)?;
+        let mut pipeline = args
+            .promotion
+            .pass_pipeline
+            .as_deref()
+            .map_or_else(|| Ok(Pipeline::default()), Pipeline::parse)?;
         if args.emit().is_lowered() {
             pipeline.0.extend(promote::lowering().0);
         }

@@ -16,9 +16,9 @@ use promote_dialect::mlir::{Names, NotLoaded};
 use promote_lattice::{Policy, Semantics};
 use rustc_hash::FxHashMap;
 
+use super::cpu::Machine;
 use super::raw::Address;
 use super::units::{Shared, Units};
-use super::cpu::Machine;
 use super::{cpu, fold, infer, insert, verify};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 

@@ -16,11 +16,11 @@ use mlir_sys::*;
 use promote_lattice::Semantics;
 use promote_lattice::op::{Arity, Op};
 
+use super::cpu::Machine;
 use super::pass::{Config, Policies};
 use super::pipeline::{Pipeline, PipelineError};
 use super::print_ir::{PrintIr, printer};
 use super::raw::{self, Address};
-use super::cpu::Machine;
 use super::report;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::engine::graph::Graph;
@@ -254,11 +254,8 @@ impl Session {
         manager.enable_verifier(options.verify_each);
         let around = |name: &str, moment| printer(&options.print, name, moment);
         let alone = options.print.prints_all();
-        let config = Config {
-            threads: self.threads && !alone,
-            machine: options.machine,
-            ..self.config.clone()
-        };
+        let config =
+            Config { threads: self.threads && !alone, machine: options.machine, ..self.config.clone() };
         pipeline.build(&manager, &config, &around)?;
         if alone {
             // MLIR asks for it where it prints the whole module, and dumps of threads would mix.

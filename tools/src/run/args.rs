@@ -173,7 +173,8 @@ mod tests {
 
     #[test]
     fn literals_may_begin_with_a_dash() {
-        let args = ["promote-run", "f.mlir", "--input", "-1.5", "-i", "-inf", "--input=-2j"].map(OsString::from);
+        let args =
+            ["promote-run", "f.mlir", "--input", "-1.5", "-i", "-inf", "--input=-2j"].map(OsString::from);
         let args = Args::from_command_line(args).unwrap();
         assert_eq!(args.inputs, ["-1.5", "-inf", "-2j"]);
         assert_eq!(args.input, PathBuf::from("f.mlir"));

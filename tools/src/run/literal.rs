@@ -245,7 +245,8 @@ impl<'a> Parser<'a> {
         };
         self.skip_spaces();
         let length = magnitude_length(self.rest());
-        let magnitude = magnitude(&self.rest()[..length]).ok_or_else(|| self.error("a number is expected"))?;
+        let magnitude =
+            magnitude(&self.rest()[..length]).ok_or_else(|| self.error("a number is expected"))?;
         self.at += length;
         let number = match magnitude {
             Number::Int(value) if negative => Number::Int(-value),
@@ -354,7 +355,11 @@ mod tests {
             ("[[], [1]]", "lists of one depth have several lengths at column 9"),
             ("[[], 1]", "a list is expected at column 6"),
         ] {
-            assert_eq!(Literal::parse(text).map_err(|error| error.to_string()), Err(message.into()), "{text}");
+            assert_eq!(
+                Literal::parse(text).map_err(|error| error.to_string()),
+                Err(message.into()),
+                "{text}"
+            );
         }
         assert!(Literal::parse(&"[".repeat(100_000)).is_err());
     }

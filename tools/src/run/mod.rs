@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use promote::diagnostic::{Code, Diagnostic, Location};
 use promote::npy::{self, NpyError};
 use promote::{
-    CompileOptions, DType, Denormals, Executable, Function, RunError, Session, Source, Status, Tensor, TensorType,
+    CompileOptions, DType, Denormals, Executable, Function, RunError, Session, Source, Status, Tensor,
+    TensorType,
 };
 
 use crate::compiler;
@@ -121,7 +122,9 @@ fn argument(text: &std::ffi::OsStr) -> Result<Argument, Stop> {
         Err(error) => {
             let message = format!("`{}` is no literal, and no file: {error}", path.display());
             let diagnostic = Diagnostic::error(Code::Argument, None, message);
-            Err(Stop::misused(diagnostic.with_remedy("write True, 3, 1.5, 1+2j, '[1, 2]', or the path of a .npy file")))
+            Err(Stop::misused(
+                diagnostic.with_remedy("write True, 3, 1.5, 1+2j, '[1, 2]', or the path of a .npy file"),
+            ))
         }
     }
 }
@@ -286,8 +289,7 @@ fn located(text: &str) -> Option<(Location, String)> {
     let (place, rest) = text.split_once(": ")?;
     let mut parts = place.rsplitn(3, ':');
     let (column, line, file) = (parts.next()?, parts.next()?, parts.next()?);
-    let location =
-        Location { file: file.to_owned(), line: line.parse().ok()?, column: column.parse().ok()? };
+    let location = Location { file: file.to_owned(), line: line.parse().ok()?, column: column.parse().ok()? };
     Some((location, rest.to_owned()))
 }
 
@@ -299,7 +301,9 @@ fn write_results(args: &Args, function: &Function, results: &[Tensor<'_>]) -> Re
                 let message = format!("cannot make the directory `{}`: {error}", directory.display());
                 Diagnostic::error(Code::Unwritable, None, message)
             })?;
-            (0..results.len()).map(|index| directory.join(format!("{}.{index}.npy", function.name()))).collect()
+            (0..results.len())
+                .map(|index| directory.join(format!("{}.{index}.npy", function.name())))
+                .collect()
         }
         None => args.outputs.clone(),
     };

@@ -134,7 +134,11 @@ pub fn element(bits: Bits, dtype: DType) -> String {
 fn float(bits: Bits, dtype: DType) -> String {
     let bits = bits & ((1 << dtype.bits()) - 1);
     let value = match dtype {
-        DType::F32 => return named(f64::from(f32::from_bits(bits as u32)), |_| format!("{:?}", f32::from_bits(bits as u32))),
+        DType::F32 => {
+            return named(f64::from(f32::from_bits(bits as u32)), |_| {
+                format!("{:?}", f32::from_bits(bits as u32))
+            });
+        }
         DType::F64 => f64::from_bits(bits as u64),
         _ => f64::from_bits(convert(bits, dtype, DType::F64, Numerics::NumPy) as u64),
     };
@@ -170,7 +174,10 @@ mod tests {
 
     #[test]
     fn rows_and_columns() {
-        assert_eq!(tensor(&[1.0f32, -2.5, 1e-7, 0.1, f32::NAN, f32::INFINITY], &[2, 3]), "[[ 1.0, -2.5, 1e-7],\n [ 0.1,  nan,  inf]]");
+        assert_eq!(
+            tensor(&[1.0f32, -2.5, 1e-7, 0.1, f32::NAN, f32::INFINITY], &[2, 3]),
+            "[[ 1.0, -2.5, 1e-7],\n [ 0.1,  nan,  inf]]"
+        );
         assert_eq!(tensor(&[1u8, 2, 3, 4], &[2, 1, 2]), "[[[1, 2]],\n\n [[3, 4]]]");
         assert_eq!(tensor(&[7i64], &[]), "7");
         assert_eq!(tensor::<f32>(&[], &[0]), "[]");
@@ -183,7 +190,10 @@ mod tests {
         let numbers: Vec<i32> = (0..2000).collect();
         assert_eq!(tensor(&numbers, &[2000]), "[   0,    1,    2, ..., 1997, 1998, 1999]");
         let square = tensor(&numbers, &[2, 1000]);
-        assert_eq!(square, "[[   0,    1,    2, ...,  997,  998,  999],\n [1000, 1001, 1002, ..., 1997, 1998, 1999]]");
+        assert_eq!(
+            square,
+            "[[   0,    1,    2, ...,  997,  998,  999],\n [1000, 1001, 1002, ..., 1997, 1998, 1999]]"
+        );
         let column = tensor(&numbers, &[2000, 1]);
         assert!(column.starts_with("[[   0],\n [   1],\n [   2],\n ...,\n [1997],"), "{column}");
     }
@@ -199,7 +209,9 @@ mod tests {
         let bf16 = |value: f32| element((value.to_bits() >> 16).into(), DType::BF16);
         assert_eq!([bf16(1.0), bf16(0.1), bf16(3.0e38)], ["1.0", "0.1", "3e38"]);
         assert_eq!(element(0x2e66, DType::F16), "0.1");
-        for dtype in [DType::BF16, DType::F16, DType::F8E4M3FN, DType::F8E5M2, DType::F4E2M1FN, DType::F8E8M0FNU] {
+        for dtype in
+            [DType::BF16, DType::F16, DType::F8E4M3FN, DType::F8E5M2, DType::F4E2M1FN, DType::F8E8M0FNU]
+        {
             for bits in 0..1u128 << dtype.bits() {
                 let text = element(bits, dtype);
                 let read: f64 = text.parse().unwrap();
@@ -211,7 +223,10 @@ mod tests {
 
     #[test]
     fn narrow_integers_have_their_sign() {
-        assert_eq!([element(15, DType::I4), element(7, DType::I4), element(15, DType::U4)], ["-1", "7", "15"]);
+        assert_eq!(
+            [element(15, DType::I4), element(7, DType::I4), element(15, DType::U4)],
+            ["-1", "7", "15"]
+        );
         assert_eq!([element(1, DType::B1), element(0, DType::B1)], ["True", "False"]);
     }
 }

@@ -199,7 +199,8 @@ impl Emit for Lanes<'_> {
         body: impl FnOnce(&mut Self, &[Register]) -> Vec<Register>,
     ) -> Vec<Register> {
         let types: Vec<_> = state.iter().map(|register| raw::value_type(register.value)).collect();
-        let values = |registers: &[Register]| registers.iter().map(|register| register.value).collect::<Vec<_>>();
+        let values =
+            |registers: &[Register]| registers.iter().map(|register| register.value).collect::<Vec<_>>();
         let (header, inside, behind) =
             (self.code.new_block(&types), self.code.new_block(&[]), self.code.new_block(&[]));
         self.code.branch(header, &values(state));

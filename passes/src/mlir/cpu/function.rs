@@ -88,12 +88,14 @@ impl<'l, 'a> Function<'l, 'a> {
         };
         // SAFETY: the op is alive.
         let location = unsafe { mlirOperationGetLocation(function) };
-        let code = Code::function(types, lowering.setting.module, location, symbol, (Some(types.i32), &arguments));
+        let code =
+            Code::function(types, lowering.setting.module, location, symbol, (Some(types.i32), &arguments));
         let context = code.argument(0);
         let Some(region) = raw::regions(function).next() else { unreachable!("a function has a region") };
         let blocks: Vec<MlirBlock> = raw::blocks(region).collect();
         let names = lowering.names;
-        let is_tensor = |value: MlirValue| matches!(Type::of(raw::value_type(value), names), Some(Type::Tensor(..)));
+        let is_tensor =
+            |value: MlirValue| matches!(Type::of(raw::value_type(value), names), Some(Type::Tensor(..)));
         let mut this = Function {
             lowering,
             code,
@@ -285,7 +287,9 @@ impl<'l, 'a> Function<'l, 'a> {
         if let Some(known) = self.segment.nodes.get(&Address(value)) {
             return *known;
         }
-        let (Value::Tensor(stored), Some(Type::Tensor(dtype, dims))) = (self.value(value), self.r#type(value)) else {
+        let (Value::Tensor(stored), Some(Type::Tensor(dtype, dims))) =
+            (self.value(value), self.r#type(value))
+        else {
             unreachable!("the operands of tensor ops are tensors")
         };
         let number = self.segment.sources.len() as u32;
@@ -323,8 +327,9 @@ impl<'l, 'a> Function<'l, 'a> {
         if op == Op::Constant {
             return self.constant(operation, dtype, &dims);
         }
-        let found: Vec<_> =
-            raw::attributes(operation).map(|(name, value)| (name, super::super::view::attribute(value))).collect();
+        let found: Vec<_> = raw::attributes(operation)
+            .map(|(name, value)| (name, super::super::view::attribute(value)))
+            .collect();
         let found = found.iter().map(|(name, value)| (name.as_str(), value.clone()));
         let Ok(attrs) = attrs::check(op, found) else {
             unreachable!("strong programs have the attributes that their ops need")
@@ -342,10 +347,8 @@ impl<'l, 'a> Function<'l, 'a> {
         let Some(elements) = elements else {
             return self.unsupported(operation, "its value cannot be read");
         };
-        let shape: Vec<_> = dims
-            .iter()
-            .map(|extent| crate::lower::extent::Extent::Fixed(extent.unwrap_or(0)))
-            .collect();
+        let shape: Vec<_> =
+            dims.iter().map(|extent| crate::lower::extent::Extent::Fixed(extent.unwrap_or(0))).collect();
         let node = match elements.as_slice() {
             [one] => self.segment.graph.push(Prim::Splat(*one), &[], dtype, shape),
             [] => self.segment.graph.push(Prim::Splat(0), &[], dtype, shape),
@@ -376,7 +379,10 @@ impl<'l, 'a> Function<'l, 'a> {
                 }
             }
             name if name.starts_with("scf.") || name.starts_with("affine.") => {
-                self.unsupported(operation, "control flow must be blocks: run lower-affine and convert-scf-to-cf first");
+                self.unsupported(
+                    operation,
+                    "control flow must be blocks: run lower-affine and convert-scf-to-cf first",
+                );
             }
             _ => self.clone_scalar(operation),
         }
@@ -385,11 +391,12 @@ impl<'l, 'a> Function<'l, 'a> {
     /// Ops of numbers stay as they are; upstream passes lower them.
     fn clone_scalar(&mut self, operation: MlirOperation) {
         let values = raw::operands(operation).chain(raw::results(operation));
-        let all_scalar = values
-            .into_iter()
-            .all(|value| matches!(Type::of(raw::value_type(value), self.lowering.names), Some(Type::Scalar(_))));
+        let all_scalar = values.into_iter().all(|value| {
+            matches!(Type::of(raw::value_type(value), self.lowering.names), Some(Type::Scalar(_)))
+        });
         if !all_scalar || raw::regions(operation).next().is_some() || raw::successors(operation).len() > 0 {
-            return self.unsupported(operation, "it is an op of another dialect on something other than numbers");
+            return self
+                .unsupported(operation, "it is an op of another dialect on something other than numbers");
         }
         // SAFETY: the op is alive; the copy is owned by the block that takes it.
         unsafe {
@@ -450,7 +457,8 @@ impl<'l, 'a> Function<'l, 'a> {
     /// The same tensor; what the new type says more is checked.
     fn cast(&mut self, operation: MlirOperation) {
         let (from, to) = (raw::operand(operation, 0), raw::result(operation));
-        let (Some(Type::Tensor(..)), Some(Type::Tensor(_, stated))) = (self.r#type(from), self.r#type(to)) else {
+        let (Some(Type::Tensor(..)), Some(Type::Tensor(_, stated))) = (self.r#type(from), self.r#type(to))
+        else {
             return self.unsupported(operation, "the rank of a tensor must be known");
         };
         let node = self.node(from);
@@ -500,8 +508,7 @@ impl<'l, 'a> Function<'l, 'a> {
         let Some(Type::Scalar(number)) = scalar else {
             return self.unsupported(operation, "its elements are no numbers");
         };
-        let dims: Vec<MlirValue> =
-            known.iter().map(|extent| self.code.index(extent.unwrap_or(0))).collect();
+        let dims: Vec<MlirValue> = known.iter().map(|extent| self.code.index(extent.unwrap_or(0))).collect();
         let shape = self.dims_in_memory(&dims);
         let (rank, size) = (self.code.index(dims.len() as i64), self.code.index(memory_size(dtype) as i64));
         let arguments = [self.context, rank, shape, size];
@@ -556,8 +563,7 @@ impl<'l, 'a> Function<'l, 'a> {
         let condition = self.scalar(raw::operand(operation, 0));
         let message = raw::string_attribute(operation, "msg").unwrap_or_default();
         let yes = self.code.constant(Ty::I1, 1, 1);
-        let fails =
-            self.code.value("llvm.xor", &[condition, yes], self.code.types.scalar(Ty::I1), &[]);
+        let fails = self.code.value("llvm.xor", &[condition, yes], self.code.types.scalar(Ty::I1), &[]);
         self.refuse_with(fails, &message);
     }
 
@@ -579,7 +585,8 @@ impl<'l, 'a> Function<'l, 'a> {
                 Some(Type::Tensor(_, dims)) => {
                     let (null, zero) = (self.code.null(), self.code.index(0));
                     let dims = vec![zero; dims.len()];
-                    self.values.insert(Address(result), Value::Tensor(Stored { data: null, owner: null, dims }));
+                    self.values
+                        .insert(Address(result), Value::Tensor(Stored { data: null, owner: null, dims }));
                 }
                 Some(Type::Scalar(_)) | None => {
                     let poison = self.code.poison(raw::value_type(result));
@@ -772,7 +779,8 @@ impl<'l, 'a> Function<'l, 'a> {
                 self.live.at_start.get(&Address(*next)).is_some_and(|at_start| at_start.contains(name))
             })
         };
-        let (kept, dead): (Vec<Name>, Vec<Name>) = std::mem::take(&mut self.owned).into_iter().partition(live);
+        let (kept, dead): (Vec<Name>, Vec<Name>) =
+            std::mem::take(&mut self.owned).into_iter().partition(live);
         dead.into_iter().for_each(|name| self.release_value(name));
         self.owned = kept;
     }
@@ -796,7 +804,8 @@ impl<'l, 'a> Function<'l, 'a> {
 
     fn give(&mut self, operation: MlirOperation) {
         let operands: Vec<MlirValue> = raw::operands(operation).collect();
-        let is_tensor = |maker: &Self, value: MlirValue| matches!(maker.r#type(value), Some(Type::Tensor(..)));
+        let is_tensor =
+            |maker: &Self, value: MlirValue| matches!(maker.r#type(value), Some(Type::Tensor(..)));
         match self.face {
             Face::Entry | Face::Shape => {
                 let mut outputs = Vec::new();
@@ -875,8 +884,10 @@ impl<'l, 'a> Function<'l, 'a> {
             return self.unsupported(operation, "the function that it calls has no body");
         }
         let operands: Vec<MlirValue> = raw::operands(operation).collect();
-        let is_tensor = |maker: &Self, value: &MlirValue| matches!(maker.r#type(*value), Some(Type::Tensor(..)));
-        let tensors: Vec<MlirValue> = operands.iter().copied().filter(|value| is_tensor(self, value)).collect();
+        let is_tensor =
+            |maker: &Self, value: &MlirValue| matches!(maker.r#type(*value), Some(Type::Tensor(..)));
+        let tensors: Vec<MlirValue> =
+            operands.iter().copied().filter(|value| is_tensor(self, value)).collect();
         self.settle(&tensors);
         let mut arguments = vec![self.context];
         for operand in &operands {
@@ -922,7 +933,10 @@ fn carriers(types: &super::llvm::Types, r#type: &Type) -> Vec<MlirType> {
         Type::Scalar(number) => vec![scalars::register_type(types, *number)],
         Type::Tensor(_, dims) => {
             let unknown = dims.iter().filter(|extent| extent.is_none()).count();
-            [types.pointer, types.pointer].into_iter().chain(std::iter::repeat_n(types.i64, unknown)).collect()
+            [types.pointer, types.pointer]
+                .into_iter()
+                .chain(std::iter::repeat_n(types.i64, unknown))
+                .collect()
         }
     }
 }

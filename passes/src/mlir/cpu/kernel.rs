@@ -242,7 +242,8 @@ impl<'k> Maker<'k> {
             if extent.fixed().is_some_and(|extent| extent <= tile) {
                 bounds = Some((self.code.index(0), extent_value));
             } else {
-                let (size, less, one) = (self.code.index(tile), self.code.index(tile - 1), self.code.index(1));
+                let (size, less, one) =
+                    (self.code.index(tile), self.code.index(tile - 1), self.code.index(1));
                 let number = match units.is_empty() {
                     true => rest,
                     false => {
@@ -292,11 +293,13 @@ impl<'k> Maker<'k> {
     fn rows(&mut self) {
         let reduced = self.kernel.reduced();
         self.results.fill(None);
-        let full: Vec<usize> = (0..self.kernel.anchors.len()).filter(|anchor| self.is_full(*anchor)).collect();
+        let full: Vec<usize> =
+            (0..self.kernel.anchors.len()).filter(|anchor| self.is_full(*anchor)).collect();
         let last = full.iter().map(|anchor| self.stage(*anchor)).max().unwrap_or(0);
         for stage in 0..=last {
             self.stage = stage;
-            let anchors: Vec<usize> = full.iter().copied().filter(|anchor| self.stage(*anchor) == stage).collect();
+            let anchors: Vec<usize> =
+                full.iter().copied().filter(|anchor| self.stage(*anchor) == stage).collect();
             let kept: Vec<ExprId> =
                 self.kept.iter().filter(|(_, kept)| kept.stage == stage).map(|(expr, _)| *expr).collect();
             let mut carried = Vec::new();
@@ -328,7 +331,13 @@ impl<'k> Maker<'k> {
     }
 
     /// What a stage does at an index of a row: stores, keeps and accumulates.
-    fn row_step(&mut self, anchors: &[usize], kept: &[ExprId], lanes: usize, state: &[MlirValue]) -> Vec<MlirValue> {
+    fn row_step(
+        &mut self,
+        anchors: &[usize],
+        kept: &[ExprId],
+        lanes: usize,
+        state: &[MlirValue],
+    ) -> Vec<MlirValue> {
         for expr in kept {
             let value = self.eval(*expr, lanes);
             self.keep(*expr, value, lanes);
@@ -560,7 +569,9 @@ impl<'k> Maker<'k> {
         let reduced = self.kernel.reduced();
         match anchor.role {
             Role::Reduce(_) | Role::Arg(_) | Role::Scan(_) => true,
-            Role::Store => anchor.sinks.iter().any(|sink| reduced.clone().any(|dim| !sink.strides[dim].is_zero())),
+            Role::Store => {
+                anchor.sinks.iter().any(|sink| reduced.clone().any(|dim| !sink.strides[dim].is_zero()))
+            }
         }
     }
 
@@ -624,12 +635,11 @@ impl<'k> Maker<'k> {
         let value = self.eval(expr, lanes);
         let types = self.accumulator(anchor);
         let dtype = kernel.expr(expr).dtype;
-        let old: Vec<Register> = old.iter().zip(types).map(|(value, ty)| Register { value: *value, ty }).collect();
+        let old: Vec<Register> =
+            old.iter().zip(types).map(|(value, ty)| Register { value: *value, ty }).collect();
         let new = match kernel.anchors[anchor].role {
             Role::Store => Vec::new(),
-            Role::Reduce(op) => {
-                parts(self.combined((op, dtype), lanes, element(&old), value))
-            }
+            Role::Reduce(op) => parts(self.combined((op, dtype), lanes, element(&old), value)),
             Role::Scan(op) => {
                 let op = if op == Op::CumulativeProd { Op::Prod } else { Op::Sum };
                 let sum = self.combined((op, dtype), 1, element(&old), value);
@@ -687,18 +697,16 @@ impl<'k> Maker<'k> {
         };
         let role = kernel.anchors[anchor].role;
         let dtype = kernel.expr(kernel.anchors[anchor].expr).dtype;
-        let join = |maker: &mut Self, lanes: usize, x: &[Register], y: &[Register]| {
-            match role {
-                Role::Reduce(op) => parts(maker.combined((op, dtype), lanes, element(x), element(y))),
-                Role::Arg(op) => {
-                    let pair = |all: &[Register]| (element(&all[..all.len() - 1]), all[all.len() - 1]);
-                    let (best, at) = maker.chosen((op, dtype), lanes, pair(x), pair(y));
-                    let mut all = parts(best);
-                    all.push(at);
-                    all
-                }
-                Role::Store | Role::Scan(_) => x.to_vec(),
+        let join = |maker: &mut Self, lanes: usize, x: &[Register], y: &[Register]| match role {
+            Role::Reduce(op) => parts(maker.combined((op, dtype), lanes, element(x), element(y))),
+            Role::Arg(op) => {
+                let pair = |all: &[Register]| (element(&all[..all.len() - 1]), all[all.len() - 1]);
+                let (best, at) = maker.chosen((op, dtype), lanes, pair(x), pair(y));
+                let mut all = parts(best);
+                all.push(at);
+                all
             }
+            Role::Store | Role::Scan(_) => x.to_vec(),
         };
         let mut all = registers(&state[..types.len()]);
         let mut lanes = self.lanes;
@@ -728,7 +736,8 @@ impl<'k> Maker<'k> {
         let value = match mask {
             [lane] => {
                 let lane = self.code.types.int(self.code.types.i64, (*lane).into());
-                let index = self.code.value("llvm.mlir.constant", &[], self.code.types.i64, &[("value", lane)]);
+                let index =
+                    self.code.value("llvm.mlir.constant", &[], self.code.types.i64, &[("value", lane)]);
                 self.code.value("llvm.extractelement", &[value, index], scalar, &[])
             }
             _ => emit::shuffle(&self.code, (value, value), vector(scalar, mask.len()), mask),
@@ -819,7 +828,9 @@ impl<'k> Maker<'k> {
     fn plan_kept(&mut self) {
         let Form::Rows { reduced: 1 } = self.kernel.form else { return };
         let last = self.kernel.dims.len() - 1;
-        let Some(extent) = self.kernel.dims[last].fixed().filter(|extent| *extent <= MAX_KEPT) else { return };
+        let Some(extent) = self.kernel.dims[last].fixed().filter(|extent| *extent <= MAX_KEPT) else {
+            return;
+        };
         let kernel = self.kernel;
         let mut latest: Vec<usize> = kernel.exprs.iter().map(|expr| expr.stage).collect();
         for (index, expr) in kernel.exprs.iter().enumerate().rev() {
@@ -922,7 +933,9 @@ impl<'k> Maker<'k> {
                     each(result, |part| emit::splat(code, part, lanes))
                 }
                 None => {
-                    let Some(from) = self.tile else { unreachable!("a reduction is done before its result is used") };
+                    let Some(from) = self.tile else {
+                        unreachable!("a reduction is done before its result is used")
+                    };
                     let values = self.column(*anchor, from, lanes);
                     self.element(*anchor, &values)
                 }
@@ -933,7 +946,10 @@ impl<'k> Maker<'k> {
         let (part, stored) = (dtype.real_part(), memory(dtype));
         let mut number = |bits: u128| {
             let ty = stored.bits_type();
-            let raw = Register { value: self.code.constant(ty, bits as u64 & (u64::MAX >> (64 - ty.bits())), lanes), ty };
+            let raw = Register {
+                value: self.code.constant(ty, bits as u64 & (u64::MAX >> (64 - ty.bits())), lanes),
+                ty,
+            };
             let mut e = self.emit(lanes);
             let raw = if ty == stored { raw } else { e.cast(Cast::Bitcast, raw, stored) };
             promote_scalar::load(&mut e, part, raw)
@@ -994,8 +1010,7 @@ impl<'k> Maker<'k> {
         let r#type = self.code.types.lanes(Ty::I64, lanes);
         let numbers: Vec<i64> = (0..lanes as i64).collect();
         // SAFETY: the type is a vector of as many integers as the buffer has, and MLIR copies it.
-        let value =
-            unsafe { mlirDenseElementsAttrRawBufferGet(r#type, lanes * 8, numbers.as_ptr().cast()) };
+        let value = unsafe { mlirDenseElementsAttrRawBufferGet(r#type, lanes * 8, numbers.as_ptr().cast()) };
         self.code.value("llvm.mlir.constant", &[], r#type, &[("value", value)])
     }
 
@@ -1066,9 +1081,10 @@ impl<'k> Maker<'k> {
         let mut e = self.emit(lanes);
         match raw.as_slice() {
             [raw] => Element::Real(promote_scalar::load(&mut e, part, *raw)),
-            [real, imaginary, ..] => {
-                Element::Complex(promote_scalar::load(&mut e, part, *real), promote_scalar::load(&mut e, part, *imaginary))
-            }
+            [real, imaginary, ..] => Element::Complex(
+                promote_scalar::load(&mut e, part, *real),
+                promote_scalar::load(&mut e, part, *imaginary),
+            ),
             [] => unreachable!("an element has a part"),
         }
     }
@@ -1097,7 +1113,9 @@ impl<'k> Maker<'k> {
             }
             (_, Some(1)) => {
                 let all = self.code.load(first, vector(unit, lanes * count), size);
-                let mask = |part: usize| -> Vec<i32> { (0..lanes).map(|lane| (lane * count + part) as i32).collect() };
+                let mask = |part: usize| -> Vec<i32> {
+                    (0..lanes).map(|lane| (lane * count + part) as i32).collect()
+                };
                 match count {
                     1 => vec![whole(all)],
                     _ => (0..count)
@@ -1118,7 +1136,9 @@ impl<'k> Maker<'k> {
             _ => {
                 let stride = access.strides.last().cloned().unwrap_or_else(|| Product::number(0));
                 let steps = self.lane_steps(&(&stride * &Product::number(count as i64)), lanes);
-                (0..count as i64).map(|part| whole(self.gather((first, steps, part), unit, lanes, size))).collect()
+                (0..count as i64)
+                    .map(|part| whole(self.gather((first, steps, part), unit, lanes, size)))
+                    .collect()
             }
         }
     }
@@ -1175,8 +1195,10 @@ impl<'k> Maker<'k> {
 
     fn store(&mut self, sink: &Access, dtype: DType, value: Element<Register>, lanes: usize) {
         let part = dtype.real_part();
-        let raw: Vec<Register> =
-            parts(value).into_iter().map(|value| promote_scalar::store(&mut self.emit(lanes), part, value)).collect();
+        let raw: Vec<Register> = parts(value)
+            .into_iter()
+            .map(|value| promote_scalar::store(&mut self.emit(lanes), part, value))
+            .collect();
         let (first, unit) = self.first(sink, dtype, None);
         let size = memory(dtype).bits() as usize / 8;
         let count = raw.len();

@@ -213,7 +213,9 @@ impl Code {
         // SAFETY: the types are alive, and an attribute of a scalar suits a splat of its type.
         let attribute = unsafe {
             let number = match ty {
-                Ty::F32 => mlirFloatAttrDoubleGet(self.types.context, scalar, f32::from_bits(bits as u32).into()),
+                Ty::F32 => {
+                    mlirFloatAttrDoubleGet(self.types.context, scalar, f32::from_bits(bits as u32).into())
+                }
                 Ty::F64 => mlirFloatAttrDoubleGet(self.types.context, scalar, f64::from_bits(bits)),
                 Ty::F16 => unreachable!("half precision is only converted from and to"),
                 Ty::I1 | Ty::I8 | Ty::I16 | Ty::I32 | Ty::I64 => {

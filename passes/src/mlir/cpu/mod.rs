@@ -48,7 +48,8 @@ pub fn lower(root: MlirOperation, shared: Shared<'_>, machine: Machine) -> Vec<D
     if !weak.is_empty() {
         return weak;
     }
-    let Some(body) = raw::regions(root).flat_map(raw::blocks).next().filter(|_| raw::is_named(root, "builtin.module"))
+    let Some(body) =
+        raw::regions(root).flat_map(raw::blocks).next().filter(|_| raw::is_named(root, "builtin.module"))
     else {
         let message = "promote-to-llvm runs on a module";
         return vec![Diagnostic::error(Id::NotLowered, place_of(root), message)];
@@ -132,13 +133,19 @@ impl Lowering<'_> {
         let name = raw::string_attribute(function, "sym_name").unwrap_or_default();
         let Some(signature) = function_type(function) else { return };
         let (inputs, outputs) = (units::inputs(signature), units::results(signature));
-        let known = |types: &[MlirType]| types.iter().map(|r#type| Type::of(*r#type, self.names)).collect::<Option<Vec<_>>>();
+        let known = |types: &[MlirType]| {
+            types.iter().map(|r#type| Type::of(*r#type, self.names)).collect::<Option<Vec<_>>>()
+        };
         let (Some(ins), Some(outs)) = (known(&inputs), known(&outputs)) else {
             let wrong = inputs.iter().chain(&outputs).find(|r#type| Type::of(**r#type, self.names).is_none());
             let wrong = wrong.map(|r#type| raw::type_text(*r#type)).unwrap_or_default();
             let message = format!("@{name} takes or gives a {wrong}, for which no code is made");
             let error = Diagnostic::error(Id::NotLowered, place_of(function), message);
-            self.said.push(error.with_remedy("functions take and give ranked tensors of the dialect's dtypes, and numbers"));
+            self.said.push(
+                error.with_remedy(
+                    "functions take and give ranked tensors of the dialect's dtypes, and numbers",
+                ),
+            );
             return;
         };
         if called.contains(&name) {
@@ -166,7 +173,9 @@ impl Lowering<'_> {
 
     /// Takes the symbols of a public function; whether nobody has them.
     fn claim(&mut self, function: MlirOperation, name: &str) -> bool {
-        for symbol in [format!("promote_{name}"), format!("promote_{name}_shape"), format!("promote_meta_{name}")] {
+        for symbol in
+            [format!("promote_{name}"), format!("promote_{name}_shape"), format!("promote_meta_{name}")]
+        {
             if let Some(other) = self.symbols.insert(symbol.clone(), name.to_owned()) {
                 let message = format!("@{name} and @{other} would both be {symbol} to callers");
                 let error = Diagnostic::error(Id::NotLowered, place_of(function), message);

@@ -212,7 +212,10 @@ impl Function<'_, '_> {
     /// Stands for tensors of which only the shape is asked.
     fn hollow(&mut self, wanted: &[NodeId]) -> FxHashMap<NodeId, Stored> {
         let null = self.code.null();
-        wanted.iter().map(|node| (*node, Stored { data: null, owner: null, dims: self.dims(*node) })).collect()
+        wanted
+            .iter()
+            .map(|node| (*node, Stored { data: null, owner: null, dims: self.dims(*node) }))
+            .collect()
     }
 
     fn copy(&mut self, node: NodeId) -> NodeId {
@@ -225,11 +228,7 @@ impl Function<'_, '_> {
         copied
     }
 
-    fn compute(
-        &mut self,
-        wanted: &[NodeId],
-        places: &FxHashMap<NodeId, usize>,
-    ) -> FxHashMap<NodeId, Stored> {
+    fn compute(&mut self, wanted: &[NodeId], places: &FxHashMap<NodeId, usize>) -> FxHashMap<NodeId, Stored> {
         let plan = fuse(&self.segment.graph, wanted);
         let mut stored: FxHashMap<NodeId, Stored> = FxHashMap::default();
         let buffers: FxHashSet<NodeId> = plan.buffers.iter().copied().collect();
@@ -253,8 +252,7 @@ impl Function<'_, '_> {
                 self.find(*node, &mut stored);
             }
             self.step(step, &mut stored);
-            let touched: FxHashSet<NodeId> =
-                steps[index].0.iter().chain(&steps[index].1).copied().collect();
+            let touched: FxHashSet<NodeId> = steps[index].0.iter().chain(&steps[index].1).copied().collect();
             let mut done: Vec<NodeId> = touched
                 .into_iter()
                 .filter(|node| buffers.contains(node) && !is_wanted.contains(node) && last_use[node] == index)
@@ -387,9 +385,8 @@ impl Function<'_, '_> {
 
     fn sort(&mut self, node: NodeId, axis: usize, stored: &Stored) {
         let one = self.code.index(1);
-        let count = |dims: &[MlirValue]| {
-            dims.iter().fold(one, |all, extent| self.code.int("llvm.mul", all, *extent))
-        };
+        let count =
+            |dims: &[MlirValue]| dims.iter().fold(one, |all, extent| self.code.int("llvm.mul", all, *extent));
         let (outer, inner) = (count(&stored.dims[..axis]), count(&stored.dims[axis + 1..]));
         let kind = sort_kind(self.segment.graph.node(node).dtype);
         let kind = self.code.constant(promote_scalar::Ty::I32, kind, 1);
@@ -412,10 +409,10 @@ impl Function<'_, '_> {
         let count = self.units(&compiled);
         let zero = self.code.index(0);
         let total = compiled.units.iter().fold(compiled.work.clone(), |all, extent| &all * extent);
-        let tiles = compiled.tiles.as_ref().map_or(Some(1), |(extent, tile)| {
-            Some(extent.fixed()? / tile + 1)
-        });
-        let is_small = total.fixed().zip(tiles).is_some_and(|(total, tiles)| total.saturating_mul(tiles) <= SMALL);
+        let tiles =
+            compiled.tiles.as_ref().map_or(Some(1), |(extent, tile)| Some(extent.fixed()? / tile + 1));
+        let is_small =
+            total.fixed().zip(tiles).is_some_and(|(total, tiles)| total.saturating_mul(tiles) <= SMALL);
         if is_small {
             self.code.call(&name, &[env, zero, count], None);
             return;
@@ -423,7 +420,8 @@ impl Function<'_, '_> {
         let grain = match self.segment.graph.simplify(&compiled.work).fixed() {
             Some(work) => self.code.index((GRAIN / work.max(1)).max(1)),
             None => {
-                let (work, one, all) = (self.product(&compiled.work), self.code.index(1), self.code.index(GRAIN));
+                let (work, one, all) =
+                    (self.product(&compiled.work), self.code.index(1), self.code.index(GRAIN));
                 let work = self.code.int("llvm.intr.smax", work, one);
                 let grain = self.code.int("llvm.sdiv", all, work);
                 self.code.int("llvm.intr.smax", grain, one)

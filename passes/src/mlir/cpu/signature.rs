@@ -233,8 +233,7 @@ fn types(text: &mut String, face: &Face<'_>, which: &str, types: &[Type]) {
         return;
     }
     for (index, r#type) in types.iter().enumerate().filter(|(_, r#type)| !r#type.dims().is_empty()) {
-        let dims: Vec<String> =
-            r#type.dims().iter().map(|extent| extent.unwrap_or(-1).to_string()).collect();
+        let dims: Vec<String> = r#type.dims().iter().map(|extent| extent.unwrap_or(-1).to_string()).collect();
         let _ = writeln!(
             text,
             "llvm.mlir.global internal constant @{}(dense<[{}]> : tensor<{}xi64>) : !llvm.array<{} x i64>",
