@@ -94,6 +94,7 @@ pub fn machine(target: &Target) -> Machine {
         vector_bytes: target.vector_bytes(),
         vector_registers: if wide { 32 } else { 16 },
         has_f16: target.has_f16c(),
+        has_fma: target.has_fma(),
     }
 }
 

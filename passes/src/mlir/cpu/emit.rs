@@ -165,7 +165,7 @@ impl Emit for Lanes<'_> {
             Compare::FGe => ("llvm.fcmp", 3),
             Compare::FLt => ("llvm.fcmp", 4),
             Compare::FLe => ("llvm.fcmp", 5),
-            Compare::FUnordered => ("llvm.fcmp", 8),
+            Compare::FUnordered => ("llvm.fcmp", 14),
             Compare::FNe => ("llvm.fcmp", 13),
         };
         let predicate = self.code.types.int(self.code.types.i64, predicate);

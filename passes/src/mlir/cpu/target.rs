@@ -9,11 +9,13 @@ pub struct Machine {
     pub vector_registers: usize,
     /// Whether half precision is converted in an instruction.
     pub has_f16: bool,
+    /// Whether products are added in an instruction that rounds once.
+    pub has_fma: bool,
 }
 
 impl Default for Machine {
     /// Any x86-64 processor.
     fn default() -> Self {
-        Self { vector_bytes: 16, vector_registers: 16, has_f16: false }
+        Self { vector_bytes: 16, vector_registers: 16, has_f16: false, has_fma: false }
     }
 }
