@@ -1,6 +1,6 @@
 //! Programs that are refused, runs that fail, and command lines that are wrong.
 
-use crate::support::{BAD, Tool};
+use crate::support::{BAD, CORPUS, Tool};
 use crate::{PROMOTE_RUN, ROWS, identity, run, run_in};
 
 #[test]
@@ -88,4 +88,20 @@ fn diagnostics_have_the_formats_of_promote_opt() {
     let warned =
         run_in(&tool, &identity("tensor<f32>").replace("positive", "abs"), &["-i", "-1.5", "--remarks"]);
     assert_eq!(warned.text(), "same.0: float32[]\n1.5\n");
+}
+
+#[test]
+fn whatever_the_program_the_tool_keeps_its_manners() {
+    let mut count = 0;
+    for directory in ["malformed", "valid"] {
+        let entries = std::fs::read_dir(format!("{CORPUS}/{directory}")).expect("the corpus is there");
+        for entry in entries {
+            let path = entry.expect("it can be listed").path();
+            let run = Tool::new().command(PROMOTE_RUN, "", [path.as_os_str()]);
+            assert!(matches!(run.status, Some(0..=2)), "{}: {run}", path.display());
+            assert!(!run.stderr.contains("[P0099]") && !run.stderr.contains("panicked"), "{}: {run}", path.display());
+            count += 1;
+        }
+    }
+    assert!(count > 40, "{count}");
 }
