@@ -99,7 +99,11 @@ fn whatever_the_program_the_tool_keeps_its_manners() {
             let path = entry.expect("it can be listed").path();
             let run = Tool::new().command(PROMOTE_RUN, "", [path.as_os_str()]);
             assert!(matches!(run.status, Some(0..=2)), "{}: {run}", path.display());
-            assert!(!run.stderr.contains("[P0099]") && !run.stderr.contains("panicked"), "{}: {run}", path.display());
+            assert!(
+                !run.stderr.contains("[P0099]") && !run.stderr.contains("panicked"),
+                "{}: {run}",
+                path.display()
+            );
             count += 1;
         }
     }
