@@ -45,8 +45,8 @@ fn literals_that_do_not_fit() {
         ("f16", "1e6", "1000000.0 is outside the range of f16"),
     ] {
         let run = run(&identity(&format!("tensor<{element}>")), &["--input", literal]).refused();
-        let expected = format!("error[P0051]: argument 0 of same is ");
-        assert!(run.stderr.contains(&expected) && run.stderr.contains(reason), "{run}");
+        let expected = "error[P0051]: argument 0 of same is ";
+        assert!(run.stderr.contains(expected) && run.stderr.contains(reason), "{run}");
     }
     let run = run(&identity("tensor<2x2xf32>"), &["--input", "[1, 2]"]).refused();
     assert!(
