@@ -10,7 +10,7 @@ use promote_lattice::{DType, Op};
 use promote_scalar::{Ty, memory_size};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::liveness::{Liveness, Name, liveness};
+use super::liveness::{Liveness, Name, in_order, liveness};
 use super::llvm::{Code, Predicate, block_argument};
 use super::segment::{Segment, Stored};
 use super::signature::{Number, Type};
@@ -92,7 +92,7 @@ impl<'l, 'a> Function<'l, 'a> {
             Code::function(types, lowering.setting.module, location, symbol, (Some(types.i32), &arguments));
         let context = code.argument(0);
         let Some(region) = raw::regions(function).next() else { unreachable!("a function has a region") };
-        let blocks: Vec<MlirBlock> = raw::blocks(region).collect();
+        let blocks = in_order(region);
         let names = lowering.names;
         let is_tensor =
             |value: MlirValue| matches!(Type::of(raw::value_type(value), names), Some(Type::Tensor(..)));
