@@ -7,6 +7,7 @@ mod calls_in_loops;
 mod control_flow;
 mod dynamic_shapes;
 mod equivalence;
+mod execution;
 mod fixpoints;
 mod flow_support;
 mod jax_control_flow;
