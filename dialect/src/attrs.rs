@@ -141,6 +141,15 @@ impl Attrs {
         }
     }
 
+    /// The number called `name`, if given.
+    pub fn number(&self, name: &str) -> Option<f64> {
+        match self.get(name) {
+            Some(Value::Int(value)) => Some(*value as f64),
+            Some(Value::Float(value)) => Some(*value),
+            _ => None,
+        }
+    }
+
     /// The list `axis`, if given.
     pub fn axes(&self) -> Option<&[i64]> {
         match self.get("axis") {

@@ -149,6 +149,8 @@ pub enum Emit {
     Bytecode,
     /// The graph of values in Graphviz's language
     Dot,
+    /// StableHLO, as text that XLA takes
+    Stablehlo,
 }
 
 /// Testing a compiler with mlir-opt's habits.

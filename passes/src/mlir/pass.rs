@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 
 use super::raw::Address;
 use super::units::{Shared, Units};
-use super::{fold, infer, insert, verify};
+use super::{fold, infer, insert, stablehlo, verify};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 
 /// Takes what passes say, from any thread.
@@ -62,11 +62,22 @@ pub enum Kind {
     FoldConverts,
     /// `promote-verify-strong`
     VerifyStrong,
+    /// `promote-to-stablehlo`
+    ToStableHlo,
 }
 
 impl Kind {
-    /// All passes, in the order in which they run by default.
-    pub const ALL: &'static [Self] =
+    /// All passes.
+    pub const ALL: &'static [Self] = &[
+        Self::InferTypes,
+        Self::InsertConverts,
+        Self::FoldConverts,
+        Self::VerifyStrong,
+        Self::ToStableHlo,
+    ];
+
+    /// The passes that run by default, in order.
+    pub const DEFAULT: &'static [Self] =
         &[Self::InferTypes, Self::InsertConverts, Self::FoldConverts, Self::VerifyStrong];
 
     /// The name in a pass pipeline.
@@ -76,6 +87,7 @@ impl Kind {
             Self::InsertConverts => "promote-insert-converts",
             Self::FoldConverts => "promote-fold-converts",
             Self::VerifyStrong => "promote-verify-strong",
+            Self::ToStableHlo => "promote-to-stablehlo",
         }
     }
 
@@ -88,6 +100,7 @@ impl Kind {
             }
             Self::FoldConverts => "remove converts that change no bit of any result",
             Self::VerifyStrong => "fail on anything weak, unknown or still implicit",
+            Self::ToStableHlo => "lower a strong program to StableHLO",
         }
     }
 
@@ -124,6 +137,7 @@ impl Kind {
                 Vec::new()
             }
             Self::VerifyStrong => verify::verify_strong(root, shared),
+            Self::ToStableHlo => stablehlo::to_stablehlo(root, shared),
         }
     }
 }
@@ -197,7 +211,7 @@ impl<'c> RunExternalPass<'c> for Host {
 #[repr(align(8))]
 struct Id(#[expect(dead_code, reason = "only its address matters")] u8);
 
-static IDS: [Id; 4] = [Id(0), Id(1), Id(2), Id(3)];
+static IDS: [Id; 5] = [Id(0), Id(1), Id(2), Id(3), Id(4)];
 
 /// Makes a pass that stands on its own.
 pub fn create(kind: Kind, config: &Config) -> Pass {
