@@ -36,6 +36,12 @@ impl Builder<'_> {
                 let im = self.zero(re);
                 self.complex(re, im)
             }
+            (Kind::Bool, Kind::Float) => {
+                // XLA makes a selection of a product with a converted truth value, and 0 of infinity times false.
+                let like = self.splat(to, &x.shape(), Literal::Float(0.0));
+                let one = self.real(like, 1.0);
+                self.select(x, one, like)
+            }
             (Kind::Bool, _) => self.cast(x, to),
             (Kind::Unsigned | Kind::Signed, Kind::Unsigned | Kind::Signed) => self.integer_to_integer(x, to),
             (Kind::Unsigned | Kind::Signed, Kind::Float) => {

@@ -1,7 +1,7 @@
 //! Element-wise ops, by the sort of numbers that they compute with.
 //!
-//! Floats narrower than f32 are computed in f32 and rounded once, whatever the machine has instructions for; where one op of
-//! the narrow format gives the same bits (what moves, compares or flips bits), it is used.
+//! Floats narrower than f32 are computed in f32 and rounded once, whatever the machine has instructions for. Where an op of f16
+//! and bf16 has one right result, it is computed in them: a machine without it gets the same bits by way of f32.
 
 use promote_lattice::convert::Literal;
 use promote_lattice::{DType, Kind, Op};
@@ -108,14 +108,37 @@ fn reciprocal_of_integer(b: &mut Builder<'_>, x: Tensor) -> Tensor {
     b.select(is_one, x, zero)
 }
 
+/// Ops that have one right result in every format.
+const EXACT: &[Op] = &[
+    Op::Add,
+    Op::Subtract,
+    Op::Multiply,
+    Op::Divide,
+    Op::Negative,
+    Op::Abs,
+    Op::Sign,
+    Op::Square,
+    Op::Floor,
+    Op::Ceil,
+    Op::Round,
+    Op::Trunc,
+    Op::Relu,
+    Op::Reciprocal,
+    Op::IsNan,
+    Op::IsInf,
+    Op::IsFinite,
+    Op::LogicalNot,
+];
+
 /// Does something in f32 if the dtype is narrower, and rounds what comes of it.
 fn at_least_f32<const N: usize>(
     b: &mut Builder<'_>,
+    op: Op,
     operands: [Tensor; N],
     compute: impl FnOnce(&mut Builder<'_>, [Tensor; N]) -> Made,
 ) -> Made {
     let dtype = operands[0].dtype;
-    if dtype.bits() >= 32 {
+    if dtype.bits() >= 32 || dtype.bits() == 16 && EXACT.contains(&op) {
         return compute(b, operands);
     }
     // An exponent may be an integer.
@@ -130,7 +153,7 @@ fn of_real(b: &mut Builder<'_>, op: Op, x: Tensor) -> Made {
         Op::Positive | Op::Real | Op::Conj => x,
         Op::Imag => b.zero(x),
         Op::SignBit => b.sign_is_set(x),
-        op => return at_least_f32(b, [x], |b, [x]| of_wide_real(b, op, x)),
+        op => return at_least_f32(b, op, [x], |b, [x]| of_wide_real(b, op, x)),
     })
 }
 
@@ -288,7 +311,7 @@ fn of_reals(b: &mut Builder<'_>, op: Op, x: Tensor, y: Tensor) -> Made {
         Op::NextAfter => return Ok(b.next_after(x, y)),
         _ => {}
     }
-    at_least_f32(b, [x, y], |b, [x, y]| {
+    at_least_f32(b, op, [x, y], |b, [x, y]| {
         Ok(match op {
             Op::Add => b.add(x, y),
             Op::Subtract => b.sub(x, y),
