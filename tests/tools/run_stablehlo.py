@@ -5,8 +5,8 @@ Reads a JSON list of programs from standard input:
     [{"text": "func.func @f(...) ...", "inputs": [{"dtype": "bf16", "shape": [2], "data": "803f0040"}]}, ...]
 
 and writes a JSON list of what they give, in order: {"outputs": [...]} as the inputs are written, or {"error": "..."}.
-The data are the elements' bytes in hexadecimal, each little-endian, the last axis fastest. The public function of a module is
-run; an optional "entry" names it if there are several.
+The data are the elements' bytes in hexadecimal, each little-endian, the last axis fastest. @main is run,
+or the first public function, or the one that an optional "entry" names.
 
 XLA may compute bf16 and f16 in f32 without rounding in between unless it is told otherwise; here it is.
 
@@ -59,11 +59,12 @@ class Machine:
             module = ir.Module.parse(text)
             functions = [op for op in module.body.operations if "sym_name" in op.attributes]
             public = [op for op in functions if "sym_visibility" not in op.attributes]
-            named = [op for op in public if entry in (None, op.attributes["sym_name"].value)]
+            names = [op.attributes["sym_name"].value for op in public]
+            entry = public[names.index(entry or ("main" if "main" in names else names[0]))]
             for op in public:
-                if op is not named[0]:
+                if op is not entry:
                     op.attributes["sym_visibility"] = ir.StringAttr.get("private")
-            named[0].attributes["sym_name"] = ir.StringAttr.get("main")
+            entry.attributes["sym_name"] = ir.StringAttr.get("main")
             if not module.operation.verify():
                 raise ValueError("the module is not valid")
             return str(module).encode()

@@ -3,9 +3,8 @@
 //! Inverse functions go by W. Kahan's formulas, "Branch Cuts for Complex Elementary Functions" (1987), in real arithmetic:
 //! they keep their accuracy near the branch points, and signed zeros say on which side of a cut a number is.
 
-use std::f64::consts::{LN_2, LN_10};
+use std::f64::consts::{LN_2, LN_10, PI};
 
-use promote_lattice::DType;
 use promote_lattice::convert::Literal;
 
 use super::builder::{Builder, Direction, Tensor};
@@ -188,27 +187,46 @@ impl Builder<'_> {
         self.turned_back(found)
     }
 
-    /// The logarithm of the sum of two powers of e, taken out of what is common to both.
+    /// The logarithm of the sum of two powers of e: that of the larger one, and what the other one adds.
     pub fn complex_logaddexp(&mut self, x: Tensor, y: Tensor) -> Tensor {
         let (xr, yr) = (self.part("stablehlo.real", x), self.part("stablehlo.real", y));
-        let larger = self.max(xr, yr);
-        let zero = self.zero(larger);
-        let is_finite = self.op("stablehlo.is_finite", &[larger], (DType::B1, &larger.shape()), &[]);
-        let common = self.select(is_finite, larger, zero);
-        let common = self.complex(common, zero);
-        let (x, y) = (self.sub(x, common), self.sub(y, common));
-        let (x, y) = (self.exp(x), self.exp(y));
-        let sum = self.add(x, y);
-        let log = self.log(sum);
-        self.add(log, common)
+        let y_is_larger = self.compare(xr, Direction::Lt, yr);
+        let (larger, other) = (self.select(y_is_larger, y, x), self.select(y_is_larger, x, y));
+        let distance = self.sub(other, larger);
+        let power = self.exp(distance);
+        let log = self.log1p(power);
+        let sum = self.add(larger, log);
+        let sum = self.principal(sum);
+        // Nothing is added to an infinity, and two that are zero are none.
+        let real = self.part("stablehlo.real", larger);
+        let size = self.abs(real);
+        let infinity = self.real(size, f64::INFINITY);
+        let is_infinite = self.compare(size, Direction::Eq, infinity);
+        self.select(is_infinite, larger, sum)
     }
 
-    /// A number to the power of another; 1 if that is zero.
+    /// The same logarithm with an angle between -π and π.
+    fn principal(&mut self, log: Tensor) -> Tensor {
+        let (re, im) = self.parts(log);
+        let turn = self.real(im, 2.0 * PI);
+        let turns = self.div(im, turn);
+        let turns = self.unary("stablehlo.round_nearest_even", turns);
+        let turned = self.mul(turns, turn);
+        let im = self.sub(im, turned);
+        self.complex(re, im)
+    }
+
+    /// A number to the power of another; 1 if that is zero, and 0 of zero if its real part is positive.
     pub fn complex_power(&mut self, x: Tensor, y: Tensor) -> Tensor {
         let power = self.binary("stablehlo.power", x, y);
-        let zero = self.zero(y);
-        let is_zero = self.compare(y, Direction::Eq, zero);
-        let one = self.splat(x.dtype, &x.shape(), Literal::one(x.dtype));
-        self.select(is_zero, one, power)
+        let (zero, one) = (self.zero(y), self.splat(x.dtype, &x.shape(), Literal::one(x.dtype)));
+        let y_is_zero = self.compare(y, Direction::Eq, zero);
+        let x_is_zero = self.compare(x, Direction::Eq, zero);
+        let real = self.part("stablehlo.real", y);
+        let nothing = self.zero(real);
+        let is_positive = self.compare(real, Direction::Gt, nothing);
+        let vanishes = self.and(x_is_zero, is_positive);
+        let power = self.select(vanishes, zero, power);
+        self.select(y_is_zero, one, power)
     }
 }

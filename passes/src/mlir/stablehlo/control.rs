@@ -31,7 +31,7 @@ impl Lowering<'_> {
             "scf.for" => self.counted_loop(operation, operands),
             "scf.while" => self.while_loop(operation, operands),
             "scf.execute_region" => match raw::regions(operation).next().and_then(only_block) {
-                Some(block) => Ok(self.block(block).into_iter().flatten().collect()),
+                Some(block) => Ok(self.block(block)),
                 None => refuse("a region of several blocks is not StableHLO", SEVERAL_BLOCKS),
             },
             _ => refuse(format!("{name} is not StableHLO"), "write it as scf.for, scf.while or scf.if"),
@@ -41,8 +41,7 @@ impl Lowering<'_> {
     /// The region of a branch, which may be empty.
     fn branch(&mut self, region: MlirRegion) -> MlirRegion {
         self.region(&[], |lowering, _| {
-            let values = only_block(region).map(|block| lowering.block(block)).unwrap_or_default();
-            values.into_iter().flatten().collect()
+            only_block(region).map(|block| lowering.block(block)).unwrap_or_default()
         })
     }
 
@@ -95,7 +94,7 @@ impl Lowering<'_> {
         });
         let round = self.region(&types, |lowering, arguments| {
             lowering.bind(block, arguments);
-            let carried: Vec<_> = lowering.block(block).into_iter().flatten().collect();
+            let carried = lowering.block(block);
             let counter = lowering.b.tensor(arguments[0]);
             let next = lowering.b.add(counter, step);
             [&[next.value], carried.as_slice()].concat()
@@ -118,18 +117,14 @@ impl Lowering<'_> {
             return Ok(self.plain_while(before, after, init, &results));
         }
         self.bind(before, init);
-        let first: Vec<_> = self.block(before).into_iter().flatten().collect();
+        let first = self.block(before);
         let types: Vec<_> = first.iter().map(|value| raw::value_type(*value)).collect();
-        if types.len() != results.len() + 1 {
-            // Something in it was refused.
-            return Ok(Vec::new());
-        }
         let goes_on = self.region(&types, |_, arguments| arguments[..1].to_vec());
         let round = self.region(&types, |lowering, arguments| {
             lowering.bind(after, &arguments[1..]);
-            let carried: Vec<_> = lowering.block(after).into_iter().flatten().collect();
+            let carried = lowering.block(after);
             lowering.bind(before, &carried);
-            lowering.block(before).into_iter().flatten().collect()
+            lowering.block(before)
         });
         let parts =
             Parts { operands: &first, results: &types, attributes: &[], regions: &[goes_on, round] };
@@ -145,11 +140,11 @@ impl Lowering<'_> {
     ) -> Vec<MlirValue> {
         let goes_on = self.region(results, |lowering, arguments| {
             lowering.bind(before, arguments);
-            lowering.block(before).into_iter().flatten().take(1).collect()
+            lowering.block(before).into_iter().take(1).collect()
         });
         let round = self.region(results, |lowering, arguments| {
             lowering.bind(after, arguments);
-            lowering.block(after).into_iter().flatten().collect()
+            lowering.block(after)
         });
         let parts = Parts { operands: init, results, attributes: &[], regions: &[goes_on, round] };
         raw::results(self.b.append("stablehlo.while", &parts)).collect()

@@ -106,10 +106,8 @@ impl Builder<'_> {
     pub fn integer_power(&mut self, x: Tensor, y: Tensor) -> Made {
         let exponents = known::elements(y);
         let is_negative = |bits: &Bits| y.kind() == Kind::Signed && bits >> (y.dtype.bits() - 1) != 0;
-        let may_be_negative = match &exponents {
-            Some(exponents) => exponents.iter().any(is_negative),
-            None => y.kind() == Kind::Signed,
-        };
+        let may_be_negative =
+            y.kind() == Kind::Signed && known::range(self, y).is_none_or(|(lowest, _)| lowest < 0);
         if may_be_negative && self.numerics() == Numerics::NumPy {
             return refuse(
                 "an integer to a negative power raises an exception, and StableHLO has none",

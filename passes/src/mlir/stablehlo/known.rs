@@ -47,7 +47,8 @@ pub fn integer(x: Tensor) -> Option<i64> {
     same.then(|| i64::try_from(number(*first, x.dtype)).ok()).flatten()
 }
 
-/// Between which numbers the integers of `x` lie, if it is made of a constant or an iota.
+/// Between which numbers the integers of `x` lie, if it is made of a constant, an iota, or
+/// narrower integers without a sign.
 pub fn range(b: &Builder<'_>, x: Tensor) -> Option<(i128, i128)> {
     if let Some(elements) = elements(x) {
         let numbers = || elements.iter().map(|bits| number(*bits, x.dtype));
@@ -55,6 +56,11 @@ pub fn range(b: &Builder<'_>, x: Tensor) -> Option<(i128, i128)> {
         return Some((low, high));
     }
     let maker = maker(x)?;
+    if raw::is_named(maker, "stablehlo.convert") {
+        let from = b.tensor(raw::operand(maker, 0)).dtype;
+        let is_kept = matches!(from.kind(), Kind::Bool | Kind::Unsigned) && from.bits() < x.dtype.bits();
+        return is_kept.then(|| (0, (1 << from.bits()) - 1));
+    }
     if !raw::is_named(maker, "stablehlo.iota") {
         return None;
     }

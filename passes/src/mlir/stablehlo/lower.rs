@@ -73,13 +73,17 @@ impl Lowering<'_> {
         let (inputs, results) =
             old.map(|old| (units::inputs(old), units::results(old))).unwrap_or_default();
         let (inputs, results) = (self.types(function, &inputs), self.types(function, &results));
-        let opened = self.b.open(&inputs);
+        let kept: Vec<_> = inputs.iter().copied().flatten().collect();
+        let results: Vec<_> = results.into_iter().flatten().collect();
+        let opened = self.b.open(&kept);
         let blocks: Vec<_> = raw::regions(function).flat_map(raw::blocks).collect();
         match blocks[..] {
             [] => self.refuse(function, NO_BODY),
             [block] => {
-                self.bind(block, &opened.arguments());
-                let values: Vec<_> = self.block(block).into_iter().flatten().collect();
+                let mut arguments = opened.arguments().into_iter();
+                let values = inputs.iter().map(|input| input.and_then(|_| arguments.next()));
+                self.values.extend(raw::arguments(block).map(Address).zip(values));
+                let values = self.block(block);
                 let parts = Parts { operands: &values, results: &[], attributes: &[], regions: &[] };
                 self.b.append("func.return", &parts);
             }
@@ -89,8 +93,8 @@ impl Lowering<'_> {
         let new = unsafe {
             mlirFunctionTypeGet(
                 raw::context(function),
-                inputs.len() as isize,
-                inputs.as_ptr(),
+                kept.len() as isize,
+                kept.as_ptr(),
                 results.len() as isize,
                 results.as_ptr(),
             )
@@ -103,14 +107,14 @@ impl Lowering<'_> {
         self.said.push(error(operation, Refusal { message: message.to_owned(), remedy }));
     }
 
-    /// The new types of the old ones; refused ones are said of `operation`, and left out.
-    fn types(&mut self, operation: MlirOperation, old: &[MlirType]) -> Vec<MlirType> {
+    /// The new types of the old ones; where there is none, that is said of `operation`.
+    fn types(&mut self, operation: MlirOperation, old: &[MlirType]) -> Vec<Option<MlirType>> {
         let mut new = Vec::new();
         for r#type in old {
-            match self.r#type(*r#type) {
-                Ok(r#type) => new.push(r#type),
-                Err(refusal) => self.said.push(error(operation, refusal)),
-            }
+            let made = self.r#type(*r#type).map_err(|refusal| error(operation, refusal));
+            new.push(made.as_ref().ok().copied());
+            // A type that stands several times in a signature is refused once.
+            self.said.extend(made.err().filter(|refused| !self.said.contains(refused)));
         }
         new
     }
@@ -157,21 +161,32 @@ impl Lowering<'_> {
 
     /// Gives the arguments of an old block their new values.
     pub fn bind(&mut self, block: MlirBlock, values: &[MlirValue]) {
-        let values = values.iter().copied().map(Some).chain(std::iter::repeat(None));
-        for (argument, value) in raw::arguments(block).zip(values) {
-            self.values.insert(Address(argument), value);
-        }
+        let values = values.iter().copied().map(Some);
+        self.values.extend(raw::arguments(block).map(Address).zip(values));
     }
 
-    /// Builds the ops of a block but the last, and gives what that has as operands.
-    pub fn block(&mut self, block: MlirBlock) -> Vec<Option<MlirValue>> {
+    /// Builds the ops of a block but the last, and gives what that has as operands. Zeros stand for what was refused: then
+    /// nothing of all this is kept.
+    pub fn block(&mut self, block: MlirBlock) -> Vec<MlirValue> {
         let Some(last) = raw::last_operation(block) else { return Vec::new() };
         for operation in raw::operations(block) {
             if Address(operation) != Address(last) {
                 self.operation(operation);
             }
         }
-        raw::operands(last).map(|operand| self.new_value(operand)).collect()
+        let value = |operand| self.new_value(operand).ok_or(operand);
+        let values: Vec<_> = raw::operands(last).map(value).collect();
+        let mut stand_in = |refused: MlirValue| self.stand_in(raw::value_type(refused));
+        values.into_iter().map(|value| value.unwrap_or_else(&mut stand_in)).collect()
+    }
+
+    /// Zeros of the new type of an old one; of truth values, if there is none.
+    fn stand_in(&mut self, old: MlirType) -> MlirValue {
+        let r#type = self.r#type(old);
+        let (dtype, shape) = r#type.map_or((DType::B1, Vec::new()), |new| {
+            (self.dtype(new), raw::extents(new).flatten().collect::<Vec<i64>>())
+        });
+        self.b.splat_bits(dtype, &shape, 0).value
     }
 
     fn new_value(&self, old: MlirValue) -> Option<MlirValue> {
