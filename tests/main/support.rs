@@ -95,10 +95,8 @@ pub fn real_programs() -> Vec<Program> {
 
 /// What goes in and comes out of the recorded programs, by id.
 pub fn recorded_values() -> BTreeMap<String, Value> {
-    let files: [&[u8]; 2] = [
-        include_bytes!("../data/programs_values.json.gz"),
-        include_bytes!("../data/real_values.json.gz"),
-    ];
+    let files: [&[u8]; 2] =
+        [include_bytes!("../data/programs_values.json.gz"), include_bytes!("../data/real_values.json.gz")];
     let programs = files.into_iter().flat_map(programs);
     programs.map(|program| (program.id().to_owned(), program.0)).collect()
 }

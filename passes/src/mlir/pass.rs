@@ -68,13 +68,8 @@ pub enum Kind {
 
 impl Kind {
     /// All passes.
-    pub const ALL: &'static [Self] = &[
-        Self::InferTypes,
-        Self::InsertConverts,
-        Self::FoldConverts,
-        Self::VerifyStrong,
-        Self::ToStableHlo,
-    ];
+    pub const ALL: &'static [Self] =
+        &[Self::InferTypes, Self::InsertConverts, Self::FoldConverts, Self::VerifyStrong, Self::ToStableHlo];
 
     /// The passes that run by default, in order.
     pub const DEFAULT: &'static [Self] =

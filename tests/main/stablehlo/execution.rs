@@ -16,7 +16,9 @@ fn array(dtype: DType, shape: &[Value], data: &Value) -> Array {
     let shape: Vec<usize> = shape.iter().map(|n| n.as_u64().expect("an extent") as usize).collect();
     let is_pair = |data: &Value| dtype.kind() == promote::Kind::Complex && !data[0].is_array();
     let numbers = match data {
-        Value::Array(numbers) if !(shape.is_empty() && is_pair(data) && numbers.len() == 2) => numbers.clone(),
+        Value::Array(numbers) if !(shape.is_empty() && is_pair(data) && numbers.len() == 2) => {
+            numbers.clone()
+        }
         one => vec![one.clone()],
     };
     Array::new(dtype, shape, numbers.iter().map(number))
@@ -65,7 +67,8 @@ impl System {
 
     /// What a dtype of the records is in an array.
     fn strong(&self, name: &str) -> DType {
-        let dtype = if name == "b*" { DType::B1 } else { name.parse().expect("the data name dtypes as we do") };
+        let dtype =
+            if name == "b*" { DType::B1 } else { name.parse().expect("the data name dtypes as we do") };
         self.semantics.strengthen(dtype)
     }
 
@@ -89,7 +92,8 @@ impl System {
             let dtype = self.strong(text(output, "dtype"));
             Some((place, (name.clone(), array(dtype, list(output, "shape"), &output["data"]))))
         });
-        let floats = dtypes.values().filter(|name| **name != "error").map(|name| self.strong(name).real_part());
+        let floats =
+            dtypes.values().filter(|name| **name != "error").map(|name| self.strong(name).real_part());
         let digits = |dtype: &DType| dtype.props().format.map(|format| format.mantissa_bits);
         let coarsest = floats.filter(|dtype| digits(dtype).is_some()).min_by_key(digits);
         Ok(Case {

@@ -151,7 +151,12 @@ impl Measure {
     }
 
     /// The same, but for elements at places that do not count.
-    pub fn largest_but(&self, found: &Array, expected: &Array, skipped: impl Fn(usize) -> bool) -> (f64, usize) {
+    pub fn largest_but(
+        &self,
+        found: &Array,
+        expected: &Array,
+        skipped: impl Fn(usize) -> bool,
+    ) -> (f64, usize) {
         if (found.dtype, &found.shape) != (expected.dtype, &expected.shape) {
             return (f64::INFINITY, 0);
         }

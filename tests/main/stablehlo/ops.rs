@@ -32,8 +32,32 @@ const DTYPES: &[DType] = &[
 
 const INTS: &[i128] = &[0, 1, 2, 3, 5, 7, 63, 64, 100, -1, -2, -3, -7, -100];
 const REALS: &[f64] = &[
-    0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 0.96875, -0.96875, 1.5, -1.5, 2.5, -2.5, 3.0, -3.0, 7.25, -7.25, 0.0078125,
-    20.5, -20.5, 88.0, -88.0, 1000.0, -1000.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN,
+    0.0,
+    -0.0,
+    0.5,
+    -0.5,
+    1.0,
+    -1.0,
+    0.96875,
+    -0.96875,
+    1.5,
+    -1.5,
+    2.5,
+    -2.5,
+    3.0,
+    -3.0,
+    7.25,
+    -7.25,
+    0.0078125,
+    20.5,
+    -20.5,
+    88.0,
+    -88.0,
+    1000.0,
+    -1000.0,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    f64::NAN,
 ];
 const COMPLEX: &[f64] = &[0.0, 0.5, -0.75, 1.0, -1.5, 2.25, -8.0];
 
@@ -164,7 +188,9 @@ fn is_interpreted_otherwise(applied: &Applied, place: usize, numerics: Numerics)
         (Op::Angle, Kind::Float) => operand(0).real() == 0.0 || operand(0).real().is_infinite(),
         (Op::Lcm, _) => dtype == DType::U64,
         (Op::Softmax | Op::LogSumExp | Op::Atan | Op::Atanh, Kind::Complex) => true,
-        (Op::Divide | Op::Pow, Kind::Complex) => operand(1).parts() == (0.0, 0.0) || operand(0).parts() == (0.0, 0.0),
+        (Op::Divide | Op::Pow, Kind::Complex) => {
+            operand(1).parts() == (0.0, 0.0) || operand(0).parts() == (0.0, 0.0)
+        }
         (Op::Pow, Kind::Unsigned | Kind::Signed) => {
             numerics == Numerics::Jax && !(0..64).contains(&operand(1).int())
         }
@@ -220,7 +246,8 @@ fn compare(name: &str, x64: bool, applied: Vec<Applied>) {
             }
         }
     }
-    let _ = writeln!(std::io::stderr(), "{name}: {} ops, {count} elements, {} differ", jobs.len(), wrong.len());
+    let _ =
+        writeln!(std::io::stderr(), "{name}: {} ops, {count} elements, {} differ", jobs.len(), wrong.len());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -238,7 +265,6 @@ fn elementwise() -> Vec<Applied> {
     }
     all
 }
-
 
 /// Reductions, what goes along an axis, and what moves elements, of matrices.
 fn matrices() -> Vec<Applied> {
@@ -265,7 +291,11 @@ fn matrices() -> Vec<Applied> {
         }
         add(Op::Var, "axis = array<i64: 1>, correction = 1 : i64", vec![x.clone()]);
         add(Op::Std, "correction = 1.5 : f64", vec![x.clone()]);
-        add(Op::Slice, "start = array<i64: -1, 0>, stop = array<i64: -9, 4>, step = array<i64: -2, 3>", vec![x.clone()]);
+        add(
+            Op::Slice,
+            "start = array<i64: -1, 0>, stop = array<i64: -9, 4>, step = array<i64: -2, 3>",
+            vec![x.clone()],
+        );
         add(Op::PermuteDims, "permutation = array<i64: 1, -2>", vec![x.clone()]);
         add(Op::Reshape, "shape = array<i64: 2, -1>", vec![x.clone()]);
         add(Op::BroadcastTo, "shape = array<i64: 2, 3, 4>", vec![x.clone()]);
@@ -313,6 +343,19 @@ fn powers() -> Vec<Applied> {
     applied.collect()
 }
 
+/// Comparisons of unsigned integers of 64 bits with signed ones, which NumPy makes exactly.
+fn mixed_comparisons() -> Vec<Applied> {
+    let ops = [Op::Equal, Op::NotEqual, Op::Less, Op::LessEqual, Op::Greater, Op::GreaterEqual];
+    let pairs = [[DType::U64, DType::I64], [DType::I8, DType::U64], [DType::U64, DType::I32]];
+    let of = |op: Op| pairs.map(|pair| Applied::new(op, "", operands(&pair)));
+    ops.into_iter().flat_map(of).collect()
+}
+
+#[test]
+fn comparisons_of_mixed_integers_give_numpys_truth() {
+    compare("numpy2", false, mixed_comparisons());
+}
+
 /// Every dtype in every other one.
 fn converts() -> Vec<Applied> {
     let pairs = DTYPES.iter().flat_map(|from| DTYPES.iter().map(move |to| (*from, *to)));
@@ -329,9 +372,36 @@ fn converts() -> Vec<Applied> {
 
 /// Numbers beyond the range of some integers, and beside its ends.
 const FAR: &[f64] = &[
-    127.0, 127.5, 128.0, -128.5, -129.0, 255.5, 256.0, 32767.5, 32768.0, -32769.0, 65535.5, 65536.0, 2147483520.0,
-    2147483647.5, 2147483648.0, -2147483648.5, -2147483649.0, 4294967040.0, 4294967295.5, 4294967296.0, 6e9, -6e9,
-    9.2e18, 9223372036854775808.0, -9223372036854775808.0, -9.3e18, 1.8e19, 18446744073709551616.0, 3e38, -3e38,
+    127.0,
+    127.5,
+    128.0,
+    -128.5,
+    -129.0,
+    255.5,
+    256.0,
+    32767.5,
+    32768.0,
+    -32769.0,
+    65535.5,
+    65536.0,
+    2147483520.0,
+    2147483647.5,
+    2147483648.0,
+    -2147483648.5,
+    -2147483649.0,
+    4294967040.0,
+    4294967295.5,
+    4294967296.0,
+    6e9,
+    -6e9,
+    9.2e18,
+    9223372036854775808.0,
+    -9223372036854775808.0,
+    -9.3e18,
+    1.8e19,
+    18446744073709551616.0,
+    3e38,
+    -3e38,
 ];
 
 /// Whether NumPy's numbers of it can be had: an integer to a negative power is an exception.

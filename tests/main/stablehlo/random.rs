@@ -36,7 +36,8 @@ fn random_programs_with_control_flow_give_the_interpreters_numbers() {
     let (mut jobs, mut expected, mut refused) = (Vec::new(), Vec::new(), 0);
     for seed in SEEDS {
         let program = generate(seed, &options);
-        let before = Program::read(&program.text).and_then(|read| read.run(&semantics, "main", &program.arguments));
+        let before =
+            Program::read(&program.text).and_then(|read| read.run(&semantics, "main", &program.arguments));
         let Ok(outcome) = before else { continue };
         let lowered = run_in(&session, &program.text, &pipeline());
         if lowered.text.is_empty() {

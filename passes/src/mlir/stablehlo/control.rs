@@ -48,8 +48,7 @@ impl Lowering<'_> {
     fn condition(&mut self, operation: MlirOperation, condition: MlirValue) -> Made<Vec<MlirValue>> {
         let results = self.result_types(operation)?;
         let regions: Vec<_> = raw::regions(operation).map(|region| self.branch(region)).collect();
-        let parts =
-            Parts { operands: &[condition], results: &results, attributes: &[], regions: &regions };
+        let parts = Parts { operands: &[condition], results: &results, attributes: &[], regions: &regions };
         Ok(raw::results(self.b.append("stablehlo.if", &parts)).collect())
     }
 
@@ -99,8 +98,7 @@ impl Lowering<'_> {
             let next = lowering.b.add(counter, step);
             [&[next.value], carried.as_slice()].concat()
         });
-        let parts =
-            Parts { operands: &init, results: &types, attributes: &[], regions: &[goes_on, round] };
+        let parts = Parts { operands: &init, results: &types, attributes: &[], regions: &[goes_on, round] };
         Ok(raw::results(self.b.append("stablehlo.while", &parts)).skip(1).collect())
     }
 
@@ -126,8 +124,7 @@ impl Lowering<'_> {
             lowering.bind(before, &carried);
             lowering.block(before)
         });
-        let parts =
-            Parts { operands: &first, results: &types, attributes: &[], regions: &[goes_on, round] };
+        let parts = Parts { operands: &first, results: &types, attributes: &[], regions: &[goes_on, round] };
         Ok(raw::results(self.b.append("stablehlo.while", &parts)).skip(1).collect())
     }
 

@@ -17,8 +17,11 @@ pub fn elementwise(b: &mut Builder<'_>, op: Op, operands: &[Tensor]) -> Made {
             Ok(b.select(condition, *x, *y))
         }
         (Op::Clip, [x, low, high]) => {
-            let raised = b.extreme(*x, Direction::Gt, *low);
-            Ok(b.extreme(raised, Direction::Lt, *high))
+            // The bounds may be of a wider dtype than what they bound.
+            let wide = b.convert(*x, low.dtype);
+            let high = b.convert(*high, low.dtype);
+            let raised = b.extreme(wide, Direction::Gt, *low);
+            Ok(b.extreme(raised, Direction::Lt, high))
         }
         (op, [x]) => unary(b, op, *x),
         (op, [x, y]) => binary(b, op, *x, *y),
@@ -142,8 +145,8 @@ fn at_least_f32<const N: usize>(
         return compute(b, operands);
     }
     // An exponent may be an integer.
-    let widened =
-        operands.map(|operand| if operand.kind() == Kind::Float { b.cast(operand, DType::F32) } else { operand });
+    let widened = operands
+        .map(|operand| if operand.kind() == Kind::Float { b.cast(operand, DType::F32) } else { operand });
     let made = compute(b, widened)?;
     Ok(if made.dtype == DType::F32 { b.cast(made, dtype) } else { made })
 }
@@ -261,7 +264,7 @@ fn of_complex(b: &mut Builder<'_>, op: Op, z: Tensor) -> Made {
 
 fn binary(b: &mut Builder<'_>, op: Op, x: Tensor, y: Tensor) -> Made {
     if let Some(direction) = order::direction(op) {
-        return Ok(b.holds(x, direction, y));
+        return Ok(b.holds_of_integers(x, direction, y).unwrap_or_else(|| b.holds(x, direction, y)));
     }
     match op {
         Op::LogicalAnd | Op::LogicalOr | Op::LogicalXor => {
@@ -391,4 +394,3 @@ pub const fn is_stablehlo(dtype: DType) -> bool {
         Kind::Complex => matches!(dtype, DType::C64 | DType::C128),
     }
 }
-

@@ -319,8 +319,7 @@ impl Builder<'_> {
         let whole = self.sub(x, rest);
         let quotient = self.div(whole, y);
         let leaves = self.compare(rest, Direction::Ne, zero);
-        let (rest_is, y_is) =
-            (self.compare(rest, Direction::Lt, zero), self.compare(y, Direction::Lt, zero));
+        let (rest_is, y_is) = (self.compare(rest, Direction::Lt, zero), self.compare(y, Direction::Lt, zero));
         let apart = self.xor(rest_is, y_is);
         let is_below = self.and(leaves, apart);
         let below = self.sub(quotient, one);
@@ -343,8 +342,7 @@ impl Builder<'_> {
     pub fn remainder_of_reals(&mut self, x: Tensor, y: Tensor) -> Tensor {
         let zero = self.zero(x);
         let rest = self.rem(x, y);
-        let (rest_is, y_is) =
-            (self.compare(rest, Direction::Lt, zero), self.compare(y, Direction::Lt, zero));
+        let (rest_is, y_is) = (self.compare(rest, Direction::Lt, zero), self.compare(y, Direction::Lt, zero));
         let leaves = self.compare(rest, Direction::Ne, zero);
         let apart = self.xor(rest_is, y_is);
         let is_below = self.and(leaves, apart);

@@ -38,8 +38,7 @@ impl Builder<'_> {
         let negative = self.neg(x);
         let quotient = self.select(by_minus_one, negative, quotient);
         let leaves = self.compare(rest, Direction::Ne, zero);
-        let (rest_is, y_is) =
-            (self.compare(rest, Direction::Lt, zero), self.compare(y, Direction::Lt, zero));
+        let (rest_is, y_is) = (self.compare(rest, Direction::Lt, zero), self.compare(y, Direction::Lt, zero));
         let apart = self.xor(rest_is, y_is);
         let is_below = self.and(leaves, apart);
         Division { quotient, rest, by_zero, is_below }

@@ -33,9 +33,7 @@ const fn number(bits: Bits, dtype: DType) -> i128 {
     let unused = Bits::BITS - dtype.bits();
     match dtype.kind() {
         Kind::Signed => (bits << unused).cast_signed() >> unused,
-        Kind::Bool | Kind::Unsigned | Kind::Float | Kind::Complex => {
-            (bits << unused >> unused).cast_signed()
-        }
+        Kind::Bool | Kind::Unsigned | Kind::Float | Kind::Complex => (bits << unused >> unused).cast_signed(),
     }
 }
 

@@ -84,8 +84,11 @@ fn slice(b: &mut Builder<'_>, attrs: &Attrs, x: Tensor, shape: &[i64]) -> Tensor
         limits.push(limit);
         strides.push(stride);
     }
-    let attributes =
-        [("start_indices", b.list(&starts)), ("limit_indices", b.list(&limits)), ("strides", b.list(&strides))];
+    let attributes = [
+        ("start_indices", b.list(&starts)),
+        ("limit_indices", b.list(&limits)),
+        ("strides", b.list(&strides)),
+    ];
     b.op("stablehlo.slice", &[x], (x.dtype, shape), &attributes)
 }
 

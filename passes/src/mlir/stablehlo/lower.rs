@@ -70,8 +70,7 @@ pub struct Lowering<'a> {
 impl Lowering<'_> {
     fn function(&mut self, function: MlirOperation) -> (MlirRegion, Option<MlirType>) {
         let old = function_type(function);
-        let (inputs, results) =
-            old.map(|old| (units::inputs(old), units::results(old))).unwrap_or_default();
+        let (inputs, results) = old.map(|old| (units::inputs(old), units::results(old))).unwrap_or_default();
         let (inputs, results) = (self.types(function, &inputs), self.types(function, &results));
         let kept: Vec<_> = inputs.iter().copied().flatten().collect();
         let results: Vec<_> = results.into_iter().flatten().collect();

@@ -3,7 +3,7 @@
 //! Complex numbers are ordered by their real parts, then by their imaginary ones, as in NumPy and JAX.
 
 use promote_lattice::convert::Literal;
-use promote_lattice::{Kind, Op};
+use promote_lattice::{DType, Kind, Op};
 
 use super::builder::{Builder, Direction, Tensor};
 
@@ -28,6 +28,31 @@ impl Builder<'_> {
         let (x_is, y_is) = (self.compare(xi, Direction::Eq, xi), self.compare(yi, Direction::Eq, yi));
         let numbers = self.and(x_is, y_is);
         self.and(ordered, numbers)
+    }
+
+    /// The exact comparison of an unsigned integer with a signed one, as NumPy's of u64; none of other dtypes.
+    pub fn holds_of_integers(&mut self, x: Tensor, direction: Direction, y: Tensor) -> Option<Tensor> {
+        let (signed, unsigned) = match (x.kind(), y.kind()) {
+            (Kind::Signed, Kind::Unsigned) => (x, y),
+            (Kind::Unsigned, Kind::Signed) => (y, x),
+            _ => return None,
+        };
+        let zero = self.zero(signed);
+        let is_negative = self.compare(signed, Direction::Lt, zero);
+        let wide = self.convert(signed, DType::U64);
+        let other = self.convert(unsigned, DType::U64);
+        let is_first = x.kind() == Kind::Signed;
+        let (x, y) = if is_first { (wide, other) } else { (other, wide) };
+        let compared = self.compare(x, direction, y);
+        // A negative number is less than all unsigned ones.
+        let of_negative = match direction {
+            Direction::Eq => false,
+            Direction::Ne => true,
+            Direction::Lt | Direction::Le => is_first,
+            Direction::Gt | Direction::Ge => !is_first,
+        };
+        let of_negative = self.truth(x, of_negative);
+        Some(self.select(is_negative, of_negative, compared))
     }
 
     /// Whether it is not zero; NaN is not.

@@ -90,9 +90,7 @@ impl Lowering<'_> {
             ("arith.index_cast" | "arith.extsi" | "arith.trunci" | "arith.sitofp", [x]) => {
                 Some(cast_signed(b, *x, dtype))
             }
-            ("arith.index_castui" | "arith.extui" | "arith.uitofp", [x]) => {
-                Some(cast_unsigned(b, *x, dtype))
-            }
+            ("arith.index_castui" | "arith.extui" | "arith.uitofp", [x]) => Some(cast_unsigned(b, *x, dtype)),
             ("tensor.cast" | "tensor.expand_shape" | "tensor.collapse_shape", [x]) => {
                 Some(b.reshape(*x, &shape))
             }
