@@ -20,5 +20,6 @@ mod placement;
 mod refusals;
 mod semantics;
 mod snapshots_by_concern;
+mod stablehlo;
 mod stories;
 mod support;

@@ -138,6 +138,8 @@ pub enum Emit {
     Bytecode,
     /// The graph of values in Graphviz's language
     Dot,
+    /// StableHLO, as text that XLA takes
+    Stablehlo,
     /// MLIR text, lowered to the LLVM dialect
     Llvm,
     /// LLVM IR, optimised for the processor
@@ -164,7 +166,7 @@ impl Emit {
     pub const fn is_code(self) -> bool {
         match self {
             Self::LlvmIr | Self::Asm | Self::Obj | Self::So | Self::Header => true,
-            Self::Mlir | Self::Bytecode | Self::Dot | Self::Llvm | Self::Runtime => false,
+            Self::Mlir | Self::Bytecode | Self::Dot | Self::Stablehlo | Self::Llvm | Self::Runtime => false,
         }
     }
 }

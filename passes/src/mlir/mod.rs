@@ -21,6 +21,7 @@ mod raw;
 mod remark;
 mod report;
 pub mod session;
+mod stablehlo;
 mod story;
 mod types;
 mod units;

@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 use super::cpu::Machine;
 use super::raw::Address;
 use super::units::{Shared, Units};
-use super::{cpu, fold, infer, insert, verify};
+use super::{cpu, fold, infer, insert, stablehlo, verify};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 
 /// Takes what passes say, from any thread.
@@ -65,17 +65,25 @@ pub enum Kind {
     FoldConverts,
     /// `promote-verify-strong`
     VerifyStrong,
+    /// `promote-to-stablehlo`
+    ToStableHlo,
     /// `promote-to-llvm`
     ToLlvm,
 }
 
 impl Kind {
     /// All passes.
-    pub const ALL: &'static [Self] =
-        &[Self::InferTypes, Self::InsertConverts, Self::FoldConverts, Self::VerifyStrong, Self::ToLlvm];
+    pub const ALL: &'static [Self] = &[
+        Self::InferTypes,
+        Self::InsertConverts,
+        Self::FoldConverts,
+        Self::VerifyStrong,
+        Self::ToStableHlo,
+        Self::ToLlvm,
+    ];
 
     /// Those that run by default, in that order.
-    pub const PROMOTION: &'static [Self] =
+    pub const DEFAULT: &'static [Self] =
         &[Self::InferTypes, Self::InsertConverts, Self::FoldConverts, Self::VerifyStrong];
 
     /// The name in a pass pipeline.
@@ -85,6 +93,7 @@ impl Kind {
             Self::InsertConverts => "promote-insert-converts",
             Self::FoldConverts => "promote-fold-converts",
             Self::VerifyStrong => "promote-verify-strong",
+            Self::ToStableHlo => "promote-to-stablehlo",
             Self::ToLlvm => "promote-to-llvm",
         }
     }
@@ -98,6 +107,7 @@ impl Kind {
             }
             Self::FoldConverts => "remove converts that change no bit of any result",
             Self::VerifyStrong => "fail on anything weak, unknown or still implicit",
+            Self::ToStableHlo => "lower a strong program to StableHLO",
             Self::ToLlvm => "lower a strong module of blocks to the LLVM dialect, for processors",
         }
     }
@@ -135,6 +145,7 @@ impl Kind {
                 Vec::new()
             }
             Self::VerifyStrong => verify::verify_strong(root, shared),
+            Self::ToStableHlo => stablehlo::to_stablehlo(root, shared),
             Self::ToLlvm => cpu::lower(root, shared, config.machine),
         }
     }

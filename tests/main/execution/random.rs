@@ -29,7 +29,13 @@ struct Bench {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ending { Refused, Same, Near, Trapped, Long }
+enum Ending {
+    Refused,
+    Same,
+    Near,
+    Trapped,
+    Long,
+}
 
 impl Bench {
     fn new(name: &str, x64: bool) -> Self {
@@ -57,7 +63,8 @@ impl Bench {
     fn check(&self, seed: u64) -> Result<Ending, String> {
         let program = generate(seed, &self.options);
         let Some(strong) = self.strong(&program.text) else { return Ok(Ending::Refused) };
-        let expected = self.reader.read(&strong).and_then(|p| p.run(&self.semantics, "main", &program.arguments));
+        let expected =
+            self.reader.read(&strong).and_then(|p| p.run(&self.semantics, "main", &program.arguments));
         let report = |wrong: &str| {
             let Options { semantics, x64, .. } = &self.options;
             let mut report = format!("seed {seed} under {semantics}, x64 {x64}: {wrong}\n{}\n", program.text);
@@ -65,7 +72,9 @@ impl Bench {
             report
         };
         let executable = compile_for(&self.session, &program.text, Target::host()).map_err(|e| report(&e))?;
-        if matches!(expected, Err(Error::Limit)) { return Ok(Ending::Long); }
+        if matches!(expected, Err(Error::Limit)) {
+            return Ok(Ending::Long);
+        }
         let found = run(&function(&executable, "main"), &program.arguments);
         match (&found, &expected) {
             (Err(_), Err(Error::Trap(_))) => Ok(Ending::Trapped),
@@ -81,7 +90,11 @@ impl Bench {
                         }
                     }
                 }
-                if worst == 0.0 { Ok(Ending::Same) } else if worst <= 4.0 { Ok(Ending::Near) } else {
+                if worst == 0.0 {
+                    Ok(Ending::Same)
+                } else if worst <= 4.0 {
+                    Ok(Ending::Near)
+                } else {
                     Err(report(&format!("{worst} ulp\n found {found:?}\n expected {expected:?}")))
                 }
             }
@@ -103,10 +116,20 @@ fn random_programs_run_as_interpreted() {
     let found = on_all_cores((to - from) as usize, make, |benches, index| {
         let seed = from + index as u64;
         let r = benches[seed as usize % benches.len()].check(seed);
-        if let Err(e) = &r { eprintln!("==== {}", e); }
+        if let Err(e) = &r {
+            eprintln!("==== {}", e);
+        }
         r
     });
     let count = |verdict| found.iter().filter(|found| **found == Ok(verdict)).count() as u64;
-    eprintln!("same {} near {} trapped {} refused {} long {} wrong {}", count(Ending::Same), count(Ending::Near), count(Ending::Trapped), count(Ending::Refused), count(Ending::Long), found.iter().filter(|x| x.is_err()).count());
+    eprintln!(
+        "same {} near {} trapped {} refused {} long {} wrong {}",
+        count(Ending::Same),
+        count(Ending::Near),
+        count(Ending::Trapped),
+        count(Ending::Refused),
+        count(Ending::Long),
+        found.iter().filter(|x| x.is_err()).count()
+    );
     assert!(found.iter().all(Result::is_ok));
 }

@@ -132,7 +132,8 @@ fn users(kernel: &Kernel) -> Vec<u64> {
 /// wherever something varies with both.
 fn short(kernel: &Kernel, machine: Machine) -> Option<i64> {
     let (Form::Map, [.., _, last]) = (kernel.form, kernel.dims.as_slice()) else { return None };
-    let extent = last.fixed().filter(|extent| (2..=16).contains(extent) && *extent < machine.vector_bytes as i64)?;
+    let extent =
+        last.fixed().filter(|extent| (2..=16).contains(extent) && *extent < machine.vector_bytes as i64)?;
     let stored = kernel.anchors.iter().flat_map(|anchor| anchor.sinks.iter().map(|sink| &sink.strides));
     let suits = |strides: &Vec<Product>| {
         let [.., before, last] = strides.as_slice() else { return false };
@@ -143,8 +144,11 @@ fn short(kernel: &Kernel, machine: Machine) -> Option<i64> {
         What::Index { .. } | What::Take { .. } | What::Reduced(_) => false,
         What::Splat(_) | What::Size(_) | What::Map(..) | What::Convert(_) => true,
     };
-    let is_stored_in_order = |strides: &Vec<Product>| suits(strides) && strides.last().is_some_and(|last| !last.is_zero())
-        && strides[strides.len() - 2].fixed() == Some(extent);
+    let is_stored_in_order = |strides: &Vec<Product>| {
+        suits(strides)
+            && strides.last().is_some_and(|last| !last.is_zero())
+            && strides[strides.len() - 2].fixed() == Some(extent)
+    };
     (kernel.exprs.iter().all(is_simple) && stored.into_iter().all(is_stored_in_order)).then_some(extent)
 }
 
@@ -377,7 +381,9 @@ impl<'k> Maker<'k> {
     fn hoist_periodic(&mut self) {
         let Some(extent) = self.short else { return };
         let used: Vec<ExprId> = (0..self.kernel.exprs.len())
-            .filter(|index| self.is_periodic[*index] && self.users[*index] & !(1 << (self.kernel.dims.len() - 1)) != 0)
+            .filter(|index| {
+                self.is_periodic[*index] && self.users[*index] & !(1 << (self.kernel.dims.len() - 1)) != 0
+            })
             .map(|index| ExprId(index as u32))
             .collect();
         for phase in 0..extent as usize {
@@ -981,7 +987,9 @@ impl<'k> Maker<'k> {
             What::Splat(bits) => self.constant(*bits, expr.dtype, lanes),
             What::Size(product) => Element::Real(Register { value: self.product(product), ty: Ty::I64 }),
             What::Index { strides, offset } => Element::Real(self.linear(strides, offset, lanes)),
-            What::Load(access) if self.is_periodic[id.0 as usize] => self.load_periodic(access, expr.dtype, lanes),
+            What::Load(access) if self.is_periodic[id.0 as usize] => {
+                self.load_periodic(access, expr.dtype, lanes)
+            }
             What::Load(access) => self.load(access, expr.dtype, lanes, None),
             What::Take { access, index, stride, extent } => {
                 self.take((access, *index), (stride, *extent), expr.dtype, lanes)

@@ -405,7 +405,8 @@ impl Function<'_, '_> {
         let (x, shape) = (graph.node(node).args[0], graph.shape(node));
         let (rank, inner) = (shape.len(), graph.shape(x));
         let is_float = matches!(graph.node(node).dtype, DType::F32 | DType::F64);
-        let extents = [shape[rank - 2], shape[rank - 1], inner[rank - 1]].map(|extent| extent.fixed().unwrap_or(64));
+        let extents =
+            [shape[rank - 2], shape[rank - 1], inner[rank - 1]].map(|extent| extent.fixed().unwrap_or(64));
         let count = extents.iter().fold(1i64, |all, extent| all.saturating_mul(*extent));
         is_float && extents.iter().all(|extent| *extent >= 8) && count >= 1 << 15
     }
@@ -419,7 +420,8 @@ impl Function<'_, '_> {
         let rank = product.dims.len();
         let (rows, columns, inner) = (product.dims[rank - 2], product.dims[rank - 1], left.dims[rank - 1]);
         let one = self.code.index(1);
-        let batch = product.dims[..rank - 2].iter().fold(one, |all, extent| self.code.int("llvm.mul", all, *extent));
+        let batch =
+            product.dims[..rank - 2].iter().fold(one, |all, extent| self.code.int("llvm.mul", all, *extent));
         let panels = self.rounded_up(columns, tile.columns);
         let blocks = self.rounded_up(rows, tile.rows);
         let width = self.code.index(tile.columns);
