@@ -28,6 +28,7 @@ mod value;
 
 pub use eval::Outcome;
 pub use number::{Number, convert};
+pub use ops::element;
 pub use program::Program;
 pub use read::Reader;
 pub use value::{Array, Value, indices};

@@ -206,8 +206,8 @@ pub trait Emit {
     fn repeat(
         &mut self,
         state: &[Self::Value],
-        condition: impl FnOnce(&mut Self, &[Self::Value]) -> Self::Value,
-        body: impl FnOnce(&mut Self, &[Self::Value]) -> Vec<Self::Value>,
+        condition: impl FnMut(&mut Self, &[Self::Value]) -> Self::Value,
+        body: impl FnMut(&mut Self, &[Self::Value]) -> Vec<Self::Value>,
     ) -> Vec<Self::Value>;
 
     /// Notes that the library raises an exception if `condition` is true in any lane. Computation goes on.

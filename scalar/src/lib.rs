@@ -6,6 +6,17 @@
 //!
 //! Elements live in registers: see [`register`] for what holds an element of a dtype between ops.
 
+mod build;
+mod convert;
 pub mod emit;
+pub mod eval;
+pub mod math;
+mod ops;
+mod reduce;
+mod storage;
 
+pub use convert::{convert, is_nonzero};
 pub use emit::{Binary, Cast, Compare, Element, Emit, Trap, Ty, Unary};
+pub use ops::elementwise;
+pub use reduce::{accumulator, combine, combine_arg, identity};
+pub use storage::{load, memory, memory_size, register, round_to, store};

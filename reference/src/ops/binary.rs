@@ -21,7 +21,7 @@ pub(super) fn binary(op: Op, x: Number, y: Number, dtype: DType, numerics: Numer
         (_, Number::Int(x), Number::Int(y)) => integers(op, x, y, dtype, numerics),
         (_, Number::Complex(..), _) | (_, _, Number::Complex(..)) => complex(op, x.parts(), y.parts()),
         (Op::NextAfter, ..) => Ok(next_after(x, y, dtype)),
-        _ => reals(op, x.real(), y.real()),
+        _ => reals(op, x.real(), y.real(), numerics),
     }
 }
 
@@ -71,7 +71,7 @@ fn integers(op: Op, x: i128, y: i128, dtype: DType, numerics: Numerics) -> Eleme
         Op::FloorDivide => floor_divide(x, y),
         Op::Remainder => x - y * floor_divide(x, y),
         Op::Fmod => x % y,
-        Op::Pow => power(x, y),
+        Op::Pow => power(x, y, dtype, numerics)?,
         Op::Gcd => gcd(x, y),
         Op::Lcm if x == 0 || y == 0 => 0,
         Op::Lcm => (x / gcd(x, y)).wrapping_mul(y).wrapping_abs(),
@@ -82,7 +82,7 @@ fn integers(op: Op, x: i128, y: i128, dtype: DType, numerics: Numerics) -> Eleme
         Op::BitwiseLeftShift => x << y,
         Op::BitwiseRightShift if !(0..bits).contains(&y) => -i128::from(x < 0),
         Op::BitwiseRightShift => x >> y,
-        _ => return reals(op, x as f64, y as f64),
+        _ => return reals(op, x as f64, y as f64, numerics),
     };
     Ok(Number::Int(value))
 }
@@ -103,11 +103,18 @@ fn by_zero(op: Op, x: i128, dtype: DType, numerics: Numerics) -> Result<i128, Er
     }
 }
 
-/// The power modulo a large power of two, for any exponent that is not negative; with a negative one, the whole part of
-/// the power, as in PyTorch.
-fn power(base: i128, exponent: i128) -> i128 {
+/// The power modulo a large power of two. With a negative exponent, which NumPy refuses, it is the whole part of the power
+/// in PyTorch; JAX looks at six bits of any exponent.
+fn power(base: i128, exponent: i128, dtype: DType, numerics: Numerics) -> Result<i128, Error> {
+    let exponent = match numerics {
+        Numerics::Jax if dtype != DType::B1 => exponent & 63,
+        Numerics::NumPy if exponent < 0 => {
+            return Err(Error::Trap("integers to negative integer powers are not allowed".to_owned()));
+        }
+        _ => exponent,
+    };
     let odd = exponent & 1 == 1;
-    match base {
+    Ok(match base {
         1 => 1,
         -1 => {
             if odd {
@@ -128,21 +135,21 @@ fn power(base: i128, exponent: i128) -> i128 {
             }
             power
         }
-    }
+    })
 }
 
 fn gcd(x: i128, y: i128) -> i128 {
     if y == 0 { x.abs() } else { gcd(y, x % y) }
 }
 
-fn reals(op: Op, x: f64, y: f64) -> Element {
+fn reals(op: Op, x: f64, y: f64, numerics: Numerics) -> Element {
     let value = match op {
         Op::Add => x + y,
         Op::Subtract => x - y,
         Op::Multiply => x * y,
         Op::Divide => x / y,
-        Op::FloorDivide => floor_divide_reals(x, y),
-        Op::Remainder => remainder(x, y),
+        Op::FloorDivide => floor_divide_reals(x, y, numerics),
+        Op::Remainder => remainder(x, y, numerics),
         Op::Fmod => x % y,
         Op::Pow => x.powf(y),
         Op::Atan2 => x.atan2(y),
@@ -155,8 +162,9 @@ fn reals(op: Op, x: f64, y: f64) -> Element {
     Ok(Number::Real(value))
 }
 
-/// NumPy's `npy_divmod`: the quotient of what the remainder leaves.
-fn floor_divide_reals(x: f64, y: f64) -> f64 {
+/// NumPy's `npy_divmod`: the quotient of what the remainder leaves. A zero has the sign of the exact quotient, but in JAX
+/// that of the computed one.
+fn floor_divide_reals(x: f64, y: f64, numerics: Numerics) -> f64 {
     if y == 0.0 {
         return x / y;
     }
@@ -165,17 +173,21 @@ fn floor_divide_reals(x: f64, y: f64) -> f64 {
         quotient -= 1.0;
     }
     if quotient == 0.0 {
+        if numerics == Numerics::Jax {
+            return quotient;
+        }
         return 0f64.copysign(x / y);
     }
     let floor = quotient.floor();
     if quotient - floor > 0.5 { floor + 1.0 } else { floor }
 }
 
-/// Python's `%`: of the sign of `y`.
-fn remainder(x: f64, y: f64) -> f64 {
+/// Python's `%`: of the sign of `y`. A zero has that sign in NumPy alone.
+fn remainder(x: f64, y: f64, numerics: Numerics) -> f64 {
     let rest = x % y;
     match rest {
-        _ if rest == 0.0 => 0f64.copysign(y),
+        _ if rest == 0.0 && numerics == Numerics::NumPy => 0f64.copysign(y),
+        _ if rest == 0.0 => rest,
         _ if (rest < 0.0) != (y < 0.0) => rest + y,
         _ => rest,
     }

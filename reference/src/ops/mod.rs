@@ -33,7 +33,7 @@ pub struct Call<'a> {
 }
 
 /// An element, or why there is none.
-type Element = Result<Number, Error>;
+pub type Element = Result<Number, Error>;
 
 /// Computes an op.
 ///
@@ -50,7 +50,7 @@ pub fn evaluate(call: Call<'_>, operands: &[Array]) -> Result<Array, Error> {
             let count = shape.iter().product();
             let element = |i| {
                 let numbers: Vec<Number> = stretched.iter().map(|operand| operand.elements[i]).collect();
-                elementwise(call, operands, &numbers)
+                elementwise(call.op, call.numerics, operands[0].dtype, &numbers)
             };
             let elements = (0..count).map(element).collect::<Result<Vec<_>, _>>()?;
             Ok(Array::new(call.result, shape, elements))
@@ -63,12 +63,20 @@ pub fn evaluate(call: Call<'_>, operands: &[Array]) -> Result<Array, Error> {
     }
 }
 
-fn elementwise(call: Call<'_>, operands: &[Array], numbers: &[Number]) -> Element {
-    match (call.op, numbers) {
+/// An element-wise op of one element of each operand, the first of which is of `dtype`, as an element of `result`.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn element(op: Op, numerics: Numerics, dtype: DType, result: DType, numbers: &[Number]) -> Element {
+    Ok(elementwise(op, numerics, dtype, numbers)?.fit(result))
+}
+
+fn elementwise(op: Op, numerics: Numerics, dtype: DType, numbers: &[Number]) -> Element {
+    match (op, numbers) {
         (Op::Where, [condition, x, y]) => Ok(if condition.is_true() { *x } else { *y }),
         (Op::Clip, [x, low, high]) => Ok(binary::minimum(binary::maximum(*x, *low), *high)),
-        (op, [x]) => unary::unary(op, *x, operands[0].dtype),
-        (op, [x, y]) => binary::binary(op, *x, *y, operands[0].dtype, call.numerics),
+        (op, [x]) => unary::unary(op, *x, dtype, numerics),
+        (op, [x, y]) => binary::binary(op, *x, *y, dtype, numerics),
         (op, _) => Err(unsupported(op)),
     }
 }

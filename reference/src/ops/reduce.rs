@@ -102,7 +102,8 @@ fn variance(call: Call<'_>, lane: &[Number], dtype: DType) -> Element {
     let part = dtype.real_part();
     let mut sum = Number::zero(part);
     for number in lane {
-        let distance = unary::unary(Op::Abs, step(call, Op::Subtract, *number, mean, dtype)?, dtype)?;
+        let distance =
+            unary::unary(Op::Abs, step(call, Op::Subtract, *number, mean, dtype)?, dtype, call.numerics)?;
         let square = step(call, Op::Multiply, distance.fit(part), distance.fit(part), part)?;
         sum = step(call, Op::Add, sum, square, part)?;
     }

@@ -1,16 +1,17 @@
 //! Ops of one element.
 
 use num_complex::Complex64;
+use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Op};
 
 use super::{Element, unsupported};
 use crate::number::Number;
 
 /// `op` of `x`, which is of `dtype`.
-pub(super) fn unary(op: Op, x: Number, dtype: DType) -> Element {
+pub(super) fn unary(op: Op, x: Number, dtype: DType, numerics: Numerics) -> Element {
     match x {
         Number::Int(value) => integer(op, value, dtype),
-        Number::Real(value) => real(op, value),
+        Number::Real(value) => real(op, value, numerics),
         Number::Complex(re, im) => complex(op, Complex64::new(re, im)),
     }
 }
@@ -37,7 +38,7 @@ fn integer(op: Op, x: i128, dtype: DType) -> Element {
     Ok(Number::Int(value))
 }
 
-fn real(op: Op, x: f64) -> Element {
+fn real(op: Op, x: f64, numerics: Numerics) -> Element {
     let value = match op {
         Op::IsNan => return Ok(Number::truth(x.is_nan())),
         Op::IsInf => return Ok(Number::truth(x.is_infinite())),
@@ -48,6 +49,9 @@ fn real(op: Op, x: f64) -> Element {
         Op::Positive | Op::Real | Op::Conj => x,
         Op::Imag => 0.0,
         Op::Abs => x.abs(),
+        // A zero keeps its sign in JAX alone, and a NaN is 0 in PyTorch.
+        Op::Sign if x.is_nan() && numerics == Numerics::Torch => 0.0,
+        Op::Sign if x == 0.0 && numerics != Numerics::Jax => 0.0,
         Op::Sign if x == 0.0 || x.is_nan() => x,
         Op::Sign => x.signum(),
         Op::Square => x * x,
@@ -83,7 +87,8 @@ fn real(op: Op, x: f64) -> Element {
         Op::Sigmoid => 1.0 / (1.0 + (-x).exp()),
         Op::Reciprocal => 1.0 / x,
         Op::Angle if x < 0.0 => std::f64::consts::PI,
-        Op::Angle => x * 0.0,
+        Op::Angle if x.is_nan() => x,
+        Op::Angle => 0.0,
         _ => return Err(unsupported(op)),
     };
     Ok(Number::Real(value))

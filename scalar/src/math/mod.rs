@@ -1,0 +1,93 @@
+//! Elementary functions in instructions.
+//!
+//! Each takes and gives a register of [`Ty::F32`](crate::Ty::F32) or [`Ty::F64`](crate::Ty::F64). They are free of branches, so
+//! as fast on sixteen lanes as on one; only the argument of sin, cos and tan is reduced in a [`repeat`](Emit::repeat) where a
+//! lane is huge. They need no library and give the same bits on every target.
+//!
+//! Results at zeros, infinities and NaN, and where a function is not defined, are those of C, Annex F; a NaN is some NaN. The
+//! sign of zero is kept. Nothing overflows or vanishes before the result does; subnormal numbers are numbers.
+//!
+//! X
+//!
+//! How it works: [`num`] gives instructions the look of arithmetic; the modules are by family. Where an algorithm is the same
+//! for both precisions it is written once, over a table of constants.
+
+use std::cell::RefCell;
+
+use crate::emit::Emit;
+use num::Num;
+
+mod error;
+mod exponential;
+mod inverse;
+mod logarithm;
+mod num;
+mod power;
+mod trigonometric;
+
+macro_rules! functions {
+    ($($(#[$doc:meta])* $name:ident = $module:ident($($x:ident),+);)*) => {$(
+        $(#[$doc])*
+        pub fn $name<E: Emit>(e: &mut E, $($x: E::Value),+) -> E::Value {
+            let machine = RefCell::new(e);
+            $module::$name($(Num::new(&machine, $x)),+).value
+        }
+    )*};
+}
+
+functions! {
+    /// e to the power of x.
+    exp = exponential(x);
+    /// 2 to the power of x.
+    exp2 = exponential(x);
+    /// e to the power of x, less 1.
+    expm1 = exponential(x);
+    /// The natural logarithm.
+    log = logarithm(x);
+    /// The logarithm to base 2.
+    log2 = logarithm(x);
+    /// The logarithm to base 10.
+    log10 = logarithm(x);
+    /// The natural logarithm of 1 + x.
+    log1p = logarithm(x);
+    /// Sine of radians.
+    sin = trigonometric(x);
+    /// Cosine of radians.
+    cos = trigonometric(x);
+    /// Tangent of radians.
+    tan = trigonometric(x);
+    /// Hyperbolic sine.
+    sinh = exponential(x);
+    /// Hyperbolic cosine.
+    cosh = exponential(x);
+    /// Hyperbolic tangent.
+    tanh = exponential(x);
+    /// Inverse sine.
+    asin = inverse(x);
+    /// Inverse cosine.
+    acos = inverse(x);
+    /// Inverse tangent.
+    atan = inverse(x);
+    /// Inverse hyperbolic sine.
+    asinh = logarithm(x);
+    /// Inverse hyperbolic cosine.
+    acosh = logarithm(x);
+    /// Inverse hyperbolic tangent.
+    atanh = logarithm(x);
+    /// The error function.
+    erf = error(x);
+    /// 1 / (1 + e^-x).
+    sigmoid = exponential(x);
+    /// The cube root.
+    cbrt = power(x);
+    /// 1 over the square root.
+    rsqrt = power(x);
+    /// x to the power of y.
+    pow = power(x, y);
+    /// The angle of the point with the ordinate y and the abscissa x.
+    atan2 = inverse(y, x);
+    /// The length of the vector with the coordinates x and y.
+    hypot = power(x, y);
+    /// log(e^x + e^y).
+    logaddexp = logarithm(x, y);
+}

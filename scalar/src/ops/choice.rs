@@ -1,0 +1,307 @@
+//! Comparisons, and what chooses between elements.
+
+use promote_lattice::convert::Numerics;
+use promote_lattice::{DType, Kind, Op};
+
+use crate::build::Build;
+use crate::convert::{convert, is_nonzero};
+use crate::emit::{Binary, Compare, Element, Emit, Ty};
+
+/// Whether the op gives a truth value of two elements.
+pub(super) fn is_predicate(op: Op) -> bool {
+    use Op::{Equal, Greater, GreaterEqual, Less, LessEqual, LogicalAnd, LogicalOr, LogicalXor, NotEqual};
+    matches!(
+        op,
+        Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual | LogicalAnd | LogicalOr | LogicalXor
+    )
+}
+
+/// `x` or `y`, part by part.
+pub(super) fn select<E: Emit>(
+    e: &mut E,
+    condition: E::Value,
+    x: Element<E::Value>,
+    y: Element<E::Value>,
+) -> Element<E::Value> {
+    match (x, y) {
+        (Element::Complex(a, b), Element::Complex(c, d)) => {
+            Element::Complex(e.select(condition, a, c), e.select(condition, b, d))
+        }
+        (x, y) => Element::Real(e.select(condition, x.real(), y.real())),
+    }
+}
+
+/// A predicate of two elements of one dtype. Complex numbers are ordered by their real parts, then by the imaginary ones.
+pub(super) fn compare<E: Emit>(
+    e: &mut E,
+    op: Op,
+    dtype: DType,
+    x: Element<E::Value>,
+    y: Element<E::Value>,
+) -> Option<Element<E::Value>> {
+    if let Op::LogicalAnd | Op::LogicalOr | Op::LogicalXor = op {
+        let (x, y) = (is_nonzero(e, dtype, x), is_nonzero(e, dtype, y));
+        let instruction = match op {
+            Op::LogicalAnd => Binary::And,
+            Op::LogicalOr => Binary::Or,
+            _ => Binary::Xor,
+        };
+        return Some(Element::Real(e.binary(instruction, x, y)));
+    }
+    let truth = match (op, x, y) {
+        // The order of the operands turned round: what is greater is what the other is less than.
+        (Op::Greater, ..) => return compare(e, Op::Less, dtype, y, x),
+        (Op::GreaterEqual, ..) => return compare(e, Op::LessEqual, dtype, y, x),
+        (_, Element::Complex(a, b), Element::Complex(c, d)) => compare_pairs(e, op, (a, b), (c, d))?,
+        (_, x, y) if dtype.kind() == Kind::Bool => compare_bools(e, op, x.real(), y.real())?,
+        (_, x, y) => {
+            let comparison = comparison(op, dtype.kind())?;
+            e.compare(comparison, x.real(), y.real())
+        }
+    };
+    Some(Element::Real(truth))
+}
+
+fn comparison(op: Op, kind: Kind) -> Option<Compare> {
+    Some(match (op, kind) {
+        (Op::Equal, Kind::Float | Kind::Complex) => Compare::FEq,
+        (Op::Equal, _) => Compare::Eq,
+        (Op::NotEqual, Kind::Float | Kind::Complex) => Compare::FNe,
+        (Op::NotEqual, _) => Compare::Ne,
+        (Op::Less, Kind::Float | Kind::Complex) => Compare::FLt,
+        (Op::Less, Kind::Signed) => Compare::LtS,
+        (Op::Less, _) => Compare::LtU,
+        (Op::LessEqual, Kind::Float | Kind::Complex) => Compare::FLe,
+        (Op::LessEqual, Kind::Signed) => Compare::LeS,
+        (Op::LessEqual, _) => Compare::LeU,
+        _ => return None,
+    })
+}
+
+fn compare_bools<E: Emit>(e: &mut E, op: Op, x: E::Value, y: E::Value) -> Option<E::Value> {
+    Some(match op {
+        Op::NotEqual => e.xor(x, y),
+        Op::Equal => {
+            let differ = e.xor(x, y);
+            e.not(differ)
+        }
+        Op::Less => {
+            let not = e.not(x);
+            e.and(not, y)
+        }
+        Op::LessEqual => {
+            let not = e.not(x);
+            e.or(not, y)
+        }
+        _ => return None,
+    })
+}
+
+fn compare_pairs<E: Emit>(
+    e: &mut E,
+    op: Op,
+    x: (E::Value, E::Value),
+    y: (E::Value, E::Value),
+) -> Option<E::Value> {
+    if op == Op::NotEqual {
+        let (real, imaginary) = (e.compare(Compare::FNe, x.0, y.0), e.compare(Compare::FNe, x.1, y.1));
+        return Some(e.or(real, imaginary));
+    }
+    let imaginary = comparison(op, Kind::Float)?;
+    let (same, imaginary) = (e.compare(Compare::FEq, x.0, y.0), e.compare(imaginary, x.1, y.1));
+    let of_same = e.and(same, imaginary);
+    if op == Op::Equal {
+        return Some(of_same);
+    }
+    let less = e.compare(Compare::FLt, x.0, y.0);
+    Some(e.or(less, of_same))
+}
+
+/// An integer of any dtype as 64 bits and whether it is negative, which order all of them.
+#[derive(Clone, Copy)]
+struct Wide<V> {
+    negative: V,
+    bits: V,
+}
+
+impl<V: Copy> Wide<V> {
+    fn new<E: Emit<Value = V>>(e: &mut E, dtype: DType, x: V) -> Self {
+        let bits = e.resize(x, Ty::I64, dtype.kind() == Kind::Signed);
+        let negative = match dtype.kind() {
+            Kind::Signed => e.is(Compare::LtS, bits, 0.0),
+            _ => e.int(Ty::I1, 0),
+        };
+        Self { negative, bits }
+    }
+
+    fn less<E: Emit<Value = V>>(self, e: &mut E, other: Self) -> V {
+        let signs_differ = e.xor(self.negative, other.negative);
+        let below = e.compare(Compare::LtU, self.bits, other.bits);
+        e.select(signs_differ, self.negative, below)
+    }
+
+    fn select<E: Emit<Value = V>>(e: &mut E, condition: V, x: Self, y: Self) -> Self {
+        let negative = e.select(condition, x.negative, y.negative);
+        Self { negative, bits: e.select(condition, x.bits, y.bits) }
+    }
+}
+
+/// A predicate of integers of two dtypes, by their numbers.
+pub(super) fn compare_mixed<E: Emit>(
+    e: &mut E,
+    op: Op,
+    (first, x): (DType, Element<E::Value>),
+    (second, y): (DType, Element<E::Value>),
+) -> Option<Element<E::Value>> {
+    if let Op::LogicalAnd | Op::LogicalOr | Op::LogicalXor = op {
+        let (x, y) = (is_nonzero(e, first, x), is_nonzero(e, second, y));
+        return compare(e, op, DType::B1, Element::Real(x), Element::Real(y));
+    }
+    let (x, y) = (Wide::new(e, first, x.real()), Wide::new(e, second, y.real()));
+    let truth = match op {
+        Op::Less => x.less(e, y),
+        Op::Greater => y.less(e, x),
+        Op::LessEqual => {
+            let greater = y.less(e, x);
+            e.not(greater)
+        }
+        Op::GreaterEqual => {
+            let less = x.less(e, y);
+            e.not(less)
+        }
+        _ => {
+            let signs_differ = e.xor(x.negative, y.negative);
+            let bits_differ = e.compare(Compare::Ne, x.bits, y.bits);
+            let differ = e.or(signs_differ, bits_differ);
+            if op == Op::Equal { e.not(differ) } else { differ }
+        }
+    };
+    Some(Element::Real(truth))
+}
+
+/// Whether the first of two elements is the one that `maximum`, or `minimum` if `least`, gives: the larger one, of equal
+/// ones the first, and a NaN before all, of two the first.
+pub(crate) fn takes_first<E: Emit>(
+    e: &mut E,
+    least: bool,
+    dtype: DType,
+    x: Element<E::Value>,
+    y: Element<E::Value>,
+) -> E::Value {
+    let op = if least { Op::LessEqual } else { Op::GreaterEqual };
+    match (x, y) {
+        (Element::Complex(a, b), Element::Complex(c, d)) => {
+            let x_is_nan = e.compare(Compare::FUnordered, a, b);
+            let y_is_nan = e.compare(Compare::FUnordered, c, d);
+            let (lesser, greater) = if least { ((a, b), (c, d)) } else { ((c, d), (a, b)) };
+            let same = e.compare(Compare::FEq, a, c);
+            let imaginary = e.compare(Compare::FLe, lesser.1, greater.1);
+            let of_same = e.and(same, imaginary);
+            let real = e.compare(Compare::FLt, lesser.0, greater.0);
+            let first = e.or(real, of_same);
+            let no_nan = e.not(y_is_nan);
+            let first = e.and(first, no_nan);
+            e.or(x_is_nan, first)
+        }
+        (x, y) if dtype.kind() == Kind::Float => {
+            let is_nan = e.is_nan(x.real());
+            let compare = if least { Compare::FLe } else { Compare::FGe };
+            let first = e.compare(compare, x.real(), y.real());
+            e.or(is_nan, first)
+        }
+        (x, y) if dtype.kind() == Kind::Bool => {
+            // x, or neither, for the larger; not x, or both, for the lesser.
+            let (x, y) = (x.real(), y.real());
+            let flipped = if least { x } else { y };
+            let other = if least { y } else { x };
+            let flipped = e.not(flipped);
+            e.or(flipped, other)
+        }
+        (x, y) => {
+            let (x, y) = (x.real(), y.real());
+            match (op, dtype.kind()) {
+                (Op::LessEqual, Kind::Signed) => e.compare(Compare::LeS, x, y),
+                (Op::LessEqual, _) => e.compare(Compare::LeU, x, y),
+                (_, Kind::Signed) => e.compare(Compare::GeS, x, y),
+                _ => e.compare(Compare::GeU, x, y),
+            }
+        }
+    }
+}
+
+/// The larger element; see [`takes_first`].
+pub(crate) fn maximum<E: Emit>(
+    e: &mut E,
+    dtype: DType,
+    x: Element<E::Value>,
+    y: Element<E::Value>,
+) -> Element<E::Value> {
+    extreme(e, false, dtype, x, y)
+}
+
+/// The smaller element; see [`takes_first`].
+pub(crate) fn minimum<E: Emit>(
+    e: &mut E,
+    dtype: DType,
+    x: Element<E::Value>,
+    y: Element<E::Value>,
+) -> Element<E::Value> {
+    extreme(e, true, dtype, x, y)
+}
+
+fn extreme<E: Emit>(
+    e: &mut E,
+    least: bool,
+    dtype: DType,
+    x: Element<E::Value>,
+    y: Element<E::Value>,
+) -> Element<E::Value> {
+    let instruction = match (dtype.kind(), least) {
+        (Kind::Bool, false) => Binary::Or,
+        (Kind::Bool, true) => Binary::And,
+        (Kind::Unsigned, false) => Binary::MaxU,
+        (Kind::Unsigned, true) => Binary::MinU,
+        (Kind::Signed, false) => Binary::MaxS,
+        (Kind::Signed, true) => Binary::MinS,
+        (Kind::Float | Kind::Complex, _) => {
+            let first = takes_first(e, least, dtype, x, y);
+            return select(e, first, x, y);
+        }
+    };
+    Element::Real(e.binary(instruction, x.real(), y.real()))
+}
+
+/// The nearest element between two bounds, of which the upper one goes before the lower, and the dtype that it is of.
+/// Bounds of another dtype are compared by their numbers.
+pub(super) fn clip<E: Emit>(
+    e: &mut E,
+    numerics: Numerics,
+    result: DType,
+    (dtype, x): (DType, Element<E::Value>),
+    (of_low, low): (DType, Element<E::Value>),
+    (of_high, high): (DType, Element<E::Value>),
+) -> (DType, Element<E::Value>) {
+    let bounds = [of_low, of_high];
+    if bounds != [dtype; 2] && [dtype, of_low, of_high].iter().all(|dtype| dtype.is_integer()) {
+        let x = Wide::new(e, dtype, x.real());
+        let (low, high) = (Wide::new(e, of_low, low.real()), Wide::new(e, of_high, high.real()));
+        let is_below = x.less(e, low);
+        let x = Wide::select(e, is_below, low, x);
+        let is_above = high.less(e, x);
+        let x = Wide::select(e, is_above, high, x);
+        return (DType::I64, Element::Real(x.bits));
+    }
+    let wider = |x: DType, y: DType| if y.bits() > x.bits() { y } else { x };
+    let common = match bounds == [dtype; 2] {
+        true => dtype,
+        false if bounds.iter().all(|bound| bound.kind() == dtype.kind()) => {
+            wider(wider(dtype, of_low), of_high)
+        }
+        false => result,
+    };
+    let x = convert(e, dtype, common, numerics, x);
+    let low = convert(e, of_low, common, numerics, low);
+    let high = convert(e, of_high, common, numerics, high);
+    let raised = maximum(e, common, x, low);
+    (common, minimum(e, common, raised, high))
+}

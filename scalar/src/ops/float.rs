@@ -1,0 +1,219 @@
+//! Ops of real numbers. Those narrower than `f32` are computed in `f32` and rounded once.
+
+use promote_lattice::convert::Numerics;
+use promote_lattice::dtype::Specials;
+use promote_lattice::{DType, Op};
+
+use super::functions;
+use crate::build::Build;
+use crate::emit::{Binary, Cast, Compare, Emit, Unary};
+use crate::storage::{load, memory, narrow, part, round_to, settle, store};
+
+/// An op of one number. A definition that asks whether something holds gives a truth value.
+pub(super) fn unary<E: Emit>(
+    e: &mut E,
+    op: Op,
+    numerics: Numerics,
+    dtype: DType,
+    x: E::Value,
+) -> Option<E::Value> {
+    if let Some(truth) = predicate(e, op, x) {
+        return Some(truth);
+    }
+    if let Some(exact) = exact(e, op, numerics, x) {
+        return Some(settle(e, dtype, exact));
+    }
+    let value = match op {
+        Op::Square => e.mul(x, x),
+        Op::Sqrt => e.sqrt(x),
+        Op::Reciprocal => {
+            let one = e.constant(x, 1.0);
+            e.div(one, x)
+        }
+        Op::Angle => {
+            let (is_nan, is_negative) = (e.is_nan(x), e.is(Compare::FLt, x, 0.0));
+            let (half_turn, zero) = (e.constant(x, std::f64::consts::PI), e.constant(x, 0.0));
+            let angle = e.select(is_negative, half_turn, zero);
+            e.select(is_nan, x, angle)
+        }
+        _ => functions::real(e, op, x)?,
+    };
+    Some(round_to(e, dtype, value))
+}
+
+fn predicate<E: Emit>(e: &mut E, op: Op, x: E::Value) -> Option<E::Value> {
+    Some(match op {
+        Op::IsNan => e.is_nan(x),
+        Op::IsInf => {
+            let magnitude = e.fabs(x);
+            e.is(Compare::FEq, magnitude, f64::INFINITY)
+        }
+        Op::IsFinite => is_finite(e, x),
+        Op::SignBit => e.is_negative(x),
+        Op::LogicalNot => e.is(Compare::FEq, x, 0.0),
+        _ => return None,
+    })
+}
+
+pub(super) fn is_finite<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
+    let magnitude = e.fabs(x);
+    e.is(Compare::FLt, magnitude, f64::INFINITY)
+}
+
+/// Ops whose result any format with infinities holds if it holds the operand.
+fn exact<E: Emit>(e: &mut E, op: Op, numerics: Numerics, x: E::Value) -> Option<E::Value> {
+    Some(match op {
+        Op::Positive | Op::Real | Op::Conj => x,
+        Op::Negative => e.neg(x),
+        Op::Abs => e.fabs(x),
+        Op::Sign => sign(e, numerics, x),
+        Op::Floor => e.unary(Unary::Floor, x),
+        Op::Ceil => e.unary(Unary::Ceil, x),
+        Op::Round => e.unary(Unary::RoundEven, x),
+        Op::Trunc => e.unary(Unary::Trunc, x),
+        Op::Imag => e.constant(x, 0.0),
+        Op::Relu => {
+            let (is_negative, zero) = (e.is(Compare::FLt, x, 0.0), e.constant(x, 0.0));
+            e.select(is_negative, zero, x)
+        }
+        _ => return None,
+    })
+}
+
+/// 1 or -1. A zero keeps its sign in JAX alone, and a NaN is 0 in PyTorch.
+fn sign<E: Emit>(e: &mut E, numerics: Numerics, x: E::Value) -> E::Value {
+    let magnitude = e.fabs(x);
+    let has_sign = e.is(Compare::FGt, magnitude, 0.0);
+    let one = e.constant(x, 1.0);
+    let unit = e.copysign(one, x);
+    let other = match numerics {
+        Numerics::Jax => x,
+        // -0 and 0 make 0.
+        Numerics::NumPy => e.offset(x, 0.0),
+        Numerics::Torch => e.constant(x, 0.0),
+    };
+    e.select(has_sign, unit, other)
+}
+
+/// An op of two numbers.
+pub(super) fn binary<E: Emit>(
+    e: &mut E,
+    op: Op,
+    numerics: Numerics,
+    dtype: DType,
+    x: E::Value,
+    y: E::Value,
+) -> Option<E::Value> {
+    let value = match op {
+        Op::NextAfter => return Some(next_after(e, dtype, x, y)),
+        Op::CopySign => {
+            let signed = e.copysign(x, y);
+            return Some(settle(e, dtype, signed));
+        }
+        Op::Add => e.add(x, y),
+        Op::Subtract => e.sub(x, y),
+        Op::Multiply => e.mul(x, y),
+        Op::Divide => e.div(x, y),
+        Op::FloorDivide => floor_divide(e, numerics, x, y),
+        Op::Remainder => remainder(e, numerics, x, y),
+        Op::Fmod => e.binary(Binary::FRem, x, y),
+        Op::Atan2 => crate::math::atan2(e, x, y),
+        Op::Hypot => crate::math::hypot(e, x, y),
+        Op::LogAddExp => crate::math::logaddexp(e, x, y),
+        _ => return None,
+    };
+    Some(round_to(e, dtype, value))
+}
+
+/// Whether the remainder of a division is not zero and of another sign than the divisor.
+fn rounds_up<E: Emit>(e: &mut E, rest: E::Value, y: E::Value) -> E::Value {
+    let (is_left, rest) = (e.is(Compare::FNe, rest, 0.0), e.is(Compare::FLt, rest, 0.0));
+    let negative = e.is(Compare::FLt, y, 0.0);
+    let differ = e.xor(rest, negative);
+    e.and(is_left, differ)
+}
+
+/// The whole quotient, rounded down: what is left after the remainder, divided, is a whole number but for rounding, which
+/// the nearest whole number takes back. A quotient that is zero has the sign of the exact one, but in JAX that of the
+/// computed one.
+fn floor_divide<E: Emit>(e: &mut E, numerics: Numerics, x: E::Value, y: E::Value) -> E::Value {
+    let rest = e.binary(Binary::FRem, x, y);
+    let whole = e.sub(x, rest);
+    let quotient = e.div(whole, y);
+    let rounds_up = rounds_up(e, rest, y);
+    let less = e.offset(quotient, -1.0);
+    let quotient = e.select(rounds_up, less, quotient);
+    let floor = e.unary(Unary::Floor, quotient);
+    let distance = e.sub(quotient, floor);
+    let (is_far, next) = (e.is(Compare::FGt, distance, 0.5), e.offset(floor, 1.0));
+    let nearest = e.select(is_far, next, floor);
+    let direct = e.div(x, y);
+    let is_zero = e.is(Compare::FEq, quotient, 0.0);
+    let zero = match numerics {
+        Numerics::Jax => quotient,
+        Numerics::NumPy | Numerics::Torch => {
+            let zero = e.constant(x, 0.0);
+            e.copysign(zero, direct)
+        }
+    };
+    let nearest = e.select(is_zero, zero, nearest);
+    let by_zero = e.is(Compare::FEq, y, 0.0);
+    e.select(by_zero, direct, nearest)
+}
+
+/// Python's `%`: of the sign of the divisor. A zero has that sign in NumPy alone; elsewhere the dividend's.
+fn remainder<E: Emit>(e: &mut E, numerics: Numerics, x: E::Value, y: E::Value) -> E::Value {
+    let rest = e.binary(Binary::FRem, x, y);
+    let rounds_up = rounds_up(e, rest, y);
+    let sum = e.add(rest, y);
+    let remainder = e.select(rounds_up, sum, rest);
+    match numerics {
+        Numerics::Jax | Numerics::Torch => remainder,
+        Numerics::NumPy => {
+            let is_zero = e.is(Compare::FEq, rest, 0.0);
+            let zero = e.constant(x, 0.0);
+            let zero = e.copysign(zero, y);
+            e.select(is_zero, zero, remainder)
+        }
+    }
+}
+
+/// The next number of `dtype` after `x` towards `y`: codes next to each other are numbers next to each other.
+fn next_after<E: Emit>(e: &mut E, dtype: DType, x: E::Value, y: E::Value) -> E::Value {
+    let raw = store(e, dtype, x);
+    let raw = if e.ty(raw).is_float() { e.to_bits(raw) } else { raw };
+    let format = part(dtype).props().format;
+    let width = part(dtype).bits();
+    let has_sign = format.is_none_or(|format| format.specials != Specials::ExponentOnly);
+    let sign = if has_sign { 1i64 << (width - 1) } else { 0 };
+    let (up, down) = (e.bits(raw, 1), e.bits(raw, -1));
+    let (is_below, is_positive) = (e.compare(Compare::FLt, x, y), e.is(Compare::FGt, x, 0.0));
+    let towards = e.xor(is_below, is_positive);
+    let step = e.select(towards, down, up);
+    let next = e.add(raw, step);
+    let next = if format.is_some_and(|format| format.specials == Specials::NanIsNegativeZero) {
+        // The code of negative zero is NaN.
+        let (nan, zero) = (e.bits(raw, sign), e.bits(raw, 0));
+        let is_nan = e.compare(Compare::Eq, next, nan);
+        e.select(is_nan, zero, next)
+    } else {
+        next
+    };
+    let (least, negative) = (e.bits(raw, 1), e.bits(raw, 1 | sign));
+    let (is_down, is_zero) = (e.is(Compare::FLt, y, 0.0), e.is(Compare::FEq, x, 0.0));
+    let least = e.select(is_down, negative, least);
+    let next = e.select(is_zero, least, next);
+    let next = from_code(e, dtype, next);
+    let is_same = e.compare(Compare::FEq, x, y);
+    let next = e.select(is_same, y, next);
+    let (is_nan, nan) = (e.compare(Compare::FUnordered, x, y), e.add(x, y));
+    e.select(is_nan, nan, next)
+}
+
+/// The number of a code, which is of the type in memory or, for machine floats, has their bits.
+fn from_code<E: Emit>(e: &mut E, dtype: DType, code: E::Value) -> E::Value {
+    match narrow(dtype) {
+        Some(_) => load(e, dtype, code),
+        None => e.cast(Cast::Bitcast, code, memory(dtype)),
+    }
+}

@@ -1,0 +1,132 @@
+//! Ops of one element each: what every element-wise op computes in every dtype.
+//!
+//! Where the libraries differ, [`Numerics`] decides. Floats narrower than `f32` are computed in `f32` and rounded once;
+//! complex numbers are computed in their parts.
+//!
+//! # Laws
+//! - Operands are of one dtype, but for the condition of `where`, an exponent that is an integer, integers of different
+//!   signedness that are compared, and what `clip` takes; other operands of another dtype are converted to the result's.
+//! - Sums, products, quotients and square roots of real numbers are rounded correctly; functions that are not algebraic are
+//!   as near as [`math`](crate::math) comes, and functions of complex numbers a few units in the last place off.
+//! - A NaN that an op computes has any sign and payload.
+
+mod choice;
+mod complex;
+mod division;
+mod float;
+mod functions;
+mod integer;
+mod inverse;
+mod power;
+
+pub(crate) use choice::{maximum, minimum, takes_first};
+
+use promote_lattice::convert::Numerics;
+use promote_lattice::op::ShapeRule;
+use promote_lattice::{DType, Kind, Op};
+
+use crate::convert::{convert, is_nonzero};
+use crate::emit::{Element, Emit};
+
+/// `op` of one element of each operand; `dtypes` are the operands' and `result` is the result's. `None` if the op is not
+/// element-wise, or not defined for these dtypes.
+pub fn elementwise<E: Emit>(
+    e: &mut E,
+    op: Op,
+    numerics: Numerics,
+    dtypes: &[DType],
+    result: DType,
+    args: &[Element<E::Value>],
+) -> Option<Element<E::Value>> {
+    if op.info().shape != ShapeRule::Broadcast {
+        return None;
+    }
+    let result = result.storage();
+    let operand = |index: usize| {
+        let (dtype, arg) = (dtypes.get(index)?, args.get(index)?);
+        Some((dtype.storage(), *arg))
+    };
+    let (first, x) = operand(0)?;
+    let (computed, value) = match (op, op.info().arity.required) {
+        (Op::Where, _) => {
+            let [(on_true, x), (on_false, y)] = [operand(1)?, operand(2)?];
+            let condition = is_nonzero(e, first, args[0]);
+            let x = convert(e, on_true, result, numerics, x);
+            let y = convert(e, on_false, result, numerics, y);
+            (result, choice::select(e, condition, x, y))
+        }
+        (Op::Clip, _) => choice::clip(e, numerics, result, (first, x), operand(1)?, operand(2)?),
+        (_, 1) => (unary_result(op, first), unary(e, op, numerics, first, x)?),
+        (Op::Pow, _) => {
+            let (second, y) = operand(1)?;
+            (first, power::power(e, numerics, (first, x), (second, y))?)
+        }
+        _ => {
+            let (second, y) = operand(1)?;
+            let compares = choice::is_predicate(op);
+            if compares && first != second && first.is_integer() && second.is_integer() {
+                (DType::B1, choice::compare_mixed(e, op, (first, x), (second, y))?)
+            } else {
+                let common = if compares || first == second { first } else { result };
+                let x = convert(e, first, common, numerics, x);
+                let y = convert(e, second, common, numerics, y);
+                let computed = if compares { DType::B1 } else { common };
+                (computed, binary(e, op, numerics, common, x, y)?)
+            }
+        }
+    };
+    Some(convert(e, computed, result, numerics, value))
+}
+
+/// The dtype that a unary op's definition gives of a number of `dtype`.
+fn unary_result(op: Op, dtype: DType) -> DType {
+    match op {
+        Op::IsNan | Op::IsInf | Op::IsFinite | Op::SignBit | Op::LogicalNot => DType::B1,
+        Op::Abs | Op::Angle | Op::Real | Op::Imag => dtype.real_part(),
+        _ => dtype,
+    }
+}
+
+fn unary<E: Emit>(
+    e: &mut E,
+    op: Op,
+    numerics: Numerics,
+    dtype: DType,
+    x: Element<E::Value>,
+) -> Option<Element<E::Value>> {
+    match (dtype.kind(), x) {
+        (Kind::Complex, Element::Complex(re, im)) => complex::unary(e, op, dtype, (re, im)),
+        (Kind::Bool, x) => integer::unary_of_bool(e, op, x.real()).map(Element::Real),
+        (Kind::Unsigned | Kind::Signed, x) => integer::unary(e, op, dtype, x.real()).map(Element::Real),
+        (Kind::Float | Kind::Complex, x) => float::unary(e, op, numerics, dtype, x.real()).map(Element::Real),
+    }
+}
+
+fn binary<E: Emit>(
+    e: &mut E,
+    op: Op,
+    numerics: Numerics,
+    dtype: DType,
+    x: Element<E::Value>,
+    y: Element<E::Value>,
+) -> Option<Element<E::Value>> {
+    if choice::is_predicate(op) {
+        return choice::compare(e, op, dtype, x, y);
+    }
+    match (op, dtype.kind(), x, y) {
+        (Op::Maximum, ..) => Some(maximum(e, dtype, x, y)),
+        (Op::Minimum, ..) => Some(minimum(e, dtype, x, y)),
+        (_, Kind::Complex, Element::Complex(a, b), Element::Complex(c, d)) => {
+            complex::binary(e, op, dtype, (a, b), (c, d))
+        }
+        (_, Kind::Bool, x, y) => {
+            integer::binary_of_bool(e, op, numerics, x.real(), y.real()).map(Element::Real)
+        }
+        (_, Kind::Unsigned | Kind::Signed, x, y) => {
+            integer::binary(e, op, numerics, dtype, x.real(), y.real()).map(Element::Real)
+        }
+        (_, Kind::Float | Kind::Complex, x, y) => {
+            float::binary(e, op, numerics, dtype, x.real(), y.real()).map(Element::Real)
+        }
+    }
+}

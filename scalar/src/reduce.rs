@@ -1,0 +1,136 @@
+//! Reductions: what two elements, or what two partial results, are together.
+//!
+//! A reduction starts from [`identity`] and takes its elements in with [`combine`], in the dtype that [`accumulator`] says;
+//! partial results combine the same way. The place of an extreme element is found with [`combine_arg`].
+
+use promote_lattice::convert::Numerics;
+use promote_lattice::dtype::Specials;
+use promote_lattice::{DType, Kind, Op};
+
+use crate::build::Build;
+use crate::emit::{Compare, Element, Emit};
+use crate::ops::{elementwise, maximum, minimum, takes_first};
+use crate::storage::{part, register, round_to};
+
+/// The dtype that a reduction of elements of `dtype` adds up in: `f32` for narrower floats, else the dtype. What only
+/// chooses elements stays in the dtype.
+pub fn accumulator(op: Op, dtype: DType) -> DType {
+    let dtype = dtype.storage();
+    match (op, dtype) {
+        (Op::Max | Op::Min | Op::Any | Op::All | Op::ArgMax | Op::ArgMin, _) => dtype,
+        (_, DType::C32 | DType::BC32) => DType::C64,
+        _ if dtype.kind() == Kind::Float && dtype.bits() < 32 => DType::F32,
+        _ => dtype,
+    }
+}
+
+/// What changes nothing: 0 of sums, 1 of products, the least element of maxima and the largest of minima, false of `any`
+/// and true of `all`. `None` if the op is no such reduction.
+pub fn identity<E: Emit>(e: &mut E, op: Op, dtype: DType) -> Option<Element<E::Value>> {
+    let dtype = dtype.storage();
+    let ty = register(dtype);
+    let value = match op {
+        Op::Sum | Op::CumulativeSum | Op::CountNonzero | Op::Any => 0.0,
+        Op::Prod | Op::CumulativeProd | Op::All => 1.0,
+        Op::Max => return Some(end(e, dtype, true)),
+        Op::Min => return Some(end(e, dtype, false)),
+        _ => return None,
+    };
+    let constant = |e: &mut E, value: f64| match ty.is_float() {
+        true => {
+            let value = e.float(ty, value);
+            round_to(e, dtype, value)
+        }
+        false => e.int(ty, value as i64),
+    };
+    let real = constant(e, value);
+    Some(match dtype.kind() {
+        Kind::Complex => {
+            let zero = constant(e, 0.0);
+            Element::Complex(real, zero)
+        }
+        Kind::Bool | Kind::Unsigned | Kind::Signed | Kind::Float => Element::Real(real),
+    })
+}
+
+/// The least element of a dtype, or the largest.
+fn end<E: Emit>(e: &mut E, dtype: DType, least: bool) -> Element<E::Value> {
+    let ty = register(dtype);
+    let bits = dtype.bits();
+    match dtype.kind() {
+        Kind::Bool | Kind::Unsigned if least => Element::Real(e.int(ty, 0)),
+        Kind::Bool => Element::Real(e.int(ty, 1)),
+        Kind::Unsigned => Element::Real(e.int(ty, (u64::MAX >> (64 - bits)).cast_signed())),
+        Kind::Signed if least => Element::Real(e.int(ty, i64::MIN >> (64 - bits))),
+        Kind::Signed => Element::Real(e.int(ty, i64::MAX >> (64 - bits))),
+        Kind::Float => Element::Real(float_end(e, dtype, least)),
+        Kind::Complex => {
+            let part = float_end(e, part(dtype), least);
+            Element::Complex(part, part)
+        }
+    }
+}
+
+/// An infinity, or the number that is nearest to it where a format has none.
+fn float_end<E: Emit>(e: &mut E, dtype: DType, least: bool) -> E::Value {
+    let infinity = e.float(register(dtype), if least { f64::NEG_INFINITY } else { f64::INFINITY });
+    match dtype.props().format.map(|format| format.specials) {
+        // These make NaN of an infinity, which would win. Their registers hold any number of `f32`, and nothing reaches it.
+        Some(Specials::NanOnly | Specials::NanIsNegativeZero | Specials::ExponentOnly) => infinity,
+        _ => round_to(e, dtype, infinity),
+    }
+}
+
+/// Two elements, or two partial results, as one. `None` if the op is no such reduction, or not defined for the dtype.
+pub fn combine<E: Emit>(
+    e: &mut E,
+    op: Op,
+    numerics: Numerics,
+    dtype: DType,
+    a: Element<E::Value>,
+    b: Element<E::Value>,
+) -> Option<Element<E::Value>> {
+    let dtype = dtype.storage();
+    let op = match op {
+        Op::Max => return Some(maximum(e, dtype, a, b)),
+        Op::Min => return Some(minimum(e, dtype, a, b)),
+        Op::Sum | Op::CumulativeSum | Op::CountNonzero => Op::Add,
+        Op::Prod | Op::CumulativeProd => Op::Multiply,
+        Op::Any => Op::LogicalOr,
+        Op::All => Op::LogicalAnd,
+        _ => return None,
+    };
+    let result = if matches!(op, Op::LogicalOr | Op::LogicalAnd) { DType::B1 } else { dtype };
+    elementwise(e, op, numerics, &[dtype, dtype], result, &[a, b])
+}
+
+/// Of two elements with their places the one that `argmax`, or `argmin`, finds: the more extreme one, and of equal ones, or
+/// of two NaNs, that of the lesser place. A NaN is more extreme than any number. Places are integers of one type that are
+/// not negative.
+pub fn combine_arg<E: Emit>(
+    e: &mut E,
+    op: Op,
+    dtype: DType,
+    a: (Element<E::Value>, E::Value),
+    b: (Element<E::Value>, E::Value),
+) -> Option<(Element<E::Value>, E::Value)> {
+    let least = match op {
+        Op::ArgMax => false,
+        Op::ArgMin => true,
+        _ => return None,
+    };
+    let dtype = dtype.storage();
+    let a_first = takes_first(e, least, dtype, a.0, b.0);
+    let b_first = takes_first(e, least, dtype, b.0, a.0);
+    let is_level = e.and(a_first, b_first);
+    let is_before = e.compare(Compare::LeS, a.1, b.1);
+    let a_taken = e.select(is_level, is_before, a_first);
+    let select = |e: &mut E, a, b| e.select(a_taken, a, b);
+    let element = match (a.0, b.0) {
+        (Element::Complex(re, im), Element::Complex(other_re, other_im)) => {
+            Element::Complex(select(e, re, other_re), select(e, im, other_im))
+        }
+        (a, b) => Element::Real(select(e, a.real(), b.real())),
+    };
+    Some((element, select(e, a.1, b.1)))
+}

@@ -1,0 +1,5 @@
+//! Definitions, computed on numbers, against what the libraries gave and what the other crates say.
+
+mod conversions;
+mod operations;
+mod support;
