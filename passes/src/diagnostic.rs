@@ -200,6 +200,11 @@ promote to; and branches give the same dtypes and shapes. Weakness does not matt
     }
 
 Convert the initial value with promote.convert, or run without the flag: then the carry has the type that both promote to.";
+    NotLowered "P0041" "an op has no lowering for its dtypes"
+"The op is strong, and the target has no code for it: it is not defined for the dtype, or an attribute is of a form that the
+target does not read.
+
+Convert its operands with promote.convert to a dtype that the op is defined for.";
     Internal "P0099" "an internal error"
 "A pass, or MLIR, did something it must never do, and Promote stopped. Nothing was written. Please report it with the
 input. Damaged bytecode can crash MLIR: if the input is bytecode, make it anew from text.";

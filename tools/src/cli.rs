@@ -147,6 +147,8 @@ pub enum Emit {
     Mlir,
     /// MLIR bytecode
     Bytecode,
+    /// linalg on tensors, as MLIR text
+    Linalg,
     /// The graph of values in Graphviz's language
     Dot,
 }

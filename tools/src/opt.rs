@@ -217,8 +217,11 @@ impl<'a> Compiler<'a> {
     fn new(args: &'a Args) -> Result<Self, ExitCode> {
         let semantics = semantics::load(&args.promotion.semantics, args.promotion.x64)
             .map_err(|missing| no_semantics(args, missing))?;
-        let pipeline =
-            args.promotion.pass_pipeline.as_deref().map_or_else(|| Ok(Pipeline::default()), Pipeline::parse);
+        let default = || match args.emit() {
+            Emit::Mlir | Emit::Bytecode | Emit::Dot => Pipeline::default(),
+            Emit::Linalg => Pipeline::to_linalg(),
+        };
+        let pipeline = args.promotion.pass_pipeline.as_deref().map_or_else(|| Ok(default()), Pipeline::parse);
         let pipeline = pipeline.map_err(|error| usage_error(args, pipeline_error(&error)))?;
         check_watched(args, &pipeline).map_err(|error| usage_error(args, error))?;
         let semantics = Arc::new(semantics);
@@ -404,7 +407,7 @@ impl<'a> Compiler<'a> {
 
     fn open_output(&self) -> Result<Output, Diagnostic> {
         let kind = match self.args.emit() {
-            Emit::Mlir | Emit::Dot => Kind::Text,
+            Emit::Mlir | Emit::Linalg | Emit::Dot => Kind::Text,
             Emit::Bytecode => Kind::Binary,
         };
         Output::create(self.args.output.as_deref(), kind)
@@ -420,7 +423,7 @@ impl<'a> Compiler<'a> {
                 promote::engine::dot::write(&mut text, &views, &self.semantics);
                 out.write_all(text.as_bytes())
             }
-            Emit::Mlir => module
+            Emit::Mlir | Emit::Linalg => module
                 .print(out, PrintOptions { generic: printing.op_generic, debug_info: printing.debuginfo }),
         }
     }

@@ -11,14 +11,14 @@ use melior::dialect::DialectHandle;
 use melior::ir::OperationRef;
 use melior::ir::r#type::TypeId;
 use melior::pass::{ExternalPass, Pass, RunExternalPass, create_external};
-use mlir_sys::MlirOperation;
+use mlir_sys::{MlirOperation, mlirGetDialectHandle__complex__, mlirGetDialectHandle__math__};
 use promote_dialect::mlir::{Names, NotLoaded};
 use promote_lattice::{Policy, Semantics};
 use rustc_hash::FxHashMap;
 
 use super::raw::Address;
 use super::units::{Shared, Units};
-use super::{fold, infer, insert, verify};
+use super::{fold, infer, insert, linalg, verify};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 
 /// Takes what passes say, from any thread.
@@ -62,12 +62,18 @@ pub enum Kind {
     FoldConverts,
     /// `promote-verify-strong`
     VerifyStrong,
+    /// `promote-to-linalg`
+    ToLinalg,
 }
 
 impl Kind {
-    /// All passes, in the order in which they run by default.
-    pub const ALL: &'static [Self] =
+    /// The passes that run by default, in their order.
+    pub const DEFAULT: &'static [Self] =
         &[Self::InferTypes, Self::InsertConverts, Self::FoldConverts, Self::VerifyStrong];
+
+    /// All passes.
+    pub const ALL: &'static [Self] =
+        &[Self::InferTypes, Self::InsertConverts, Self::FoldConverts, Self::VerifyStrong, Self::ToLinalg];
 
     /// The name in a pass pipeline.
     pub const fn name(self) -> &'static str {
@@ -76,6 +82,7 @@ impl Kind {
             Self::InsertConverts => "promote-insert-converts",
             Self::FoldConverts => "promote-fold-converts",
             Self::VerifyStrong => "promote-verify-strong",
+            Self::ToLinalg => "promote-to-linalg",
         }
     }
 
@@ -88,6 +95,7 @@ impl Kind {
             }
             Self::FoldConverts => "remove converts that change no bit of any result",
             Self::VerifyStrong => "fail on anything weak, unknown or still implicit",
+            Self::ToLinalg => "make linalg on tensors of a strong program",
         }
     }
 
@@ -124,6 +132,7 @@ impl Kind {
                 Vec::new()
             }
             Self::VerifyStrong => verify::verify_strong(root, shared),
+            Self::ToLinalg => linalg::lower(root, shared),
         }
     }
 }
@@ -197,7 +206,7 @@ impl<'c> RunExternalPass<'c> for Host {
 #[repr(align(8))]
 struct Id(#[expect(dead_code, reason = "only its address matters")] u8);
 
-static IDS: [Id; 4] = [Id(0), Id(1), Id(2), Id(3)];
+static IDS: [Id; Kind::ALL.len()] = [Id(0), Id(1), Id(2), Id(3), Id(4)];
 
 /// Makes a pass that stands on its own.
 pub fn create(kind: Kind, config: &Config) -> Pass {
@@ -210,6 +219,13 @@ pub fn create_with(kind: Kind, config: &Config, handoff: &Handoff) -> Pass {
     let host = Host { kind, config, handoff, names: Arc::new(OnceLock::new()) };
     let id = TypeId::create(&IDS[kind as usize]);
     // The dialects of the ops that checks and casts are made of.
-    let made = [DialectHandle::arith(), DialectHandle::cf(), DialectHandle::tensor()];
+    let mut made = vec![DialectHandle::arith(), DialectHandle::cf(), DialectHandle::tensor()];
+    if kind == Kind::ToLinalg {
+        // SAFETY: MLIR's handles are valid for ever.
+        let [complex, math] = unsafe {
+            [mlirGetDialectHandle__complex__(), mlirGetDialectHandle__math__()].map(|raw| DialectHandle::from_raw(raw))
+        };
+        made.extend([complex, DialectHandle::linalg(), math, DialectHandle::scf()]);
+    }
     create_external(host, id, kind.name(), kind.name(), kind.description(), "", &made)
 }
