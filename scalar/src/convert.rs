@@ -161,7 +161,7 @@ fn saturated<E: Emit>(e: &mut E, to: DType, x: E::Value) -> E::Value {
     // NaN becomes 0 of unsigned integers here, as it is not greater than 0.
     let clamped = e.fmax(x, least);
     let safe = e.select(is_above, least, clamped);
-    let largest = e.int(ty, if signed { (1u64 << (width - 1)) as i64 - 1 } else { -1 });
+    let largest = e.int(ty, if signed { i64::MAX >> (64 - width) } else { -1 });
     let (safe, cast) = match signed {
         true => {
             let (is_nan, zero) = (e.is_nan(x), e.constant(x, 0.0));

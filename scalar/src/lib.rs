@@ -4,7 +4,19 @@
 //! values back. A lowering implements [`Emit`] for its IR, with as many lanes a value as it likes, and so computes the same
 //! bits as every other one; [`eval`] implements it for numbers, so definitions are tested without any compiler.
 //!
-//! Elements live in registers: see [`register`] for what holds an element of a dtype between ops.
+//! Elements live in registers: see [`register`] for what holds an element of a dtype between ops. A kernel [loads](load) its
+//! operands, [converts](convert()) and [computes](elementwise()) as the program says, and [stores](store) what comes of it;
+//! reductions [combine] elements.
+//!
+//! ```
+//! use promote_lattice::{DType::BF16, Op, convert::Numerics};
+//! use promote_scalar::{Element, Ty, elementwise, load, store, eval::{Eval, Value}};
+//!
+//! let e = &mut Eval::default();
+//! let args = [0x3fc0, 0x4000].map(|bits| Element::Real(load(e, BF16, Value::new(Ty::I16, bits))));
+//! let sum = elementwise(e, Op::Add, Numerics::Jax, &[BF16, BF16], BF16, &args).expect("floats are added");
+//! assert_eq!(store(e, BF16, sum.real()).bits, 0x4060);
+//! ```
 
 mod build;
 mod convert;
@@ -17,6 +29,6 @@ mod storage;
 
 pub use convert::{convert, is_nonzero};
 pub use emit::{Binary, Cast, Compare, Element, Emit, Trap, Ty, Unary};
-pub use ops::elementwise;
+pub use ops::{constant_power, elementwise};
 pub use reduce::{accumulator, combine, combine_arg, identity};
 pub use storage::{load, memory, memory_size, register, round_to, store};

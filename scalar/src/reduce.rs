@@ -4,13 +4,12 @@
 //! partial results combine the same way. The place of an extreme element is found with [`combine_arg`].
 
 use promote_lattice::convert::Numerics;
-use promote_lattice::dtype::Specials;
 use promote_lattice::{DType, Kind, Op};
 
 use crate::build::Build;
 use crate::emit::{Compare, Element, Emit};
 use crate::ops::{elementwise, maximum, minimum, takes_first};
-use crate::storage::{part, register, round_to};
+use crate::storage::{ends, part, register, round_to};
 
 /// The dtype that a reduction of elements of `dtype` adds up in: `f32` for narrower floats, else the dtype. What only
 /// chooses elements stays in the dtype.
@@ -71,14 +70,10 @@ fn end<E: Emit>(e: &mut E, dtype: DType, least: bool) -> Element<E::Value> {
     }
 }
 
-/// An infinity, or the number that is nearest to it where a format has none.
+/// An infinity, or what is nearest to it where a format has none.
 fn float_end<E: Emit>(e: &mut E, dtype: DType, least: bool) -> E::Value {
-    let infinity = e.float(register(dtype), if least { f64::NEG_INFINITY } else { f64::INFINITY });
-    match dtype.props().format.map(|format| format.specials) {
-        // These make NaN of an infinity, which would win. Their registers hold any number of `f32`, and nothing reaches it.
-        Some(Specials::NanOnly | Specials::NanIsNegativeZero | Specials::ExponentOnly) => infinity,
-        _ => round_to(e, dtype, infinity),
-    }
+    let (low, high) = ends(dtype);
+    e.float(register(dtype), if least { low } else { high })
 }
 
 /// Two elements, or two partial results, as one. `None` if the op is no such reduction, or not defined for the dtype.

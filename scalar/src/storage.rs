@@ -200,6 +200,19 @@ fn largest(format: FloatFormat) -> i64 {
     (code << (MANTISSA - mantissa_bits)) + (i64::from(127 - bias) << MANTISSA)
 }
 
+/// The numbers of a real float dtype that all others, but NaN, are between.
+pub(crate) fn ends(dtype: DType) -> (f64, f64) {
+    let Some(format) = narrow(dtype).filter(|format| format.specials != Specials::Ieee) else {
+        return (f64::NEG_INFINITY, f64::INFINITY);
+    };
+    let largest = f32::from_bits(largest(format) as u32).into();
+    if format.specials == Specials::ExponentOnly {
+        (power_of_two(-format.bias), largest)
+    } else {
+        (-largest, largest)
+    }
+}
+
 fn round_to_format<E: Emit>(e: &mut E, format: FloatFormat, x: E::Value) -> E::Value {
     let bits = e.to_bits(x);
     let magnitude = e.masked(bits, !SIGN);

@@ -74,7 +74,7 @@ fn integers(op: Op, x: i128, y: i128, dtype: DType, numerics: Numerics) -> Eleme
         Op::Pow => power(x, y, dtype, numerics)?,
         Op::Gcd => gcd(x, y),
         Op::Lcm if x == 0 || y == 0 => 0,
-        Op::Lcm => (x / gcd(x, y)).wrapping_mul(y).wrapping_abs(),
+        Op::Lcm => (x / gcd(x, y)).abs().wrapping_mul(y.abs()),
         Op::BitwiseAnd => x & y,
         Op::BitwiseOr => x | y,
         Op::BitwiseXor => x ^ y,

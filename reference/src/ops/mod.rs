@@ -1,7 +1,8 @@
 //! What every op of the dialect computes, of operands that are already in the dtypes that it computes in.
 //!
-//! Where the libraries differ, the semantics' [`Numerics`] decide: what an integer divided by zero is, and what `take`
-//! makes of an index out of range. Elsewhere NumPy's definition of the op holds, computed element by element; reductions
+//! Where the libraries differ, the semantics' [`Numerics`] decide: what an integer divided by zero is, or one to a negative
+//! power, what sign a zero has that is left of a division, what `sign` makes of -0 and NaN, and what `take` makes of an index
+//! out of range. Elsewhere NumPy's definition of the op holds, computed element by element; reductions
 //! go through their elements in order of the index, in the dtype of the operand.
 
 mod binary;

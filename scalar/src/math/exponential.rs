@@ -27,6 +27,8 @@ pub(super) struct Constants {
     sinh_tail: &'static [f64],
     /// (cosh r - 1) / r^2 in r^2.
     cosh_tail: &'static [f64],
+    /// (tanh x - x) / x^3 in x^2 for x up to 0.55.
+    tanh_tail: &'static [f64],
     /// (2^r - 1) / r on |r| ≤ 1/2.
     pub(super) exp2_tail: &'static [f64],
 }
@@ -61,6 +63,14 @@ const SINGLE: Constants = Constants {
     sinh_tail: &[0.1666666716337204, 0.008333191275596619, 0.0001995935890590772],
     // 2^-33.2
     cosh_tail: &[0.5, 0.04166645556688309, 0.0013935762690380216],
+    // 2^-29.7
+    tanh_tail: &[
+        -0.33333316445350647,
+        0.13332557678222656,
+        -0.05384987220168114,
+        0.02106310985982418,
+        -0.006263594143092632,
+    ],
     // 2^-27.9
     exp2_tail: &[
         0.6931471824645996,
@@ -124,9 +134,23 @@ const DOUBLE: Constants = Constants {
         2.4801489015549675e-05,
         2.7631601654291776e-07,
     ],
+    // 2^-60.6
+    tanh_tail: &[
+        -0.333333333333333,
+        0.1333333333332659,
+        -0.05396825396374601,
+        0.02186948838547452,
+        -0.008863232595551012,
+        0.00359209197344934,
+        -0.001455542491696624,
+        0.0005884430758516547,
+        -0.0002333780854921359,
+        8.331160772527405e-05,
+        -1.9491787757276996e-05,
+    ],
     // 2^-57.4
     exp2_tail: &[
-        0.6931471805599453,
+        std::f64::consts::LN_2,
         0.2402265069591013,
         0.0555041086648223,
         0.009618129107594386,
@@ -220,7 +244,7 @@ pub(super) fn expm1<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
     (halved + halved).copysign(x)
 }
 
-/// 2^(n-2) + 2^(-n-2) and 2^(n-2) - 2^(-n-2), a quarter of 2 cosh(n ln 2) and 2 sinh(n ln 2), and sinh r and cosh r.
+/// 2^(n-2) + 2^(-n-2) and 2^(n-2) - 2^(-n-2), a quarter of 2 cosh(n ln 2) and 2 sinh(n ln 2), sinh r, and cosh r - 1.
 fn hyperbolic<E: Emit>(x: Num<'_, E>) -> [Num<'_, E>; 4] {
     let (c, format) = (constants(x), x.format());
     let (whole, _, r) = reduce(x.abs().at_most(c.cosh), 1, -2);
@@ -230,34 +254,37 @@ fn hyperbolic<E: Emit>(x: Num<'_, E>) -> [Num<'_, E>; 4] {
     let shrunk = (exponents - grown.bits()).max_signed(0).as_float(x);
     let z = r * r;
     let sinh = (r * z).fma(z.polynomial(c.sinh_tail), r);
-    let cosh = z.fma(z.polynomial(c.cosh_tail), 1.0);
-    [grown + shrunk, grown - shrunk, sinh, cosh]
+    let cosh_less_one = z * z.polynomial(c.cosh_tail);
+    [grown + shrunk, grown - shrunk, sinh, cosh_less_one]
 }
 
 pub(super) fn sinh<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
-    let [sum, difference, sinh, cosh] = hyperbolic(x);
-    let halved = sinh.fma(sum, cosh * difference);
+    let [sum, difference, sinh, cosh_less_one] = hyperbolic(x);
+    let halved = difference + sinh.fma(sum, cosh_less_one * difference);
     (halved + halved).copysign(x)
 }
 
 pub(super) fn cosh<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
-    let [sum, difference, sinh, cosh] = hyperbolic(x);
-    let halved = cosh.fma(sum, sinh * difference);
+    let [sum, difference, sinh, cosh_less_one] = hyperbolic(x);
+    let halved = sum + cosh_less_one.fma(sum, sinh * difference);
     halved + halved
 }
 
-/// (e^2x - 1) / (e^2x + 1).
+/// 1 - 2 e^-2|x| / (1 + e^-2|x|), or a polynomial where that would cancel.
 pub(super) fn tanh<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
-    let twice = (x + x).abs().at_most(constants(x).tanh);
-    let (whole, _, r) = reduce(twice, 1, 0);
-    let power = whole.power();
-    let less_one = near_zero(r).fma(power, power - 1.0);
-    (less_one / (less_one + 2.0)).copysign(x)
+    let c = constants(x);
+    let a = x.abs();
+    let (whole, _, r) = reduce((a * -2.0).at_least(-c.tanh), 1, 0);
+    let power = near_one(r) * whole.power();
+    let far = (power / (power + 1.0)).fma(-2.0, 1.0);
+    let z = a * a;
+    let near = (a * z).fma(z.polynomial(c.tanh_tail), a);
+    far.replaced(a.lt(0.55), near).copysign(x)
 }
 
 /// 2^n / (2^n + e^-r), so that neither part overflows.
 pub(super) fn sigmoid<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
     let (whole, _, r) = reduce(within(x, constants(x).sigmoid), 2, 0);
     let [first, second] = whole.halves();
-    first * (second / first.fma(second, near_one(-r)))
+    first * (second / (first.fma(second, near_zero(-r)) + 1.0))
 }

@@ -89,25 +89,28 @@ fn half_pi<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
     x.constant(std::f64::consts::FRAC_PI_2)
 }
 
-/// Where |x| is above 1/2, and asin |x| there π/2 less twice this: asin sqrt((1 - |x|) / 2), or asin |x|.
-fn arc<E: Emit>(x: Num<'_, E>) -> (Num<'_, E>, Num<'_, E>) {
+/// Where |x| is above 1/2, and s and asin s - s. There s is sqrt((1 - |x|) / 2), and asin |x| is π/2 - 2 asin s; elsewhere s
+/// is |x|.
+fn arc<E: Emit>(x: Num<'_, E>) -> [Num<'_, E>; 3] {
     let a = x.abs();
     let far = a.gt(0.5);
     let z = far.select(a.fma(-0.5, 0.5), a * a);
     let s = far.select(z.sqrt(), a);
-    (far, (s * z).fma(z.polynomial(constants(x).asin_tail), s))
+    [far, s, s * z * z.polynomial(constants(x).asin_tail)]
 }
 
 pub(super) fn asin<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
-    let (far, arc) = arc(x);
-    let from_end = half_pi(x) - arc.fma(2.0, -constants(x).half_pi_low);
-    arc.replaced(far, from_end).copysign(x)
+    let [far, s, rest] = arc(x);
+    let high = s.fma(-2.0, half_pi(x));
+    let taken = s.fma(-2.0, half_pi(x) - high);
+    let from_end = high + (taken - rest.fma(2.0, -constants(x).half_pi_low));
+    (s + rest).replaced(far, from_end).copysign(x)
 }
 
 /// Twice the arc, or π less it, where x is far from 0; else π/2 - asin x.
 pub(super) fn acos<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
-    let (far, arc) = arc(x);
-    let arc = arc.copysign(x);
+    let [far, s, rest] = arc(x);
+    let arc = (s + rest).copysign(x);
     let (zero, low) = (x.constant(0.0), constants(x).half_pi_low);
     let end = x.lt(0.0).select(half_pi(x) * 2.0, zero);
     let end_low = x.lt(0.0).select(2.0 * low, zero);

@@ -7,12 +7,13 @@
 //! Results at zeros, infinities and NaN, and where a function is not defined, are those of C, Annex F; a NaN is some NaN. The
 //! sign of zero is kept. Nothing overflows or vanishes before the result does; subnormal numbers are numbers.
 //!
-//! X
-//!
+//! //!
 //! How it works: [`num`] gives instructions the look of arithmetic; the modules are by family. Where an algorithm is the same
 //! for both precisions it is written once, over a table of constants.
 
 use std::cell::RefCell;
+
+use promote_lattice::Op;
 
 use crate::emit::Emit;
 use num::Num;
@@ -90,4 +91,45 @@ functions! {
     hypot = power(x, y);
     /// log(e^x + e^y).
     logaddexp = logarithm(x, y);
+}
+
+/// For each function how many units in the last place a result is at most from the truth, in single and double precision.
+const BOUNDS: &[(Op, u32, u32)] = &[
+    (Op::Exp, 1, 1),
+    (Op::Exp2, 1, 1),
+    (Op::Expm1, 2, 2),
+    (Op::Log, 1, 1),
+    (Op::Log2, 2, 2),
+    (Op::Log10, 2, 2),
+    (Op::Log1p, 2, 2),
+    (Op::Sin, 1, 1),
+    (Op::Cos, 1, 1),
+    (Op::Tan, 2, 2),
+    (Op::Sinh, 2, 2),
+    (Op::Cosh, 2, 2),
+    (Op::Tanh, 2, 2),
+    (Op::Asin, 2, 2),
+    (Op::Acos, 2, 2),
+    (Op::Atan, 2, 2),
+    (Op::Asinh, 2, 2),
+    (Op::Acosh, 2, 2),
+    (Op::Atanh, 2, 2),
+    (Op::Erf, 2, 2),
+    (Op::Sigmoid, 2, 2),
+    (Op::Cbrt, 1, 1),
+    (Op::Rsqrt, 2, 2),
+    (Op::Pow, 1, 1),
+    (Op::Atan2, 2, 2),
+    (Op::Hypot, 1, 1),
+    (Op::LogAddExp, 2, 2),
+];
+
+/// How many units in the last place a result of an elementary function is at most from the truth; none for other ops. A
+/// result that rounds correctly is 1/2 off.
+///
+/// The result of `logaddexp` is the sum of its greater operand and a logarithm, which may cancel: its units are those of the
+/// greatest of the three.
+pub fn ulp_bound(op: Op, double: bool) -> Option<u32> {
+    let (_, single_bound, double_bound) = BOUNDS.iter().find(|row| row.0 == op)?;
+    Some(if double { *double_bound } else { *single_bound })
 }

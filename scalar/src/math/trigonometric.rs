@@ -88,8 +88,12 @@ fn reduce<E: Emit>(x: Num<'_, E>) -> [Num<'_, E>; 3] {
     let n = shifted - magic;
     // Exact, as x is not far from n times the first part.
     let first = n.fma(-c.half_pi[0], x);
-    let high = n.fma(-c.half_pi[1], first);
-    let low = n.fma(-c.half_pi[2], n.fma(-c.half_pi[1], first - high));
+    let second = n * -c.half_pi[1];
+    let high = first + second;
+    // What rounding took from the sum, and from the product.
+    let from_second = high - first;
+    let error = (first - (high - from_second)) + (second - from_second);
+    let low = n.fma(-c.half_pi[2], error + n.fma(-c.half_pi[1], -second));
     let a = x.abs();
     let huge = a.gt(c.limit) & a.lt(f64::INFINITY);
     x.rarely(huge, [high, low, shifted.bits()], reduce_huge)
@@ -164,17 +168,19 @@ fn quarters<'m, E: Emit>(high: Num<'m, E>, low: Num<'m, E>) -> [Num<'m, E>; 2] {
     [r, product + turns.fma(HALF_PI_LOW, rest * std::f64::consts::FRAC_PI_2)]
 }
 
-/// sin and cos of r, and q.
-fn parts<E: Emit>(x: Num<'_, E>) -> [Num<'_, E>; 3] {
+/// sin r, what it lacks, cos r, what it lacks, and q.
+fn parts<E: Emit>(x: Num<'_, E>) -> [Num<'_, E>; 5] {
     let c = x.of(&SINGLE, &DOUBLE);
     let [r, rest, q] = reduce(x);
     let z = r * r;
-    let sin = r + (r * z).fma(z.polynomial(c.sin_tail), rest);
+    let sin_rest = (r * z).fma(z.polynomial(c.sin_tail), rest);
+    let sin = r + sin_rest;
     let half = z * 0.5;
     let near = -half + 1.0;
     // What rounding took from 1 - z / 2 comes back.
-    let cos = near + z.fma(z * z.polynomial(c.cos_tail), ((-near + 1.0) - half) - r * rest);
-    [sin.copysign(r), cos, q]
+    let cos_rest = z.fma(z * z.polynomial(c.cos_tail), ((-near + 1.0) - half) - r * rest);
+    let cos = near + cos_rest;
+    [sin, (r - sin) + sin_rest, cos, (near - cos) + cos_rest, q]
 }
 
 /// `x` with its sign flipped where bit 1 of `q` is set.
@@ -184,19 +190,24 @@ fn signed<'m, E: Emit>(x: Num<'m, E>, q: Num<'m, E>) -> Num<'m, E> {
 }
 
 pub(super) fn sin<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
-    let [sin, cos, q] = parts(x);
-    signed(sin.replaced((q & 1).differs(0), cos), q)
+    let [sin, _, cos, _, q] = parts(x);
+    signed(sin.replaced((q & 1).differs(0), cos), q).replaced(x.equals(0.0), x)
 }
 
 pub(super) fn cos<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
-    let [sin, cos, q] = parts(x);
+    let [sin, _, cos, _, q] = parts(x);
     signed(cos.replaced((q & 1).differs(0), sin), q + 1)
 }
 
+/// sin / cos, or -cos / sin in the odd quadrants. What the quotient lacks is found by a step of Newton, for which
+/// 1 / cos^2 = 1 + tan^2, and 1 / sin^2 likewise.
 pub(super) fn tan<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
-    let [sin, cos, q] = parts(x);
+    let [sin, sin_rest, cos, cos_rest, q] = parts(x);
     let odd = (q & 1).differs(0);
-    let quotient = sin.replaced(odd, cos) / cos.replaced(odd, sin);
-    // -cos / sin in the odd quadrants.
-    signed(quotient, q << 1)
+    let (over, over_rest) = (sin.replaced(odd, cos), sin_rest.replaced(odd, cos_rest));
+    let (under, under_rest) = (cos.replaced(odd, sin), cos_rest.replaced(odd, sin_rest));
+    let quotient = over / under;
+    let lacks = under.fma(-quotient, over) + under_rest.fma(-quotient, over_rest);
+    let quotient_more = (lacks * under).fma(quotient.fma(quotient, 1.0), quotient);
+    signed(quotient_more, q << 1).replaced(x.equals(0.0), x)
 }

@@ -3,7 +3,7 @@
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Kind, Op};
 
-use super::division;
+use super::{division, power};
 use crate::build::Build;
 use crate::emit::{Binary, Compare, Emit, Trap, Ty};
 use crate::storage::wrap;
@@ -42,14 +42,7 @@ pub(super) fn unary<E: Emit>(e: &mut E, op: Op, dtype: DType, x: E::Value) -> Op
         }
         // The whole part: only 1 and -1 have one that is not 0.
         Op::Reciprocal => {
-            let (one, zero) = (e.bits(x, 1), e.bits(x, 0));
-            let is_unit = if signed {
-                let next = e.add(x, one);
-                let three = e.bits(x, 3);
-                e.compare(Compare::LtU, next, three)
-            } else {
-                e.compare(Compare::Eq, x, one)
-            };
+            let (is_unit, zero) = (power::is_unit(e, dtype, x), e.bits(x, 0));
             e.select(is_unit, x, zero)
         }
         _ => return None,

@@ -16,10 +16,10 @@ mod division;
 mod float;
 mod functions;
 mod integer;
-mod inverse;
 mod power;
 
 pub(crate) use choice::{maximum, minimum, takes_first};
+pub use power::constant_power;
 
 use promote_lattice::convert::Numerics;
 use promote_lattice::op::ShapeRule;

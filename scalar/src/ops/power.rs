@@ -40,6 +40,56 @@ pub(super) fn power<E: Emit>(
     }
 }
 
+/// The power of an element to an exponent that is known, where a few products give it: -1, 1, 2, 3 and 4 of real numbers, 1
+/// and 2 of complex ones, 0 to 63 of integers. `None` for any other: [`elementwise`](crate::elementwise) knows them all.
+pub fn constant_power<E: Emit>(
+    e: &mut E,
+    dtype: DType,
+    x: Element<E::Value>,
+    exponent: f64,
+) -> Option<Element<E::Value>> {
+    let dtype = dtype.storage();
+    let whole = (exponent.trunc() == exponent && exponent.abs() < 64.0).then_some(exponent as i32)?;
+    match (dtype.kind(), x) {
+        _ if whole == 1 => Some(x),
+        (Kind::Unsigned | Kind::Signed, x) => {
+            let power = product(e, x.real(), u32::try_from(whole).ok()?);
+            Some(Element::Real(wrap(e, dtype, power)))
+        }
+        (Kind::Float, x) => {
+            let power = match whole {
+                -1 => {
+                    let one = e.constant(x.real(), 1.0);
+                    e.div(one, x.real())
+                }
+                2..=4 => product(e, x.real(), whole.unsigned_abs()),
+                _ => return None,
+            };
+            Some(Element::Real(round_to(e, dtype, power)))
+        }
+        (Kind::Complex, Element::Complex(re, im)) if whole == 2 => {
+            let (re, im) = complex::multiply(e, (re, im), (re, im));
+            Some(Element::Complex(round_to(e, dtype, re), round_to(e, dtype, im)))
+        }
+        (Kind::Bool | Kind::Complex, _) => None,
+    }
+}
+
+/// `x` as a factor so many times.
+fn product<E: Emit>(e: &mut E, x: E::Value, times: u32) -> E::Value {
+    let mut power = None;
+    let mut square = x;
+    for place in 0..=times.checked_ilog2().unwrap_or(0) {
+        if place > 0 {
+            square = e.mul(square, square);
+        }
+        if times >> place & 1 == 1 {
+            power = Some(power.map_or(square, |power| e.mul(power, square)));
+        }
+    }
+    power.unwrap_or_else(|| e.constant(x, 1.0))
+}
+
 /// A power of a real number. An integer exponent that `f32` may not hold, and so may take for an even one, is met in `f64`.
 fn of_reals<E: Emit>(
     e: &mut E,
@@ -74,23 +124,18 @@ fn of_integers<E: Emit>(
         Kind::Signed => Some(e.compare(Compare::LtS, y, zero)),
         _ => None,
     };
-    let (rest, base) = match (numerics, is_negative) {
-        (Numerics::Jax, _) => (e.masked(y, 63), x),
-        (Numerics::NumPy | Numerics::Torch, None) => (y, x),
+    let rest = match (numerics, is_negative) {
+        (Numerics::Jax, _) => e.masked(y, 63),
+        (Numerics::NumPy | Numerics::Torch, None) => y,
         (Numerics::NumPy, Some(is_negative)) => {
             e.trap(is_negative, Trap::NegativePower);
-            (e.select(is_negative, zero, y), x)
+            e.select(is_negative, zero, y)
         }
         (Numerics::Torch, Some(is_negative)) => {
             // Of 1 and -1 the lowest bit of the exponent says the power; that of others has no whole part.
             let odd = e.masked(y, 1);
             let rest = e.select(is_negative, odd, y);
-            let (one, three) = (e.bits(x, 1), e.bits(x, 3));
-            let next = e.add(x, one);
-            let is_unit = e.compare(Compare::LtU, next, three);
-            let is_zero = e.is(Compare::Eq, x, 0.0);
-            let not_zero = e.not(is_zero);
-            let is_unit = e.and(is_unit, not_zero);
+            let is_unit = is_unit(e, dtype, x);
             let keeps = e.not(is_negative);
             let keeps = e.or(keeps, is_unit);
             let power = by_squaring(e, x, rest);
@@ -99,8 +144,18 @@ fn of_integers<E: Emit>(
             return wrap(e, dtype, power);
         }
     };
-    let power = by_squaring(e, base, rest);
+    let power = by_squaring(e, x, rest);
     wrap(e, dtype, power)
+}
+
+/// Whether an integer is 1 or -1.
+pub(super) fn is_unit<E: Emit>(e: &mut E, dtype: DType, x: E::Value) -> E::Value {
+    let is_one = e.is(Compare::Eq, x, 1.0);
+    if dtype.kind() != Kind::Signed {
+        return is_one;
+    }
+    let is_minus_one = e.is(Compare::Eq, x, -1.0);
+    e.or(is_one, is_minus_one)
 }
 
 /// The power; the exponent is read as unsigned. Both may be of different widths.

@@ -1,5 +1,9 @@
 //! Definitions, computed on numbers, against what the libraries gave and what the other crates say.
 
+mod complex;
 mod conversions;
+mod cost;
+mod libraries;
 mod operations;
+mod reductions;
 mod support;

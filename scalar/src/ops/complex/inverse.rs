@@ -1,7 +1,8 @@
 //! Inverse functions of complex numbers: Kahan's formulas ("Branch cuts for complex elementary functions", 1987), which
 //! take signed zeros to the right side of every cut. Far out, where 1 is nothing beside the number, they are logarithms.
 
-use super::complex::{Pair, choose, log_of_length, sqrt};
+use super::logarithm::{log_of_length, sqrt};
+use super::{Pair, choose};
 use crate::build::{Build, power_of_two};
 use crate::emit::{Compare, Emit, Ty};
 use crate::math;
@@ -54,7 +55,10 @@ pub(super) fn asin<E: Emit>(e: &mut E, z: Pair<E::Value>) -> Pair<E::Value> {
         (math::atan2(e, re, height), e.copysign(log, im))
     };
     let is_far = is_far(e, z);
-    choose(e, is_far, far, near)
+    let (real, imaginary) = choose(e, is_far, far, near);
+    // On the imaginary axis the angle is known even of NaN.
+    let is_upright = e.is(Compare::FEq, re, 0.0);
+    (e.select(is_upright, re, real), imaginary)
 }
 
 pub(super) fn acos<E: Emit>(e: &mut E, z: Pair<E::Value>) -> Pair<E::Value> {
@@ -70,7 +74,9 @@ pub(super) fn acos<E: Emit>(e: &mut E, z: Pair<E::Value>) -> Pair<E::Value> {
         (math::atan2(e, height, re), e.neg(log))
     };
     let is_far = is_far(e, z);
-    choose(e, is_far, far, near)
+    let (real, imaginary) = choose(e, is_far, far, near);
+    let (is_upright, quarter) = (e.is(Compare::FEq, re, 0.0), e.constant(re, std::f64::consts::FRAC_PI_2));
+    (e.select(is_upright, quarter, real), imaginary)
 }
 
 pub(super) fn acosh<E: Emit>(e: &mut E, z: Pair<E::Value>) -> Pair<E::Value> {
@@ -124,10 +130,17 @@ pub(super) fn atanh<E: Emit>(e: &mut E, z: Pair<E::Value>) -> Pair<E::Value> {
         e.scale(angle, 0.5)
     };
     let far_imaginary = {
-        let quarter = e.constant(re, std::f64::consts::FRAC_PI_2);
-        e.copysign(quarter, im)
+        let (quarter, height) = (e.constant(re, std::f64::consts::FRAC_PI_2), e.fabs(im));
+        let quarter = e.copysign(quarter, im);
+        // An infinite imaginary part has that angle whatever the real part is; a finite one does beside a number.
+        let (is_infinite, zero) = (e.is(Compare::FEq, height, f64::INFINITY), e.constant(re, 0.0));
+        let finite = e.select(is_infinite, zero, re);
+        let (is_nan, nan) = (e.compare(Compare::FUnordered, finite, im), e.add(finite, im));
+        e.select(is_nan, nan, quarter)
     };
     let is_far = is_far(e, z);
     let (real, imaginary) = choose(e, is_far, (far_real, far_imaginary), (real, imaginary));
+    let is_upright = e.is(Compare::FEq, re, 0.0);
+    let real = e.select(is_upright, re, real);
     (e.copysign(real, z.0), imaginary)
 }

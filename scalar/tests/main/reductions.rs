@@ -1,0 +1,122 @@
+//! Reductions element by element, and in another order.
+
+use promote_lattice::convert::{Bits, Numerics};
+use promote_lattice::{DType, Kind, Op};
+use promote_scalar::eval::{Eval, Value};
+use promote_scalar::{Element, Ty, accumulator, combine, combine_arg, identity};
+
+use crate::support::{bits, element, machine, same, samples, stored};
+
+/// Some elements of a dtype.
+fn some(dtype: DType) -> Vec<Bits> {
+    let all = samples(dtype, 60);
+    let step = (all.len() / 97).max(1);
+    all.into_iter().step_by(step).collect()
+}
+
+#[test]
+fn the_identity_changes_nothing() {
+    for dtype in stored() {
+        for op in [Op::Sum, Op::Prod, Op::Max, Op::Min] {
+            let has_no_zero = dtype == DType::F8E8M0FNU && op == Op::Sum;
+            if has_no_zero {
+                continue;
+            }
+            let e = &mut machine(true);
+            let start = identity(e, op, dtype).unwrap();
+            for source in some(dtype) {
+                let x = element(e, dtype, source);
+                let Some(found) = combine(e, op, Numerics::NumPy, dtype, start, x) else { continue };
+                let found = bits(e, dtype, found);
+                let is_zero = !promote_scalar::is_nonzero(e, dtype, x).to_bool();
+                let is_right = same(found, source, dtype)
+                    || dtype.kind() == Kind::Complex
+                    || is_zero && op == Op::Sum
+                    || is_nan(x);
+                assert!(is_right, "{op} {dtype}: {source:x} became {found:x}");
+            }
+        }
+    }
+}
+
+fn is_nan(x: Element<Value>) -> bool {
+    let is_nan = |x: Value| match x.ty {
+        Ty::F32 => x.to_f32().is_nan(),
+        Ty::F64 => x.to_f64().is_nan(),
+        _ => false,
+    };
+    match x {
+        Element::Real(x) => is_nan(x),
+        Element::Complex(re, im) => is_nan(re) || is_nan(im),
+    }
+}
+
+#[test]
+fn truth_is_combined_of_any_dtype() {
+    for dtype in stored() {
+        for (op, start) in [(Op::Any, false), (Op::All, true)] {
+            let e = &mut machine(true);
+            let identity = identity(e, op, DType::B1).unwrap();
+            assert_eq!(identity.real().to_bool(), start);
+            for source in some(dtype) {
+                let x = element(e, dtype, source);
+                let is_true = promote_scalar::is_nonzero(e, dtype, x).to_bool();
+                let both = combine(e, op, Numerics::NumPy, dtype, x, x).unwrap();
+                assert_eq!(both.real().to_bool(), is_true, "{dtype} {source:x}");
+            }
+        }
+    }
+}
+
+/// The place that going through all elements in order finds.
+fn expected_place(op: Op, dtype: DType, sources: &[Bits], e: &mut Eval) -> usize {
+    let mut found = 0;
+    for place in 1..sources.len() {
+        let (best, x) = (element(e, dtype, sources[found]), element(e, dtype, sources[place]));
+        if is_nan(best) {
+            continue;
+        }
+        let better = if op == Op::ArgMax { Op::Greater } else { Op::Less };
+        let is_better =
+            promote_scalar::elementwise(e, better, Numerics::NumPy, &[dtype, dtype], DType::B1, &[x, best]);
+        if is_nan(x) || is_better.unwrap().real().to_bool() {
+            found = place;
+        }
+    }
+    found
+}
+
+#[test]
+fn the_place_of_the_extreme_is_the_first_in_any_order() {
+    for dtype in stored() {
+        for (op, reverse) in
+            [(Op::ArgMax, false), (Op::ArgMax, true), (Op::ArgMin, false), (Op::ArgMin, true)]
+        {
+            let e = &mut machine(true);
+            let sources = some(dtype);
+            for sources in sources.chunks(7) {
+                let pairs: Vec<_> = sources
+                    .iter()
+                    .chain(sources)
+                    .enumerate()
+                    .map(|(place, bits)| (element(e, dtype, *bits), Value::new(Ty::I64, place as u64)))
+                    .collect();
+                let mut order = pairs.clone();
+                if reverse {
+                    order.reverse();
+                }
+                let all = order.into_iter().reduce(|a, b| combine_arg(e, op, dtype, a, b).unwrap());
+                let place = all.unwrap().1.to_unsigned() as usize;
+                assert_eq!(place, expected_place(op, dtype, sources, e), "{op} {dtype} {sources:x?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn narrow_floats_add_up_in_f32() {
+    assert_eq!(accumulator(Op::Sum, DType::F16), DType::F32);
+    assert_eq!(accumulator(Op::Prod, DType::BC32), DType::C64);
+    assert_eq!(accumulator(Op::Max, DType::BF16), DType::BF16);
+    assert_eq!(accumulator(Op::Sum, DType::WeakInt), DType::I64);
+}

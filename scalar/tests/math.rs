@@ -1,0 +1,295 @@
+//! Elementary functions against the truth: how far results are from it, and what they are where it is special.
+//!
+//! Single precision is swept against functions of double precision. Double precision meets cases computed with 400 bits
+//! (`tools/references.py`).
+
+use promote_lattice::Op;
+use promote_scalar::eval::{Eval, Value};
+use promote_scalar::math::{self, ulp_bound};
+
+unsafe extern "C" {
+    safe fn erf(x: f64) -> f64;
+}
+
+type Unary = (Op, fn(&mut Eval, Value) -> Value, fn(f64) -> f64);
+type Binary = (Op, fn(&mut Eval, Value, Value) -> Value, fn(f64, f64) -> f64);
+
+const UNARY: &[Unary] = &[
+    (Op::Exp, math::exp, f64::exp),
+    (Op::Exp2, math::exp2, f64::exp2),
+    (Op::Expm1, math::expm1, f64::exp_m1),
+    (Op::Log, math::log, f64::ln),
+    (Op::Log2, math::log2, f64::log2),
+    (Op::Log10, math::log10, f64::log10),
+    (Op::Log1p, math::log1p, f64::ln_1p),
+    (Op::Sin, math::sin, f64::sin),
+    (Op::Cos, math::cos, f64::cos),
+    (Op::Tan, math::tan, f64::tan),
+    (Op::Sinh, math::sinh, f64::sinh),
+    (Op::Cosh, math::cosh, f64::cosh),
+    (Op::Tanh, math::tanh, f64::tanh),
+    (Op::Asin, math::asin, f64::asin),
+    (Op::Acos, math::acos, f64::acos),
+    (Op::Atan, math::atan, f64::atan),
+    (Op::Asinh, math::asinh, f64::asinh),
+    (Op::Acosh, math::acosh, f64::acosh),
+    (Op::Atanh, math::atanh, f64::atanh),
+    (Op::Erf, math::erf, |x| erf(x)),
+    (Op::Sigmoid, math::sigmoid, |x| 1.0 / (1.0 + (-x).exp())),
+    (Op::Cbrt, math::cbrt, f64::cbrt),
+    (Op::Rsqrt, math::rsqrt, |x| 1.0 / x.sqrt()),
+];
+
+const BINARY: &[Binary] = &[
+    (Op::Pow, math::pow, f64::powf),
+    (Op::Atan2, math::atan2, f64::atan2),
+    (Op::Hypot, math::hypot, f64::hypot),
+    (Op::LogAddExp, math::logaddexp, |x, y| {
+        if x == y { x + std::f64::consts::LN_2 } else { x.max(y) + (-(x - y).abs()).exp().ln_1p() }
+    }),
+];
+
+fn single(function: fn(&mut Eval, Value) -> Value, x: f32) -> f32 {
+    function(&mut Eval::default(), Value::f32(x)).to_f32()
+}
+
+fn single2(function: fn(&mut Eval, Value, Value) -> Value, x: f32, y: f32) -> f32 {
+    function(&mut Eval::default(), Value::f32(x), Value::f32(y)).to_f32()
+}
+
+/// The distance of neighbours in single precision.
+fn unit(x: f64) -> f64 {
+    let exponent = (x.abs().to_bits() >> 52) as i32 - 1023;
+    2f64.powi(exponent.clamp(-126, 127) - 23)
+}
+
+/// How far `y` is from `truth`, in units of the last place of the greater of `truth` and `at_least`; infinite where the class
+/// or, unless terms cancel, the sign of zero is another.
+fn distance(y: f32, truth: f64, at_least: f64) -> f64 {
+    let nearest = truth as f32;
+    if y.is_nan() || truth.is_nan() {
+        return if y.is_nan() && truth.is_nan() { 0.0 } else { f64::INFINITY };
+    }
+    let sign_of_zero =
+        at_least == 0.0 && y == 0.0 && nearest == 0.0 && y.is_sign_negative() != nearest.is_sign_negative();
+    if truth.is_infinite() || sign_of_zero {
+        return if y == nearest && !sign_of_zero { 0.0 } else { f64::INFINITY };
+    }
+    if y == nearest {
+        return 0.0;
+    }
+    // An infinite result counts as the number that would follow the greatest.
+    let y = if y.is_infinite() { 2f64.powi(128).copysign(f64::from(y)) } else { f64::from(y) };
+    (y - truth).abs() / unit(truth.abs().max(at_least))
+}
+
+/// Of the terms whose sum is `result`.
+fn greatest_term(term: f64, result: f64) -> f64 {
+    term.abs().max((result - term).abs())
+}
+
+/// Fails if a case is worse than the bound; shows the worst.
+fn check(op: Op, double: bool, cases: impl Iterator<Item = (f64, String)>) {
+    let bound = ulp_bound(op, double).expect("elementary functions have a bound");
+    let (worst, which) =
+        cases.fold((0.0, String::new()), |worst, case| if case.0 > worst.0 { case } else { worst });
+    println!("{:10} {} {worst:.3} ulp at {which}", op.info().name, if double { "f64" } else { "f32" });
+    assert!(worst <= f64::from(bound), "{}: {worst} ulp at {which}, bound {bound}", op.info().name);
+}
+
+const EDGES: &[f32] = &[
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    2.0,
+    -2.0,
+    3.0,
+    -3.0,
+    f32::INFINITY,
+    f32::NEG_INFINITY,
+    f32::NAN,
+    f32::MAX,
+    f32::MIN,
+    f32::MIN_POSITIVE,
+    1e-45,
+    -1e-45,
+    1.0000001,
+    0.99999994,
+    -0.99999994,
+    88.72284,
+    -103.97,
+    1e-20,
+    131072.0,
+    131073.0,
+    2.5,
+    -2.5,
+];
+
+#[test]
+fn single_precision_of_one_operand() {
+    for (op, function, truth) in UNARY {
+        let swept = (0..u32::MAX).step_by(80_021).map(f32::from_bits);
+        check(
+            *op,
+            false,
+            swept.chain(EDGES.iter().copied()).map(|x| {
+                let y = single(*function, x);
+                (distance(y, truth(f64::from(x)), 0.0), format!("{x:e} -> {y:e}"))
+            }),
+        );
+    }
+}
+
+/// Pairs of numbers: of all sizes, of about the same size, and edges.
+fn pairs() -> impl Iterator<Item = (f32, f32)> {
+    let bits = |i: u32| i.wrapping_mul(2_654_435_769) ^ (i.wrapping_mul(40_503) >> 7);
+    let any = (0..20_000u32).map(move |i| (f32::from_bits(bits(2 * i)), f32::from_bits(bits(2 * i + 1))));
+    let near = (0..40_000u32).map(move |i| {
+        let part = |i| bits(i) as f32 / u32::MAX as f32;
+        ((part(2 * i) - 0.1) * 9.0, (part(2 * i + 1) - 0.5) * 70.0)
+    });
+    any.chain(near).chain(EDGES.iter().flat_map(|x| EDGES.iter().map(|y| (*x, *y))))
+}
+
+#[test]
+fn single_precision_of_two_operands() {
+    for (op, function, truth) in BINARY {
+        check(
+            *op,
+            false,
+            pairs().map(|(x, y)| {
+                let z = single2(*function, x, y);
+                let (x, y) = (f64::from(x), f64::from(y));
+                let at_least = if *op == Op::LogAddExp { greatest_term(x.max(y), truth(x, y)) } else { 0.0 };
+                (distance(z, truth(x, y), at_least), format!("{x:e}, {y:e} -> {z:e}"))
+            }),
+        );
+    }
+}
+
+/// What `tools/references.py` writes: of each function the operands, the result and what it lacks in units of its last place.
+struct Cases(std::vec::IntoIter<u8>);
+
+impl Iterator for Cases {
+    type Item = (String, Vec<Vec<f64>>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let length = self.0.next()?;
+        let name = self.0.by_ref().take(usize::from(length)).map(char::from).collect();
+        let width = usize::from(self.0.next()?) + 2;
+        let count = u16::from_le_bytes([self.0.next()?, self.0.next()?]);
+        let mut number =
+            || f64::from_le_bytes(std::array::from_fn(|_| self.0.next().expect("a case is whole")));
+        Some((name, (0..count).map(|_| (0..width).map(|_| number()).collect()).collect()))
+    }
+}
+
+/// The same for double precision; what `truth` lacks is in units of its last place.
+fn double_distance(y: f64, truth: f64, lacks: f64, at_least: f64) -> f64 {
+    if y == truth {
+        return lacks.abs();
+    }
+    if !y.is_finite() || !truth.is_finite() {
+        return if y.abs().max(truth.abs()) > f64::MAX && y.abs().min(truth.abs()) == f64::MAX {
+            1.0
+        } else {
+            f64::INFINITY
+        };
+    }
+    let exponent = |x: f64| (x.abs().to_bits() >> 52).max(1) as i32;
+    let bits = 1075 - exponent(truth);
+    // In two steps, as a power of 2 may be out of range.
+    let units = (y - truth) * 2f64.powi(bits / 2) * 2f64.powi(bits - bits / 2);
+    (units - lacks).abs() * 2f64.powi((exponent(truth) - exponent(at_least)).min(0))
+}
+
+#[test]
+fn double_precision() {
+    let data = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/double.bin"))
+        .expect("data stands beside the test");
+    let mut count = 0;
+    for (name, cases) in Cases(data.into_iter()) {
+        let unary = UNARY.iter().find(|row| row.0.info().name == name);
+        let binary = BINARY.iter().find(|row| row.0.info().name == name);
+        let op = unary.map(|row| row.0).or(binary.map(|row| row.0)).expect("the data is of functions tested");
+        check(
+            op,
+            true,
+            cases.iter().map(|case| {
+                let [operands @ .., truth, lacks] = &case[..] else { unreachable!("cases end so") };
+                let mut e = Eval::default();
+                let y = match (unary, binary) {
+                    (Some(row), _) => row.1(&mut e, Value::f64(operands[0])),
+                    (_, Some(row)) => row.1(&mut e, Value::f64(operands[0]), Value::f64(operands[1])),
+                    (None, None) => unreachable!("the op was found"),
+                };
+                let at_least = if op == Op::LogAddExp {
+                    greatest_term(operands[0].max(operands[1]), *truth)
+                } else {
+                    0.0
+                };
+                (
+                    double_distance(y.to_f64(), *truth, *lacks, at_least),
+                    format!("{operands:?} -> {:e}", y.to_f64()),
+                )
+            }),
+        );
+        count += 1;
+    }
+    assert_eq!(count, UNARY.len() + BINARY.len());
+}
+
+/// At special operands double precision gives what single precision does; that is held to the truth above.
+#[test]
+fn special_operands_of_double_precision() {
+    const SPECIAL: &[f32] = &[
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        0.5,
+        -0.5,
+        2.0,
+        -2.0,
+        3.0,
+        -3.0,
+        2.5,
+        -2.5,
+        f32::INFINITY,
+        f32::NEG_INFINITY,
+        f32::NAN,
+    ];
+    let alike = |name: &str, y: f64, single: f32| {
+        let exact = |y: f64| y == 0.0 || y.is_infinite();
+        let same = if exact(y) || exact(f64::from(single)) {
+            y.to_bits() == f64::from(single).to_bits()
+        } else {
+            y.is_nan() == single.is_nan()
+        };
+        // tan π/2 and the like: only what is infinite or 0 must agree.
+        assert!(same, "{name}: {y:e} in double precision, {single:e} in single");
+    };
+    for x in SPECIAL {
+        for (op, function, _) in UNARY {
+            let y = function(&mut Eval::default(), Value::f64(f64::from(*x))).to_f64();
+            alike(&format!("{} {x:e}", op.info().name), y, single(*function, *x));
+        }
+        for y in SPECIAL {
+            for (op, function, _) in BINARY {
+                let z = function(&mut Eval::default(), Value::f64(f64::from(*x)), Value::f64(f64::from(*y)))
+                    .to_f64();
+                alike(&format!("{} {x:e} {y:e}", op.info().name), z, single2(*function, *x, *y));
+            }
+        }
+    }
+}
+
+#[test]
+fn sigmoid_of_large_negative_numbers_is_subnormal() {
+    for x in [-745.0, -720.5, -709.0] {
+        let y = math::sigmoid(&mut Eval::default(), Value::f64(x)).to_f64();
+        assert!((y - x.exp()).abs() <= 5e-324 + y * 1e-15, "{x}: {y:e}");
+    }
+}
