@@ -11,6 +11,7 @@ mod fixpoints;
 mod flow_support;
 mod jax_control_flow;
 mod laws;
+mod linalg;
 mod loops;
 mod oracle_programs;
 mod placement;

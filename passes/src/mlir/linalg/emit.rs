@@ -62,6 +62,20 @@ impl<'a> Machine<'a> {
         Register { value: self.builder.add_with(name, &operands, self.type_of(ty), attributes), ty }
     }
 
+    /// A magnitude and a sign, by their bits: LLVM 22 loses the sign in `math.copysign` of what was shifted there, if it does
+    /// not optimise.
+    fn copy_sign(&mut self, x: Register, y: Register) -> Register {
+        let bits = x.ty.bits_type();
+        let sign = i64::MIN >> (64 - bits.bits());
+        let [x_bits, y_bits] = [x, y].map(|register| self.cast(Cast::Bitcast, register, bits));
+        let [magnitude, sign] = [(x_bits, !sign), (y_bits, sign)].map(|(register, mask)| {
+            let mask = self.int(bits, mask);
+            self.binary(Binary::And, register, mask)
+        });
+        let both = self.binary(Binary::Or, magnitude, sign);
+        self.cast(Cast::Bitcast, both, x.ty)
+    }
+
     /// Begins a region with arguments like these values.
     fn open(&mut self, like: &[Register]) -> Vec<Register> {
         let types: Vec<_> = like.iter().map(|register| self.type_of(register.ty)).collect();
@@ -125,7 +139,7 @@ impl Emit for Machine<'_> {
             Binary::FMul => "arith.mulf",
             Binary::FDiv => "arith.divf",
             Binary::FRem => "arith.remf",
-            Binary::CopySign => "math.copysign",
+            Binary::CopySign => return self.copy_sign(x, y),
         };
         self.add(name, &[x, y], x.ty)
     }

@@ -174,8 +174,9 @@ impl Lowering<'_> {
     fn render_all(&mut self, result: NodeId) -> Result<MlirValue, Failure> {
         let mut needed = vec![false; self.graph.nodes.len()];
         needed[result.0 as usize] = true;
-        for index in (0..=result.0 as usize).rev().filter(|index| needed[*index]).collect::<Vec<_>>() {
-            self.graph.nodes[index].args.iter().for_each(|arg| needed[arg.0 as usize] = true);
+        for (index, node) in self.graph.nodes.iter().enumerate().rev() {
+            let args = if needed[index] { node.args.as_slice() } else { &[] };
+            args.iter().for_each(|arg| needed[arg.0 as usize] = true);
         }
         for index in (0..needed.len()).filter(|index| needed[*index]) {
             let made = self.render(NodeId(index as u32))?;

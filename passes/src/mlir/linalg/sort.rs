@@ -1,7 +1,8 @@
 //! Sorting: a stable merge of runs from the bottom up, in `scf` loops.
 //!
-//! Pass `p` merges each two runs of `2^p` elements of a line from one tensor into the next, so a line of `n` elements takes
-//! `n` steps for each of `log2 n` passes. A step takes the first element of one of two runs: that of the right one only if
+//! Pass `p` merges each two runs of `2^p` elements of a line from one tensor into another, so a line of `n` elements takes
+//! `n` steps for each of `log2 n` passes. A round is two passes, there and back, so that each of two tensors stays in its
+//! place. A step takes the first element of one of two runs: that of the right one only if
 //! it is less. NaNs are larger than all numbers and equal to one another; complex numbers are compared by their real parts
 //! first.
 
@@ -39,23 +40,27 @@ impl Lowering<'_> {
         }
         let count = self.extent(shape[axis]);
         let extents: Vec<MlirValue> = shape.iter().map(|extent| self.extent(*extent)).collect();
-        let (_, dynamic) = self.mixed(&shape);
-        let passes = self.passes(shape[axis], count);
-        let sorted = self.repeat_for(passes, &[value], |this, pass, carried| {
+        let rounds = self.rounds(shape[axis], count);
+        let element = element_of(value);
+        let other = self.empty(element, &shape);
+        let sorted = self.repeat_for(rounds, &[value, other], |this, round, carried| {
             let one = this.builder.index(1);
-            let width = this.on_indices("arith.shli", one, pass);
-            let r#type = raw::value_type(carried[0]);
-            let empty = this.builder.add("tensor.empty", &dynamic, r#type);
-            let pass = Pass { from: carried[0], dtype, axis, count, width };
-            vec![this.merge_lines(&pass, &extents, &mut Vec::new(), empty)]
+            let exponent = this.on_indices("arith.shli", round, one);
+            let width = this.on_indices("arith.shli", one, exponent);
+            let there = Pass { from: carried[0], dtype, axis, count, width };
+            let other = this.merge_lines(&there, &extents, &mut Vec::new(), carried[1]);
+            let width = this.on_indices("arith.shli", width, one);
+            let back = Pass { from: other, width, ..there };
+            vec![this.merge_lines(&back, &extents, &mut Vec::new(), carried[0]), other]
         });
         sorted[0]
     }
 
-    /// How many passes sort a line: as many as the last index has bits.
-    fn passes(&mut self, extent: Extent, count: MlirValue) -> MlirValue {
+    /// How many rounds of two passes sort a line: the last index has as many bits as passes are needed, or one less.
+    fn rounds(&mut self, extent: Extent, count: MlirValue) -> MlirValue {
         if let Some(extent) = self.graph.resolve(extent).fixed() {
-            return self.builder.index(i64::from(64 - (extent - 1).leading_zeros()));
+            let bits = 64 - (extent - 1).leading_zeros();
+            return self.builder.index(bits.div_ceil(2).into());
         }
         let (one, word) = (self.builder.index(1), self.builder.integer_type(64));
         // An empty line has no last index; it takes no step in any pass.
@@ -63,9 +68,11 @@ impl Lowering<'_> {
         let last = self.on_indices("arith.subi", some, one);
         let last = self.builder.add("arith.index_cast", &[last], word);
         let unused = self.builder.add("math.ctlz", &[last], word);
-        let bits = self.builder.integer(word, 64);
+        // Of 64 bits, and one more to round up.
+        let bits = self.builder.integer(word, 65);
         let used = self.builder.add("arith.subi", &[bits, unused], word);
-        self.builder.add("arith.index_cast", &[used], self.builder.index_type())
+        let used = self.builder.add("arith.index_cast", &[used], self.builder.index_type());
+        self.on_indices("arith.shrui", used, one)
     }
 
     /// `scf.for` from 0 up to `end`.
