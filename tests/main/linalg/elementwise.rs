@@ -177,7 +177,10 @@ fn conversions_give_the_bits_of_their_definitions() {
         let pairs = strong().flat_map(|from| strong().map(move |to| (from, to)));
         let cases: Vec<_> = pairs
             .filter_map(|(from, to)| {
-                semantics.infer(Op::Positive, &[Operand::value(from)]).ok()?;
+                let has = |dtype| semantics.nodes().iter().any(|node| node.operand.dtype == dtype);
+                if !has(from) || !has(to) {
+                    return None;
+                }
                 let bits = numbers(from);
                 let expected = bits.iter().map(|bits| {
                     let mut machine = Eval { has_f16: true, ..Eval::default() };

@@ -15,9 +15,9 @@ use promote::{DType, Kind, Pipeline, PrintOptions, RunOptions, Session, Source, 
 /// From linalg on tensors to LLVM, with upstream passes alone. `docs/lowering.md` shows it.
 pub const TO_LLVM: &str = "builtin.module(\
     one-shot-bufferize{bufferize-function-boundaries=true function-boundary-type-conversion=identity-layout-map},\
-    buffer-deallocation-pipeline,convert-linalg-to-loops,expand-strided-metadata,lower-affine,convert-scf-to-cf,\
-    convert-complex-to-llvm,convert-math-to-llvm,finalize-memref-to-llvm,convert-arith-to-llvm,convert-func-to-llvm,\
-    convert-cf-to-llvm,reconcile-unrealized-casts)";
+    buffer-deallocation-pipeline,convert-bufferization-to-memref,convert-linalg-to-loops,expand-strided-metadata,\
+    lower-affine,convert-scf-to-cf,convert-complex-to-llvm,convert-math-to-llvm,finalize-memref-to-llvm,\
+    convert-arith-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,reconcile-unrealized-casts)";
 
 /// Infers and inserts, but folds nothing, so that what is written is what is run.
 pub const TO_LINALG: &str = "promote-infer-types,promote-insert-converts,promote-to-linalg";
@@ -46,7 +46,7 @@ impl Argument {
     /// The elements of a constant: all types but truth values are written as bytes.
     fn literal(&self) -> String {
         if self.bits.is_empty() {
-            return "[]".to_owned();
+            return String::new();
         }
         if self.dtype.bits() == 1 {
             let rows = self.bits.iter().map(|bit| (*bit != 0).to_string()).collect::<Vec<_>>();

@@ -62,18 +62,18 @@ impl<'a> Machine<'a> {
         Register { value: self.builder.add_with(name, &operands, self.type_of(ty), attributes), ty }
     }
 
-    /// A magnitude and a sign, by their bits: LLVM 22 loses the sign in `math.copysign` of what was shifted there, if it does
-    /// not optimise.
+    /// A magnitude and a sign. LLVM 22 for x86 takes 0 for the bits of a `bfloat` in memory where it finds that only their sign
+    /// is asked for, as `math.copysign` does, so the sign is compared.
     fn copy_sign(&mut self, x: Register, y: Register) -> Register {
         let bits = x.ty.bits_type();
-        let sign = i64::MIN >> (64 - bits.bits());
         let [x_bits, y_bits] = [x, y].map(|register| self.cast(Cast::Bitcast, register, bits));
-        let [magnitude, sign] = [(x_bits, !sign), (y_bits, sign)].map(|(register, mask)| {
-            let mask = self.int(bits, mask);
-            self.binary(Binary::And, register, mask)
-        });
-        let both = self.binary(Binary::Or, magnitude, sign);
-        self.cast(Cast::Bitcast, both, x.ty)
+        let sign = i64::MIN >> (64 - bits.bits());
+        let [zero, sign, others] = [0, sign, !sign].map(|value| self.int(bits, value));
+        let magnitude = self.binary(Binary::And, x_bits, others);
+        let negative = self.binary(Binary::Or, magnitude, sign);
+        let is_negative = self.compare(Compare::LtS, y_bits, zero);
+        let chosen = self.select(is_negative, negative, magnitude);
+        self.cast(Cast::Bitcast, chosen, x.ty)
     }
 
     /// Begins a region with arguments like these values.
