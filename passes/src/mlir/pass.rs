@@ -223,7 +223,8 @@ pub fn create_with(kind: Kind, config: &Config, handoff: &Handoff) -> Pass {
     if kind == Kind::ToLinalg {
         // SAFETY: MLIR's handles are valid for ever.
         let [complex, math] = unsafe {
-            [mlirGetDialectHandle__complex__(), mlirGetDialectHandle__math__()].map(|raw| DialectHandle::from_raw(raw))
+            [mlirGetDialectHandle__complex__(), mlirGetDialectHandle__math__()]
+                .map(|raw| DialectHandle::from_raw(raw))
         };
         made.extend([complex, DialectHandle::linalg(), math, DialectHandle::scf()]);
     }

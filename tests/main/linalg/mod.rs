@@ -1,6 +1,7 @@
 //! `promote-to-linalg`: what it writes, and what its programs compute when stock MLIR tools run them.
 
 mod elementwise;
+mod random;
 mod snapshots;
 mod stock;
 mod structure;

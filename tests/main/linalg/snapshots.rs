@@ -20,9 +20,8 @@ macro_rules! snapshots {
 
 snapshots! {
     types_lose_their_signs_everywhere, "jax", r#"
-!u = tensor<*x!promote.unknown>
 func.func private @outside(tensor<4xui8>) -> tensor<ui16>
-func.func @f(%x: tensor<4xui8>, %n: index) -> (!u, tensor<ui16>) {
+func.func @f(%x: tensor<4xui8>, %n: index) -> (tensor<4xui8>, tensor<ui16>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %k = "promote.constant"() {value = dense<[1, 2, 254, 255]> : tensor<4xui8>} : () -> tensor<4xui8>
@@ -57,6 +56,11 @@ func.func @f(%x: tensor<4x6xf16>) -> (!u, !u, !u) {
   %1 = "promote.argmin"(%x) {axis = array<i64: 0>} : (tensor<4x6xf16>) -> !u
   %2 = "promote.cumulative_sum"(%x) {axis = array<i64: 1>} : (tensor<4x6xf16>) -> !u
   return %0, %1, %2 : !u, !u, !u
+}"#;
+    composite_ops_are_taken_apart, "jax", r#"
+func.func @f(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  %0 = "promote.softmax"(%x) {axis = array<i64: 1>} : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  return %0 : tensor<4x6xf32>
 }"#;
     a_matmul_adds_up_wider, "jax", r#"
 func.func @f(%x: tensor<2x3xbf16>, %y: tensor<3x4xbf16>) -> tensor<2x4xbf16> {

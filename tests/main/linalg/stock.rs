@@ -143,7 +143,8 @@ impl Tools {
         let there = [&found.opt, &found.runner, &found.libraries].into_iter().all(|path| path.exists());
         if !there {
             // Past the test runner's capture.
-            let _ = writeln!(std::io::stderr(), "skipped: there is no mlir-opt and mlir-runner in {prefix:?}");
+            let _ =
+                writeln!(std::io::stderr(), "skipped: there is no mlir-opt and mlir-runner in {prefix:?}");
         }
         there.then_some(found)
     }
@@ -219,7 +220,10 @@ fn printer(dtype: DType) -> String {
             let _ = writeln!(lines, "%w{index} = arith.extui {bits_name} : i{bits} to i64");
             bits_name = format!("%w{index}");
         }
-        let _ = writeln!(lines, "func.call @printI64({bits_name}) : (i64) -> ()\nfunc.call @printNewline() : () -> ()");
+        let _ = writeln!(
+            lines,
+            "func.call @printI64({bits_name}) : (i64) -> ()\nfunc.call @printNewline() : () -> ()"
+        );
     }
     format!(
         "func.func private @show_{}(%t: tensor<?x{element}>) {{
@@ -308,7 +312,8 @@ pub fn run(tools: &Tools, session: &Session, cases: &[Case]) -> Vec<Vec<Bits>> {
     let linalg = lower(session, &module(cases)).unwrap_or_else(|said| panic!("refused: {said}"));
     let ran = tools.run(&with_driver(&linalg, cases));
     assert!(ran.succeeded, "the run fails: {}", ran.errors);
-    let mut numbers = ran.output.lines().map(|line| line.parse::<i64>().expect("a line is a number").cast_unsigned());
+    let mut numbers =
+        ran.output.lines().map(|line| line.parse::<i64>().expect("a line is a number").cast_unsigned());
     let mut next = || Bits::from(numbers.next().expect("every element is printed"));
     let element = |case: &Case, next: &mut dyn FnMut() -> Bits| {
         let part = case.result.real_part();

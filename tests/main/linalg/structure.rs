@@ -45,7 +45,7 @@ const PAIRS: &[&str] = &[
 const SHAPE: [usize; 3] = [2, 5, 3];
 
 /// Dtypes of which everything is run; of the others, what moves and orders elements.
-const MODELLED: &[DType] = &[
+pub const MODELLED: &[DType] = &[
     DType::B1,
     DType::U8,
     DType::U16,
@@ -62,6 +62,9 @@ const MODELLED: &[DType] = &[
     DType::C64,
     DType::C128,
 ];
+
+/// Dtypes with which extents are dynamic, too.
+const DYNAMIC: &[DType] = &[DType::B1, DType::U8, DType::I32, DType::BF16, DType::F32, DType::C64];
 
 /// Numbers with ties, signs, zeros of both signs and, if `odd`, infinities and NaN.
 fn numbers(dtype: DType, count: usize, odd: bool) -> Vec<Bits> {
@@ -123,19 +126,23 @@ fn case(op: &str, arguments: Vec<Argument>) -> Case {
 
 fn all_cases(dtype: DType) -> Vec<Case> {
     let mut cases = Vec::new();
-    for dynamic in [false, true] {
+    for dynamic in [false, true].into_iter().filter(|dynamic| !dynamic || DYNAMIC.contains(&dtype)) {
         for op in OPS {
             // Infinities and NaN where elements are compared or moved; sums of them are NaN.
             let odd = !op.contains("sum") && !op.contains("prod");
             cases.push(case(op, vec![argument(dtype, &SHAPE, odd, dynamic)]));
         }
         for op in PAIRS {
-            let arguments = vec![argument(dtype, &SHAPE, true, dynamic), argument(dtype, &SHAPE, false, dynamic)];
+            let arguments =
+                vec![argument(dtype, &SHAPE, true, dynamic), argument(dtype, &SHAPE, false, dynamic)];
             cases.push(case(op, arguments));
         }
         let squeezed = argument(dtype, &[1, 5, 1], true, false);
         cases.push(case(r#""promote.squeeze"(%0) {axis = array<i64: 0, 2>}"#, vec![squeezed]));
-        for shapes in [[&[2, 3][..], &[3, 4]], [&[3], &[3]], [&[2, 1, 2, 3], &[4, 3, 2]], [&[3], &[2, 3, 2]]] {
+        for shapes in [[&[2, 3][..], &[3, 4]], [&[3], &[3]], [&[2, 1, 2, 3], &[4, 3, 2]], [&[3], &[2, 3, 2]]]
+        {
+            // Dynamic batches must be equal.
+            let dynamic = dynamic && shapes[0].len() < 4;
             let arguments = shapes.map(|shape| argument(dtype, shape, false, dynamic)).to_vec();
             cases.push(case(r#""promote.matmul"(%0, %1)"#, arguments));
         }
@@ -177,7 +184,7 @@ fn structured_ops_give_what_the_interpreter_gives() {
             cases.push(case);
         }
     }
-    assert!(cases.len() > 900, "{} cases", cases.len());
+    assert!(cases.len() > 700, "{} cases", cases.len());
     run_all(&tools, &cases, &bits);
 }
 
@@ -215,11 +222,14 @@ fn narrow_dtypes_are_chosen_and_moved_as_wider_ones_are() {
         for op in CHOOSING {
             let own = argument(dtype, &SHAPE, true, false);
             let to_wide = |bits: &Bits| convert(*bits, dtype, wide, Numerics::NumPy);
-            let widened = Argument { dtype: wide, bits: own.bits.iter().map(to_wide).collect(), ..own.clone() };
+            let widened =
+                Argument { dtype: wide, bits: own.bits.iter().map(to_wide).collect(), ..own.clone() };
             let found = expected(&reader, &semantics, &case(op, vec![widened]));
             let to_narrow = |bits: Bits| convert(bits, wide, dtype, Numerics::NumPy);
             cases.push(case(op, vec![own]));
-            bits.push(found.expect("the interpreter models these").bits().into_iter().map(to_narrow).collect());
+            bits.push(
+                found.expect("the interpreter models these").bits().into_iter().map(to_narrow).collect(),
+            );
         }
     }
     assert!(cases.len() >= 50, "{} cases", cases.len());

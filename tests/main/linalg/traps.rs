@@ -25,7 +25,12 @@ fn what_a_library_refuses_while_it_computes_ends_the_run() {
     let Some(tools) = Tools::find() else { return };
     let take = "promote.take {axis = 0 : i64}";
     for (semantics, op, arguments, told) in [
-        ("torch", "promote.floor_divide", vec![ints(&[6, 7]), ints(&[2, 0])], Some("an integer is divided by zero")),
+        (
+            "torch",
+            "promote.floor_divide",
+            vec![ints(&[6, 7]), ints(&[2, 0])],
+            Some("an integer is divided by zero"),
+        ),
         ("torch", "promote.floor_divide", vec![ints(&[6, 7]), ints(&[2, 3])], None),
         ("numpy2", "promote.floor_divide", vec![ints(&[6, 7]), ints(&[2, 0])], None),
         ("numpy2", "promote.pow", vec![ints(&[6, 7]), ints(&[2, -1])], Some("a negative power")),

@@ -176,7 +176,8 @@ impl Lowering<'_> {
             ("operandSegmentSizes", self.builder.segments_attribute(&segments)),
         ];
         let results = [raw::value_type(whole)];
-        let make = Make { operands: &operands, results: &results, attributes: &attributes, ..Make::default() };
+        let make =
+            Make { operands: &operands, results: &results, attributes: &attributes, ..Make::default() };
         raw::result(self.builder.make("tensor.insert_slice", &make))
     }
 }

@@ -113,7 +113,7 @@ impl Machine<'_> {
     }
 
     /// A value that is an index as an i64.
-    pub fn from_index(&mut self, index: MlirValue) -> Register {
+    pub fn number_of(&mut self, index: MlirValue) -> Register {
         let r#type = self.type_of(Ty::I64);
         Register { value: self.builder.add("arith.index_cast", &[index], r#type), ty: Ty::I64 }
     }

@@ -210,12 +210,8 @@ impl Emit for Machine<'_> {
         let after = self.builder.close();
         let operands: Vec<_> = state.iter().map(|register| register.value).collect();
         let results: Vec<_> = state.iter().map(|register| self.type_of(register.ty)).collect();
-        let make = Make {
-            operands: &operands,
-            results: &results,
-            regions: &[before, after],
-            ..Make::default()
-        };
+        let make =
+            Make { operands: &operands, results: &results, regions: &[before, after], ..Make::default() };
         let repeated = self.builder.make("scf.while", &make);
         raw::results(repeated).zip(state).map(|(value, like)| Register { value, ty: like.ty }).collect()
     }
@@ -247,7 +243,7 @@ impl Machine<'_> {
     }
 
     /// An i64 as an index.
-    pub fn to_index(&mut self, x: Register) -> MlirValue {
+    pub fn index_of(&mut self, x: Register) -> MlirValue {
         self.builder.add("arith.index_cast", &[x.value], self.builder.index_type())
     }
 

@@ -143,7 +143,10 @@ impl Lowering<'_> {
         let distance = self.on_indices("arith.subi", to, from);
         let distance = self.on_indices("arith.maxsi", distance, zero);
         // A step of no length is refused where the program is checked. That of the least integer is right without a sign.
-        let step = self.builder.index(step.wrapping_abs());
+        let step = match step.wrapping_abs() {
+            1 => return distance,
+            step => self.builder.index(step),
+        };
         let whole = self.on_indices("arith.divui", distance, step);
         let rest = self.on_indices("arith.remui", distance, step);
         let is_whole = self.compare(EQUAL, rest, zero);

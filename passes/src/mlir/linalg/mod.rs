@@ -218,7 +218,7 @@ impl Lowering<'_> {
                 let (dtype, element) = (node.dtype, self.element_type(node.dtype));
                 self.map_of(id, &[], &|machine, _| {
                     let index = machine.loop_index(axis);
-                    let index = machine.from_index(index);
+                    let index = machine.number_of(index);
                     Some(machine.store(dtype, element, promote_scalar::Element::Real(index)))
                 })
             }

@@ -22,13 +22,7 @@ impl Lowering<'_> {
     }
 
     /// A reduction, in order of the index.
-    pub fn reduce(
-        &mut self,
-        id: NodeId,
-        arg: NodeId,
-        op: Op,
-        gone: &[usize],
-    ) -> Result<MlirValue, Failure> {
+    pub fn reduce(&mut self, id: NodeId, arg: NodeId, op: Op, gone: &[usize]) -> Result<MlirValue, Failure> {
         let rank = self.graph.shape(arg).len();
         let (dtype, numerics) = (self.dtype(id), self.numerics);
         let element = self.element_type(dtype);
@@ -66,7 +60,7 @@ impl Lowering<'_> {
         let made = self.nest(&nest, &|machine, elements| {
             let [x, best] = [elements[0], elements[1]].map(|value| machine.load(dtype, value));
             let place = machine.loop_index(axis);
-            let place = machine.from_index(place);
+            let place = machine.number_of(place);
             let best_place = Register { value: elements[2], ty: Ty::I64 };
             let (best, place) =
                 promote_scalar::combine_arg(machine, op, dtype, (best, best_place), (x, place))?;
@@ -95,7 +89,7 @@ impl Lowering<'_> {
             let all = promote_scalar::combine(machine, op, numerics, dtype, all, x)?;
             // The first element is a result as it is, also if it is a negative zero.
             let index = machine.loop_index(axis);
-            let index = machine.from_index(index);
+            let index = machine.number_of(index);
             let zero = machine.int(Ty::I64, 0);
             let is_first = machine.compare(Compare::Eq, index, zero);
             let all = match (x, all) {
@@ -130,8 +124,7 @@ impl Lowering<'_> {
             outs: vec![Part { tensor: start, at: at([row, column]) }],
         };
         let made = self.nest(&nest, &|machine, elements| {
-            let [x, y, all] =
-                [elements[0], elements[1], elements[2]].map(|value| machine.load(dtype, value));
+            let [x, y, all] = [elements[0], elements[1], elements[2]].map(|value| machine.load(dtype, value));
             let dtypes = [dtype, dtype];
             let product =
                 promote_scalar::elementwise(machine, Op::Multiply, numerics, &dtypes, dtype, &[x, y])?;

@@ -11,11 +11,11 @@ use promote_lattice::{DType, Kind};
 use promote_scalar::{Binary, Compare, Element, Emit, Ty};
 
 use super::super::raw;
+use super::Lowering;
 use super::build::Make;
 use super::emit::{Machine, Register};
 use super::extent::{EQUAL, LESS};
 use super::structured::element_of;
-use super::Lowering;
 use crate::lower::extent::Extent;
 use crate::lower::graph::NodeId;
 
@@ -89,8 +89,7 @@ impl Lowering<'_> {
         self.builder.end("scf.yield", &next);
         let region = self.builder.close();
         let operands = [&[zero, end, one], carried].concat();
-        let make =
-            Make { operands: &operands, results: &types, regions: &[region], ..Make::default() };
+        let make = Make { operands: &operands, results: &types, regions: &[region], ..Make::default() };
         raw::results(self.builder.make("scf.for", &make)).collect()
     }
 
@@ -158,11 +157,7 @@ impl Lowering<'_> {
             let step = this.builder.add("arith.index_castui", &[takes_right], this.builder.index_type());
             let one = this.builder.index(1);
             let rest = this.on_indices("arith.subi", one, step);
-            vec![
-                this.on_indices("arith.addi", left, rest),
-                this.on_indices("arith.addi", right, step),
-                to,
-            ]
+            vec![this.on_indices("arith.addi", left, rest), this.on_indices("arith.addi", right, step), to]
         });
         merged[2]
     }

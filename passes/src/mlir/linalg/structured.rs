@@ -55,7 +55,8 @@ pub struct Nest {
     pub outs: Vec<Part>,
 }
 
-/// Writes a round: of an element of each tensor, first those read, those to be stored. `None` if that is not defined.
+/// Writes a round: of an element of each tensor, first those read, those to be stored. `None` if that is not defined. A round
+/// that may fail, and is written a second time to see if it does, fails because of elements that it reads; it gets no others.
 pub type Round<'r> = &'r dyn Fn(&mut Machine<'_>, &[MlirValue]) -> Option<Vec<MlirValue>>;
 
 impl Lowering<'_> {
@@ -79,13 +80,7 @@ impl Lowering<'_> {
         let truth = self.builder.integer_type(1);
         let no = self.builder.integer(truth, 0);
         let tensor = self.filled(no, truth, &[]);
-        let read: Vec<Part> =
-            nest.ins.iter().chain(&nest.outs).map(|part| Part { tensor: part.tensor, at: part.at.clone() }).collect();
-        let checked = Nest {
-            loops: vec![true; nest.loops.len()],
-            ins: read,
-            outs: vec![Part { tensor, at: Vec::new() }],
-        };
+        let checked = Nest { outs: vec![Part { tensor, at: Vec::new() }], ..of_operands(nest) };
         let (found, _) = self.generic(&checked, &|machine, elements| {
             let (found, elements) = elements.split_last()?;
             let depth = machine.builder.depth();
@@ -117,11 +112,7 @@ impl Lowering<'_> {
     }
 
     /// One `linalg.generic`, and the reasons for which a round may fail.
-    fn generic(
-        &mut self,
-        nest: &Nest,
-        round: Round<'_>,
-    ) -> Result<(Vec<MlirValue>, Vec<Trap>), Failure> {
+    fn generic(&mut self, nest: &Nest, round: Round<'_>) -> Result<(Vec<MlirValue>, Vec<Trap>), Failure> {
         let parts = || nest.ins.iter().chain(&nest.outs);
         let elements: Vec<MlirType> = parts().map(|part| element_of(part.tensor)).collect();
         let arguments = self.builder.open(&elements);
@@ -168,8 +159,7 @@ impl Lowering<'_> {
                     mlirAffineAddExprGet(stepped, start_expr)
                 })
                 .collect();
-            let map =
-                mlirAffineMapGet(context, loops as isize, 0, exprs.len() as isize, exprs.as_mut_ptr());
+            let map = mlirAffineMapGet(context, loops as isize, 0, exprs.len() as isize, exprs.as_mut_ptr());
             mlirAffineMapAttrGet(map)
         }
     }
@@ -241,6 +231,16 @@ impl Lowering<'_> {
             false => self.builder.add("tensor.cast", &[value], r#type),
         }
     }
+}
+
+/// The loops of a nest that its operands depend on, as reductions: whether a round fails is a matter of what it reads.
+fn of_operands(nest: &Nest) -> Nest {
+    let used = |loop_: &usize| nest.ins.iter().flat_map(|part| &part.at).any(|at| at.loop_ == Some(*loop_));
+    let kept: Vec<usize> = (0..nest.loops.len()).filter(used).collect();
+    let renumbered =
+        |at: &At| At { loop_: at.loop_.and_then(|loop_| kept.iter().position(|k| *k == loop_)), ..*at };
+    let part = |part: &Part| Part { tensor: part.tensor, at: part.at.iter().map(renumbered).collect() };
+    Nest { loops: vec![true; kept.len()], ins: nest.ins.iter().map(part).collect(), outs: Vec::new() }
 }
 
 /// The element type of a tensor; the type of a value that is none, as `linalg.fill` takes one.

@@ -66,7 +66,7 @@ impl Lowering<'_> {
                 let is_out = machine.binary(Binary::Xor, is_there, one);
                 machine.trap(is_out, Trap::IndexOutOfRange);
             }
-            let place = machine.to_index(place);
+            let place = machine.index_of(place);
             let mut operands = vec![tensor];
             operands.extend((0..axis).map(|dim| machine.loop_index(dim)));
             operands.push(place);
