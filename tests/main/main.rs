@@ -13,6 +13,7 @@ mod fixpoints;
 mod flow_support;
 mod jax_control_flow;
 mod laws;
+mod linalg;
 mod loops;
 mod npy;
 mod oracle_programs;

@@ -131,6 +131,7 @@ impl<'a> Compiler<'a> {
     fn new(args: &'a Args) -> Result<Self, Stop> {
         let semantics = compiler::semantics(&args.promotion.rules)?;
         let default = || match args.emit() {
+            Emit::Linalg => Pipeline::to_linalg(),
             Emit::Stablehlo => Pipeline::to_stablehlo(),
             _ => Pipeline::default(),
         };
@@ -237,9 +238,13 @@ impl<'a> Compiler<'a> {
             Emit::Obj => compiled.object(),
             Emit::So => compiled.library(),
             Emit::Header => compiled.header().map(String::into_bytes),
-            Emit::Mlir | Emit::Bytecode | Emit::Dot | Emit::Stablehlo | Emit::Llvm | Emit::Runtime => {
-                Ok(Vec::new())
-            }
+            Emit::Mlir
+            | Emit::Bytecode
+            | Emit::Dot
+            | Emit::Linalg
+            | Emit::Stablehlo
+            | Emit::Llvm
+            | Emit::Runtime => Ok(Vec::new()),
         });
         match code {
             Ok(code) => {
@@ -324,6 +329,7 @@ impl<'a> Compiler<'a> {
         let kind = match self.args.emit() {
             Emit::Mlir
             | Emit::Dot
+            | Emit::Linalg
             | Emit::Stablehlo
             | Emit::Llvm
             | Emit::LlvmIr
@@ -346,6 +352,7 @@ impl<'a> Compiler<'a> {
             }
             // Code is written by `write_code`.
             Emit::Mlir
+            | Emit::Linalg
             | Emit::Stablehlo
             | Emit::Llvm
             | Emit::LlvmIr

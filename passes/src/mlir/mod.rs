@@ -14,6 +14,7 @@ mod generic;
 mod ids;
 mod infer;
 mod insert;
+mod linalg;
 pub mod pass;
 pub mod pipeline;
 pub mod print_ir;

@@ -191,6 +191,13 @@ impl Pipeline {
         Self(elements)
     }
 
+    /// The default passes, and the one that makes linalg of what they give.
+    pub fn to_linalg() -> Self {
+        let Self(mut elements) = Self::default();
+        elements.push(Element::pass(Kind::ToLinalg.name()));
+        Self(elements)
+    }
+
     /// Reads `builtin.module(pass,…)`, or a bare list of passes that run on the module.
     ///
     /// # Errors
