@@ -8,6 +8,7 @@ mod control_flow;
 mod dynamic_shapes;
 mod equivalence;
 mod executables;
+mod execution;
 mod fixpoints;
 mod flow_support;
 mod jax_control_flow;

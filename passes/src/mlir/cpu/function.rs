@@ -509,12 +509,7 @@ impl<'l, 'a> Function<'l, 'a> {
             return self.unsupported(operation, "its elements are no numbers");
         };
         let dims: Vec<MlirValue> = known.iter().map(|extent| self.code.index(extent.unwrap_or(0))).collect();
-        let shape = self.dims_in_memory(&dims);
-        let (rank, size) = (self.code.index(dims.len() as i64), self.code.index(memory_size(dtype) as i64));
-        let arguments = [self.context, rank, shape, size];
-        let Some(data) = self.code.call("promote_rt_new", &arguments, Some(self.code.types.pointer)) else {
-            unreachable!("the function gives a pointer")
-        };
+        let data = self.fresh(&dims, memory_size(dtype));
         let memory = scalars::memory_type(&self.code.types, number);
         for (index, element) in elements.iter().enumerate() {
             let scalar = self.scalar(*element);
@@ -853,10 +848,7 @@ impl<'l, 'a> Function<'l, 'a> {
         let arguments = [self.context, number_index, null];
         let place = self.code.call("promote_rt_output", &arguments, Some(self.code.types.pointer));
         let Some(place) = place else { unreachable!("the function gives a pointer") };
-        let types = self.code.types;
-        let predicate = [("predicate", types.int(types.i64, Predicate::Eq as i64))];
-        let failed = self.code.value("llvm.icmp", &[place, null], types.scalar(Ty::I1), &predicate);
-        self.fail_if(failed);
+        self.fail_if_null(place);
         let scalar = self.scalar(value);
         let raw = scalars::from_program(&self.code, scalar, number);
         let raw = scalars::to_memory(&mut self.code, raw, number);
