@@ -67,8 +67,10 @@ fn scalars_and_empty_arrays() {
     assert_eq!(read(&described("<f8", "False", "()", &2f64.to_le_bytes()), DType::F64).unwrap().0, [0i64; 0]);
     assert_eq!(read(&described("<f8", "True", "(0, 3)", &[]), DType::F64).unwrap(), (vec![0, 3], vec![]));
     // An extent may be anything where another one is zero.
-    let file = described("<f8", "False", "(0, 9223372036854775807)", &[]);
-    assert_eq!(read(&file, DType::F64).unwrap().0, [0, i64::MAX]);
+    for order in ["False", "True"] {
+        let file = described("<f8", order, "(9223372036854775807, 9, 0)", &[]);
+        assert_eq!(read(&file, DType::F64).unwrap().0, [i64::MAX, 9, 0]);
+    }
 }
 
 #[test]
@@ -208,4 +210,22 @@ fn files_are_byte_for_byte_numpys() {
     file.clear();
     write(&Tensor::new(DType::BF16, &[1], &[0x80, 0x3f]).unwrap(), &mut file).unwrap();
     assert_eq!(file, described("<V2", "False", "(1,)", &[0x80, 0x3f]));
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_bytes_make_it_panic(mut bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..64), at in 0..128usize) {
+        let _ = read(&bytes, DType::F32);
+        let mut file = described("<f4", "True", "(2, 3)", &[0; 24]);
+        let room = file.len() - at;
+        bytes.truncate(room);
+        file[at..at + bytes.len()].copy_from_slice(&bytes);
+        // A shape that was changed to a huge one is refused for want of memory, or of bytes.
+        let _ = read(&file, DType::F32);
+    }
+
+    #[test]
+    fn no_header_makes_it_panic(header in "[{}()',:0-9a-zA-Z_<>| \\\\\"-]{0,80}") {
+        let _ = read(&file(&header, &[0; 8]), DType::F32);
+    }
 }

@@ -118,3 +118,28 @@ assert np.load('rows.0.npy').dtype == np.float32
 ";
     worked(tool.command(&python, "", ["-c", script]));
 }
+
+#[test]
+fn dtypes_of_ml_dtypes_come_from_python_and_go_back() {
+    let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    if !is_there(&python, &["-c", "import numpy, ml_dtypes"]) {
+        return;
+    }
+    for (element, name) in [
+        ("bf16", "bfloat16"),
+        ("f8E4M3FN", "float8_e4m3fn"),
+        ("f8E5M2", "float8_e5m2"),
+        ("f4E2M1FN", "float4_e2m1fn"),
+        ("i4", "int4"),
+        ("ui4", "uint4"),
+    ] {
+        let tool = Tool::new();
+        let dtype = format!("import numpy as np, ml_dtypes\ndtype = ml_dtypes.{name}\n");
+        let script = "np.save('x.npy', np.array([0, 1, 2, 3, 1], dtype=dtype))\n";
+        worked(tool.command(&python, "", ["-c", &format!("{dtype}{script}")]));
+        let program = crate::identity(&format!("tensor<5x{element}>"));
+        crate::run_in(&tool, &program, &["-i", "x.npy", "-o", "y.npy"]).succeeded();
+        let script = "assert np.load('y.npy').view(dtype).astype(float).tolist() == [0, 1, 2, 3, 1]\n";
+        worked(tool.command(&python, "", ["-c", &format!("{dtype}{script}")]));
+    }
+}
