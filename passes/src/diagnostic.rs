@@ -200,11 +200,41 @@ promote to; and branches give the same dtypes and shapes. Weakness does not matt
     }
 
 Convert the initial value with promote.convert, or run without the flag: then the carry has the type that both promote to.";
-    NotLowered "P0041" "an op has no lowering for its dtypes"
-"The op is strong, and the target has no code for it: it is not defined for the dtype, or an attribute is of a form that the
-target does not read.
+    NotLowered "P0038" "a program that cannot be lowered to a target"
+"A lowering takes strong programs of the promote dialect, with control flow and functions of upstream dialects, and makes
+code of them. The message says what it found that it makes no code for: an op of another dialect on tensors, an op on a
+dtype for which it has no definition, structured control flow where blocks are expected, or a type that no function of the
+target can take.";
+    Entry "P0050" "there is no such function to run"
+"promote-run runs a public function of the module: the only one, the one that is called main, or the one that --entry names.
+Private functions are not seen from outside.";
+    Argument "P0051" "an input does not fit the function"
+"The inputs are given in the order of the function's arguments, one each: .npy files, or literals as Python writes them.
 
-Convert its operands with promote.convert to a dtype that the op is defined for.";
+    promote-run f.mlir --input x.npy --input 1.5 --input '[1, 2, 3]' --input true --input 1+2j
+
+A file has the dtype and shape of the argument. A literal takes its dtype, as a weakly typed value would: an integer is taken
+for a float or complex argument, a float for a complex one, but not the other way round, and its value must be in range.";
+    Array "P0052" "a .npy file cannot be used"
+"The file is no array in NumPy's format, is damaged, or holds what tensors do not have: pickled objects, records, texts.
+
+NumPy saves bfloat16 and the other dtypes of ml_dtypes as bytes without a name (<V2, <V1). They are taken for what the
+argument is; numpy.load(path).view(ml_dtypes.bfloat16) reads such a result.";
+    Run "P0053" "the run failed"
+"The program was compiled and started, and something happened that the semantics refuse or the machine cannot do: extents that
+only a run knows do not fit, an integer was divided by zero, an index was out of range, or there is not enough memory.";
+    Native "P0054" "no code can be made"
+"LLVM does not know the processor, or refuses the module; or the system's linker failed. Compiling a shared library needs cc,
+or what the environment's CC names.";
+    NotStableHlo "P0040" "StableHLO does not express this"
+"promote-to-stablehlo found something that no StableHLO program says: an op of another dialect, a branch between blocks,
+extents that only a run knows, a recursive function, a dtype that StableHLO does not have, or an op that raises an exception
+in the library whose semantics was chosen, such as an integer division by zero in PyTorch or an index out of range in NumPy.
+
+    %0 = \"promote.floor_divide\"(%x, %y) : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>   // P0040 under torch
+
+The diagnostic says what to write instead. Branches between blocks become loops and conditions with upstream's
+lift-cf-to-scf, which --emit=stablehlo runs by itself.";
     Internal "P0099" "an internal error"
 "A pass, or MLIR, did something it must never do, and Promote stopped. Nothing was written. Please report it with the
 input. Damaged bytecode can crash MLIR: if the input is bytecode, make it anew from text.";

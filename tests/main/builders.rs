@@ -56,7 +56,14 @@ fn a_program_built_in_rust_is_promoted_by_passes_in_a_pass_manager_of_ones_own()
     let heard = Arc::clone(&said);
     let semantics = Arc::new(promote::Semantics::by_name("jax", false).expect("jax is known"));
     let sink: pass::Sink = Arc::new(move |diagnostic| heard.lock().expect("no pass panics").push(diagnostic));
-    let config = Config { semantics, sink, remarks: true, policies: Default::default(), threads: true };
+    let config = Config {
+        semantics,
+        sink,
+        remarks: true,
+        policies: Default::default(),
+        threads: true,
+        machine: Default::default(),
+    };
     let manager = PassManager::new(context);
     for kind in pass::Kind::DEFAULT {
         manager.add_pass(pass::create(*kind, &config));

@@ -6,6 +6,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 use flate2::read::GzDecoder;
+use promote::convert::{Literal, Numerics};
 use promote::diagnostic::Diagnostic;
 use promote::pass::Policies;
 use promote::{DType, Op, Options, Pipeline, PrintOptions, RunOptions, Semantics, Session, Source, Verdict};
@@ -90,6 +91,14 @@ pub fn refused_programs() -> Vec<Program> {
 
 pub fn real_programs() -> Vec<Program> {
     programs(include_bytes!("../data/real_dev.json.gz"))
+}
+
+/// What goes in and comes out of the recorded programs, by id.
+pub fn recorded_values() -> BTreeMap<String, Value> {
+    let files: [&[u8]; 2] =
+        [include_bytes!("../data/programs_values.json.gz"), include_bytes!("../data/real_values.json.gz")];
+    let programs = files.into_iter().flat_map(programs);
+    programs.map(|program| (program.id().to_owned(), program.0)).collect()
 }
 
 /// How many conversions JAX's own traces of the programs have.
@@ -257,7 +266,7 @@ fn attributes(op: Op, attrs: &Value, operands: usize) -> Vec<String> {
     out
 }
 
-/// A constant's value. Its numbers do not matter to types, but its sign does; floats are written by their bits.
+/// A constant's value; floats are written by their bits.
 fn dense(attrs: &Value) -> String {
     let dtype = dtype(text(attrs, "dtype")).storage();
     let shape = list(attrs, "shape");
@@ -282,7 +291,10 @@ fn number(value: &Value, dtype: DType) -> String {
     let bits = |value: f64, dtype: DType| match dtype {
         DType::F64 => format!("{:#018X}", value.to_bits()),
         DType::F32 => format!("{:#010X}", (value as f32).to_bits()),
-        _ => "0.5".to_owned(),
+        _ => {
+            let literal = Literal::Float(value);
+            format!("{:#06X}", promote::convert::literal(literal, dtype, Numerics::NumPy).bits)
+        }
     };
     match dtype.kind() {
         Bool => (value.as_bool() == Some(true) || value.as_f64().is_some_and(|v| v != 0.0)).to_string(),

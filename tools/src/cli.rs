@@ -10,25 +10,23 @@
 //! }
 //! ```
 //!
-//! Long flags may be written with one dash, as mlir-opt's users do: [`double_dashes`] says when.
+//! Long flags may be written with one dash, as mlir-opt's users do: [`crate::flags::double_dashes`] says when.
 
-use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 
-use anstream::stream::RawStream;
 use clap::builder::{
     BoolishValueParser, NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser,
 };
-use clap::{ArgAction, ColorChoice, CommandFactory, Parser, ValueEnum, ValueHint};
+use clap::{ArgAction, CommandFactory, Parser, ValueEnum, ValueHint};
 use clap_complete::Shell;
-use promote_lattice::{Policy, Semantics};
 use promote_passes::diagnostic::Code;
 
 use crate::expect;
+use crate::flags::{Diagnostics, Processor, Rules, double_dashes};
 use crate::input::SPLIT_MARKER;
-use crate::render::{Format, TOOL};
+use crate::render::TOOL;
 
 /// What `-h` ends with.
 const HINT: &str =
@@ -107,22 +105,9 @@ pub struct Args {
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Promotion")]
 pub struct Promotion {
-    /// Whose promotion rules to follow: a library's, or a TOML file's
-    #[arg(long, value_name = "NAME|FILE", default_value = "jax", value_hint = ValueHint::FilePath)]
-    #[arg(long_help = semantics_help())]
-    pub semantics: String,
-
-    /// Default to 64-bit dtypes, as JAX does with jax_enable_x64
-    #[arg(long)]
-    pub x64: bool,
-
-    /// Refuse loops and conditions that JAX refuses
-    ///
-    /// A carry must come out of a loop's body with the dtype and shape that it went in with, and branches must give the
-    /// same ones; a weak initial value is made strong once, and weakness does not matter. Without this flag a carry has
-    /// the type that its initial value and what comes out promote to. See --explain P0037.
-    #[arg(long)]
-    pub strict_carries: bool,
+    /// Whose rules.
+    #[command(flatten)]
+    pub rules: Rules,
 
     /// The passes to run instead of the default ones, as in mlir-opt
     ///
@@ -134,6 +119,10 @@ pub struct Promotion {
     /// What to print [default: mlir]
     #[arg(long, value_name = "KIND")]
     emit: Option<Emit>,
+
+    /// For which processor.
+    #[command(flatten)]
+    pub processor: Processor,
 
     /// The same as --emit=bytecode
     #[arg(long, conflicts_with = "emit")]
@@ -151,6 +140,43 @@ pub enum Emit {
     Linalg,
     /// The graph of values in Graphviz's language
     Dot,
+    /// StableHLO, as text that XLA takes
+    Stablehlo,
+    /// MLIR text, lowered to the LLVM dialect
+    Llvm,
+    /// LLVM IR, optimised for the processor
+    LlvmIr,
+    /// Assembly
+    Asm,
+    /// An object, to be linked with that of --emit=runtime
+    Obj,
+    /// A shared library with all that it needs, linked by cc or what the environment's CC says
+    So,
+    /// The C header of an object or shared library
+    Header,
+    /// The run time that objects call, as an object; reads no input
+    Runtime,
+}
+
+impl Emit {
+    /// Whether the program is lowered for a processor.
+    pub const fn is_lowered(self) -> bool {
+        matches!(self, Self::Llvm) || self.is_code()
+    }
+
+    /// Whether LLVM compiles the program.
+    pub const fn is_code(self) -> bool {
+        match self {
+            Self::LlvmIr | Self::Asm | Self::Obj | Self::So | Self::Header => true,
+            Self::Mlir
+            | Self::Bytecode
+            | Self::Dot
+            | Self::Linalg
+            | Self::Stablehlo
+            | Self::Llvm
+            | Self::Runtime => false,
+        }
+    }
 }
 
 /// Testing a compiler with mlir-opt's habits.
@@ -258,31 +284,6 @@ pub struct Printing {
     pub disable_threading: bool,
 }
 
-/// How diagnostics are shown.
-#[derive(Clone, Debug, clap::Args)]
-#[command(next_help_heading = "Diagnostics")]
-pub struct Diagnostics {
-    /// How to write diagnostics, to standard error
-    #[arg(long = "diagnostics-format", value_name = "FORMAT", default_value = "text")]
-    pub format: Format,
-
-    /// Print a remark for every convert that is inserted: why, and what it can lose
-    #[arg(long)]
-    pub remarks: bool,
-
-    /// Warn of implicit promotions of these sorts: precision-loss, magnitude-loss, widening (to 64 bits), mixed-signedness; and of ops that the library cannot run: no-kernel
-    #[arg(long, value_name = "SORT,...", value_delimiter = ',', value_parser = policy_parser(), hide_possible_values = true)]
-    pub warn: Vec<Policy>,
-
-    /// Refuse implicit promotions of these sorts
-    #[arg(long, value_name = "SORT,...", value_delimiter = ',', value_parser = policy_parser(), hide_possible_values = true)]
-    pub deny: Vec<Policy>,
-
-    /// Whether to use colours
-    #[arg(long, value_name = "WHEN", default_value = "auto")]
-    pub color: ColorChoice,
-}
-
 /// Requests that read no input.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Information")]
@@ -304,23 +305,6 @@ struct Requests {
     completions: Option<Shell>,
 }
 
-/// What `--help` says of `--semantics`.
-fn semantics_help() -> String {
-    let names: Vec<_> = Semantics::names().collect();
-    format!(
-        "Whose promotion rules to follow: a library's, or a TOML file's\n\nNames: {}. `promote-lattice show --semantics NAME` \
-         describes one. A value that ends in .toml or has a / in it is a file; examples/lattices has some that explain \
-         themselves.",
-        names.join(", ")
-    )
-}
-
-/// Reads the names of policies.
-fn policy_parser() -> impl TypedValueParser<Value = Policy> {
-    let names = Policy::ALL.iter().map(|policy| PossibleValue::new(policy.name()));
-    PossibleValuesParser::new(names).try_map(|name| name.parse::<Policy>())
-}
-
 /// What the command line asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
@@ -332,6 +316,10 @@ pub enum Request {
     ShowDialects,
     /// A completion script.
     Completions(Shell),
+    /// The processors that code is made for.
+    Processors,
+    /// The run time that objects call.
+    Runtime,
     /// The usual: read, promote, print.
     Compile,
 }
@@ -340,7 +328,7 @@ impl Args {
     /// Reads a command line, the program's name first. The error prints itself, and exits with 2 for wrong usage and
     /// with 0 for `--help` and `--version`: see [`clap::Error::exit`].
     pub fn from_command_line(args: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
-        Self::try_parse_from(double_dashes(args))
+        Self::try_parse_from(double_dashes(Args::command(), args))
     }
 
     /// What to do; requests that read no input come first.
@@ -351,6 +339,8 @@ impl Args {
             (None, Some(shell)) => Request::Completions(shell),
             (None, None) if list_passes => Request::ListPasses,
             (None, None) if show_dialects => Request::ShowDialects,
+            (None, None) if self.promotion.processor.asks_for_help() => Request::Processors,
+            (None, None) if self.emit() == Emit::Runtime => Request::Runtime,
             (None, None) => Request::Compile,
         }
     }
@@ -362,42 +352,9 @@ impl Args {
     }
 }
 
-/// Whether to write colours to a stream; `auto` asks whether it is a terminal, and NO_COLOR and the like.
-pub fn colored(choice: ColorChoice, stream: &impl RawStream) -> bool {
-    match choice {
-        ColorChoice::Always => true,
-        ColorChoice::Never => false,
-        ColorChoice::Auto => anstream::AutoStream::choice(stream) != anstream::ColorChoice::Never,
-    }
-}
-
 /// Writes the completion script for a shell.
 pub fn completions(shell: Shell, out: &mut dyn Write) {
     clap_complete::generate(shell, &mut Args::command(), TOOL, &mut &mut *out);
-}
-
-/// Gives long flags that are written with one dash their second one: `-split-input-file`, `-pass-pipeline=…`.
-///
-/// Only the exact name of a long flag counts, so `-o`, `-oFILE`, `-h`, `-V`, `-` and misspelt flags stay as they are.
-/// Arguments after `--` are never flags.
-pub fn double_dashes(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
-    let mut command = Args::command();
-    command.build();
-    let names: HashSet<&[u8]> =
-        command.get_arguments().filter_map(clap::Arg::get_long).map(str::as_bytes).collect();
-    let mut only_values = false;
-    let fix = |arg: OsString| {
-        only_values |= arg == "--";
-        let flag = arg.as_encoded_bytes().strip_prefix(b"-").unwrap_or_default();
-        let name = flag.split(|byte| *byte == b'=').next().unwrap_or_default();
-        if only_values || !names.contains(name) {
-            return arg;
-        }
-        let mut doubled = OsString::from("-");
-        doubled.push(arg);
-        doubled
-    };
-    args.into_iter().map(fix).collect()
 }
 
 /// Reads a diagnostic code; completions offer all of them with their titles.

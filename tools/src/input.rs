@@ -93,6 +93,15 @@ impl Input {
         }
     }
 
+    /// The content, if it does not nest too deeply for MLIR.
+    pub fn screened(&self) -> Result<Content<'_>, Diagnostic> {
+        let content = self.content()?;
+        if let Content::Text(text) = content {
+            check_nesting(&self.name, text, NESTING_LIMIT)?;
+        }
+        Ok(content)
+    }
+
     /// The error for the byte at an offset.
     fn not_text(&self, offset: usize, problem: &str) -> Diagnostic {
         let location = locate(&self.name, &self.bytes, offset);

@@ -11,13 +11,19 @@
 //! [`lattice`] is the whole of `promote-lattice`, which needs no MLIR.
 
 pub mod cli;
+#[cfg(feature = "mlir")]
+pub mod compiler;
 pub mod expect;
+pub mod flags;
 pub mod input;
 pub mod lattice;
 #[cfg(feature = "mlir")]
 pub mod opt;
 pub mod output;
 pub mod render;
+pub mod report;
+#[cfg(feature = "mlir")]
+pub mod run;
 pub mod semantics;
 pub mod sources;
 pub mod supervise;

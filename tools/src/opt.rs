@@ -7,32 +7,29 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use promote::diagnostic::{Code, Diagnostic, Location, Severity};
-use promote::pass::{Kind as PassKind, Policies};
+use promote::diagnostic::{Code, Diagnostic};
+use promote::pass::Kind as PassKind;
 use promote::{
-    Module, Options, Pipeline, PipelineError, PrintIr, PrintOptions, RunOptions, Semantics, Session, Source,
+    CompileOptions, Module, Options, Pipeline, PrintIr, PrintOptions, RunOptions, Semantics, Session, Source,
     Verdict,
 };
 use promote_passes::mlir::pipeline::Element;
 
-use crate::cli::{self, Args, Emit, Printing, Request};
+use crate::cli::{self, Args, Emit, Printing, Request, Testing};
+use crate::compiler;
 use crate::expect::{Expectations, Mode};
-use crate::input::{Chunk, Content, Input, NESTING_LIMIT, check_nesting, split};
+use crate::input::{Chunk, Content, Input, split};
 use crate::output::{Kind, Output};
-use crate::render::Renderer;
-use crate::semantics::{self, Missing};
-use crate::sources::Sources;
-use crate::supervise::{SMALL_STACK, is_address_space_free};
-
-/// Exit status of a run whose input was refused.
-const REFUSED: u8 = 1;
-/// Exit status of wrong usage.
-const USAGE: u8 = 2;
+use crate::render::TOOL;
+use crate::report::{REFUSED, Reporter, Stop};
 
 /// Does what the command line asks for.
 pub fn run(args: &Args) -> ExitCode {
     match args.request() {
-        Request::Compile => Compiler::new(args).map_or_else(|status| status, Compiler::run),
+        Request::Compile => match Compiler::new(args) {
+            Ok(compiler) => compiler.run(),
+            Err(stop) => Reporter::new(TOOL, &args.diagnostics).finish(Err(stop)),
+        },
         request => inform(args, request),
     }
 }
@@ -45,10 +42,7 @@ pub fn report_crash(args: &Args, signal: i32) -> ExitCode {
         "if the input is bytecode, make it anew from text; if its types or attributes nest very deeply, through \
          aliases, flatten them; else please report it with the input",
     );
-    let mut reporter = Reporter::new(args);
-    reporter.say(&[diagnostic], &Sources::new());
-    reporter.finish();
-    ExitCode::from(REFUSED)
+    Reporter::new(TOOL, &args.diagnostics).finish(Err(diagnostic.into()))
 }
 
 /// Answers a request that reads no input.
@@ -65,10 +59,21 @@ fn inform(args: &Args, request: Request) -> ExitCode {
         Request::ListPasses => PassKind::ALL
             .iter()
             .try_for_each(|kind| writeln!(out, "{:<26}{}", kind.name(), kind.description())),
-        Request::ShowDialects => match session(args, Arc::new(default_semantics())) {
-            Ok(session) => writeln!(out, "Available Dialects: {}", session.dialects().join(",")),
-            Err(status) => return status,
-        },
+        Request::ShowDialects => {
+            match compiler::session(&session_options(args, Arc::new(default_semantics()))) {
+                Ok(session) => writeln!(out, "Available Dialects: {}", session.dialects().join(",")),
+                Err(stop) => return Reporter::new(TOOL, &args.diagnostics).finish(Err(stop)),
+            }
+        }
+        Request::Processors => out.write_all(compiler::target_help().as_bytes()),
+        Request::Runtime => {
+            let written = Output::create(args.output.as_deref(), Kind::Binary).and_then(|mut output| {
+                // The error is kept, and reported by commit.
+                let _ = output.write_all(promote::RUNTIME_OBJECT);
+                output.commit()
+            });
+            return Reporter::new(TOOL, &args.diagnostics).finish(written.map_err(Stop::from));
+        }
         Request::Compile => Ok(()),
     };
     // A reader that has gone wants no more.
@@ -80,83 +85,7 @@ fn default_semantics() -> Semantics {
 }
 
 fn session_options(args: &Args, semantics: Arc<Semantics>) -> Options {
-    Options {
-        semantics,
-        threads: !args.printing.disable_threading,
-        remarks: args.diagnostics.remarks,
-        policies: Policies {
-            warn: args.diagnostics.warn.clone(),
-            deny: args.diagnostics.deny.clone(),
-            strict_carries: args.promotion.strict_carries,
-        },
-    }
-}
-
-fn session(args: &Args, semantics: Arc<Semantics>) -> Result<Session, ExitCode> {
-    Session::new(&session_options(args, semantics)).map_err(|error| {
-        usage_error(args, Diagnostic::error(Code::Internal, None, error.to_string()));
-        ExitCode::from(REFUSED)
-    })
-}
-
-/// Starts the threads that the passes share work with. They recurse over types, too, so they get a bigger stack than
-/// rayon gives them where there is room for it.
-fn start_helpers(args: &Args) {
-    let threads = usize::from(args.printing.disable_threading);
-    let helpers = rayon::ThreadPoolBuilder::new().num_threads(threads);
-    let helpers = if is_address_space_free() { helpers.stack_size(SMALL_STACK) } else { helpers };
-    // Where they cannot be had, the passes' first use of them says so.
-    let _ = helpers.build_global();
-}
-
-/// Says what is wrong with the command line.
-fn usage_error(args: &Args, diagnostic: Diagnostic) -> ExitCode {
-    let mut reporter = Reporter::new(args);
-    reporter.say(&[diagnostic], &Sources::new());
-    reporter.finish();
-    ExitCode::from(USAGE)
-}
-
-/// Says why there is no such semantics: a wrong name is wrong usage, a wrong file is an input that is refused.
-fn no_semantics(args: &Args, missing: Missing) -> ExitCode {
-    let (input, diagnostics) = match missing {
-        Missing::Unknown(diagnostic) => return usage_error(args, diagnostic),
-        Missing::Refused { input, diagnostics } => (input, diagnostics),
-    };
-    let mut sources = Sources::new();
-    sources.insert(input.name, &input.bytes);
-    let mut reporter = Reporter::new(args);
-    reporter.say(&diagnostics, &sources);
-    reporter.finish();
-    ExitCode::from(REFUSED)
-}
-
-/// Writes diagnostics to standard error.
-struct Reporter {
-    renderer: Renderer,
-    errors: bool,
-}
-
-impl Reporter {
-    fn new(args: &Args) -> Self {
-        let color = cli::colored(args.diagnostics.color, &io::stderr());
-        Self { renderer: Renderer::new(args.diagnostics.format, color), errors: false }
-    }
-
-    fn say(&mut self, diagnostics: &[Diagnostic], sources: &Sources<'_>) {
-        // Standard error has no buffer of its own, and a diagnostic is written in many pieces.
-        let mut out = io::BufWriter::new(io::stderr().lock());
-        for diagnostic in diagnostics {
-            self.errors |= diagnostic.severity == Severity::Error;
-            // There is nowhere to report that standard error cannot be written to.
-            let _ = self.renderer.emit(diagnostic, sources, &mut out);
-        }
-        let _ = out.flush();
-    }
-
-    fn finish(self) {
-        let _ = self.renderer.finish(&mut io::stderr().lock());
-    }
+    compiler::options(semantics, &args.promotion.rules, &args.diagnostics, !args.printing.disable_threading)
 }
 
 /// One run over an input.
@@ -165,34 +94,19 @@ struct Compiler<'a> {
     session: Session,
     semantics: Arc<Semantics>,
     pipeline: Pipeline,
+    native: CompileOptions,
     reporter: RefCell<Reporter>,
 }
 
-/// Why a run ended early.
-enum Stop {
-    /// The diagnostics were said already.
-    Said,
-    /// This is left to say.
-    Say(Box<Diagnostic>),
-    /// The pipeline does not exist.
-    Pipeline(PipelineError),
-}
-
-impl From<Diagnostic> for Stop {
-    fn from(diagnostic: Diagnostic) -> Self {
-        Self::Say(Box::new(diagnostic))
+/// Refuses to make one object of many parts.
+fn check_parts(args: &Args) -> Result<(), Diagnostic> {
+    let Testing { split_input_file, verify_diagnostics, .. } = &args.testing;
+    if !args.emit().is_code() || split_input_file.is_none() && verify_diagnostics.is_none() {
+        return Ok(());
     }
-}
-
-impl From<PipelineError> for Stop {
-    fn from(error: PipelineError) -> Self {
-        Self::Pipeline(error)
-    }
-}
-
-fn pipeline_error(error: &PipelineError) -> Diagnostic {
-    Diagnostic::error(Code::Pipeline, None, error.to_string())
-        .with_remedy("--list-passes shows the passes of promote; `mlir-opt-22 --help` shows upstream's")
+    let message = "code is made of a whole file, not of its parts";
+    Err(Diagnostic::error(Code::Native, None, message)
+        .with_remedy("leave out --split-input-file and --verify-diagnostics, or print MLIR"))
 }
 
 /// Refuses to print the IR around a pass that does not run: its name is misspelt.
@@ -214,47 +128,41 @@ fn check_watched(args: &Args, pipeline: &Pipeline) -> Result<(), Diagnostic> {
 }
 
 impl<'a> Compiler<'a> {
-    fn new(args: &'a Args) -> Result<Self, ExitCode> {
-        let semantics = semantics::load(&args.promotion.semantics, args.promotion.x64)
-            .map_err(|missing| no_semantics(args, missing))?;
+    fn new(args: &'a Args) -> Result<Self, Stop> {
+        let semantics = compiler::semantics(&args.promotion.rules)?;
         let default = || match args.emit() {
-            Emit::Mlir | Emit::Bytecode | Emit::Dot => Pipeline::default(),
             Emit::Linalg => Pipeline::to_linalg(),
+            Emit::Stablehlo => Pipeline::to_stablehlo(),
+            _ => Pipeline::default(),
         };
-        let pipeline = args.promotion.pass_pipeline.as_deref().map_or_else(|| Ok(default()), Pipeline::parse);
-        let pipeline = pipeline.map_err(|error| usage_error(args, pipeline_error(&error)))?;
-        check_watched(args, &pipeline).map_err(|error| usage_error(args, error))?;
-        let semantics = Arc::new(semantics);
-        start_helpers(args);
-        let session = session(args, Arc::clone(&semantics))?;
-        Ok(Self { args, session, semantics, pipeline, reporter: RefCell::new(Reporter::new(args)) })
+        let given = args.promotion.pass_pipeline.as_deref();
+        let mut pipeline = given.map_or_else(|| Ok(default()), Pipeline::parse)?;
+        if args.emit().is_lowered() {
+            pipeline.0.extend(promote::lowering().0);
+        }
+        let native = CompileOptions {
+            target: compiler::target(&args.promotion.processor.target_cpu)?,
+            ..CompileOptions::default()
+        };
+        check_parts(args).map_err(Stop::misused)?;
+        check_watched(args, &pipeline).map_err(Stop::misused)?;
+        compiler::start_helpers(!args.printing.disable_threading);
+        let session = compiler::session(&session_options(args, Arc::clone(&semantics)))?;
+        let reporter = RefCell::new(Reporter::new(TOOL, &args.diagnostics));
+        Ok(Self { args, session, semantics, pipeline, native, reporter })
     }
 
     fn run(self) -> ExitCode {
         let compiled = self.compile();
-        let mut reporter = self.reporter.into_inner();
-        let status = match compiled {
-            Ok(()) if reporter.errors => REFUSED,
-            Ok(()) => 0,
-            Err(Stop::Said) => REFUSED,
-            Err(Stop::Say(diagnostic)) => {
-                reporter.say(&[*diagnostic], &Sources::new());
-                REFUSED
-            }
-            Err(Stop::Pipeline(error)) => {
-                reporter.say(&[pipeline_error(&error)], &Sources::new());
-                USAGE
-            }
-        };
-        reporter.finish();
+        let status = self.reporter.into_inner().finish(compiled);
         // Freeing a large module takes longer than ending the process does.
         std::mem::forget(self.session);
-        ExitCode::from(status)
+        status
     }
 
     fn compile(&self) -> Result<(), Stop> {
         let input = Input::read(&self.args.input)?;
-        let screened = self.screen(&input);
+        let screened = input.screened();
         let text = match screened {
             Ok(Content::Text(text)) => text,
             Ok(Content::Bytecode(bytes)) => return self.compile_whole(Source::Bytecode(bytes), &input, None),
@@ -282,18 +190,10 @@ impl<'a> Compiler<'a> {
         self.compile_whole(Source::File(path), &empty, Some(path))
     }
 
-    fn screen<'i>(&self, input: &'i Input) -> Result<Content<'i>, Diagnostic> {
-        let content = input.content()?;
-        if let Content::Text(text) = content {
-            check_nesting(&input.name, text, NESTING_LIMIT)?;
-        }
-        Ok(content)
-    }
-
     /// Compiles the whole input and streams the result.
     fn compile_whole(&self, source: Source<'_>, input: &Input, reread: Option<&Path>) -> Result<(), Stop> {
         let compiled = self.promote(source);
-        let said = self.session_diagnostics(input);
+        let said = compiler::take_diagnostics(&self.session, input);
         let again = reread.filter(|_| !said.is_empty()).and_then(|path| Input::read(path).ok());
         self.say(again.as_ref().unwrap_or(input), said);
         let Some(module) = compiled? else { return Err(Stop::Said) };
@@ -301,6 +201,9 @@ impl<'a> Compiler<'a> {
             self.verify_roundtrip(&module)?;
         }
         let mut output = self.open_output()?;
+        if self.args.emit().is_code() {
+            return self.write_code(&module, output, input);
+        }
         // What is streamed to standard output cannot be taken back: there, verifying comes first. A writing error is kept
         // and reported by commit.
         let print = |module: &Module<'_>, output: &mut Output| drop(self.print(module, output));
@@ -317,10 +220,43 @@ impl<'a> Compiler<'a> {
         std::mem::forget(module);
         if !verified {
             let again = reread.and_then(|path| Input::read(path).ok());
-            self.say(again.as_ref().unwrap_or(input), self.session_diagnostics(input));
+            self.say(again.as_ref().unwrap_or(input), compiler::take_diagnostics(&self.session, input));
             return Err(Stop::Said);
         }
         Ok(output.commit()?)
+    }
+
+    /// Compiles a module of the LLVM dialect, and writes what was asked for.
+    fn write_code(&self, module: &Module<'_>, mut output: Output, input: &Input) -> Result<(), Stop> {
+        if !module.verify() {
+            self.say(input, compiler::take_diagnostics(&self.session, input));
+            return Err(Stop::Said);
+        }
+        let code = promote::translate(module, &self.native).and_then(|compiled| match self.args.emit() {
+            Emit::LlvmIr => Ok(compiled.ir_text().into_bytes()),
+            Emit::Asm => compiled.assembly().map(String::into_bytes),
+            Emit::Obj => compiled.object(),
+            Emit::So => compiled.library(),
+            Emit::Header => compiled.header().map(String::into_bytes),
+            Emit::Mlir
+            | Emit::Bytecode
+            | Emit::Dot
+            | Emit::Linalg
+            | Emit::Stablehlo
+            | Emit::Llvm
+            | Emit::Runtime => Ok(Vec::new()),
+        });
+        match code {
+            Ok(code) => {
+                // The error is kept, and reported by commit.
+                let _ = output.write_all(&code);
+                Ok(output.commit()?)
+            }
+            Err(error) => {
+                self.say(input, compiler::compile_error(error, input)?);
+                Err(Stop::Said)
+            }
+        }
     }
 
     /// Compiles parts one by one. What succeeds is printed, to a file only if all did.
@@ -329,7 +265,7 @@ impl<'a> Compiler<'a> {
         let mut refused = false;
         for chunk in chunks {
             let module = self.promote(Source::Text(&chunk.padded()))?.filter(Module::verify);
-            let said = self.session_diagnostics(input);
+            let said = compiler::take_diagnostics(&self.session, input);
             refused |= match self.args.testing.verify_diagnostics {
                 Some(mode) => self.verify_diagnostics(input, chunk, &said, mode),
                 None => {
@@ -359,6 +295,7 @@ impl<'a> Compiler<'a> {
     fn promote(&self, source: Source<'_>) -> Result<Option<Module<'_>>, Stop> {
         let printing = &self.args.printing;
         let options = RunOptions {
+            machine: promote::machine(&self.native.target),
             verify_each: self.args.testing.verify_each,
             timing: printing.timing,
             print: PrintIr {
@@ -376,25 +313,8 @@ impl<'a> Compiler<'a> {
         Ok((verdict == Verdict::Done).then_some(module))
     }
 
-    /// What the session has to say. MLIR calls text `-`, and the reader knows it by its name.
-    fn session_diagnostics(&self, input: &Input) -> Vec<Diagnostic> {
-        let rename = |location: &mut Option<Location>| {
-            if let Some(location) = location.as_mut().filter(|location| location.file == "-") {
-                location.file.clone_from(&input.name);
-            }
-        };
-        let mut said = self.session.take_diagnostics();
-        for diagnostic in &mut said {
-            rename(&mut diagnostic.location);
-            diagnostic.notes.iter_mut().for_each(|note| rename(&mut note.location));
-        }
-        said
-    }
-
     fn say(&self, input: &Input, said: Vec<Diagnostic>) {
-        let mut sources = Sources::new();
-        sources.insert(input.name.clone(), &input.bytes);
-        self.reporter.borrow_mut().say(&said, &sources);
+        self.reporter.borrow_mut().say_of(input, &said);
     }
 
     /// Compares what was said with what the input expects; whether they differ.
@@ -407,8 +327,15 @@ impl<'a> Compiler<'a> {
 
     fn open_output(&self) -> Result<Output, Diagnostic> {
         let kind = match self.args.emit() {
-            Emit::Mlir | Emit::Linalg | Emit::Dot => Kind::Text,
-            Emit::Bytecode => Kind::Binary,
+            Emit::Mlir
+            | Emit::Dot
+            | Emit::Linalg
+            | Emit::Stablehlo
+            | Emit::Llvm
+            | Emit::LlvmIr
+            | Emit::Asm
+            | Emit::Header => Kind::Text,
+            Emit::Bytecode | Emit::Obj | Emit::So | Emit::Runtime => Kind::Binary,
         };
         Output::create(self.args.output.as_deref(), kind)
     }
@@ -423,7 +350,17 @@ impl<'a> Compiler<'a> {
                 promote::engine::dot::write(&mut text, &views, &self.semantics);
                 out.write_all(text.as_bytes())
             }
-            Emit::Mlir | Emit::Linalg => module
+            // Code is written by `write_code`.
+            Emit::Mlir
+            | Emit::Linalg
+            | Emit::Stablehlo
+            | Emit::Llvm
+            | Emit::LlvmIr
+            | Emit::Asm
+            | Emit::Obj
+            | Emit::So
+            | Emit::Header
+            | Emit::Runtime => module
                 .print(out, PrintOptions { generic: printing.op_generic, debug_info: printing.debuginfo }),
         }
     }

@@ -28,7 +28,7 @@ const LINKS: usize = 40;
 pub enum Kind {
     /// Text, welcome anywhere.
     Text,
-    /// Bytecode, which is not written to a terminal.
+    /// Bytecode, objects, arrays, which are not written to a terminal.
     Binary,
 }
 
@@ -58,7 +58,7 @@ enum Sink {
 
 impl Output {
     /// Prepares to write a file, or standard output if there is no path or it is `-`. Errors that can be known are
-    /// reported here: a missing directory, a file that may not be written, a terminal for bytecode.
+    /// reported here: a missing directory, a file that may not be written, a terminal for what is no text.
     pub fn create(path: Option<&Path>, kind: Kind) -> Result<Self, Diagnostic> {
         let path = path.filter(|path| *path != Path::new("-") && *path != Path::new("/dev/stdout"));
         let name = path.map_or("standard output".into(), |path| format!("`{}`", path.display()));
@@ -70,7 +70,7 @@ impl Output {
             Sink::Replace { .. } => false,
         };
         if terminal && kind == Kind::Binary {
-            return Err(unwritable(&name, "bytecode would garble the terminal")
+            return Err(unwritable(&name, "it would garble the terminal")
                 .with_remedy("name a file with -o, or pipe the output to a program"));
         }
         Ok(Self { name, sink, buffer: Vec::new(), failure: None, closed: false })
@@ -198,7 +198,7 @@ fn beside(target: &Path) -> io::Result<NamedTempFile> {
         None => return Err(ErrorKind::IsADirectory.into()),
     };
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".promote-opt-");
+    builder.prefix(".promote-");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;

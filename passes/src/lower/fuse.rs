@@ -17,7 +17,7 @@ use rustc_hash::FxHashSet;
 
 use super::extent::{Extent, Product, Sum};
 use super::graph::{Cut, Graph, NodeId, Prim};
-use super::kernel::{Access, Anchor, Chunk, Code, ExprId, Form, Kernel, Role};
+use super::kernel::{Access, Anchor, Chunk, Code, Expr, ExprId, Form, Kernel, Role};
 use super::trace::{Coord, Found, Tracer};
 
 /// One step of a program.
@@ -61,6 +61,33 @@ pub fn fuse(graph: &Graph, needed: &[NodeId]) -> Plan {
     fusion.finish()
 }
 
+/// A matrix product as a kernel: rows of the result are accumulated, one element of the left operand after another.
+pub fn matmul(graph: &Graph, node: NodeId) -> Kernel {
+    let this = graph.node(node);
+    let (x, y) = (this.args[0], this.args[1]);
+    let rank = this.shape.len();
+    let batch = rank - 2;
+    // The dimensions are the batch's, the rows, what is summed over, and the columns.
+    let at = |dims: [usize; 2]| -> Vec<Coord> { (0..batch).chain(dims).map(Coord::same).collect() };
+    let tracer = Tracer::new(rank + 1);
+    let load = |node: NodeId, dims: [usize; 2]| {
+        let code = Code::Load(tracer.access(graph, node, &at(dims)));
+        Expr { code, dtype: this.dtype, dims: 0, stage: 0 }
+    };
+    let product = Code::Map(Op::Multiply, vec![ExprId(0), ExprId(1)]);
+    let product = Expr { code: product, dtype: this.dtype, dims: 0, stage: 0 };
+    let exprs = vec![load(x, [batch, batch + 1]), load(y, [batch + 1, batch + 2]), product];
+    let sink = tracer.access(graph, node, &at([batch, batch + 2]));
+    let anchor = Anchor { node, expr: ExprId(2), role: Role::Reduce(Op::Sum), sinks: vec![sink] };
+    let shape = graph.shape(node);
+    let inner = graph.shape(x)[rank - 1];
+    let dims = shape[..rank - 1].iter().chain([&inner, &shape[rank - 1]]).map(|extent| (*extent).into());
+    let form = Form::Columns { outer: batch + 1, reduced: 1 };
+    let mut kernel = Kernel { dims: dims.collect(), form, chunk: None, exprs, anchors: vec![anchor] };
+    kernel.collapse();
+    kernel
+}
+
 /// What becomes of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
@@ -84,7 +111,7 @@ struct Unit {
 
 #[derive(Debug)]
 enum UnitKind {
-    Group(Group),
+    Group(Box<Group>),
     Sort(NodeId, usize),
     Matmul(NodeId),
 }
@@ -294,7 +321,7 @@ impl<'g> Fusion<'g> {
             }
         }
         let group = Group::new(self.graph.shape(wanted.traced), wanted);
-        let unit = self.unit(UnitKind::Group(group), needs);
+        let unit = self.unit(UnitKind::Group(Box::new(group)), needs);
         let entered = self.enter(unit, wanted);
         assert!(
             entered,
@@ -421,7 +448,7 @@ impl<'g> Fusion<'g> {
         let steps = order.into_iter().filter_map(|unit| units[unit].take()).map(|kind| match kind {
             UnitKind::Sort(node, axis) => Step::Sort(node, axis),
             UnitKind::Matmul(node) => Step::Matmul(node),
-            UnitKind::Group(group) => Step::Kernel(self.kernel(group)),
+            UnitKind::Group(group) => Step::Kernel(self.kernel(*group)),
         });
         Plan { steps: steps.collect(), buffers }
     }

@@ -190,6 +190,12 @@ impl Kernel {
                 dim += 1;
             }
         }
+        // Columns of a single element are a row.
+        if let Form::Columns { outer, reduced } = self.form
+            && outer + reduced == self.dims.len()
+        {
+            self.form = Form::Rows { reduced };
+        }
         self.find_dims();
     }
 

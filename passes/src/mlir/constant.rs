@@ -231,7 +231,7 @@ fn constant(
 
 /// The elements of a dense attribute of `dtype`; one, if all are the same. `None` if they cannot be read: packed bits
 /// of other types than bool.
-fn elements(value: MlirAttribute, dtype: DType) -> Option<Vec<Bits>> {
+pub fn elements(value: MlirAttribute, dtype: DType) -> Option<Vec<Bits>> {
     // SAFETY: the attribute is alive, and its accessors are called on a dense one, within its length.
     unsafe {
         if !mlirAttributeIsADenseElements(value) {
@@ -263,7 +263,7 @@ fn elements(value: MlirAttribute, dtype: DType) -> Option<Vec<Bits>> {
 }
 
 /// A dense attribute of `result`'s type with these elements; a single one stands for all.
-fn dense(bits: &[Bits], dtype: DType, result: MlirType) -> MlirAttribute {
+pub fn dense(bits: &[Bits], dtype: DType, result: MlirType) -> MlirAttribute {
     let width = dtype.bits().div_ceil(8) as usize;
     let bytes: Vec<u8> = if dtype.bits() == 1 {
         packed(bits)

@@ -6,6 +6,7 @@
 mod callees;
 mod checks;
 mod constant;
+pub mod cpu;
 mod edges;
 mod flow;
 mod fold;
@@ -21,6 +22,7 @@ mod raw;
 mod remark;
 mod report;
 pub mod session;
+mod stablehlo;
 mod story;
 mod types;
 mod units;

@@ -16,9 +16,10 @@ use promote_dialect::mlir::{Names, NotLoaded};
 use promote_lattice::{Policy, Semantics};
 use rustc_hash::FxHashMap;
 
+use super::cpu::Machine;
 use super::raw::Address;
 use super::units::{Shared, Units};
-use super::{fold, infer, insert, linalg, verify};
+use super::{cpu, fold, infer, insert, linalg, stablehlo, verify};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 
 /// Takes what passes say, from any thread.
@@ -38,6 +39,8 @@ pub struct Config {
     /// Whether functions are worked on in parallel when a pass runs on a module. Only for a context that is
     /// multi-threaded: MLIR makes types and attributes without locks otherwise.
     pub threads: bool,
+    /// The processor that code is made for.
+    pub machine: Machine,
 }
 
 /// Which implicit promotions to warn of and which to refuse, and what else.
@@ -64,16 +67,27 @@ pub enum Kind {
     VerifyStrong,
     /// `promote-to-linalg`
     ToLinalg,
+    /// `promote-to-stablehlo`
+    ToStableHlo,
+    /// `promote-to-llvm`
+    ToLlvm,
 }
 
 impl Kind {
-    /// The passes that run by default, in their order.
+    /// All passes.
+    pub const ALL: &'static [Self] = &[
+        Self::InferTypes,
+        Self::InsertConverts,
+        Self::FoldConverts,
+        Self::VerifyStrong,
+        Self::ToLinalg,
+        Self::ToStableHlo,
+        Self::ToLlvm,
+    ];
+
+    /// Those that run by default, in that order.
     pub const DEFAULT: &'static [Self] =
         &[Self::InferTypes, Self::InsertConverts, Self::FoldConverts, Self::VerifyStrong];
-
-    /// All passes.
-    pub const ALL: &'static [Self] =
-        &[Self::InferTypes, Self::InsertConverts, Self::FoldConverts, Self::VerifyStrong, Self::ToLinalg];
 
     /// The name in a pass pipeline.
     pub const fn name(self) -> &'static str {
@@ -83,6 +97,8 @@ impl Kind {
             Self::FoldConverts => "promote-fold-converts",
             Self::VerifyStrong => "promote-verify-strong",
             Self::ToLinalg => "promote-to-linalg",
+            Self::ToStableHlo => "promote-to-stablehlo",
+            Self::ToLlvm => "promote-to-llvm",
         }
     }
 
@@ -96,6 +112,8 @@ impl Kind {
             Self::FoldConverts => "remove converts that change no bit of any result",
             Self::VerifyStrong => "fail on anything weak, unknown or still implicit",
             Self::ToLinalg => "make linalg on tensors of a strong program",
+            Self::ToStableHlo => "lower a strong program to StableHLO",
+            Self::ToLlvm => "lower a strong module of blocks to the LLVM dialect, for processors",
         }
     }
 
@@ -133,6 +151,8 @@ impl Kind {
             }
             Self::VerifyStrong => verify::verify_strong(root, shared),
             Self::ToLinalg => linalg::lower(root, shared),
+            Self::ToStableHlo => stablehlo::to_stablehlo(root, shared),
+            Self::ToLlvm => cpu::lower(root, shared, config.machine),
         }
     }
 }
@@ -206,7 +226,7 @@ impl<'c> RunExternalPass<'c> for Host {
 #[repr(align(8))]
 struct Id(#[expect(dead_code, reason = "only its address matters")] u8);
 
-static IDS: [Id; Kind::ALL.len()] = [Id(0), Id(1), Id(2), Id(3), Id(4)];
+static IDS: [Id; Kind::ALL.len()] = [const { Id(0) }; Kind::ALL.len()];
 
 /// Makes a pass that stands on its own.
 pub fn create(kind: Kind, config: &Config) -> Pass {
@@ -218,8 +238,11 @@ pub fn create_with(kind: Kind, config: &Config, handoff: &Handoff) -> Pass {
     let (config, handoff) = (config.clone(), handoff.clone());
     let host = Host { kind, config, handoff, names: Arc::new(OnceLock::new()) };
     let id = TypeId::create(&IDS[kind as usize]);
-    // The dialects of the ops that checks and casts are made of.
+    // The dialects of the ops that checks, casts and code are made of.
     let mut made = vec![DialectHandle::arith(), DialectHandle::cf(), DialectHandle::tensor()];
+    if kind == Kind::ToLlvm {
+        made.push(DialectHandle::llvm());
+    }
     if kind == Kind::ToLinalg {
         // SAFETY: MLIR's handles are valid for ever.
         let [complex, math] = unsafe {

@@ -183,6 +183,14 @@ impl Parser<'_> {
 }
 
 impl Pipeline {
+    /// The default passes, and those that make StableHLO of what they give.
+    pub fn to_stablehlo() -> Self {
+        let Self(mut elements) = Self::default();
+        elements.push(Element::pass("lift-cf-to-scf"));
+        elements.push(Element::pass(Kind::ToStableHlo.name()));
+        Self(elements)
+    }
+
     /// The default passes, and the one that makes linalg of what they give.
     pub fn to_linalg() -> Self {
         let Self(mut elements) = Self::default();

@@ -16,6 +16,7 @@ use mlir_sys::*;
 use promote_lattice::Semantics;
 use promote_lattice::op::{Arity, Op};
 
+use super::cpu::Machine;
 use super::pass::{Config, Policies};
 use super::pipeline::{Pipeline, PipelineError};
 use super::print_ir::{PrintIr, printer};
@@ -47,6 +48,8 @@ pub struct RunOptions {
     pub timing: bool,
     /// Print the IR around passes to standard error.
     pub print: PrintIr,
+    /// The processor that code is made for.
+    pub machine: Machine,
 }
 
 /// Whether a module got through a pipeline.
@@ -171,6 +174,7 @@ impl Session {
             remarks: options.remarks,
             policies: options.policies.clone(),
             threads: options.threads,
+            machine: Machine::default(),
         };
         Ok(Self { context, config, said, threads: options.threads })
     }
@@ -250,7 +254,8 @@ impl Session {
         manager.enable_verifier(options.verify_each);
         let around = |name: &str, moment| printer(&options.print, name, moment);
         let alone = options.print.prints_all();
-        let config = Config { threads: self.threads && !alone, ..self.config.clone() };
+        let config =
+            Config { threads: self.threads && !alone, machine: options.machine, ..self.config.clone() };
         pipeline.build(&manager, &config, &around)?;
         if alone {
             // MLIR asks for it where it prints the whole module, and dumps of threads would mix.
@@ -347,6 +352,11 @@ fn explain(message: String, current: &str) -> (String, Option<String>) {
 }
 
 impl Module<'_> {
+    /// The module as MLIR's C interface has it, for those who go on from here by themselves.
+    pub fn to_raw(&self) -> mlir_sys::MlirModule {
+        self.0.to_raw()
+    }
+
     /// Whether MLIR's verifier accepts the module; if not, why is in the diagnostics.
     pub fn verify(&self) -> bool {
         self.0.as_operation().verify()

@@ -480,7 +480,8 @@ pub fn function_type(function: MlirOperation) -> Option<MlirType> {
 }
 
 /// An attribute's value as the checks read it.
-fn attribute(value: MlirAttribute) -> AttrValue {
+/// An attribute's value.
+pub fn attribute(value: MlirAttribute) -> AttrValue {
     // SAFETY: the attribute is alive, and each accessor is called on an attribute of its kind.
     unsafe {
         if mlirAttributeIsABool(value) {

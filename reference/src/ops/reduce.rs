@@ -6,7 +6,7 @@ use promote_lattice::{DType, Op};
 
 use super::{Call, Element, binary, unary, unsupported};
 use crate::Error;
-use crate::number::Number;
+use crate::number::{Number, convert};
 use crate::shape;
 use crate::value::{Array, indices};
 
@@ -78,7 +78,11 @@ fn fold(call: Call<'_>, lane: &[Number], dtype: DType) -> Element {
         Op::All => Ok(Number::truth(lane.iter().all(|number| number.is_true()))),
         Op::ArgMax => Ok(extreme(lane, binary::maximum)),
         Op::ArgMin => Ok(extreme(lane, binary::minimum)),
-        Op::CountNonzero => Ok(Number::Int(lane.iter().filter(|number| number.is_true()).count() as i128)),
+        // What counts is what a conversion to bool makes true.
+        Op::CountNonzero => {
+            let is_counted = |number: &&Number| convert(**number, dtype, DType::B1, call.numerics).is_true();
+            Ok(Number::Int(lane.iter().filter(is_counted).count() as i128))
+        }
         Op::LogSumExp => {
             let largest = lane.iter().fold(f64::NEG_INFINITY, |all, next| all.max(next.real()));
             let shift = if largest.is_finite() { largest } else { 0.0 };

@@ -238,16 +238,18 @@ pub(super) fn exp2<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
 
 /// With 2^(n-1) instead of 2^n, which may overflow before the result does.
 pub(super) fn expm1<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
-    let (whole, _, r) = reduce(within(x, constants(x).expm1), 1, -1);
+    let (whole, n, r) = reduce(within(x, constants(x).expm1), 1, -1);
     let half = whole.power();
-    let halved = near_zero(r).fma(half, half - 0.5);
-    (halved + halved).copysign(x)
+    let less_one = near_zero(r);
+    let halved = less_one.fma(half, half - 0.5);
+    // Half a subnormal number is rounded.
+    (halved + halved).replaced(n.equals(0.0), less_one).copysign(x)
 }
 
-/// 2^(n-2) + 2^(-n-2) and 2^(n-2) - 2^(-n-2), a quarter of 2 cosh(n ln 2) and 2 sinh(n ln 2), sinh r, and cosh r - 1.
-fn hyperbolic<E: Emit>(x: Num<'_, E>) -> [Num<'_, E>; 4] {
+/// n, 2^(n-2) + 2^(-n-2) and 2^(n-2) - 2^(-n-2), a quarter of 2 cosh(n ln 2) and 2 sinh(n ln 2), sinh r, and cosh r - 1.
+fn hyperbolic<E: Emit>(x: Num<'_, E>) -> [Num<'_, E>; 5] {
     let (c, format) = (constants(x), x.format());
-    let (whole, _, r) = reduce(x.abs().at_most(c.cosh), 1, -2);
+    let (whole, n, r) = reduce(x.abs().at_most(c.cosh), 1, -2);
     let grown = whole.power();
     // Exponents of n - 2 and -n - 2 sum to -4; what would be subnormal does not count.
     let exponents = x.int(grown.bits().ty(), (2 * format.bias - 4) << format.fraction);
@@ -255,17 +257,18 @@ fn hyperbolic<E: Emit>(x: Num<'_, E>) -> [Num<'_, E>; 4] {
     let z = r * r;
     let sinh = (r * z).fma(z.polynomial(c.sinh_tail), r);
     let cosh_less_one = z * z.polynomial(c.cosh_tail);
-    [grown + shrunk, grown - shrunk, sinh, cosh_less_one]
+    [n, grown + shrunk, grown - shrunk, sinh, cosh_less_one]
 }
 
 pub(super) fn sinh<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
-    let [sum, difference, sinh, cosh_less_one] = hyperbolic(x);
+    let [n, sum, difference, sinh, cosh_less_one] = hyperbolic(x);
     let halved = difference + sinh.fma(sum, cosh_less_one * difference);
-    (halved + halved).copysign(x)
+    // Half a subnormal number is rounded.
+    (halved + halved).replaced(n.equals(0.0), sinh).copysign(x)
 }
 
 pub(super) fn cosh<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
-    let [sum, difference, sinh, cosh_less_one] = hyperbolic(x);
+    let [_, sum, difference, sinh, cosh_less_one] = hyperbolic(x);
     let halved = sum + cosh_less_one.fma(sum, sinh * difference);
     halved + halved
 }

@@ -160,7 +160,12 @@ fn two_thirds<'m, E: Emit>(like: Num<'m, E>) -> i64 {
 
 /// log(1 + f) and e log 2.
 fn sum<'m, E: Emit>(f: Num<'m, E>, e: Num<'m, E>, base: &Base) -> Num<'m, E> {
-    let small = e * base.two[1] + f * base.slope[1];
+    // No base has both parts 0.
+    let small = match (base.two[1], base.slope[1]) {
+        (two, 0.0) => e * two,
+        (0.0, slope) => f * slope,
+        (two, slope) => e.fma(two, f * slope),
+    };
     let rest = (f * f).fma(f.polynomial(base.tail), small);
     e.fma(base.two[0], f.fma(base.slope[0], rest))
 }

@@ -7,8 +7,9 @@
 //! Results at zeros, infinities and NaN, and where a function is not defined, are those of C, Annex F; a NaN is some NaN. The
 //! sign of zero is kept. Nothing overflows or vanishes before the result does; subnormal numbers are numbers.
 //!
-//! //!
-//! How it works: [`num`] gives instructions the look of arithmetic; the modules are by family. Where an algorithm is the same
+//! How far results are from the truth is measured: see [`ulp_bound`].
+//!
+//! How it works: `num` gives instructions the look of arithmetic; the modules are by family. Where an algorithm is the same
 //! for both precisions it is written once, over a table of constants.
 
 use std::cell::RefCell;
@@ -94,34 +95,40 @@ functions! {
 }
 
 /// For each function how many units in the last place a result is at most from the truth, in single and double precision.
+///
+/// Beside it the greatest distance measured. Single precision: over all operands where there is a star, all from 2^-14 to 64
+/// where there is a plus, else each 16th block of 1024 (of `sin`, `cos` and `tan` above 131072 each 61st operand of those);
+/// positive ones alone where a function is odd or even; 60,000 pairs of two operands. Double precision: 12,000 to 20,000
+/// operands, drawn where functions are hard, of which the test keeps fewer.
+#[rustfmt::skip]
 const BOUNDS: &[(Op, u32, u32)] = &[
-    (Op::Exp, 1, 1),
-    (Op::Exp2, 1, 1),
-    (Op::Expm1, 2, 2),
-    (Op::Log, 1, 1),
-    (Op::Log2, 2, 2),
-    (Op::Log10, 2, 2),
-    (Op::Log1p, 2, 2),
-    (Op::Sin, 1, 1),
-    (Op::Cos, 1, 1),
-    (Op::Tan, 2, 2),
-    (Op::Sinh, 2, 2),
-    (Op::Cosh, 2, 2),
-    (Op::Tanh, 2, 2),
-    (Op::Asin, 2, 2),
-    (Op::Acos, 2, 2),
-    (Op::Atan, 2, 2),
-    (Op::Asinh, 2, 2),
-    (Op::Acosh, 2, 2),
-    (Op::Atanh, 2, 2),
-    (Op::Erf, 2, 2),
-    (Op::Sigmoid, 2, 2),
-    (Op::Cbrt, 1, 1),
-    (Op::Rsqrt, 2, 2),
-    (Op::Pow, 1, 1),
-    (Op::Atan2, 2, 2),
-    (Op::Hypot, 1, 1),
-    (Op::LogAddExp, 2, 2),
+    (Op::Exp, 1, 1),         // 0.89* 0.83
+    (Op::Exp2, 1, 1),        // 0.88* 0.77
+    (Op::Expm1, 2, 2),       // 1.44* 1.62
+    (Op::Log, 1, 1),         // 0.88* 0.74
+    (Op::Log2, 2, 2),        // 1.43* 1.14
+    (Op::Log10, 2, 2),       // 1.63  0.78
+    (Op::Log1p, 2, 2),       // 1.60  1.26
+    (Op::Sin, 1, 1),         // 0.84  0.71
+    (Op::Cos, 1, 1),         // 0.84  0.75
+    (Op::Tan, 2, 1),         // 1.12  0.97
+    (Op::Sinh, 2, 2),        // 1.45* 1.58
+    (Op::Cosh, 2, 2),        // 1.83* 1.16
+    (Op::Tanh, 2, 2),        // 1.50* 1.23
+    (Op::Asin, 2, 2),        // 1.15  1.04
+    (Op::Acos, 2, 2),        // 1.12  1.05
+    (Op::Atan, 2, 2),        // 1.36  1.35
+    (Op::Asinh, 3, 3),       // 2.02+ 1.45
+    (Op::Acosh, 3, 3),       // 2.15+ 1.57
+    (Op::Atanh, 2, 2),       // 1.98+ 1.56
+    (Op::Erf, 2, 1),         // 1.14* 0.99
+    (Op::Sigmoid, 2, 2),     // 2.00* 1.93
+    (Op::Cbrt, 1, 1),        // 0.73  0.71
+    (Op::Rsqrt, 2, 2),       // 1.48  1.38
+    (Op::Pow, 1, 1),         // 0.50  0.79
+    (Op::Atan2, 2, 2),       // 1.19  1.17
+    (Op::Hypot, 1, 1),       // 0.87  0.86
+    (Op::LogAddExp, 2, 2),   // 1.47  1.62
 ];
 
 /// How many units in the last place a result of an elementary function is at most from the truth; none for other ops. A

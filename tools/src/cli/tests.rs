@@ -1,9 +1,12 @@
 //! What command lines mean, and what the help says.
 
+use clap::ColorChoice;
 use clap::error::ErrorKind;
 use insta::assert_snapshot;
 
 use super::*;
+use crate::flags::colored;
+use crate::render::Format;
 
 fn parse(args: &[&str]) -> Result<Args, clap::Error> {
     Args::from_command_line([TOOL].iter().chain(args).map(OsString::from))
@@ -14,7 +17,7 @@ fn parsed(args: &[&str]) -> Args {
 }
 
 fn doubled(args: &[&str]) -> Vec<String> {
-    let args = double_dashes(args.iter().map(OsString::from));
+    let args = double_dashes(Args::command(), args.iter().map(OsString::from));
     args.into_iter().map(|arg| arg.into_string().unwrap()).collect()
 }
 
@@ -35,7 +38,7 @@ fn help_is_short_and_long() {
 fn everything_has_a_default() {
     let args = parsed(&[]);
     assert_eq!((args.input.to_str(), args.output.as_deref()), (Some("-"), None));
-    assert_eq!((args.promotion.semantics.as_str(), args.promotion.x64), ("jax", false));
+    assert_eq!((args.promotion.rules.semantics.as_str(), args.promotion.rules.x64), ("jax", false));
     assert_eq!((args.emit(), args.request()), (Emit::Mlir, Request::Compile));
     assert_eq!((args.testing.verify_each, args.testing.verify_diagnostics), (false, None));
     assert_eq!((args.diagnostics.format, args.diagnostics.color), (Format::Text, ColorChoice::Auto));
@@ -93,7 +96,7 @@ fn wrong_usage_exits_with_2() {
         &["--nope"],
         &["-nope"],
         &["a", "b"],
-        &["--emit=llvm"],
+        &["--emit=ptx"],
         &["--explain=P9999"],
         &["--verify-each=perhaps"],
         &["--color=red"],

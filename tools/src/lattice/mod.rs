@@ -27,7 +27,7 @@ use std::process::ExitCode;
 
 use promote_passes::diagnostic::Diagnostic;
 
-use crate::cli::colored;
+use crate::flags::colored;
 use crate::input::Input;
 use crate::output::{Kind, Output};
 use crate::render::{self, Renderer};

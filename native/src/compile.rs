@@ -1,0 +1,343 @@
+//! From the LLVM dialect to optimised LLVM IR, assembly and objects.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::ptr::null_mut;
+
+use llvm_sys::analysis::{LLVMVerifierFailureAction, LLVMVerifyModule};
+use llvm_sys::core::*;
+use llvm_sys::prelude::*;
+use llvm_sys::target::{LLVMDisposeTargetData, LLVMSetModuleDataLayout};
+use llvm_sys::target_machine::*;
+use llvm_sys::transforms::pass_builder::*;
+use llvm_sys::{LLVMAttributeFunctionIndex, LLVMDiagnosticSeverity};
+use mlir_sys::{
+    MlirDiagnostic, MlirDiagnosticSeverity_MlirDiagnosticError, MlirLogicalResult, MlirModule, MlirStringRef,
+    mlirContextAttachDiagnosticHandler, mlirContextDetachDiagnosticHandler, mlirDiagnosticGetSeverity,
+    mlirDiagnosticPrint, mlirModuleGetContext, mlirModuleGetOperation, mlirTranslateModuleToLLVMIR,
+};
+
+use crate::error::Error;
+use crate::llvm::{
+    buffer_bytes, c_text, check, initialise, promote_llvm_register_translations, take_message,
+};
+use crate::target::Target;
+
+/// How much LLVM optimises.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum OptLevel {
+    /// Not at all.
+    None,
+    /// Quickly.
+    Less,
+    /// As compilers do by default.
+    Default,
+    /// As far as it can.
+    #[default]
+    Aggressive,
+}
+
+impl OptLevel {
+    const fn pipeline(self) -> &'static CStr {
+        match self {
+            OptLevel::None => c"default<O0>",
+            OptLevel::Less => c"default<O1>",
+            OptLevel::Default => c"default<O2>",
+            OptLevel::Aggressive => c"default<O3>",
+        }
+    }
+
+    const fn code_generation(self) -> LLVMCodeGenOptLevel {
+        match self {
+            OptLevel::None => LLVMCodeGenOptLevel::LLVMCodeGenLevelNone,
+            OptLevel::Less => LLVMCodeGenOptLevel::LLVMCodeGenLevelLess,
+            OptLevel::Default => LLVMCodeGenOptLevel::LLVMCodeGenLevelDefault,
+            OptLevel::Aggressive => LLVMCodeGenOptLevel::LLVMCodeGenLevelAggressive,
+        }
+    }
+}
+
+/// LLVM IR as it was translated, verified, not optimised.
+pub struct Translated {
+    target: Target,
+    module: Module,
+}
+
+/// LLVM IR that was optimised.
+pub struct Compiled {
+    machine: Machine,
+    module: Module,
+}
+
+/// Translates a module of the LLVM dialect.
+///
+/// # Errors
+/// If it holds anything else, or LLVM's verifier refuses it.
+///
+/// # Safety
+/// The module is alive, and no other thread changes it or its context meanwhile.
+pub unsafe fn translate(module: MlirModule, target: &Target) -> Result<Translated, Error> {
+    initialise();
+    // SAFETY: by contract.
+    let module = unsafe { Module::translate(module) }?;
+    let machine = Machine::new(target, OptLevel::None)?;
+    module.prepare(target, &machine);
+    module.verify()?;
+    Ok(Translated { target: target.clone(), module })
+}
+
+/// Translates and optimises a module of the LLVM dialect.
+///
+/// # Errors
+/// As [`translate`] and [`Translated::optimise`].
+///
+/// # Safety
+/// As [`translate`].
+pub unsafe fn compile(module: MlirModule, target: &Target, level: OptLevel) -> Result<Compiled, Error> {
+    // SAFETY: by contract.
+    unsafe { translate(module, target) }?.optimise(level)
+}
+
+impl Translated {
+    /// The IR.
+    pub fn ir_text(&self) -> String {
+        self.module.text()
+    }
+
+    /// Optimises the IR.
+    ///
+    /// # Errors
+    /// If LLVM does.
+    pub fn optimise(self, level: OptLevel) -> Result<Compiled, Error> {
+        let machine = Machine::new(&self.target, level)?;
+        // SAFETY: all of these are alive; the options are disposed of.
+        let outcome = unsafe {
+            let options = LLVMCreatePassBuilderOptions();
+            // The lowering has chosen the vectors, and how many of them a round works on: what remains is run one by one.
+            LLVMPassBuilderOptionsSetLoopVectorization(options, 0);
+            LLVMPassBuilderOptionsSetSLPVectorization(options, 0);
+            LLVMPassBuilderOptionsSetLoopInterleaving(options, 0);
+            LLVMPassBuilderOptionsSetLoopUnrolling(options, 0);
+            let error = LLVMRunPasses(self.module.module, level.pipeline().as_ptr(), machine.0, options);
+            LLVMDisposePassBuilderOptions(options);
+            check(error)
+        };
+        outcome.and_then(|()| self.module.no_errors()).map_err(Error::Compile)?;
+        Ok(Compiled { machine, module: self.module })
+    }
+}
+
+impl Compiled {
+    /// The optimised IR.
+    pub fn ir_text(&self) -> String {
+        self.module.text()
+    }
+
+    /// The code as assembly.
+    ///
+    /// # Errors
+    /// If LLVM cannot write it.
+    pub fn assembly(&self) -> Result<String, Error> {
+        let bytes = self.emit(LLVMCodeGenFileType::LLVMAssemblyFile)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// The code as an object, position-independent.
+    ///
+    /// # Errors
+    /// If LLVM cannot write it.
+    pub fn object(&self) -> Result<Vec<u8>, Error> {
+        self.emit(LLVMCodeGenFileType::LLVMObjectFile)
+    }
+
+    fn emit(&self, kind: LLVMCodeGenFileType) -> Result<Vec<u8>, Error> {
+        // SAFETY: module and machine are alive. The code generator changes the module it is given: it gets a clone.
+        let outcome = unsafe {
+            let clone = LLVMCloneModule(self.module.module);
+            let (mut message, mut buffer) = (null_mut(), null_mut());
+            let failed =
+                LLVMTargetMachineEmitToMemoryBuffer(self.machine.0, clone, kind, &mut message, &mut buffer);
+            LLVMDisposeModule(clone);
+            let message = take_message(message);
+            if failed != 0 {
+                Err(message)
+            } else {
+                let bytes = buffer_bytes(buffer);
+                LLVMDisposeMemoryBuffer(buffer);
+                Ok(bytes)
+            }
+        };
+        outcome.and_then(|bytes| self.module.no_errors().map(|()| bytes)).map_err(Error::Compile)
+    }
+}
+
+/// What LLVM has reported.
+type Errors = std::cell::RefCell<Vec<String>>;
+
+/// An LLVM module in a context of its own.
+struct Module {
+    module: LLVMModuleRef,
+    context: LLVMContextRef,
+    /// What LLVM reported; boxed, for the context knows its address.
+    errors: Box<Errors>,
+}
+
+// SAFETY: the context and all in it belong to the module, and are used by one thread at a time.
+unsafe impl Send for Module {}
+
+impl Module {
+    unsafe fn translate(source: MlirModule) -> Result<Module, Error> {
+        // SAFETY: the context is made here, the source is alive by contract.
+        unsafe {
+            let context = LLVMContextCreate();
+            let errors: Box<Errors> = Box::default();
+            LLVMContextSetDiagnosticHandler(context, Some(note), (&raw const *errors).cast_mut().cast());
+            let mut module = Module { module: null_mut(), context, errors };
+            let mlir = mlirModuleGetContext(source);
+            promote_llvm_register_translations(mlir.ptr);
+            let mut messages: Vec<String> = Vec::new();
+            let handler =
+                mlirContextAttachDiagnosticHandler(mlir, Some(collect), (&raw mut messages).cast(), None);
+            let translated = mlirTranslateModuleToLLVMIR(mlirModuleGetOperation(source), context.cast());
+            mlirContextDetachDiagnosticHandler(mlir, handler);
+            module.module = translated.cast();
+            if module.module.is_null() {
+                return Err(Error::Translate(messages.join("\n")));
+            }
+            Ok(module)
+        }
+    }
+
+    /// Says for which processor the module is, everywhere LLVM looks for it.
+    fn prepare(&self, target: &Target, machine: &Machine) {
+        let nounwind = c"nounwind";
+        // SAFETY: the module is alive; the layout is copied.
+        unsafe {
+            LLVMSetTarget(self.module, c_text(target.triple()).as_ptr());
+            let layout = LLVMCreateTargetDataLayout(machine.0);
+            LLVMSetModuleDataLayout(self.module, layout);
+            LLVMDisposeTargetData(layout);
+            let kind = LLVMGetEnumAttributeKindForName(nounwind.as_ptr(), nounwind.count_bytes());
+            let nounwind = LLVMCreateEnumAttribute(self.context, kind, 0);
+            let width = (8 * target.vector_bytes()).to_string();
+            let attributes = [
+                (c"target-cpu", c_text(target.cpu())),
+                (c"target-features", c_text(target.features())),
+                (c"prefer-vector-width", c_text(&width)),
+            ];
+            let mut function = LLVMGetFirstFunction(self.module);
+            while !function.is_null() {
+                if LLVMIsDeclaration(function) == 0 {
+                    // Neither the run time nor compiled code unwinds.
+                    LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, nounwind);
+                    for (name, value) in attributes.iter().filter(|(_, value)| !value.is_empty()) {
+                        LLVMAddTargetDependentFunctionAttr(function, name.as_ptr(), value.as_ptr());
+                    }
+                }
+                function = LLVMGetNextFunction(function);
+            }
+        }
+    }
+
+    fn verify(&self) -> Result<(), Error> {
+        let mut message = null_mut();
+        let action = LLVMVerifierFailureAction::LLVMReturnStatusAction;
+        // SAFETY: the module is alive; the message is ours.
+        let (invalid, message) = unsafe {
+            let invalid = LLVMVerifyModule(self.module, action, &mut message);
+            (invalid != 0, take_message(message))
+        };
+        if invalid { Err(Error::Invalid(message)) } else { Ok(()) }
+    }
+
+    fn text(&self) -> String {
+        // SAFETY: the module is alive; the message is ours.
+        unsafe { take_message(LLVMPrintModuleToString(self.module)) }
+    }
+
+    /// What LLVM has reported as an error since it was last asked.
+    fn no_errors(&self) -> Result<(), String> {
+        let errors = self.errors.take();
+        if errors.is_empty() { Ok(()) } else { Err(errors.join("\n")) }
+    }
+}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        // SAFETY: both are ours; the module goes before its context.
+        unsafe {
+            if !self.module.is_null() {
+                LLVMDisposeModule(self.module);
+            }
+            LLVMContextDispose(self.context);
+        }
+    }
+}
+
+/// Keeps LLVM's errors; without a handler LLVM ends the process.
+extern "C" fn note(diagnostic: LLVMDiagnosticInfoRef, errors: *mut c_void) {
+    // SAFETY: LLVM calls this with a diagnostic and the address of the module's list, while the module lives.
+    unsafe {
+        if LLVMGetDiagInfoSeverity(diagnostic) == LLVMDiagnosticSeverity::LLVMDSError {
+            let text = take_message(LLVMGetDiagInfoDescription(diagnostic));
+            (*errors.cast::<Errors>()).borrow_mut().push(text);
+        }
+    }
+}
+
+/// Keeps MLIR's errors; other diagnostics go on to the next handler.
+unsafe extern "C" fn collect(diagnostic: MlirDiagnostic, messages: *mut c_void) -> MlirLogicalResult {
+    unsafe extern "C" fn append(part: MlirStringRef, text: *mut c_void) {
+        // SAFETY: called below only, with the text.
+        unsafe {
+            let bytes = std::slice::from_raw_parts(part.data.cast::<u8>(), part.length);
+            (*text.cast::<String>()).push_str(&String::from_utf8_lossy(bytes));
+        }
+    }
+    // SAFETY: MLIR calls this with a diagnostic and the list, while it is attached.
+    unsafe {
+        if mlirDiagnosticGetSeverity(diagnostic) != MlirDiagnosticSeverity_MlirDiagnosticError {
+            return MlirLogicalResult { value: 0 };
+        }
+        let mut text = String::new();
+        mlirDiagnosticPrint(diagnostic, Some(append), (&raw mut text).cast());
+        (*messages.cast::<Vec<String>>()).push(text);
+        MlirLogicalResult { value: 1 }
+    }
+}
+
+/// LLVM's code generator for a target.
+struct Machine(LLVMTargetMachineRef);
+
+// SAFETY: a machine is data of its own, used by one thread at a time.
+unsafe impl Send for Machine {}
+
+impl Machine {
+    fn new(target: &Target, level: OptLevel) -> Result<Machine, Error> {
+        let triple = c_text(target.triple());
+        let (cpu, features) = (c_text(target.cpu()), c_text(target.features()));
+        let (mut description, mut message) = (null_mut(), null_mut::<c_char>());
+        // SAFETY: the texts live as long as the calls; the message is ours.
+        unsafe {
+            if LLVMGetTargetFromTriple(triple.as_ptr(), &mut description, &mut message) != 0 {
+                let message = take_message(message);
+                return Err(Error::NoTarget { triple: target.triple().to_owned(), message });
+            }
+            Ok(Machine(LLVMCreateTargetMachine(
+                description,
+                triple.as_ptr(),
+                cpu.as_ptr(),
+                features.as_ptr(),
+                level.code_generation(),
+                LLVMRelocMode::LLVMRelocPIC,
+                LLVMCodeModel::LLVMCodeModelDefault,
+            )))
+        }
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        // SAFETY: the machine is ours.
+        unsafe { LLVMDisposeTargetMachine(self.0) };
+    }
+}

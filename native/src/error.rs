@@ -1,0 +1,64 @@
+//! What can go wrong on the way from the LLVM dialect to code.
+
+use std::path::PathBuf;
+
+/// Why there is no code.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The processor's name is not known.
+    #[error("unknown CPU '{name}' for {triple}{}", suggestion(close))]
+    UnknownCpu {
+        /// The name that was given.
+        name: String,
+        /// The machine whose processors were searched.
+        triple: String,
+        /// Names that look like it.
+        close: Vec<String>,
+    },
+    /// LLVM has no code generator for the machine.
+    #[error("no code generator for {triple}: {message}")]
+    NoTarget {
+        /// The machine.
+        triple: String,
+        /// What LLVM says.
+        message: String,
+    },
+    /// The module holds something that cannot be translated to LLVM IR.
+    #[error("the module cannot be translated to LLVM IR: {0}")]
+    Translate(String),
+    /// LLVM's verifier refuses the module.
+    #[error("the LLVM IR is invalid: {0}")]
+    Invalid(String),
+    /// LLVM refuses to optimise the module or to write code for it.
+    #[error("LLVM cannot compile the module: {0}")]
+    Compile(String),
+    /// The object cannot be loaded into memory.
+    #[error("the object cannot be loaded: {0}")]
+    Load(String),
+    /// The system's linker failed.
+    #[error("the linker failed: {command}\n{output}")]
+    Link {
+        /// The command as it was run.
+        command: String,
+        /// What it printed.
+        output: String,
+    },
+    /// A file cannot be read or written.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
+}
+
+fn suggestion(close: &[String]) -> String {
+    match close {
+        [] => String::new(),
+        names => format!(
+            "; did you mean {}?",
+            names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(" or ")
+        ),
+    }
+}

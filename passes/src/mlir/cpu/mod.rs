@@ -1,0 +1,263 @@
+//! `promote-to-llvm`: strong programs as functions of the LLVM dialect, for processors.
+//!
+//! Each function becomes code over buffers that calls kernels, one function each, through the run time's threads. Control
+//! flow must be blocks. Of each public function there is an interface for callers outside ([`signature`]).
+//!
+//! ## Algorithm
+//! 1. Straight-line code is collected as a graph of primitives ([`segment`]), until a tensor is needed in memory: by a
+//!    terminator, a call, or an op that takes an element out.
+//! 2. The graph is partitioned into kernels (`lower::fuse`), which are compiled ([`kernel`]) and called in order.
+//! 3. Buffers are counted: [`function`] says who owns them.
+
+mod emit;
+mod function;
+mod kernel;
+mod liveness;
+mod llvm;
+mod matmul;
+mod scalars;
+mod segment;
+mod signature;
+mod target;
+
+use std::fmt::Write;
+
+use mlir_sys::*;
+use promote_dialect::mlir::Names;
+use promote_lattice::DType;
+use promote_lattice::convert::Bits;
+use promote_scalar::memory_size;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+pub use signature::dlpack;
+pub use target::Machine;
+
+use self::function::{Face, Function};
+use self::kernel::Setting;
+use self::llvm::Types;
+use self::signature::{RUNTIME, Type};
+use super::raw;
+use super::report::place_of;
+use super::units::{self, Shared};
+use super::verify::verify_strong;
+use super::view::{FUNCTION, function_type};
+use crate::diagnostic::{Code as Id, Diagnostic};
+
+/// Lowers a module in place.
+pub fn lower(root: MlirOperation, shared: Shared<'_>, machine: Machine) -> Vec<Diagnostic> {
+    let weak = verify_strong(root, shared);
+    if !weak.is_empty() {
+        return weak;
+    }
+    let Some(body) =
+        raw::regions(root).flat_map(raw::blocks).next().filter(|_| raw::is_named(root, "builtin.module"))
+    else {
+        let message = "promote-to-llvm runs on a module";
+        return vec![Diagnostic::error(Id::NotLowered, place_of(root), message)];
+    };
+    let functions: Vec<MlirOperation> =
+        raw::operations(body).filter(|operation| raw::is_named(*operation, FUNCTION)).collect();
+    let setting = Setting {
+        types: Types::new(raw::context(root)),
+        module: body,
+        numerics: shared.semantics.numerics(),
+        machine,
+    };
+    let with_body = functions.iter().filter(|function| has_blocks(**function));
+    let mut lowering = Lowering {
+        setting,
+        names: shared.names,
+        said: Vec::new(),
+        bodies: with_body.filter_map(|function| raw::string_attribute(*function, "sym_name")).collect(),
+        symbols: FxHashMap::default(),
+        globals: 0,
+    };
+    let called = called(&functions);
+    let mut text = RUNTIME.to_owned();
+    for function in functions.iter().filter(|function| has_blocks(**function)) {
+        lowering.function(*function, &called, &mut text);
+    }
+    let Lowering { said, .. } = lowering;
+    if said.is_empty() {
+        functions.into_iter().for_each(raw::erase);
+        take_over(body, &text, setting.types.context);
+    }
+    said
+}
+
+fn has_blocks(function: MlirOperation) -> bool {
+    raw::regions(function).flat_map(raw::blocks).next().is_some()
+}
+
+/// The names of the functions that are called in the module.
+fn called(functions: &[MlirOperation]) -> FxHashSet<String> {
+    let blocks = functions.iter().flat_map(|function| raw::regions(*function).flat_map(raw::blocks));
+    let calls = blocks.flat_map(raw::operations).filter(|operation| raw::is_named(*operation, "func.call"));
+    calls.filter_map(|call| raw::symbol(raw::attribute(call, "callee")?)).collect()
+}
+
+/// Moves the ops that a text spells into a module, but for declarations of what is there.
+fn take_over(body: MlirBlock, text: &str, context: MlirContext) {
+    let own: FxHashSet<String> =
+        raw::operations(body).filter_map(|operation| raw::string_attribute(operation, "sym_name")).collect();
+    // SAFETY: the context is alive; the text ends before a NUL byte, as MLIR wants it. The parsed module is destroyed when
+    // what is needed of it was taken out.
+    unsafe {
+        let terminated = format!("{text}\0");
+        let parsed = mlirModuleCreateParse(context, raw::string(&terminated[..text.len()]));
+        assert!(!parsed.ptr.is_null(), "the interface of functions is valid MLIR");
+        for operation in raw::operations(mlirModuleGetBody(parsed)) {
+            let is_new = raw::string_attribute(operation, "sym_name").is_none_or(|name| !own.contains(&name));
+            if is_new {
+                mlirOperationRemoveFromParent(operation);
+                mlirBlockAppendOwnedOperation(body, operation);
+            }
+        }
+        mlirModuleDestroy(parsed);
+    }
+}
+
+/// What the functions of a module share.
+pub struct Lowering<'a> {
+    setting: Setting,
+    names: &'a Names,
+    said: Vec<Diagnostic>,
+    /// The functions that have one.
+    bodies: FxHashSet<String>,
+    /// The symbols that callers outside see, and the functions that they are of.
+    symbols: FxHashMap<String, String>,
+    globals: usize,
+}
+
+impl Lowering<'_> {
+    fn function(&mut self, function: MlirOperation, called: &FxHashSet<String>, text: &mut String) {
+        let name = raw::string_attribute(function, "sym_name").unwrap_or_default();
+        let Some(signature) = function_type(function) else { return };
+        let (inputs, outputs) = (units::inputs(signature), units::results(signature));
+        let known = |types: &[MlirType]| {
+            types.iter().map(|r#type| Type::of(*r#type, self.names)).collect::<Option<Vec<_>>>()
+        };
+        let (Some(ins), Some(outs)) = (known(&inputs), known(&outputs)) else {
+            let wrong = inputs.iter().chain(&outputs).find(|r#type| Type::of(**r#type, self.names).is_none());
+            let wrong = wrong.map(|r#type| raw::type_text(*r#type)).unwrap_or_default();
+            let message = format!("@{name} takes or gives a {wrong}, for which no code is made");
+            let error = Diagnostic::error(Id::NotLowered, place_of(function), message);
+            self.said.push(
+                error.with_remedy(
+                    "functions take and give ranked tensors of the dialect's dtypes, and numbers",
+                ),
+            );
+            return;
+        };
+        if called.contains(&name) {
+            Function::lower(self, function, &name, Face::Inner, &Self::inner(&name), &ins);
+        }
+        let visibility = raw::string_attribute(function, "sym_visibility");
+        if visibility.as_deref() == Some("private") || !self.claim(function, &name) {
+            return;
+        }
+        let entry = format!("promote.entry.{name}");
+        Function::lower(self, function, &name, Face::Entry, &entry, &ins);
+        let shape = tells_shape(function).then(|| format!("promote.shape.{name}"));
+        if let Some(shape) = &shape {
+            Function::lower(self, function, &name, Face::Shape, shape, &ins);
+        }
+        let face = signature::Face {
+            name: &name,
+            inputs: &ins,
+            outputs: &outs,
+            entry: &entry,
+            shape: shape.as_deref(),
+        };
+        text.push_str(&signature::symbols(&face));
+    }
+
+    /// Takes the symbols of a public function; whether nobody has them.
+    fn claim(&mut self, function: MlirOperation, name: &str) -> bool {
+        for symbol in
+            [format!("promote_{name}"), format!("promote_{name}_shape"), format!("promote_meta_{name}")]
+        {
+            if let Some(other) = self.symbols.insert(symbol.clone(), name.to_owned()) {
+                let message = format!("@{name} and @{other} would both be {symbol} to callers");
+                let error = Diagnostic::error(Id::NotLowered, place_of(function), message);
+                self.said.push(error.with_remedy("rename one of them"));
+                return false;
+            }
+        }
+        true
+    }
+
+    fn has_body(&self, name: &str) -> bool {
+        self.bodies.contains(name)
+    }
+
+    /// The symbol of a function for callers in the module.
+    fn inner(name: &str) -> String {
+        format!("promote.fn.{name}")
+    }
+
+    fn kernel_name(&mut self, function: &str) -> String {
+        self.globals += 1;
+        format!("promote.kernel.{function}.{}", self.globals)
+    }
+
+    /// A constant tensor in memory; its symbol.
+    fn global(&mut self, elements: &[Bits], dtype: DType) -> String {
+        let size = memory_size(dtype);
+        let bytes: Vec<u8> =
+            elements.iter().flat_map(|bits| bits.to_le_bytes().into_iter().take(size)).collect();
+        // SAFETY: the context is alive, and the type is one of as many bytes as the buffer has, which MLIR copies.
+        let value = unsafe {
+            let none = MlirAttribute { ptr: std::ptr::null() };
+            let shape = [bytes.len() as i64];
+            let r#type = mlirRankedTensorTypeGet(1, shape.as_ptr(), self.setting.types.i8, none);
+            mlirDenseElementsAttrRawBufferGet(r#type, bytes.len(), bytes.as_ptr().cast())
+        };
+        self.constant("dense", bytes.len(), value)
+    }
+
+    /// A message in memory; its symbol.
+    fn text(&mut self, text: &str) -> String {
+        // SAFETY: the context is alive, and MLIR copies the text.
+        let value = unsafe { mlirStringAttrGet(self.setting.types.context, raw::string(text)) };
+        self.constant("text", text.len(), value)
+    }
+
+    fn constant(&mut self, what: &str, bytes: usize, value: MlirAttribute) -> String {
+        self.globals += 1;
+        let mut symbol = String::new();
+        let _ = write!(symbol, "promote.{what}.{}", self.globals);
+        let Setting { types, module, .. } = self.setting;
+        // SAFETY: all handles are alive, and MLIR copies what the arrays hold; the op owns its region, the module the op.
+        unsafe {
+            let array = mlirTypeAttrGet(mlirLLVMArrayTypeGet(types.i8, bytes as u32));
+            let name = mlirStringAttrGet(types.context, raw::string(&symbol));
+            let attributes = [
+                raw::named(types.context, "sym_name", name),
+                raw::named(types.context, "global_type", array),
+                raw::named(types.context, "linkage", types.parse("#llvm.linkage<internal>")),
+                raw::named(types.context, "constant", mlirUnitAttrGet(types.context)),
+                raw::named(types.context, "value", value),
+                raw::named(types.context, "alignment", types.int(types.i64, 64)),
+                raw::named(types.context, "addr_space", types.int(types.i32, 0)),
+            ];
+            let region = mlirRegionCreate();
+            let location = mlirLocationUnknownGet(types.context);
+            let mut state = mlirOperationStateGet(raw::string("llvm.mlir.global"), location);
+            mlirOperationStateAddAttributes(&raw mut state, attributes.len() as isize, attributes.as_ptr());
+            mlirOperationStateAddOwnedRegions(&raw mut state, 1, &raw const region);
+            mlirBlockAppendOwnedOperation(module, mlirOperationCreate(&raw mut state));
+        }
+        symbol
+    }
+}
+
+/// Whether the shapes of a function's results follow from its arguments' shapes alone: nothing is read of a tensor, and
+/// nothing is called, on the one way that there is.
+fn tells_shape(function: MlirOperation) -> bool {
+    let blocks: Vec<MlirBlock> = raw::regions(function).flat_map(raw::blocks).collect();
+    let reads = |operation: MlirOperation| {
+        ["func.call", "tensor.extract"].iter().any(|name| raw::is_named(operation, name))
+    };
+    blocks.len() == 1 && !blocks.into_iter().flat_map(raw::operations).any(reads)
+}

@@ -1,0 +1,287 @@
+//! What functions take and give, and the symbols by which they are called from outside.
+//!
+//! A public function `f` has three symbols: `promote_f` and `promote_f_shape`, which DLPack tensors are given to, and
+//! `promote_meta_f`, a constant that says what the function takes and gives and where its code is. The run time checks
+//! tensors against it. The layouts are those of `promote-runtime`'s `Function` and `TensorType`.
+
+use std::fmt::Write;
+
+use mlir_sys::*;
+use promote_dialect::mlir::Names;
+use promote_lattice::{DType, Kind};
+
+use crate::mlir::raw;
+
+/// The type of a value, as far as code is made for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Type {
+    /// A tensor: its dtype, and its extents as far as they are known.
+    Tensor(DType, Vec<Option<i64>>),
+    /// A number: an index, an integer or a float.
+    Scalar(Number),
+}
+
+/// The type of a number outside of tensors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Number {
+    /// `index`: 64 bits.
+    Index,
+    /// A signless integer of so many bits.
+    Int(u32),
+    /// A float.
+    Float(DType),
+}
+
+impl Type {
+    /// What a type means; `None` for one that no code is made for.
+    pub fn of(r#type: MlirType, names: &Names) -> Option<Self> {
+        // SAFETY: types live as long as the context; each accessor is called on a type of its kind.
+        unsafe {
+            if mlirTypeIsARankedTensor(r#type) {
+                if !mlirRankedTensorTypeGetEncoding(r#type).ptr.is_null() {
+                    return None;
+                }
+                let dtype = names.dtype(mlirShapedTypeGetElementType(r#type))?;
+                return Some(Self::Tensor(dtype, raw::extents(r#type).collect()));
+            }
+            let number = if mlirTypeIsAIndex(r#type) {
+                Number::Index
+            } else if mlirTypeIsAInteger(r#type) && mlirIntegerTypeIsSignless(r#type) {
+                Number::Int(mlirIntegerTypeGetWidth(r#type))
+            } else {
+                Number::Float(names.dtype(r#type).filter(|dtype| dtype.kind() == Kind::Float)?)
+            };
+            (number.dtype().is_some()).then_some(Self::Scalar(number))
+        }
+    }
+
+    /// The rank; 0 for numbers.
+    pub fn dims(&self) -> &[Option<i64>] {
+        match self {
+            Self::Tensor(_, dims) => dims,
+            Self::Scalar(_) => &[],
+        }
+    }
+
+    /// The dtype of elements in memory.
+    pub fn dtype(&self) -> DType {
+        match self {
+            Self::Tensor(dtype, _) => *dtype,
+            Self::Scalar(number) => number.dtype().unwrap_or(DType::I64),
+        }
+    }
+}
+
+impl Number {
+    /// The dtype of the tensor of rank 0 that carries it over the boundary of a function.
+    pub const fn dtype(self) -> Option<DType> {
+        Some(match self {
+            Self::Index | Self::Int(64) => DType::I64,
+            Self::Int(32) => DType::I32,
+            Self::Int(16) => DType::I16,
+            Self::Int(8) => DType::I8,
+            Self::Int(1) => DType::B1,
+            Self::Float(dtype @ (DType::F16 | DType::BF16 | DType::F32 | DType::F64)) => dtype,
+            Self::Int(_) | Self::Float(_) => return None,
+        })
+    }
+}
+
+/// DLPack's code of a dtype's sort of numbers, and the width that it says.
+pub const fn dlpack(dtype: DType) -> (u8, u32) {
+    let bits = dtype.bits();
+    match dtype {
+        DType::B1 => (6, 8),
+        DType::BF16 => (4, bits),
+        DType::F8E3M4 => (7, bits),
+        DType::F8E4M3 => (8, bits),
+        DType::F8E4M3B11FNUZ => (9, bits),
+        DType::F8E4M3FN => (10, bits),
+        DType::F8E4M3FNUZ => (11, bits),
+        DType::F8E5M2 => (12, bits),
+        DType::F8E5M2FNUZ => (13, bits),
+        DType::F8E8M0FNU => (14, bits),
+        DType::F6E2M3FN => (15, bits),
+        DType::F6E3M2FN => (16, bits),
+        DType::F4E2M1FN => (17, bits),
+        _ => match dtype.kind() {
+            Kind::Bool => (6, 8),
+            Kind::Signed => (0, bits),
+            Kind::Unsigned => (1, bits),
+            Kind::Float => (2, bits),
+            Kind::Complex => (5, bits),
+        },
+    }
+}
+
+/// The public face of a function.
+pub struct Face<'a> {
+    /// Its name in the program.
+    pub name: &'a str,
+    /// What it takes.
+    pub inputs: &'a [Type],
+    /// What it gives.
+    pub outputs: &'a [Type],
+    /// The symbol of its code.
+    pub entry: &'a str,
+    /// The symbol of the code that tells its results' shapes, if there is one.
+    pub shape: Option<&'a str>,
+}
+
+/// The functions of the run time that compiled code calls.
+pub const RUNTIME: &str = r#"
+llvm.func @promote_rt_new(!llvm.ptr, i64, !llvm.ptr, i64) -> !llvm.ptr
+llvm.func @promote_rt_retain(!llvm.ptr)
+llvm.func @promote_rt_release(!llvm.ptr, !llvm.ptr)
+llvm.func @promote_rt_output(!llvm.ptr, i64, !llvm.ptr) -> !llvm.ptr
+llvm.func @promote_rt_shape(!llvm.ptr, i64, !llvm.ptr)
+llvm.func @promote_rt_parallel(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64)
+llvm.func @promote_rt_fail(!llvm.ptr, !llvm.ptr, i64)
+llvm.func @promote_rt_trap(!llvm.ptr, i32)
+llvm.func @promote_rt_trapped(!llvm.ptr) -> i32
+llvm.func @promote_rt_sort(!llvm.ptr, i32, !llvm.ptr, i64, i64, i64)
+llvm.func @promote_rt_call(!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+llvm.func @promote_rt_shapes(!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+"#;
+
+/// A name as the text of MLIR has it: quoted, bytes beyond ASCII escaped.
+fn quoted(name: &str) -> String {
+    let mut text = String::from("\"");
+    for byte in name.bytes() {
+        match byte {
+            b'"' | b'\\' | ..0x20 | 0x7f.. => {
+                let _ = write!(text, "\\{byte:02X}");
+            }
+            _ => text.push(char::from(byte)),
+        }
+    }
+    text + "\""
+}
+
+const TENSOR_TYPE: &str = "!llvm.struct<(i8, i8, i16, i32, ptr, ptr)>";
+
+/// The symbols of a function, as MLIR text. The entries are declared, so that the text stands on its own.
+pub fn symbols(face: &Face<'_>) -> String {
+    let mut text = String::new();
+    for entry in [Some(face.entry), face.shape].into_iter().flatten() {
+        let _ = writeln!(text, "llvm.func @{}(!llvm.ptr, !llvm.ptr) -> i32", quoted(entry));
+    }
+    let symbol = format!("promote_{}", face.name);
+    string(&mut text, &format!("promote.name.{}", face.name), &symbol);
+    types(&mut text, face, "in", face.inputs);
+    types(&mut text, face, "out", face.outputs);
+    let meta = quoted(&format!("promote_meta_{}", face.name));
+    let _ = write!(
+        text,
+        "llvm.mlir.global external constant @{meta}() : !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr)> {{
+  %s0 = llvm.mlir.undef : !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr)>
+"
+    );
+    let address = |name: Option<String>| match name {
+        Some(name) => format!("llvm.mlir.addressof @{} : !llvm.ptr", quoted(&name)),
+        None => "llvm.mlir.zero : !llvm.ptr".to_owned(),
+    };
+    let fields = [
+        address(Some(format!("promote.name.{}", face.name))),
+        format!("llvm.mlir.constant({} : i32) : i32", face.inputs.len()),
+        format!("llvm.mlir.constant({} : i32) : i32", face.outputs.len()),
+        address((!face.inputs.is_empty()).then(|| format!("promote.in.{}", face.name))),
+        address((!face.outputs.is_empty()).then(|| format!("promote.out.{}", face.name))),
+        address(Some(face.entry.to_owned())),
+        address(face.shape.map(str::to_owned)),
+    ];
+    for (index, field) in fields.iter().enumerate() {
+        let _ = write!(
+            text,
+            "  %f{index} = {field}
+  %s{} = llvm.insertvalue %f{index}, %s{index}[{index}] : !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr)>
+",
+            index + 1
+        );
+    }
+    let _ = writeln!(
+        text,
+        "  llvm.return %s{} : !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr)>\n}}",
+        fields.len()
+    );
+    for (suffix, callee) in [("", "promote_rt_call"), ("_shape", "promote_rt_shapes")] {
+        let name = quoted(&format!("{symbol}{suffix}"));
+        let _ = writeln!(
+            text,
+            "llvm.func @{name}(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {{
+  %meta = llvm.mlir.addressof @{meta} : !llvm.ptr
+  %status = llvm.call @{callee}(%meta, %inputs, %outputs) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+  llvm.return %status : i32
+}}"
+        );
+    }
+    text
+}
+
+fn string(text: &mut String, symbol: &str, value: &str) {
+    let _ = writeln!(
+        text,
+        "llvm.mlir.global internal constant @{}({}) {{addr_space = 0 : i32}}",
+        quoted(symbol),
+        quoted(&format!("{value}\0"))
+    );
+}
+
+/// An array of the types of arguments or results.
+fn types(text: &mut String, face: &Face<'_>, which: &str, types: &[Type]) {
+    if types.is_empty() {
+        return;
+    }
+    for (index, r#type) in types.iter().enumerate().filter(|(_, r#type)| !r#type.dims().is_empty()) {
+        let dims: Vec<String> = r#type.dims().iter().map(|extent| extent.unwrap_or(-1).to_string()).collect();
+        let _ = writeln!(
+            text,
+            "llvm.mlir.global internal constant @{}(dense<[{}]> : tensor<{}xi64>) : !llvm.array<{} x i64>",
+            quoted(&format!("promote.{which}.{}.{index}", face.name)),
+            dims.join(", "),
+            dims.len(),
+            dims.len()
+        );
+    }
+    let array = format!("!llvm.array<{} x {TENSOR_TYPE}>", types.len());
+    let _ = writeln!(
+        text,
+        "llvm.mlir.global internal constant @{}() : {array} {{\n  %a0 = llvm.mlir.undef : {array}",
+        quoted(&format!("promote.{which}.{}", face.name))
+    );
+    for (index, r#type) in types.iter().enumerate() {
+        let (code, bits) = dlpack(r#type.dtype());
+        let dims = match r#type.dims() {
+            [] => "llvm.mlir.zero : !llvm.ptr".to_owned(),
+            _ => format!(
+                "llvm.mlir.addressof @{} : !llvm.ptr",
+                quoted(&format!("promote.{which}.{}.{index}", face.name))
+            ),
+        };
+        let fields = [
+            (format!("llvm.mlir.constant({code} : i8) : i8"), 0),
+            (format!("llvm.mlir.constant({} : i8) : i8", bits as u8 as i8), 1),
+            ("llvm.mlir.constant(1 : i16) : i16".to_owned(), 2),
+            (format!("llvm.mlir.constant({} : i32) : i32", r#type.dims().len()), 3),
+            (dims, 4),
+            ("llvm.mlir.zero : !llvm.ptr".to_owned(), 5),
+        ];
+        let _ = writeln!(text, "  %t{index}_0 = llvm.mlir.undef : {TENSOR_TYPE}");
+        for (field, place) in &fields {
+            let _ = write!(
+                text,
+                "  %v{index}_{place} = {field}
+  %t{index}_{} = llvm.insertvalue %v{index}_{place}, %t{index}_{place}[{place}] : {TENSOR_TYPE}
+",
+                place + 1
+            );
+        }
+        let _ = writeln!(
+            text,
+            "  %a{} = llvm.insertvalue %t{index}_{}, %a{index}[{index}] : {array}",
+            index + 1,
+            fields.len()
+        );
+    }
+    let _ = writeln!(text, "  llvm.return %a{} : {array}\n}}", types.len());
+}

@@ -1,0 +1,274 @@
+//! The functions compiled code and C callers call, by name.
+//!
+//! None of them unwinds: a panic inside is kept as an error of the call.
+
+use std::ffi::{c_char, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::abi::{DLTensor, Function, Status};
+use crate::builtins::{__truncdfbf2, __truncsfbf2};
+use crate::context::{Context, extents};
+use crate::sort::SortKind;
+use crate::{buffer, call, environment, error, pool, sort};
+
+/// Runs `body`; if it panics, the call fails, and there is `otherwise`.
+fn guarded<T>(context: &Context, otherwise: T, body: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
+        context.fail(Status::Internal, "the run-time library failed");
+        otherwise
+    })
+}
+
+/// A buffer for a row-major tensor of that shape, with one owner, aligned to 64 bytes; null, with an error kept in the
+/// context, if there is none. Shapes without elements have a buffer too. Contents are arbitrary.
+///
+/// # Safety
+/// The context is that of the call; `dims` points to `rank` extents.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn promote_rt_new(
+    context: *mut Context,
+    rank: i64,
+    dims: *const i64,
+    element_size: i64,
+) -> *mut u8 {
+    // SAFETY: by contract.
+    let (context, dims) = unsafe { (&*context, extents(dims, i32::try_from(rank).unwrap_or(0))) };
+    guarded(context, None, || context.allocate(dims, element_size)).unwrap_or(std::ptr::null_mut())
+}
+
+/// Gives a buffer of [`promote_rt_new`] one more owner. Null does nothing.
+///
+/// # Safety
+/// `owner` is null, or a buffer that has an owner.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn promote_rt_retain(owner: *mut u8) {
+    if !owner.is_null() {
+        // SAFETY: by contract the buffer is alive. Relaxed: who has the pointer has it by way of an owner.
+        unsafe { buffer::block_of(owner).as_ref() }
+            .references
+            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+/// Takes an owner from a buffer of [`promote_rt_new`], and frees it after the last. Null does nothing.
+///
+/// # Safety
+/// The context is the one the buffer was made in; `owner` is null, or a buffer that has an owner.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn promote_rt_release(context: *mut Context, owner: *mut u8) {
+    // SAFETY: by contract.
+    let context = unsafe { &*context };
+    // SAFETY: by contract.
+    guarded(context, (), || unsafe { context.release(owner) });
+}
+
+/// Where output `index` must be written, row-major, given its extents; null, with an error kept in the context, if the
+/// caller's tensor has another shape or there is no memory. Not reference-counted.
+///
+/// # Safety
+/// The context is that of the call; `dims` points to as many extents as the metadata gives the output dimensions.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn promote_rt_output(context: *mut Context, index: i64, dims: *const i64) -> *mut u8 {
+    // SAFETY: by contract.
+    let context = unsafe { &*context };
+    // SAFETY: by contract.
+    guarded(context, std::ptr::null_mut(), || unsafe { context.output(index, dims) })
+}
+
+/// Tells the extents of output `index`; what [`Function::shape`](crate::Function::shape) calls.
+///
+/// # Safety
+/// As [`promote_rt_output`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn promote_rt_shape(context: *mut Context, index: i64, dims: *const i64) {
+    // SAFETY: by contract.
+    let context = unsafe { &*context };
+    // SAFETY: by contract.
+    guarded(context, (), || unsafe { context.shape(index, dims) });
+}
+
+/// A pointer that other threads may use.
+struct Shared(*mut u8);
+
+// SAFETY: the caller of `promote_rt_parallel` says that its body may run on several threads with it.
+unsafe impl Sync for Shared {}
+
+impl Shared {
+    const fn get(&self) -> *mut u8 {
+        self.0
+    }
+}
+
+/// Runs `body(env, begin, end)` over ranges that together cover `0..count`, possibly on several threads at once. Ranges
+/// start at multiples of `grain` and are at least that long, except a single one; inside a parallel body everything is
+/// one range.
+///
+/// # Safety
+/// The context is that of the call; `body` may run with `env` on several threads at once, for distinct ranges.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn promote_rt_parallel(
+    context: *mut Context,
+    body: extern "C" fn(env: *mut u8, begin: i64, end: i64),
+    env: *mut u8,
+    count: i64,
+    grain: i64,
+) {
+    // SAFETY: by contract.
+    let context = unsafe { &*context };
+    let env = Shared(env);
+    guarded(context, (), || pool::parallel(count, grain, &|begin, end| body(env.get(), begin, end)));
+}
+
+/// A check made while running did not hold: keeps the message, unless there is one. The code then returns non-zero.
+///
+/// # Safety
+/// The context is that of the call; `message` points to `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn promote_rt_fail(context: *mut Context, message: *const u8, length: i64) {
+    // SAFETY: by contract.
+    let context = unsafe { &*context };
+    let message = match usize::try_from(length) {
+        // SAFETY: by contract.
+        Ok(length) if !message.is_null() => unsafe { std::slice::from_raw_parts(message, length) },
+        _ => b"a check did not hold",
+    };
+    guarded(context, (), || context.fail(Status::Check, &String::from_utf8_lossy(message)));
+}
+
+/// Notes that something happened which the semantics refuse; the first one is kept. 1: integer division by zero; 2: an
+/// integer raised to a negative power; 3: an index out of range. The call fails even if its entry returns 0.
+///
+/// # Safety
+/// The context is that of the call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn promote_rt_trap(context: *mut Context, code: i32) {
+    // SAFETY: by contract.
+    unsafe { &*context }.trap(code);
+}
+
+/// The first trap of the call, or 0.
+///
+/// # Safety
+/// The context is that of the call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn promote_rt_trapped(context: *mut Context) -> i32 {
+    // SAFETY: by contract.
+    unsafe { &*context }.trapped()
+}
+
+/// Sorts a contiguous `[outer, extent, inner]` array in place along its middle axis, ascending and stable, as NumPy and
+/// JAX do: NaNs last, complex numbers by real part, then imaginary. `kind` is a [`SortKind`].
+///
+/// # Safety
+/// The context is that of the call; `data` points to that many elements of that kind, which nobody else uses meanwhile.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn promote_rt_sort(
+    context: *mut Context,
+    kind: i32,
+    data: *mut u8,
+    outer: i64,
+    extent: i64,
+    inner: i64,
+) {
+    // SAFETY: by contract.
+    let context = unsafe { &*context };
+    let extents = [outer, extent, inner].map(|extent| usize::try_from(extent).unwrap_or(0));
+    guarded(context, (), || match SortKind::from_number(kind) {
+        // SAFETY: by contract.
+        Some(kind) => unsafe { sort::sort(kind, data, extents) },
+        None => {
+            context.fail(Status::Internal, &format!("compiled code sorts elements of unknown kind {kind}"))
+        }
+    });
+}
+
+/// Runs a compiled function on DLPack tensors in CPU memory, and gives a [`Status`].
+///
+/// Inputs may be strided in any way. Outputs must have the dtype and shape of the results ([`promote_rt_shapes`] tells
+/// them); they may be strided, and may overlap inputs, which are then read before they are written. What outputs hold
+/// after an error is arbitrary.
+///
+/// # Safety
+/// `function` is the metadata of a compiled function. Each pointer may be null (which is an error), else it points to what
+/// its type says: as many tensors as the function takes and gives, with memory for the elements that they describe.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn promote_rt_call(
+    function: *const Function,
+    inputs: *const *const DLTensor,
+    outputs: *const *mut DLTensor,
+) -> i32 {
+    // SAFETY: by contract.
+    kept(|| unsafe { call::call(function, inputs, outputs) })
+}
+
+/// Fills dtype, `ndim` and shape of each output that [`promote_rt_call`] would need for these inputs, and gives a [`Status`].
+///
+/// `ndim` says before how many extents `shape` has room for; other fields are neither read nor written. If only a run can
+/// tell a shape, the function is run.
+///
+/// # Safety
+/// As [`promote_rt_call`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn promote_rt_shapes(
+    function: *const Function,
+    inputs: *const *const DLTensor,
+    outputs: *const *mut DLTensor,
+) -> i32 {
+    // SAFETY: by contract.
+    kept(|| unsafe { call::shapes(function, inputs, outputs) })
+}
+
+/// Runs a C caller's request and keeps its message for the thread.
+fn kept(request: impl FnOnce() -> Result<(), error::RunError>) -> i32 {
+    let outcome = catch_unwind(AssertUnwindSafe(request))
+        .unwrap_or_else(|_| Err(error::RunError::new(Status::Internal, "the run-time library failed")));
+    error::keep(outcome)
+}
+
+/// The message of this thread's last call: empty if it succeeded, valid until the thread's next call.
+#[unsafe(no_mangle)]
+pub extern "C" fn promote_last_error() -> *const c_char {
+    error::last()
+}
+
+/// Spreads loops over `number` threads from now on, the caller's included; 0 or less: over the default number.
+#[unsafe(no_mangle)]
+pub extern "C" fn promote_set_num_threads(number: i32) {
+    pool::set_num_threads(usize::try_from(number).unwrap_or(0));
+}
+
+/// How many threads loops are spread over, the caller's included: `PROMOTE_NUM_THREADS` of the environment, else the number
+/// of processors this process may use, unless [`promote_set_num_threads`] said otherwise.
+#[unsafe(no_mangle)]
+pub extern "C" fn promote_get_num_threads() -> i32 {
+    pool::num_threads() as i32
+}
+
+/// From now on, calls flush denormal numbers to zero, or (the default) leave that as their caller has it.
+#[unsafe(no_mangle)]
+pub extern "C" fn promote_set_flush_denormals(flush: bool) {
+    environment::set_flush_denormals(flush);
+}
+
+/// The functions that compiled code may call, with their names.
+pub fn symbols() -> [(&'static str, *const c_void); 14] {
+    macro_rules! table {
+        ($($name:ident),* $(,)?) => { [$((stringify!($name), $name as *const c_void)),*] };
+    }
+    table![
+        promote_rt_new,
+        promote_rt_retain,
+        promote_rt_release,
+        promote_rt_output,
+        promote_rt_shape,
+        promote_rt_parallel,
+        promote_rt_fail,
+        promote_rt_trap,
+        promote_rt_trapped,
+        promote_rt_sort,
+        promote_rt_call,
+        promote_rt_shapes,
+        __truncsfbf2,
+        __truncdfbf2,
+    ]
+}

@@ -1,0 +1,204 @@
+//! Compiled functions in this process: call them on tensors, from any thread.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use promote_lattice::DType;
+use promote_native::{Argument, Image, Signature};
+use promote_passes::mlir::session::{Module, Session};
+use promote_runtime as runtime;
+
+use crate::compile::{CompileError, CompileOptions, Denormals, compile};
+use crate::dlpack;
+use crate::tensor::{RunError, Tensor, TensorMut};
+
+/// What the symbol of a function's metadata begins with.
+const METADATA: &str = "promote_meta_";
+
+/// What the symbol of a function that C calls begins with.
+const SYMBOL: &str = "promote_";
+
+/// Compiled functions, loaded into this process.
+#[derive(Clone, Debug)]
+pub struct Executable {
+    image: Arc<Image>,
+    functions: BTreeMap<String, Metadata>,
+    denormals: Denormals,
+}
+
+/// Where a function's metadata are in an image.
+#[derive(Clone, Copy)]
+struct Metadata(*const runtime::Function);
+
+// SAFETY: metadata are constants, as is all they point to.
+unsafe impl Send for Metadata {}
+// SAFETY: as above.
+unsafe impl Sync for Metadata {}
+
+impl std::fmt::Debug for Metadata {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A compiled function. It keeps its code alive, may be cloned, and may be called from several threads at once.
+#[derive(Clone, Debug)]
+pub struct Function {
+    name: Arc<str>,
+    metadata: Metadata,
+    denormals: Denormals,
+    inputs: Arc<[TensorType]>,
+    outputs: Arc<[TensorType]>,
+    _image: Arc<Image>,
+}
+
+/// The type of an argument or result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TensorType {
+    /// The element type, which is strong.
+    pub dtype: DType,
+    /// The extents; `None` for one that only a run tells.
+    pub shape: Vec<Option<i64>>,
+}
+
+impl std::fmt::Display for TensorType {
+    /// As messages of the run time have it: `float32[4,?]`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let shape: Vec<String> =
+            self.shape.iter().map(|extent| extent.map_or("?".into(), |extent| extent.to_string())).collect();
+        write!(f, "{}[{}]", dlpack::of(self.dtype), shape.join(","))
+    }
+}
+
+impl Executable {
+    /// Promotes, lowers, compiles and loads a module.
+    ///
+    /// # Errors
+    /// As [`compile()`](crate::compile()).
+    pub fn compile(
+        session: &Session,
+        mut module: Module<'_>,
+        options: &CompileOptions,
+    ) -> Result<Executable, CompileError> {
+        compile(session, &mut module, options)?.load()
+    }
+
+    pub(crate) fn new(image: Image, denormals: Denormals) -> Result<Executable, CompileError> {
+        let functions = image.names().filter_map(|symbol| {
+            let name = symbol.strip_prefix(METADATA)?;
+            Some((name.to_owned(), Metadata(image.symbol(symbol)?.cast())))
+        });
+        Ok(Executable { functions: functions.collect(), image: Arc::new(image), denormals })
+    }
+
+    /// The public functions, by name.
+    pub fn functions(&self) -> impl Iterator<Item = Function> {
+        self.functions.keys().filter_map(|name| self.function(name))
+    }
+
+    /// The public function of that name.
+    pub fn function(&self, name: &str) -> Option<Function> {
+        let (name, &metadata) = self.functions.get_key_value(name)?;
+        let callable = callable(&metadata);
+        Some(Function {
+            name: name.as_str().into(),
+            metadata,
+            denormals: self.denormals,
+            inputs: callable.inputs().iter().map(tensor_type).collect(),
+            outputs: callable.outputs().iter().map(tensor_type).collect(),
+            _image: Arc::clone(&self.image),
+        })
+    }
+}
+
+/// A function as the run time calls it; only while its image is alive.
+const fn callable(metadata: &Metadata) -> runtime::Callable<'_> {
+    // SAFETY: the symbol is the metadata of a function that `promote-to-llvm` made, which live as long as the image; that
+    // is kept by who has the metadata.
+    unsafe { runtime::Callable::new(&*metadata.0) }
+}
+
+fn tensor_type(described: &runtime::TensorType) -> TensorType {
+    TensorType {
+        // Signatures are made of dtypes that DLPack has.
+        dtype: dlpack::dtype(described.dtype()).unwrap_or_else(|| unreachable!("{}", described.dtype())),
+        shape: described.extents().iter().map(|&extent| (extent >= 0).then_some(extent)).collect(),
+    }
+}
+
+impl Function {
+    /// The name in the program.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The types of the arguments.
+    pub fn inputs(&self) -> &[TensorType] {
+        &self.inputs
+    }
+
+    /// The types of the results.
+    pub fn outputs(&self) -> &[TensorType] {
+        &self.outputs
+    }
+
+    /// Runs the function; the results are in memory of their own.
+    ///
+    /// # Errors
+    /// If the inputs are not what the function takes, or a check that only a run can make does not hold.
+    pub fn run(&self, inputs: &[Tensor<'_>]) -> Result<Vec<Tensor<'static>>, RunError> {
+        let views: Vec<_> = inputs.iter().map(Tensor::view).collect();
+        let results = self.enter(|callable| callable.run(&views))?;
+        let dtypes = self.outputs.iter().map(|output| output.dtype);
+        Ok(dtypes.zip(results).map(|(dtype, result)| Tensor::from_owned(dtype, result)).collect())
+    }
+
+    /// Runs the function; the results are written to `outputs`, which hold arbitrary elements after an error. Their shapes
+    /// are those of the results; [`Function::shapes`] tells them.
+    ///
+    /// # Errors
+    /// As [`Function::run`], and if the outputs are not what the function gives.
+    pub fn run_into(&self, inputs: &[Tensor<'_>], outputs: &mut [TensorMut<'_>]) -> Result<(), RunError> {
+        let views: Vec<_> = inputs.iter().map(Tensor::view).collect();
+        let mut targets: Vec<_> = outputs.iter_mut().map(TensorMut::view).collect();
+        self.enter(|callable| callable.run_into(&views, &mut targets))
+    }
+
+    /// The shapes that the results have for these inputs. If only a run can tell, the function is run.
+    ///
+    /// # Errors
+    /// As [`Function::run`].
+    pub fn shapes(&self, inputs: &[Tensor<'_>]) -> Result<Vec<Vec<i64>>, RunError> {
+        let views: Vec<_> = inputs.iter().map(Tensor::view).collect();
+        self.enter(|callable| callable.shapes(&views))
+    }
+
+    /// Calls the function with denormal numbers treated as it was compiled for.
+    fn enter<T>(&self, call: impl FnOnce(runtime::Callable<'_>) -> T) -> T {
+        let callable = callable(&self.metadata);
+        match self.denormals {
+            Denormals::Keep => call(callable),
+            Denormals::Flush => runtime::with_flushed_denormals(|| call(callable)),
+        }
+    }
+
+    /// How a C header declares the function.
+    pub(crate) fn signature(&self) -> Signature {
+        let argument = |r#type: &TensorType| Argument {
+            name: None,
+            dtype: dlpack::of(r#type.dtype),
+            shape: r#type.shape.iter().map(|extent| extent.unwrap_or(-1)).collect(),
+        };
+        Signature {
+            symbol: format!("{SYMBOL}{}", self.name),
+            inputs: self.inputs.iter().map(argument).collect(),
+            outputs: self.outputs.iter().map(argument).collect(),
+        }
+    }
+}
+
+/// Spreads the loops of all compiled functions over `number` threads from now on, the caller's included; 0: over as many as
+/// the environment's `PROMOTE_NUM_THREADS` says, or as there are processors.
+pub fn set_threads(number: usize) {
+    runtime::set_num_threads(number);
+}

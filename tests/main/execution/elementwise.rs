@@ -1,0 +1,387 @@
+//! Compiled element-wise ops and conversions give, bit for bit, what the definitions in `promote-scalar` give when they are
+//! evaluated for one element after the other, as the definitions' own tests do.
+//!
+//! Every operand is seen by vectors and by the loop over what remains: the operands are rotated.
+
+use std::collections::BTreeSet;
+
+use promote::convert::{Bits, Numerics};
+use promote::op::ShapeRule;
+use promote::semantics::Operand;
+use promote::{DType, Kind, Op, Semantics, Target, Tensor};
+use promote_scalar::eval::{Eval, Value};
+use promote_scalar::{Element, convert, elementwise, load, memory, store};
+
+use super::support::{compile_for, function, known, on_all_cores, session};
+
+/// So many elements are left over by vectors of up to 128.
+const LEFT_OVER: usize = 127;
+
+/// Rotating by so many, all elements come last once, unless vectors have fewer.
+const STEP: usize = 15;
+
+/// Functions in a module.
+const FUNCTIONS: usize = 24;
+
+/// Real numbers where definitions change, and others.
+const REALS: &[f64] = &[
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    -0.5,
+    1.5,
+    -2.5,
+    2.0,
+    3.0,
+    -3.0,
+    7.0,
+    0.1,
+    -0.1,
+    1e-3,
+    1e-8,
+    -1e-8,
+    0.49999997,
+    0.9999,
+    1.0001,
+    10.0,
+    -10.0,
+    20.5,
+    -30.25,
+    88.0,
+    127.5,
+    255.0,
+    300.0,
+    -700.0,
+    1e4,
+    -65504.0,
+    65520.0,
+    1e10,
+    -1e20,
+    2147483648.0,
+    9.3e18,
+    3e38,
+    -3e38,
+    1e-38,
+    1e-45,
+    1e300,
+    -1e-310,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    f64::NAN,
+    std::f64::consts::PI,
+];
+
+fn mask(width: u32) -> Bits {
+    Bits::MAX >> (Bits::BITS - width)
+}
+
+/// Elements at the edges of a dtype: about `count`, if there are as many.
+fn edges(dtype: DType, count: usize) -> Vec<Bits> {
+    let (width, part) = (dtype.bits(), dtype.real_part());
+    let all: BTreeSet<Bits> = match dtype.kind() {
+        Kind::Bool => [0, 1].into(),
+        Kind::Unsigned | Kind::Signed => {
+            let half: Bits = 1 << (width - 1);
+            let small =
+                [0, 1, 2, 3, 5, 6, 7, 8, 10, 12, 31, 32, 63, 64, 100, 127, 128, 255, 256, 65535, 0x7fff_ffff];
+            let near = [
+                half,
+                half - 1,
+                half + 1,
+                half / 2,
+                mask(width),
+                mask(width) - 1,
+                mask(width).wrapping_sub(6),
+            ];
+            small.into_iter().chain(near).map(|bits| bits & mask(width)).collect()
+        }
+        Kind::Float if width <= 8 => (0..1 << width).collect(),
+        Kind::Float => {
+            let number = |value: &f64| {
+                promote::convert::convert(value.to_bits().into(), DType::F64, dtype, Numerics::NumPy)
+            };
+            REALS.iter().map(number).collect()
+        }
+        Kind::Complex => {
+            let parts = edges(part, 46);
+            let turned: Vec<Bits> = parts.iter().step_by(5).copied().collect();
+            parts.iter().flat_map(|re| turned.iter().map(move |im| re | im << part.bits())).collect()
+        }
+    };
+    let step = (all.len() / count).max(1);
+    all.into_iter().step_by(step).collect()
+}
+
+fn element(e: &mut Eval, dtype: DType, bits: Bits) -> Element<Value> {
+    let part = dtype.real_part();
+    let mut one = |bits: Bits| load(e, part, Value::new(memory(part), (bits & mask(part.bits())) as u64));
+    match dtype.kind() {
+        Kind::Complex => Element::Complex(one(bits), one(bits >> part.bits())),
+        Kind::Bool | Kind::Unsigned | Kind::Signed | Kind::Float => Element::Real(one(bits)),
+    }
+}
+
+fn bits(e: &mut Eval, dtype: DType, x: Element<Value>) -> Bits {
+    let part = dtype.real_part();
+    let mut one = |x| Bits::from(store(e, part, x).bits) & mask(part.bits());
+    match x {
+        Element::Real(x) => one(x),
+        Element::Complex(real, imaginary) => one(real) | one(imaginary) << part.bits(),
+    }
+}
+
+/// The bits with any NaN replaced by one.
+fn but_for_nan(bits: Bits, dtype: DType) -> Bits {
+    let part = dtype.real_part();
+    let one = |bits: Bits| {
+        let as_double = |bits| promote::convert::convert(bits, part, DType::F64, Numerics::NumPy) as u64;
+        match part.kind() {
+            Kind::Float if f64::from_bits(as_double(bits)).is_nan() => Bits::MAX & mask(part.bits()),
+            _ => bits,
+        }
+    };
+    if part == dtype {
+        one(bits)
+    } else {
+        one(bits & mask(part.bits())) | one(bits >> part.bits()) << part.bits()
+    }
+}
+
+/// A call to be compiled: of an op, or of a conversion.
+#[derive(Clone, Debug)]
+struct Case {
+    op: Op,
+    operands: Vec<DType>,
+    /// What the operands are converted to.
+    computed: Vec<DType>,
+    result: DType,
+}
+
+/// What goes in, operand by operand, and what must come out.
+struct Table {
+    inputs: Vec<Vec<Bits>>,
+    expected: Vec<Bits>,
+    /// Operands for which a run must fail.
+    traps: Vec<Vec<Bits>>,
+}
+
+impl Case {
+    /// What the semantics makes of an op; `None` if it refuses it.
+    fn new(semantics: &Semantics, op: Op, operands: &[DType]) -> Option<Self> {
+        let values: Vec<Operand> = operands.iter().map(|dtype| Operand::value(*dtype)).collect();
+        let typing = semantics.infer(op, &values).ok()??;
+        let computed = (0..operands.len()).map(|index| semantics.strengthen(typing.compute(index)));
+        Some(Self {
+            op,
+            operands: operands.to_vec(),
+            computed: computed.collect(),
+            result: semantics.strengthen(typing.result),
+        })
+    }
+
+    /// One element; `None` if it is not defined, `Err` if it traps.
+    fn evaluate(&self, numerics: Numerics, has_f16: bool, args: &[Bits]) -> Option<Result<Bits, ()>> {
+        let e = &mut Eval { has_f16, ..Eval::default() };
+        let mut elements = Vec::new();
+        for (index, arg) in args.iter().enumerate() {
+            let loaded = element(e, self.operands[index], *arg);
+            elements.push(convert(e, self.operands[index], self.computed[index], numerics, loaded));
+        }
+        let value = match self.op {
+            Op::Convert => convert(e, self.operands[0], self.result, numerics, elements[0]),
+            op => elementwise(e, op, numerics, &self.computed, self.result, &elements)?,
+        };
+        Some(if e.traps.is_empty() { Ok(bits(e, self.result, value)) } else { Err(()) })
+    }
+
+    /// `None` if the definitions do not define it.
+    fn table(&self, numerics: Numerics, has_f16: bool) -> Option<Table> {
+        let count = [400, 26, 9][self.operands.len() - 1];
+        let values: Vec<Vec<Bits>> = self.operands.iter().map(|dtype| edges(*dtype, count)).collect();
+        let mut rows: Vec<Vec<Bits>> = vec![vec![]];
+        for column in &values {
+            rows = rows
+                .iter()
+                .flat_map(|row| column.iter().map(|value| [row.as_slice(), &[*value]].concat()))
+                .collect();
+        }
+        let mut table =
+            Table { inputs: vec![Vec::new(); self.operands.len()], expected: Vec::new(), traps: Vec::new() };
+        for row in &rows {
+            match self.evaluate(numerics, has_f16, row)? {
+                Ok(expected) => {
+                    table.inputs.iter_mut().zip(row).for_each(|(column, value)| column.push(*value));
+                    table.expected.push(expected);
+                }
+                Err(()) => table.traps.push(row.clone()),
+            }
+        }
+        let (own, full) = (table.expected.len(), table.expected.len() / 128 * 128 + 128 + LEFT_OVER);
+        for column in table.inputs.iter_mut().chain([&mut table.expected]) {
+            *column = (0..full).map(|index| column[index % own]).collect();
+        }
+        Some(table)
+    }
+
+    fn text(&self, name: &str, count: usize) -> String {
+        let types: Vec<_> =
+            self.operands.iter().map(|dtype| format!("tensor<{count}x{}>", dtype.mlir())).collect();
+        let arguments: Vec<_> =
+            types.iter().enumerate().map(|(index, text)| format!("%x{index}: {text}")).collect();
+        let names: Vec<_> = (0..types.len()).map(|index| format!("%x{index}")).collect();
+        let result = if self.op == Op::Convert {
+            format!("tensor<*x{}>", self.result.mlir())
+        } else {
+            "!u".to_owned()
+        };
+        format!(
+            "func.func @{name}({}) -> {result} {{\n  %r = \"{}\"({}) : ({}) -> {result}\n  return %r : {result}\n}}\n",
+            arguments.join(", "),
+            self.op,
+            names.join(", "),
+            types.join(", ")
+        )
+    }
+}
+
+fn bytes(column: &[Bits], dtype: DType, rotation: usize) -> Tensor<'static> {
+    let mut tensor = Tensor::zeros(dtype, &[column.len() as i64]).expect("there is memory");
+    let size = tensor.element_size();
+    let from = column[rotation..].iter().chain(&column[..rotation]);
+    let all = tensor.bytes_mut().expect("the tensor is owned").chunks_exact_mut(size);
+    all.zip(from).for_each(|(to, bits)| to.copy_from_slice(&bits.to_le_bytes()[..size]));
+    tensor
+}
+
+fn check(case: &Case, table: &Table, function: &promote::Function, wrong: &mut Vec<String>) {
+    let count = table.expected.len();
+    for rotation in (0..count).step_by(STEP) {
+        let inputs: Vec<_> = table
+            .inputs
+            .iter()
+            .zip(&case.operands)
+            .map(|(column, dtype)| bytes(column, *dtype, rotation))
+            .collect();
+        let found = match function.run(&inputs) {
+            Ok(found) => found,
+            Err(error) => return wrong.push(format!("{case:?}: {error}")),
+        };
+        let size = found[0].element_size();
+        let found = found[0].bytes().expect("results are contiguous").chunks_exact(size);
+        for (index, bytes) in found.enumerate() {
+            let place = (index + rotation) % count;
+            let mut all = [0; 16];
+            all[..size].copy_from_slice(bytes);
+            let (found, expected) = (Bits::from_le_bytes(all), table.expected[place]);
+            // In its low bits alone an element narrower than a byte is one.
+            let found_low = found & mask(case.result.bits());
+            if but_for_nan(found_low, case.result) != but_for_nan(expected, case.result) {
+                let args: Vec<_> =
+                    table.inputs.iter().map(|column| format!("{:#x}", column[place])).collect();
+                let place = format!("element {index} of {count}");
+                return wrong
+                    .push(format!("{case:?} of {args:?} is {found:#x}, not {expected:#x} ({place})"));
+            }
+        }
+    }
+    for row in table.traps.iter().step_by(table.traps.len().div_ceil(3).max(1)) {
+        let mut inputs: Vec<Vec<Bits>> = table.inputs.clone();
+        let place = (row[0] as usize * 7 + 5) % count;
+        inputs.iter_mut().zip(row).for_each(|(column, value)| column[place] = *value);
+        let inputs: Vec<_> =
+            inputs.iter().zip(&case.operands).map(|(column, dtype)| bytes(column, *dtype, 0)).collect();
+        if function.run(&inputs).is_ok() {
+            wrong.push(format!("{case:?} of {row:x?} at {place} does not fail"));
+        }
+    }
+}
+
+/// Compiles the cases, and compares what they give; how many there were.
+fn all(system: &str, x64: bool, target: &Target, cases: &[Case]) -> usize {
+    let semantics = Semantics::by_name(system, x64).expect("the semantics exists");
+    let numerics = semantics.numerics();
+    let has_f16 = promote::machine(target).has_f16;
+    let batches: Vec<&[Case]> = cases.chunks(FUNCTIONS).collect();
+    let work = |session: &promote::Session, index: usize| {
+        let tables = batches[index].iter().map(|case| case.table(numerics, has_f16));
+        let cases: Vec<_> =
+            batches[index].iter().zip(tables).filter_map(|(case, table)| Some((case, table?))).collect();
+        let name = |index: usize| format!("f{index}");
+        let functions = cases.iter().enumerate();
+        let text: String =
+            functions.map(|(i, (case, table))| case.text(&name(i), table.expected.len())).collect();
+        let mut wrong = Vec::new();
+        match compile_for(session, &known(&text), target.clone()) {
+            Ok(executable) => cases.iter().enumerate().for_each(|(index, (case, table))| {
+                check(case, table, &function(&executable, &name(index)), &mut wrong);
+            }),
+            Err(error) => wrong.push(format!("{error}\n{text}")),
+        }
+        (cases.len(), wrong)
+    };
+    let found = on_all_cores(batches.len(), || session(system, x64, false), work);
+    let wrong: Vec<_> = found.iter().flat_map(|(_, wrong)| wrong.iter().map(String::as_str)).collect();
+    assert!(
+        wrong.is_empty(),
+        "{system} on {}: {} wrong:\n{}",
+        target.cpu(),
+        wrong.len(),
+        wrong[..wrong.len().min(200)].join("\n")
+    );
+    found.iter().map(|(count, _)| count).sum()
+}
+
+/// The dtypes that are their own storage.
+fn stored() -> impl Iterator<Item = DType> + Clone {
+    DType::ALL.iter().copied().filter(|dtype| !dtype.is_weak())
+}
+
+/// The element-wise ops, of operands of one dtype each.
+fn ops(semantics: &Semantics) -> Vec<Case> {
+    let ops = Op::ALL.iter().copied().filter(|op| op.info().shape == ShapeRule::Broadcast);
+    let operands = |op: Op, dtype: DType| match op {
+        Op::Where => vec![DType::B1, dtype, dtype],
+        _ => vec![dtype; op.info().arity.required],
+    };
+    ops.flat_map(|op| stored().filter_map(move |dtype| Case::new(semantics, op, &operands(op, dtype))))
+        .collect()
+}
+
+fn conversions() -> Vec<Case> {
+    let one = |from: DType, to: DType| Case {
+        op: Op::Convert,
+        operands: vec![from],
+        computed: vec![from],
+        result: to,
+    };
+    let some =
+        |from: &DType, to: &DType| from.bits() >= 8 && to.bits() >= 8 || from.bits() == 64 || to.bits() == 32;
+    stored()
+        .flat_map(|from| stored().filter(move |to| some(&from, to)).map(move |to| one(from, to)))
+        .collect()
+}
+
+const SYSTEMS: [(&str, bool); 3] = [("jax", true), ("numpy2", false), ("torch", false)];
+
+#[test]
+fn ops_of_elements_are_as_defined() {
+    for (system, x64) in SYSTEMS {
+        let semantics = Semantics::by_name(system, x64).expect("the semantics exists");
+        let start = std::time::Instant::now();
+        let n = all(system, x64, &Target::host(), &ops(&semantics));
+        eprintln!("{system} {n} {:?}", start.elapsed());
+    }
+}
+
+#[test]
+fn conversions_are_as_defined() {
+    for (system, x64) in SYSTEMS {
+        for target in [Target::host(), Target::named("x86-64").expect("LLVM knows it")] {
+            let start = std::time::Instant::now();
+            let n = all(system, x64, &target, &conversions());
+            eprintln!("{system} {n} {:?}", start.elapsed());
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Compiling, running, and how far results are from each other.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use promote::{
+    CompileError, CompileOptions, DType, Executable, Function, Kind, RunError, Session, Source, Target,
+    Tensor,
+};
+use promote_reference::{Array, Number, Value};
+
+pub use crate::support::session;
+
+/// A text of the dialect, in which `!u` is the unknown type.
+pub fn known(text: &str) -> String {
+    text.replace("!u", "tensor<*x!promote.unknown>")
+}
+
+/// Compiles a module for a processor; what is said if it is refused.
+pub fn compile_for(session: &Session, text: &str, target: Target) -> Result<Executable, String> {
+    let Some(module) = session.parse(Source::Text(text)) else {
+        return Err(format!("unreadable: {:?}", session.take_diagnostics()));
+    };
+    let options = CompileOptions { target, ..CompileOptions::default() };
+    let compiled = Executable::compile(session, module, &options);
+    session.take_diagnostics();
+    compiled.map_err(|error| match error {
+        CompileError::Refused(said) => {
+            said.iter().map(|said| said.message.as_str()).collect::<Vec<_>>().join("\n")
+        }
+        other => other.to_string(),
+    })
+}
+
+/// Compiles a module for this machine's processor.
+pub fn compile(session: &Session, text: &str) -> Executable {
+    let text = known(text);
+    compile_for(session, &text, Target::host()).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// The function of that name.
+pub fn function(executable: &Executable, name: &str) -> Function {
+    executable.function(name).unwrap_or_else(|| panic!("there is @{name}"))
+}
+
+/// Compiles `@f` of a module under the rules of JAX with 64-bit dtypes.
+pub fn compiled(text: &str) -> Function {
+    function(&compile(&session("jax", true, false), text), "f")
+}
+
+/// An array in memory.
+pub fn tensor(array: &Array) -> Tensor<'static> {
+    let shape: Vec<i64> = array.shape.iter().map(|extent| *extent as i64).collect();
+    let mut tensor = Tensor::zeros(array.dtype.storage(), &shape).expect("there is memory");
+    let size = tensor.element_size();
+    let bytes = array.bits().into_iter().flat_map(|bits| bits.to_le_bytes().into_iter().take(size));
+    tensor.bytes_mut().expect("the tensor is owned").iter_mut().zip(bytes).for_each(|(to, byte)| *to = byte);
+    tensor
+}
+
+/// The numbers of a tensor in memory.
+pub fn array(tensor: &Tensor<'_>) -> Array {
+    let (dtype, size) = (tensor.dtype(), tensor.element_size());
+    let shape = tensor.shape().iter().map(|extent| *extent as usize).collect();
+    let elements = tensor.bytes().expect("results are contiguous").chunks_exact(size).map(|bytes| {
+        let mut all = [0; 16];
+        all[..size].copy_from_slice(bytes);
+        assert!(dtype != DType::B1 || bytes[0] <= 1, "a truth value is 0 or 1, not {}", bytes[0]);
+        Number::from_bits(u128::from_le_bytes(all), dtype).expect("the interpreter knows the dtype")
+    });
+    Array { dtype, shape, elements: elements.collect() }
+}
+
+/// The argument of a function that a value of the interpreter is.
+pub fn argument(function: &Function, index: usize, value: &Value) -> Tensor<'static> {
+    match value {
+        Value::Array(given) => tensor(given),
+        Value::Integer(number) => {
+            let dtype = function.inputs()[index].dtype;
+            tensor(&Array::of_ints(dtype, &[], &[i128::from(*number)]))
+        }
+    }
+}
+
+/// Runs a function on arrays.
+pub fn run(function: &Function, arguments: &[Value]) -> Result<Vec<Array>, RunError> {
+    let arguments: Vec<_> =
+        arguments.iter().enumerate().map(|(index, value)| argument(function, index, value)).collect();
+    Ok(function.run(&arguments)?.iter().map(array).collect())
+}
+
+/// Units in the last place between two real numbers of `dtype`; of subnormal numbers, those of the least normal one.
+pub fn ulps(x: f64, y: f64, dtype: DType) -> f64 {
+    match (x.is_nan(), y.is_nan()) {
+        (true, true) => return 0.0,
+        (false, false) if x == y => return 0.0,
+        _ if !x.is_finite() || !y.is_finite() => return f64::INFINITY,
+        _ => {}
+    }
+    (x - y).abs() / unit(x.abs().max(y.abs()), dtype)
+}
+
+/// The distance of a number of `dtype` to the next one.
+pub fn unit(x: f64, dtype: DType) -> f64 {
+    let Some(format) = dtype.real_part().props().format else { return 1.0 };
+    let (mantissa, least) = (format.mantissa_bits as i32, 1 - format.bias);
+    let exponent = ((x.abs().to_bits() >> 52) as i32 - 1023).max(least);
+    2f64.powi((exponent - mantissa).max(-1074))
+}
+
+/// How far two elements are apart: in units in the last place of floats, infinitely far if integers differ. The parts of
+/// complex numbers are measured by the larger part.
+pub fn distance(x: Number, y: Number, dtype: DType) -> f64 {
+    match (dtype.kind(), x, y) {
+        (Kind::Complex, ..) => {
+            let part = dtype.real_part();
+            let ((a, b), (c, d)) = (x.parts(), y.parts());
+            let size = a.abs().max(b.abs()).max(c.abs()).max(d.abs());
+            let one = |x: f64, y: f64| match ulps(x, y, part) {
+                near if near.is_finite() && size.is_finite() => (x - y).abs() / unit(size, part),
+                far => far,
+            };
+            one(a, c).max(one(b, d))
+        }
+        (Kind::Float, ..) => ulps(x.real(), y.real(), dtype),
+        (Kind::Bool | Kind::Unsigned | Kind::Signed, ..) => {
+            if x == y {
+                0.0
+            } else {
+                f64::INFINITY
+            }
+        }
+    }
+}
+
+/// The greatest distance of two arrays' elements; infinite if their dtypes or shapes differ.
+pub fn farthest(found: &Array, expected: &Array) -> f64 {
+    if found.dtype != expected.dtype || found.shape != expected.shape {
+        return f64::INFINITY;
+    }
+    let pairs = found.elements.iter().zip(&expected.elements);
+    pairs.map(|(x, y)| distance(*x, *y, found.dtype)).fold(0.0, f64::max)
+}
+
+/// Does work of `count` parts on all cores, each thread with what `make` makes; what came of the parts, in order.
+pub fn on_all_cores<T, R: Send>(
+    count: usize,
+    make: impl Fn() -> T + Sync,
+    work: impl Fn(&T, usize) -> R + Sync,
+) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let found = Mutex::new(Vec::new());
+    let go = || {
+        let own = make();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            if index >= count {
+                return;
+            }
+            let result = work(&own, index);
+            found.lock().expect("no thread panics").push((index, result));
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            let thread = std::thread::Builder::new().stack_size(64 << 20);
+            thread.spawn_scoped(scope, go).expect("a thread starts");
+        }
+    });
+    let mut found = found.into_inner().expect("no thread panics");
+    found.sort_by_key(|(index, _)| *index);
+    found.into_iter().map(|(_, result)| result).collect()
+}

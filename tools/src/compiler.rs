@@ -1,0 +1,116 @@
+//! The compiler as the tools start it: a session for the rules that are asked for, and what it says with names of files.
+
+use std::sync::Arc;
+
+use promote::diagnostic::{Code, Diagnostic, Location};
+use promote::pass::Policies;
+use promote::{CompileError, Options, PipelineError, Semantics, Session, Target};
+
+use crate::flags::{Diagnostics, Rules};
+use crate::input::Input;
+use crate::report::Stop;
+use crate::semantics;
+use crate::supervise::{SMALL_STACK, is_address_space_free};
+
+/// The options of a session.
+pub fn options(
+    semantics: Arc<Semantics>,
+    rules: &Rules,
+    diagnostics: &Diagnostics,
+    threads: bool,
+) -> Options {
+    Options {
+        semantics,
+        threads,
+        remarks: diagnostics.remarks,
+        policies: Policies {
+            warn: diagnostics.warn.clone(),
+            deny: diagnostics.deny.clone(),
+            strict_carries: rules.strict_carries,
+        },
+    }
+}
+
+/// The rules that are asked for.
+pub fn semantics(rules: &Rules) -> Result<Arc<Semantics>, Stop> {
+    Ok(Arc::new(semantics::load(&rules.semantics, rules.x64)?))
+}
+
+/// Starts a session.
+pub fn session(options: &Options) -> Result<Session, Stop> {
+    Session::new(options).map_err(|error| Stop::internal(error.to_string()))
+}
+
+/// Starts the threads that the passes share work with; one, if they are not to. They recurse over types, too, so they get
+/// a bigger stack than rayon gives them where there is room for it.
+pub fn start_helpers(threads: bool) {
+    let helpers = rayon::ThreadPoolBuilder::new().num_threads(usize::from(!threads));
+    let helpers = if is_address_space_free() { helpers.stack_size(SMALL_STACK) } else { helpers };
+    // Where they cannot be had, the passes' first use of them says so.
+    let _ = helpers.build_global();
+}
+
+/// What the session has to say. MLIR calls text `-`, and the reader knows it by its name.
+pub fn take_diagnostics(session: &Session, input: &Input) -> Vec<Diagnostic> {
+    let mut said = session.take_diagnostics();
+    rename(&mut said, input);
+    said
+}
+
+/// Gives text the name that the reader knows it by.
+pub fn rename(said: &mut [Diagnostic], input: &Input) {
+    let rename = |location: &mut Option<Location>| {
+        if let Some(location) = location.as_mut().filter(|location| location.file == "-") {
+            location.file.clone_from(&input.name);
+        }
+    };
+    for diagnostic in said {
+        rename(&mut diagnostic.location);
+        diagnostic.notes.iter_mut().for_each(|note| rename(&mut note.location));
+    }
+}
+
+/// The error for a pipeline that does not exist.
+pub fn pipeline_error(error: &PipelineError) -> Diagnostic {
+    Diagnostic::error(Code::Pipeline, None, error.to_string())
+        .with_remedy("--list-passes shows the passes of promote; `mlir-opt-22 --help` shows upstream's")
+}
+
+impl From<PipelineError> for Stop {
+    fn from(error: PipelineError) -> Self {
+        Self::misused(pipeline_error(&error))
+    }
+}
+
+/// The processor that `--target-cpu` names.
+pub fn target(name: &str) -> Result<Target, Stop> {
+    Target::named(name).map_err(|error| {
+        let diagnostic = Diagnostic::error(Code::Native, None, error.to_string());
+        Stop::misused(diagnostic.with_remedy("--target-cpu=help lists the names that there are"))
+    })
+}
+
+/// The processors that `--target-cpu` knows, for `--target-cpu=help`.
+pub fn target_help() -> String {
+    let host = Target::host();
+    let mut text = format!("native (this machine: {})\n", host.cpu());
+    for name in Target::names() {
+        text.push_str(&name);
+        text.push('\n');
+    }
+    text
+}
+
+/// What is wrong with a module that cannot be compiled: all that the passes say, or one error.
+pub fn compile_error(error: CompileError, input: &Input) -> Result<Vec<Diagnostic>, Stop> {
+    match error {
+        CompileError::Refused(mut diagnostics) => {
+            rename(&mut diagnostics, input);
+            Ok(diagnostics)
+        }
+        CompileError::Pipeline(error) => Err(error.into()),
+        error @ (CompileError::Native(_) | CompileError::Name(_)) => {
+            Err(Diagnostic::error(Code::Native, None, error.to_string()).into())
+        }
+    }
+}

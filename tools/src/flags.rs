@@ -1,0 +1,121 @@
+//! Flags that several tools have: whose rules to follow, how diagnostics are shown, which processor to compile for.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+
+use anstream::stream::RawStream;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{ColorChoice, ValueHint};
+use promote_lattice::{Policy, Semantics};
+
+use crate::render::Format;
+
+/// Whose rules to follow.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Rules {
+    /// Whose promotion rules to follow: a library's, or a TOML file's
+    #[arg(long, value_name = "NAME|FILE", default_value = "jax", value_hint = ValueHint::FilePath)]
+    #[arg(long_help = semantics_help())]
+    pub semantics: String,
+
+    /// Default to 64-bit dtypes, as JAX does with jax_enable_x64
+    #[arg(long)]
+    pub x64: bool,
+
+    /// Refuse loops and conditions that JAX refuses
+    ///
+    /// A carry must come out of a loop's body with the dtype and shape that it went in with, and branches must give the
+    /// same ones; a weak initial value is made strong once, and weakness does not matter. Without this flag a carry has
+    /// the type that its initial value and what comes out promote to. See --explain P0037.
+    #[arg(long)]
+    pub strict_carries: bool,
+}
+
+/// Which processor to compile for.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Processor {
+    /// The processor to compile for: native (this machine's) or a name of LLVM's, as x86-64-v3; help lists them
+    #[arg(long, value_name = "NAME", default_value = "native")]
+    pub target_cpu: String,
+}
+
+impl Processor {
+    /// Whether the names are asked for.
+    pub fn asks_for_help(&self) -> bool {
+        self.target_cpu == "help"
+    }
+}
+
+/// How diagnostics are shown.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Diagnostics")]
+pub struct Diagnostics {
+    /// How to write diagnostics, to standard error
+    #[arg(long = "diagnostics-format", value_name = "FORMAT", default_value = "text")]
+    pub format: Format,
+
+    /// Print a remark for every convert that is inserted: why, and what it can lose
+    #[arg(long)]
+    pub remarks: bool,
+
+    /// Warn of implicit promotions of these sorts: precision-loss, magnitude-loss, widening (to 64 bits), mixed-signedness; and of ops that the library cannot run: no-kernel
+    #[arg(long, value_name = "SORT,...", value_delimiter = ',', value_parser = policy_parser(), hide_possible_values = true)]
+    pub warn: Vec<Policy>,
+
+    /// Refuse implicit promotions of these sorts
+    #[arg(long, value_name = "SORT,...", value_delimiter = ',', value_parser = policy_parser(), hide_possible_values = true)]
+    pub deny: Vec<Policy>,
+
+    /// Whether to use colours
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub color: ColorChoice,
+}
+
+/// What `--help` says of `--semantics`.
+fn semantics_help() -> String {
+    let names: Vec<_> = Semantics::names().collect();
+    format!(
+        "Whose promotion rules to follow: a library's, or a TOML file's\n\nNames: {}. `promote-lattice show --semantics NAME` \
+         describes one. A value that ends in .toml or has a / in it is a file; examples/lattices has some that explain \
+         themselves.",
+        names.join(", ")
+    )
+}
+
+/// Reads the names of policies.
+fn policy_parser() -> impl TypedValueParser<Value = Policy> {
+    let names = Policy::ALL.iter().map(|policy| PossibleValue::new(policy.name()));
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Policy>())
+}
+
+/// Whether to write colours to a stream; `auto` asks whether it is a terminal, and NO_COLOR and the like.
+pub fn colored(choice: ColorChoice, stream: &impl RawStream) -> bool {
+    match choice {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => anstream::AutoStream::choice(stream) != anstream::ColorChoice::Never,
+    }
+}
+
+/// Gives long flags that are written with one dash their second one: `-split-input-file`, `-pass-pipeline=…`.
+///
+/// Only the exact name of a long flag counts, so `-o`, `-oFILE`, `-h`, `-V`, `-` and misspelt flags stay as they are.
+/// Arguments after `--` are never flags.
+pub fn double_dashes(mut command: clap::Command, args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    command.build();
+    let names: HashSet<&[u8]> =
+        command.get_arguments().filter_map(clap::Arg::get_long).map(str::as_bytes).collect();
+    let mut only_values = false;
+    let fix = |arg: OsString| {
+        only_values |= arg == "--";
+        let flag = arg.as_encoded_bytes().strip_prefix(b"-").unwrap_or_default();
+        let name = flag.split(|byte| *byte == b'=').next().unwrap_or_default();
+        if only_values || !names.contains(name) {
+            return arg;
+        }
+        let mut doubled = OsString::from("-");
+        doubled.push(arg);
+        doubled
+    };
+    args.into_iter().map(fix).collect()
+}

@@ -1,0 +1,182 @@
+//! The command line of promote-run.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{CommandFactory, Parser, ValueEnum, ValueHint};
+
+use crate::flags::{Diagnostics, Processor, Rules, double_dashes};
+
+/// What the tool calls itself.
+pub const TOOL: &str = "promote-run";
+
+/// What `-h` ends with.
+const HINT: &str = "Try `promote-run --help` for an example.";
+
+/// What `--help` ends with.
+const EXAMPLE: &str = r#"Example:
+  promote-run --input '[1, 2, 3]' --input 0.5 <<'END'
+  !u = tensor<*x!promote.unknown>
+  func.func @scale(%x: tensor<3xbf16>, %k: tensor<!promote.weak_float>) -> !u {
+    %0 = "promote.multiply"(%x, %k) : (tensor<3xbf16>, tensor<!promote.weak_float>) -> !u
+    return %0 : !u
+  }
+  END
+
+  The weak argument takes a Python float, and does not make the product wider than x, so this prints
+
+  scale.0: bfloat16[3]
+  [0.5, 1.0, 1.5]
+
+  promote-run model.mlir --entry scale --input x.npy --input 0.5 -o y.npy
+  promote-run model.mlir --entry scale --input x.npy --input 0.5 --output-dir results    (scale.0.npy, …)
+  promote-run model.mlir --entry scale --input x.npy --input 0.5 --time=100 --threads 1
+
+Exit status:
+  0  done
+  1  the program or an input was refused, or the run failed; nothing is written
+  2  wrong usage"#;
+
+/// Promotes, compiles and runs a function of an MLIR module
+///
+/// Reads what promote-opt reads, infers the dtypes, compiles the functions for this machine, and calls one of them on NumPy
+/// arrays and literals. Prints the results, or writes them as .npy files.
+#[derive(Clone, Debug, Parser)]
+#[command(name = TOOL, version, after_help = HINT, after_long_help = EXAMPLE, max_term_width = 110)]
+pub struct Args {
+    /// The MLIR file to read, text or bytecode; - is standard input
+    #[arg(default_value = "-", hide_default_value = true, value_hint = ValueHint::FilePath)]
+    pub input: PathBuf,
+
+    /// The function to run, if there are several: a public one [default: the only one, or main]
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+
+    /// An argument of the function: a .npy file, or a literal as Python writes it; one for each, in order
+    ///
+    /// Literals are True, 3, 1.5, 1+2j, inf, nan, and lists of them: '[[1, 2], [3, 4]]'. They take the dtype of the argument,
+    /// as weakly typed values do: an integer may be a float, but not the other way round. What ends in .npy or has a / in
+    /// it is a file. NumPy saves bfloat16 and the other dtypes of ml_dtypes without their name; they are taken for what the
+    /// argument is.
+    #[arg(
+        long = "input",
+        short = 'i',
+        value_name = "FILE|LITERAL",
+        allow_hyphen_values = true,
+        value_hint = ValueHint::FilePath
+    )]
+    pub inputs: Vec<OsString>,
+
+    /// Write a result to this .npy file; one for each result, in order
+    #[arg(short, long = "output", value_name = "FILE", conflicts_with = "output_dir", value_hint = ValueHint::FilePath)]
+    pub outputs: Vec<PathBuf>,
+
+    /// Write results to NAME.0.npy, NAME.1.npy and so on in this directory, which is made if it is missing
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub output_dir: Option<PathBuf>,
+
+    /// How to promote.
+    #[command(flatten, next_help_heading = "Promotion")]
+    pub rules: Rules,
+
+    /// How to run.
+    #[command(flatten)]
+    pub running: Running,
+
+    /// How diagnostics are shown.
+    #[command(flatten)]
+    pub diagnostics: Diagnostics,
+}
+
+/// How to run.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Running")]
+pub struct Running {
+    /// What to run on
+    #[arg(long, value_name = "TARGET", default_value = "cpu")]
+    pub target: Target,
+
+    /// For which processor.
+    #[command(flatten)]
+    pub processor: Processor,
+
+    /// Spread loops over this many threads [default: the environment's PROMOTE_NUM_THREADS, or one a processor]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+
+    /// Whether denormal numbers are kept, or read and written as zero
+    #[arg(long, value_name = "HOW", default_value = "keep")]
+    pub denormals: Denormals,
+
+    /// Run the function N times more, and say how long compiling and running took, to standard error
+    #[arg(
+        long,
+        value_name = "N",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "10",
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
+    pub time: Option<u32>,
+}
+
+/// What to run on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Target {
+    /// This machine's processor
+    Cpu,
+    /// NVIDIA's devices
+    Cuda,
+    /// Devices with Vulkan
+    Vulkan,
+    /// Devices with OpenCL
+    Opencl,
+}
+
+impl Target {
+    /// The name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Cuda => "cuda",
+            Self::Vulkan => "vulkan",
+            Self::Opencl => "opencl",
+        }
+    }
+}
+
+/// What becomes of denormal numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Denormals {
+    /// They are numbers
+    Keep,
+    /// They are zero, as XLA has it on processors
+    Flush,
+}
+
+impl Args {
+    /// Reads a command line, the program's name first. The error prints itself, and exits with 2 for wrong usage and
+    /// with 0 for `--help` and `--version`.
+    pub fn from_command_line(args: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        Self::try_parse_from(double_dashes(Args::command(), args))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn literals_may_begin_with_a_dash() {
+        let args =
+            ["promote-run", "f.mlir", "--input", "-1.5", "-i", "-inf", "--input=-2j"].map(OsString::from);
+        let args = Args::from_command_line(args).unwrap();
+        assert_eq!(args.inputs, ["-1.5", "-inf", "-2j"]);
+        assert_eq!(args.input, PathBuf::from("f.mlir"));
+    }
+}
