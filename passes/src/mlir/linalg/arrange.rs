@@ -124,11 +124,14 @@ impl Lowering<'_> {
     pub fn concat(&mut self, id: NodeId, args: &[NodeId], axis: usize) -> MlirValue {
         let shape = self.graph.shape(id);
         let element = self.element_type(self.dtype(id));
-        let whole = self.empty(element, &shape);
-        let (mut offset, mut whole) = (Offset::Fixed(0), whole);
-        for arg in args {
+        let mut whole = self.empty(element, &shape);
+        let mut offset = Offset::Fixed(0);
+        for (number, arg) in args.iter().enumerate() {
             let part = self.graph.shape(*arg);
             whole = self.insert(self.value(*arg), whole, &part, (axis, offset));
+            if number + 1 == args.len() {
+                break;
+            }
             let extent = part[axis];
             offset = match (offset, extent) {
                 (Offset::Fixed(offset), Extent::Fixed(extent)) => Offset::Fixed(offset + extent),

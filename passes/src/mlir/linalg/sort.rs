@@ -56,6 +56,11 @@ impl Lowering<'_> {
         sorted[0]
     }
 
+    /// Whether an extent is known to be at most 1.
+    fn is_short(&self, extent: Extent) -> bool {
+        self.graph.resolve(extent).fixed().is_some_and(|extent| extent <= 1)
+    }
+
     /// How many rounds of two passes sort a line: the last index has as many bits as passes are needed, or one less.
     fn rounds(&mut self, extent: Extent, count: MlirValue) -> MlirValue {
         if let Some(extent) = self.graph.resolve(extent).fixed() {

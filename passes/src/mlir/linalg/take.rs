@@ -8,7 +8,6 @@ use promote_scalar::{Binary, Compare, Emit, Trap, Ty};
 use super::emit::Register;
 use super::structured::{At, Nest, Part, identity};
 use super::{Failure, Lowering};
-use crate::lower::extent::Extent;
 use crate::lower::graph::NodeId;
 
 /// What JAX gives for an index out of range: NaN, the least signed integer, the largest unsigned one, true.
@@ -74,10 +73,5 @@ impl Lowering<'_> {
             Some(vec![machine.extract_if(is_there, element, &operands, filler)])
         })?;
         Ok(made[0])
-    }
-
-    /// Whether an extent is known to be at most 1.
-    pub fn is_short(&self, extent: Extent) -> bool {
-        self.graph.resolve(extent).fixed().is_some_and(|extent| extent <= 1)
     }
 }
