@@ -164,6 +164,16 @@ impl Kernel {
         }
     }
 
+    /// About how many instructions an index takes.
+    pub fn cost(&self) -> u32 {
+        let of = |expr: &Expr| match expr.code {
+            Code::Map(op, _) => cost(op),
+            Code::Convert(_) | Code::Take { .. } => 1,
+            Code::Splat(_) | Code::Size(_) | Code::Index { .. } | Code::Load(_) | Code::Reduced(_) => 0,
+        };
+        self.exprs.iter().map(of).sum()
+    }
+
     /// The operands of an expression.
     pub fn operands(&self, id: ExprId) -> &[ExprId] {
         match &self.expr(id).code {
@@ -283,5 +293,41 @@ impl Code {
             Self::Index { strides, .. } => Some(strides),
             Self::Splat(_) | Self::Size(_) | Self::Map(..) | Self::Convert(_) | Self::Reduced(_) => None,
         }
+    }
+}
+
+/// About how many instructions an op of elements takes.
+pub const fn cost(op: Op) -> u32 {
+    match op {
+        Op::Positive | Op::Real | Op::Imag | Op::Conj => 0,
+        Op::Divide | Op::Sqrt | Op::Reciprocal | Op::Rsqrt => 4,
+        Op::Exp | Op::Exp2 | Op::Log | Op::Log2 | Op::Sigmoid | Op::Tanh => 12,
+        Op::Expm1
+        | Op::Log10
+        | Op::Log1p
+        | Op::Cbrt
+        | Op::Sin
+        | Op::Cos
+        | Op::Tan
+        | Op::Sinh
+        | Op::Cosh
+        | Op::Asin
+        | Op::Acos
+        | Op::Atan
+        | Op::Asinh
+        | Op::Acosh
+        | Op::Atanh
+        | Op::Erf
+        | Op::Angle
+        | Op::Pow
+        | Op::FloorDivide
+        | Op::Remainder
+        | Op::Fmod
+        | Op::Atan2
+        | Op::Hypot
+        | Op::LogAddExp
+        | Op::Gcd
+        | Op::Lcm => 30,
+        _ => 1,
     }
 }

@@ -164,16 +164,16 @@ impl<'l, 'a> Function<'l, 'a> {
                     let (carriers, rest) = (carriers(&self.code.types, r#type).len(), next);
                     next += carriers;
                     let parts: Vec<_> = (rest..next).map(|part| self.code.argument(part)).collect();
-                    self.from_carriers(&parts, r#type, argument)
+                    self.read_carriers(&parts, r#type, argument)
                 }
-                Face::Entry | Face::Shape => self.from_input(index, r#type, argument),
+                Face::Entry | Face::Shape => self.take_input(index, r#type, argument),
             };
             self.values.insert(Address(argument), value);
         }
     }
 
     /// An input that the run time gives.
-    fn from_input(&mut self, index: usize, r#type: &Type, argument: MlirValue) -> Value {
+    fn take_input(&mut self, index: usize, r#type: &Type, argument: MlirValue) -> Value {
         let types = self.code.types;
         let word = |maker: &mut Self, base: MlirValue, place: i64, r#type: MlirType| {
             let place = maker.code.index(place);
@@ -219,7 +219,7 @@ impl<'l, 'a> Function<'l, 'a> {
             let count = carriers(&self.code.types, &r#type).len();
             let parts: Vec<_> = (next..next + count).map(|part| block_argument(own, part)).collect();
             next += count;
-            let value = self.from_carriers(&parts, &r#type, argument);
+            let value = self.read_carriers(&parts, &r#type, argument);
             if let Value::Tensor(_) = value {
                 self.owned.push(Address(argument));
             }
@@ -227,7 +227,7 @@ impl<'l, 'a> Function<'l, 'a> {
         }
     }
 
-    fn from_carriers(&mut self, parts: &[MlirValue], r#type: &Type, value: MlirValue) -> Value {
+    fn read_carriers(&mut self, parts: &[MlirValue], r#type: &Type, value: MlirValue) -> Value {
         match r#type {
             Type::Scalar(number) => {
                 Value::Scalar(scalars::to_program(&self.code, parts[0], *number, raw::value_type(value)))
@@ -248,7 +248,7 @@ impl<'l, 'a> Function<'l, 'a> {
     }
 
     /// What carries a value between blocks and functions.
-    fn to_carriers(&mut self, value: &Value, r#type: &Type) -> Vec<MlirValue> {
+    fn carried(&mut self, value: &Value, r#type: &Type) -> Vec<MlirValue> {
         match (value, r#type) {
             (Value::Tensor(stored), Type::Tensor(_, known)) => {
                 let unknown = known.iter().zip(&stored.dims).filter(|(known, _)| known.is_none());
@@ -372,7 +372,7 @@ impl<'l, 'a> Function<'l, 'a> {
             "tensor.rank" => self.rank(operation),
             "tensor.cast" => self.cast(operation),
             "tensor.extract" => self.extract(operation),
-            "tensor.from_elements" => self.from_elements(operation),
+            "tensor.from_elements" => self.tensor_of_elements(operation),
             "arith.constant" if matches!(self.r#type(raw::result(operation)), Some(Type::Tensor(..))) => {
                 if let Some(Type::Tensor(dtype, dims)) = self.r#type(raw::result(operation)) {
                     self.constant(operation, dtype, &dims);
@@ -497,7 +497,7 @@ impl<'l, 'a> Function<'l, 'a> {
         self.set(raw::result(operation), value);
     }
 
-    fn from_elements(&mut self, operation: MlirOperation) {
+    fn tensor_of_elements(&mut self, operation: MlirOperation) {
         let result = raw::result(operation);
         let (Some(Type::Tensor(dtype, known)), elements) =
             (self.r#type(result), raw::operands(operation).collect::<Vec<_>>())
@@ -694,7 +694,7 @@ impl<'l, 'a> Function<'l, 'a> {
                 if let Value::Tensor(stored) = &known {
                     self.retain(stored.owner);
                 }
-                arguments.extend(self.to_carriers(&known, &r#type));
+                arguments.extend(self.carried(&known, &r#type));
             }
             edges.push((*successor, arguments));
         }
@@ -827,7 +827,7 @@ impl<'l, 'a> Function<'l, 'a> {
                     if let Value::Tensor(stored) = &known {
                         self.retain(stored.owner);
                     }
-                    for part in self.to_carriers(&known, &r#type) {
+                    for part in self.carried(&known, &r#type) {
                         self.put_result(place, part);
                         place += 1;
                     }
@@ -885,7 +885,7 @@ impl<'l, 'a> Function<'l, 'a> {
         for operand in &operands {
             let Some(r#type) = self.r#type(*operand) else { continue };
             let known = self.value(*operand);
-            arguments.extend(self.to_carriers(&known, &r#type));
+            arguments.extend(self.carried(&known, &r#type));
         }
         let results: Vec<(MlirValue, Type)> =
             raw::results(operation).filter_map(|result| Some((result, self.r#type(result)?))).collect();
@@ -910,7 +910,7 @@ impl<'l, 'a> Function<'l, 'a> {
                 read.push(self.code.load(address, part, 8));
                 place += 1;
             }
-            let value = self.from_carriers(&read, r#type, *result);
+            let value = self.read_carriers(&read, r#type, *result);
             if let Value::Tensor(_) = value {
                 self.owned.push(Address(*result));
             }

@@ -166,11 +166,12 @@ fn periodic(kernel: &Kernel, short: Option<i64>) -> Vec<bool> {
 fn lanes_of(kernel: &Kernel, machine: Machine, short: Option<i64>) -> usize {
     let bytes = |dtype: DType| register(dtype).bits().div_ceil(8) as usize;
     let widest = kernel.exprs.iter().filter(|expr| expr.dims != 0).map(|expr| bytes(expr.dtype)).max();
-    let ops = kernel.exprs.iter().filter(|expr| matches!(expr.code, What::Map(..))).count();
-    let at_once = match short {
-        Some(_) => 1,
-        None if ops <= 4 => 4,
-        None => 2,
+    let at_once = match (short, kernel.cost()) {
+        (Some(_), _) => 1,
+        (None, ..=4) => 4,
+        (None, ..=64) => 2,
+        // There is enough to do at a time, and registers and compile time are dear.
+        (None, _) => 1,
     };
     let most = (machine.vector_bytes * at_once / widest.unwrap_or(1)).clamp(1, 128);
     let is_ordered = kernel.anchors.iter().any(|anchor| matches!(anchor.role, Role::Scan(_)));
