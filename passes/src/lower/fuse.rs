@@ -572,7 +572,7 @@ impl Group {
     /// Whether an anchor of that role would have had its dimensions in another order.
     fn is_permuted(&self, role: Role) -> bool {
         let rank = self.space.len();
-        let order = order(self.axes(), rank, matches!(role, Role::Arg(_) | Role::Scan(_)));
+        let order = order(self.axes(), rank, matches!(role, Role::Arg(_)));
         order.iter().enumerate().any(|(dim, axis)| self.position[*axis] != dim + self.shift())
     }
 

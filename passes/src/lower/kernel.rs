@@ -11,7 +11,7 @@
 use promote_lattice::convert::Bits;
 use promote_lattice::{DType, Op};
 
-use super::extent::{Extent, Product, Sum};
+use super::extent::{Extent, Product, Sum, Symbol};
 use super::graph::NodeId;
 
 /// An expression: an index into [`Kernel::exprs`].
@@ -209,6 +209,28 @@ impl Kernel {
         self.find_dims();
     }
 
+    /// The kernel for runs in which some symbols are 1, if any of them is in its strides.
+    pub fn with_ones(&self, ones: impl Fn(Symbol) -> bool) -> Option<(Self, Vec<Symbol>)> {
+        let mut kernel = self.clone();
+        let mut found = Vec::new();
+        let mut simplify = |strides: &mut Vec<Product>| {
+            for stride in strides {
+                found.extend(stride.symbols.iter().copied().filter(|symbol| ones(*symbol)));
+                stride.symbols.retain(|symbol| !ones(*symbol));
+            }
+        };
+        kernel.exprs.iter_mut().filter_map(|expr| expr.code.strides_mut()).for_each(&mut simplify);
+        kernel
+            .anchors
+            .iter_mut()
+            .flat_map(|anchor| &mut anchor.sinks)
+            .for_each(|sink| simplify(&mut sink.strides));
+        found.sort_unstable();
+        found.dedup();
+        kernel.collapse();
+        (!found.is_empty()).then_some((kernel, found))
+    }
+
     fn is_cut(&self, dim: usize) -> bool {
         self.chunk.is_some_and(|chunk| chunk.dim == dim || chunk.by == dim)
     }
@@ -284,6 +306,19 @@ impl Code {
             Self::Load(access) | Self::Take { access, .. } => Some(&access.strides),
             Self::Index { strides, .. } => Some(strides),
             Self::Splat(_) | Self::Size(_) | Self::Map(..) | Self::Convert(_) | Self::Reduced(_) => None,
+        }
+    }
+
+    /// The node whose buffer it reads, if it does.
+    pub const fn buffer(&self) -> Option<NodeId> {
+        match self {
+            Self::Load(access) | Self::Take { access, .. } => Some(access.buffer),
+            Self::Splat(_)
+            | Self::Size(_)
+            | Self::Index { .. }
+            | Self::Map(..)
+            | Self::Convert(_)
+            | Self::Reduced(_) => None,
         }
     }
 

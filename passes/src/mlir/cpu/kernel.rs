@@ -59,6 +59,8 @@ pub struct Compiled {
 
 /// A tile of the innermost dimension of a map.
 const MAP_TILE: i64 = 1 << 13;
+/// The same where elements are read across rows: the lines of the cache that a tile reads of are all used before the next.
+const TRANSPOSED_TILE: i64 = 1 << 6;
 /// A tile of columns: their accumulators stay in the first-level cache.
 const COLUMN_TILE: i64 = 1 << 10;
 /// The most elements of a row that are kept from one stage to another.
@@ -174,7 +176,8 @@ fn lanes_of(kernel: &Kernel, machine: Machine, short: Option<i64>) -> usize {
         (None, _) => 1,
     };
     let most = (machine.vector_bytes * at_once / widest.unwrap_or(1)).clamp(1, 128);
-    let is_ordered = kernel.anchors.iter().any(|anchor| matches!(anchor.role, Role::Scan(_)));
+    let is_scan = |anchor: &crate::lower::kernel::Anchor| matches!(anchor.role, Role::Scan(_));
+    let is_ordered = matches!(kernel.form, Form::Rows { .. }) && kernel.anchors.iter().any(is_scan);
     match kernel.dims.last().and_then(Product::fixed) {
         _ if is_ordered => 1,
         None if kernel.dims.is_empty() => 1,
@@ -263,11 +266,28 @@ impl<'k> Maker<'k> {
             Form::Map if self.short.is_some() => {
                 (parallel.filter(|dim| *dim + 2 < rank).collect(), Some((rank - 2, MAP_TILE / 4)))
             }
-            Form::Map => (parallel.filter(|dim| *dim + 1 < rank).collect(), Some((rank - 1, MAP_TILE))),
+            Form::Map => {
+                let tile = if self.is_transposed() { TRANSPOSED_TILE } else { MAP_TILE };
+                (parallel.filter(|dim| *dim + 1 < rank).collect(), Some((rank - 1, tile)))
+            }
             Form::Columns { .. } => {
                 (parallel.filter(|dim| *dim + 1 < rank).collect(), Some((rank - 1, COLUMN_TILE)))
             }
         }
+    }
+
+    /// Whether a map reads or writes along another dimension than the innermost one: it goes through all of one tile first.
+    fn is_transposed(&self) -> bool {
+        let strides = self.kernel.exprs.iter().filter_map(|expr| match &expr.code {
+            What::Load(access) => Some(&access.strides),
+            _ => None,
+        });
+        let is_across = |strides: &Vec<Product>| {
+            let [before @ .., last] = strides.as_slice() else { return false };
+            last.fixed().is_none_or(|last| !(-1..=1).contains(&last))
+                && before.iter().any(|stride| stride.fixed() == Some(1))
+        };
+        self.kernel.form == Form::Map && strides.into_iter().any(is_across)
     }
 
     fn work(&self, units: &[usize], tiled: Option<(usize, i64)>) -> Product {
@@ -299,6 +319,15 @@ impl<'k> Maker<'k> {
                     (self.code.index(tile), self.code.index(tile - 1), self.code.index(1));
                 let number = match units.is_empty() {
                     true => rest,
+                    false if self.is_transposed() => {
+                        let inner = units.iter().fold(one, |all, dim| {
+                            let extent = self.product(&self.kernel.dims[*dim].clone());
+                            self.code.int("llvm.mul", all, extent)
+                        });
+                        let number = self.code.int("llvm.udiv", rest, inner);
+                        rest = self.code.int("llvm.urem", rest, inner);
+                        number
+                    }
                     false => {
                         let count = self.code.int("llvm.add", extent_value, less);
                         let count = self.code.int("llvm.sdiv", count, size);
@@ -476,7 +505,8 @@ impl<'k> Maker<'k> {
         self.tile = Some(from);
         let dim = kernel.dims.len() - 1;
         let reduced = kernel.reduced();
-        let is_reduction = |anchor: &usize| matches!(kernel.anchors[*anchor].role, Role::Reduce(_));
+        let is_reduction =
+            |anchor: &usize| matches!(kernel.anchors[*anchor].role, Role::Reduce(_) | Role::Scan(_));
         let reductions: Vec<usize> = (0..kernel.anchors.len()).filter(is_reduction).collect();
         let last = reductions.iter().map(|anchor| self.stage(*anchor)).max().unwrap_or(0);
         for anchor in &reductions {
@@ -510,7 +540,9 @@ impl<'k> Maker<'k> {
         self.hoist(1 << dim, usize::MAX);
         self.innermost(dim, (from, to), &[], &mut |maker, lanes, _| {
             for anchor in 0..kernel.anchors.len() {
-                if reductions.contains(&anchor) {
+                if matches!(kernel.anchors[anchor].role, Role::Scan(_)) {
+                    // Each step was stored.
+                } else if reductions.contains(&anchor) {
                     let values = maker.column(anchor, from, lanes);
                     let value = maker.element(anchor, &values);
                     maker.store_result(anchor, value, lanes);
@@ -725,8 +757,8 @@ impl<'k> Maker<'k> {
             Role::Reduce(op) => parts(self.combined((op, dtype), lanes, element(&old), value)),
             Role::Scan(op) => {
                 let op = if op == Op::CumulativeProd { Op::Prod } else { Op::Sum };
-                let sum = self.combined((op, dtype), 1, element(&old), value);
-                self.store_result(anchor, sum, 1);
+                let sum = self.combined((op, dtype), lanes, element(&old), value);
+                self.store_result(anchor, sum, lanes);
                 parts(sum)
             }
             Role::Arg(op) => {

@@ -466,8 +466,37 @@ impl Function<'_, '_> {
         self.code.call("promote_rt_sort", &arguments, None);
     }
 
-    /// Compiles a kernel, and runs it on all units.
+    /// Compiles a kernel and runs it. Where operands may be stretched, which only a run knows, there is one for runs in
+    /// which none is: it goes through memory in order.
     fn kernel(&mut self, kernel: &Kernel, stored: &mut FxHashMap<NodeId, Stored>) {
+        let symbols = &self.segment.graph.symbols;
+        let is_stretch = |symbol: Symbol| matches!(symbols[symbol.0 as usize], Rule::Stretch(_));
+        let Some((plain, ones)) = kernel.with_ones(is_stretch) else { return self.run_kernel(kernel, stored) };
+        for buffer in kernel.exprs.iter().filter_map(|expr| expr.code.buffer()) {
+            self.find(buffer, stored);
+        }
+        let (yes, one) = (self.code.constant(promote_scalar::Ty::I1, 1, 1), self.code.index(1));
+        let bits = self.code.types.scalar(promote_scalar::Ty::I1);
+        let is_plain = ones.into_iter().fold(yes, |all, symbol| {
+            let step = self.extent(Extent::Of(symbol));
+            let is_one = self.code.compare(Predicate::Eq, step, one);
+            self.code.value("llvm.and", &[all, is_one], bits, &[])
+        });
+        let blocks = [(); 3].map(|()| self.code.new_block(&[]));
+        self.code.branch_if(is_plain, (blocks[0], &[]), (blocks[1], &[]));
+        for (block, kernel) in blocks.iter().zip([&plain, kernel]) {
+            self.code.go_to(*block);
+            // What is computed on one way is not known on the other.
+            let known = self.segment.symbols.clone();
+            self.run_kernel(kernel, stored);
+            self.segment.symbols = known;
+            self.code.branch(blocks[2], &[]);
+        }
+        self.code.go_to(blocks[2]);
+    }
+
+    /// Compiles a kernel, and runs it on all units.
+    fn run_kernel(&mut self, kernel: &Kernel, stored: &mut FxHashMap<NodeId, Stored>) {
         let name = self.lowering.kernel_name(self.name);
         let node = kernel.anchors[0].node;
         let origin = self.segment.origins[node.0 as usize];
