@@ -190,6 +190,12 @@ impl Kernel {
                 dim += 1;
             }
         }
+        // Where all columns are one, there are rows.
+        if let Form::Columns { outer, reduced } = self.form
+            && outer + reduced == self.dims.len()
+        {
+            self.form = Form::Rows { reduced };
+        }
         self.find_dims();
     }
 

@@ -1,5 +1,6 @@
 //! Programs compiled for this machine's processor, and run.
 
 mod elementwise;
+mod graphs;
 mod random;
 mod support;
