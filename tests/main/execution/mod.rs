@@ -3,4 +3,5 @@
 mod elementwise;
 mod graphs;
 mod random;
+mod recorded;
 mod support;
