@@ -15,19 +15,23 @@ use crate::support::{Program, data, list, random_programs, real_programs, text};
 ///
 /// The libraries are a few units off the truth too: NumPy's and PyTorch's vectorised functions up to 4, and XLA's up to 5.
 const BOUNDS: &[(DType, f64, f64)] = &[
-    (DType::BF16, 1.0, 2.0),
-    (DType::F16, 1.0, 2.0),
-    (DType::F32, 4.0, 8.0),
-    (DType::F64, 4.0, 8.0),
+    (DType::BF16, 1.0, 1.0),
+    (DType::F16, 1.0, 1.0),
+    (DType::F32, 4.0, 1.0),
+    (DType::F64, 4.0, 2.0),
 ];
 
 /// What was recorded of a program: the names of the system and of the rules, and whether there are 64-bit dtypes.
 const SYSTEMS: &[(&str, &str, bool)] =
     &[("jax", "jax", true), ("jax-x32", "jax", false), ("numpy2", "numpy2", false), ("torch", "torch", false)];
 
+/// Values where a library computes otherwise than its own definition: what the system's name begins with, program, value.
+///
 /// XLA computes the product of a float and a truth value as a choice: infinity times false is 0 there, and NaN here, as IEEE
-/// has it.
-const CHOSEN: &[(&str, &str)] = &[("dev159", "v2")];
+/// has it. PyTorch divides complex numbers by zero to NaN, and multiplies the second term of a complex sum by 1 + 0i, which
+/// makes NaN of the imaginary part beside an infinity; here as in NumPy and JAX.
+const OTHERWISE: &[(&str, &str, &str)] =
+    &[("jax", "dev159", "v2"), ("torch", "dev253", "v6"), ("torch", "dev296", "v8")];
 
 /// Functions in a module.
 const FUNCTIONS: usize = 12;
@@ -109,7 +113,6 @@ fn is_near(found: Number, expected: Number, dtype: DType, trace: Trace) -> bool 
     let Some((_, own, cancelled)) = BOUNDS.iter().find(|row| row.0 == part) else { return found == expected };
     let near = |x: f64, y: f64| {
         let far = ulps(x, y, part);
-        if far > *own { eprintln!("far {far} {part} {x} {y} {} {}", trace.largest, (x-y).abs()/unit(trace.largest, coarser(part, trace.coarsest))); }
         far <= *own || far.is_finite() && (x - y).abs() <= cancelled * unit(trace.largest, coarser(part, trace.coarsest))
     };
     let ((a, b), (c, d)) = (found.parts(), expected.parts());
@@ -149,8 +152,11 @@ impl<'a> Recorded<'a> {
         let traces = traces(self.program, &self.inputs, &found);
         let mut count = 0;
         let outputs = values["results"][system].as_object().expect("outputs are an object");
-        let is_chosen = |name: &str| system.starts_with("jax") && CHOSEN.contains(&(self.program.id(), name));
-        for (name, expected) in outputs.iter().filter(|(name, _)| !is_chosen(name)) {
+        let is_otherwise = |name: &str| {
+            let here = |row: &&(&str, &str, &str)| (row.1, row.2) == (self.program.id(), name);
+            OTHERWISE.iter().filter(here).any(|row| system.starts_with(row.0))
+        };
+        for (name, expected) in outputs.iter().filter(|(name, _)| !is_otherwise(name)) {
             let Some(found) = found.get(name.as_str()) else { continue };
             let expected = numbers(expected, found.dtype, found.elements.len());
             for (place, (x, y)) in found.elements.iter().zip(&expected).enumerate() {
@@ -202,12 +208,12 @@ fn all_agree(programs: &[Program], system: &str) -> usize {
 fn random_programs_give_the_recorded_numbers() {
     let programs = random_programs();
     let counts = ["jax", "jax-x32", "numpy2", "torch"].map(|system| all_agree(&programs, system));
-    assert_eq!(counts, [0, 0, 0, 0]);
+    assert_eq!(counts, [8095, 8095, 7981, 6509]);
 }
 
 #[test]
 fn real_programs_give_the_recorded_numbers() {
     let programs = real_programs();
     let counts = ["jax", "jax-x32", "numpy2", "torch"].map(|system| all_agree(&programs, system));
-    assert_eq!(counts, [0, 0, 0, 0]);
+    assert_eq!(counts, [786, 1528, 2620, 2954]);
 }
