@@ -6,7 +6,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 use flate2::read::GzDecoder;
-use promote::convert::{Literal, Numerics};
+use promote::convert::{Numerics, convert};
 use promote::diagnostic::Diagnostic;
 use promote::pass::Policies;
 use promote::{DType, Op, Options, Pipeline, PrintOptions, RunOptions, Semantics, Session, Source, Verdict};
@@ -67,7 +67,7 @@ pub const INSERT: &str = "promote-infer-types,promote-insert-converts";
 pub const DEFAULT: &str =
     "promote-infer-types,promote-insert-converts,promote-fold-converts,promote-verify-strong";
 
-fn data(gz: &[u8]) -> Value {
+pub fn data(gz: &[u8]) -> Value {
     let mut text = String::new();
     GzDecoder::new(gz).read_to_string(&mut text).expect("the data file is gzip of UTF-8");
     serde_json::from_str(&text).expect("the data file is JSON")
@@ -292,8 +292,8 @@ fn number(value: &Value, dtype: DType) -> String {
         DType::F64 => format!("{:#018X}", value.to_bits()),
         DType::F32 => format!("{:#010X}", (value as f32).to_bits()),
         _ => {
-            let literal = Literal::Float(value);
-            format!("{:#06X}", promote::convert::literal(literal, dtype, Numerics::NumPy).bits)
+            let bits = convert(value.to_bits().into(), DType::F64, dtype, Numerics::NumPy);
+            format!("{bits:#0width$X}", width = dtype.bits() as usize / 4 + 2)
         }
     };
     match dtype.kind() {

@@ -1,5 +1,7 @@
 //! Programs compiled for this machine's processor, and run.
 
 mod elementwise;
+mod graphs;
 mod random;
+mod recorded;
 mod support;

@@ -1,5 +1,6 @@
 //! Compiling, running, and how far results are from each other.
 
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -170,4 +171,46 @@ pub fn on_all_cores<T, R: Send>(
     let mut found = found.into_inner().expect("no thread panics");
     found.sort_by_key(|(index, _)| *index);
     found.into_iter().map(|(_, result)| result).collect()
+}
+
+/// The seeds to run: what `PROMOTE_SEEDS` says, or the first.
+pub fn seeds(count: u64) -> Range<u64> {
+    let Ok(given) = std::env::var("PROMOTE_SEEDS") else { return 0..count };
+    let range = given.split_once("..").and_then(|(from, to)| Some(from.parse().ok()?..to.parse().ok()?));
+    range.unwrap_or_else(|| panic!("PROMOTE_SEEDS={given} is no range, as 0..100 is"))
+}
+
+/// Fails if something is wrong, and says the first of it.
+pub fn reported(what: &str, wrong: Vec<String>) {
+    const SHOWN: usize = 5;
+    let shown = wrong[..wrong.len().min(SHOWN)].join("\n");
+    assert!(wrong.is_empty(), "{what}: {} wrong; the first:\n{shown}", wrong.len());
+}
+
+/// Numbers that look random, the same for the same seed.
+pub struct Random(u64);
+
+impl Random {
+    /// From a seed.
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d)
+    }
+
+    /// The next number.
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    }
+
+    /// A number below a bound.
+    pub fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound as u64) as usize
+    }
+
+    /// One of some.
+    pub fn pick<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+        &all[self.below(all.len())]
+    }
 }

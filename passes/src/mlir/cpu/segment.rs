@@ -471,7 +471,9 @@ impl Function<'_, '_> {
     fn kernel(&mut self, kernel: &Kernel, stored: &mut FxHashMap<NodeId, Stored>) {
         let symbols = &self.segment.graph.symbols;
         let is_stretch = |symbol: Symbol| matches!(symbols[symbol.0 as usize], Rule::Stretch(_));
-        let Some((plain, ones)) = kernel.with_ones(is_stretch) else { return self.run_kernel(kernel, stored) };
+        let Some((plain, ones)) = kernel.with_ones(is_stretch) else {
+            return self.run_kernel(kernel, stored);
+        };
         for buffer in kernel.exprs.iter().filter_map(|expr| expr.code.buffer()) {
             self.find(buffer, stored);
         }
