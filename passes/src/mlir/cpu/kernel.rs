@@ -25,7 +25,7 @@ use promote_scalar::{combine, combine_arg, convert, elementwise, identity, memor
 use rustc_hash::FxHashMap;
 
 use super::emit::{self, Lanes, Register};
-use super::llvm::{Code, Types, vector};
+use super::llvm::{Code, Predicate, Types, vector};
 use super::target::Machine;
 use crate::lower::extent::{Extent, Product, Sum};
 use crate::lower::graph::NodeId;
@@ -63,6 +63,10 @@ const MAP_TILE: i64 = 1 << 13;
 const TRANSPOSED_TILE: i64 = 1 << 6;
 /// A tile of columns: their accumulators stay in the first-level cache.
 const COLUMN_TILE: i64 = 1 << 10;
+/// From so many bytes on, results are written past the caches: they would not stay there, and need not be read first.
+const STREAMED: i64 = 1 << 24;
+/// What a store past the caches must be aligned to.
+const STREAM_ALIGNMENT: usize = 64;
 /// The most elements of a row that are kept from one stage to another.
 const MAX_KEPT: i64 = 1 << 14;
 
@@ -93,6 +97,8 @@ pub fn compile(setting: Setting, kernel: &Kernel, name: &str, location: MlirLoca
         short,
         phase: 0,
         is_periodic: periodic(kernel, short),
+        streams: false,
+        has_streamed: false,
         entry,
         slots: Vec::new(),
         loaded: FxHashMap::default(),
@@ -198,6 +204,9 @@ struct Maker<'k> {
     phase: usize,
     /// The expressions that depend on a short innermost dimension alone.
     is_periodic: Vec<bool>,
+    /// Whether vectors are stored past the caches at the moment.
+    streams: bool,
+    has_streamed: bool,
     entry: MlirBlock,
     slots: Vec<Slot>,
     loaded: FxHashMap<Slot, MlirValue>,
@@ -248,6 +257,9 @@ impl<'k> Maker<'k> {
         }
         self.frames.pop();
         self.code.close(&units_loop, &[]);
+        if self.has_streamed {
+            self.code.fence();
+        }
         self.code.give(None);
         self.code.go_to(self.entry);
         self.code.branch(start, &[]);
@@ -594,6 +606,12 @@ impl<'k> Maker<'k> {
         let count = self.code.int("llvm.intr.smax", count, zero);
         let whole = self.code.int("llvm.and", count, mask);
         let middle = self.code.int("llvm.add", from, whole);
+        if carried.is_empty()
+            && let Some((condition, start)) = self.can_stream(dim, (from, to))
+        {
+            self.streamed(dim, (from, to), (condition, start, middle), body);
+            return Vec::new();
+        }
         let carried =
             self.repeat(dim, (from, middle), lanes, carried, &mut |maker, state| body(maker, lanes, state));
         let is_exact = self.kernel.dims[dim].fixed().is_some_and(|extent| extent % lanes as i64 == 0)
@@ -602,6 +620,97 @@ impl<'k> Maker<'k> {
             return carried;
         }
         self.repeat(dim, (middle, to), 1, &carried, &mut |maker, state| body(maker, 1, state))
+    }
+
+    /// The innermost loop of a kernel that carries nothing: from `start` on past the caches if a condition holds, which is
+    /// where its results are aligned; else from the first index on, to `middle` in vectors.
+    fn streamed(
+        &mut self,
+        dim: usize,
+        (from, to): (MlirValue, MlirValue),
+        (condition, start, middle): (MlirValue, MlirValue, MlirValue),
+        body: &mut Body<'_, 'k>,
+    ) {
+        let lanes = self.lanes;
+        let (streams, plain) = (self.code.new_block(&[]), self.code.new_block(&[]));
+        let behind = self.code.new_block(&[self.code.types.i64]);
+        self.code.branch_if(condition, (streams, &[]), (plain, &[]));
+        self.code.go_to(streams);
+        self.repeat(dim, (from, start), 1, &[], &mut |maker, state| body(maker, 1, state));
+        let count = self.code.int("llvm.sub", to, start);
+        let mask = self.code.index(-(lanes as i64));
+        let whole = self.code.int("llvm.and", count, mask);
+        let last = self.code.int("llvm.add", start, whole);
+        self.streams = true;
+        self.has_streamed = true;
+        self.repeat(dim, (start, last), lanes, &[], &mut |maker, state| body(maker, lanes, state));
+        self.streams = false;
+        self.code.branch(behind, &[last]);
+        self.code.go_to(plain);
+        self.repeat(dim, (from, middle), lanes, &[], &mut |maker, state| body(maker, lanes, state));
+        self.code.branch(behind, &[middle]);
+        self.code.go_to(behind);
+        let rest = super::llvm::block_argument(behind, 0);
+        self.repeat(dim, (rest, to), 1, &[], &mut |maker, state| body(maker, 1, state));
+    }
+
+    /// Whether, in a run, vectors may be stored past the caches, as there are many, and the index from which on they are
+    /// aligned. `None` if that is known not to be worth it.
+    fn can_stream(
+        &mut self,
+        dim: usize,
+        (from, to): (MlirValue, MlirValue),
+    ) -> Option<(MlirValue, MlirValue)> {
+        let kernel = self.kernel;
+        if matches!(kernel.form, Form::Columns { .. }) || kernel.cost() > 96 {
+            return None;
+        }
+        let mut sinks = Vec::new();
+        for anchor in kernel.anchors.iter().filter(|anchor| anchor.role == Role::Store) {
+            let dtype = kernel.expr(anchor.expr).dtype;
+            sinks.extend(anchor.sinks.iter().map(|sink| (sink, dtype)));
+        }
+        sinks.retain(|(sink, _)| !sink.strides[dim].is_zero());
+        let (_, dtype) = *sinks.first()?;
+        let bytes = |dtype: DType| (memory(dtype).bits() as usize / 8 * part_count(dtype)) as i64;
+        let is_aligned = |dtype: DType| (self.lanes as i64 * bytes(dtype)) % STREAM_ALIGNMENT as i64 == 0;
+        if sinks.iter().any(|(sink, dtype)| sink.strides[dim].fixed() != Some(1) || !is_aligned(*dtype)) {
+            return None;
+        }
+        let total = kernel.dims.iter().fold(Product::number(1), |all, extent| &all * extent);
+        let least = STREAMED / bytes(dtype);
+        let mut condition = match total.fixed() {
+            Some(total) if total < least => return None,
+            Some(_) => self.code.constant(Ty::I1, 1, 1),
+            None => {
+                let (total, least) = (self.product(&total), self.code.index(least));
+                self.code.compare(Predicate::Sge, total, least)
+            }
+        };
+        let bits = self.code.types.scalar(Ty::I1);
+        let (mask, zero) = (self.code.index(STREAM_ALIGNMENT as i64 - 1), self.code.index(0));
+        let ahead = self.bytes_ahead(sinks[0], dim, from);
+        let missing = self.code.int("llvm.sub", zero, ahead);
+        let missing = self.code.int("llvm.and", missing, mask);
+        let size = self.code.index(bytes(dtype));
+        let head = self.code.int("llvm.udiv", missing, size);
+        let start = self.code.int("llvm.add", from, head);
+        let start = self.code.int("llvm.intr.smin", start, to);
+        for sink in sinks {
+            let rest = self.bytes_ahead(sink, dim, start);
+            let rest = self.code.int("llvm.and", rest, mask);
+            let is_aligned = self.code.compare(Predicate::Eq, rest, zero);
+            condition = self.code.value("llvm.and", &[condition, is_aligned], bits, &[]);
+        }
+        Some((condition, start))
+    }
+
+    /// The address of a sink at an index of the innermost dimension, as a number.
+    fn bytes_ahead(&mut self, (sink, dtype): (&Access, DType), dim: usize, index: MlirValue) -> MlirValue {
+        let outside = self.index[dim].replace(index);
+        let (address, _) = self.first(sink, dtype, None);
+        self.index[dim] = outside;
+        self.code.value("llvm.ptrtoint", &[address], self.code.types.i64, &[])
     }
 
     /// Loops over dimensions, the last one in vectors.
@@ -1381,7 +1490,11 @@ impl<'k> Maker<'k> {
                     }
                     raw => raw[0].value,
                 };
-                self.code.store(all, first, size);
+                if self.streams {
+                    self.code.stream(all, first, STREAM_ALIGNMENT);
+                } else {
+                    self.code.store(all, first, size);
+                }
             }
             _ => {
                 let stride = sink.strides.last().cloned().unwrap_or_else(|| Product::number(0));

@@ -289,6 +289,21 @@ impl Code {
         self.op("llvm.store", &[value, address], &[], &[("alignment", alignment)]);
     }
 
+    /// Writes past the caches.
+    pub fn stream(&self, value: MlirValue, address: MlirValue, alignment: usize) {
+        let alignment = self.types.int(self.types.i64, alignment as i64);
+        // SAFETY: the context is alive.
+        let unit = unsafe { mlirUnitAttrGet(self.types.context) };
+        self.op("llvm.store", &[value, address], &[], &[("alignment", alignment), ("nontemporal", unit)]);
+    }
+
+    /// Makes what was written past the caches visible to others.
+    pub fn fence(&self) {
+        // LLVM's number of the strongest ordering.
+        let ordering = self.types.int(self.types.i64, 7);
+        self.op("llvm.fence", &[], &[], &[("ordering", ordering)]);
+    }
+
     /// Room on the stack for so many elements, made once a call.
     pub fn stack(&mut self, element: MlirType, count: i64, alignment: usize) -> MlirValue {
         let count = self.index(count);
