@@ -1,7 +1,9 @@
 //! Programs compiled for this machine's processor, and run.
 
 mod elementwise;
+mod functions;
 mod graphs;
 mod random;
 mod recorded;
 mod support;
+mod threads;

@@ -110,6 +110,8 @@ pub fn unit(x: f64, dtype: DType) -> f64 {
 /// complex numbers are measured by the larger part.
 pub fn distance(x: Number, y: Number, dtype: DType) -> f64 {
     match (dtype.kind(), x, y) {
+        // An infinite complex number may have any other part, and whether it is NaN depends on the formula.
+        (Kind::Complex, ..) if !is_finite(x) && !is_finite(y) => 0.0,
         (Kind::Complex, ..) => {
             let part = dtype.real_part();
             let ((a, b), (c, d)) = (x.parts(), y.parts());
@@ -125,6 +127,10 @@ pub fn distance(x: Number, y: Number, dtype: DType) -> f64 {
             if x == y { 0.0 } else { f64::INFINITY }
         }
     }
+}
+
+fn is_finite(x: Number) -> bool {
+    x.parts().0.is_finite() && x.parts().1.is_finite()
 }
 
 /// The greatest distance of two arrays' elements; infinite if their dtypes or shapes differ.
