@@ -6,4 +6,5 @@ mod graphs;
 mod random;
 mod recorded;
 mod support;
+mod sweep;
 mod threads;

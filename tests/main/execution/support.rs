@@ -179,7 +179,9 @@ pub fn seeds(count: u64) -> Range<u64> {
 pub fn reported(what: &str, wrong: Vec<String>) {
     const SHOWN: usize = 5;
     let shown = wrong[..wrong.len().min(SHOWN)].join("\n");
-    assert!(wrong.is_empty(), "{what}: {} wrong; the first:\n{shown}", wrong.len());
+    let lines = wrong.iter().skip(SHOWN).filter_map(|one| one.lines().next());
+    let others: String = lines.map(|line| format!("{line}\n")).collect();
+    assert!(wrong.is_empty(), "{what}: {} wrong; the first:\n{shown}\nand\n{others}", wrong.len());
 }
 
 /// Numbers that look random, the same for the same seed.
