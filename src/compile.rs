@@ -173,7 +173,7 @@ impl Compiled {
     /// If the linker fails, or the file cannot be written.
     pub fn write_library(&self, path: &Path) -> Result<(), CompileError> {
         let object = self.code.object()?;
-        let exports = self.symbols()?;
+        let exports = self.symbols(&object)?;
         Ok(native::shared_library(&object, &exports, path)?)
     }
 
@@ -183,7 +183,7 @@ impl Compiled {
     /// As there.
     pub fn library(&self) -> Result<Vec<u8>, CompileError> {
         let object = self.code.object()?;
-        let exports = self.symbols()?;
+        let exports = self.symbols(&object)?;
         Ok(native::shared_library_bytes(&object, &exports)?)
     }
 
@@ -209,12 +209,16 @@ impl Compiled {
     /// # Errors
     /// If it cannot be loaded.
     pub fn load(&self) -> Result<Executable, CompileError> {
-        Executable::new(native::Image::load(&self.code.object()?)?, self.denormals)
+        self.load_object(&self.code.object()?)
     }
 
-    /// The symbols that programs call.
-    fn symbols(&self) -> Result<Vec<String>, CompileError> {
-        let executable = self.load()?;
+    fn load_object(&self, object: &[u8]) -> Result<Executable, CompileError> {
+        Executable::new(native::Image::load(object)?, self.denormals)
+    }
+
+    /// The symbols that programs call; the object's metadata know them.
+    fn symbols(&self, object: &[u8]) -> Result<Vec<String>, CompileError> {
+        let executable = self.load_object(object)?;
         let symbols = executable.functions().flat_map(|function| {
             let symbol = function.signature().symbol;
             [format!("{symbol}_shape"), symbol]

@@ -24,6 +24,37 @@
 //! # }
 //! ```
 //!
+//! Or it goes on to code, in this process or ahead of time. [`Executable::compile`] promotes, lowers and compiles a module;
+//! its [`Function`]s take and give [`Tensor`]s, from any thread, as often as you like:
+//!
+//! ```
+//! # #[cfg(feature = "mlir")] {
+//! use std::sync::Arc;
+//! use promote::{CompileOptions, Executable, Options, Semantics, Session, Source, Tensor};
+//!
+//! # fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let semantics = Arc::new(Semantics::by_name("jax", false)?);
+//! let session = Session::new(&Options { semantics, threads: true, remarks: false, policies: Default::default() })?;
+//! let source = r#"
+//!     func.func @f(%x: tensor<?xi32>, %y: tensor<?xf32>) -> tensor<*x!promote.unknown> {
+//!       %0 = "promote.add"(%x, %y) : (tensor<?xi32>, tensor<?xf32>) -> tensor<*x!promote.unknown>
+//!       return %0 : tensor<*x!promote.unknown>
+//!     }"#;
+//! let module = session.parse(Source::Text(source)).ok_or("MLIR refuses the source")?;
+//! let executable = Executable::compile(&session, module, &CompileOptions::default())?;
+//! let f = executable.function("f").ok_or("the function is public")?;
+//!
+//! let results = f.run(&[Tensor::of(&[1i32, 2, 3], &[3])?, Tensor::of(&[0.5f32, 1.5, 2.5], &[3])?])?;
+//! assert_eq!(results[0].elements(), Some(&[1.5f32, 3.5, 5.5][..]));
+//! # Ok(())
+//! # }
+//! # run().expect("it compiles and runs");
+//! # }
+//! ```
+//!
+//! [`Function::run_into`] writes to memory of the caller; [`compile()`] gives LLVM IR, objects, shared libraries and C headers;
+//! [`npy`] reads and writes NumPy's files.
+//!
 //! Without the feature `mlir`, the lattices, rules and the engine remain, and build without LLVM.
 
 pub use promote_lattice::{DType, Kind, Lattice, Op, Policy, Semantics, convert, op, semantics};

@@ -160,14 +160,18 @@ impl<R: Read> Array<R> {
         if let Some(found) = self.length.filter(|&found| found != count(expected)) {
             return Err(self.wrong_length(expected, found));
         }
+        let is_transposed = self.columns_first && self.shape.len() > 1 && expected > 0;
+        let data = match self.length {
+            Some(_) if !is_transposed => None,
+            _ => Some(self.read_all(expected)?),
+        };
         let mut tensor = Tensor::zeros(dtype, &self.shape)?;
         let Some(bytes) = tensor.bytes_mut() else { return Ok(tensor) };
-        if self.columns_first && self.shape.len() > 1 {
-            let mut columns = vec![0; bytes.len()];
-            self.fill(&mut columns)?;
-            transpose(&columns, &self.shape, size, bytes);
-        } else {
-            self.fill(bytes)?;
+        match data {
+            // The file has as many.
+            None => self.rest.read_exact(bytes)?,
+            Some(columns) if is_transposed => transpose(&columns, &self.shape, size, bytes),
+            Some(rows) => bytes.copy_from_slice(&rows),
         }
         let part = if dtype.kind() == Kind::Complex { size / 2 } else { size };
         if swapped && part > 1 {
@@ -187,20 +191,11 @@ impl<R: Read> Array<R> {
         }
     }
 
-    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), NpyError> {
-        let mut found = 0;
-        while found < bytes.len() {
-            match self.rest.read(&mut bytes[found..]) {
-                Ok(0) => return Err(self.wrong_length(bytes.len(), count(found))),
-                Ok(read) => found += read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        match self.rest.read(&mut [0])? {
-            0 => Ok(()),
-            more => Err(self.wrong_length(bytes.len(), count(found + more))),
-        }
+    /// Reads as many bytes as there should be. Memory is taken as they come.
+    fn read_all(&mut self, expected: usize) -> Result<Vec<u8>, NpyError> {
+        let mut data = Vec::new();
+        (&mut self.rest).take(count(expected) + 1).read_to_end(&mut data)?;
+        if data.len() == expected { Ok(data) } else { Err(self.wrong_length(expected, count(data.len()))) }
     }
 
     fn wrong_length(&self, expected: usize, found: u64) -> NpyError {

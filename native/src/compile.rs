@@ -112,10 +112,11 @@ impl Translated {
         // SAFETY: all of these are alive; the options are disposed of.
         let outcome = unsafe {
             let options = LLVMCreatePassBuilderOptions();
-            LLVMPassBuilderOptionsSetLoopVectorization(options, 1);
-            LLVMPassBuilderOptionsSetSLPVectorization(options, 1);
-            LLVMPassBuilderOptionsSetLoopInterleaving(options, 1);
-            LLVMPassBuilderOptionsSetLoopUnrolling(options, 1);
+            // The lowering has chosen the vectors, and how many of them a round works on: what remains is run one by one.
+            LLVMPassBuilderOptionsSetLoopVectorization(options, 0);
+            LLVMPassBuilderOptionsSetSLPVectorization(options, 0);
+            LLVMPassBuilderOptionsSetLoopInterleaving(options, 0);
+            LLVMPassBuilderOptionsSetLoopUnrolling(options, 0);
             let error = LLVMRunPasses(self.module.module, level.pipeline().as_ptr(), machine.0, options);
             LLVMDisposePassBuilderOptions(options);
             check(error)

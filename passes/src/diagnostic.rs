@@ -226,6 +226,15 @@ only a run knows do not fit, an integer was divided by zero, an index was out of
     Native "P0054" "no code can be made"
 "LLVM does not know the processor, or refuses the module; or the system's linker failed. Compiling a shared library needs cc,
 or what the environment's CC names.";
+    NotStableHlo "P0040" "StableHLO does not express this"
+"promote-to-stablehlo found something that no StableHLO program says: an op of another dialect, a branch between blocks,
+extents that only a run knows, a recursive function, a dtype that StableHLO does not have, or an op that raises an exception
+in the library whose semantics was chosen, such as an integer division by zero in PyTorch or an index out of range in NumPy.
+
+    %0 = \"promote.floor_divide\"(%x, %y) : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>   // P0040 under torch
+
+The diagnostic says what to write instead. Branches between blocks become loops and conditions with upstream's
+lift-cf-to-scf, which --emit=stablehlo runs by itself.";
     Internal "P0099" "an internal error"
 "A pass, or MLIR, did something it must never do, and Promote stopped. Nothing was written. Please report it with the
 input. Damaged bytecode can crash MLIR: if the input is bytecode, make it anew from text.";

@@ -65,7 +65,7 @@ fn a_program_built_in_rust_is_promoted_by_passes_in_a_pass_manager_of_ones_own()
         machine: Default::default(),
     };
     let manager = PassManager::new(context);
-    for kind in pass::Kind::PROMOTION {
+    for kind in pass::Kind::DEFAULT {
         manager.add_pass(pass::create(*kind, &config));
     }
     manager.run(&mut module).expect("the program is accepted");

@@ -93,6 +93,14 @@ pub fn real_programs() -> Vec<Program> {
     programs(include_bytes!("../data/real_dev.json.gz"))
 }
 
+/// What goes in and comes out of the recorded programs, by id.
+pub fn recorded_values() -> BTreeMap<String, Value> {
+    let files: [&[u8]; 2] =
+        [include_bytes!("../data/programs_values.json.gz"), include_bytes!("../data/real_values.json.gz")];
+    let programs = files.into_iter().flat_map(programs);
+    programs.map(|program| (program.id().to_owned(), program.0)).collect()
+}
+
 /// How many conversions JAX's own traces of the programs have.
 pub fn jax_converts() -> Value {
     data(include_bytes!("../data/jax_converts.json.gz"))
@@ -258,7 +266,7 @@ fn attributes(op: Op, attrs: &Value, operands: usize) -> Vec<String> {
     out
 }
 
-/// A constant's value. Its numbers do not matter to types, but its sign does; floats are written by their bits.
+/// A constant's value; floats are written by their bits.
 fn dense(attrs: &Value) -> String {
     let dtype = dtype(text(attrs, "dtype")).storage();
     let shape = list(attrs, "shape");

@@ -136,8 +136,12 @@ pub enum Emit {
     Mlir,
     /// MLIR bytecode
     Bytecode,
+    /// linalg on tensors, as MLIR text
+    Linalg,
     /// The graph of values in Graphviz's language
     Dot,
+    /// StableHLO, as text that XLA takes
+    Stablehlo,
     /// MLIR text, lowered to the LLVM dialect
     Llvm,
     /// LLVM IR, optimised for the processor
@@ -164,7 +168,13 @@ impl Emit {
     pub const fn is_code(self) -> bool {
         match self {
             Self::LlvmIr | Self::Asm | Self::Obj | Self::So | Self::Header => true,
-            Self::Mlir | Self::Bytecode | Self::Dot | Self::Llvm | Self::Runtime => false,
+            Self::Mlir
+            | Self::Bytecode
+            | Self::Dot
+            | Self::Linalg
+            | Self::Stablehlo
+            | Self::Llvm
+            | Self::Runtime => false,
         }
     }
 }

@@ -57,7 +57,8 @@ pub fn take_diagnostics(session: &Session, input: &Input) -> Vec<Diagnostic> {
     said
 }
 
-fn rename(said: &mut [Diagnostic], input: &Input) {
+/// Gives text the name that the reader knows it by.
+pub fn rename(said: &mut [Diagnostic], input: &Input) {
     let rename = |location: &mut Option<Location>| {
         if let Some(location) = location.as_mut().filter(|location| location.file == "-") {
             location.file.clone_from(&input.name);

@@ -130,11 +130,13 @@ fn check_watched(args: &Args, pipeline: &Pipeline) -> Result<(), Diagnostic> {
 impl<'a> Compiler<'a> {
     fn new(args: &'a Args) -> Result<Self, Stop> {
         let semantics = compiler::semantics(&args.promotion.rules)?;
-        let mut pipeline = args
-            .promotion
-            .pass_pipeline
-            .as_deref()
-            .map_or_else(|| Ok(Pipeline::default()), Pipeline::parse)?;
+        let default = || match args.emit() {
+            Emit::Linalg => Pipeline::to_linalg(),
+            Emit::Stablehlo => Pipeline::to_stablehlo(),
+            _ => Pipeline::default(),
+        };
+        let given = args.promotion.pass_pipeline.as_deref();
+        let mut pipeline = given.map_or_else(|| Ok(default()), Pipeline::parse)?;
         if args.emit().is_lowered() {
             pipeline.0.extend(promote::lowering().0);
         }
@@ -236,7 +238,13 @@ impl<'a> Compiler<'a> {
             Emit::Obj => compiled.object(),
             Emit::So => compiled.library(),
             Emit::Header => compiled.header().map(String::into_bytes),
-            Emit::Mlir | Emit::Bytecode | Emit::Dot | Emit::Llvm | Emit::Runtime => Ok(Vec::new()),
+            Emit::Mlir
+            | Emit::Bytecode
+            | Emit::Dot
+            | Emit::Linalg
+            | Emit::Stablehlo
+            | Emit::Llvm
+            | Emit::Runtime => Ok(Vec::new()),
         });
         match code {
             Ok(code) => {
@@ -319,7 +327,14 @@ impl<'a> Compiler<'a> {
 
     fn open_output(&self) -> Result<Output, Diagnostic> {
         let kind = match self.args.emit() {
-            Emit::Mlir | Emit::Dot | Emit::Llvm | Emit::LlvmIr | Emit::Asm | Emit::Header => Kind::Text,
+            Emit::Mlir
+            | Emit::Dot
+            | Emit::Linalg
+            | Emit::Stablehlo
+            | Emit::Llvm
+            | Emit::LlvmIr
+            | Emit::Asm
+            | Emit::Header => Kind::Text,
             Emit::Bytecode | Emit::Obj | Emit::So | Emit::Runtime => Kind::Binary,
         };
         Output::create(self.args.output.as_deref(), kind)
@@ -337,6 +352,8 @@ impl<'a> Compiler<'a> {
             }
             // Code is written by `write_code`.
             Emit::Mlir
+            | Emit::Linalg
+            | Emit::Stablehlo
             | Emit::Llvm
             | Emit::LlvmIr
             | Emit::Asm

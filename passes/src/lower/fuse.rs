@@ -17,7 +17,7 @@ use rustc_hash::FxHashSet;
 
 use super::extent::{Extent, Product, Sum};
 use super::graph::{Cut, Graph, NodeId, Prim};
-use super::kernel::{Access, Anchor, Chunk, Code, Expr, ExprId, Form, Kernel, Role};
+use super::kernel::{Access, Anchor, Chunk, Code, Expr, ExprId, Form, Kernel, Role, cost};
 use super::trace::{Coord, Found, Tracer};
 
 /// One step of a program.
@@ -256,7 +256,7 @@ impl<'g> Fusion<'g> {
     fn expression(&mut self, id: NodeId) {
         let (node, index) = (self.graph.node(id), id.0 as usize);
         let of_args = node.args.iter().map(|arg| self.cost[arg.0 as usize]).fold(0, u32::saturating_add);
-        self.cost[index] = of_args.saturating_add(own_cost(&node.prim));
+        self.cost[index] = of_args.saturating_add(instructions(&node.prim));
         let is_dear = self.uses[index] > 1 && self.cost[index] >= DEAR || self.cost[index] >= TOO_LONG;
         if self.stored[index] || is_dear {
             self.anchor(id, Role::Store, None);
@@ -572,7 +572,7 @@ impl Group {
     /// Whether an anchor of that role would have had its dimensions in another order.
     fn is_permuted(&self, role: Role) -> bool {
         let rank = self.space.len();
-        let order = order(self.axes(), rank, matches!(role, Role::Arg(_) | Role::Scan(_)));
+        let order = order(self.axes(), rank, matches!(role, Role::Arg(_)));
         order.iter().enumerate().any(|(dim, axis)| self.position[*axis] != dim + self.shift())
     }
 
@@ -613,38 +613,10 @@ fn order(axes: &[usize], rank: usize, last: bool) -> Vec<usize> {
 }
 
 /// About how many instructions an expression takes beyond its operands'.
-fn own_cost(prim: &Prim) -> u32 {
-    let Prim::Map(op) = prim else { return u32::from(matches!(prim, Prim::Convert | Prim::Iota(_))) };
-    match op {
-        Op::Positive | Op::Real | Op::Imag | Op::Conj => 0,
-        Op::Divide | Op::Sqrt | Op::Reciprocal | Op::Rsqrt => 4,
-        Op::Exp | Op::Exp2 | Op::Log | Op::Log2 | Op::Sigmoid | Op::Tanh => 12,
-        Op::Expm1
-        | Op::Log10
-        | Op::Log1p
-        | Op::Cbrt
-        | Op::Sin
-        | Op::Cos
-        | Op::Tan
-        | Op::Sinh
-        | Op::Cosh
-        | Op::Asin
-        | Op::Acos
-        | Op::Atan
-        | Op::Asinh
-        | Op::Acosh
-        | Op::Atanh
-        | Op::Erf
-        | Op::Angle
-        | Op::Pow
-        | Op::FloorDivide
-        | Op::Remainder
-        | Op::Fmod
-        | Op::Atan2
-        | Op::Hypot
-        | Op::LogAddExp
-        | Op::Gcd
-        | Op::Lcm => 30,
-        _ => 1,
+fn instructions(prim: &Prim) -> u32 {
+    match prim {
+        Prim::Map(op) => cost(*op),
+        Prim::Convert | Prim::Iota(_) => 1,
+        _ => 0,
     }
 }

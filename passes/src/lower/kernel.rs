@@ -11,7 +11,7 @@
 use promote_lattice::convert::Bits;
 use promote_lattice::{DType, Op};
 
-use super::extent::{Extent, Product, Sum};
+use super::extent::{Extent, Product, Sum, Symbol};
 use super::graph::NodeId;
 
 /// An expression: an index into [`Kernel::exprs`].
@@ -164,6 +164,16 @@ impl Kernel {
         }
     }
 
+    /// About how many instructions an index takes.
+    pub fn cost(&self) -> u32 {
+        let of = |expr: &Expr| match expr.code {
+            Code::Map(op, _) => cost(op),
+            Code::Convert(_) | Code::Take { .. } => 1,
+            Code::Splat(_) | Code::Size(_) | Code::Index { .. } | Code::Load(_) | Code::Reduced(_) => 0,
+        };
+        self.exprs.iter().map(of).sum()
+    }
+
     /// The operands of an expression.
     pub fn operands(&self, id: ExprId) -> &[ExprId] {
         match &self.expr(id).code {
@@ -190,13 +200,35 @@ impl Kernel {
                 dim += 1;
             }
         }
-        // Where all columns are one, there are rows.
+        // Columns of a single element are a row.
         if let Form::Columns { outer, reduced } = self.form
             && outer + reduced == self.dims.len()
         {
             self.form = Form::Rows { reduced };
         }
         self.find_dims();
+    }
+
+    /// The kernel for runs in which some symbols are 1, if any of them is in its strides.
+    pub fn with_ones(&self, ones: impl Fn(Symbol) -> bool) -> Option<(Self, Vec<Symbol>)> {
+        let mut kernel = self.clone();
+        let mut found = Vec::new();
+        let mut simplify = |strides: &mut Vec<Product>| {
+            for stride in strides {
+                found.extend(stride.symbols.iter().copied().filter(|symbol| ones(*symbol)));
+                stride.symbols.retain(|symbol| !ones(*symbol));
+            }
+        };
+        kernel.exprs.iter_mut().filter_map(|expr| expr.code.strides_mut()).for_each(&mut simplify);
+        kernel
+            .anchors
+            .iter_mut()
+            .flat_map(|anchor| &mut anchor.sinks)
+            .for_each(|sink| simplify(&mut sink.strides));
+        found.sort_unstable();
+        found.dedup();
+        kernel.collapse();
+        (!found.is_empty()).then_some((kernel, found))
     }
 
     fn is_cut(&self, dim: usize) -> bool {
@@ -277,11 +309,60 @@ impl Code {
         }
     }
 
+    /// The node whose buffer it reads, if it does.
+    pub const fn buffer(&self) -> Option<NodeId> {
+        match self {
+            Self::Load(access) | Self::Take { access, .. } => Some(access.buffer),
+            Self::Splat(_)
+            | Self::Size(_)
+            | Self::Index { .. }
+            | Self::Map(..)
+            | Self::Convert(_)
+            | Self::Reduced(_) => None,
+        }
+    }
+
     const fn strides_mut(&mut self) -> Option<&mut Vec<Product>> {
         match self {
             Self::Load(access) | Self::Take { access, .. } => Some(&mut access.strides),
             Self::Index { strides, .. } => Some(strides),
             Self::Splat(_) | Self::Size(_) | Self::Map(..) | Self::Convert(_) | Self::Reduced(_) => None,
         }
+    }
+}
+
+/// About how many instructions an op of elements takes.
+pub const fn cost(op: Op) -> u32 {
+    match op {
+        Op::Positive | Op::Real | Op::Imag | Op::Conj => 0,
+        Op::Divide | Op::Sqrt | Op::Reciprocal | Op::Rsqrt => 4,
+        Op::Exp | Op::Exp2 | Op::Log | Op::Log2 | Op::Sigmoid | Op::Tanh => 12,
+        Op::Expm1
+        | Op::Log10
+        | Op::Log1p
+        | Op::Cbrt
+        | Op::Sin
+        | Op::Cos
+        | Op::Tan
+        | Op::Sinh
+        | Op::Cosh
+        | Op::Asin
+        | Op::Acos
+        | Op::Atan
+        | Op::Asinh
+        | Op::Acosh
+        | Op::Atanh
+        | Op::Erf
+        | Op::Angle
+        | Op::Pow
+        | Op::FloorDivide
+        | Op::Remainder
+        | Op::Fmod
+        | Op::Atan2
+        | Op::Hypot
+        | Op::LogAddExp
+        | Op::Gcd
+        | Op::Lcm => 30,
+        _ => 1,
     }
 }

@@ -263,7 +263,7 @@ pub fn elements(value: MlirAttribute, dtype: DType) -> Option<Vec<Bits>> {
 }
 
 /// A dense attribute of `result`'s type with these elements; a single one stands for all.
-fn dense(bits: &[Bits], dtype: DType, result: MlirType) -> MlirAttribute {
+pub fn dense(bits: &[Bits], dtype: DType, result: MlirType) -> MlirAttribute {
     let width = dtype.bits().div_ceil(8) as usize;
     let bytes: Vec<u8> = if dtype.bits() == 1 {
         packed(bits)

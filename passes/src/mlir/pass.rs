@@ -11,7 +11,7 @@ use melior::dialect::DialectHandle;
 use melior::ir::OperationRef;
 use melior::ir::r#type::TypeId;
 use melior::pass::{ExternalPass, Pass, RunExternalPass, create_external};
-use mlir_sys::MlirOperation;
+use mlir_sys::{MlirOperation, mlirGetDialectHandle__complex__, mlirGetDialectHandle__math__};
 use promote_dialect::mlir::{Names, NotLoaded};
 use promote_lattice::{Policy, Semantics};
 use rustc_hash::FxHashMap;
@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 use super::cpu::Machine;
 use super::raw::Address;
 use super::units::{Shared, Units};
-use super::{cpu, fold, infer, insert, verify};
+use super::{cpu, fold, infer, insert, linalg, stablehlo, verify};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 
 /// Takes what passes say, from any thread.
@@ -65,17 +65,28 @@ pub enum Kind {
     FoldConverts,
     /// `promote-verify-strong`
     VerifyStrong,
+    /// `promote-to-linalg`
+    ToLinalg,
+    /// `promote-to-stablehlo`
+    ToStableHlo,
     /// `promote-to-llvm`
     ToLlvm,
 }
 
 impl Kind {
     /// All passes.
-    pub const ALL: &'static [Self] =
-        &[Self::InferTypes, Self::InsertConverts, Self::FoldConverts, Self::VerifyStrong, Self::ToLlvm];
+    pub const ALL: &'static [Self] = &[
+        Self::InferTypes,
+        Self::InsertConverts,
+        Self::FoldConverts,
+        Self::VerifyStrong,
+        Self::ToLinalg,
+        Self::ToStableHlo,
+        Self::ToLlvm,
+    ];
 
     /// Those that run by default, in that order.
-    pub const PROMOTION: &'static [Self] =
+    pub const DEFAULT: &'static [Self] =
         &[Self::InferTypes, Self::InsertConverts, Self::FoldConverts, Self::VerifyStrong];
 
     /// The name in a pass pipeline.
@@ -85,6 +96,8 @@ impl Kind {
             Self::InsertConverts => "promote-insert-converts",
             Self::FoldConverts => "promote-fold-converts",
             Self::VerifyStrong => "promote-verify-strong",
+            Self::ToLinalg => "promote-to-linalg",
+            Self::ToStableHlo => "promote-to-stablehlo",
             Self::ToLlvm => "promote-to-llvm",
         }
     }
@@ -98,6 +111,8 @@ impl Kind {
             }
             Self::FoldConverts => "remove converts that change no bit of any result",
             Self::VerifyStrong => "fail on anything weak, unknown or still implicit",
+            Self::ToLinalg => "make linalg on tensors of a strong program",
+            Self::ToStableHlo => "lower a strong program to StableHLO",
             Self::ToLlvm => "lower a strong module of blocks to the LLVM dialect, for processors",
         }
     }
@@ -135,6 +150,8 @@ impl Kind {
                 Vec::new()
             }
             Self::VerifyStrong => verify::verify_strong(root, shared),
+            Self::ToLinalg => linalg::lower(root, shared),
+            Self::ToStableHlo => stablehlo::to_stablehlo(root, shared),
             Self::ToLlvm => cpu::lower(root, shared, config.machine),
         }
     }
@@ -222,6 +239,17 @@ pub fn create_with(kind: Kind, config: &Config, handoff: &Handoff) -> Pass {
     let host = Host { kind, config, handoff, names: Arc::new(OnceLock::new()) };
     let id = TypeId::create(&IDS[kind as usize]);
     // The dialects of the ops that checks, casts and code are made of.
-    let made = [DialectHandle::arith(), DialectHandle::cf(), DialectHandle::tensor(), DialectHandle::llvm()];
+    let mut made = vec![DialectHandle::arith(), DialectHandle::cf(), DialectHandle::tensor()];
+    if kind == Kind::ToLlvm {
+        made.push(DialectHandle::llvm());
+    }
+    if kind == Kind::ToLinalg {
+        // SAFETY: MLIR's handles are valid for ever.
+        let [complex, math] = unsafe {
+            [mlirGetDialectHandle__complex__(), mlirGetDialectHandle__math__()]
+                .map(|raw| DialectHandle::from_raw(raw))
+        };
+        made.extend([complex, DialectHandle::linalg(), math, DialectHandle::scf()]);
+    }
     create_external(host, id, kind.name(), kind.name(), kind.description(), "", &made)
 }

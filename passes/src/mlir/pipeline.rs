@@ -62,8 +62,14 @@ pub enum PipelineError {
 impl Default for Pipeline {
     /// infer-types, insert-converts, fold-converts, verify-strong.
     fn default() -> Self {
-        let pass = |kind: &Kind| Element::Pass { name: kind.name().to_owned(), options: String::new() };
-        Self(Kind::PROMOTION.iter().map(pass).collect())
+        Self(Kind::DEFAULT.iter().map(|kind| Element::pass(kind.name())).collect())
+    }
+}
+
+impl Element {
+    /// A pass without options.
+    fn pass(name: &str) -> Self {
+        Self::Pass { name: name.to_owned(), options: String::new() }
     }
 }
 
@@ -177,6 +183,21 @@ impl Parser<'_> {
 }
 
 impl Pipeline {
+    /// The default passes, and those that make StableHLO of what they give.
+    pub fn to_stablehlo() -> Self {
+        let Self(mut elements) = Self::default();
+        elements.push(Element::pass("lift-cf-to-scf"));
+        elements.push(Element::pass(Kind::ToStableHlo.name()));
+        Self(elements)
+    }
+
+    /// The default passes, and the one that makes linalg of what they give.
+    pub fn to_linalg() -> Self {
+        let Self(mut elements) = Self::default();
+        elements.push(Element::pass(Kind::ToLinalg.name()));
+        Self(elements)
+    }
+
     /// Reads `builtin.module(pass,…)`, or a bare list of passes that run on the module.
     ///
     /// # Errors

@@ -70,7 +70,7 @@ macro_rules! address {
     )* };
 }
 
-address!(MlirOperation, MlirValue, MlirType, MlirBlock, MlirRegion, MlirContext);
+address!(MlirOperation, MlirValue, MlirType, MlirAttribute, MlirBlock, MlirRegion, MlirContext);
 
 /// Text as MLIR takes it; valid as long as the text.
 pub fn string(text: &str) -> MlirStringRef {

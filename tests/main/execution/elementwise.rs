@@ -25,9 +25,52 @@ const FUNCTIONS: usize = 24;
 
 /// Real numbers where definitions change, and others.
 const REALS: &[f64] = &[
-    0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, -2.5, 2.0, 3.0, -3.0, 7.0, 0.1, -0.1, 1e-3, 1e-8, -1e-8, 0.49999997, 0.9999,
-    1.0001, 10.0, -10.0, 20.5, -30.25, 88.0, 127.5, 255.0, 300.0, -700.0, 1e4, -65504.0, 65520.0, 1e10, -1e20, 2147483648.0,
-    9.3e18, 3e38, -3e38, 1e-38, 1e-45, 1e300, -1e-310, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, std::f64::consts::PI,
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    -0.5,
+    1.5,
+    -2.5,
+    2.0,
+    3.0,
+    -3.0,
+    7.0,
+    0.1,
+    -0.1,
+    1e-3,
+    1e-8,
+    -1e-8,
+    0.49999997,
+    0.9999,
+    1.0001,
+    10.0,
+    -10.0,
+    20.5,
+    -30.25,
+    88.0,
+    127.5,
+    255.0,
+    300.0,
+    -700.0,
+    1e4,
+    -65504.0,
+    65520.0,
+    1e10,
+    -1e20,
+    2147483648.0,
+    9.3e18,
+    3e38,
+    -3e38,
+    1e-38,
+    1e-45,
+    1e300,
+    -1e-310,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    f64::NAN,
+    std::f64::consts::PI,
 ];
 
 fn mask(width: u32) -> Bits {
@@ -41,8 +84,17 @@ fn edges(dtype: DType, count: usize) -> Vec<Bits> {
         Kind::Bool => [0, 1].into(),
         Kind::Unsigned | Kind::Signed => {
             let half: Bits = 1 << (width - 1);
-            let small = [0, 1, 2, 3, 5, 6, 7, 8, 10, 12, 31, 32, 63, 64, 100, 127, 128, 255, 256, 65535, 0x7fff_ffff];
-            let near = [half, half - 1, half + 1, half / 2, mask(width), mask(width) - 1, mask(width).wrapping_sub(6)];
+            let small =
+                [0, 1, 2, 3, 5, 6, 7, 8, 10, 12, 31, 32, 63, 64, 100, 127, 128, 255, 256, 65535, 0x7fff_ffff];
+            let near = [
+                half,
+                half - 1,
+                half + 1,
+                half / 2,
+                mask(width),
+                mask(width) - 1,
+                mask(width).wrapping_sub(6),
+            ];
             small.into_iter().chain(near).map(|bits| bits & mask(width)).collect()
         }
         Kind::Float if width <= 8 => (0..1 << width).collect(),
@@ -90,7 +142,11 @@ fn but_for_nan(bits: Bits, dtype: DType) -> Bits {
             _ => bits,
         }
     };
-    if part == dtype { one(bits) } else { one(bits & mask(part.bits())) | one(bits >> part.bits()) << part.bits() }
+    if part == dtype {
+        one(bits)
+    } else {
+        one(bits & mask(part.bits())) | one(bits >> part.bits()) << part.bits()
+    }
 }
 
 /// A call to be compiled: of an op, or of a conversion.
@@ -146,9 +202,13 @@ impl Case {
         let values: Vec<Vec<Bits>> = self.operands.iter().map(|dtype| edges(*dtype, count)).collect();
         let mut rows: Vec<Vec<Bits>> = vec![vec![]];
         for column in &values {
-            rows = rows.iter().flat_map(|row| column.iter().map(|value| [row.as_slice(), &[*value]].concat())).collect();
+            rows = rows
+                .iter()
+                .flat_map(|row| column.iter().map(|value| [row.as_slice(), &[*value]].concat()))
+                .collect();
         }
-        let mut table = Table { inputs: vec![Vec::new(); self.operands.len()], expected: Vec::new(), traps: Vec::new() };
+        let mut table =
+            Table { inputs: vec![Vec::new(); self.operands.len()], expected: Vec::new(), traps: Vec::new() };
         for row in &rows {
             match self.evaluate(numerics, has_f16, row)? {
                 Ok(expected) => {
@@ -166,10 +226,16 @@ impl Case {
     }
 
     fn text(&self, name: &str, count: usize) -> String {
-        let types: Vec<_> = self.operands.iter().map(|dtype| format!("tensor<{count}x{}>", dtype.mlir())).collect();
-        let arguments: Vec<_> = types.iter().enumerate().map(|(index, text)| format!("%x{index}: {text}")).collect();
+        let types: Vec<_> =
+            self.operands.iter().map(|dtype| format!("tensor<{count}x{}>", dtype.mlir())).collect();
+        let arguments: Vec<_> =
+            types.iter().enumerate().map(|(index, text)| format!("%x{index}: {text}")).collect();
         let names: Vec<_> = (0..types.len()).map(|index| format!("%x{index}")).collect();
-        let result = if self.op == Op::Convert { format!("tensor<*x{}>", self.result.mlir()) } else { "!u".to_owned() };
+        let result = if self.op == Op::Convert {
+            format!("tensor<*x{}>", self.result.mlir())
+        } else {
+            "!u".to_owned()
+        };
         format!(
             "func.func @{name}({}) -> {result} {{\n  %r = \"{}\"({}) : ({}) -> {result}\n  return %r : {result}\n}}\n",
             arguments.join(", "),
@@ -192,8 +258,12 @@ fn bytes(column: &[Bits], dtype: DType, rotation: usize) -> Tensor<'static> {
 fn check(case: &Case, table: &Table, function: &promote::Function, wrong: &mut Vec<String>) {
     let count = table.expected.len();
     for rotation in (0..count).step_by(STEP) {
-        let inputs: Vec<_> =
-            table.inputs.iter().zip(&case.operands).map(|(column, dtype)| bytes(column, *dtype, rotation)).collect();
+        let inputs: Vec<_> = table
+            .inputs
+            .iter()
+            .zip(&case.operands)
+            .map(|(column, dtype)| bytes(column, *dtype, rotation))
+            .collect();
         let found = match function.run(&inputs) {
             Ok(found) => found,
             Err(error) => return wrong.push(format!("{case:?}: {error}")),
@@ -208,9 +278,11 @@ fn check(case: &Case, table: &Table, function: &promote::Function, wrong: &mut V
             // In its low bits alone an element narrower than a byte is one.
             let found_low = found & mask(case.result.bits());
             if but_for_nan(found_low, case.result) != but_for_nan(expected, case.result) {
-                let args: Vec<_> = table.inputs.iter().map(|column| format!("{:#x}", column[place])).collect();
+                let args: Vec<_> =
+                    table.inputs.iter().map(|column| format!("{:#x}", column[place])).collect();
                 let place = format!("element {index} of {count}");
-                return wrong.push(format!("{case:?} of {args:?} is {found:#x}, not {expected:#x} ({place})"));
+                return wrong
+                    .push(format!("{case:?} of {args:?} is {found:#x}, not {expected:#x} ({place})"));
             }
         }
     }
@@ -238,7 +310,8 @@ fn all(system: &str, x64: bool, target: &Target, cases: &[Case]) -> usize {
             batches[index].iter().zip(tables).filter_map(|(case, table)| Some((case, table?))).collect();
         let name = |index: usize| format!("f{index}");
         let functions = cases.iter().enumerate();
-        let text: String = functions.map(|(i, (case, table))| case.text(&name(i), table.expected.len())).collect();
+        let text: String =
+            functions.map(|(i, (case, table))| case.text(&name(i), table.expected.len())).collect();
         let mut wrong = Vec::new();
         match compile_for(session, &known(&text), target.clone()) {
             Ok(executable) => cases.iter().enumerate().for_each(|(index, (case, table))| {
@@ -250,7 +323,13 @@ fn all(system: &str, x64: bool, target: &Target, cases: &[Case]) -> usize {
     };
     let found = on_all_cores(batches.len(), || session(system, x64, false), work);
     let wrong: Vec<_> = found.iter().flat_map(|(_, wrong)| wrong.iter().map(String::as_str)).collect();
-    assert!(wrong.is_empty(), "{system} on {}: {} wrong:\n{}", target.cpu(), wrong.len(), wrong[..wrong.len().min(200)].join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{system} on {}: {} wrong:\n{}",
+        target.cpu(),
+        wrong.len(),
+        wrong[..wrong.len().min(200)].join("\n")
+    );
     found.iter().map(|(count, _)| count).sum()
 }
 
@@ -266,12 +345,19 @@ fn ops(semantics: &Semantics) -> Vec<Case> {
         Op::Where => vec![DType::B1, dtype, dtype],
         _ => vec![dtype; op.info().arity.required],
     };
-    ops.flat_map(|op| stored().filter_map(move |dtype| Case::new(semantics, op, &operands(op, dtype)))).collect()
+    ops.flat_map(|op| stored().filter_map(move |dtype| Case::new(semantics, op, &operands(op, dtype))))
+        .collect()
 }
 
 fn conversions(semantics: &Semantics) -> Vec<Case> {
-    let one = |from: DType, to: DType| Case { op: Op::Convert, operands: vec![from], computed: vec![from], result: to };
-    let some = |from: &DType, to: &DType| from.bits() >= 8 && to.bits() >= 8 || from.bits() == 64 || to.bits() == 32;
+    let one = |from: DType, to: DType| Case {
+        op: Op::Convert,
+        operands: vec![from],
+        computed: vec![from],
+        result: to,
+    };
+    let some =
+        |from: &DType, to: &DType| from.bits() >= 8 && to.bits() >= 8 || from.bits() == 64 || to.bits() == 32;
     let known: Vec<DType> = stored().filter(|dtype| semantics.check_stated(*dtype).is_ok()).collect();
     let to = |from: DType| known.iter().filter(move |to| some(&from, to)).map(move |to| one(from, *to));
     known.iter().copied().flat_map(to).collect()
@@ -293,9 +379,9 @@ fn ops_of_elements_are_as_defined() {
 fn conversions_are_as_defined() {
     for (system, x64) in SYSTEMS {
         for target in [Target::host(), Target::named("x86-64").expect("LLVM knows it")] {
-        let start = std::time::Instant::now();
+            let start = std::time::Instant::now();
             let n = all(system, x64, &target, &conversions(&Semantics::by_name(system, x64).unwrap()));
-        eprintln!("{system} {n} {:?}", start.elapsed());
+            eprintln!("{system} {n} {:?}", start.elapsed());
         }
     }
 }

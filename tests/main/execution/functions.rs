@@ -243,10 +243,10 @@ fn functions_call_themselves_and_each_other() {
 #[test]
 fn loops_call_functions_and_exchange_what_they_carry() {
     let x = || Value::Array(ints(&[1, 2, 3, 4, 5]));
-    assert_eq!(call("fibonacci", &[index(10), x()]), [
-        ints(&[89, 178, 267, 356, 445]),
-        ints(&[55, 110, 165, 220, 275])
-    ]);
+    assert_eq!(
+        call("fibonacci", &[index(10), x()]),
+        [ints(&[89, 178, 267, 356, 445]), ints(&[55, 110, 165, 220, 275])]
+    );
     let y = || Value::Array(ints(&[0, 0, 0, 0, 7]));
     for count in 0..4 {
         let [found, other] = call("exchanged", &[index(count), x(), y()]).try_into().expect("there are two");
@@ -259,7 +259,11 @@ fn loops_call_functions_and_exchange_what_they_carry() {
 fn numbers_outside_of_tensors() {
     let scalar = |value: f32| Tensor::scalar(value).expect("there is memory");
     let flag = Tensor::new(DType::B1, &[], &[1]).expect("it is a truth value");
-    let found = function(&COMPILED, "scalars").run(&[Tensor::scalar(41_i64).expect("there is memory"), flag, scalar(1.5)]);
+    let found = function(&COMPILED, "scalars").run(&[
+        Tensor::scalar(41_i64).expect("there is memory"),
+        flag,
+        scalar(1.5),
+    ]);
     let found = found.expect("it runs");
     assert_eq!(found[0].elements::<i64>(), Some([42].as_slice()));
     assert_eq!(found[1].bytes(), Some([1].as_slice()));
@@ -271,7 +275,8 @@ fn extents_that_a_run_knows() {
     assert_eq!(on_ints("open", &[&[1, 2, 3, 4], &[10]]), [ints(&[11, 12, 13, 14]), ints(&[14, 12])]);
     assert_eq!(on_ints("open", &[&[1], &[10, 20, 30]]), [ints(&[11, 21, 31]), ints(&[31, 11])]);
     assert_eq!(on_ints("open", &[&[], &[10]]), [ints(&[]), ints(&[])]);
-    let wrong = run(&function(&COMPILED, "open"), &[Value::Array(ints(&[1, 2])), Value::Array(ints(&[1, 2, 3]))]);
+    let wrong =
+        run(&function(&COMPILED, "open"), &[Value::Array(ints(&[1, 2])), Value::Array(ints(&[1, 2, 3]))]);
     let said = wrong.expect_err("they do not broadcast").to_string();
     assert!(said.contains("promote.add") && said.contains("must be equal, or one of them 1"), "{said}");
 }
@@ -279,7 +284,8 @@ fn extents_that_a_run_knows() {
 #[test]
 fn assertions_say_their_message() {
     let asserted = function(&COMPILED, "asserted");
-    let said = |flag| run(&asserted, &[Value::Array(ints(&[1])), index(flag)]).map_err(|error| error.to_string());
+    let said =
+        |flag| run(&asserted, &[Value::Array(ints(&[1])), index(flag)]).map_err(|error| error.to_string());
     assert_eq!(said(1), Ok(vec![ints(&[1])]));
     assert!(said(0).expect_err("it fails").contains("the flag is not set"));
 }
@@ -288,7 +294,8 @@ fn assertions_say_their_message() {
 fn sizes_beyond_all_memory_are_refused() {
     for name in ["absurd", "absurd_inside"] {
         let arguments = [Value::Array(Array::of_ints(DType::I8, &[3], &[1, 2, 3]))];
-        let said = run(&function(&COMPILED, name), &arguments).expect_err("there is no such memory").to_string();
+        let said =
+            run(&function(&COMPILED, name), &arguments).expect_err("there is no such memory").to_string();
         assert!(said.contains("memory") || said.contains("large"), "@{name}: {said}");
     }
 }
@@ -302,7 +309,8 @@ fn results_may_be_written_over_strided_memory() {
     {
         // SAFETY: every pattern of bits is a byte, and the memory is borrowed as long.
         let bytes = unsafe { std::slice::from_raw_parts_mut(memory.as_mut_ptr().cast::<u8>(), 12000) };
-        let target = TensorMut::strided(DType::I32, &[1000], &[-3], bytes, 2998 * 4).expect("the strides fit");
+        let target =
+            TensorMut::strided(DType::I32, &[1000], &[-3], bytes, 2998 * 4).expect("the strides fit");
         shifted.run_into(&[x], &mut [target]).expect("it runs");
     }
     let written = |place: usize| if place % 3 == 1 { 999 } else { -1 };

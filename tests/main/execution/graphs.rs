@@ -9,7 +9,9 @@ use promote::{DType, Function, RunError, Semantics, Session, Target, TensorMut};
 use promote_reference::types::infer;
 use promote_reference::{Array, Error, Reader, Value};
 
-use super::support::{Random, argument, array, compile_for, function, on_all_cores, reported, seeds, session};
+use super::support::{
+    Random, argument, array, compile_for, function, on_all_cores, reported, seeds, session,
+};
 
 /// The graphs of a normal run.
 const GRAPHS: u64 = if cfg!(debug_assertions) { 300 } else { 1500 };
@@ -57,7 +59,8 @@ fn count(shape: &[usize]) -> usize {
 /// The shape that two broadcast to, if they do.
 fn broadcast(x: &[usize], y: &[usize]) -> Option<Vec<usize>> {
     let rank = x.len().max(y.len());
-    let at = |shape: &[usize], axis: usize| (axis + shape.len()).checked_sub(rank).map_or(1, |axis| shape[axis]);
+    let at =
+        |shape: &[usize], axis: usize| (axis + shape.len()).checked_sub(rank).map_or(1, |axis| shape[axis]);
     (0..rank)
         .map(|axis| match (at(x, axis), at(y, axis)) {
             (1, other) | (other, 1) => Some(other),
@@ -96,7 +99,14 @@ impl Writer {
         self.pick(|tensor| !tensor.is_bool).expect("there are arguments")
     }
 
-    fn op(&mut self, op: &str, operands: &[&Tensor], attributes: &str, shape: Vec<usize>, is_bool: bool) -> Tensor {
+    fn op(
+        &mut self,
+        op: &str,
+        operands: &[&Tensor],
+        attributes: &str,
+        shape: Vec<usize>,
+        is_bool: bool,
+    ) -> Tensor {
         let name = format!("%v{}", self.next);
         self.next += 1;
         let names: Vec<_> = operands.iter().map(|operand| operand.name.as_str()).collect();
@@ -144,7 +154,8 @@ impl Writer {
 
     fn pair(&mut self) -> (Tensor, Tensor, Vec<usize>) {
         let (x, most) = (self.number(), self.most);
-        let fits = |y: &Tensor| !y.is_bool && broadcast(&x.shape, &y.shape).is_some_and(|all| count(&all) <= most);
+        let fits =
+            |y: &Tensor| !y.is_bool && broadcast(&x.shape, &y.shape).is_some_and(|all| count(&all) <= most);
         let y = self.pick(fits).unwrap_or_else(|| x.clone());
         let shape = broadcast(&x.shape, &y.shape).unwrap_or_else(|| x.shape.clone());
         if self.rng.below(2) == 0 { (x, y, shape) } else { (y, x, shape) }
@@ -152,25 +163,47 @@ impl Writer {
 
     fn binary(&mut self) {
         let (x, y, shape) = self.pair();
-        let op = *self.rng.pick(&["add", "subtract", "multiply", "maximum", "minimum", "bitwise_xor", "less", "equal"]);
+        let op = *self.rng.pick(&[
+            "add",
+            "subtract",
+            "multiply",
+            "maximum",
+            "minimum",
+            "bitwise_xor",
+            "less",
+            "equal",
+        ]);
         self.op(op, &[&x, &y], "", shape, matches!(op, "less" | "equal"));
     }
 
     fn choice(&mut self) {
         let (x, y, shape) = self.pair();
         let most = self.most;
-        let fits = |c: &Tensor| c.is_bool && broadcast(&c.shape, &shape).is_some_and(|all| count(&all) <= most);
+        let fits =
+            |c: &Tensor| c.is_bool && broadcast(&c.shape, &shape).is_some_and(|all| count(&all) <= most);
         let Some(condition) = self.pick(fits) else { return self.binary() };
         let shape = broadcast(&condition.shape, &shape).unwrap_or(shape);
         self.op("where", &[&condition, &x, &y], "", shape, false);
     }
 
     fn reduction(&mut self) {
-        let op = *self.rng.pick(&["sum", "sum", "prod", "max", "min", "any", "all", "count_nonzero", "argmax", "argmin"]);
+        let op = *self.rng.pick(&[
+            "sum",
+            "sum",
+            "prod",
+            "max",
+            "min",
+            "any",
+            "all",
+            "count_nonzero",
+            "argmax",
+            "argmin",
+        ]);
         let x = self.pick(|_| true).unwrap_or_else(|| self.number());
         let rank = x.shape.len();
         let is_bool = matches!(op, "any" | "all");
-        let op = if x.is_bool && matches!(op, "max" | "min" | "argmax" | "argmin" | "prod") { "sum" } else { op };
+        let op =
+            if x.is_bool && matches!(op, "max" | "min" | "argmax" | "argmin" | "prod") { "sum" } else { op };
         let one = op.starts_with("arg");
         let mut gone: Vec<usize> = (0..rank).filter(|_| self.rng.below(2) == 0).collect();
         if one || rank > 0 && self.rng.below(3) == 0 {
@@ -184,7 +217,9 @@ impl Writer {
         let (attributes, gone) = if gone.is_empty() {
             (format!("keepdims = {keepdims}"), (0..rank).collect())
         } else {
-            let signed = gone.iter().map(|axis| if self.rng.below(2) == 0 { *axis as i64 } else { *axis as i64 - rank as i64 });
+            let signed = gone
+                .iter()
+                .map(|axis| if self.rng.below(2) == 0 { *axis as i64 } else { *axis as i64 - rank as i64 });
             (format!("axis = {}, keepdims = {keepdims}", list(signed.collect::<Vec<_>>())), gone)
         };
         let shape = x.shape.iter().enumerate();
@@ -219,7 +254,8 @@ impl Writer {
         match self.rng.below(7) {
             0 if rank > 0 => {
                 let axes: Vec<usize> = (0..rank).filter(|_| self.rng.below(2) == 0).collect();
-                let attributes = if axes.is_empty() { String::new() } else { format!("axis = {}", list(axes)) };
+                let attributes =
+                    if axes.is_empty() { String::new() } else { format!("axis = {}", list(axes)) };
                 self.op("flip", &[&x], &attributes, shape, is_bool);
             }
             1 if rank > 1 => {
@@ -312,7 +348,8 @@ impl Writer {
             shape[axis] = all.iter().map(|one| one.shape[axis]).sum();
         }
         let sizes: Vec<_> = (0..8).map(|slot| if slot < all.len() { "1" } else { "0" }).collect();
-        let attributes = format!("axis = {axis} : i64, operandSegmentSizes = array<i32: {}>", sizes.join(", "));
+        let attributes =
+            format!("axis = {axis} : i64, operandSegmentSizes = array<i32: {}>", sizes.join(", "));
         if count(&shape) <= self.most {
             self.op(if stack { "stack" } else { "concat" }, &all, &attributes, shape, false);
         }
@@ -375,7 +412,14 @@ struct Graph {
 }
 
 fn generate(seed: u64) -> Graph {
-    let mut writer = Writer { rng: Random::new(seed), body: String::new(), pool: Vec::new(), next: 0, dynamic: false, most: MOST };
+    let mut writer = Writer {
+        rng: Random::new(seed),
+        body: String::new(),
+        pool: Vec::new(),
+        next: 0,
+        dynamic: false,
+        most: MOST,
+    };
     let dtype = *writer.rng.pick(DTYPES);
     let dynamic = writer.rng.below(3) == 0;
     writer.dynamic = dynamic;
@@ -461,14 +505,16 @@ impl Bench {
         let compare = |(seed, graph): &(u64, Graph)| {
             let found = run_both_ways(&function(&executable, &format!("f{seed}")), &graph.arguments);
             let program = self.reader.read(&graph.text);
-            let expected = program.and_then(|p| p.run(&self.semantics, &format!("f{seed}"), &graph.arguments));
+            let expected =
+                program.and_then(|p| p.run(&self.semantics, &format!("f{seed}"), &graph.arguments));
             let wrong = match (found, expected) {
                 (Ok(found), Ok(expected)) => {
                     let pairs = found.into_iter().zip(expected.results).enumerate();
                     let differ = pairs.filter(|(index, (found, expected))| {
                         found.shape != graph.shapes[*index] || Value::Array(found.clone()) != *expected
                     });
-                    let differ: Vec<_> = differ.map(|(index, pair)| format!("result {index}: {}", differs(&pair))).collect();
+                    let differ: Vec<_> =
+                        differ.map(|(index, pair)| format!("result {index}: {}", differs(&pair))).collect();
                     if differ.is_empty() {
                         return None;
                     }
@@ -485,14 +531,17 @@ impl Bench {
 
 /// Runs a function, and runs it again to write to memory of the shapes that it tells, which must come to the same.
 fn run_both_ways(function: &Function, arguments: &[Value]) -> Result<Vec<Array>, RunError> {
-    let inputs: Vec<_> = arguments.iter().enumerate().map(|(index, value)| argument(function, index, value)).collect();
+    let inputs: Vec<_> =
+        arguments.iter().enumerate().map(|(index, value)| argument(function, index, value)).collect();
     let found = function.run(&inputs)?;
     let shapes = function.shapes(&inputs)?;
     let sizes = found.iter().map(|tensor| tensor.len() * tensor.element_size());
     let mut memory: Vec<Vec<u8>> = sizes.map(|size| vec![0xa5; size]).collect();
     let places = memory.iter_mut().zip(&shapes).zip(function.outputs());
     let mut targets: Vec<_> = places
-        .map(|((bytes, shape), output)| TensorMut::new(output.dtype, shape, bytes).expect("the shape is the result's"))
+        .map(|((bytes, shape), output)| {
+            TensorMut::new(output.dtype, shape, bytes).expect("the shape is the result's")
+        })
         .collect();
     function.run_into(&inputs, &mut targets)?;
     for (index, (tensor, bytes)) in found.iter().zip(&memory).enumerate() {
@@ -505,7 +554,9 @@ fn run_both_ways(function: &Function, arguments: &[Value]) -> Result<Vec<Array>,
 fn differs((found, expected): &(Array, Value)) -> String {
     let Value::Array(expected) = expected else { return "no array".to_owned() };
     let place = found.elements.iter().zip(&expected.elements).position(|(x, y)| x != y);
-    let at = place.map(|place| format!("{place}: {:?}, expected {:?}", found.elements[place], expected.elements[place]));
+    let at = place.map(|place| {
+        format!("{place}: {:?}, expected {:?}", found.elements[place], expected.elements[place])
+    });
     format!("{}{:?}, expected {}{:?}; {at:?}", found.dtype, found.shape, expected.dtype, expected.shape)
 }
 

@@ -88,7 +88,8 @@ impl Bench {
     fn check(&self, seed: u64) -> Result<Ending, String> {
         let program = generate(seed, &self.options);
         let Some(strong) = self.strong(&program.text) else { return Ok(Ending::Refused) };
-        let expected = self.reader.read(&strong).and_then(|p| p.run(&self.semantics, "main", &program.arguments));
+        let expected =
+            self.reader.read(&strong).and_then(|p| p.run(&self.semantics, "main", &program.arguments));
         let report = |wrong: &str| {
             let Options { semantics, x64, .. } = &self.options;
             let mut report = format!("seed {seed} under {semantics}, x64 {x64}: {wrong}\n{}\n", program.text);
@@ -106,13 +107,17 @@ impl Bench {
         let found = run(&function(&executable, "main"), &program.arguments);
         match (&found, &expected) {
             (Err(_), Err(Error::Trap(_))) => Ok(Ending::Trapped),
-            (Ok(_), Err(Error::Trap(why))) if EXCEPTIONS.iter().any(|text| why.contains(text)) => Ok(Ending::Spared),
+            (Ok(_), Err(Error::Trap(why))) if EXCEPTIONS.iter().any(|text| why.contains(text)) => {
+                Ok(Ending::Spared)
+            }
             (Ok(results), Ok(outcome)) => match farthest_of(results, &outcome.results, coarsest(&strong)) {
                 0.0 => Ok(Ending::Same),
                 far if far <= NEAR => Ok(Ending::Near),
                 f64::INFINITY => Err(report(&format!("found {found:?}\n// expected {expected:?}"))),
                 // Which sign a computed NaN has is the processor's choice.
-                _ if strong.contains("copysign") && same_but_for_signs(results, &outcome.results) => Ok(Ending::Near),
+                _ if strong.contains("copysign") && same_but_for_signs(results, &outcome.results) => {
+                    Ok(Ending::Near)
+                }
                 far => Err(report(&format!("{far} units\n// found {found:?}\n// expected {expected:?}"))),
             },
             _ => Err(report(&format!("found {found:?}, expected {expected:?}"))),
@@ -145,7 +150,9 @@ fn same_but_for_signs(found: &[Array], expected: &[Value]) -> bool {
         other => other,
     };
     let one = |(found, expected): (&Array, &Value)| match expected {
-        Value::Array(expected) => found.elements.iter().map(positive).eq(expected.elements.iter().map(positive)),
+        Value::Array(expected) => {
+            found.elements.iter().map(positive).eq(expected.elements.iter().map(positive))
+        }
         Value::Integer(_) => true,
     };
     found.iter().zip(expected).all(one)
@@ -175,6 +182,9 @@ fn random_programs_run_as_interpreted() {
         count(Spared),
     );
     let (programs, rare) = (found.len(), count(NotLowered) + count(Spared));
-    reported(&format!("compiled programs of seeds {seeds:?}"), found.into_iter().filter_map(Result::err).collect());
+    reported(
+        &format!("compiled programs of seeds {seeds:?}"),
+        found.into_iter().filter_map(Result::err).collect(),
+    );
     assert!(rare * 20 <= programs, "a twentieth of the programs is not compared");
 }

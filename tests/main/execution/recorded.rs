@@ -14,16 +14,16 @@ use crate::support::{Program, data, list, random_programs, real_programs, text};
 /// of the largest number that it comes from, in the coarsest dtype that it comes through.
 ///
 /// The libraries are a few units off the truth too: NumPy's and PyTorch's vectorised functions up to 4, and XLA's up to 5.
-const BOUNDS: &[(DType, f64, f64)] = &[
-    (DType::BF16, 1.0, 1.0),
-    (DType::F16, 1.0, 1.0),
-    (DType::F32, 4.0, 1.0),
-    (DType::F64, 4.0, 2.0),
-];
+const BOUNDS: &[(DType, f64, f64)] =
+    &[(DType::BF16, 1.0, 1.0), (DType::F16, 1.0, 1.0), (DType::F32, 4.0, 1.0), (DType::F64, 4.0, 2.0)];
 
 /// What was recorded of a program: the names of the system and of the rules, and whether there are 64-bit dtypes.
-const SYSTEMS: &[(&str, &str, bool)] =
-    &[("jax", "jax", true), ("jax-x32", "jax", false), ("numpy2", "numpy2", false), ("torch", "torch", false)];
+const SYSTEMS: &[(&str, &str, bool)] = &[
+    ("jax", "jax", true),
+    ("jax-x32", "jax", false),
+    ("numpy2", "numpy2", false),
+    ("torch", "torch", false),
+];
 
 /// Values where a library computes otherwise than its own definition: what the system's name begins with, program, value.
 ///
@@ -76,7 +76,9 @@ struct Trace {
 }
 
 fn coarser(a: DType, b: DType) -> DType {
-    let bits = |dtype: DType| dtype.real_part().props().format.map_or(u32::MAX, |format| format.mantissa_bits.into());
+    let bits = |dtype: DType| {
+        dtype.real_part().props().format.map_or(u32::MAX, |format| format.mantissa_bits.into())
+    };
     if bits(a) <= bits(b) { a } else { b }
 }
 
@@ -86,7 +88,11 @@ fn largest(array: &Array) -> f64 {
 }
 
 /// What each computed value comes from.
-fn traces(program: &Program, inputs: &BTreeMap<&str, Array>, found: &BTreeMap<&str, Array>) -> BTreeMap<String, Trace> {
+fn traces(
+    program: &Program,
+    inputs: &BTreeMap<&str, Array>,
+    found: &BTreeMap<&str, Array>,
+) -> BTreeMap<String, Trace> {
     let mut traces: BTreeMap<String, Trace> = BTreeMap::new();
     for (name, array) in inputs {
         traces.insert((*name).to_owned(), Trace { largest: largest(array), coarsest: array.dtype });
@@ -113,7 +119,9 @@ fn is_near(found: Number, expected: Number, dtype: DType, trace: Trace) -> bool 
     let Some((_, own, cancelled)) = BOUNDS.iter().find(|row| row.0 == part) else { return found == expected };
     let near = |x: f64, y: f64| {
         let far = ulps(x, y, part);
-        far <= *own || far.is_finite() && (x - y).abs() <= cancelled * unit(trace.largest, coarser(part, trace.coarsest))
+        far <= *own
+            || far.is_finite()
+                && (x - y).abs() <= cancelled * unit(trace.largest, coarser(part, trace.coarsest))
     };
     let ((a, b), (c, d)) = (found.parts(), expected.parts());
     near(a, c) && near(b, d)
@@ -131,9 +139,12 @@ impl<'a> Recorded<'a> {
         for input in list(&program.0, "inputs") {
             let name = text(input, "name");
             let dtype: DType = dtypes.get(name).copied().unwrap_or(text(input, "dtype")).parse().ok()?;
-            let dtype = promote::Semantics::by_name(SYSTEMS.iter().find(|row| row.0 == system)?.1, system != "jax-x32")
-                .ok()?
-                .strengthen(dtype);
+            let dtype = promote::Semantics::by_name(
+                SYSTEMS.iter().find(|row| row.0 == system)?.1,
+                system != "jax-x32",
+            )
+            .ok()?
+            .strengthen(dtype);
             let shape: Vec<usize> =
                 list(input, "shape").iter().filter_map(|extent| Some(extent.as_u64()? as usize)).collect();
             let data = values["inputs"].get(name)?;
@@ -144,10 +155,16 @@ impl<'a> Recorded<'a> {
     }
 
     /// Compares all that was recorded; how many numbers there were, or what is wrong.
-    fn check(&self, values: &serde_json::Value, system: &str, function: &promote::Function) -> Result<usize, String> {
+    fn check(
+        &self,
+        values: &serde_json::Value,
+        system: &str,
+        function: &promote::Function,
+    ) -> Result<usize, String> {
         let names = list(&self.program.0, "inputs").iter().map(|input| text(input, "name"));
         let arguments: Vec<Value> = names.map(|name| Value::Array(self.inputs[name].clone())).collect();
-        let found = run(function, &arguments).map_err(|error| format!("{} {system}: {error}", self.program.id()))?;
+        let found =
+            run(function, &arguments).map_err(|error| format!("{} {system}: {error}", self.program.id()))?;
         let found: BTreeMap<&str, Array> = self.program.computed().into_iter().zip(found).collect();
         let traces = traces(self.program, &self.inputs, &found);
         let mut count = 0;
@@ -192,7 +209,9 @@ fn all_agree(programs: &[Program], system: &str) -> usize {
         match compile_for(session, &text, Target::host()) {
             Ok(executable) => batches[index]
                 .iter()
-                .map(|one| one.check(&values[one.program.id()], system, &function(&executable, one.program.id())))
+                .map(|one| {
+                    one.check(&values[one.program.id()], system, &function(&executable, one.program.id()))
+                })
                 .collect(),
             Err(error) => vec![Err(format!("{error}\n{text}"))],
         }

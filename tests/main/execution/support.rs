@@ -5,7 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use promote::{
-    CompileError, CompileOptions, DType, Executable, Function, Kind, RunError, Session, Source, Target, Tensor,
+    CompileError, CompileOptions, DType, Executable, Function, Kind, RunError, Session, Source, Target,
+    Tensor,
 };
 use promote_reference::{Array, Number, Value};
 
@@ -25,7 +26,9 @@ pub fn compile_for(session: &Session, text: &str, target: Target) -> Result<Exec
     let compiled = Executable::compile(session, module, &options);
     session.take_diagnostics();
     compiled.map_err(|error| match error {
-        CompileError::Refused(said) => said.iter().map(|said| said.message.as_str()).collect::<Vec<_>>().join("\n"),
+        CompileError::Refused(said) => {
+            said.iter().map(|said| said.message.as_str()).collect::<Vec<_>>().join("\n")
+        }
         other => other.to_string(),
     })
 }
@@ -124,7 +127,11 @@ pub fn distance(x: Number, y: Number, dtype: DType) -> f64 {
         }
         (Kind::Float, ..) => ulps(x.real(), y.real(), dtype),
         (Kind::Bool | Kind::Unsigned | Kind::Signed, ..) => {
-            if x == y { 0.0 } else { f64::INFINITY }
+            if x == y {
+                0.0
+            } else {
+                f64::INFINITY
+            }
         }
     }
 }
@@ -143,7 +150,11 @@ pub fn farthest(found: &Array, expected: &Array) -> f64 {
 }
 
 /// Does work of `count` parts on all cores, each thread with what `make` makes; what came of the parts, in order.
-pub fn on_all_cores<T, R: Send>(count: usize, make: impl Fn() -> T + Sync, work: impl Fn(&T, usize) -> R + Sync) -> Vec<R> {
+pub fn on_all_cores<T, R: Send>(
+    count: usize,
+    make: impl Fn() -> T + Sync,
+    work: impl Fn(&T, usize) -> R + Sync,
+) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let found = Mutex::new(Vec::new());
     let go = || {

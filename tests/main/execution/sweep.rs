@@ -11,7 +11,8 @@ use promote::{DType, Kind, Op, Semantics, Session, Target, Tensor};
 use promote_reference::{Array, Error, Number, Reader, Value};
 
 use super::support::{
-    Random, array, compile_for, distance, function, known, on_all_cores, reported, seeds, session, tensor, unit,
+    Random, array, compile_for, distance, function, known, on_all_cores, reported, seeds, session, tensor,
+    unit,
 };
 
 /// The rounds of a normal run.
@@ -21,14 +22,52 @@ const ROUNDS: u64 = if cfg!(debug_assertions) { 2 } else { 8 };
 const FUNCTIONS: usize = 30;
 
 const SHAPES: &[&[usize]] = &[
-    &[], &[0], &[1], &[3], &[7], &[13], &[31], &[64], &[67], &[257], &[1031], &[0, 3], &[3, 0], &[1, 1], &[5, 1], &[1, 5],
-    &[7, 13], &[31, 67], &[3, 257], &[257, 3], &[16, 64], &[2, 3, 5], &[4, 1, 7], &[13, 1, 1], &[2, 0, 3], &[3, 17, 19],
-    &[31, 2, 33], &[2, 3, 4, 5],
+    &[],
+    &[0],
+    &[1],
+    &[3],
+    &[7],
+    &[13],
+    &[31],
+    &[64],
+    &[67],
+    &[257],
+    &[1031],
+    &[0, 3],
+    &[3, 0],
+    &[1, 1],
+    &[5, 1],
+    &[1, 5],
+    &[7, 13],
+    &[31, 67],
+    &[3, 257],
+    &[257, 3],
+    &[16, 64],
+    &[2, 3, 5],
+    &[4, 1, 7],
+    &[13, 1, 1],
+    &[2, 0, 3],
+    &[3, 17, 19],
+    &[31, 2, 33],
+    &[2, 3, 4, 5],
 ];
 
 const DTYPES: &[DType] = &[
-    DType::B1, DType::U8, DType::U16, DType::U32, DType::U64, DType::I8, DType::I16, DType::I32, DType::I64, DType::BF16,
-    DType::F16, DType::F32, DType::F64, DType::C64, DType::C128,
+    DType::B1,
+    DType::U8,
+    DType::U16,
+    DType::U32,
+    DType::U64,
+    DType::I8,
+    DType::I16,
+    DType::I32,
+    DType::I64,
+    DType::BF16,
+    DType::F16,
+    DType::F32,
+    DType::F64,
+    DType::C64,
+    DType::C128,
 ];
 
 fn list<T: ToString>(items: impl IntoIterator<Item = T>) -> String {
@@ -48,7 +87,8 @@ struct Case {
 
 impl Case {
     fn new(op: Op, dtype: DType, seed: u64) -> Option<Self> {
-        let mut random = Random::new(seed << 16 | (op as u64) << 8 | dtype.bits() as u64 ^ (dtype.kind() as u64) << 4);
+        let mut random =
+            Random::new(seed << 16 | (op as u64) << 8 | dtype.bits() as u64 ^ (dtype.kind() as u64) << 4);
         let shape = random.pick(SHAPES).to_vec();
         let (attributes, shapes) = shapes(op, &shape, &mut random)?;
         Some(Self { op, dtype, attributes, shapes, seed: random.next() })
@@ -63,13 +103,16 @@ impl Case {
             .iter()
             .enumerate()
             .map(|(index, shape)| {
-                let extent = |extent: &usize| if open && *extent != 1 { "?x".to_owned() } else { format!("{extent}x") };
+                let extent = |extent: &usize| {
+                    if open && *extent != 1 { "?x".to_owned() } else { format!("{extent}x") }
+                };
                 let extents: String = shape.iter().map(extent).collect();
                 let dtype = if self.op == Op::Take && index == 1 { DType::I32 } else { dtype };
                 format!("tensor<{extents}{}>", dtype.mlir())
             })
             .collect();
-        let parameters: Vec<_> = types.iter().enumerate().map(|(index, text)| format!("%x{index}: {text}")).collect();
+        let parameters: Vec<_> =
+            types.iter().enumerate().map(|(index, text)| format!("%x{index}: {text}")).collect();
         let names: Vec<_> = (0..types.len()).map(|index| format!("%x{index}")).collect();
         known(&format!(
             "func.func @{name}({}) -> !u {{\n  %r = \"{}\"({}) {{{}}} : ({}) -> !u\n  return %r : !u\n}}\n",
@@ -106,7 +149,8 @@ impl Case {
                 Kind::Unsigned | Kind::Signed => Number::Int(random.below(256) as i128 - 100),
                 Kind::Float => Number::Real(one(random)),
                 Kind::Complex if matches!(self.op, Op::Prod | Op::CumulativeProd) => {
-                    [Number::Complex(power.signum(), 0.0), Number::Complex(0.0, power.signum())][random.below(2)]
+                    [Number::Complex(power.signum(), 0.0), Number::Complex(0.0, power.signum())]
+                        [random.below(2)]
                 }
                 Kind::Complex => Number::Complex(one(random), small as f64),
             }
@@ -122,7 +166,8 @@ impl Case {
 
     /// The extent that `take` takes from.
     fn taken(&self) -> usize {
-        let axis: i64 = self.attributes.trim_start_matches("axis = ").trim_end_matches(" : i64").parse().unwrap_or(0);
+        let axis: i64 =
+            self.attributes.trim_start_matches("axis = ").trim_end_matches(" : i64").parse().unwrap_or(0);
         self.shapes[0][axis as usize].max(1)
     }
 
@@ -137,7 +182,9 @@ impl Case {
         match self.op {
             Op::Mean => (1.0, 0.0),
             // The interpreter adds up in order, and loses some bits of `f64`.
-            Op::Var | Op::Std if matches!(self.dtype, DType::F32 | DType::BF16 | DType::F16 | DType::C64) => (4.0, 0.0),
+            Op::Var | Op::Std if matches!(self.dtype, DType::F32 | DType::BF16 | DType::F16 | DType::C64) => {
+                (4.0, 0.0)
+            }
             Op::Var | Op::Std => (64.0, 0.0),
             Op::Softmax => (6.0, 0.0),
             Op::LogSumExp => (4.0, 1.0),
@@ -149,7 +196,8 @@ impl Case {
 /// Attributes for an op, and its operands' shapes, the first of which is about `shape`.
 fn shapes(op: Op, shape: &[usize], random: &mut Random) -> Option<(String, Vec<Vec<usize>>)> {
     let rank = shape.len();
-    let signed = |axis: usize, random: &mut Random| axis as i64 - if random.below(2) == 0 { rank as i64 } else { 0 };
+    let signed =
+        |axis: usize, random: &mut Random| axis as i64 - if random.below(2) == 0 { rank as i64 } else { 0 };
     let one = |attributes: String| Some((attributes, vec![shape.to_vec()]));
     match op.info().shape {
         ShapeRule::Reduce => {
@@ -289,7 +337,10 @@ impl Scattered {
         let mut bytes = vec![0xa5; (next as usize + 2) * size];
         let elements = packed.bytes().expect("the tensor is owned").chunks_exact(size);
         for (index, element) in promote_reference::indices(shape).zip(elements) {
-            let place = index.iter().zip(&strides).fold(first, |place, (index, stride)| place + *index as i64 * stride);
+            let place = index
+                .iter()
+                .zip(&strides)
+                .fold(first, |place, (index, stride)| place + *index as i64 * stride);
             bytes[place as usize * size..][..size].copy_from_slice(element);
         }
         Self { bytes, strides, offset: first as usize * size }
@@ -297,7 +348,8 @@ impl Scattered {
 
     fn tensor(&self, array: &Array) -> Tensor<'_> {
         let shape: Vec<i64> = array.shape.iter().map(|extent| *extent as i64).collect();
-        Tensor::strided(array.dtype, &shape, &self.strides, &self.bytes, self.offset).expect("the strides fit")
+        Tensor::strided(array.dtype, &shape, &self.strides, &self.bytes, self.offset)
+            .expect("the strides fit")
     }
 }
 
@@ -352,8 +404,10 @@ impl Bench {
         let compare = |(index, case): (usize, &Case)| {
             let arguments = case.arguments();
             let mut random = Random::new(case.seed ^ 2);
-            let scattered: Vec<_> = arguments.iter().map(|array| Scattered::new(array, &mut random)).collect();
-            let inputs: Vec<_> = scattered.iter().zip(&arguments).map(|(memory, array)| memory.tensor(array)).collect();
+            let scattered: Vec<_> =
+                arguments.iter().map(|array| Scattered::new(array, &mut random)).collect();
+            let inputs: Vec<_> =
+                scattered.iter().zip(&arguments).map(|(memory, array)| memory.tensor(array)).collect();
             let function = function(&executable, &format!("f{index}"));
             let (found, dtype) = (function.run(&inputs), function.outputs()[0].dtype);
             let wrong = match (found, self.expected(case, &arguments, dtype)) {
@@ -369,7 +423,10 @@ impl Bench {
 
 fn compare(case: &Case, found: &Array, expected: &Array) -> Option<String> {
     if (found.dtype, &found.shape) != (expected.dtype, &expected.shape) {
-        return Some(format!("{}{:?}, expected {}{:?}", found.dtype, found.shape, expected.dtype, expected.shape));
+        return Some(format!(
+            "{}{:?}, expected {}{:?}",
+            found.dtype, found.shape, expected.dtype, expected.shape
+        ));
     }
     let (bound, least) = case.bound();
     let pairs = found.elements.iter().zip(&expected.elements).enumerate();
@@ -409,8 +466,20 @@ fn every_op_of_every_dtype_on_odd_shapes() {
 /// Reductions so long that they are cut into parts, which threads reduce.
 #[test]
 fn long_reductions() {
-    let shapes: &[&[usize]] = &[&[200_003], &[3, 70_001], &[70_001, 3], &[140_001, 1], &[2, 33_333, 5], &[1, 131_072]];
-    let ops = [Op::Sum, Op::Prod, Op::Max, Op::Min, Op::Any, Op::All, Op::CountNonzero, Op::ArgMax, Op::ArgMin, Op::Mean];
+    let shapes: &[&[usize]] =
+        &[&[200_003], &[3, 70_001], &[70_001, 3], &[140_001, 1], &[2, 33_333, 5], &[1, 131_072]];
+    let ops = [
+        Op::Sum,
+        Op::Prod,
+        Op::Max,
+        Op::Min,
+        Op::Any,
+        Op::All,
+        Op::CountNonzero,
+        Op::ArgMax,
+        Op::ArgMin,
+        Op::Mean,
+    ];
     let mut cases = Vec::new();
     for (number, shape) in shapes.iter().enumerate() {
         for (index, op) in ops.into_iter().enumerate() {
@@ -420,7 +489,13 @@ fn long_reductions() {
                 0 if !matches!(op, Op::ArgMax | Op::ArgMin) => String::new(),
                 _ => format!("axis = array<i64: {longest}>"),
             };
-            cases.push(Case { op, dtype, attributes, shapes: vec![shape.to_vec()], seed: (number * 100 + index) as u64 });
+            cases.push(Case {
+                op,
+                dtype,
+                attributes,
+                shapes: vec![shape.to_vec()],
+                seed: (number * 100 + index) as u64,
+            });
         }
     }
     let batches: Vec<&[Case]> = cases.chunks(10).collect();

@@ -38,7 +38,8 @@ fn compiled(dtype: DType) -> Executable {
 
 fn arguments() -> [Vec<f64>; 2] {
     let mut random = Random::new(1);
-    [ROWS * COLUMNS, 40 * COLUMNS].map(|count| (0..count).map(|_| random.below(4001) as f64 / 500.0 - 4.0).collect())
+    [ROWS * COLUMNS, 40 * COLUMNS]
+        .map(|count| (0..count).map(|_| random.below(4001) as f64 / 500.0 - 4.0).collect())
 }
 
 fn bits(function: &Function, dtype: DType, [x, y]: &[Vec<f64>; 2]) -> Vec<Vec<u8>> {
@@ -73,7 +74,8 @@ fn results_do_not_depend_on_threads() {
                 .map(|index| {
                     let f = function(if index % 2 == 0 { &executable } else { &again }, "f");
                     let (seen, given) = (&seen, &given);
-                    scope.spawn(move || assert!(bits(&f, dtype, given) == seen[0].1, "run {index} of {dtype}"))
+                    scope
+                        .spawn(move || assert!(bits(&f, dtype, given) == seen[0].1, "run {index} of {dtype}"))
                 })
                 .collect();
             runs.into_iter().for_each(|run| run.join().expect("all runs give the same bits"));
@@ -148,9 +150,14 @@ fn peak() -> u64 {
 fn loops_run_in_bounded_memory() {
     const COUNT: i64 = 1500;
     let x: Vec<f32> = vec![0.5; 1 << 20];
-    for (name, count, expected) in [("carried", COUNT, 1500.5), ("called", 40, 20.5), ("conditional", COUNT, -0.25)] {
+    for (name, count, expected) in
+        [("carried", COUNT, 1500.5), ("called", 40, 20.5), ("conditional", COUNT, -0.25)]
+    {
         let before = peak();
-        let given = [Tensor::scalar(count).expect("there is memory"), Tensor::of(&x, &[1 << 20]).expect("the shape fits")];
+        let given = [
+            Tensor::scalar(count).expect("there is memory"),
+            Tensor::of(&x, &[1 << 20]).expect("the shape fits"),
+        ];
         let found = function(&LOOPING, name).run(&given).expect("it runs");
         let found = found[0].elements::<f32>().expect("they are floats");
         assert!(found.iter().all(|number| *number == expected), "@{name}: {}", found[0]);

@@ -1,9 +1,12 @@
 //! What command lines mean, and what the help says.
 
+use clap::ColorChoice;
 use clap::error::ErrorKind;
 use insta::assert_snapshot;
 
 use super::*;
+use crate::flags::colored;
+use crate::render::Format;
 
 fn parse(args: &[&str]) -> Result<Args, clap::Error> {
     Args::from_command_line([TOOL].iter().chain(args).map(OsString::from))
@@ -93,7 +96,7 @@ fn wrong_usage_exits_with_2() {
         &["--nope"],
         &["-nope"],
         &["a", "b"],
-        &["--emit=llvm"],
+        &["--emit=ptx"],
         &["--explain=P9999"],
         &["--verify-each=perhaps"],
         &["--color=red"],

@@ -23,9 +23,9 @@ const EXAMPLE: &str = r#"Example:
   }
   END
 
-  The weak argument takes a Python float, which is f32 at the boundary, so this prints
+  The weak argument takes a Python float, and does not make the product wider than x, so this prints
 
-  scale.0: float32[3]
+  scale.0: bfloat16[3]
   [0.5, 1.0, 1.5]
 
   promote-run model.mlir --entry scale --input x.npy --input 0.5 -o y.npy

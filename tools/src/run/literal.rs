@@ -78,11 +78,6 @@ impl Literal {
         if parser.rest().is_empty() { Ok(literal) } else { Err(parser.error("something unexpected stands")) }
     }
 
-    /// The extents.
-    pub fn shape(&self) -> &[i64] {
-        &self.shape
-    }
-
     /// A tensor of a dtype.
     pub fn into_tensor(self, dtype: DType) -> Result<Tensor<'static>, Misfit> {
         let mut tensor = Tensor::zeros(dtype, &self.shape)?;
@@ -335,9 +330,9 @@ mod tests {
     #[test]
     fn lists_are_rectangular() {
         let literal = Literal::parse(" [[1, 2,], [3, 4.5], [True, 1j]] ").unwrap();
-        assert_eq!((literal.shape(), literal.numbers.len()), (&[3, 2][..], 6));
-        assert_eq!(Literal::parse("[]").unwrap().shape(), [0]);
-        assert_eq!(Literal::parse("[[], []]").unwrap().shape(), [2, 0]);
+        assert_eq!((literal.shape.as_slice(), literal.numbers.len()), (&[3, 2][..], 6));
+        assert_eq!(Literal::parse("[]").unwrap().shape, [0]);
+        assert_eq!(Literal::parse("[[], []]").unwrap().shape, [2, 0]);
     }
 
     #[test]

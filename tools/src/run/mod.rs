@@ -81,7 +81,9 @@ fn execute(args: &Args, reporter: &mut Reporter) -> Result<(), Stop> {
     let results = match function.run(&inputs) {
         Ok(results) => results,
         Err(error) => {
-            reporter.say_of(&input, &[run_error(&function, error)]);
+            let mut said = [run_error(&function, error)];
+            compiler::rename(&mut said, &input);
+            reporter.say_of(&input, &said);
             return Err(Stop::Said);
         }
     };

@@ -162,7 +162,8 @@ impl Tool {
         self.command("bash", "", ["-c", script])
     }
 
-    fn command(
+    /// Runs a program in the directory.
+    pub fn command(
         &self,
         program: &str,
         stdin: impl Into<Vec<u8>>,

@@ -10,7 +10,7 @@ use promote_lattice::{DType, Op};
 use promote_scalar::{Ty, memory_size};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::liveness::{Liveness, Name, liveness};
+use super::liveness::{Liveness, Name, in_order, liveness};
 use super::llvm::{Code, Predicate, block_argument};
 use super::segment::{Segment, Stored};
 use super::signature::{Number, Type};
@@ -92,7 +92,7 @@ impl<'l, 'a> Function<'l, 'a> {
             Code::function(types, lowering.setting.module, location, symbol, (Some(types.i32), &arguments));
         let context = code.argument(0);
         let Some(region) = raw::regions(function).next() else { unreachable!("a function has a region") };
-        let blocks: Vec<MlirBlock> = raw::blocks(region).collect();
+        let blocks = in_order(region);
         let names = lowering.names;
         let is_tensor =
             |value: MlirValue| matches!(Type::of(raw::value_type(value), names), Some(Type::Tensor(..)));
@@ -164,16 +164,16 @@ impl<'l, 'a> Function<'l, 'a> {
                     let (carriers, rest) = (carriers(&self.code.types, r#type).len(), next);
                     next += carriers;
                     let parts: Vec<_> = (rest..next).map(|part| self.code.argument(part)).collect();
-                    self.from_carriers(&parts, r#type, argument)
+                    self.read_carriers(&parts, r#type, argument)
                 }
-                Face::Entry | Face::Shape => self.from_input(index, r#type, argument),
+                Face::Entry | Face::Shape => self.take_input(index, r#type, argument),
             };
             self.values.insert(Address(argument), value);
         }
     }
 
     /// An input that the run time gives.
-    fn from_input(&mut self, index: usize, r#type: &Type, argument: MlirValue) -> Value {
+    fn take_input(&mut self, index: usize, r#type: &Type, argument: MlirValue) -> Value {
         let types = self.code.types;
         let word = |maker: &mut Self, base: MlirValue, place: i64, r#type: MlirType| {
             let place = maker.code.index(place);
@@ -219,7 +219,7 @@ impl<'l, 'a> Function<'l, 'a> {
             let count = carriers(&self.code.types, &r#type).len();
             let parts: Vec<_> = (next..next + count).map(|part| block_argument(own, part)).collect();
             next += count;
-            let value = self.from_carriers(&parts, &r#type, argument);
+            let value = self.read_carriers(&parts, &r#type, argument);
             if let Value::Tensor(_) = value {
                 self.owned.push(Address(argument));
             }
@@ -227,7 +227,7 @@ impl<'l, 'a> Function<'l, 'a> {
         }
     }
 
-    fn from_carriers(&mut self, parts: &[MlirValue], r#type: &Type, value: MlirValue) -> Value {
+    fn read_carriers(&mut self, parts: &[MlirValue], r#type: &Type, value: MlirValue) -> Value {
         match r#type {
             Type::Scalar(number) => {
                 Value::Scalar(scalars::to_program(&self.code, parts[0], *number, raw::value_type(value)))
@@ -248,7 +248,7 @@ impl<'l, 'a> Function<'l, 'a> {
     }
 
     /// What carries a value between blocks and functions.
-    fn to_carriers(&mut self, value: &Value, r#type: &Type) -> Vec<MlirValue> {
+    fn carried(&mut self, value: &Value, r#type: &Type) -> Vec<MlirValue> {
         match (value, r#type) {
             (Value::Tensor(stored), Type::Tensor(_, known)) => {
                 let unknown = known.iter().zip(&stored.dims).filter(|(known, _)| known.is_none());
@@ -372,7 +372,7 @@ impl<'l, 'a> Function<'l, 'a> {
             "tensor.rank" => self.rank(operation),
             "tensor.cast" => self.cast(operation),
             "tensor.extract" => self.extract(operation),
-            "tensor.from_elements" => self.from_elements(operation),
+            "tensor.from_elements" => self.tensor_of_elements(operation),
             "arith.constant" if matches!(self.r#type(raw::result(operation)), Some(Type::Tensor(..))) => {
                 if let Some(Type::Tensor(dtype, dims)) = self.r#type(raw::result(operation)) {
                     self.constant(operation, dtype, &dims);
@@ -497,7 +497,7 @@ impl<'l, 'a> Function<'l, 'a> {
         self.set(raw::result(operation), value);
     }
 
-    fn from_elements(&mut self, operation: MlirOperation) {
+    fn tensor_of_elements(&mut self, operation: MlirOperation) {
         let result = raw::result(operation);
         let (Some(Type::Tensor(dtype, known)), elements) =
             (self.r#type(result), raw::operands(operation).collect::<Vec<_>>())
@@ -509,12 +509,7 @@ impl<'l, 'a> Function<'l, 'a> {
             return self.unsupported(operation, "its elements are no numbers");
         };
         let dims: Vec<MlirValue> = known.iter().map(|extent| self.code.index(extent.unwrap_or(0))).collect();
-        let shape = self.dims_in_memory(&dims);
-        let (rank, size) = (self.code.index(dims.len() as i64), self.code.index(memory_size(dtype) as i64));
-        let arguments = [self.context, rank, shape, size];
-        let Some(data) = self.code.call("promote_rt_new", &arguments, Some(self.code.types.pointer)) else {
-            unreachable!("the function gives a pointer")
-        };
+        let data = self.fresh(&dims, memory_size(dtype));
         let memory = scalars::memory_type(&self.code.types, number);
         for (index, element) in elements.iter().enumerate() {
             let scalar = self.scalar(*element);
@@ -699,7 +694,7 @@ impl<'l, 'a> Function<'l, 'a> {
                 if let Value::Tensor(stored) = &known {
                     self.retain(stored.owner);
                 }
-                arguments.extend(self.to_carriers(&known, &r#type));
+                arguments.extend(self.carried(&known, &r#type));
             }
             edges.push((*successor, arguments));
         }
@@ -832,7 +827,7 @@ impl<'l, 'a> Function<'l, 'a> {
                     if let Value::Tensor(stored) = &known {
                         self.retain(stored.owner);
                     }
-                    for part in self.to_carriers(&known, &r#type) {
+                    for part in self.carried(&known, &r#type) {
                         self.put_result(place, part);
                         place += 1;
                     }
@@ -853,10 +848,7 @@ impl<'l, 'a> Function<'l, 'a> {
         let arguments = [self.context, number_index, null];
         let place = self.code.call("promote_rt_output", &arguments, Some(self.code.types.pointer));
         let Some(place) = place else { unreachable!("the function gives a pointer") };
-        let types = self.code.types;
-        let predicate = [("predicate", types.int(types.i64, Predicate::Eq as i64))];
-        let failed = self.code.value("llvm.icmp", &[place, null], types.scalar(Ty::I1), &predicate);
-        self.fail_if(failed);
+        self.fail_if_null(place);
         let scalar = self.scalar(value);
         let raw = scalars::from_program(&self.code, scalar, number);
         let raw = scalars::to_memory(&mut self.code, raw, number);
@@ -893,7 +885,7 @@ impl<'l, 'a> Function<'l, 'a> {
         for operand in &operands {
             let Some(r#type) = self.r#type(*operand) else { continue };
             let known = self.value(*operand);
-            arguments.extend(self.to_carriers(&known, &r#type));
+            arguments.extend(self.carried(&known, &r#type));
         }
         let results: Vec<(MlirValue, Type)> =
             raw::results(operation).filter_map(|result| Some((result, self.r#type(result)?))).collect();
@@ -918,7 +910,7 @@ impl<'l, 'a> Function<'l, 'a> {
                 read.push(self.code.load(address, part, 8));
                 place += 1;
             }
-            let value = self.from_carriers(&read, r#type, *result);
+            let value = self.read_carriers(&read, r#type, *result);
             if let Value::Tensor(_) = value {
                 self.owned.push(Address(*result));
             }

@@ -12,6 +12,10 @@
 //!   row after row.
 //!
 //! Expressions are computed as far outside as their dimensions allow.
+//!
+//! Where the innermost dimension is shorter than a vector, as the three colours of an image are, a map runs through it and
+//! the one before it as one: a round does as many vectors as that dimension has indices, so that what depends on that
+//! dimension alone is the same in each round, and computed before the loop.
 
 use mlir_sys::*;
 use promote_lattice::convert::Numerics;
@@ -21,7 +25,7 @@ use promote_scalar::{combine, combine_arg, convert, elementwise, identity, memor
 use rustc_hash::FxHashMap;
 
 use super::emit::{self, Lanes, Register};
-use super::llvm::{Code, Predicate, Types, vector};
+use super::llvm::{Code, Types, vector};
 use super::target::Machine;
 use crate::lower::extent::{Extent, Product, Sum};
 use crate::lower::graph::NodeId;
@@ -55,6 +59,8 @@ pub struct Compiled {
 
 /// A tile of the innermost dimension of a map.
 const MAP_TILE: i64 = 1 << 13;
+/// The same where elements are read across rows: the lines of the cache that a tile reads of are all used before the next.
+const TRANSPOSED_TILE: i64 = 1 << 6;
 /// A tile of columns: their accumulators stay in the first-level cache.
 const COLUMN_TILE: i64 = 1 << 10;
 /// The most elements of a row that are kept from one stage to another.
@@ -79,10 +85,14 @@ pub fn compile(setting: Setting, kernel: &Kernel, name: &str, location: MlirLoca
     let arguments = [types.pointer, types.i64, types.i64];
     let code = Code::function(types, setting.module, location, name, (None, &arguments));
     let entry = code.block();
+    let short = short(kernel, setting.machine);
     let maker = Maker {
         setting,
         kernel,
-        lanes: lanes_of(kernel, setting.machine),
+        lanes: lanes_of(kernel, setting.machine, short),
+        short,
+        phase: 0,
+        is_periodic: periodic(kernel, short),
         entry,
         slots: Vec::new(),
         loaded: FxHashMap::default(),
@@ -120,17 +130,58 @@ fn users(kernel: &Kernel) -> Vec<u64> {
     users
 }
 
+/// The extent of an innermost dimension that is too short for vectors, if the one before it is stored right before it
+/// wherever something varies with both.
+fn short(kernel: &Kernel, machine: Machine) -> Option<i64> {
+    let (Form::Map, [.., _, last]) = (kernel.form, kernel.dims.as_slice()) else { return None };
+    let extent =
+        last.fixed().filter(|extent| (2..=16).contains(extent) && *extent < machine.vector_bytes as i64)?;
+    let stored = kernel.anchors.iter().flat_map(|anchor| anchor.sinks.iter().map(|sink| &sink.strides));
+    let suits = |strides: &Vec<Product>| {
+        let [.., before, last] = strides.as_slice() else { return false };
+        before.is_zero() || last.fixed() == Some(1) && before.fixed() == Some(extent)
+    };
+    let is_simple = |expr: &crate::lower::kernel::Expr| match &expr.code {
+        What::Load(access) => suits(&access.strides) && strides_count(&access.strides) <= 2,
+        What::Index { .. } | What::Take { .. } | What::Reduced(_) => false,
+        What::Splat(_) | What::Size(_) | What::Map(..) | What::Convert(_) => true,
+    };
+    let is_stored_in_order = |strides: &Vec<Product>| {
+        suits(strides)
+            && strides.last().is_some_and(|last| !last.is_zero())
+            && strides[strides.len() - 2].fixed() == Some(extent)
+    };
+    (kernel.exprs.iter().all(is_simple) && stored.into_iter().all(is_stored_in_order)).then_some(extent)
+}
+
+fn strides_count(strides: &[Product]) -> usize {
+    strides.iter().filter(|stride| !stride.is_zero()).count()
+}
+
+/// The expressions that depend on a short innermost dimension and no other.
+fn periodic(kernel: &Kernel, short: Option<i64>) -> Vec<bool> {
+    let last = kernel.dims.len().wrapping_sub(1);
+    kernel.exprs.iter().map(|expr| short.is_some() && expr.dims == 1 << last).collect()
+}
+
 /// How many lanes: some vector registers of the widest type at once, so that the latency of one hides behind the others.
-fn lanes_of(kernel: &Kernel, machine: Machine) -> usize {
+fn lanes_of(kernel: &Kernel, machine: Machine, short: Option<i64>) -> usize {
     let bytes = |dtype: DType| register(dtype).bits().div_ceil(8) as usize;
     let widest = kernel.exprs.iter().filter(|expr| expr.dims != 0).map(|expr| bytes(expr.dtype)).max();
-    let ops = kernel.exprs.iter().filter(|expr| matches!(expr.code, What::Map(..))).count();
-    let at_once = if ops <= 4 { 4 } else { 2 };
+    let at_once = match (short, kernel.cost()) {
+        (Some(_), _) => 1,
+        (None, ..=4) => 4,
+        (None, ..=64) => 2,
+        // There is enough to do at a time, and registers and compile time are dear.
+        (None, _) => 1,
+    };
     let most = (machine.vector_bytes * at_once / widest.unwrap_or(1)).clamp(1, 128);
-    let is_ordered = kernel.anchors.iter().any(|anchor| matches!(anchor.role, Role::Scan(_)));
+    let is_scan = |anchor: &crate::lower::kernel::Anchor| matches!(anchor.role, Role::Scan(_));
+    let is_ordered = matches!(kernel.form, Form::Rows { .. }) && kernel.anchors.iter().any(is_scan);
     match kernel.dims.last().and_then(Product::fixed) {
         _ if is_ordered => 1,
         None if kernel.dims.is_empty() => 1,
+        _ if short.is_some() => most,
         Some(extent) if extent < most as i64 => 1 << (extent.max(1) as usize).ilog2(),
         _ => most,
     }
@@ -141,13 +192,19 @@ struct Maker<'k> {
     kernel: &'k Kernel,
     code: Code,
     lanes: usize,
+    /// How many indices the innermost dimension has, where it is run through with the one before as one.
+    short: Option<i64>,
+    /// Which vector of a round this is, where the innermost dimension is short.
+    phase: usize,
+    /// The expressions that depend on a short innermost dimension alone.
+    is_periodic: Vec<bool>,
     entry: MlirBlock,
     slots: Vec<Slot>,
     loaded: FxHashMap<Slot, MlirValue>,
     /// The index of each dimension that a loop runs through.
     index: Vec<Option<MlirValue>>,
     /// What was computed, in the scopes of the loops.
-    frames: Vec<FxHashMap<(ExprId, usize), Element<Register>>>,
+    frames: Vec<FxHashMap<(ExprId, usize, usize), Element<Register>>>,
     /// The results of reductions of the row at hand.
     results: Vec<Option<Element<Register>>>,
     /// The accumulators of the columns at hand, part by part: where, and of which type.
@@ -178,23 +235,19 @@ impl<'k> Maker<'k> {
         let (units, tiled) = self.units();
         let tiles = tiled.map(|(dim, tile)| (self.kernel.dims[dim].clone(), tile));
         self.hoist(u64::MAX, 0);
+        self.hoist_periodic();
         self.plan_kept();
-        let (begin, end, one) = (self.code.argument(1), self.code.argument(2), self.code.index(1));
-        // The body needs all of the maker, and the loop its code.
-        let (header, inside, behind) = self.open((begin, end), &[]);
-        let unit = super::llvm::block_argument(header, 0);
+        let (begin, end) = (self.code.argument(1), self.code.argument(2));
+        let units_loop = self.code.open((begin, end, 1), &[]);
         self.frames.push(FxHashMap::default());
-        let tile = self.decode(unit, &units, tiled);
+        let tile = self.decode(units_loop.index, &units, tiled);
         match self.kernel.form {
             Form::Map => self.map(tile),
             Form::Rows { .. } => self.rows(),
             Form::Columns { .. } => self.columns(tile),
         }
         self.frames.pop();
-        let next = self.code.int("llvm.add", unit, one);
-        self.code.branch(header, &[next]);
-        let _ = inside;
-        self.code.go_to(behind);
+        self.code.close(&units_loop, &[]);
         self.code.give(None);
         self.code.go_to(self.entry);
         self.code.branch(start, &[]);
@@ -210,11 +263,31 @@ impl<'k> Maker<'k> {
         match self.kernel.form {
             Form::Rows { .. } => (parallel.collect(), None),
             Form::Map if rank == 0 => (Vec::new(), None),
-            Form::Map => (parallel.filter(|dim| *dim + 1 < rank).collect(), Some((rank - 1, MAP_TILE))),
+            Form::Map if self.short.is_some() => {
+                (parallel.filter(|dim| *dim + 2 < rank).collect(), Some((rank - 2, MAP_TILE / 4)))
+            }
+            Form::Map => {
+                let tile = if self.is_transposed() { TRANSPOSED_TILE } else { MAP_TILE };
+                (parallel.filter(|dim| *dim + 1 < rank).collect(), Some((rank - 1, tile)))
+            }
             Form::Columns { .. } => {
                 (parallel.filter(|dim| *dim + 1 < rank).collect(), Some((rank - 1, COLUMN_TILE)))
             }
         }
+    }
+
+    /// Whether a map reads or writes along another dimension than the innermost one: it goes through all of one tile first.
+    fn is_transposed(&self) -> bool {
+        let strides = self.kernel.exprs.iter().filter_map(|expr| match &expr.code {
+            What::Load(access) => Some(&access.strides),
+            _ => None,
+        });
+        let is_across = |strides: &Vec<Product>| {
+            let [before @ .., last] = strides.as_slice() else { return false };
+            last.fixed().is_none_or(|last| !(-1..=1).contains(&last))
+                && before.iter().any(|stride| stride.fixed() == Some(1))
+        };
+        self.kernel.form == Form::Map && strides.into_iter().any(is_across)
     }
 
     fn work(&self, units: &[usize], tiled: Option<(usize, i64)>) -> Product {
@@ -246,6 +319,15 @@ impl<'k> Maker<'k> {
                     (self.code.index(tile), self.code.index(tile - 1), self.code.index(1));
                 let number = match units.is_empty() {
                     true => rest,
+                    false if self.is_transposed() => {
+                        let inner = units.iter().fold(one, |all, dim| {
+                            let extent = self.product(&self.kernel.dims[*dim].clone());
+                            self.code.int("llvm.mul", all, extent)
+                        });
+                        let number = self.code.int("llvm.udiv", rest, inner);
+                        rest = self.code.int("llvm.urem", rest, inner);
+                        number
+                    }
                     false => {
                         let count = self.code.int("llvm.add", extent_value, less);
                         let count = self.code.int("llvm.sdiv", count, size);
@@ -283,11 +365,64 @@ impl<'k> Maker<'k> {
             return anchors.into_iter().for_each(|anchor| self.store_anchor(anchor, 1));
         };
         let dim = kernel.dims.len() - 1;
+        if let Some(extent) = self.short {
+            return self.short_map(extent, bounds, &anchors);
+        }
         self.hoist(1 << dim, usize::MAX);
         self.innermost(dim, bounds, &[], &mut |maker, lanes, _| {
             anchors.iter().for_each(|anchor| maker.store_anchor(*anchor, lanes));
             Vec::new()
         });
+    }
+
+    /// A map whose innermost dimension is short: `bounds` are those of the dimension before it.
+    fn short_map(&mut self, extent: i64, (from, to): (MlirValue, MlirValue), anchors: &[usize]) {
+        let dim = self.kernel.dims.len() - 1;
+        self.hoist(3 << (dim - 1), usize::MAX);
+        let (width, zero) = (self.code.index(extent), self.code.index(0));
+        // From here on the innermost dimension counts the elements of both.
+        let (from, to) = (self.code.int("llvm.mul", from, width), self.code.int("llvm.mul", to, width));
+        let step = self.lanes as i64 * extent;
+        let count = self.code.int("llvm.sub", to, from);
+        let size = self.code.index(step);
+        let rest = self.code.int("llvm.srem", count, size);
+        let middle = self.code.int("llvm.sub", to, rest);
+        self.index[dim - 1] = Some(zero);
+        let rounds = self.code.open((from, middle, step), &[]);
+        for phase in 0..extent as usize {
+            self.phase = phase;
+            let ahead = self.code.index((phase * self.lanes) as i64);
+            self.index[dim] = Some(self.code.int("llvm.add", rounds.index, ahead));
+            self.frames.push(FxHashMap::default());
+            anchors.iter().for_each(|anchor| self.store_anchor(*anchor, self.lanes));
+            self.frames.pop();
+        }
+        self.phase = 0;
+        self.index[dim] = None;
+        self.code.close(&rounds, &[]);
+        self.repeat(dim, (middle, to), 1, &[], &mut |maker, _| {
+            anchors.iter().for_each(|anchor| maker.store_anchor(*anchor, 1));
+            Vec::new()
+        });
+        self.index[dim - 1] = None;
+    }
+
+    /// Computes in front of all loops what depends on a short innermost dimension alone.
+    fn hoist_periodic(&mut self) {
+        let Some(extent) = self.short else { return };
+        let used: Vec<ExprId> = (0..self.kernel.exprs.len())
+            .filter(|index| {
+                self.is_periodic[*index] && self.users[*index] & !(1 << (self.kernel.dims.len() - 1)) != 0
+            })
+            .map(|index| ExprId(index as u32))
+            .collect();
+        for phase in 0..extent as usize {
+            self.phase = phase;
+            used.iter().for_each(|expr| {
+                self.eval(*expr, self.lanes);
+            });
+        }
+        self.phase = 0;
     }
 
     fn rows(&mut self) {
@@ -370,7 +505,8 @@ impl<'k> Maker<'k> {
         self.tile = Some(from);
         let dim = kernel.dims.len() - 1;
         let reduced = kernel.reduced();
-        let is_reduction = |anchor: &usize| matches!(kernel.anchors[*anchor].role, Role::Reduce(_));
+        let is_reduction =
+            |anchor: &usize| matches!(kernel.anchors[*anchor].role, Role::Reduce(_) | Role::Scan(_));
         let reductions: Vec<usize> = (0..kernel.anchors.len()).filter(is_reduction).collect();
         let last = reductions.iter().map(|anchor| self.stage(*anchor)).max().unwrap_or(0);
         for anchor in &reductions {
@@ -404,7 +540,9 @@ impl<'k> Maker<'k> {
         self.hoist(1 << dim, usize::MAX);
         self.innermost(dim, (from, to), &[], &mut |maker, lanes, _| {
             for anchor in 0..kernel.anchors.len() {
-                if reductions.contains(&anchor) {
+                if matches!(kernel.anchors[anchor].role, Role::Scan(_)) {
+                    // Each step was stored.
+                } else if reductions.contains(&anchor) {
                     let values = maker.column(anchor, from, lanes);
                     let value = maker.element(anchor, &values);
                     maker.store_result(anchor, value, lanes);
@@ -418,24 +556,6 @@ impl<'k> Maker<'k> {
 
     // Loops.
 
-    /// Opens a loop over indices by ones: its header, whose first argument is the index, the block inside, which is
-    /// current, and the block behind.
-    fn open(
-        &mut self,
-        (from, to): (MlirValue, MlirValue),
-        carried: &[MlirValue],
-    ) -> (MlirBlock, MlirBlock, MlirBlock) {
-        let types: Vec<_> = carried.iter().map(|value| crate::mlir::raw::value_type(*value)).collect();
-        let header = self.code.new_block(&[&[self.code.types.i64], types.as_slice()].concat());
-        let (inside, behind) = (self.code.new_block(&[]), self.code.new_block(&[]));
-        self.code.branch(header, &[&[from], carried].concat());
-        self.code.go_to(header);
-        let goes_on = self.code.compare(Predicate::Slt, super::llvm::block_argument(header, 0), to);
-        self.code.branch_if(goes_on, (inside, &[]), (behind, &[]));
-        self.code.go_to(inside);
-        (header, inside, behind)
-    }
-
     /// A loop over a dimension by `lanes`, carrying values.
     fn repeat(
         &mut self,
@@ -445,19 +565,14 @@ impl<'k> Maker<'k> {
         carried: &[MlirValue],
         body: &mut dyn FnMut(&mut Self, &[MlirValue]) -> Vec<MlirValue>,
     ) -> Vec<MlirValue> {
-        let (header, _, behind) = self.open(bounds, carried);
-        let index = super::llvm::block_argument(header, 0);
-        let state: Vec<_> = (1..=carried.len()).map(|i| super::llvm::block_argument(header, i)).collect();
-        let outside = self.index[dim].replace(index);
+        let open = self.code.open((bounds.0, bounds.1, lanes as i64), carried);
+        let outside = self.index[dim].replace(open.index);
         self.frames.push(FxHashMap::default());
-        let next = body(self, &state);
+        let next = body(self, &open.carried);
         self.frames.pop();
         self.index[dim] = outside;
-        let step = self.code.index(lanes as i64);
-        let after = self.code.int("llvm.add", index, step);
-        self.code.branch(header, &[&[after], next.as_slice()].concat());
-        self.code.go_to(behind);
-        state
+        self.code.close(&open, &next);
+        open.carried
     }
 
     /// The innermost loop: in vectors as far as they go, then one by one.
@@ -642,8 +757,8 @@ impl<'k> Maker<'k> {
             Role::Reduce(op) => parts(self.combined((op, dtype), lanes, element(&old), value)),
             Role::Scan(op) => {
                 let op = if op == Op::CumulativeProd { Op::Prod } else { Op::Sum };
-                let sum = self.combined((op, dtype), 1, element(&old), value);
-                self.store_result(anchor, sum, 1);
+                let sum = self.combined((op, dtype), lanes, element(&old), value);
+                self.store_result(anchor, sum, lanes);
                 parts(sum)
             }
             Role::Arg(op) => {
@@ -871,7 +986,8 @@ impl<'k> Maker<'k> {
 
     /// The value of an expression at the current indices, and the next ones of the innermost dimension for more lanes.
     fn eval(&mut self, id: ExprId, lanes: usize) -> Element<Register> {
-        if let Some(known) = self.frames.iter().rev().find_map(|frame| frame.get(&(id, lanes))) {
+        let key = (id, lanes, if self.is_periodic[id.0 as usize] { self.phase } else { 0 });
+        if let Some(known) = self.frames.iter().rev().find_map(|frame| frame.get(&key)) {
             return *known;
         }
         let expr = self.kernel.expr(id);
@@ -885,7 +1001,7 @@ impl<'k> Maker<'k> {
             self.compute(id, lanes)
         };
         if let Some(frame) = self.frames.last_mut() {
-            frame.insert((id, lanes), value);
+            frame.insert(key, value);
         }
         value
     }
@@ -904,6 +1020,9 @@ impl<'k> Maker<'k> {
             What::Splat(bits) => self.constant(*bits, expr.dtype, lanes),
             What::Size(product) => Element::Real(Register { value: self.product(product), ty: Ty::I64 }),
             What::Index { strides, offset } => Element::Real(self.linear(strides, offset, lanes)),
+            What::Load(access) if self.is_periodic[id.0 as usize] => {
+                self.load_periodic(access, expr.dtype, lanes)
+            }
             What::Load(access) => self.load(access, expr.dtype, lanes, None),
             What::Take { access, index, stride, extent } => {
                 self.take((access, *index), (stride, *extent), expr.dtype, lanes)
@@ -1087,6 +1206,48 @@ impl<'k> Maker<'k> {
             ),
             [] => unreachable!("an element has a part"),
         }
+    }
+
+    /// Loads elements along a short innermost dimension, again and again.
+    fn load_periodic(&mut self, access: &Access, dtype: DType, lanes: usize) -> Element<Register> {
+        let (extent, dim) = (self.short.unwrap_or(1), self.kernel.dims.len() - 1);
+        let stride = self.product(&access.strides[dim].clone());
+        let outside = self.index[dim].take();
+        if lanes == 1 {
+            let extent = self.code.index(extent);
+            let index = match outside {
+                Some(index) => self.code.int("llvm.urem", index, extent),
+                None => self.code.index(0),
+            };
+            let steps = self.code.int("llvm.mul", index, stride);
+            let loaded = self.load(access, dtype, 1, Some(steps));
+            self.index[dim] = outside;
+            return loaded;
+        }
+        // Each element once, then one lane after another.
+        let elements: Vec<Element<Register>> = (0..extent)
+            .map(|index| {
+                let index = self.code.index(index);
+                let steps = self.code.int("llvm.mul", index, stride);
+                self.load(access, dtype, 1, Some(steps))
+            })
+            .collect();
+        self.index[dim] = outside;
+        let number_of_parts = parts(elements[0]).len();
+        let filled: Vec<Register> = (0..number_of_parts)
+            .map(|part| {
+                let ty = parts(elements[0])[part].ty;
+                let r#type = self.code.types.lanes(ty, lanes);
+                let mut all = self.code.poison(r#type);
+                for lane in 0..lanes {
+                    let element = (self.phase * lanes + lane) % extent as usize;
+                    let (value, place) = (parts(elements[element])[part].value, self.code.index(lane as i64));
+                    all = self.code.value("llvm.insertelement", &[all, value, place], r#type, &[]);
+                }
+                Register { value: all, ty }
+            })
+            .collect();
+        element(&filled)
     }
 
     fn load_raw(

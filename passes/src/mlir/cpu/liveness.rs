@@ -17,6 +17,33 @@ pub struct Liveness {
     pub at_end: FxHashMap<Address<MlirBlock>, FxHashSet<Name>>,
 }
 
+/// The blocks that can be reached from the first one, each behind those that dominate it: what comes of a depth-first walk,
+/// from the last that it leaves to the first.
+pub fn in_order(region: MlirRegion) -> Vec<MlirBlock> {
+    let successors = |block: MlirBlock| -> Vec<MlirBlock> {
+        raw::last_operation(block).into_iter().flat_map(raw::successors).collect()
+    };
+    let Some(first) = raw::blocks(region).next() else { return Vec::new() };
+    let mut seen = FxHashSet::from_iter([Address(first)]);
+    let mut walk = vec![(first, successors(first))];
+    let mut order = Vec::new();
+    while let Some((block, rest)) = walk.last_mut() {
+        match rest.pop() {
+            Some(next) => {
+                if seen.insert(Address(next)) {
+                    walk.push((next, successors(next)));
+                }
+            }
+            None => {
+                order.push(*block);
+                walk.pop();
+            }
+        }
+    }
+    order.reverse();
+    order
+}
+
 /// Finds the live tensors of a function whose control flow is blocks.
 pub fn liveness(blocks: &[MlirBlock], is_tensor: impl Fn(MlirValue) -> bool) -> Liveness {
     let mut found = Liveness::default();

@@ -346,6 +346,30 @@ impl Code {
         }
     }
 
+    /// Opens a loop from `from` to below `to` by a positive `step`, which carries values; what is appended until it is
+    /// closed is its body.
+    pub fn open(&mut self, (from, to, step): (MlirValue, MlirValue, i64), carried: &[MlirValue]) -> Loop {
+        let types: Vec<_> = carried.iter().map(|value| raw::value_type(*value)).collect();
+        let header = self.new_block(&[&[self.types.i64], types.as_slice()].concat());
+        let (inside, behind) = (self.new_block(&[]), self.new_block(&[]));
+        self.branch(header, &[&[from], carried].concat());
+        self.go_to(header);
+        let index = block_argument(header, 0);
+        let carried = (1..=carried.len()).map(|i| block_argument(header, i)).collect();
+        let goes_on = self.compare(Predicate::Slt, index, to);
+        self.branch_if(goes_on, (inside, &[]), (behind, &[]));
+        self.go_to(inside);
+        Loop { header, behind, step, index, carried }
+    }
+
+    /// Closes a loop, whose next round carries `next`. Behind it, what it carries is what its last round left.
+    pub fn close(&mut self, open: &Loop, next: &[MlirValue]) {
+        let step = self.index(open.step);
+        let after = self.int("llvm.add", open.index, step);
+        self.branch(open.header, &[&[after], next].concat());
+        self.go_to(open.behind);
+    }
+
     /// Returns from the function.
     pub fn give(&self, value: Option<MlirValue>) {
         self.op("llvm.return", value.as_slice(), &[], &[]);
@@ -372,6 +396,18 @@ impl Code {
         let symbol = unsafe { mlirFlatSymbolRefAttrGet(self.types.context, raw::string(name)) };
         self.value("llvm.mlir.addressof", &[], self.types.pointer, &[("global_name", symbol)])
     }
+}
+
+/// A loop.
+#[derive(Debug)]
+pub struct Loop {
+    header: MlirBlock,
+    behind: MlirBlock,
+    step: i64,
+    /// The index.
+    pub index: MlirValue,
+    /// What is carried: in a round, what it begins with.
+    pub carried: Vec<MlirValue>,
 }
 
 /// How integers compare, in LLVM's numbers.

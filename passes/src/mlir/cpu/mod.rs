@@ -14,6 +14,7 @@ mod function;
 mod kernel;
 mod liveness;
 mod llvm;
+mod matmul;
 mod scalars;
 mod segment;
 mod signature;

@@ -9,8 +9,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::function::Function;
 use super::kernel::{self, Compiled, Slot};
 use super::llvm::Predicate;
+use super::matmul::{self, Environment, Tile};
 use crate::lower::extent::{Extent, Product, Sum, Symbol};
-use crate::lower::fuse::{Step, fuse, matmul};
+use crate::lower::fuse::{self, Step, fuse};
 use crate::lower::graph::{Graph, Index, MAX_PARTS, NodeId, PART, Prim, Rule};
 use crate::lower::kernel::{Code as What, Kernel};
 use crate::mlir::raw::Address;
@@ -313,23 +314,34 @@ impl Function<'_, '_> {
                 (self.code.call("promote_rt_output", &arguments, Some(types.pointer)), self.code.null())
             }
             None => {
-                let size = self.code.index(memory_size(self.segment.graph.node(node).dtype) as i64);
-                let rank = self.code.index(dims.len() as i64);
-                let arguments = [self.context, rank, shape, size];
-                let data = self.code.call("promote_rt_new", &arguments, Some(types.pointer));
-                (data, data.unwrap_or(self.context))
+                let data = self.fresh(&dims, memory_size(self.segment.graph.node(node).dtype));
+                (Some(data), data)
             }
         };
         let Some(data) = data else { unreachable!("the function gives a pointer") };
-        let null = self.code.null();
-        let failed = self.code.value(
-            "llvm.icmp",
-            &[data, null],
-            types.scalar(promote_scalar::Ty::I1),
-            &[("predicate", types.int(types.i64, Predicate::Eq as i64))],
-        );
-        self.fail_if(failed);
+        if output.is_some() {
+            self.fail_if_null(data);
+        }
         Stored { data, owner, dims }
+    }
+
+    /// A new buffer of this shape, for elements of this size.
+    pub fn fresh(&mut self, dims: &[MlirValue], element_size: usize) -> MlirValue {
+        let shape = self.dims_in_memory(dims);
+        let (rank, size) = (self.code.index(dims.len() as i64), self.code.index(element_size as i64));
+        let arguments = [self.context, rank, shape, size];
+        let Some(data) = self.code.call("promote_rt_new", &arguments, Some(self.code.types.pointer)) else {
+            unreachable!("the function gives a pointer")
+        };
+        self.fail_if_null(data);
+        data
+    }
+
+    /// Leaves if the run time gave no buffer: it has said why.
+    pub fn fail_if_null(&mut self, data: MlirValue) {
+        let null = self.code.null();
+        let failed = self.code.compare(Predicate::Eq, data, null);
+        self.fail_if(failed);
     }
 
     /// Extents in a row in memory.
@@ -373,14 +385,74 @@ impl Function<'_, '_> {
         match step {
             Step::Kernel(kernel) => self.kernel(kernel, stored),
             Step::Matmul(node) => {
-                let kernel = matmul(&self.segment.graph, *node);
                 for arg in self.segment.graph.node(*node).args.clone() {
                     self.find(arg, stored);
                 }
-                self.kernel(&kernel, stored);
+                if self.is_large(*node) {
+                    self.matmul(*node, stored);
+                } else {
+                    let kernel = fuse::matmul(&self.segment.graph, *node);
+                    self.kernel(&kernel, stored);
+                }
             }
             Step::Sort(node, axis) => self.sort(*node, *axis, &stored[node].clone()),
         }
+    }
+
+    /// Whether packing the operands of a product is worth it: their elements are used often.
+    fn is_large(&self, node: NodeId) -> bool {
+        let graph = &self.segment.graph;
+        let (x, shape) = (graph.node(node).args[0], graph.shape(node));
+        let (rank, inner) = (shape.len(), graph.shape(x));
+        let is_float = matches!(graph.node(node).dtype, DType::F32 | DType::F64);
+        let extents =
+            [shape[rank - 2], shape[rank - 1], inner[rank - 1]].map(|extent| extent.fixed().unwrap_or(64));
+        let count = extents.iter().fold(1i64, |all, extent| all.saturating_mul(*extent));
+        is_float && extents.iter().all(|extent| *extent >= 8) && count >= 1 << 15
+    }
+
+    fn matmul(&mut self, node: NodeId, stored: &FxHashMap<NodeId, Stored>) {
+        let graph = &self.segment.graph;
+        let (x, y, dtype) = (graph.node(node).args[0], graph.node(node).args[1], graph.node(node).dtype);
+        let (setting, ty) = (self.lowering.setting, promote_scalar::register(dtype));
+        let tile = Tile::new(&setting, ty);
+        let (left, right, product) = (stored[&x].clone(), stored[&y].clone(), stored[&node].clone());
+        let rank = product.dims.len();
+        let (rows, columns, inner) = (product.dims[rank - 2], product.dims[rank - 1], left.dims[rank - 1]);
+        let one = self.code.index(1);
+        let batch =
+            product.dims[..rank - 2].iter().fold(one, |all, extent| self.code.int("llvm.mul", all, *extent));
+        let panels = self.rounded_up(columns, tile.columns);
+        let blocks = self.rounded_up(rows, tile.rows);
+        let width = self.code.index(tile.columns);
+        let packed = self.fresh(&[batch, panels, inner, width], memory_size(dtype));
+        let environment = Environment {
+            left: left.data,
+            right: right.data,
+            packed,
+            product: product.data,
+            extents: [rows, inner, columns],
+            counts: [panels, blocks],
+        };
+        let environment = environment.write(&mut self.code);
+        let origin = self.segment.origins[node.0 as usize];
+        // SAFETY: the op is alive.
+        let location = unsafe { mlirOperationGetLocation(origin) };
+        let (pack, multiply) = (self.lowering.kernel_name(self.name), self.lowering.kernel_name(self.name));
+        matmul::pack(setting, &pack, location, ty);
+        matmul::multiply(setting, &multiply, location, ty);
+        for (name, units) in [(pack, panels), (multiply, blocks)] {
+            let count = self.code.int("llvm.mul", batch, units);
+            let body = self.code.address_of(&name);
+            self.code.call("promote_rt_parallel", &[self.context, body, environment, count, one], None);
+        }
+        self.release(packed);
+    }
+
+    fn rounded_up(&mut self, extent: MlirValue, by: i64) -> MlirValue {
+        let (less, by) = (self.code.index(by - 1), self.code.index(by));
+        let sum = self.code.int("llvm.add", extent, less);
+        self.code.int("llvm.sdiv", sum, by)
     }
 
     fn sort(&mut self, node: NodeId, axis: usize, stored: &Stored) {
@@ -394,8 +466,39 @@ impl Function<'_, '_> {
         self.code.call("promote_rt_sort", &arguments, None);
     }
 
-    /// Compiles a kernel, and runs it on all units.
+    /// Compiles a kernel and runs it. Where operands may be stretched, which only a run knows, there is one for runs in
+    /// which none is: it goes through memory in order.
     fn kernel(&mut self, kernel: &Kernel, stored: &mut FxHashMap<NodeId, Stored>) {
+        let symbols = &self.segment.graph.symbols;
+        let is_stretch = |symbol: Symbol| matches!(symbols[symbol.0 as usize], Rule::Stretch(_));
+        let Some((plain, ones)) = kernel.with_ones(is_stretch) else {
+            return self.run_kernel(kernel, stored);
+        };
+        for buffer in kernel.exprs.iter().filter_map(|expr| expr.code.buffer()) {
+            self.find(buffer, stored);
+        }
+        let (yes, one) = (self.code.constant(promote_scalar::Ty::I1, 1, 1), self.code.index(1));
+        let bits = self.code.types.scalar(promote_scalar::Ty::I1);
+        let is_plain = ones.into_iter().fold(yes, |all, symbol| {
+            let step = self.extent(Extent::Of(symbol));
+            let is_one = self.code.compare(Predicate::Eq, step, one);
+            self.code.value("llvm.and", &[all, is_one], bits, &[])
+        });
+        let blocks = [(); 3].map(|()| self.code.new_block(&[]));
+        self.code.branch_if(is_plain, (blocks[0], &[]), (blocks[1], &[]));
+        for (block, kernel) in blocks.iter().zip([&plain, kernel]) {
+            self.code.go_to(*block);
+            // What is computed on one way is not known on the other.
+            let known = self.segment.symbols.clone();
+            self.run_kernel(kernel, stored);
+            self.segment.symbols = known;
+            self.code.branch(blocks[2], &[]);
+        }
+        self.code.go_to(blocks[2]);
+    }
+
+    /// Compiles a kernel, and runs it on all units.
+    fn run_kernel(&mut self, kernel: &Kernel, stored: &mut FxHashMap<NodeId, Stored>) {
         let name = self.lowering.kernel_name(self.name);
         let node = kernel.anchors[0].node;
         let origin = self.segment.origins[node.0 as usize];

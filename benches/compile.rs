@@ -1,0 +1,130 @@
+//! How long compiling takes: a chain of 10 ops and one of 1,000, from text to a function that can be called.
+//!
+//! `cargo bench --bench compile`; with `PROMOTE_PYTHON` naming a Python that has JAX, JAX traces, lowers and compiles the same
+//! functions in the same run, taking turns.
+
+use std::fmt::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use promote::{CompileOptions, Executable, Options, Semantics, Session, Source};
+
+const ROUNDS: usize = 15;
+const SIZES: &[usize] = &[10, 1000];
+
+/// Ops of the chain, in turn, and whether they take a second operand.
+const OPS: &[(&str, bool)] = &[
+    ("add", true),
+    ("multiply", true),
+    ("tanh", false),
+    ("subtract", true),
+    ("exp", false),
+    ("maximum", true),
+    ("negative", false),
+    ("sigmoid", false),
+    ("minimum", true),
+    ("abs", false),
+];
+
+fn program(size: usize) -> String {
+    let mut text = "!u = tensor<*x!promote.unknown>\n!t = tensor<1024xf32>\n".to_owned();
+    let _ = writeln!(text, "func.func @main(%x: !t, %y: !t) -> !u {{");
+    let mut last = ("%x".to_owned(), "!t");
+    for index in 0..size {
+        let (op, is_binary) = OPS[index % OPS.len()];
+        let (value, stated) = &last;
+        let _ = match is_binary {
+            true => writeln!(text, "  %v{index} = \"promote.{op}\"({value}, %y) : ({stated}, !t) -> !u"),
+            false => writeln!(text, "  %v{index} = \"promote.{op}\"({value}) : ({stated}) -> !u"),
+        };
+        last = (format!("%v{index}"), "!u");
+    }
+    let _ = writeln!(text, "  return {} : !u\n}}", last.0);
+    text
+}
+
+/// JAX in a process of its own, which compiles when it is asked to.
+struct Jax {
+    process: Child,
+    asked: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+const JAX: &str = r#"
+import sys, time
+import jax, jax.numpy as jnp
+ops = ["add", "multiply", "tanh", "subtract", "exp", "maximum", "negative", "sigmoid", "minimum", "abs"]
+call = {name: getattr(jnp, name) for name in ops if name != "sigmoid"} | {"sigmoid": jax.nn.sigmoid}
+def make(size):
+    def f(x, y):
+        for i in range(size):
+            op = ops[i % 10]
+            x = call[op](x, y) if op in ("add", "multiply", "subtract", "maximum", "minimum") else call[op](x)
+        return x
+    return f
+x = jnp.ones(1024, jnp.float32)
+jax.jit(make(10)).lower(x, x).compile()
+for line in sys.stdin:
+    f = make(int(line))
+    start = time.perf_counter()
+    jax.jit(f).lower(x, x).compile()
+    print(time.perf_counter() - start, flush=True)
+"#;
+
+impl Jax {
+    fn start() -> Option<Self> {
+        let python = std::env::var("PROMOTE_PYTHON").ok()?;
+        let mut command = Command::new(python);
+        command.args(["-c", JAX]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = command.spawn().expect("PROMOTE_PYTHON names a Python");
+        let asked = process.stdin.take().expect("it is piped");
+        let answers = BufReader::new(process.stdout.take().expect("it is piped"));
+        Some(Self { process, asked, answers })
+    }
+
+    fn compile(&mut self, size: usize) -> Duration {
+        writeln!(self.asked, "{size}").expect("JAX listens");
+        let mut answer = String::new();
+        self.answers.read_line(&mut answer).expect("JAX answers");
+        Duration::from_secs_f64(answer.trim().parse().expect("a number of seconds"))
+    }
+}
+
+impl Drop for Jax {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+    }
+}
+
+fn compile(session: &Session, text: &str) -> Duration {
+    let start = Instant::now();
+    let module = session.parse(Source::Text(text)).expect("the program is valid");
+    let executable = Executable::compile(session, module, &CompileOptions::default()).expect("it compiles");
+    assert!(executable.function("main").is_some());
+    start.elapsed()
+}
+
+fn median(mut times: Vec<Duration>) -> f64 {
+    times.sort_unstable();
+    times[times.len() / 2].as_secs_f64() * 1e3
+}
+
+fn main() {
+    let semantics = Arc::new(Semantics::by_name("jax", false).expect("jax is known"));
+    let options = Options { semantics, threads: true, remarks: false, policies: Default::default() };
+    let session = Session::new(&options).expect("MLIR takes the dialect");
+    let mut jax = Jax::start();
+    for size in SIZES {
+        let text = program(*size);
+        compile(&session, &text);
+        let (mut own, mut peer) = (Vec::new(), Vec::new());
+        for _ in 0..ROUNDS {
+            own.push(compile(&session, &text));
+            peer.extend(jax.as_mut().map(|jax| jax.compile(*size)));
+        }
+        let peer = if peer.is_empty() { String::new() } else { format!(", JAX {:.1} ms", median(peer)) };
+        println!("{size} ops: {:.1} ms{peer}", median(own));
+    }
+}

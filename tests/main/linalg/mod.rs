@@ -1,0 +1,8 @@
+//! `promote-to-linalg`: what it writes, and what its programs compute when stock MLIR tools run them.
+
+mod elementwise;
+mod random;
+mod snapshots;
+mod stock;
+mod structure;
+mod traps;

@@ -1,0 +1,198 @@
+//! The recorded programs in XLA: the numbers are those that the libraries gave.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+
+use promote::{DType, Semantics, Session};
+use promote_reference::{Array, Number};
+use serde_json::Value;
+
+use super::machine::{Job, Measure, run, size};
+use super::pipeline;
+use crate::support::{Program, list, random_programs, real_programs, recorded_values, run_in, session, text};
+
+/// A recorded array: a list of its numbers, or the one it has.
+fn array(dtype: DType, shape: &[Value], data: &Value) -> Array {
+    let shape: Vec<usize> = shape.iter().map(|n| n.as_u64().expect("an extent") as usize).collect();
+    let is_pair = |data: &Value| dtype.kind() == promote::Kind::Complex && !data[0].is_array();
+    let numbers = match data {
+        Value::Array(numbers) if !(shape.is_empty() && is_pair(data) && numbers.len() == 2) => {
+            numbers.clone()
+        }
+        one => vec![one.clone()],
+    };
+    Array::new(dtype, shape, numbers.iter().map(number))
+}
+
+fn number(value: &Value) -> Number {
+    let real = |value: &Value| match value.as_str() {
+        Some(text) => text.parse().expect("inf, -inf or nan"),
+        None => value.as_f64().expect("a number"),
+    };
+    match value {
+        Value::Bool(truth) => Number::truth(*truth),
+        Value::Array(parts) => Number::Complex(real(&parts[0]), real(&parts[1])),
+        Value::Number(number) if number.is_i64() || number.is_u64() => {
+            let signed = number.as_i64().map(i128::from);
+            Number::Int(signed.or(number.as_u64().map(i128::from)).expect("one of both"))
+        }
+        other => Number::Real(real(other)),
+    }
+}
+
+/// A program, and what it must give.
+struct Case {
+    id: String,
+    job: Job,
+    /// By the place among the results: the name and the array.
+    expected: BTreeMap<usize, (String, Array)>,
+    /// The float dtype of the fewest bits in it; an error in its last place may be in all results.
+    coarsest: DType,
+}
+
+/// A recorded system with what its programs are made with.
+struct System {
+    name: &'static str,
+    session: Session,
+    semantics: Semantics,
+    values: BTreeMap<String, Value>,
+}
+
+impl System {
+    fn new(name: &'static str) -> Self {
+        let (rules, x64) = (name.trim_end_matches("-x32"), name == "jax");
+        let semantics = Semantics::by_name(rules, x64).expect("the semantics exists");
+        Self { name, session: session(rules, x64, false), semantics, values: recorded_values() }
+    }
+
+    /// What a dtype of the records is in an array.
+    fn strong(&self, name: &str) -> DType {
+        let dtype =
+            if name == "b*" { DType::B1 } else { name.parse().expect("the data name dtypes as we do") };
+        self.semantics.strengthen(dtype)
+    }
+
+    /// A program as StableHLO; or why it is refused.
+    fn case(&self, program: &Program) -> Result<Case, String> {
+        let (recorded, dtypes) = (&self.values[program.id()], program.dtypes(self.name));
+        let accepted = program.accepted_part(self.name);
+        let lowered = run_in(&self.session, &accepted.mlir(self.name), &pipeline());
+        if lowered.text.is_empty() {
+            return Err(format!("{}: {}", program.id(), lowered.said_text()));
+        }
+        let inputs = list(&program.0, "inputs").iter().map(|input| {
+            let name = text(input, "name");
+            let dtype = dtypes.get(name).copied().unwrap_or(text(input, "dtype"));
+            array(self.strong(dtype), list(input, "shape"), &recorded["inputs"][name])
+        });
+        let outputs = recorded["outputs"][self.name].as_object().expect("outputs are recorded");
+        let names = accepted.computed();
+        let expected = outputs.iter().filter_map(|(name, output)| {
+            let place = names.iter().position(|known| known == name)?;
+            let dtype = self.strong(text(output, "dtype"));
+            Some((place, (name.clone(), array(dtype, list(output, "shape"), &output["data"]))))
+        });
+        let floats =
+            dtypes.values().filter(|name| **name != "error").map(|name| self.strong(name).real_part());
+        let digits = |dtype: &DType| dtype.props().format.map(|format| format.mantissa_bits);
+        let coarsest = floats.filter(|dtype| digits(dtype).is_some()).min_by_key(digits);
+        Ok(Case {
+            id: program.id().to_owned(),
+            job: Job { text: lowered.text, inputs: inputs.collect() },
+            expected: expected.collect(),
+            coarsest: coarsest.unwrap_or(DType::F64),
+        })
+    }
+}
+
+/// What came of the programs of a system.
+#[derive(Default)]
+struct Count {
+    programs: usize,
+    refused: Vec<String>,
+    arrays: usize,
+    /// Arrays of which no element is farther than [`CLOSE`] units of its own last place from the recorded one.
+    close: usize,
+    wrong: Vec<String>,
+}
+
+/// Units of a number's own last place.
+const CLOSE: f64 = 4.0;
+/// Units of the last place of the coarsest dtype of the program, of the largest number that goes in or comes out.
+const TOLERATED: f64 = 8.0;
+
+impl Count {
+    fn note(&mut self, case: &Case, found: &[Array]) {
+        let outputs = case.expected.values().map(|(_, array)| array);
+        let scale = case.job.inputs.iter().chain(outputs).map(size).fold(1.0, f64::max);
+        for (place, (name, expected)) in &case.expected {
+            let found = &found[*place];
+            self.arrays += 1;
+            self.close += usize::from(Measure::own(expected.dtype).largest(found, expected).0 <= CLOSE);
+            let (distance, at) = Measure { dtype: case.coarsest, scale }.largest(found, expected);
+            if distance > TOLERATED {
+                let (found, expected) = (found.elements.get(at), expected.elements.get(at));
+                self.wrong.push(format!("{} %{name}: {found:?}, recorded: {expected:?}", case.id));
+            }
+        }
+    }
+}
+
+/// Runs the programs of a system in XLA; `None` without jax.
+fn count(programs: &[Program], system: &'static str) -> Option<Count> {
+    let system = System::new(system);
+    let mut count = Count::default();
+    let mut cases = Vec::new();
+    for program in programs.iter().filter(|program| program.ran_under(system.name)) {
+        let recorded = &system.values[program.id()];
+        if list(recorded, "out_of_range_float_to_int_cast").contains(&system.name.into()) {
+            continue;
+        }
+        match system.case(program) {
+            Ok(case) => cases.push(case),
+            Err(refused) => count.refused.push(refused),
+        }
+    }
+    let jobs: Vec<_> = cases.iter().map(|case| &case.job).collect();
+    for (case, answer) in cases.iter().zip(run(&jobs)?) {
+        count.programs += 1;
+        match answer {
+            Ok(found) => count.note(case, &found),
+            Err(error) => count.wrong.push(format!("{}: {error}", case.id)),
+        }
+    }
+    Some(count)
+}
+
+/// Checks the programs of a system, of which `refused` raise exceptions that StableHLO has none of.
+fn check(programs: &[Program], system: &'static str, refused: &[&str]) {
+    let Some(count) = count(programs, system) else { return };
+    let Count { programs, arrays, close, .. } = count;
+    let _ = writeln!(
+        std::io::stderr(),
+        "{system}: {programs} programs, {arrays} arrays, {close} within {CLOSE} units of the last place, {} refused",
+        count.refused.len()
+    );
+    assert_eq!(count.wrong, Vec::<String>::new());
+    assert!(close * 100 >= arrays * 98, "{close} of {arrays} arrays are close");
+    let ids: Vec<_> = count.refused.iter().filter_map(|why| why.split(':').next()).collect();
+    assert_eq!(ids, refused, "{}", count.refused.join("\n"));
+}
+
+macro_rules! checks {
+    ($($name:ident $programs:ident $system:literal $(refused $($id:literal)*)?;)*) => { $(
+        #[test]
+        fn $name() {
+            check(&$programs(), $system, &[$($($id),*)?]);
+        }
+    )* };
+}
+
+checks! {
+    the_random_programs_give_jax_numbers random_programs "jax";
+    the_random_programs_give_jax_numbers_without_x64 random_programs "jax-x32";
+    the_random_programs_give_numpys_numbers random_programs "numpy2" refused "dev046";
+    the_recorded_programs_give_jax_numbers real_programs "jax";
+    the_recorded_programs_give_jax_numbers_without_x64 real_programs "jax-x32";
+    the_recorded_programs_give_numpys_numbers real_programs "numpy2" refused "real_np_070";
+}

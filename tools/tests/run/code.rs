@@ -1,0 +1,105 @@
+//! `promote-opt --emit` for code: what is written, and where.
+
+use std::path::Path;
+
+use crate::support::{BAD, PROMOTE_OPT, Run, Tool};
+use crate::{PROMOTE_RUN, ROWS};
+
+fn emit(tool: &Tool, args: &[&str]) -> Run {
+    tool.command(PROMOTE_OPT, ROWS, args)
+}
+
+#[test]
+fn text_of_each_kind() {
+    let tool = Tool::new();
+    let text = |kind: &str| emit(&tool, &[&format!("--emit={kind}")]).succeeded().text().to_owned();
+    assert!(text("llvm").contains("llvm.func @promote_rows("));
+    assert!(text("llvm-ir").contains("define i32 @promote_rows("));
+    assert!(text("asm").contains("promote_rows:"));
+    let header = text("header");
+    assert!(
+        header.contains("int32_t promote_rows(const DLTensor *const *inputs, DLTensor *const *outputs);")
+    );
+    assert!(header.contains("inputs[0]: float32[?,3]"), "{header}");
+}
+
+#[test]
+fn objects_and_libraries() {
+    let tool = Tool::new();
+    for kind in ["obj", "so", "runtime"] {
+        emit(&tool, &["--emit", kind, "-o", kind]).succeeded();
+        assert!(tool.read(kind).starts_with(b"\x7fELF"), "{kind}");
+        // What is piped is the same.
+        assert_eq!(emit(&tool, &["--emit", kind]).succeeded().stdout, tool.read(kind), "{kind}");
+    }
+    assert_eq!(tool.files(), ["obj", "runtime", "so"]);
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn code_is_for_the_processor_that_is_asked_for() {
+    let tool = Tool::new();
+    let program = r#"func.func @f(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = "promote.multiply"(%x, %x) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+"#;
+    let assembly = |cpu: &str| {
+        let args = ["--emit=asm", "--target-cpu", cpu];
+        tool.command(PROMOTE_OPT, program, args).succeeded().text().to_owned()
+    };
+    assert!(assembly("x86-64-v4").contains("%zmm"));
+    assert!(!assembly("x86-64-v2").contains("%ymm"));
+    let run = emit(&tool, &["--emit=asm", "--target-cpu=x86-64-v9"]).misused();
+    assert!(
+        run.stderr.contains("error[P0054]: unknown CPU 'x86-64-v9'") && run.stderr.contains("did you mean"),
+        "{run}"
+    );
+    for program in [PROMOTE_OPT, PROMOTE_RUN] {
+        let help = tool.command(program, "", ["--target-cpu=help"]).succeeded();
+        assert!(
+            help.text().starts_with("native (this machine: ") && help.text().contains("\nx86-64-v3\n"),
+            "{help}"
+        );
+    }
+}
+
+#[test]
+fn refusals_write_nothing() {
+    let tool = Tool::new();
+    for kind in ["llvm", "llvm-ir", "asm", "obj", "so", "header"] {
+        let run = tool.command(PROMOTE_OPT, BAD, ["--emit", kind, "-o", "out"]).refused();
+        assert!(run.stderr.contains("<stdin>:3:8: error[P0007]"), "{run}");
+    }
+    assert_eq!(tool.files(), [] as [String; 0]);
+}
+
+#[test]
+fn code_is_made_of_a_whole_file() {
+    let tool = Tool::new();
+    for flag in ["--split-input-file", "--verify-diagnostics"] {
+        let run = emit(&tool, &["--emit=obj", flag]).misused();
+        assert!(run.stderr.contains("code is made of a whole file"), "{run}");
+        emit(&tool, &["--emit=llvm", flag]).succeeded();
+    }
+}
+
+#[test]
+fn names_that_c_does_not_have_are_in_no_header() {
+    let program = ROWS.replace("@rows", "@\"a-b\"");
+    let tool = Tool::new();
+    let run = tool.command(PROMOTE_OPT, program.as_str(), ["--emit=header"]).refused();
+    assert!(run.stderr.contains("error[P0054]: the function `a-b` cannot be declared in C"), "{run}");
+    tool.command(PROMOTE_OPT, program, ["--emit=obj", "-o", "f.o"]).succeeded();
+}
+
+#[test]
+fn a_linker_that_fails_is_an_error() {
+    let tool = Tool::new().with_variable("CC", "no-such-compiler");
+    let run = emit(&tool, &["--emit=so", "-o", "f.so"]).refused();
+    assert!(
+        run.stderr.contains("error[P0054]: the linker failed") && run.stderr.contains("no-such-compiler"),
+        "{run}"
+    );
+    assert!(!Path::new(&tool.path("f.so")).exists());
+}

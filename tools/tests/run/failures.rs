@@ -1,0 +1,111 @@
+//! Programs that are refused, runs that fail, and command lines that are wrong.
+
+use crate::support::{BAD, CORPUS, Tool};
+use crate::{PROMOTE_RUN, ROWS, identity, run, run_in};
+
+#[test]
+fn programs_are_refused_as_by_promote_opt() {
+    let run = run(BAD, &[]).refused();
+    assert!(run.stderr.starts_with("f.mlir:3:8: error[P0007]: "), "{run}");
+    assert!(
+        run.stderr.contains("\n  %0 = \"promote.add\"") && run.stderr.contains("f.mlir:4:8: error[P0010]"),
+        "{run}"
+    );
+}
+
+#[test]
+fn standard_input_is_read_as_a_program() {
+    let tool = Tool::new();
+    let args = ["--input", "[[1, 2, 3]]", "--input", "[1, 2, 3]"];
+    assert!(tool.command(PROMOTE_RUN, ROWS, args).succeeded().text().starts_with("rows.0: float32[1,3]\n"));
+    let run = tool.command(PROMOTE_RUN, BAD, [] as [&str; 0]).refused();
+    assert!(run.stderr.starts_with("<stdin>:3:8: error[P0007]"), "{run}");
+}
+
+#[test]
+fn extents_that_do_not_fit_are_shown_in_the_program() {
+    let program = r#"!u = tensor<*x!promote.unknown>
+func.func @f(%x: tensor<?xf32>, %y: tensor<?xf32>) -> !u {
+  %0 = "promote.add"(%x, %y) : (tensor<?xf32>, tensor<?xf32>) -> !u
+  return %0 : !u
+}
+"#;
+    let run = run(program, &["-i", "[1, 2, 3]", "-i", "[1, 2]"]).refused();
+    assert!(
+        run.stderr.starts_with("f.mlir:3:8: error[P0053]: promote.add: dimension 0 of operand 0"),
+        "{run}"
+    );
+    assert!(run.stderr.contains("\n  %0 = \"promote.add\"(%x, %y)"), "{run}");
+}
+
+#[test]
+fn more_than_memory_is_an_error() {
+    let program = r#"func.func @f(%x: tensor<f32>) -> tensor<1000000x1000000xf32> {
+  %0 = "promote.broadcast_to"(%x) {shape = array<i64: 1000000, 1000000>} : (tensor<f32>) -> tensor<1000000x1000000xf32>
+  return %0 : tensor<1000000x1000000xf32>
+}
+"#;
+    let run = run(program, &["-i", "1"]).refused();
+    assert!(run.stderr.contains("error[P0053]: f: "), "{run}");
+    assert!(run.stderr.contains("larger than the memory of this machine"), "{run}");
+}
+
+#[test]
+fn wrong_usage() {
+    for (args, reason) in [
+        (&["--target", "cuda"][..], "error[P0054]: cuda is not built yet"),
+        (&["--target=vulkan"], "vulkan is not built yet"),
+        (&["--target=opencl"], "opencl is not built yet"),
+        (&["--target=tpu"], "invalid value 'tpu'"),
+        (&["--target-cpu=none-such"], "unknown CPU 'none-such'"),
+        (&["--threads=0"], "0 is not in 1..=1024"),
+        (&["--denormals=maybe"], "invalid value 'maybe'"),
+        (&["--semantics=none"], "none"),
+        (&["-o", "x.npy", "--output-dir", "d"], "cannot be used with"),
+        (
+            &["-o", "x.npy", "-i", "[[1, 2, 3]]", "-i", "[1, 2, 3]"],
+            "rows has 2 result(s), and -o names 1 file(s)",
+        ),
+    ] {
+        let run = run(ROWS, args).misused();
+        assert!(run.stderr.contains(reason), "{run}");
+    }
+}
+
+#[test]
+fn functions_of_what_is_no_tensor_are_refused() {
+    let run = run("func.func @f(%x: memref<4xf32>) { return }\n", &[]).refused();
+    assert!(run.stderr.contains("f.mlir:1:"), "{run}");
+}
+
+#[test]
+fn diagnostics_have_the_formats_of_promote_opt() {
+    let tool = Tool::new();
+    let json = run_in(&tool, BAD, &["--diagnostics-format=json"]);
+    assert_eq!((json.status, json.stderr.lines().count()), (Some(1), 2), "{json}");
+    let sarif = run_in(&tool, BAD, &["--diagnostics-format=sarif"]);
+    assert!(sarif.stderr.contains("\"version\": \"2.1.0\""), "{sarif}");
+    let warned =
+        run_in(&tool, &identity("tensor<f32>").replace("positive", "abs"), &["-i", "-1.5", "--remarks"]);
+    assert_eq!(warned.text(), "same.0: float32[]\n1.5\n");
+}
+
+#[test]
+fn whatever_the_program_the_tool_keeps_its_manners() {
+    let mut count = 0;
+    for directory in ["malformed", "valid"] {
+        let entries = std::fs::read_dir(format!("{CORPUS}/{directory}")).expect("the corpus is there");
+        for entry in entries {
+            let path = entry.expect("it can be listed").path();
+            let run = Tool::new().command(PROMOTE_RUN, "", [path.as_os_str()]);
+            assert!(matches!(run.status, Some(0..=2)), "{}: {run}", path.display());
+            assert!(
+                !run.stderr.contains("[P0099]") && !run.stderr.contains("panicked"),
+                "{}: {run}",
+                path.display()
+            );
+            count += 1;
+        }
+    }
+    assert!(count > 40, "{count}");
+}
