@@ -439,7 +439,13 @@ fn mean(graph: &mut Graph, x: NodeId, gone: &[usize]) -> NodeId {
     let sum = reduce(graph, Op::Sum, x, gone);
     let (own, shape, dtype) = (graph.shape(x), graph.shape(sum), graph.node(x).dtype);
     let count = count(graph, &own, gone, dtype, shape);
-    map(graph, Op::Divide, &[sum, count], dtype)
+    if dtype.is_inexact() {
+        return map(graph, Op::Divide, &[sum, count], dtype);
+    }
+    // TensorFlow's mean of integers is the whole part.
+    let rest = map(graph, Op::Fmod, &[sum, count], dtype);
+    let multiple = map(graph, Op::Subtract, &[sum, rest], dtype);
+    map(graph, Op::FloorDivide, &[multiple, count], dtype)
 }
 
 fn variance(graph: &mut Graph, x: NodeId, gone: &[usize], correction: f64) -> NodeId {

@@ -5,11 +5,13 @@
 
 use std::fmt::Write as _;
 
-use promote::{DType, Semantics, Session, Target};
+use promote::{DType, Function, RunError, Semantics, Session, Target, TensorMut};
 use promote_reference::types::infer;
 use promote_reference::{Array, Error, Reader, Value};
 
-use super::support::{Random, compile_for, function, on_all_cores, reported, run, seeds, session};
+use super::support::{
+    Random, argument, array, compile_for, function, on_all_cores, reported, seeds, session,
+};
 
 /// The graphs of a normal run.
 const GRAPHS: u64 = if cfg!(debug_assertions) { 300 } else { 1500 };
@@ -17,8 +19,11 @@ const GRAPHS: u64 = if cfg!(debug_assertions) { 300 } else { 1500 };
 /// Functions in a module.
 const FUNCTIONS: u64 = 10;
 
-/// The most elements of a tensor.
+/// The most elements of a tensor, and of one in the few graphs that are to exceed tiles of loops and what rows are kept in.
 const MOST: usize = 5000;
+const MOST_OF_LARGE: usize = 40_000;
+
+const LARGE: &[usize] = &[1, 2, 3, 1025, 2050, 8193, 16_390, 20_011];
 
 const EXTENTS: &[usize] = &[0, 1, 1, 1, 2, 2, 3, 3, 4, 5, 7, 8, 13, 16, 17, 31, 33, 64, 67, 130, 257, 1025];
 
@@ -38,6 +43,8 @@ struct Writer {
     next: usize,
     /// Whether extents are left open. Those of batches of matrices must be equal then, if both are.
     dynamic: bool,
+    /// The most elements of a tensor.
+    most: usize,
 }
 
 fn list(items: impl IntoIterator<Item = impl ToString>) -> String {
@@ -66,7 +73,11 @@ impl Writer {
     fn shape(&mut self) -> Vec<usize> {
         let rank = [0, 1, 1, 1, 2, 2, 2, 2, 3, 3, 4][self.rng.below(11)];
         let mut shape: Vec<usize> = (0..rank).map(|_| *self.rng.pick(EXTENTS)).collect();
-        while count(&shape) > MOST {
+        if self.most > MOST && rank > 0 {
+            let axis = self.rng.below(rank);
+            shape[axis] = *self.rng.pick(LARGE);
+        }
+        while count(&shape) > self.most {
             let axis = self.rng.below(rank);
             shape[axis] = shape[axis].div_ceil(5);
         }
@@ -142,9 +153,9 @@ impl Writer {
     }
 
     fn pair(&mut self) -> (Tensor, Tensor, Vec<usize>) {
-        let x = self.number();
+        let (x, most) = (self.number(), self.most);
         let fits =
-            |y: &Tensor| !y.is_bool && broadcast(&x.shape, &y.shape).is_some_and(|all| count(&all) <= MOST);
+            |y: &Tensor| !y.is_bool && broadcast(&x.shape, &y.shape).is_some_and(|all| count(&all) <= most);
         let y = self.pick(fits).unwrap_or_else(|| x.clone());
         let shape = broadcast(&x.shape, &y.shape).unwrap_or_else(|| x.shape.clone());
         if self.rng.below(2) == 0 { (x, y, shape) } else { (y, x, shape) }
@@ -167,8 +178,9 @@ impl Writer {
 
     fn choice(&mut self) {
         let (x, y, shape) = self.pair();
+        let most = self.most;
         let fits =
-            |c: &Tensor| c.is_bool && broadcast(&c.shape, &shape).is_some_and(|all| count(&all) <= MOST);
+            |c: &Tensor| c.is_bool && broadcast(&c.shape, &shape).is_some_and(|all| count(&all) <= most);
         let Some(condition) = self.pick(fits) else { return self.binary() };
         let shape = broadcast(&condition.shape, &shape).unwrap_or(shape);
         self.op("where", &[&condition, &x, &y], "", shape, false);
@@ -279,7 +291,7 @@ impl Writer {
                 if rank < 4 {
                     shape.insert(0, [1, 2, 3][self.rng.below(3)]);
                 }
-                if count(&shape) <= MOST {
+                if count(&shape) <= self.most {
                     self.op("broadcast_to", &[&x], &format!("shape = {}", list(&shape)), shape, is_bool);
                 }
             }
@@ -338,7 +350,7 @@ impl Writer {
         let sizes: Vec<_> = (0..8).map(|slot| if slot < all.len() { "1" } else { "0" }).collect();
         let attributes =
             format!("axis = {axis} : i64, operandSegmentSizes = array<i32: {}>", sizes.join(", "));
-        if count(&shape) <= MOST {
+        if count(&shape) <= self.most {
             self.op(if stack { "stack" } else { "concat" }, &all, &attributes, shape, false);
         }
     }
@@ -352,7 +364,7 @@ impl Writer {
         let (axis, written) = self.axis(x.shape.len());
         let extent = x.shape[axis];
         let shape = [&x.shape[..axis], &indices.shape, &x.shape[axis + 1..]].concat();
-        if shape.len() > 4 || count(&shape) > MOST {
+        if shape.len() > 4 || count(&shape) > self.most {
             return;
         }
         let bound = format!("%v{}", self.next);
@@ -387,7 +399,7 @@ impl Writer {
         let mut shape = broadcast(&batch(&x.shape), &batch(&y.shape)).unwrap_or_default();
         shape.extend((x.shape.len() > 1).then(|| x.shape[x.shape.len() - 2]));
         shape.extend((y.shape.len() > 1).then(|| y.shape[y.shape.len() - 1]));
-        if count(&shape) * inner <= 20 * MOST && count(&shape) <= MOST {
+        if count(&shape) * inner <= 20 * MOST && count(&shape) <= self.most {
             self.op("matmul", &[&x, &y], "", shape, false);
         }
     }
@@ -400,11 +412,20 @@ struct Graph {
 }
 
 fn generate(seed: u64) -> Graph {
-    let mut writer =
-        Writer { rng: Random::new(seed), body: String::new(), pool: Vec::new(), next: 0, dynamic: false };
+    let mut writer = Writer {
+        rng: Random::new(seed),
+        body: String::new(),
+        pool: Vec::new(),
+        next: 0,
+        dynamic: false,
+        most: MOST,
+    };
     let dtype = *writer.rng.pick(DTYPES);
     let dynamic = writer.rng.below(3) == 0;
     writer.dynamic = dynamic;
+    if writer.rng.below(16) == 0 {
+        writer.most = MOST_OF_LARGE;
+    }
     let (mut types, mut arguments) = (Vec::new(), Vec::new());
     for index in 0..2 + writer.rng.below(2) {
         let mut shape = writer.shape();
@@ -482,7 +503,7 @@ impl Bench {
             Err(_) => return graphs.iter().flat_map(|(seed, _)| self.check(*seed..seed + 1)).collect(),
         };
         let compare = |(seed, graph): &(u64, Graph)| {
-            let found = run(&function(&executable, &format!("f{seed}")), &graph.arguments);
+            let found = run_both_ways(&function(&executable, &format!("f{seed}")), &graph.arguments);
             let program = self.reader.read(&graph.text);
             let expected =
                 program.and_then(|p| p.run(&self.semantics, &format!("f{seed}"), &graph.arguments));
@@ -506,6 +527,28 @@ impl Bench {
         };
         graphs.iter().filter_map(compare).collect()
     }
+}
+
+/// Runs a function, and runs it again to write to memory of the shapes that it tells, which must come to the same.
+fn run_both_ways(function: &Function, arguments: &[Value]) -> Result<Vec<Array>, RunError> {
+    let inputs: Vec<_> =
+        arguments.iter().enumerate().map(|(index, value)| argument(function, index, value)).collect();
+    let found = function.run(&inputs)?;
+    let shapes = function.shapes(&inputs)?;
+    let sizes = found.iter().map(|tensor| tensor.len() * tensor.element_size());
+    let mut memory: Vec<Vec<u8>> = sizes.map(|size| vec![0xa5; size]).collect();
+    let places = memory.iter_mut().zip(&shapes).zip(function.outputs());
+    let mut targets: Vec<_> = places
+        .map(|((bytes, shape), output)| {
+            TensorMut::new(output.dtype, shape, bytes).expect("the shape is the result's")
+        })
+        .collect();
+    function.run_into(&inputs, &mut targets)?;
+    for (index, (tensor, bytes)) in found.iter().zip(&memory).enumerate() {
+        assert_eq!(tensor.shape(), shapes[index], "result {index} of @{}", function.name());
+        assert!(tensor.bytes() == Some(bytes), "result {index} of @{}", function.name());
+    }
+    Ok(found.iter().map(array).collect())
 }
 
 fn differs((found, expected): &(Array, Value)) -> String {

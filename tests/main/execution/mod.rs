@@ -1,7 +1,10 @@
 //! Programs compiled for this machine's processor, and run.
 
 mod elementwise;
+mod functions;
 mod graphs;
 mod random;
 mod recorded;
 mod support;
+mod sweep;
+mod threads;

@@ -1,16 +1,28 @@
-//! Random programs give what the reference interpreter computes.
+//! Random programs give what the reference interpreter computes, and fail where it fails.
+//!
+//! `PROMOTE_SEEDS=1000..9000` runs other programs than those of the first seeds.
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 
-use promote::{Pipeline, PrintOptions, RunOptions, Semantics, Session, Source, Target, Verdict};
-use promote_reference::random::{Dynamic, Generated, Options, generate};
-use promote_reference::{Error, Reader, Value};
+use promote::{DType, Pipeline, PrintOptions, RunOptions, Semantics, Session, Source, Target, Verdict};
+use promote_reference::random::{Dynamic, Options, generate};
+use promote_reference::{Array, Error, Number, Reader, Value};
 
-use super::support::{compile_for, distance, function, on_all_cores, run, session};
+use super::support::{compile_for, farthest, function, on_all_cores, reported, run, seeds, session, unit};
 use crate::support::DEFAULT;
 
-const PROGRAMS: u64 = 300;
+/// The programs of a normal run.
+const PROGRAMS: u64 = if cfg!(debug_assertions) { 200 } else { 1000 };
 
+/// How many units floats may be off, see [`coarsest`]: functions are computed by other formulas than the interpreter's, and a
+/// few of them compose.
+const NEAR: f64 = 4.0;
+
+/// What the interpreter says where a library raises an exception.
+const EXCEPTIONS: &[&str] = &["ZeroDivisionError", "of an extent of", "negative integer powers"];
+
+/// Whose rules the programs are run under: name, and whether JAX has 64-bit dtypes.
 const SEMANTICS: &[(&str, bool)] = &[
     ("jax", false),
     ("jax", true),
@@ -21,6 +33,7 @@ const SEMANTICS: &[(&str, bool)] = &[
     ("tensorflow-all", false),
 ];
 
+/// One of the semantics with all that a thread needs to run programs under it.
 struct Bench {
     semantics: Semantics,
     session: Session,
@@ -28,12 +41,22 @@ struct Bench {
     options: Options,
 }
 
+/// What becomes of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
+    /// The passes refuse it.
     Refused,
+    /// It has an op that a dtype rule knows and no library has code for, as `hypot` of integers.
+    NotLowered,
+    /// It gives the same results.
     Same,
+    /// Its floats are up to [`NEAR`] units in the last place off.
     Near,
+    /// The run fails, compiled and interpreted.
     Trapped,
+    /// The interpreter raises the library's exception for a result that nobody uses, which compiled code does not compute.
+    Spared,
+    /// The interpreter takes too long.
     Long,
 }
 
@@ -47,6 +70,7 @@ impl Bench {
         }
     }
 
+    /// What the passes make of a program, in generic form, unless it is refused.
     fn strong(&self, text: &str) -> Option<String> {
         let pipeline = Pipeline::parse(DEFAULT).expect("the pipeline is well formed");
         let mut module = self.session.parse(Source::Text(text)).expect("the program is well formed");
@@ -60,6 +84,7 @@ impl Bench {
         })
     }
 
+    /// Runs the program of a seed, compiled and interpreted.
     fn check(&self, seed: u64) -> Result<Ending, String> {
         let program = generate(seed, &self.options);
         let Some(strong) = self.strong(&program.text) else { return Ok(Ending::Refused) };
@@ -71,65 +96,95 @@ impl Bench {
             let _ = writeln!(report, "// arguments: {:?}\n// after the passes:\n{strong}", program.arguments);
             report
         };
-        let executable = compile_for(&self.session, &program.text, Target::host()).map_err(|e| report(&e))?;
+        let executable = match compile_for(&self.session, &program.text, Target::host()) {
+            Ok(executable) => executable,
+            Err(said) if said.contains("is not lowered to the CPU") => return Ok(Ending::NotLowered),
+            Err(said) => return Err(report(&said)),
+        };
         if matches!(expected, Err(Error::Limit)) {
             return Ok(Ending::Long);
         }
         let found = run(&function(&executable, "main"), &program.arguments);
         match (&found, &expected) {
             (Err(_), Err(Error::Trap(_))) => Ok(Ending::Trapped),
-            (Ok(found), Ok(expected)) => {
-                let mut worst = 0f64;
-                for (found, expected) in found.iter().zip(&expected.results) {
-                    if let Value::Array(expected) = expected {
-                        if found.dtype != expected.dtype || found.shape != expected.shape {
-                            return Err(report(&format!("{found:?} {expected:?}")));
-                        }
-                        for (x, y) in found.elements.iter().zip(&expected.elements) {
-                            worst = worst.max(distance(*x, *y, found.dtype));
-                        }
-                    }
-                }
-                if worst == 0.0 {
-                    Ok(Ending::Same)
-                } else if worst <= 4.0 {
-                    Ok(Ending::Near)
-                } else {
-                    Err(report(&format!("{worst} ulp\n found {found:?}\n expected {expected:?}")))
-                }
+            (Ok(_), Err(Error::Trap(why))) if EXCEPTIONS.iter().any(|text| why.contains(text)) => {
+                Ok(Ending::Spared)
             }
+            (Ok(results), Ok(outcome)) => match farthest_of(results, &outcome.results, coarsest(&strong)) {
+                0.0 => Ok(Ending::Same),
+                far if far <= NEAR => Ok(Ending::Near),
+                f64::INFINITY => Err(report(&format!("found {found:?}\n// expected {expected:?}"))),
+                // Which sign a computed NaN has is the processor's choice.
+                _ if strong.contains("copysign") && same_but_for_signs(results, &outcome.results) => {
+                    Ok(Ending::Near)
+                }
+                far => Err(report(&format!("{far} units\n// found {found:?}\n// expected {expected:?}"))),
+            },
             _ => Err(report(&format!("found {found:?}, expected {expected:?}"))),
         }
     }
 }
 
+/// What a float may be off is measured in units of the coarsest dtype of the program: what comes through it is rounded there.
+fn coarsest(strong: &str) -> DType {
+    let names = [("bf16>", DType::BF16), ("f16>", DType::F16), ("f32>", DType::F32)];
+    names.iter().find(|(name, _)| strong.contains(name)).map_or(DType::F64, |(_, dtype)| *dtype)
+}
+
+/// The greatest distance between results, in units of `coarsest`; infinite if they are no nearer than that.
+fn farthest_of(found: &[Array], expected: &[Value], coarsest: DType) -> f64 {
+    let one = |(found, expected): (&Array, &Value)| match expected {
+        Value::Array(expected) => {
+            let far = farthest(found, expected);
+            let scale = unit(1.0, found.dtype) / unit(1.0, coarsest);
+            if found.dtype.is_inexact() { far * scale.min(1.0) } else { far }
+        }
+        Value::Integer(_) => 0.0,
+    };
+    found.iter().zip(expected).map(one).fold(0.0, f64::max)
+}
+
+fn same_but_for_signs(found: &[Array], expected: &[Value]) -> bool {
+    let positive = |number: &Number| match *number {
+        Number::Real(value) => Number::Real(value.abs()),
+        other => other,
+    };
+    let one = |(found, expected): (&Array, &Value)| match expected {
+        Value::Array(expected) => {
+            found.elements.iter().map(positive).eq(expected.elements.iter().map(positive))
+        }
+        Value::Integer(_) => true,
+    };
+    found.iter().zip(expected).all(one)
+}
+
 #[test]
 fn random_programs_run_as_interpreted() {
-    let (from, to) = match std::env::var("PROMOTE_SEEDS") {
-        Ok(given) => {
-            let (a, b) = given.split_once("..").unwrap();
-            (a.parse::<u64>().unwrap(), b.parse::<u64>().unwrap())
-        }
-        Err(_) => (0, PROGRAMS),
-    };
+    let seeds = seeds(PROGRAMS);
     let make = || SEMANTICS.iter().map(|(name, x64)| Bench::new(name, *x64)).collect::<Vec<_>>();
-    let found = on_all_cores((to - from) as usize, make, |benches, index| {
-        let seed = from + index as u64;
-        let r = benches[seed as usize % benches.len()].check(seed);
-        if let Err(e) = &r {
-            eprintln!("==== {}", e);
-        }
-        r
+    let found = on_all_cores((seeds.end - seeds.start) as usize, make, |benches, index| {
+        let seed = seeds.start + index as u64;
+        benches[seed as usize % benches.len()].check(seed)
     });
-    let count = |verdict| found.iter().filter(|found| **found == Ok(verdict)).count() as u64;
-    eprintln!(
-        "same {} near {} trapped {} refused {} long {} wrong {}",
-        count(Ending::Same),
-        count(Ending::Near),
-        count(Ending::Trapped),
-        count(Ending::Refused),
-        count(Ending::Long),
-        found.iter().filter(|x| x.is_err()).count()
+    let count = |ending| found.iter().filter(|found| **found == Ok(ending)).count();
+    use Ending::{Long, Near, NotLowered, Refused, Same, Spared, Trapped};
+    // Past the test runner's capture: a log shall say which seeds were tried.
+    let _ = writeln!(
+        std::io::stderr(),
+        "compiled programs of seeds {seeds:?}: {} give the same, {} nearly, {} fail in the run, {} run too long, {} are refused, {} not \
+         lowered, {} spared",
+        count(Same),
+        count(Near),
+        count(Trapped),
+        count(Long),
+        count(Refused),
+        count(NotLowered),
+        count(Spared),
     );
-    assert!(found.iter().all(Result::is_ok));
+    let (programs, rare) = (found.len(), count(NotLowered) + count(Spared));
+    reported(
+        &format!("compiled programs of seeds {seeds:?}"),
+        found.into_iter().filter_map(Result::err).collect(),
+    );
+    assert!(rare * 20 <= programs, "a twentieth of the programs is not compared");
 }

@@ -113,6 +113,8 @@ pub fn unit(x: f64, dtype: DType) -> f64 {
 /// complex numbers are measured by the larger part.
 pub fn distance(x: Number, y: Number, dtype: DType) -> f64 {
     match (dtype.kind(), x, y) {
+        // An infinite complex number may have any other part, and whether it is NaN depends on the formula.
+        (Kind::Complex, ..) if !is_finite(x) && !is_finite(y) => 0.0,
         (Kind::Complex, ..) => {
             let part = dtype.real_part();
             let ((a, b), (c, d)) = (x.parts(), y.parts());
@@ -132,6 +134,10 @@ pub fn distance(x: Number, y: Number, dtype: DType) -> f64 {
             }
         }
     }
+}
+
+fn is_finite(x: Number) -> bool {
+    x.parts().0.is_finite() && x.parts().1.is_finite()
 }
 
 /// The greatest distance of two arrays' elements; infinite if their dtypes or shapes differ.
@@ -184,7 +190,9 @@ pub fn seeds(count: u64) -> Range<u64> {
 pub fn reported(what: &str, wrong: Vec<String>) {
     const SHOWN: usize = 5;
     let shown = wrong[..wrong.len().min(SHOWN)].join("\n");
-    assert!(wrong.is_empty(), "{what}: {} wrong; the first:\n{shown}", wrong.len());
+    let lines = wrong.iter().skip(SHOWN).filter_map(|one| one.lines().next());
+    let others: String = lines.map(|line| format!("{line}\n")).collect();
+    assert!(wrong.is_empty(), "{what}: {} wrong; the first:\n{shown}\nand\n{others}", wrong.len());
 }
 
 /// Numbers that look random, the same for the same seed.

@@ -1,0 +1,167 @@
+//! The same bits with any number of threads, from any thread, and in bounded memory.
+//!
+//! How many threads there are is one number for the whole process: all that depends on it is one test.
+
+use std::sync::LazyLock;
+
+use promote::{DType, Executable, Function, Kind, Tensor, set_threads};
+use promote_reference::{Array, Value};
+
+use super::support::{Random, argument, compile, function, session};
+
+/// Enough elements for several threads, and for reductions to be cut.
+const ROWS: usize = 613;
+const COLUMNS: usize = 701;
+
+const SOURCE: &str = r#"
+func.func @f(%x: tensor<613x701xDT>, %y: tensor<?x701xDT>) -> (!u, !u, !u, !u, !u, !u, !u, !u) {
+  %all = "promote.sum"(%x) : (tensor<613x701xDT>) -> !u
+  %rows = "promote.mean"(%x) {axis = array<i64: 1>, keepdims = true} : (tensor<613x701xDT>) -> !u
+  %columns = "promote.var"(%y) {axis = array<i64: 0>} : (tensor<?x701xDT>) -> !u
+  %centred = "promote.subtract"(%x, %rows) : (tensor<613x701xDT>, !u) -> !u
+  %place = "promote.argmax"(%centred) : (!u) -> !u
+  %soft = "promote.softmax"(%centred) {axis = array<i64: -1>} : (!u) -> !u
+  %turned = "promote.permute_dims"(%y) {permutation = array<i64: 1, 0>} : (tensor<?x701xDT>) -> !u
+  %product = "promote.matmul"(%centred, %turned) : (!u, !u) -> !u
+  %running = "promote.cumulative_sum"(%x) {axis = array<i64: 0>} : (tensor<613x701xDT>) -> !u
+  %sorted = "promote.sort"(%soft) {axis = array<i64: 1>} : (!u) -> !u
+  %lse = "promote.logsumexp"(%y) : (tensor<?x701xDT>) -> !u
+  return %all, %columns, %place, %soft, %product, %running, %sorted, %lse : !u, !u, !u, !u, !u, !u, !u, !u
+}
+"#;
+
+const DTYPES: [DType; 2] = [DType::F32, DType::BF16];
+
+fn compiled(dtype: DType) -> Executable {
+    compile(&session("jax", false, false), &SOURCE.replace("DT", &dtype.mlir().to_string()))
+}
+
+fn arguments() -> [Vec<f64>; 2] {
+    let mut random = Random::new(1);
+    [ROWS * COLUMNS, 40 * COLUMNS]
+        .map(|count| (0..count).map(|_| random.below(4001) as f64 / 500.0 - 4.0).collect())
+}
+
+fn bits(function: &Function, dtype: DType, [x, y]: &[Vec<f64>; 2]) -> Vec<Vec<u8>> {
+    assert_eq!(dtype.kind(), Kind::Float);
+    let x = Value::Array(Array::of_reals(dtype, &[ROWS, COLUMNS], x));
+    let y = Value::Array(Array::of_reals(dtype, &[40, COLUMNS], y));
+    let arguments = [argument(function, 0, &x), argument(function, 1, &y)];
+    let found = function.run(&arguments).expect("it runs");
+    found.iter().map(|tensor| tensor.bytes().expect("results are contiguous").to_vec()).collect()
+}
+
+#[test]
+fn results_do_not_depend_on_threads() {
+    let given = arguments();
+    for dtype in DTYPES {
+        let executable = compiled(dtype);
+        let f = function(&executable, "f");
+        let mut seen = Vec::new();
+        for threads in [1, 2, 3, 8, 0] {
+            set_threads(threads);
+            seen.push((threads, bits(&f, dtype, &given)));
+        }
+        let differ = |(threads, found): &(usize, Vec<Vec<u8>>)| {
+            let place = found.iter().zip(&seen[0].1).position(|(a, b)| a != b)?;
+            Some(format!("result {place} of {dtype} with {threads} threads"))
+        };
+        assert_eq!(seen.iter().filter_map(differ).collect::<Vec<_>>(), Vec::<String>::new());
+        // Another compilation is the same, and so are runs at one time.
+        let again = compiled(dtype);
+        std::thread::scope(|scope| {
+            let runs: Vec<_> = (0..4)
+                .map(|index| {
+                    let f = function(if index % 2 == 0 { &executable } else { &again }, "f");
+                    let (seen, given) = (&seen, &given);
+                    scope
+                        .spawn(move || assert!(bits(&f, dtype, given) == seen[0].1, "run {index} of {dtype}"))
+                })
+                .collect();
+            runs.into_iter().for_each(|run| run.join().expect("all runs give the same bits"));
+        });
+    }
+}
+
+/// A loop that would take some terabytes, were buffers kept; and one whose body calls a function.
+const LOOPS: &str = r#"
+!t = tensor<1048576xf32>
+func.func private @step(%x: !t, %y: !t) -> (!t, !t) {
+  %a = "promote.add"(%x, %y) : (!t, !t) -> !t
+  %s = "promote.sort"(%y) : (!t) -> !t
+  return %a, %s : !t, !t
+}
+func.func @carried(%n: index, %x: !t) -> !t {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %c = "promote.constant"() {value = dense<1.0> : tensor<f32>} : () -> tensor<f32>
+  %r:3 = scf.for %i = %zero to %n step %one iter_args(%a = %x, %b = %x, %d = %x) -> (!t, !t, !t) {
+    %next = "promote.add"(%a, %c) : (!t, tensor<f32>) -> !t
+    %unused = "promote.flip"(%b) : (!t) -> !t
+    scf.yield %next, %a, %unused : !t, !t, !t
+  }
+  return %r#0 : !t
+}
+func.func @called(%n: index, %x: !t) -> !t {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %r:2 = scf.for %i = %zero to %n step %one iter_args(%a = %x, %b = %x) -> (!t, !t) {
+    %next:2 = func.call @step(%a, %b) : (!t, !t) -> (!t, !t)
+    scf.yield %next#0, %next#1 : !t, !t
+  }
+  return %r#0 : !t
+}
+func.func @conditional(%n: index, %x: !t) -> !t {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %two = arith.constant 2 : index
+  %r:2 = scf.while (%i = %zero, %a = %x) : (index, !t) -> (index, !t) {
+    %goes = arith.cmpi slt, %i, %n : index
+    %b = "promote.negative"(%a) : (!t) -> !t
+    scf.condition(%goes) %i, %b : index, !t
+  } do {
+  ^bb0(%i: index, %b: !t):
+    %rest = arith.remsi %i, %two : index
+    %is_odd = arith.cmpi eq, %rest, %one : index
+    %c = scf.if %is_odd -> !t {
+      %d = "promote.square"(%b) : (!t) -> !t
+      scf.yield %d : !t
+    } else {
+      scf.yield %x : !t
+    }
+    %next = arith.addi %i, %one : index
+    scf.yield %next, %c : index, !t
+  }
+  return %r#1 : !t
+}
+"#;
+
+static LOOPING: LazyLock<Executable> = LazyLock::new(|| compile(&session("jax", false, false), LOOPS));
+
+/// Bytes of memory that the process has ever had at once.
+fn peak() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("there is a status");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("it tells the peak");
+    line.trim().trim_end_matches(" kB").parse::<u64>().expect("it is a number") << 10
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn loops_run_in_bounded_memory() {
+    const COUNT: i64 = 1500;
+    let x: Vec<f32> = vec![0.5; 1 << 20];
+    for (name, count, expected) in
+        [("carried", COUNT, 1500.5), ("called", 40, 20.5), ("conditional", COUNT, -0.25)]
+    {
+        let before = peak();
+        let given = [
+            Tensor::scalar(count).expect("there is memory"),
+            Tensor::of(&x, &[1 << 20]).expect("the shape fits"),
+        ];
+        let found = function(&LOOPING, name).run(&given).expect("it runs");
+        let found = found[0].elements::<f32>().expect("they are floats");
+        assert!(found.iter().all(|number| *number == expected), "@{name}: {}", found[0]);
+        // Each iteration writes 4 MB or more; other tests take memory too.
+        assert!(peak() - before < 2 << 30, "@{name} took {} MB", (peak() - before) >> 20);
+    }
+}
