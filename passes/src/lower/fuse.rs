@@ -391,7 +391,7 @@ impl<'g> Fusion<'g> {
                 let member = &members[number];
                 match member.role {
                     Role::Store => Found::Here(member.expr, member.at.clone()),
-                    Role::Scan(_) => Found::Stored,
+                    Role::Scan(_) => Found::Later,
                     Role::Reduce(_) | Role::Arg(_) => Found::Reduced(number, member.at.clone()),
                 }
             }

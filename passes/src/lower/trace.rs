@@ -41,11 +41,13 @@ pub enum Found {
     Here(ExprId, Vec<Coord>),
     /// It is the result of a reduction of the kernel, which only these coordinates may ask for.
     Reduced(usize, Vec<Coord>),
+    /// The kernel writes it to memory, where a later one may read it.
+    Later,
     /// It is computed where it is needed.
     Inline,
 }
 
-/// Why an expression cannot be part of a kernel: it needs a reduction's results at other places than its own.
+/// Why an expression cannot be part of a kernel: it needs what the kernel gives, at other places than it gives it.
 #[derive(Debug)]
 pub struct Elsewhere;
 
@@ -106,7 +108,7 @@ impl Tracer {
             Found::Reduced(anchor, own) if own == *at => {
                 self.push(Code::Reduced(anchor), dtype, stages[anchor] + 1)
             }
-            Found::Reduced(..) => return Err(Elsewhere),
+            Found::Reduced(..) | Found::Later => return Err(Elsewhere),
             Found::Here(..) | Found::Inline => self.inline(graph, node, at.clone(), find, stages)?,
         };
         self.known.insert(key.clone(), found);

@@ -142,6 +142,12 @@ func.func @absurd_inside(%x: tensor<?xi8>) -> tensor<i8> {
   %m = "promote.max"(%s) : (tensor<1000000000000000x3xi8>) -> tensor<i8>
   return %m : tensor<i8>
 }
+func.func @turned(%x: tensor<8xi32>) -> (tensor<i32>, tensor<8xi32>) {
+  %p = "promote.prod"(%x) : (tensor<8xi32>) -> tensor<i32>
+  %s = "promote.cumulative_sum"(%x) {axis = array<i64: 0>} : (tensor<8xi32>) -> tensor<8xi32>
+  %f = "promote.flip"(%s) : (tensor<8xi32>) -> tensor<8xi32>
+  return %p, %f : tensor<i32>, tensor<8xi32>
+}
 func.func @scalars(%i: index, %b: i1, %f: f32) -> (index, i1, f32) {
   %one = arith.constant 1 : index
   %j = arith.addi %i, %one : index
@@ -268,6 +274,18 @@ fn numbers_outside_of_tensors() {
     assert_eq!(found[0].elements::<i64>(), Some([42].as_slice()));
     assert_eq!(found[1].bytes(), Some([1].as_slice()));
     assert_eq!(found[2].elements::<f32>(), Some([1.5].as_slice()));
+}
+
+/// The sums are not read by the loop that writes them.
+#[test]
+fn running_sums_backwards() {
+    let expected = [Array::of_ints(DType::I32, &[], &[40320]), ints(&[36, 28, 21, 15, 10, 6, 3, 1])];
+    let x: &[i128] = &[1, 2, 3, 4, 5, 6, 7, 8];
+    // The memory of results is used again.
+    for _ in 0..3 {
+        assert_eq!(on_ints("turned", &[x]), expected);
+        assert_eq!(on_ints("turned", &[&[0; 8]])[1], ints(&[0; 8]));
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use promote::{DType, Function, RunError, Semantics, Session, Target, TensorMut};
+use promote::{DType, Function, RunError, Semantics, Session, Target, Tensor, TensorMut};
 use promote_reference::types::infer;
 use promote_reference::{Array, Error, Reader, Value};
 
@@ -30,7 +30,7 @@ const EXTENTS: &[usize] = &[0, 1, 1, 1, 2, 2, 3, 3, 4, 5, 7, 8, 13, 16, 17, 31, 
 const DTYPES: &[DType] = &[DType::I32, DType::I32, DType::I64, DType::U8, DType::I8, DType::U16, DType::U32];
 
 #[derive(Clone, Debug)]
-struct Tensor {
+struct Node {
     name: String,
     shape: Vec<usize>,
     is_bool: bool,
@@ -39,7 +39,7 @@ struct Tensor {
 struct Writer {
     rng: Random,
     body: String,
-    pool: Vec<Tensor>,
+    pool: Vec<Node>,
     next: usize,
     /// Whether extents are left open. Those of batches of matrices must be equal then, if both are.
     dynamic: bool,
@@ -84,8 +84,8 @@ impl Writer {
         shape
     }
 
-    fn pick(&mut self, fits: impl Fn(&Tensor) -> bool) -> Option<Tensor> {
-        let fitting: Vec<Tensor> = self.pool.iter().filter(|tensor| fits(tensor)).cloned().collect();
+    fn pick(&mut self, fits: impl Fn(&Node) -> bool) -> Option<Node> {
+        let fitting: Vec<Node> = self.pool.iter().filter(|tensor| fits(tensor)).cloned().collect();
         // Later ones more often: graphs shall be deep.
         let last = fitting.len().min(3);
         match fitting.len() {
@@ -95,18 +95,18 @@ impl Writer {
         }
     }
 
-    fn number(&mut self) -> Tensor {
+    fn number(&mut self) -> Node {
         self.pick(|tensor| !tensor.is_bool).expect("there are arguments")
     }
 
     fn op(
         &mut self,
         op: &str,
-        operands: &[&Tensor],
+        operands: &[&Node],
         attributes: &str,
         shape: Vec<usize>,
         is_bool: bool,
-    ) -> Tensor {
+    ) -> Node {
         let name = format!("%v{}", self.next);
         self.next += 1;
         let names: Vec<_> = operands.iter().map(|operand| operand.name.as_str()).collect();
@@ -117,7 +117,7 @@ impl Writer {
             names.join(", "),
             types.join(", ")
         );
-        let tensor = Tensor { name, shape, is_bool };
+        let tensor = Node { name, shape, is_bool };
         self.pool.push(tensor.clone());
         tensor
     }
@@ -152,10 +152,10 @@ impl Writer {
         self.op(op, &[&x], "", x.shape.clone(), false);
     }
 
-    fn pair(&mut self) -> (Tensor, Tensor, Vec<usize>) {
+    fn pair(&mut self) -> (Node, Node, Vec<usize>) {
         let (x, most) = (self.number(), self.most);
         let fits =
-            |y: &Tensor| !y.is_bool && broadcast(&x.shape, &y.shape).is_some_and(|all| count(&all) <= most);
+            |y: &Node| !y.is_bool && broadcast(&x.shape, &y.shape).is_some_and(|all| count(&all) <= most);
         let y = self.pick(fits).unwrap_or_else(|| x.clone());
         let shape = broadcast(&x.shape, &y.shape).unwrap_or_else(|| x.shape.clone());
         if self.rng.below(2) == 0 { (x, y, shape) } else { (y, x, shape) }
@@ -179,8 +179,7 @@ impl Writer {
     fn choice(&mut self) {
         let (x, y, shape) = self.pair();
         let most = self.most;
-        let fits =
-            |c: &Tensor| c.is_bool && broadcast(&c.shape, &shape).is_some_and(|all| count(&all) <= most);
+        let fits = |c: &Node| c.is_bool && broadcast(&c.shape, &shape).is_some_and(|all| count(&all) <= most);
         let Some(condition) = self.pick(fits) else { return self.binary() };
         let shape = broadcast(&condition.shape, &shape).unwrap_or(shape);
         self.op("where", &[&condition, &x, &y], "", shape, false);
@@ -300,7 +299,7 @@ impl Writer {
         }
     }
 
-    fn slice(&mut self, x: &Tensor) {
+    fn slice(&mut self, x: &Node) {
         let (mut starts, mut stops, mut steps, mut shape) = (vec![], vec![], vec![], vec![]);
         for extent in &x.shape {
             let extent = *extent as i64;
@@ -333,14 +332,14 @@ impl Writer {
             return;
         }
         let axis = self.rng.below(x.shape.len() + usize::from(stack));
-        let alike = |y: &Tensor| {
+        let alike = |y: &Node| {
             let mut places = y.shape.iter().zip(&x.shape).enumerate();
             !y.is_bool
                 && y.shape.len() == x.shape.len()
                 && places.all(|(own, (a, b))| a == b || !stack && own == axis)
         };
-        let others: Vec<Tensor> = (0..self.rng.below(3)).filter_map(|_| self.pick(alike)).collect();
-        let all: Vec<&Tensor> = std::iter::once(&x).chain(&others).collect();
+        let others: Vec<Node> = (0..self.rng.below(3)).filter_map(|_| self.pick(alike)).collect();
+        let all: Vec<&Node> = std::iter::once(&x).chain(&others).collect();
         let mut shape = x.shape.clone();
         if stack {
             shape.insert(axis, all.len());
@@ -377,7 +376,7 @@ impl Writer {
             indices.name,
             self.type_of(&indices.name)
         );
-        let indices = Tensor { name: format!("{bound}i"), ..indices };
+        let indices = Node { name: format!("{bound}i"), ..indices };
         self.op("take", &[&x, &indices], &format!("axis = {written} : i64"), shape, false);
     }
 
@@ -385,7 +384,7 @@ impl Writer {
         let x = self.pick(|tensor| !tensor.is_bool && !tensor.shape.is_empty());
         let Some(x) = x else { return };
         let inner = x.shape[x.shape.len() - 1];
-        let fits = |y: &Tensor| {
+        let fits = |y: &Node| {
             let rank = y.shape.len();
             let meets = rank > 0 && y.shape[rank.saturating_sub(2)] == inner && !y.is_bool;
             let batch = |shape: &[usize]| shape[..shape.len().saturating_sub(2)].to_vec();
@@ -441,12 +440,12 @@ fn generate(seed: u64) -> Graph {
         });
         types.push(format!("tensor<{}{}>", extents.collect::<String>(), dtype.mlir()));
         arguments.push(Value::Array(Array::of_ints(dtype, &shape, &numbers)));
-        writer.pool.push(Tensor { name: format!("%x{index}"), shape, is_bool: false });
+        writer.pool.push(Node { name: format!("%x{index}"), shape, is_bool: false });
     }
     for _ in 0..3 + writer.rng.below(9) {
         writer.statement();
     }
-    let mut returned: Vec<Tensor> = Vec::new();
+    let mut returned: Vec<Node> = Vec::new();
     for _ in 0..1 + writer.rng.below(3) {
         let tensor = writer.pick(|_| true).expect("there are arguments");
         returned.push(tensor);
@@ -530,11 +529,12 @@ impl Bench {
 }
 
 /// Runs a function, and runs it again to write to memory of the shapes that it tells, which must come to the same.
-fn run_both_ways(function: &Function, arguments: &[Value]) -> Result<Vec<Array>, RunError> {
+fn run_both_ways(function: &Function, arguments: &[Value]) -> Result<Vec<Array>, String> {
+    let said = |error: RunError| error.to_string();
     let inputs: Vec<_> =
         arguments.iter().enumerate().map(|(index, value)| argument(function, index, value)).collect();
-    let found = function.run(&inputs)?;
-    let shapes = function.shapes(&inputs)?;
+    let found = function.run(&inputs).map_err(said)?;
+    let shapes = function.shapes(&inputs).map_err(said)?;
     let sizes = found.iter().map(|tensor| tensor.len() * tensor.element_size());
     let mut memory: Vec<Vec<u8>> = sizes.map(|size| vec![0xa5; size]).collect();
     let places = memory.iter_mut().zip(&shapes).zip(function.outputs());
@@ -543,12 +543,12 @@ fn run_both_ways(function: &Function, arguments: &[Value]) -> Result<Vec<Array>,
             TensorMut::new(output.dtype, shape, bytes).expect("the shape is the result's")
         })
         .collect();
-    function.run_into(&inputs, &mut targets)?;
-    for (index, (tensor, bytes)) in found.iter().zip(&memory).enumerate() {
-        assert_eq!(tensor.shape(), shapes[index], "result {index} of @{}", function.name());
-        assert!(tensor.bytes() == Some(bytes), "result {index} of @{}", function.name());
+    function.run_into(&inputs, &mut targets).map_err(said)?;
+    let same = |(tensor, bytes): (&Tensor<'_>, &Vec<u8>)| tensor.bytes() == Some(bytes);
+    match found.iter().zip(&memory).position(|pair| !same(pair)) {
+        Some(index) => Err(format!("result {index} is another in memory that is given")),
+        None => Ok(found.iter().map(array).collect()),
     }
-    Ok(found.iter().map(array).collect())
 }
 
 fn differs((found, expected): &(Array, Value)) -> String {

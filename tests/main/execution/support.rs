@@ -44,11 +44,6 @@ pub fn function(executable: &Executable, name: &str) -> Function {
     executable.function(name).unwrap_or_else(|| panic!("there is @{name}"))
 }
 
-/// Compiles `@f` of a module under the rules of JAX with 64-bit dtypes.
-pub fn compiled(text: &str) -> Function {
-    function(&compile(&session("jax", true, false), text), "f")
-}
-
 /// An array in memory.
 pub fn tensor(array: &Array) -> Tensor<'static> {
     let shape: Vec<i64> = array.shape.iter().map(|extent| *extent as i64).collect();
