@@ -17,6 +17,8 @@ use crate::error::RunError;
 pub struct Context {
     name: String,
     trap: AtomicI32,
+    /// How deep functions have called each other.
+    depth: AtomicI32,
     state: Mutex<State>,
 }
 
@@ -67,6 +69,9 @@ pub enum Target {
     Fresh,
 }
 
+/// How deep functions may call each other: a frame takes some kilobytes of the stack.
+const MAX_DEPTH: i32 = 1000;
+
 /// What a trap code means.
 const fn trap(code: i32) -> (Status, &'static str) {
     match code {
@@ -81,7 +86,7 @@ impl Context {
     /// A call of the function that messages call `name`.
     pub fn new(name: String, outputs: Vec<Output>) -> Context {
         let state = State { error: None, live: Vec::new(), outputs };
-        Context { name, trap: AtomicI32::new(0), state: Mutex::new(state) }
+        Context { name, trap: AtomicI32::new(0), depth: AtomicI32::new(0), state: Mutex::new(state) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -98,6 +103,20 @@ impl Context {
     /// An error of this function.
     pub fn error(&self, status: Status, message: &str) -> RunError {
         RunError::new(status, format!("{}: {message}", self.name))
+    }
+
+    /// Goes a call deeper; whether that is allowed. Only the thread of the call calls functions.
+    pub fn enter(&self) -> bool {
+        let is_allowed = self.depth.fetch_add(1, Ordering::Relaxed) < MAX_DEPTH;
+        if !is_allowed {
+            self.fail(Status::Check, &format!("functions call each other more than {MAX_DEPTH} deep"));
+        }
+        is_allowed
+    }
+
+    /// Comes back from a call.
+    pub fn leave(&self) {
+        self.depth.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Notes a trap, unless there is one.

@@ -135,6 +135,28 @@ pub unsafe extern "C" fn promote_rt_fail(context: *mut Context, message: *const 
     guarded(context, (), || context.fail(Status::Check, &String::from_utf8_lossy(message)));
 }
 
+/// A function of the program calls another: 0 if that may be, else the code returns non-zero. Every call that was allowed
+/// ends with [`promote_rt_leave`], unless the whole call fails.
+///
+/// # Safety
+/// The context is that of the call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn promote_rt_enter(context: *mut Context) -> i32 {
+    // SAFETY: by contract.
+    let context = unsafe { &*context };
+    guarded(context, 1, || i32::from(!context.enter()))
+}
+
+/// A function of the program returns to another.
+///
+/// # Safety
+/// The context is that of the call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn promote_rt_leave(context: *mut Context) {
+    // SAFETY: by contract.
+    unsafe { &*context }.leave();
+}
+
 /// Notes that something happened which the semantics refuse; the first one is kept. 1: integer division by zero; 2: an
 /// integer raised to a negative power; 3: an index out of range. The call fails even if its entry returns 0.
 ///
@@ -251,7 +273,7 @@ pub extern "C" fn promote_set_flush_denormals(flush: bool) {
 }
 
 /// The functions that compiled code may call, with their names.
-pub fn symbols() -> [(&'static str, *const c_void); 14] {
+pub fn symbols() -> [(&'static str, *const c_void); 16] {
     macro_rules! table {
         ($($name:ident),* $(,)?) => { [$((stringify!($name), $name as *const c_void)),*] };
     }
@@ -265,6 +287,8 @@ pub fn symbols() -> [(&'static str, *const c_void); 14] {
         promote_rt_fail,
         promote_rt_trap,
         promote_rt_trapped,
+        promote_rt_enter,
+        promote_rt_leave,
         promote_rt_sort,
         promote_rt_call,
         promote_rt_shapes,

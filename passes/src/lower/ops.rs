@@ -448,7 +448,13 @@ fn mean(graph: &mut Graph, x: NodeId, gone: &[usize]) -> NodeId {
     map(graph, Op::FloorDivide, &[multiple, count], dtype)
 }
 
-fn variance(graph: &mut Graph, x: NodeId, gone: &[usize], correction: f64) -> NodeId {
+/// With no degrees of freedom left, NumPy and PyTorch divide by zero, and JAX gives NaN.
+fn variance(
+    graph: &mut Graph,
+    x: NodeId,
+    gone: &[usize],
+    (correction, numerics): (f64, Numerics),
+) -> NodeId {
     let (own, dtype) = (graph.shape(x), graph.node(x).dtype);
     let part = dtype.real_part();
     let mean = mean(graph, x, gone);
@@ -458,10 +464,25 @@ fn variance(graph: &mut Graph, x: NodeId, gone: &[usize], correction: f64) -> No
     let square = map(graph, Op::Multiply, &[distance, distance], part);
     let sum = reduce(graph, Op::Sum, square, gone);
     let shape = graph.shape(sum);
+    let elements = gone.iter().fold(Product::number(1), |all, axis| &all * &Product::from(own[*axis]));
+    let is_enough = elements.fixed().is_some_and(|elements| elements as f64 > correction);
     let count = count(graph, &own, gone, part, shape.clone());
-    let correction = splat(graph, correction, part, shape);
+    let correction = splat(graph, correction, part, shape.clone());
     let freedom = map(graph, Op::Subtract, &[count, correction], part);
-    map(graph, Op::Divide, &[sum, freedom], part)
+    if is_enough {
+        return map(graph, Op::Divide, &[sum, freedom], part);
+    }
+    let none = splat(graph, 0.0, part, shape.clone());
+    let freedom = map(graph, Op::Maximum, &[freedom, none], part);
+    let quotient = map(graph, Op::Divide, &[sum, freedom], part);
+    match numerics {
+        Numerics::NumPy | Numerics::Torch => quotient,
+        Numerics::Jax => {
+            let is_some = map(graph, Op::Greater, &[freedom, none], DType::B1);
+            let nan = splat(graph, f64::NAN, part, shape);
+            map(graph, Op::Where, &[is_some, quotient, nan], part)
+        }
+    }
 }
 
 fn moment(graph: &mut Graph, call: Call<'_>) -> NodeId {
@@ -475,9 +496,9 @@ fn moment(graph: &mut Graph, call: Call<'_>) -> NodeId {
     let correction = call.attrs.number("correction").unwrap_or(0.0);
     let found = match call.op {
         Op::Mean => mean(graph, x, &gone),
-        Op::Var => variance(graph, x, &gone, correction),
+        Op::Var => variance(graph, x, &gone, (correction, call.numerics)),
         Op::Std => {
-            let variance = variance(graph, x, &gone, correction);
+            let variance = variance(graph, x, &gone, (correction, call.numerics));
             let dtype = graph.node(variance).dtype;
             map(graph, Op::Sqrt, &[variance], dtype)
         }

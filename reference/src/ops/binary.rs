@@ -106,6 +106,9 @@ fn by_zero(op: Op, x: i128, dtype: DType, numerics: Numerics) -> Result<i128, Er
 /// The power modulo a large power of two. With a negative exponent, which NumPy refuses, it is the whole part of the power
 /// in PyTorch; JAX looks at six bits of any exponent.
 fn power(base: i128, exponent: i128, dtype: DType, numerics: Numerics) -> Result<i128, Error> {
+    if numerics == Numerics::Jax && base == 0 && exponent != 0 {
+        return Ok(0);
+    }
     let exponent = match numerics {
         Numerics::Jax if dtype != DType::B1 => exponent & 63,
         Numerics::NumPy if exponent < 0 => {

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Op};
 
 use super::{Call, Element, binary, unary, unsupported};
@@ -111,7 +112,12 @@ fn variance(call: Call<'_>, lane: &[Number], dtype: DType) -> Element {
         let square = step(call, Op::Multiply, distance.fit(part), distance.fit(part), part)?;
         sum = step(call, Op::Add, sum, square, part)?;
     }
-    step(call, Op::Divide, sum, Number::Real(lane.len() as f64 - call.attributes.correction), part)
+    let freedom = match lane.len() as f64 - call.attributes.correction {
+        freedom if freedom > 0.0 => freedom,
+        _ if call.numerics == Numerics::Jax => return Ok(Number::Real(f64::NAN)),
+        _ => 0.0,
+    };
+    step(call, Op::Divide, sum, Number::Real(freedom), part)
 }
 
 fn lane_of(call: Call<'_>, mut lane: Vec<Number>, dtype: DType) -> Result<Vec<Number>, Error> {

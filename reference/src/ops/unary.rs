@@ -86,8 +86,8 @@ fn real(op: Op, x: f64, numerics: Numerics) -> Element {
         Op::Erf => libm::erf(x),
         Op::Sigmoid => 1.0 / (1.0 + (-x).exp()),
         Op::Reciprocal => 1.0 / x,
-        Op::Angle if x < 0.0 => std::f64::consts::PI,
         Op::Angle if x.is_nan() => x,
+        Op::Angle if x < 0.0 || x.is_sign_negative() && numerics != Numerics::Torch => std::f64::consts::PI,
         Op::Angle => 0.0,
         _ => return Err(unsupported(op)),
     };

@@ -31,7 +31,12 @@ pub(super) fn unary<E: Emit>(
             e.div(one, x)
         }
         Op::Angle => {
-            let (is_nan, is_negative) = (e.is_nan(x), e.is(Compare::FLt, x, 0.0));
+            let is_nan = e.is_nan(x);
+            // The angle of -0 is half a turn but in PyTorch.
+            let is_negative = match numerics {
+                Numerics::Torch => e.is(Compare::FLt, x, 0.0),
+                Numerics::Jax | Numerics::NumPy => predicate(e, Op::SignBit, x)?,
+            };
             let (half_turn, zero) = (e.constant(x, std::f64::consts::PI), e.constant(x, 0.0));
             let angle = e.select(is_negative, half_turn, zero);
             e.select(is_nan, x, angle)

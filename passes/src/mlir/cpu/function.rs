@@ -562,13 +562,19 @@ impl<'l, 'a> Function<'l, 'a> {
         self.refuse_with(fails, &message);
     }
 
+    /// Calls something that gives a status, and leaves if that is not 0.
+    fn call_checked(&mut self, symbol: &str, arguments: &[MlirValue]) {
+        let Some(status) = self.code.call(symbol, arguments, Some(self.code.types.i32)) else {
+            unreachable!("the function gives a status")
+        };
+        let zero = self.code.constant(Ty::I32, 0, 1);
+        let failed = self.code.compare(Predicate::Ne, status, zero);
+        self.fail_if(failed);
+    }
+
     /// Leaves if an exception was raised.
     pub fn check_traps(&mut self) {
-        let status = self.code.call("promote_rt_trapped", &[self.context], Some(self.code.types.i32));
-        let Some(status) = status else { unreachable!("the function gives a number") };
-        let zero = self.code.constant(Ty::I32, 0, 1);
-        let trapped = self.code.compare(Predicate::Ne, status, zero);
-        self.fail_if(trapped);
+        self.call_checked("promote_rt_trapped", &[self.context]);
     }
 
     fn unsupported(&mut self, operation: MlirOperation, why: &str) {
@@ -895,12 +901,9 @@ impl<'l, 'a> Function<'l, 'a> {
         let room = self.code.stack(types.i64, count.max(1) as i64, 8);
         arguments.push(room);
         let symbol = Lowering::inner(&callee);
-        let status = self.code.call(&symbol, &arguments, Some(types.i32));
-        let (Some(status), zero) = (status, self.code.constant(Ty::I32, 0, 1)) else {
-            unreachable!("the function gives a status")
-        };
-        let failed = self.code.compare(Predicate::Ne, status, zero);
-        self.fail_if(failed);
+        self.call_checked("promote_rt_enter", &[self.context]);
+        self.call_checked(&symbol, &arguments);
+        self.code.call("promote_rt_leave", &[self.context], None);
         let mut place = 0;
         for ((result, r#type), parts) in results.iter().zip(parts) {
             let mut read = Vec::new();

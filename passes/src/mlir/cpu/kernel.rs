@@ -143,12 +143,16 @@ fn short(kernel: &Kernel, machine: Machine) -> Option<i64> {
     let extent =
         last.fixed().filter(|extent| (2..=16).contains(extent) && *extent < machine.vector_bytes as i64)?;
     let stored = kernel.anchors.iter().flat_map(|anchor| anchor.sinks.iter().map(|sink| &sink.strides));
+    // What varies with the last two dimensions is stored in their order; what does not vary with the one before the last
+    // depends on the last alone, or not on it either.
     let suits = |strides: &Vec<Product>| {
-        let [.., before, last] = strides.as_slice() else { return false };
-        before.is_zero() || last.fixed() == Some(1) && before.fixed() == Some(extent)
+        let [outer @ .., before, last] = strides.as_slice() else { return false };
+        let in_order = last.fixed() == Some(1) && before.fixed() == Some(extent);
+        let is_alone = last.is_zero() || outer.iter().all(Product::is_zero);
+        in_order || before.is_zero() && is_alone
     };
     let is_simple = |expr: &crate::lower::kernel::Expr| match &expr.code {
-        What::Load(access) => suits(&access.strides) && strides_count(&access.strides) <= 2,
+        What::Load(access) => suits(&access.strides),
         What::Index { .. } | What::Take { .. } | What::Reduced(_) => false,
         What::Splat(_) | What::Size(_) | What::Map(..) | What::Convert(_) => true,
     };
@@ -158,10 +162,6 @@ fn short(kernel: &Kernel, machine: Machine) -> Option<i64> {
             && strides[strides.len() - 2].fixed() == Some(extent)
     };
     (kernel.exprs.iter().all(is_simple) && stored.into_iter().all(is_stored_in_order)).then_some(extent)
-}
-
-fn strides_count(strides: &[Product]) -> usize {
-    strides.iter().filter(|stride| !stride.is_zero()).count()
 }
 
 /// The expressions that depend on a short innermost dimension and no other.

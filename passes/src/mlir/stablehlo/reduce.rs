@@ -3,7 +3,7 @@
 //! f16 and bf16 are added up and multiplied in f32, as the libraries do, and rounded once.
 
 use promote_dialect::attrs::Attrs;
-use promote_lattice::convert::{Bits, Literal};
+use promote_lattice::convert::{Bits, Literal, Numerics};
 use promote_lattice::{DType, Kind, Op};
 
 use super::builder::{Builder, Direction, Made, Tensor, refuse};
@@ -85,7 +85,15 @@ fn variance(b: &mut Builder<'_>, x: Tensor, axes: &[i64], count: i64, attrs: &At
         b.mul(distance, distance)
     };
     let sum = sum(b, square, axes);
-    b.divide_by(sum, count as f64 - attrs.number("correction").unwrap_or(0.0))
+    let freedom = count as f64 - attrs.number("correction").unwrap_or(0.0);
+    b.divide_by(
+        sum,
+        match b.numerics() {
+            _ if freedom > 0.0 => freedom,
+            Numerics::Jax => f64::NAN,
+            Numerics::NumPy | Numerics::Torch => 0.0,
+        },
+    )
 }
 
 /// The number of `dtype` that every other one replaces, as the bits of its parts.
