@@ -147,8 +147,13 @@ fn short(kernel: &Kernel, machine: Machine) -> Option<i64> {
         let [.., before, last] = strides.as_slice() else { return false };
         before.is_zero() || last.fixed() == Some(1) && before.fixed() == Some(extent)
     };
+    // What goes along the short dimension and not along the one before is the same in each round, if it is in all of them.
+    let is_in_rounds = |strides: &Vec<Product>| {
+        let [.., before, last] = strides.as_slice() else { return false };
+        strides_count(strides) <= if before.is_zero() && !last.is_zero() { 1 } else { 2 }
+    };
     let is_simple = |expr: &crate::lower::kernel::Expr| match &expr.code {
-        What::Load(access) => suits(&access.strides) && strides_count(&access.strides) <= 2,
+        What::Load(access) => suits(&access.strides) && is_in_rounds(&access.strides),
         What::Index { .. } | What::Take { .. } | What::Reduced(_) => false,
         What::Splat(_) | What::Size(_) | What::Map(..) | What::Convert(_) => true,
     };
