@@ -359,7 +359,8 @@ fn conversions(semantics: &Semantics) -> Vec<Case> {
     };
     let some =
         |from: &DType, to: &DType| from.bits() >= 8 && to.bits() >= 8 || from.bits() == 64 || to.bits() == 32;
-    let known: Vec<DType> = stored().filter(|dtype| semantics.check_stated(*dtype).is_ok()).collect();
+    let is_known = |dtype: &DType| semantics.infer(Op::Reshape, &[Operand::value(*dtype)]).is_ok();
+    let known: Vec<DType> = stored().filter(is_known).collect();
     let to = |from: DType| known.iter().filter(move |to| some(&from, to)).map(move |to| one(from, *to));
     known.iter().copied().flat_map(to).collect()
 }

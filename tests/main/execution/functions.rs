@@ -148,6 +148,10 @@ func.func @turned(%x: tensor<8xi64>) -> (tensor<i64>, tensor<8xi64>) {
   %f = "promote.flip"(%s) : (tensor<8xi64>) -> tensor<8xi64>
   return %p, %f : tensor<i64>, tensor<8xi64>
 }
+func.func @colours(%x: tensor<2x1x3xi32>, %y: tensor<70x3xi32>) -> tensor<2x70x3xi32> {
+  %r = "promote.add"(%x, %y) : (tensor<2x1x3xi32>, tensor<70x3xi32>) -> tensor<2x70x3xi32>
+  return %r : tensor<2x70x3xi32>
+}
 func.func @scalars(%i: index, %b: i1, %f: f32) -> (index, i1, f32) {
   %one = arith.constant 1 : index
   %j = arith.addi %i, %one : index
@@ -274,6 +278,17 @@ fn numbers_outside_of_tensors() {
     assert_eq!(found[0].elements::<i64>(), Some([42].as_slice()));
     assert_eq!(found[1].bytes(), Some([1].as_slice()));
     assert_eq!(found[2].elements::<f32>(), Some([1.5].as_slice()));
+}
+
+/// A row of three for each of some images is added to all rows of that image.
+#[test]
+fn a_short_row_for_each_image() {
+    let x = Array::of_ints(DType::I32, &[2, 1, 3], &[1000, 2000, 3000, 4000, 5000, 6000]);
+    let y: Vec<i128> = (0..210).collect();
+    let y = Array::of_ints(DType::I32, &[70, 3], &y);
+    let sum = |place: i128| (place / 210 * 3 + place % 3 + 1) * 1000 + place % 210;
+    let expected = Array::of_ints(DType::I32, &[2, 70, 3], &(0..420).map(sum).collect::<Vec<_>>());
+    assert_eq!(call("colours", &[Value::Array(x), Value::Array(y)]), [expected]);
 }
 
 /// The sums are not read by the loop that writes them.
