@@ -276,7 +276,7 @@ impl Writer {
             }
             4 => {
                 let all = count(&shape);
-                let divisor = (2..8).find(|divisor| all > 0 && all % divisor == 0).unwrap_or(1);
+                let divisor = (2..8).find(|divisor| all > 0 && all.is_multiple_of(*divisor)).unwrap_or(1);
                 let shape = match self.rng.below(3) {
                     0 => vec![all],
                     1 => vec![divisor, all / divisor],

@@ -33,7 +33,7 @@ func.func @f(%x: tensor<613x701xDT>, %y: tensor<?x701xDT>) -> (!u, !u, !u, !u, !
 const DTYPES: [DType; 2] = [DType::F32, DType::BF16];
 
 fn compiled(dtype: DType) -> Executable {
-    compile(&session("jax", false, false), &SOURCE.replace("DT", &dtype.mlir().to_string()))
+    compile(&session("jax", false, false), &SOURCE.replace("DT", dtype.mlir()))
 }
 
 fn arguments() -> [Vec<f64>; 2] {
