@@ -449,12 +449,7 @@ fn mean(graph: &mut Graph, x: NodeId, gone: &[usize]) -> NodeId {
 }
 
 /// With no degrees of freedom left, NumPy and PyTorch divide by zero, and JAX gives NaN.
-fn variance(
-    graph: &mut Graph,
-    x: NodeId,
-    gone: &[usize],
-    (correction, numerics): (f64, Numerics),
-) -> NodeId {
+fn variance(graph: &mut Graph, x: NodeId, gone: &[usize], (correction, numerics): (f64, Numerics)) -> NodeId {
     let (own, dtype) = (graph.shape(x), graph.node(x).dtype);
     let part = dtype.real_part();
     let mean = mean(graph, x, gone);

@@ -76,9 +76,8 @@ struct Trace {
 }
 
 fn coarser(a: DType, b: DType) -> DType {
-    let bits = |dtype: DType| {
-        dtype.real_part().props().format.map_or(u32::MAX, |format| format.mantissa_bits)
-    };
+    let bits =
+        |dtype: DType| dtype.real_part().props().format.map_or(u32::MAX, |format| format.mantissa_bits);
     if bits(a) <= bits(b) { a } else { b }
 }
 
