@@ -62,7 +62,7 @@ const MAP_TILE: i64 = 1 << 13;
 /// The same where elements are read across rows: the lines of the cache that a tile reads of are all used before the next.
 const TRANSPOSED_TILE: i64 = 1 << 6;
 /// A tile of columns: their accumulators stay in the first-level cache.
-const COLUMN_TILE: i64 = 1 << 10;
+const COLUMN_TILE: i64 = 1 << 11;
 /// From so many bytes on, results are written past the caches: they would not stay there, and need not be read first.
 const STREAMED: i64 = 1 << 24;
 /// What a store past the caches must be aligned to.
