@@ -24,6 +24,8 @@ pub struct Context {
 
 struct State {
     error: Option<RunError>,
+    /// Where the first trap was raised, if that is known.
+    place: Option<String>,
     live: Vec<NonNull<Header>>,
     outputs: Vec<Output>,
 }
@@ -85,7 +87,7 @@ const fn trap(code: i32) -> (Status, &'static str) {
 impl Context {
     /// A call of the function that messages call `name`.
     pub fn new(name: String, outputs: Vec<Output>) -> Context {
-        let state = State { error: None, live: Vec::new(), outputs };
+        let state = State { error: None, place: None, live: Vec::new(), outputs };
         Context { name, trap: AtomicI32::new(0), depth: AtomicI32::new(0), state: Mutex::new(state) }
     }
 
@@ -119,10 +121,13 @@ impl Context {
         self.depth.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Notes a trap, unless there is one.
-    pub fn trap(&self, code: i32) {
+    /// Notes a trap, unless there is one, and the op that raised it, if that is known.
+    pub fn trap(&self, code: i32, place: Option<&str>) {
         // Relaxed: what raised the trap is joined before anybody acts on it.
-        let _ = self.trap.compare_exchange(0, code, Ordering::Relaxed, Ordering::Relaxed);
+        let is_first = self.trap.compare_exchange(0, code, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        if let (true, Some(place)) = (is_first, place) {
+            self.state().place = Some(place.to_owned());
+        }
     }
 
     /// The first trap, or 0.
@@ -280,7 +285,8 @@ impl Context {
         }
         if self.trapped() != 0 {
             let (status, message) = trap(self.trapped());
-            return Err(self.error(status, message));
+            let place = state.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+            return Err(self.error(status, &format!("{place}{message}")));
         }
         if returned != 0 {
             return Err(self.error(Status::Internal, "compiled code failed and did not say why"));

@@ -158,14 +158,22 @@ pub unsafe extern "C" fn promote_rt_leave(context: *mut Context) {
 }
 
 /// Notes that something happened which the semantics refuse; the first one is kept. 1: integer division by zero; 2: an
-/// integer raised to a negative power; 3: an index out of range. The call fails even if its entry returns 0.
+/// integer raised to a negative power; 3: an index out of range. The call fails even if its entry returns 0. `place` tells the
+/// op, its place in the source and its name, in `length` bytes; null if that is not known.
 ///
 /// # Safety
-/// The context is that of the call.
+/// The context is that of the call; `place` is null or points to `length` bytes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn promote_rt_trap(context: *mut Context, code: i32) {
+pub unsafe extern "C" fn promote_rt_trap(context: *mut Context, code: i32, place: *const u8, length: i64) {
     // SAFETY: by contract.
-    unsafe { &*context }.trap(code);
+    let context = unsafe { &*context };
+    let place = match usize::try_from(length) {
+        // SAFETY: by contract.
+        Ok(length) if !place.is_null() => Some(unsafe { std::slice::from_raw_parts(place, length) }),
+        _ => None,
+    };
+    let place = place.map(String::from_utf8_lossy);
+    guarded(context, (), || context.trap(code, place.as_deref()));
 }
 
 /// The first trap of the call, or 0.

@@ -72,10 +72,10 @@ pub fn matmul(graph: &Graph, node: NodeId) -> Kernel {
     let tracer = Tracer::new(rank + 1);
     let load = |node: NodeId, dims: [usize; 2]| {
         let code = Code::Load(tracer.access(graph, node, &at(dims)));
-        Expr { code, dtype: this.dtype, dims: 0, stage: 0 }
+        Expr { node, code, dtype: this.dtype, dims: 0, stage: 0 }
     };
     let product = Code::Map(Op::Multiply, vec![ExprId(0), ExprId(1)]);
-    let product = Expr { code: product, dtype: this.dtype, dims: 0, stage: 0 };
+    let product = Expr { node, code: product, dtype: this.dtype, dims: 0, stage: 0 };
     let exprs = vec![load(x, [batch, batch + 1]), load(y, [batch + 1, batch + 2]), product];
     let sink = tracer.access(graph, node, &at([batch, batch + 2]));
     let anchor = Anchor { node, expr: ExprId(2), role: Role::Reduce(Op::Sum), sinks: vec![sink] };

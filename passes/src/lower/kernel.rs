@@ -68,6 +68,8 @@ pub enum Code {
 /// An expression.
 #[derive(Clone, Debug)]
 pub struct Expr {
+    /// The node that it is of.
+    pub node: NodeId,
     /// What it computes.
     pub code: Code,
     /// Of which dtype.

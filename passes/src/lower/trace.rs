@@ -103,10 +103,10 @@ impl Tracer {
         }
         let (dtype, at) = (graph.node(node).dtype, &key.1);
         let found = match find(node) {
-            Found::Stored => self.push(Code::Load(self.access(graph, node, at)), dtype, 0),
+            Found::Stored => self.push(node, Code::Load(self.access(graph, node, at)), dtype, 0),
             Found::Here(expr, own) if own == *at => expr,
             Found::Reduced(anchor, own) if own == *at => {
-                self.push(Code::Reduced(anchor), dtype, stages[anchor] + 1)
+                self.push(node, Code::Reduced(anchor), dtype, stages[anchor] + 1)
             }
             Found::Reduced(..) | Found::Later => return Err(Elsewhere),
             Found::Here(..) | Found::Inline => self.inline(graph, node, at.clone(), find, stages)?,
@@ -159,7 +159,7 @@ impl Tracer {
             }
             prim => unreachable!("{prim:?} is stored or reduced"),
         };
-        Ok(self.push(code, dtype, stage))
+        Ok(self.push(node, code, dtype, stage))
     }
 
     /// The stage of an expression.
@@ -167,8 +167,8 @@ impl Tracer {
         self.exprs[expr.0 as usize].stage
     }
 
-    fn push(&mut self, code: Code, dtype: DType, stage: usize) -> ExprId {
-        self.exprs.push(Expr { code, dtype, dims: 0, stage });
+    fn push(&mut self, node: NodeId, code: Code, dtype: DType, stage: usize) -> ExprId {
+        self.exprs.push(Expr { node, code, dtype, dims: 0, stage });
         ExprId((self.exprs.len() - 1) as u32)
     }
 

@@ -135,14 +135,14 @@ fn checks_and_traps_are_told() {
     assert_eq!(run(binary, 1), err(Status::Check, "promote_f: a?b\u{fffd}"));
     // A trap counts even if the code goes on; the first one is told.
     let division = entry!(|context| {
-        exports::promote_rt_trap(context, 1);
-        exports::promote_rt_trap(context, 3);
+        exports::promote_rt_trap(context, 1, std::ptr::null(), 0);
+        exports::promote_rt_trap(context, 3, std::ptr::null(), 0);
         exports::promote_rt_output(context, 0, [1i64].as_ptr());
         i32::from(exports::promote_rt_trapped(context) != 1)
     });
     assert_eq!(run(division, 1), err(Status::Division, "promote_f: integer division by zero"));
     let power = entry!(|context| {
-        exports::promote_rt_trap(context, 2);
+        exports::promote_rt_trap(context, 2, std::ptr::null(), 0);
         1
     });
     assert_eq!(
@@ -150,7 +150,7 @@ fn checks_and_traps_are_told() {
         err(Status::NegativePower, "promote_f: an integer is raised to a negative power")
     );
     let index = entry!(|context| {
-        exports::promote_rt_trap(context, 3);
+        exports::promote_rt_trap(context, 3, std::ptr::null(), 0);
         1
     });
     assert_eq!(run(index, 1), err(Status::Index, "promote_f: an index is out of range"));

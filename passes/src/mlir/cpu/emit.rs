@@ -25,6 +25,8 @@ pub struct Lanes<'c> {
     pub has_f16: bool,
     /// The context of the call, to which exceptions are told.
     pub context: MlirValue,
+    /// The op that raises them: the symbol of a text that tells it, and how long that is.
+    pub place: Option<(&'c str, usize)>,
 }
 
 impl Lanes<'_> {
@@ -224,7 +226,11 @@ impl Emit for Lanes<'_> {
         self.code.branch_if(condition, (noted, &[]), (behind, &[]));
         self.code.go_to(noted);
         let code = self.code.constant(Ty::I32, why as u64, 1);
-        self.code.call("promote_rt_trap", &[self.context, code], None);
+        let (text, length) = match self.place {
+            Some((symbol, length)) => (self.code.address_of(symbol), self.code.index(length as i64)),
+            None => (self.code.null(), self.code.index(0)),
+        };
+        self.code.call("promote_rt_trap", &[self.context, code, text, length], None);
         self.code.branch(behind, &[]);
         self.code.go_to(behind);
     }

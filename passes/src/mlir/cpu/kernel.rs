@@ -84,7 +84,15 @@ pub struct Setting {
 }
 
 /// Compiles a kernel to a function of that name.
-pub fn compile(setting: Setting, kernel: &Kernel, name: &str, location: MlirLocation) -> Compiled {
+///
+/// `places` are texts that tell ops which may raise exceptions: the symbol of each, and how long it is.
+pub fn compile(
+    setting: Setting,
+    kernel: &Kernel,
+    name: &str,
+    location: MlirLocation,
+    places: &FxHashMap<NodeId, (String, usize)>,
+) -> Compiled {
     let types = setting.types;
     let arguments = [types.pointer, types.i64, types.i64];
     let code = Code::function(types, setting.module, location, name, (None, &arguments));
@@ -111,6 +119,8 @@ pub fn compile(setting: Setting, kernel: &Kernel, name: &str, location: MlirLoca
         tile: None,
         users: users(kernel),
         missing: None,
+        places,
+        current: None,
         code,
     };
     maker.run()
@@ -226,6 +236,9 @@ struct Maker<'k> {
     tile: Option<MlirValue>,
     users: Vec<u64>,
     missing: Option<(Op, DType)>,
+    places: &'k FxHashMap<NodeId, (String, usize)>,
+    /// The node that is computed.
+    current: Option<NodeId>,
 }
 
 #[derive(Clone)]
@@ -1090,7 +1103,9 @@ impl<'k> Maker<'k> {
 
     fn emit(&mut self, lanes: usize) -> Lanes<'_> {
         let context = self.slot(Slot::Context);
-        Lanes { code: &mut self.code, lanes, has_f16: self.setting.machine.has_f16, context }
+        let place = self.current.and_then(|current| self.places.get(&current));
+        let place = place.map(|(symbol, length)| (symbol.as_str(), *length));
+        Lanes { code: &mut self.code, lanes, has_f16: self.setting.machine.has_f16, context, place }
     }
 
     /// The value of an expression at the current indices, and the next ones of the innermost dimension for more lanes.
@@ -1125,6 +1140,7 @@ impl<'k> Maker<'k> {
             let parts: Vec<_> = kept.parts.into_iter().map(|room| self.get(room, zero, lanes)).collect();
             return element(&parts);
         }
+        self.current = Some(expr.node);
         match &expr.code {
             What::Splat(bits) => self.constant(*bits, expr.dtype, lanes),
             What::Size(product) => Element::Real(Register { value: self.product(product), ty: Ty::I64 }),
@@ -1146,6 +1162,7 @@ impl<'k> Maker<'k> {
                 let values: Vec<_> = operands.iter().map(|operand| self.eval(*operand, lanes)).collect();
                 let dtypes: Vec<_> = operands.iter().map(|operand| kernel.expr(*operand).dtype).collect();
                 let numerics = self.setting.numerics;
+                self.current = Some(expr.node);
                 let mut e = self.emit(lanes);
                 match elementwise(&mut e, *op, numerics, &dtypes, expr.dtype, &values) {
                     Some(value) => value,
@@ -1524,7 +1541,9 @@ impl<'k> Maker<'k> {
         let varies = innermost.is_some_and(|dim| of_index.dims & 1 << dim != 0);
         // Where all lanes have one index, they are loaded as from anywhere.
         let index_lanes = if varies { lanes } else { 1 };
+        let node = self.current;
         let index = self.eval(index, index_lanes);
+        self.current = node;
         let extent_value = self.product(&extent.into());
         let extent_value =
             emit::splat(&mut self.code, Register { value: extent_value, ty: Ty::I64 }, index_lanes);

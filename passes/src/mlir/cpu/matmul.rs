@@ -137,7 +137,7 @@ impl Maker {
 
     fn lanes(&mut self, lanes: usize) -> Lanes<'_> {
         let context = self.code.argument(0);
-        Lanes { code: &mut self.code, lanes, has_f16: self.setting.machine.has_f16, context }
+        Lanes { code: &mut self.code, lanes, has_f16: self.setting.machine.has_f16, context, place: None }
     }
 
     fn plus(&mut self, x: MlirValue, y: MlirValue, lanes: usize) -> MlirValue {

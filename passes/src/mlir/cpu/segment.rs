@@ -2,7 +2,7 @@
 
 use mlir_sys::*;
 use promote_lattice::convert::Numerics;
-use promote_lattice::{DType, Kind};
+use promote_lattice::{DType, Kind, Op};
 use promote_scalar::memory_size;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -14,7 +14,8 @@ use crate::lower::extent::{Extent, Product, Sum, Symbol};
 use crate::lower::fuse::{self, Step, fuse};
 use crate::lower::graph::{Graph, Index, MAX_PARTS, NodeId, PART, Prim, Rule};
 use crate::lower::kernel::{Code as What, Kernel};
-use crate::mlir::raw::Address;
+use crate::mlir::raw::{self, Address};
+use crate::mlir::report::place_of;
 
 /// A tensor in memory: contiguous, row-major.
 #[derive(Clone, Debug)]
@@ -504,7 +505,8 @@ impl Function<'_, '_> {
         let origin = self.segment.origins[node.0 as usize];
         // SAFETY: the op is alive.
         let location = unsafe { mlirOperationGetLocation(origin) };
-        let compiled = kernel::compile(self.lowering.setting, kernel, &name, location);
+        let places = self.places(kernel);
+        let compiled = kernel::compile(self.lowering.setting, kernel, &name, location, &places);
         if let Some((op, dtype)) = compiled.missing {
             self.not_computed(op, dtype);
         }
@@ -533,6 +535,31 @@ impl Function<'_, '_> {
         let body = self.code.address_of(&name);
         let arguments = [self.context, body, env, count, grain];
         self.code.call("promote_rt_parallel", &arguments, None);
+    }
+
+    /// Texts that tell the ops of a kernel that may raise exceptions.
+    fn places(&mut self, kernel: &Kernel) -> FxHashMap<NodeId, (String, usize)> {
+        let mut places = FxHashMap::default();
+        if self.lowering.setting.numerics == Numerics::Jax {
+            return places;
+        }
+        for expr in &kernel.exprs {
+            let raises = match &expr.code {
+                What::Take { .. } => true,
+                What::Map(op, _) => {
+                    matches!(op, Op::FloorDivide | Op::Remainder | Op::Fmod | Op::Pow | Op::Reciprocal)
+                        && !expr.dtype.is_inexact()
+                }
+                _ => false,
+            };
+            if raises && !places.contains_key(&expr.node) {
+                let origin = self.segment.origins[expr.node.0 as usize];
+                let place = place_of(origin).map(|place| format!("{place}: ")).unwrap_or_default();
+                let text = format!("{place}{}", raw::name(origin));
+                places.insert(expr.node, (self.lowering.text(&text), text.len()));
+            }
+        }
+        places
     }
 
     fn units(&mut self, compiled: &Compiled) -> MlirValue {

@@ -139,7 +139,7 @@ llvm.func @promote_rt_parallel(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64)
 llvm.func @promote_rt_enter(!llvm.ptr) -> i32
 llvm.func @promote_rt_leave(!llvm.ptr)
 llvm.func @promote_rt_fail(!llvm.ptr, !llvm.ptr, i64)
-llvm.func @promote_rt_trap(!llvm.ptr, i32)
+llvm.func @promote_rt_trap(!llvm.ptr, i32, !llvm.ptr, i64)
 llvm.func @promote_rt_trapped(!llvm.ptr) -> i32
 llvm.func @promote_rt_sort(!llvm.ptr, i32, !llvm.ptr, i64, i64, i64)
 llvm.func @promote_rt_call(!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
