@@ -300,7 +300,7 @@ def main():
     print("| | threads | Promote | NumPy | JAX, donated | GB/s | of the triad's |\n|---|---|---|---|---|---|---|")
     for threads in map(int, arguments.threads.split(",")):
         environment = {**os.environ, "PROMOTE_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads),
-                       "OPENBLAS_NUM_THREADS": str(threads)}
+                       "OPENBLAS_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive"}
         processors = ",".join(map(str, range(threads)))
         command = ["taskset", "-c", processors, sys.executable, __file__, "--child", "--promote-opt",
                    os.path.abspath(arguments.promote_opt), "--cases", arguments.cases]
