@@ -114,12 +114,8 @@ fn axes(list: &[i64], rank: usize) -> Vec<usize> {
 }
 
 /// The wider dtype that sums and products of a dtype are accumulated in.
-const fn accumulator(dtype: DType) -> DType {
-    match dtype.kind() {
-        Kind::Float if dtype.bits() < 32 => DType::F32,
-        Kind::Complex if dtype.bits() < 64 => DType::C64,
-        _ => dtype,
-    }
+fn accumulator(dtype: DType) -> DType {
+    promote_scalar::accumulator(Op::Sum, dtype)
 }
 
 fn iota(graph: &mut Graph, call: Call<'_>) -> NodeId {
