@@ -19,7 +19,6 @@ mod integer;
 mod power;
 
 pub(crate) use choice::{maximum, minimum, takes_first};
-pub use power::constant_power;
 
 use promote_lattice::convert::Numerics;
 use promote_lattice::op::ShapeRule;

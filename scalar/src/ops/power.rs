@@ -40,56 +40,6 @@ pub(super) fn power<E: Emit>(
     }
 }
 
-/// The power of an element to an exponent that is known, where a few products give it: -1, 1, 2, 3 and 4 of real numbers, 1
-/// and 2 of complex ones, 0 to 63 of integers. `None` for any other: [`elementwise`](crate::elementwise) knows them all.
-pub fn constant_power<E: Emit>(
-    e: &mut E,
-    dtype: DType,
-    x: Element<E::Value>,
-    exponent: f64,
-) -> Option<Element<E::Value>> {
-    let dtype = dtype.storage();
-    let whole = (exponent.trunc() == exponent && exponent.abs() < 64.0).then_some(exponent as i32)?;
-    match (dtype.kind(), x) {
-        _ if whole == 1 => Some(x),
-        (Kind::Unsigned | Kind::Signed, x) => {
-            let power = product(e, x.real(), u32::try_from(whole).ok()?);
-            Some(Element::Real(wrap(e, dtype, power)))
-        }
-        (Kind::Float, x) => {
-            let power = match whole {
-                -1 => {
-                    let one = e.constant(x.real(), 1.0);
-                    e.div(one, x.real())
-                }
-                2..=4 => product(e, x.real(), whole.unsigned_abs()),
-                _ => return None,
-            };
-            Some(Element::Real(round_to(e, dtype, power)))
-        }
-        (Kind::Complex, Element::Complex(re, im)) if whole == 2 => {
-            let (re, im) = complex::multiply(e, (re, im), (re, im));
-            Some(Element::Complex(round_to(e, dtype, re), round_to(e, dtype, im)))
-        }
-        (Kind::Bool | Kind::Complex, _) => None,
-    }
-}
-
-/// `x` as a factor so many times.
-fn product<E: Emit>(e: &mut E, x: E::Value, times: u32) -> E::Value {
-    let mut power = None;
-    let mut square = x;
-    for place in 0..=times.checked_ilog2().unwrap_or(0) {
-        if place > 0 {
-            square = e.mul(square, square);
-        }
-        if times >> place & 1 == 1 {
-            power = Some(power.map_or(square, |power| e.mul(power, square)));
-        }
-    }
-    power.unwrap_or_else(|| e.constant(x, 1.0))
-}
-
 /// A power of a real number. An integer exponent that `f32` may not hold, and so may take for an even one, is met in `f64`.
 fn of_reals<E: Emit>(
     e: &mut E,

@@ -448,30 +448,6 @@ fn powers_take_integer_exponents_of_any_dtype() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong[..wrong.len().min(20)].join("\n"));
 }
 
-#[test]
-fn known_exponents_give_the_same_powers() {
-    for dtype in DTYPES.into_iter().filter(|dtype| !matches!(dtype.kind(), Kind::Bool | Kind::Complex)) {
-        for exponent in [-1, 0, 1, 2, 3, 4, 5, 7, 63] {
-            for x in edges(dtype, 20) {
-                let e = &mut machine(true);
-                let base = element(e, dtype, x);
-                let Some(found) = promote_scalar::constant_power(e, dtype, base, exponent.into()) else {
-                    continue;
-                };
-                let found = bits(e, dtype, found);
-                let Some(number) = Number::from_bits(x, dtype) else { continue };
-                let exponent = match dtype.kind() {
-                    Kind::Float => Number::Real(exponent.into()),
-                    _ => Number::Int(exponent.into()),
-                };
-                let expected = reference(Op::Pow, Numerics::Torch, dtype, dtype, &[number, exponent]);
-                let expected = expected.map(|expected| expected.bits(dtype)).unwrap();
-                assert!(distance(found, expected, dtype) <= 2.0, "{dtype}: {number:?} to the {exponent:?}");
-            }
-        }
-    }
-}
-
 /// Floats of 8 bits and less: what the op gives in `f32`, converted.
 #[test]
 fn narrow_floats_are_computed_in_f32_and_rounded() {
