@@ -4,8 +4,8 @@ use mlir_sys::*;
 use promote_lattice::{DType, Kind, Op};
 use promote_scalar::{Cast, Element, Emit, Ty, combine, combine_arg, identity, register};
 
-use super::{COLUMN_TILE, Kept, MAX_KEPT, Maker, element, is_dear, memory_of, parts};
-use crate::lower::kernel::{Code as What, ExprId, Form, Role};
+use super::{COLUMN_TILE, DEAR, Kept, MAX_KEPT, Maker, element, memory_of, parts};
+use crate::lower::kernel::{Code as What, ExprId, Form, Role, cost};
 use crate::mlir::cpu::emit::{self, Register};
 use crate::mlir::cpu::llvm::vector;
 
@@ -297,7 +297,7 @@ impl<'k> Maker<'k> {
             }
         }
         for (index, expr) in kernel.exprs.iter().enumerate() {
-            let is_dear = matches!(&expr.code, What::Map(op, _) if is_dear(*op));
+            let is_dear = matches!(&expr.code, What::Map(op, _) if cost(*op) >= DEAR);
             if is_dear && expr.dims & 1 << last != 0 && latest[index] > expr.stage {
                 let part = register(expr.dtype);
                 let count = if expr.dtype.kind() == Kind::Complex { 2 } else { 1 };

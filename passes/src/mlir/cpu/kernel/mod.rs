@@ -71,6 +71,8 @@ const COLUMN_TILE: i64 = 1 << 11;
 const STREAMED: i64 = 1 << 24;
 /// What a store past the caches must be aligned to.
 const STREAM_ALIGNMENT: usize = 64;
+/// From this cost on, keeping the value of an op is cheaper than computing it again.
+const DEAR: u32 = 12;
 /// The most elements of a row that are kept from one stage to another.
 const MAX_KEPT: i64 = 1 << 14;
 
@@ -545,37 +547,4 @@ fn each(value: Element<Register>, mut change: impl FnMut(Register) -> Register) 
         Element::Real(value) => Element::Real(change(value)),
         Element::Complex(real, imaginary) => Element::Complex(change(real), change(imaginary)),
     }
-}
-
-/// Whether keeping the value of an op is cheaper than computing it again.
-const fn is_dear(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Exp
-            | Op::Exp2
-            | Op::Expm1
-            | Op::Log
-            | Op::Log2
-            | Op::Log10
-            | Op::Log1p
-            | Op::Cbrt
-            | Op::Sin
-            | Op::Cos
-            | Op::Tan
-            | Op::Sinh
-            | Op::Cosh
-            | Op::Tanh
-            | Op::Asin
-            | Op::Acos
-            | Op::Atan
-            | Op::Asinh
-            | Op::Acosh
-            | Op::Atanh
-            | Op::Erf
-            | Op::Sigmoid
-            | Op::Pow
-            | Op::Atan2
-            | Op::Hypot
-            | Op::LogAddExp
-    )
 }
