@@ -5,6 +5,6 @@ mod functions;
 mod graphs;
 mod random;
 mod recorded;
-mod support;
+pub mod support;
 mod sweep;
 mod threads;
