@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use num_complex::Complex64;
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Kind, Op};
 
@@ -87,6 +88,10 @@ fn fold(call: Call<'_>, lane: &[Number], dtype: DType) -> Element {
             let is_counted = |number: &&Number| convert(**number, dtype, DType::B1, call.numerics).is_true();
             Ok(Number::Int(lane.iter().filter(is_counted).count() as i128))
         }
+        Op::LogSumExp if dtype.kind() == Kind::Complex => {
+            let sum = lane.iter().map(|number| power_of_e(*number)).sum::<Complex64>().ln();
+            Ok(Number::Complex(sum.re, sum.im))
+        }
         Op::LogSumExp => {
             let largest = lane.iter().fold(f64::NEG_INFINITY, |all, next| all.max(next.real()));
             let shift = if largest.is_finite() { largest } else { 0.0 };
@@ -118,6 +123,11 @@ fn extreme(lane: &[Number], choose: Choose) -> Number {
     let place =
         lane.iter().position(|number| if found.is_nan() { number.is_nan() } else { *number == found });
     Number::Int(place.unwrap_or(0) as i128)
+}
+
+fn power_of_e(number: Number) -> Complex64 {
+    let (re, im) = number.parts();
+    Complex64::new(re, im).exp()
 }
 
 fn variance(call: Call<'_>, lane: &[Number], dtype: DType) -> Element {
@@ -180,6 +190,12 @@ fn lane_of(call: Call<'_>, mut lane: Vec<Number>, dtype: DType) -> Result<Vec<Nu
         }
         Op::Sort => {
             lane.sort_by(|x, y| order(*x, *y, call.numerics));
+        }
+        Op::Softmax if dtype.kind() == Kind::Complex => {
+            let powers: Vec<Complex64> = lane.iter().map(|number| power_of_e(*number)).collect();
+            let sum: Complex64 = powers.iter().sum();
+            let quotients = powers.into_iter().map(|power| power / sum);
+            lane = quotients.map(|quotient| Number::Complex(quotient.re, quotient.im)).collect();
         }
         Op::Softmax => {
             let largest = lane.iter().fold(f64::NEG_INFINITY, |all, next| all.max(next.real()));
