@@ -26,14 +26,14 @@ use mlir_sys::*;
 use promote_dialect::mlir::Names;
 use promote_lattice::DType;
 use promote_lattice::convert::Bits;
-use promote_scalar::memory_size;
+use promote_scalar::{Ty, memory_size};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use signature::dlpack;
 pub use target::Machine;
 
 use self::function::{Face, Function};
-use self::kernel::Setting;
+use self::kernel::{Compiled, Setting};
 use self::llvm::Types;
 use self::signature::{RUNTIME, Type};
 use super::raw;
@@ -42,6 +42,7 @@ use super::units::{self, Shared};
 use super::verify::verify_strong;
 use super::view::{FUNCTION, function_type};
 use crate::diagnostic::{Code as Id, Diagnostic};
+use crate::lower::kernel::Kernel;
 
 /// Lowers a module in place.
 pub fn lower(root: MlirOperation, shared: Shared<'_>, machine: Machine) -> Vec<Diagnostic> {
@@ -70,6 +71,8 @@ pub fn lower(root: MlirOperation, shared: Shared<'_>, machine: Machine) -> Vec<D
         said: Vec::new(),
         bodies: with_body.filter_map(|function| raw::string_attribute(*function, "sym_name")).collect(),
         symbols: FxHashMap::default(),
+        kernels: FxHashMap::default(),
+        products: FxHashMap::default(),
         globals: 0,
     };
     let called = called(&functions);
@@ -126,6 +129,10 @@ pub struct Lowering<'a> {
     bodies: FxHashSet<String>,
     /// The symbols that callers outside see, and the functions that they are of.
     symbols: FxHashMap<String, String>,
+    /// The code of each kernel in canonical form.
+    kernels: FxHashMap<Kernel, (String, Compiled)>,
+    /// The code that packs operands of matrix products, and multiplies them.
+    products: FxHashMap<Ty, [String; 2]>,
     globals: usize,
 }
 

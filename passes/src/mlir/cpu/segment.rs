@@ -10,6 +10,7 @@ use super::function::Function;
 use super::kernel::{self, Compiled, Slot};
 use super::llvm::Predicate;
 use super::matmul::{self, Environment, Tile};
+use crate::lower::canonical::{Canonical, Names};
 use crate::lower::extent::{Extent, Product, Sum, Symbol};
 use crate::lower::fuse::{self, Step, fuse};
 use crate::lower::graph::{Graph, Index, MAX_PARTS, NodeId, PART, Prim, Rule};
@@ -414,9 +415,16 @@ impl Function<'_, '_> {
         let origin = self.segment.origins[node.0 as usize];
         // SAFETY: the op is alive.
         let location = unsafe { mlirOperationGetLocation(origin) };
-        let (pack, multiply) = (self.lowering.kernel_name(self.name), self.lowering.kernel_name(self.name));
-        matmul::pack(setting, &pack, location, ty);
-        matmul::multiply(setting, &multiply, location, ty);
+        let [pack, multiply] = match self.lowering.products.get(&ty) {
+            Some(known) => known.clone(),
+            None => {
+                let names = [(); 2].map(|()| self.lowering.kernel_name(self.name));
+                matmul::pack(setting, &names[0], location, ty);
+                matmul::multiply(setting, &names[1], location, ty);
+                self.lowering.products.insert(ty, names.clone());
+                names
+            }
+        };
         for (name, units) in [(pack, panels), (multiply, blocks)] {
             let count = self.code.int("llvm.mul", batch, units);
             let body = self.code.address_of(&name);
@@ -475,13 +483,7 @@ impl Function<'_, '_> {
 
     /// Compiles a kernel, and runs it on all units.
     fn run_kernel(&mut self, kernel: &Kernel, stored: &mut FxHashMap<NodeId, Stored>) {
-        let name = self.lowering.kernel_name(self.name);
-        let node = kernel.anchors[0].node;
-        let origin = self.segment.origins[node.0 as usize];
-        // SAFETY: the op is alive.
-        let location = unsafe { mlirOperationGetLocation(origin) };
-        let places = self.places(kernel);
-        let compiled = kernel::compile(self.lowering.setting, kernel, &name, location, &places);
+        let (name, compiled) = self.compiled(kernel);
         if let Some((op, dtype)) = compiled.missing {
             self.not_computed(op, dtype);
         }
@@ -512,8 +514,26 @@ impl Function<'_, '_> {
         self.code.call("promote_rt_parallel", &arguments, None);
     }
 
-    /// Texts that tell the ops of a kernel that may raise exceptions.
-    fn places(&mut self, kernel: &Kernel) -> FxHashMap<NodeId, (String, usize)> {
+    /// The code of a kernel, and its name. Equal kernels of a module share one, unless it tells the places of ops.
+    fn compiled(&mut self, kernel: &Kernel) -> (String, Compiled) {
+        let Canonical { kernel, names } = Canonical::new(kernel);
+        let places = self.places(&kernel, &names);
+        if let Some((name, compiled)) = self.lowering.kernels.get(&kernel).filter(|_| places.is_empty()) {
+            return (name.clone(), compiled.clone().named(&names));
+        }
+        let name = self.lowering.kernel_name(self.name);
+        let origin = self.segment.origins[names.node(kernel.anchors[0].node).0 as usize];
+        // SAFETY: the op is alive.
+        let location = unsafe { mlirOperationGetLocation(origin) };
+        let compiled = kernel::compile(self.lowering.setting, &kernel, &name, location, &places);
+        if places.is_empty() && compiled.missing.is_none() {
+            self.lowering.kernels.insert(kernel, (name.clone(), compiled.clone()));
+        }
+        (name, compiled.named(&names))
+    }
+
+    /// Texts that tell the ops of a canonical kernel that may raise exceptions.
+    fn places(&mut self, kernel: &Kernel, names: &Names) -> FxHashMap<NodeId, (String, usize)> {
         let mut places = FxHashMap::default();
         if self.lowering.setting.numerics == Numerics::Jax {
             return places;
@@ -528,7 +548,7 @@ impl Function<'_, '_> {
                 _ => false,
             };
             if raises && !places.contains_key(&expr.node) {
-                let origin = self.segment.origins[expr.node.0 as usize];
+                let origin = self.segment.origins[names.node(expr.node).0 as usize];
                 let place = place_of(origin).map(|place| format!("{place}: ")).unwrap_or_default();
                 let text = format!("{place}{}", raw::name(origin));
                 places.insert(expr.node, (self.lowering.text(&text), text.len()));
