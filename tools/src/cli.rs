@@ -164,16 +164,22 @@ impl Emit {
         matches!(self, Self::Llvm) || self.is_code()
     }
 
+    /// Whether it is made of a whole program, not of its parts.
+    pub const fn is_of_whole_program(self) -> bool {
+        matches!(self, Self::Header) || self.is_code()
+    }
+
     /// Whether LLVM compiles the program.
     pub const fn is_code(self) -> bool {
         match self {
-            Self::LlvmIr | Self::Asm | Self::Obj | Self::So | Self::Header => true,
+            Self::LlvmIr | Self::Asm | Self::Obj | Self::So => true,
             Self::Mlir
             | Self::Bytecode
             | Self::Dot
             | Self::Linalg
             | Self::Stablehlo
             | Self::Llvm
+            | Self::Header
             | Self::Runtime => false,
         }
     }

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use promote::diagnostic::{Code, Diagnostic};
 use promote::pass::Kind as PassKind;
 use promote::{
-    CompileOptions, Module, Options, Pipeline, PrintIr, PrintOptions, RunOptions, Semantics, Session, Source,
-    Verdict,
+    CompileError, CompileOptions, Compiled, Module, Options, Pipeline, PrintIr, PrintOptions, RunOptions,
+    Semantics, Session, Source, Verdict,
 };
 use promote_passes::mlir::pipeline::Element;
 
@@ -88,6 +88,24 @@ fn session_options(args: &Args, semantics: Arc<Semantics>) -> Options {
     compiler::options(semantics, &args.promotion.rules, &args.diagnostics, !args.printing.disable_threading)
 }
 
+/// What is made of a compiled program.
+fn code(compiled: &Compiled, kind: Emit) -> Result<Vec<u8>, CompileError> {
+    match kind {
+        Emit::LlvmIr => Ok(compiled.ir_text().into_bytes()),
+        Emit::Asm => compiled.assembly().map(String::into_bytes),
+        Emit::Obj => compiled.object(),
+        Emit::So => compiled.library(),
+        Emit::Mlir
+        | Emit::Bytecode
+        | Emit::Dot
+        | Emit::Linalg
+        | Emit::Stablehlo
+        | Emit::Llvm
+        | Emit::Header
+        | Emit::Runtime => Ok(Vec::new()),
+    }
+}
+
 /// One run over an input.
 struct Compiler<'a> {
     args: &'a Args,
@@ -101,7 +119,7 @@ struct Compiler<'a> {
 /// Refuses to make one object of many parts.
 fn check_parts(args: &Args) -> Result<(), Diagnostic> {
     let Testing { split_input_file, verify_diagnostics, .. } = &args.testing;
-    if !args.emit().is_code() || split_input_file.is_none() && verify_diagnostics.is_none() {
+    if !args.emit().is_of_whole_program() || split_input_file.is_none() && verify_diagnostics.is_none() {
         return Ok(());
     }
     let message = "code is made of a whole file, not of its parts";
@@ -139,6 +157,9 @@ impl<'a> Compiler<'a> {
         let mut pipeline = given.map_or_else(|| Ok(default()), Pipeline::parse)?;
         if args.emit().is_lowered() {
             pipeline.0.extend(promote::lowering().0);
+        }
+        if args.emit() == Emit::Header && given.is_some() {
+            pipeline.0.extend(Pipeline::verify_strong().0);
         }
         let native = CompileOptions {
             target: compiler::target(&args.promotion.processor.target_cpu)?,
@@ -201,7 +222,7 @@ impl<'a> Compiler<'a> {
             self.verify_roundtrip(&module)?;
         }
         let mut output = self.open_output()?;
-        if self.args.emit().is_code() {
+        if self.args.emit().is_of_whole_program() {
             return self.write_code(&module, output, input);
         }
         // What is streamed to standard output cannot be taken back: there, verifying comes first. A writing error is kept
@@ -226,26 +247,16 @@ impl<'a> Compiler<'a> {
         Ok(output.commit()?)
     }
 
-    /// Compiles a module of the LLVM dialect, and writes what was asked for.
+    /// Writes what others link or include.
     fn write_code(&self, module: &Module<'_>, mut output: Output, input: &Input) -> Result<(), Stop> {
         if !module.verify() {
             self.say(input, compiler::take_diagnostics(&self.session, input));
             return Err(Stop::Said);
         }
-        let code = promote::translate(module, &self.native).and_then(|compiled| match self.args.emit() {
-            Emit::LlvmIr => Ok(compiled.ir_text().into_bytes()),
-            Emit::Asm => compiled.assembly().map(String::into_bytes),
-            Emit::Obj => compiled.object(),
-            Emit::So => compiled.library(),
-            Emit::Header => compiled.header().map(String::into_bytes),
-            Emit::Mlir
-            | Emit::Bytecode
-            | Emit::Dot
-            | Emit::Linalg
-            | Emit::Stablehlo
-            | Emit::Llvm
-            | Emit::Runtime => Ok(Vec::new()),
-        });
+        let code = match self.args.emit() {
+            Emit::Header => promote::header(module).map(String::into_bytes),
+            kind => promote::translate(module, &self.native).and_then(|compiled| code(&compiled, kind)),
+        };
         match code {
             Ok(code) => {
                 // The error is kept, and reported by commit.

@@ -365,7 +365,9 @@ mod libraries {
             shape: shape.to_vec(),
         };
         let signature = Signature {
+            title: None,
             symbol: "promote_f".into(),
+            shape: "promote_f_shape".into(),
             inputs: vec![argument(Some("x"), &[-1]), argument(None, &[-1]), argument(Some("m"), &[])],
             outputs: vec![argument(None, &[-1])],
         };

@@ -85,15 +85,6 @@ fn code_is_made_of_a_whole_file() {
 }
 
 #[test]
-fn names_that_c_does_not_have_are_in_no_header() {
-    let program = ROWS.replace("@rows", "@\"a-b\"");
-    let tool = Tool::new();
-    let run = tool.command(PROMOTE_OPT, program.as_str(), ["--emit=header"]).refused();
-    assert!(run.stderr.contains("error[P0054]: the function `a-b` cannot be declared in C"), "{run}");
-    tool.command(PROMOTE_OPT, program, ["--emit=obj", "-o", "f.o"]).succeeded();
-}
-
-#[test]
 fn a_linker_that_fails_is_an_error() {
     let tool = Tool::new().with_variable("CC", "no-such-compiler");
     let run = emit(&tool, &["--emit=so", "-o", "f.so"]).refused();

@@ -10,6 +10,7 @@ mod entries;
 mod failures;
 mod help;
 mod languages;
+mod names;
 mod results;
 
 use support::{Run, Tool};
