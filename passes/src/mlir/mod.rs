@@ -18,6 +18,7 @@ mod linalg;
 mod names;
 pub mod pass;
 pub mod pipeline;
+mod placement;
 pub mod print_ir;
 mod raw;
 mod remark;

@@ -4,6 +4,7 @@ mod support;
 
 mod bytecode;
 mod corpus;
+mod cycles;
 mod diagnostics;
 mod foreign_ops;
 mod help;

@@ -36,6 +36,7 @@ use self::function::{Face, Function};
 use self::kernel::Setting;
 use self::llvm::Types;
 use self::signature::RUNTIME;
+use super::placement;
 use super::raw;
 use super::report::place_of;
 use super::units::Shared;
@@ -56,6 +57,10 @@ pub fn lower(root: MlirOperation, shared: Shared<'_>, machine: Machine) -> Vec<D
         let message = "promote-to-llvm runs on a module";
         return vec![Diagnostic::error(Id::NotLowered, place_of(root), message)];
     };
+    let misplaced = placement::outside_of_functions(root, shared.names, placement::Functions::OfTheRoot);
+    if !misplaced.is_empty() {
+        return misplaced;
+    }
     let functions: Vec<MlirOperation> =
         raw::operations(body).filter(|operation| raw::is_named(*operation, FUNCTION)).collect();
     let setting = Setting {
