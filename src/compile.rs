@@ -214,6 +214,15 @@ impl Compiled {
         Ok(native::shared_library_bytes(&object, &self.exports())?)
     }
 
+    /// The bytes of a shared library, linked in a directory, which the caller removes with all that is in it.
+    ///
+    /// # Errors
+    /// As [`Compiled::write_library`].
+    pub fn library_in(&self, directory: &Path) -> Result<Vec<u8>, CompileError> {
+        let object = self.code.object()?;
+        Ok(native::shared_library_bytes_in(&object, &self.exports(), directory)?)
+    }
+
     /// The C header of an object or library.
     pub fn header(&self) -> String {
         declared(&self.interfaces)

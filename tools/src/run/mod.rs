@@ -20,7 +20,7 @@ use promote::{
 
 use crate::compiler;
 use crate::input::{Content, Input};
-use crate::output::{Kind, Output};
+use crate::output::{self, Kind, Output};
 use crate::report::{Reporter, Stop};
 use args::{Args, TOOL, Target};
 use literal::Literal;
@@ -29,8 +29,7 @@ use literal::Literal;
 pub fn run(args: &Args) -> ExitCode {
     let mut reporter = Reporter::new(TOOL, &args.diagnostics);
     let outcome = if args.running.processor.asks_for_help() {
-        // A reader that has gone wants no more.
-        io::stdout().write_all(compiler::target_help().as_bytes()).map_err(|_| Stop::Said)
+        output::print(compiler::target_help().as_bytes()).map_err(Stop::from)
     } else {
         execute(args, &mut reporter)
     };

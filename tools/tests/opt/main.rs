@@ -9,6 +9,7 @@ mod diagnostics;
 mod foreign_ops;
 mod help;
 mod inputs;
+mod interruptions;
 mod mutations;
 mod outputs;
 mod pipelines;
