@@ -166,6 +166,14 @@ upper bounds.
 
 Let i16 be promoted to f16, take an edge away, or add a dtype between. Two dtypes without any upper bound are allowed:
 programs that mix them are refused. The files in examples/lattices explain themselves.";
+    Name "P0026" "a name that no symbol has"
+"The name of a function, module or other symbol is empty, or its bytes are not UTF-8. MLIR cannot read back a module with an
+empty name that it has printed itself.
+
+    func.func @\"\"(%x: tensor<4xf32>) { … }      // P0026
+
+Any other name will do, and is found again in objects, headers and files: \"Names of symbols and files\" in docs/lowering.md
+says how it is written there.";
     Converted "P0030" "an operand was converted"
 "A remark, not a problem: the operands of an op have different dtypes, and this one is converted to the dtype the op
 computes in. The remark names the path it is promoted along in the lattice and what the conversion can lose.";

@@ -11,6 +11,7 @@ mod failures;
 mod help;
 mod languages;
 mod memory;
+mod names;
 mod results;
 
 use support::{Run, Tool};
