@@ -5,6 +5,7 @@ mod functions;
 mod graphs;
 mod random;
 mod recorded;
+mod sorting;
 mod support;
 mod sweep;
 mod threads;

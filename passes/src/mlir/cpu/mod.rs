@@ -15,6 +15,7 @@ mod kernel;
 mod liveness;
 mod llvm;
 mod matmul;
+mod names;
 mod scalars;
 mod segment;
 mod signature;
@@ -29,7 +30,7 @@ use promote_lattice::convert::Bits;
 use promote_scalar::memory_size;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub use signature::dlpack;
+pub use names::dlpack;
 pub use target::Machine;
 
 use self::function::{Face, Function};
