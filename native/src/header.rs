@@ -105,7 +105,8 @@ typedef struct {
 } DLDevice;
 
 typedef struct {
-  uint8_t code;   /* 0 int, 1 uint, 2 float, 4 bfloat, 5 complex, 6 bool, 7 to 17 narrow floats */
+  uint8_t code;   /* 0 int, 1 uint, 2 float, 4 bfloat, 5 complex, 6 bool, 7 to 17 narrow floats;
+                     133, which DLPack lacks: a complex number of two bfloat16 */
   uint8_t bits;   /* elements narrower than 8 bits take a byte each */
   uint16_t lanes; /* 1 */
 } DLDataType;

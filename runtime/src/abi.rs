@@ -54,7 +54,8 @@ pub struct Function {
     pub output_types: *const TensorType,
     /// The code.
     pub entry: Entry,
-    /// Code that tells the results' shapes (by `promote_rt_shape`) without computing them; none if only a run can tell.
+    /// Code that tells the results' shapes (by `promote_rt_shape`) without computing them; none if only a run can tell. Of its
+    /// inputs it reads numbers without dimensions and the extents of others, whose data may be strided and misaligned.
     pub shape: Option<Entry>,
 }
 

@@ -19,6 +19,7 @@
 //! # Laws
 //! - No input makes a call crash: what cannot be computed is a [`Status`] and a message.
 //! - Nothing allocated during a call outlives it, whether it succeeds or not.
+//! - A process may be forked at any time; its child calls functions as its parent does.
 //! - A call computes the same whatever the number of threads, and however its tensors are strided.
 
 mod abi;
@@ -31,6 +32,8 @@ mod dtype;
 mod environment;
 mod error;
 pub mod exports;
+#[cfg(unix)]
+mod fork;
 mod pool;
 mod rust;
 mod sort;

@@ -412,7 +412,7 @@ mod libraries {
                 .expect("it runs");
             assert_eq!(
                 String::from_utf8_lossy(&run.stdout),
-                "shape 0 [3] float 32\nstatus 0: 0.5 2 4.5 \nstatus 4: promote_f: input 0 (x) must be float32[?], and is float32[]\n"
+                "shape 0 [3] float 32\nstatus 0: 0.5 2 4.5 \nstatus 4: promote_f: input 0 (x) must be float32[?], and has rank 0\n"
             );
         }
     }

@@ -6,6 +6,7 @@ mod graphs;
 mod kernel_order;
 mod random;
 mod recorded;
+mod sorting;
 mod support;
 mod sweep;
 mod threads;

@@ -16,6 +16,7 @@ mod kernel;
 mod liveness;
 mod llvm;
 mod matmul;
+mod names;
 mod scalars;
 mod segment;
 mod signature;
@@ -29,7 +30,8 @@ use promote_scalar::{Ty, memory_size};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use interface::{Interface, interfaces};
-pub use signature::{Number, Type, dlpack};
+pub use names::dlpack;
+pub use signature::{Number, Type};
 pub use target::Machine;
 
 use self::function::{Face, Function};

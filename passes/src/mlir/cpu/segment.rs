@@ -2,7 +2,7 @@
 
 use mlir_sys::*;
 use promote_lattice::convert::Numerics;
-use promote_lattice::{DType, Kind, Op};
+use promote_lattice::{DType, Op};
 use promote_scalar::memory_size;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -10,6 +10,7 @@ use super::function::Function;
 use super::kernel::{self, Compiled, Slot};
 use super::llvm::Predicate;
 use super::matmul::{self, Environment, Tile};
+use super::names;
 use crate::lower::canonical::{Canonical, Names};
 use crate::lower::extent::{Extent, Product, Sum, Symbol};
 use crate::lower::fuse::{self, Step, fuse};
@@ -444,7 +445,7 @@ impl Function<'_, '_> {
         let count =
             |dims: &[MlirValue]| dims.iter().fold(one, |all, extent| self.code.int("llvm.mul", all, *extent));
         let (outer, inner) = (count(&stored.dims[..axis]), count(&stored.dims[axis + 1..]));
-        let kind = sort_kind(self.segment.graph.node(node).dtype);
+        let kind = names::sort_kind(self.segment.graph.node(node).dtype);
         let kind = self.code.constant(promote_scalar::Ty::I32, kind, 1);
         let arguments = [self.context, kind, stored.data, outer, stored.dims[axis], inner];
         self.code.call("promote_rt_sort", &arguments, None);
@@ -598,26 +599,5 @@ impl Function<'_, '_> {
             self.code.store(value, place, 8);
         }
         room
-    }
-}
-
-/// The run time's number of what is sorted.
-fn sort_kind(dtype: DType) -> u64 {
-    match dtype {
-        DType::B1 => 0,
-        DType::U16 => 2,
-        DType::U32 => 3,
-        DType::U64 => 4,
-        DType::I16 => 6,
-        DType::I32 => 7,
-        DType::I64 => 8,
-        DType::BF16 => 9,
-        DType::F16 => 10,
-        DType::F32 => 11,
-        DType::F64 => 12,
-        DType::C64 => 13,
-        DType::C128 => 14,
-        _ if dtype.kind() == Kind::Unsigned => 1,
-        _ => 5,
     }
 }

@@ -10,6 +10,7 @@ use mlir_sys::*;
 use promote_dialect::mlir::Names;
 use promote_lattice::{DType, Kind};
 
+use super::names;
 use crate::mlir::raw;
 use crate::symbols::{Symbols, encoded};
 
@@ -85,33 +86,6 @@ impl Number {
             Self::Float(dtype @ (DType::F16 | DType::BF16 | DType::F32 | DType::F64)) => dtype,
             Self::Int(_) | Self::Float(_) => return None,
         })
-    }
-}
-
-/// DLPack's code of a dtype's sort of numbers, and the width that it says.
-pub const fn dlpack(dtype: DType) -> (u8, u32) {
-    let bits = dtype.bits();
-    match dtype {
-        DType::B1 => (6, 8),
-        DType::BF16 => (4, bits),
-        DType::F8E3M4 => (7, bits),
-        DType::F8E4M3 => (8, bits),
-        DType::F8E4M3B11FNUZ => (9, bits),
-        DType::F8E4M3FN => (10, bits),
-        DType::F8E4M3FNUZ => (11, bits),
-        DType::F8E5M2 => (12, bits),
-        DType::F8E5M2FNUZ => (13, bits),
-        DType::F8E8M0FNU => (14, bits),
-        DType::F6E2M3FN => (15, bits),
-        DType::F6E3M2FN => (16, bits),
-        DType::F4E2M1FN => (17, bits),
-        _ => match dtype.kind() {
-            Kind::Bool => (6, 8),
-            Kind::Signed => (0, bits),
-            Kind::Unsigned => (1, bits),
-            Kind::Float => (2, bits),
-            Kind::Complex => (5, bits),
-        },
     }
 }
 
@@ -234,14 +208,16 @@ fn types(text: &mut String, face: &Face<'_>, which: &str, types: &[Type]) {
         "llvm.mlir.global internal constant @{symbol}() : {array} {{\n  %a0 = llvm.mlir.undef : {array}"
     );
     for (index, r#type) in types.iter().enumerate() {
-        let (code, bits) = dlpack(r#type.dtype());
+        let Some((code, bits)) = names::dlpack(r#type.dtype()) else {
+            unreachable!("functions of strong programs take and give strong dtypes")
+        };
         let dims = match r#type.dims() {
             [] => "llvm.mlir.zero : !llvm.ptr".to_owned(),
             _ => format!("llvm.mlir.addressof @{symbol}.{index} : !llvm.ptr"),
         };
         let fields = [
             (format!("llvm.mlir.constant({code} : i8) : i8"), 0),
-            (format!("llvm.mlir.constant({} : i8) : i8", bits as u8 as i8), 1),
+            (format!("llvm.mlir.constant({} : i8) : i8", bits.cast_signed()), 1),
             ("llvm.mlir.constant(1 : i16) : i16".to_owned(), 2),
             (format!("llvm.mlir.constant({} : i32) : i32", r#type.dims().len()), 3),
             (dims, 4),
