@@ -114,6 +114,21 @@ fn operand(graph: &Graph, value: ValueId, dtype: DType, shape: ShapeId) -> Opera
     Operand { dtype, rank, origin }
 }
 
+/// The operands of `op` as the dtype rules see them, and how many they are; `None` if one has no dtype.
+fn operands(
+    graph: &Graph,
+    op: OpId,
+    type_of: impl Fn(ValueId) -> Type,
+) -> Option<([Operand; MAX_OPERANDS], usize)> {
+    let mut operands = [Operand::value(DType::B1); MAX_OPERANDS];
+    let values = graph.operands(op);
+    for (slot, value) in operands.iter_mut().zip(values) {
+        let Type { dtype: Known::DType(dtype), shape } = type_of(*value) else { return None };
+        *slot = operand(graph, *value, dtype, shape);
+    }
+    Some((operands, values.len().min(MAX_OPERANDS)))
+}
+
 /// What the dtype rules say of `op`, its operands having the types that `type_of` gives; `None` for an op that states
 /// its dtype, or has an operand without one.
 ///
@@ -125,13 +140,8 @@ pub fn typing(
     op: OpId,
     type_of: impl Fn(ValueId) -> Type,
 ) -> Result<Option<Typing>, Refusal> {
-    let mut operands = [Operand::value(DType::B1); MAX_OPERANDS];
-    let values = graph.operands(op);
-    for (slot, value) in operands.iter_mut().zip(values) {
-        let Type { dtype: Known::DType(dtype), shape } = type_of(*value) else { return Ok(None) };
-        *slot = operand(graph, *value, dtype, shape);
-    }
-    semantics.infer(graph.node(op).op, &operands[..values.len().min(MAX_OPERANDS)])
+    let Some((operands, count)) = operands(graph, op, type_of) else { return Ok(None) };
+    semantics.infer(graph.node(op).op, &operands[..count])
 }
 
 /// Infers the types of all values of `graph`. See the [module](self).

@@ -2,11 +2,12 @@
 
 use promote_lattice::DType;
 use promote_lattice::op::{Op, ShapeRule};
-use promote_lattice::semantics::Operand;
+use promote_lattice::semantics::{Operand, Origin, Refusal, Typing};
 
 use super::super::graph::{Feed, Known, OpId, ShapeId, Slot, SlotId, Type, ValueId};
+use super::super::scalars;
 use super::super::shape::{self, DYNAMIC, Shape, ShapeError};
-use super::{Outcome, ProblemKind, Solver, operand, typing};
+use super::{Outcome, ProblemKind, Solver, operand, operands};
 
 /// The most dimensions that an op may give. A loop could double them each round.
 const MAX_RANK: usize = 1024;
@@ -72,8 +73,37 @@ impl Solver<'_> {
         {
             return Ok(Some(dtype));
         }
-        let typing = typing(&self.graph, self.semantics, op, type_of).map_err(ProblemKind::Refused)?;
+        if let Some(outcome) = self.graph.scalars.outcome(op) {
+            return outcome.clone().map(|number| Some(number.dtype())).map_err(ProblemKind::Refused);
+        }
+        let typing = self.typing(op).map_err(ProblemKind::Refused)?;
         Ok(typing.map(|typing| typing.result))
+    }
+
+    /// What the dtype rules say of an op.
+    fn typing(&self, op: OpId) -> Result<Option<Typing>, Refusal> {
+        let type_of = |value: ValueId| self.values[value.0 as usize];
+        let Some((mut operands, count)) = operands(&self.graph, op, type_of) else { return Ok(None) };
+        let operator = self.graph.node(op).op;
+        let ask = |operands: &[Operand]| self.semantics.infer(operator, &operands[..count]);
+        let found = ask(&operands).map_err(|refusal| {
+            let unknown = || scalars::unknown(&self.graph, op, self.semantics);
+            let is_scalar = matches!(refusal, Refusal::Scalar { .. });
+            is_scalar.then(unknown).flatten().unwrap_or(refusal)
+        })?;
+        // A bool that Python computes is written as an array, so the op must do the same to both.
+        let bools = scalars::bools(&self.graph, op);
+        let Some((first, _)) = bools.first() else { return Ok(found) };
+        for (index, bool) in &bools {
+            operands[*index].origin = Origin::Literal(*bool);
+        }
+        match ask(&operands)? == found {
+            true => Ok(found),
+            false => {
+                let (semantics, index) = (self.semantics.name().into(), *first);
+                Err(Refusal::Scalar { semantics, op: operator, index, dtype: DType::B1 })
+            }
+        }
     }
 
     fn shape(&mut self, op: OpId) -> Outcome<Option<ShapeId>> {
