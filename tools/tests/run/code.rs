@@ -24,6 +24,23 @@ fn text_of_each_kind() {
 }
 
 #[test]
+fn headers_are_made_without_code() {
+    let tool = Tool::new();
+    let timed = |kind: &str| emit(&tool, &["--emit", kind, "--mlir-timing", "-o", "out"]);
+    assert!(timed("llvm").stderr.contains("promote-to-llvm"));
+    let header = timed("header");
+    assert!(header.stderr.contains("promote-verify-strong"), "{header}");
+    assert!(!header.stderr.contains("-to-llvm"), "{header}");
+    let weak = emit(&tool, &["--emit=header", "--pass-pipeline=builtin.module()"]).refused();
+    assert!(weak.stderr.contains("error[P0016]"), "{weak}");
+    let opaque =
+        "func.func @f(%x: memref<4xf32>) { return }\nfunc.func private @g(%x: memref<4xf32>) { return }";
+    let run = tool.command(PROMOTE_OPT, opaque, ["--emit=header"]).refused();
+    let message = "<stdin>:1:1: error[P0038]: @f takes or returns a memref<4xf32>, for which no code is made";
+    assert!(run.stderr.starts_with(message) && !run.stderr.contains("@g"), "{run}");
+}
+
+#[test]
 fn objects_and_libraries() {
     let tool = Tool::new();
     for kind in ["obj", "so", "runtime"] {
