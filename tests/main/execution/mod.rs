@@ -7,6 +7,7 @@ mod kernel_order;
 mod random;
 mod recorded;
 mod sorting;
+mod stack;
 mod support;
 mod sweep;
 mod threads;

@@ -160,7 +160,9 @@ impl Lowering<'_> {
                 Err(error) => return self.said.push(error),
             };
         if called.contains(&name) {
-            Function::lower(self, function, &name, Face::Inner, &Self::inner(&name), &inputs);
+            let inner = Self::inner(&name);
+            Function::lower(self, function, &name, Face::Inner, &inner, &inputs);
+            text.push_str(&signature::stack(&inner));
         }
         if !is_public(function) || !self.claim(function, &name) {
             return;
@@ -178,6 +180,10 @@ impl Lowering<'_> {
             entry: &entry,
             shape: shape.as_deref(),
         };
+        [Some(&entry), shape.as_ref()]
+            .into_iter()
+            .flatten()
+            .for_each(|function| text.push_str(&signature::stack(function)));
         text.push_str(&signature::symbols(&face));
         self.keep_type(function, &name);
     }

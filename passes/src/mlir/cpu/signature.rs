@@ -111,7 +111,7 @@ llvm.func @promote_rt_release(!llvm.ptr, !llvm.ptr)
 llvm.func @promote_rt_output(!llvm.ptr, i64, !llvm.ptr) -> !llvm.ptr
 llvm.func @promote_rt_shape(!llvm.ptr, i64, !llvm.ptr)
 llvm.func @promote_rt_parallel(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64)
-llvm.func @promote_rt_enter(!llvm.ptr) -> i32
+llvm.func @promote_rt_enter(!llvm.ptr, i64, !llvm.ptr, i64) -> i32
 llvm.func @promote_rt_leave(!llvm.ptr)
 llvm.func @promote_rt_fail(!llvm.ptr, !llvm.ptr, i64)
 llvm.func @promote_rt_trap(!llvm.ptr, i32, !llvm.ptr, i64)
@@ -137,8 +137,8 @@ pub fn symbols(face: &Face<'_>) -> String {
     types(&mut text, face, "out", face.outputs);
     let _ = write!(
         text,
-        "llvm.mlir.global external constant @{metadata}() : !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr)> {{
-  %s0 = llvm.mlir.undef : !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr)>
+        "llvm.mlir.global external constant @{metadata}() : !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr, ptr, ptr)> {{
+  %s0 = llvm.mlir.undef : !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr, ptr, ptr)>
 "
     );
     let address = |name: Option<String>| match name {
@@ -153,19 +153,21 @@ pub fn symbols(face: &Face<'_>) -> String {
         address((!face.outputs.is_empty()).then(|| array(face, "out"))),
         address(Some(face.entry.to_owned())),
         address(face.shape.map(str::to_owned)),
+        address(Some(stack_symbol(face.entry))),
+        address(face.shape.map(stack_symbol)),
     ];
     for (index, field) in fields.iter().enumerate() {
         let _ = write!(
             text,
             "  %f{index} = {field}
-  %s{} = llvm.insertvalue %f{index}, %s{index}[{index}] : !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr)>
+  %s{} = llvm.insertvalue %f{index}, %s{index}[{index}] : !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr, ptr, ptr)>
 ",
             index + 1
         );
     }
     let _ = writeln!(
         text,
-        "  llvm.return %s{} : !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr)>\n}}",
+        "  llvm.return %s{} : !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr, ptr, ptr)>\n}}",
         fields.len()
     );
     for (symbol, callee) in [(call, "promote_rt_call"), (shape, "promote_rt_shapes")] {
@@ -184,6 +186,20 @@ pub fn symbols(face: &Face<'_>) -> String {
 /// The symbol of the array of the types of arguments or results.
 fn array(face: &Face<'_>, which: &str) -> String {
     format!("promote.{which}.{}", encoded(face.name))
+}
+
+/// The symbol of the bytes of stack that a function takes: its own frame, and the largest one of a kernel. Only the code
+/// generator knows them: it writes the number when it has laid out the frames.
+pub fn stack_symbol(function: &str) -> String {
+    format!("promote.stack.{function}")
+}
+
+/// The number of that symbol, as MLIR text: 0 until the code generator writes it.
+pub fn stack(function: &str) -> String {
+    format!(
+        "llvm.mlir.global internal @{}(0 : i64) {{addr_space = 0 : i32, externally_initialized}} : i64\n",
+        stack_symbol(function)
+    )
 }
 
 /// An array of the types of arguments or results.
