@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use promote::diagnostic::{Code, Diagnostic, Severity};
 use promote::{
-    CompileOptions, Compiled, DType, Module, Options, Pipeline, PrintOptions, RunOptions, Semantics, Session,
-    Source, Verdict,
+    CompileOptions, Compiled, DType, Module, OptLevel, Options, Pipeline, PrintOptions, RunOptions,
+    Semantics, Session, Source, Verdict,
 };
 use promote_reference::random::Precision;
 use promote_reference::{Error, Outcome, Reader, Value};
@@ -80,7 +80,9 @@ impl Bench {
             rules.passed(&case.text, &pipeline)?;
         }
         let expected = rules.interpreted(&self.reader, case, &strong)?;
-        let Some(compiled) = rules.compiled(&case.text)? else { return Ok(Ending::NotLowered) };
+        let Some(compiled) = rules.compiled(&case.text, level(case.number))? else {
+            return Ok(Ending::NotLowered);
+        };
         written(&compiled, case.number)?;
         run(&compiled, case, expected)
     }
@@ -177,8 +179,8 @@ impl Rules {
     }
 
     /// Its code, unless an op is not lowered.
-    fn compiled(&self, text: &str) -> Result<Option<Compiled>, Finding> {
-        let native = CompileOptions::default();
+    fn compiled(&self, text: &str, level: OptLevel) -> Result<Option<Compiled>, Finding> {
+        let native = CompileOptions { level, ..CompileOptions::default() };
         let mut module = self.read(Source::Text(text), "the program")?;
         let mut pipeline = Pipeline::default();
         pipeline.0.extend(promote::lowering().0);
@@ -221,6 +223,11 @@ fn is_same(before: &Result<Outcome, Error>, after: &Result<Outcome, Error>) -> b
         (_, Err(Error::Unsupported(_))) | (Err(Error::Unsupported(_)), _) => true,
         _ => false,
     }
+}
+
+/// How far LLVM optimises the code of a program: what it does takes most of the time.
+const fn level(number: u64) -> OptLevel {
+    if number % 5 == 0 { OptLevel::Aggressive } else { OptLevel::Less }
 }
 
 /// Writes the code as one of the kinds of output.

@@ -15,11 +15,11 @@ pub(super) struct Profile {
     pub(super) dtypes: Vec<DType>,
     /// Whether some are complex: ops that have no complex numbers are left out then.
     pub(super) complex: bool,
-    /// Whether dynamic extents occur, and are equal where they meet. Tensors are scalars or vectors of 4 then, but for
-    /// those of `every_op`.
+    /// Whether dynamic extents occur, and are equal where they meet. Tensors are scalars or vectors of 4 then, but in
+    /// functions of any ops.
     pub(super) aligned: bool,
-    /// Whether statements are any ops of the table on any shapes.
-    pub(super) every_op: bool,
+    /// The ops that statements are on any shapes; none in programs of other statements.
+    pub(super) any_of: Vec<Op>,
 }
 
 /// What sort of numbers a value holds.

@@ -16,29 +16,7 @@ use crate::shape;
 const TRIES: usize = 4;
 
 /// One op in so many has operands that do not fit.
-const WRONG: usize = 200;
-
-/// Ops that programs are mostly made of.
-const COMMON: &[Op] = &[
-    Op::Add,
-    Op::Subtract,
-    Op::Multiply,
-    Op::Negative,
-    Op::Exp,
-    Op::Maximum,
-    Op::Less,
-    Op::Where,
-    Op::Sum,
-    Op::Max,
-    Op::Matmul,
-    Op::Stack,
-    Op::Concat,
-    Op::Reshape,
-    Op::BroadcastTo,
-    Op::Slice,
-    Op::ExpandDims,
-    Op::Convert,
-];
+const WRONG: usize = 600;
 
 fn is_bool(tensor: &Tensor) -> bool {
     tensor.sort == Sort::Bool
@@ -57,7 +35,8 @@ impl Writer<'_> {
 
     /// Writes any op.
     pub(super) fn any_op(&mut self) {
-        let op = if self.one_in(2) { self.choose(COMMON) } else { self.choose(Op::ALL) };
+        let profile = self.profile;
+        let op = self.choose(&profile.any_of);
         let done = (0..TRIES).any(|_| self.try_op(op).is_some());
         if !done {
             self.literal();
@@ -269,12 +248,18 @@ impl Writer<'_> {
         if count == 0 {
             return self.constant(&numbers[0], "i32", "i32", Sort::Int);
         }
-        self.constant(
-            &format!("[{}]", numbers.join(", ")),
-            &format!("{count}xi32"),
-            &format!("{count}xi32"),
-            Sort::Int,
-        )
+        self.shaped_constant(&format!("[{}]", numbers.join(", ")), vec![count], DType::I32)
+    }
+
+    /// A constant with dimensions.
+    fn shaped_constant(&mut self, value: &str, shape: Vec<usize>, dtype: DType) -> Tensor {
+        let extents: String = shape.iter().map(|extent| format!("{extent}x")).collect();
+        let element = format!("{extents}{}", dtype.mlir());
+        let made = self.constant(value, &element, &element, sort_of(dtype));
+        let made = Tensor { dtype: Some(dtype), shape: Some(shape), ..made };
+        self.scope.pop();
+        self.scope.push(made.clone());
+        made
     }
 
     fn converted(&mut self) -> Option<()> {
@@ -335,9 +320,7 @@ impl Writer<'_> {
             Sort::Number => format!("({number}.0, 1.0)"),
         };
         let shape: Vec<usize> = (0..self.rng.below(3)).map(|_| self.rng.below(4)).collect();
-        let extents: String = shape.iter().map(|extent| format!("{extent}x")).collect();
-        let element = format!("{extents}{}", dtype.mlir());
-        self.constant(&number, &element, &element, sort_of(dtype));
+        self.shaped_constant(&number, shape, dtype);
         Some(())
     }
 }

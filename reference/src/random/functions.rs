@@ -37,7 +37,7 @@ pub(super) fn module(mut rng: Choices, options: &Options) -> Generated {
         dtypes: dtypes(options, complex),
         complex,
         aligned: dynamic && options.dynamic == Dynamic::Equal,
-        every_op: false,
+        any_of: Vec::new(),
     };
     let count = 2 + rng.below(3);
     let parameters: Vec<Parameter> = (0..count).map(|_| parameter(&mut rng, &profile, dynamic)).collect();

@@ -1,6 +1,6 @@
 //! Functions of any ops of the table on tensors of any shape, whose extents may be known in a run only.
 
-use promote_lattice::{DType, Semantics};
+use promote_lattice::{DType, Op, Semantics};
 
 use super::arguments::{self, Parameter};
 use super::body::{OPEN, Precision, Profile, Tensor, Writer, sort_of};
@@ -12,11 +12,36 @@ use super::{Graph, Options};
 /// The most elements of a tensor.
 pub(super) const MOST: usize = 2000;
 
+/// How many results a function has at most of those that nothing uses.
+const MOST_RESULTS: usize = 6;
+
 const EXTENTS: &[usize] = &[0, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 7, 8, 13, 16, 17, 33, 64];
 
 /// Dtypes that few ops take.
 const NARROW: &[DType] =
     &[DType::F8E4M3FN, DType::F8E5M2, DType::F4E2M1FN, DType::F6E2M3FN, DType::I4, DType::U4];
+
+/// Ops that programs are mostly made of.
+const COMMON: &[Op] = &[
+    Op::Add,
+    Op::Subtract,
+    Op::Multiply,
+    Op::Negative,
+    Op::Exp,
+    Op::Maximum,
+    Op::Less,
+    Op::Where,
+    Op::Sum,
+    Op::Max,
+    Op::Matmul,
+    Op::Stack,
+    Op::Concat,
+    Op::Reshape,
+    Op::BroadcastTo,
+    Op::Slice,
+    Op::ExpandDims,
+    Op::Convert,
+];
 
 /// The function `@name` that choices make.
 pub(super) fn function(mut rng: Choices, options: &Options, name: &str) -> Graph {
@@ -25,10 +50,14 @@ pub(super) fn function(mut rng: Choices, options: &Options, name: &str) -> Graph
     let profile = profile(&mut rng, semantics, options);
     let has_flow = rng.one_in(4);
     let is_dynamic = !rng.one_in(5);
+    let is_plain = rng.one_in(3);
     let mut parameters: Vec<Parameter> = Vec::new();
     for _ in 0..1 + rng.below(3) {
         rng.next_frame();
-        let next = parameter(&mut rng, &profile, is_dynamic, parameters.first());
+        let next = match is_plain {
+            true => vector(&mut rng, &profile, is_dynamic, parameters.first()),
+            false => parameter(&mut rng, &profile, is_dynamic, parameters.first()),
+        };
         parameters.push(next);
     }
     let budget = rng.frames_left().unwrap_or_else(|| 3 + rng.below(10));
@@ -87,7 +116,23 @@ fn profile(rng: &mut Choices, semantics: Semantics, options: &Options) -> Profil
         1..=10 => all = vec![rng.pick(&all), rng.pick(&all)],
         _ => {}
     }
-    Profile { semantics, dtypes: all, complex, aligned: true, every_op: true }
+    Profile { semantics, dtypes: all, complex, aligned: true, any_of: ops(rng) }
+}
+
+/// Half of the functions are made of a few ops, which meet in more ways so.
+fn ops(rng: &mut Choices) -> Vec<Op> {
+    match rng.below(4) {
+        0 => [COMMON.repeat(6).as_slice(), Op::ALL].concat(),
+        1 => (0..8).map(|_| rng.pick(COMMON)).collect(),
+        2 => (0..4).flat_map(|_| [rng.pick(COMMON), rng.pick(COMMON), rng.pick(Op::ALL)]).collect(),
+        _ => Op::ALL.to_vec(),
+    }
+}
+
+/// A vector of the extent of the others.
+fn vector(rng: &mut Choices, profile: &Profile, is_dynamic: bool, like: Option<&Parameter>) -> Parameter {
+    let extent = like.map_or_else(|| rng.pick(EXTENTS), |like| like.extents[0]);
+    Parameter { dtype: rng.pick(&profile.dtypes), extents: vec![extent], open: vec![is_dynamic] }
 }
 
 fn parameter(rng: &mut Choices, profile: &Profile, is_dynamic: bool, like: Option<&Parameter>) -> Parameter {
@@ -125,11 +170,20 @@ impl Writer<'_> {
         });
     }
 
-    /// One to four results, the last tensor among them. A type that states a weak dtype is relaxed.
+    /// Mostly all tensors that nothing uses, so that little is computed for nothing, and a few others.
     fn returned(&mut self) -> Vec<Tensor> {
         self.rng.next_frame();
-        let mut returned: Vec<Tensor> = (0..self.rng.below(4)).filter_map(|_| self.pick(|_| true)).collect();
-        returned.extend(self.scope.last().cloned());
+        let is_unused = |tensor: &&Tensor| {
+            let used = |after: &str| self.out.contains(&format!("{}{after}", tensor.name));
+            !used(",") && !used(")") && !used(" :")
+        };
+        let unused: Vec<Tensor> = self.scope.iter().filter(is_unused).cloned().collect();
+        let mut returned: Vec<Tensor> = (0..self.rng.below(3)).filter_map(|_| self.pick(|_| true)).collect();
+        let kept = if self.one_in(4) { 1 } else { MOST_RESULTS };
+        returned.extend(unused.into_iter().rev().take(kept));
+        if returned.is_empty() {
+            returned.extend(self.scope.last().cloned());
+        }
         for tensor in &mut returned {
             tensor.name = self.relaxed(tensor);
             tensor.text = open(1);

@@ -18,7 +18,7 @@ impl Writer<'_> {
     /// Writes one statement, or a few that belong together.
     pub(super) fn statement(&mut self) {
         self.budget = self.budget.saturating_sub(1);
-        if self.profile.every_op {
+        if !self.profile.any_of.is_empty() {
             return self.any_op();
         }
         match self.rng.below(26) {
