@@ -6,6 +6,7 @@ mod calls;
 mod calls_in_loops;
 mod control_flow;
 mod dynamic_shapes;
+mod edges;
 mod equivalence;
 mod executables;
 mod execution;

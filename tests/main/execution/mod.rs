@@ -8,6 +8,6 @@ mod random;
 mod recorded;
 mod sorting;
 mod stack;
-mod support;
+pub mod support;
 mod sweep;
 mod threads;

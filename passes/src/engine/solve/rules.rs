@@ -1,5 +1,6 @@
 //! The rules, asked with the types that are known so far: of an op's result, and of what flows to a slot.
 
+use promote_lattice::convert::Numerics;
 use promote_lattice::op::{Op, ShapeRule};
 use promote_lattice::semantics::{MAX_OPERANDS, Operand, Origin, Rank, Refusal, Typing};
 use promote_lattice::{DType, Semantics};
@@ -170,6 +171,9 @@ impl Solver<'_> {
         let ids: Vec<ShapeId> = self.graph.operands(op).iter().map(shape_of).collect();
         let shapes: Vec<&Shape> = ids.iter().map(|id| self.graph.shapes.get(*id)).collect();
         let shape = shape::infer(node.op, self.graph.attrs(op), &shapes).map_err(ProblemKind::Shape)?;
+        if node.op == Op::Take && self.semantics.numerics() == Numerics::Jax {
+            shape::takes_of_something(self.graph.attrs(op), &shapes).map_err(ProblemKind::Shape)?;
+        }
         if let Some(rank) =
             shape.as_ref().and_then(|shape| shape.dims()).map(<[i64]>::len).filter(|r| *r > MAX_RANK)
         {

@@ -199,11 +199,17 @@ impl Function<'_, '_> {
             wanted.push(target);
             given.push((*output, target));
         }
+        let checked =
+            if self.is_shape { Vec::new() } else { std::mem::take(&mut self.segment.graph.checked) };
+        wanted.extend(checked.iter().filter(|node| !wanted.contains(node)).copied().collect::<Vec<_>>());
         for node in &wanted {
             // Extents are computed in any case, even where nothing else is.
             self.dims(*node);
         }
         let stored = if self.is_shape { self.hollow(&wanted) } else { self.compute(&wanted, &places) };
+        for node in checked {
+            self.release(stored[&node].owner);
+        }
         for (output, target) in given {
             if self.is_shape {
                 self.tell_shape(output, &stored[&target]);
