@@ -44,14 +44,8 @@ fn element(random: &mut Random, dtype: DType) -> Bits {
     }
 }
 
-/// The dtype in which the interpreter sorts: it knows the floats of 8 bits and less as the `f32` of the same value.
-fn known_dtype(dtype: DType) -> DType {
-    if dtype.kind() == Kind::Float && dtype.bits() <= 8 { DType::F32 } else { dtype }
-}
-
 fn number(bits: Bits, dtype: DType) -> Number {
-    let known = known_dtype(dtype);
-    Number::from_bits(convert(bits, dtype, known, Numerics::NumPy), known).expect("the dtype is known")
+    Number::from_bits(bits, dtype)
 }
 
 /// A tensor of elements, each in as many bytes as it takes.
@@ -94,14 +88,14 @@ fn check(semantics: &Semantics, session: &Session, dtype: DType) -> Vec<String> 
         Err(error) => return vec![format!("{dtype}: {error}")],
     };
     let reader = Reader::new().expect("MLIR takes the dialect");
-    let program = reader.read(&text(known_dtype(dtype))).expect("the program is valid");
+    let program = reader.read(&text(dtype)).expect("the program is valid");
     let differs = |(index, (shape, _)): (usize, &(&[usize], i64))| {
         let (name, mut random) = (format!("f{index}"), Random::new(index as u64));
         let given: Vec<Bits> = (0..shape.iter().product()).map(|_| element(&mut random, dtype)).collect();
         let found = function(&executable, &name).run(&[tensor(&given, dtype, shape)]).expect("it runs");
         assert_eq!(found[0].dtype(), dtype);
         let given = Array {
-            dtype: known_dtype(dtype),
+            dtype,
             shape: shape.to_vec(),
             elements: given.iter().map(|bits| number(*bits, dtype)).collect(),
         };
