@@ -12,6 +12,7 @@ mod help;
 mod languages;
 mod memory;
 mod names;
+mod processes;
 mod results;
 
 use support::{Run, Tool};
