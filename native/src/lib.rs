@@ -10,6 +10,7 @@
 
 mod compile;
 mod error;
+mod frames;
 mod header;
 mod image;
 mod library;

@@ -134,6 +134,8 @@ fn check_output(
 #[derive(Clone, Copy)]
 struct Code {
     entry: Entry,
+    /// Bytes of stack that it takes; null if that is not known.
+    stack: *const i64,
     /// Whether it reads tensors, and not only numbers without dimensions.
     reads_tensors: bool,
 }
@@ -141,10 +143,12 @@ struct Code {
 /// What to run; nothing if the metadata tell what is asked.
 fn code(function: &Function, purpose: Purpose) -> Option<Code> {
     let is_static = |expected: &TensorType| expected.extents().iter().all(|&extent| extent >= 0);
-    let whole = Code { entry: function.entry, reads_tensors: true };
+    let whole = Code { entry: function.entry, stack: function.entry_stack, reads_tensors: true };
     match (purpose, function.shape) {
         (Purpose::Results, _) => Some(whole),
-        (Purpose::Shapes, Some(entry)) => Some(Code { entry, reads_tensors: false }),
+        (Purpose::Shapes, Some(entry)) => {
+            Some(Code { entry, stack: function.shape_stack, reads_tensors: false })
+        }
         (Purpose::Shapes, None) if function.output_types().iter().all(is_static) => None,
         (Purpose::Shapes, None) => Some(whole),
     }
@@ -185,11 +189,16 @@ fn slots(
         .collect()
 }
 
-/// Packs the inputs that the code reads, and runs it.
+/// Packs the inputs that the code reads, and runs it, if the stack holds that.
 ///
 /// # Safety
 /// `placed` says how the views lie, in memory that may be read.
 unsafe fn run(context: &Context, code: Code, views: &[View<'_>], placed: &[Placed]) -> Result<(), RunError> {
+    // SAFETY: metadata have a number, or none.
+    let need = unsafe { code.stack.as_ref() }.copied().unwrap_or(0);
+    if !context.enter(usize::try_from(need).unwrap_or(0), || None) {
+        return Err(failure(context));
+    }
     let mut inputs = Vec::with_capacity(views.len());
     for (view, placed) in views.iter().zip(placed) {
         let is_read = code.reads_tensors || placed.extents.is_empty();

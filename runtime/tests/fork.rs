@@ -92,6 +92,8 @@ fn calls_are_right(count: usize) -> bool {
         output_types: &raw const scalar,
         entry: busy,
         shape: None,
+        entry_stack: std::ptr::null(),
+        shape_stack: std::ptr::null(),
     };
     // SAFETY: the metadata are those of the function, and live as long as it is called.
     let callable = unsafe { Callable::new(&function) };

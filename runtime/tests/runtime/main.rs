@@ -34,6 +34,8 @@ fn meta(
         output_types: types(&unnamed),
         entry,
         shape,
+        entry_stack: std::ptr::null(),
+        shape_stack: std::ptr::null(),
     }))
 }
 

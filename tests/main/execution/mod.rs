@@ -6,6 +6,7 @@ mod graphs;
 mod random;
 mod recorded;
 mod sorting;
+mod stack;
 mod support;
 mod sweep;
 mod threads;

@@ -10,6 +10,7 @@ mod entries;
 mod failures;
 mod help;
 mod languages;
+mod processes;
 mod results;
 
 use support::{Run, Tool};

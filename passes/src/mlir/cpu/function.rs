@@ -13,7 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::liveness::{Liveness, Name, in_order, liveness};
 use super::llvm::{Code, Predicate, block_argument};
 use super::segment::{Segment, Stored};
-use super::signature::{Number, Type};
+use super::signature::{self, Number, Type};
 use super::{Lowering, scalars};
 use crate::diagnostic::{Code as Id, Diagnostic};
 use crate::lower::graph::{NodeId, Prim};
@@ -874,6 +874,17 @@ impl<'l, 'a> Function<'l, 'a> {
         self.code.store(part, address, 8);
     }
 
+    /// Leaves if the stack does not hold a call of a function of the program.
+    fn enter(&mut self, operation: MlirOperation, callee: &str) {
+        let place = place_of(operation).map(|place| format!("{place}: ")).unwrap_or_default();
+        let place = format!("{place}func.call @{callee}");
+        let symbol = self.lowering.text(&place);
+        let (text, length) = (self.code.address_of(&symbol), self.code.index(place.len() as i64));
+        let need = self.code.address_of(&signature::stack_symbol(&Lowering::inner(callee)));
+        let need = self.code.load(need, self.code.types.i64, 8);
+        self.call_checked("promote_rt_enter", &[self.context, need, text, length]);
+    }
+
     fn call(&mut self, operation: MlirOperation) {
         let Some(callee) = raw::attribute(operation, "callee").and_then(raw::symbol) else {
             return self.unsupported(operation, "it names no function");
@@ -901,7 +912,7 @@ impl<'l, 'a> Function<'l, 'a> {
         let room = self.code.stack(types.i64, count.max(1) as i64, 8);
         arguments.push(room);
         let symbol = Lowering::inner(&callee);
-        self.call_checked("promote_rt_enter", &[self.context]);
+        self.enter(operation, &callee);
         self.call_checked(&symbol, &arguments);
         self.code.call("promote_rt_leave", &[self.context], None);
         let mut place = 0;

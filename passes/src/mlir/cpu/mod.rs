@@ -151,7 +151,9 @@ impl Lowering<'_> {
             return;
         };
         if called.contains(&name) {
-            Function::lower(self, function, &name, Face::Inner, &Self::inner(&name), &ins);
+            let inner = Self::inner(&name);
+            Function::lower(self, function, &name, Face::Inner, &inner, &ins);
+            text.push_str(&signature::stack(&inner));
         }
         let visibility = raw::string_attribute(function, "sym_visibility");
         if visibility.as_deref() == Some("private") || !self.claim(function, &name) {
@@ -170,6 +172,10 @@ impl Lowering<'_> {
             entry: &entry,
             shape: shape.as_deref(),
         };
+        [Some(&entry), shape.as_ref()]
+            .into_iter()
+            .flatten()
+            .for_each(|function| text.push_str(&signature::stack(function)));
         text.push_str(&signature::symbols(&face));
     }
 

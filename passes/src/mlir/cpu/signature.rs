@@ -110,7 +110,7 @@ llvm.func @promote_rt_release(!llvm.ptr, !llvm.ptr)
 llvm.func @promote_rt_output(!llvm.ptr, i64, !llvm.ptr) -> !llvm.ptr
 llvm.func @promote_rt_shape(!llvm.ptr, i64, !llvm.ptr)
 llvm.func @promote_rt_parallel(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64)
-llvm.func @promote_rt_enter(!llvm.ptr) -> i32
+llvm.func @promote_rt_enter(!llvm.ptr, i64, !llvm.ptr, i64) -> i32
 llvm.func @promote_rt_leave(!llvm.ptr)
 llvm.func @promote_rt_fail(!llvm.ptr, !llvm.ptr, i64)
 llvm.func @promote_rt_trap(!llvm.ptr, i32, !llvm.ptr, i64)
@@ -149,8 +149,8 @@ pub fn symbols(face: &Face<'_>) -> String {
     let meta = quoted(&format!("promote_meta_{}", face.name));
     let _ = write!(
         text,
-        "llvm.mlir.global external constant @{meta}() : !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr)> {{
-  %s0 = llvm.mlir.undef : !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr)>
+        "llvm.mlir.global external constant @{meta}() : !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr, ptr, ptr)> {{
+  %s0 = llvm.mlir.undef : !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr, ptr, ptr)>
 "
     );
     let address = |name: Option<String>| match name {
@@ -165,19 +165,21 @@ pub fn symbols(face: &Face<'_>) -> String {
         address((!face.outputs.is_empty()).then(|| format!("promote.out.{}", face.name))),
         address(Some(face.entry.to_owned())),
         address(face.shape.map(str::to_owned)),
+        address(Some(stack_symbol(face.entry))),
+        address(face.shape.map(stack_symbol)),
     ];
     for (index, field) in fields.iter().enumerate() {
         let _ = write!(
             text,
             "  %f{index} = {field}
-  %s{} = llvm.insertvalue %f{index}, %s{index}[{index}] : !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr)>
+  %s{} = llvm.insertvalue %f{index}, %s{index}[{index}] : !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr, ptr, ptr)>
 ",
             index + 1
         );
     }
     let _ = writeln!(
         text,
-        "  llvm.return %s{} : !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr)>\n}}",
+        "  llvm.return %s{} : !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr, ptr, ptr)>\n}}",
         fields.len()
     );
     for (suffix, callee) in [("", "promote_rt_call"), ("_shape", "promote_rt_shapes")] {
@@ -192,6 +194,20 @@ pub fn symbols(face: &Face<'_>) -> String {
         );
     }
     text
+}
+
+/// The symbol of the bytes of stack that a function takes: its own frame, and the largest one of a kernel. Only the code
+/// generator knows them: it writes the number when it has laid out the frames.
+pub fn stack_symbol(function: &str) -> String {
+    format!("promote.stack.{function}")
+}
+
+/// The number of that symbol, as MLIR text: 0 until the code generator writes it.
+pub fn stack(function: &str) -> String {
+    let symbol = quoted(&stack_symbol(function));
+    format!(
+        "llvm.mlir.global internal @{symbol}(0 : i64) {{addr_space = 0 : i32, externally_initialized}} : i64\n"
+    )
 }
 
 fn string(text: &mut String, symbol: &str, value: &str) {
