@@ -3,6 +3,7 @@
 mod elementwise;
 mod functions;
 mod graphs;
+mod kernel_order;
 mod random;
 mod recorded;
 mod sorting;

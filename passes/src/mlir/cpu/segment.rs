@@ -236,14 +236,14 @@ impl Function<'_, '_> {
         let mut stored: FxHashMap<NodeId, Stored> = FxHashMap::default();
         let buffers: FxHashSet<NodeId> = plan.buffers.iter().copied().collect();
         let steps: Vec<(Vec<NodeId>, Vec<NodeId>)> =
-            plan.steps.iter().map(|step| self.touched(step)).collect();
+            plan.steps.iter().map(|step| (step.reads(&self.segment.graph), step.writes())).collect();
         let mut last_use: FxHashMap<NodeId, usize> = FxHashMap::default();
         for (index, (reads, writes)) in steps.iter().enumerate() {
             for node in reads.iter().chain(writes) {
                 last_use.insert(*node, index);
             }
         }
-        let is_wanted: FxHashSet<NodeId> = wanted.iter().map(|node| self.base(*node)).collect();
+        let is_wanted: FxHashSet<NodeId> = wanted.iter().map(|node| self.segment.graph.base(*node)).collect();
         for (index, step) in plan.steps.iter().enumerate() {
             for node in &steps[index].1 {
                 if !stored.contains_key(node) {
@@ -277,31 +277,6 @@ impl Function<'_, '_> {
         floating.sort_unstable();
         self.floating.extend(floating.into_iter().map(|node| stored[&node].owner));
         stored
-    }
-
-    /// The node whose buffer a node is in.
-    fn base(&self, node: NodeId) -> NodeId {
-        let this = self.segment.graph.node(node);
-        if this.prim == Prim::Reshape { self.base(this.args[0]) } else { node }
-    }
-
-    /// The nodes whose buffers a step reads, and those that it writes.
-    fn touched(&self, step: &Step) -> (Vec<NodeId>, Vec<NodeId>) {
-        match step {
-            Step::Sort(node, _) => (Vec::new(), vec![*node]),
-            Step::Matmul(node) => {
-                let args = &self.segment.graph.node(*node).args;
-                (args.iter().map(|arg| self.base(*arg)).collect(), vec![*node])
-            }
-            Step::Kernel(kernel) => {
-                let reads = kernel.exprs.iter().filter_map(|expr| match &expr.code {
-                    What::Load(access) | What::Take { access, .. } => Some(self.base(access.buffer)),
-                    _ => None,
-                });
-                let sinks = kernel.anchors.iter().flat_map(|anchor| &anchor.sinks);
-                (reads.collect(), sinks.map(|sink| sink.buffer).collect())
-            }
-        }
     }
 
     /// A new buffer for a node, or the buffer of a result.
