@@ -226,11 +226,14 @@ for a float or complex argument, a float for a complex one, but not the other wa
     Array "P0052" "a .npy file cannot be used"
 "The file is no array in NumPy's format, is damaged, or holds what tensors do not have: pickled objects, records, texts.
 
-NumPy saves bfloat16 and the other dtypes of ml_dtypes as bytes without a name (<V2, <V1). They are taken for what the
+NumPy saves bfloat16 and the other dtypes of ml_dtypes as bytes without a name (<V2, <V1, <W4). They are taken for what the
 argument is; numpy.load(path).view(ml_dtypes.bfloat16) reads such a result.";
     Run "P0053" "the run failed"
 "The program was compiled and started, and something happened that the semantics refuse or the machine cannot do: extents that
-only a run knows do not fit, an integer was divided by zero, an index was out of range, or there is not enough memory.";
+only a run knows do not fit, an integer was divided by zero, an index was out of range, or there is not enough memory.
+
+Functions that call each other use the stack of the thread that runs them. A call that it does not hold is refused with the
+place of the call: recurse less deep, or run with a larger stack (ulimit -s).";
     Native "P0054" "no code can be made"
 "LLVM does not know the processor, or refuses the module; or the system's linker failed. Compiling a shared library needs cc,
 or what the environment's CC names.";
