@@ -56,6 +56,15 @@ codes! {
     %0 = \"promote.add\"(%x) : (tensor<4xf32>) -> tensor<4xf32>
     // op expects exactly 2 operands, but got 1
 
+A value that is passed on must have the very type of the place that it is passed to, before inference too. Where that is unknown, as
+a loop's carry, an argument of a block or of a private function, or a result often is, pass on what promote.relax makes of the
+value. Inference takes it out again.
+
+    %zero = \"promote.constant\"() {value = dense<0> : tensor<i64>} : () -> tensor<!promote.weak_int>
+    %sum = scf.for … iter_args(%acc = %zero) -> (!u) {                            // P0001: !u is expected
+    %init = \"promote.relax\"(%zero) : (tensor<!promote.weak_int>) -> !u
+    %sum = scf.for … iter_args(%acc = %init) -> (!u) {                            // as it is meant
+
 The ops and their operands are listed in dialect/promote.irdl.mlir. Ops of the promote dialect are written in MLIR's
 generic form, with quotes: \"promote.add\"(%x, %y) : (type, type) -> type.";
     Unreadable "P0002" "the input cannot be read"

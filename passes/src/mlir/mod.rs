@@ -15,6 +15,7 @@ mod ids;
 mod infer;
 mod insert;
 mod linalg;
+mod messages;
 mod names;
 pub mod pass;
 pub mod pipeline;

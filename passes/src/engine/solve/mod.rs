@@ -444,7 +444,12 @@ impl<'a> Solver<'a> {
         let mut derived: FxHashSet<ValueId> = fed.filter_map(|slot| slot.target).collect();
         derived.extend(self.calls.iter().flat_map(|call| &call.results));
         let elsewhere = |value: &ValueId| self.graph.value(*value).source == Source::Elsewhere;
-        let root = |value: &ValueId| unknown(value) && elsewhere(value) && !derived.contains(value);
+        let root = |value: &ValueId| {
+            unknown(value)
+                && elsewhere(value)
+                && !derived.contains(value)
+                && !self.graph.undefined.contains(value)
+        };
         let mut roots: Vec<ValueId> = self.graph.value_ids().filter(root).collect();
         let called = self.calls.iter().flat_map(|call| &call.results).any(unknown);
         if roots.is_empty() && self.problems.is_empty() && !called {

@@ -16,6 +16,7 @@ use super::segment::{Segment, Stored};
 use super::signature::{self, Number, Type};
 use super::{Lowering, scalars};
 use crate::diagnostic::{Code as Id, Diagnostic};
+use crate::lower::extent::Extent;
 use crate::lower::graph::{NodeId, Prim};
 use crate::lower::ops;
 use crate::mlir::raw::{self, Address};
@@ -271,19 +272,34 @@ impl<'l, 'a> Function<'l, 'a> {
         }
     }
 
-    fn scalar(&self, value: MlirValue) -> MlirValue {
+    /// A tensor that is in memory.
+    pub fn stored(&self, value: MlirValue) -> Stored {
+        match self.value(value) {
+            Value::Tensor(stored) => stored,
+            Value::Scalar(_) => unreachable!("the type of the value is a tensor's"),
+        }
+    }
+
+    /// Lets a value be a tensor in memory, to which the block owns a reference.
+    pub fn own(&mut self, value: MlirValue, stored: Stored) {
+        self.values.insert(Address(value), Value::Tensor(stored));
+        self.owned.push(Address(value));
+    }
+
+    pub fn scalar(&self, value: MlirValue) -> MlirValue {
         match self.value(value) {
             Value::Scalar(value) => value,
             Value::Tensor(_) => unreachable!("the type of the value is a scalar's"),
         }
     }
 
-    fn r#type(&self, value: MlirValue) -> Option<Type> {
+    /// What a value is to code, if it is something.
+    pub fn r#type(&self, value: MlirValue) -> Option<Type> {
         Type::of(raw::value_type(value), self.lowering.names)
     }
 
     /// The node that a tensor is.
-    fn node(&mut self, value: MlirValue) -> NodeId {
+    pub fn node(&mut self, value: MlirValue) -> NodeId {
         if let Some(known) = self.segment.nodes.get(&Address(value)) {
             return *known;
         }
@@ -292,14 +308,20 @@ impl<'l, 'a> Function<'l, 'a> {
         else {
             unreachable!("the operands of tensor ops are tensors")
         };
-        let number = self.segment.sources.len() as u32;
-        self.segment.sources.push(stored);
-        let node = self.segment.graph.source(number, dtype, &dims);
+        let node = self.source(stored, dtype, &dims);
         self.bind(value, node);
         node
     }
 
-    fn bind(&mut self, value: MlirValue, node: NodeId) {
+    /// The node of a tensor in memory.
+    pub fn source(&mut self, stored: Stored, dtype: DType, dims: &[Option<i64>]) -> NodeId {
+        let number = self.segment.sources.len() as u32;
+        self.segment.sources.push(stored);
+        self.segment.graph.source(number, dtype, dims)
+    }
+
+    /// Lets a value be a node.
+    pub fn bind(&mut self, value: MlirValue, node: NodeId) {
         self.segment.nodes.insert(Address(value), node);
         self.segment.origins.resize(self.segment.graph.nodes.len(), self.operation);
     }
@@ -347,8 +369,7 @@ impl<'l, 'a> Function<'l, 'a> {
         let Some(elements) = elements else {
             return self.unsupported(operation, "its value cannot be read");
         };
-        let shape: Vec<_> =
-            dims.iter().map(|extent| crate::lower::extent::Extent::Fixed(extent.unwrap_or(0))).collect();
+        let shape: Vec<_> = dims.iter().map(|extent| Extent::Fixed(extent.unwrap_or(0))).collect();
         let node = match elements.as_slice() {
             [one] => self.segment.graph.push(Prim::Splat(*one), &[], dtype, shape),
             [] => self.segment.graph.push(Prim::Splat(0), &[], dtype, shape),
@@ -373,10 +394,10 @@ impl<'l, 'a> Function<'l, 'a> {
             "tensor.cast" => self.cast(operation),
             "tensor.extract" => self.extract(operation),
             "tensor.from_elements" => self.tensor_of_elements(operation),
-            "arith.constant" if matches!(self.r#type(raw::result(operation)), Some(Type::Tensor(..))) => {
-                if let Some(Type::Tensor(dtype, dims)) = self.r#type(raw::result(operation)) {
-                    self.constant(operation, dtype, &dims);
-                }
+            name @ ("arith.constant" | "arith.select" | "ub.poison")
+                if raw::is_tensor(raw::value_type(raw::result(operation))) =>
+            {
+                self.tensor_of_upstream(name, operation);
             }
             name if name.starts_with("scf.") || name.starts_with("affine.") => {
                 self.unsupported(
@@ -385,6 +406,24 @@ impl<'l, 'a> Function<'l, 'a> {
                 );
             }
             _ => self.clone_scalar(operation),
+        }
+    }
+
+    /// Ops of other dialects that upstream passes write on tensors.
+    fn tensor_of_upstream(&mut self, name: &str, operation: MlirOperation) {
+        let result = raw::result(operation);
+        let Some(Type::Tensor(dtype, dims)) = self.r#type(result) else {
+            return self.unsupported(operation, "its result is no ranked tensor of the dialect's dtypes");
+        };
+        match name {
+            "arith.constant" => self.constant(operation, dtype, &dims),
+            "arith.select" => self.choose(operation),
+            // Any value will do; an extent of 1 fits where others are asked for.
+            _ => {
+                let shape = dims.iter().map(|extent| Extent::Fixed(extent.unwrap_or(1))).collect();
+                let node = self.segment.graph.push(Prim::Splat(0), &[], dtype, shape);
+                self.bind(result, node);
+            }
         }
     }
 
@@ -481,7 +520,7 @@ impl<'l, 'a> Function<'l, 'a> {
             return self.unsupported(operation, "only numbers that are not complex can be extracted");
         };
         self.settle(&[tensor]);
-        let Value::Tensor(stored) = self.value(tensor) else { unreachable!("a tensor is one") };
+        let stored = self.stored(tensor);
         let mut place = self.code.index(0);
         for (index, extent) in raw::operands(operation).skip(1).zip(&stored.dims) {
             let index = self.index_of(index);
@@ -519,8 +558,7 @@ impl<'l, 'a> Function<'l, 'a> {
             let address = self.code.element(data, place, memory, 1);
             self.code.store(value, address, memory_size(dtype));
         }
-        self.values.insert(Address(result), Value::Tensor(Stored { data, owner: data, dims }));
-        self.owned.push(Address(result));
+        self.own(result, Stored { data, owner: data, dims });
     }
 
     // Failures.
@@ -537,7 +575,7 @@ impl<'l, 'a> Function<'l, 'a> {
     }
 
     /// Leaves with a message if a condition holds.
-    fn refuse_if(&mut self, condition: MlirValue, message: &str) {
+    pub fn refuse_if(&mut self, condition: MlirValue, message: &str) {
         let place = place_of(self.operation).map(|place| format!("{place}: ")).unwrap_or_default();
         self.refuse_with(condition, &format!("{place}{message}"));
     }
@@ -577,7 +615,8 @@ impl<'l, 'a> Function<'l, 'a> {
         self.call_checked("promote_rt_trapped", &[self.context]);
     }
 
-    fn unsupported(&mut self, operation: MlirOperation, why: &str) {
+    /// Says that no code is made for an op.
+    pub fn unsupported(&mut self, operation: MlirOperation, why: &str) {
         let message = format!("{} is not lowered to the CPU: {why}", raw::name(operation));
         self.lowering.said.push(Diagnostic::error(Id::NotLowered, place_of(operation), message));
         for result in raw::results(operation) {
@@ -613,7 +652,8 @@ impl<'l, 'a> Function<'l, 'a> {
 
     // Ownership.
 
-    fn retain(&mut self, owner: MlirValue) {
+    /// Adds a reference.
+    pub fn retain(&mut self, owner: MlirValue) {
         self.code.call("promote_rt_retain", &[owner], None);
     }
 
@@ -629,7 +669,7 @@ impl<'l, 'a> Function<'l, 'a> {
     }
 
     /// Brings tensors into memory, with all that is used behind the current op.
-    fn settle(&mut self, tensors: &[MlirValue]) {
+    pub fn settle(&mut self, tensors: &[MlirValue]) {
         let is_new = |maker: &Self, value: MlirValue| maker.segment.nodes.contains_key(&Address(value));
         let mut wanted: Vec<MlirValue> =
             tensors.iter().copied().filter(|value| is_new(self, *value)).collect();

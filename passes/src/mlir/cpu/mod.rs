@@ -9,6 +9,7 @@
 //! 2. The graph is partitioned into kernels (`lower::fuse`), which are compiled ([`kernel`]) and called in order.
 //! 3. Buffers are counted: [`function`] says who owns them.
 
+mod choice;
 mod emit;
 mod function;
 mod interface;
@@ -291,8 +292,13 @@ impl Lowering<'_> {
 /// nothing is called, on the one way that there is.
 fn tells_shape(function: MlirOperation) -> bool {
     let blocks: Vec<MlirBlock> = raw::regions(function).flat_map(raw::blocks).collect();
+    let is_known = |value: MlirValue| raw::extents(raw::value_type(value)).all(|extent| extent.is_some());
+    let chooses = |operation: MlirOperation| {
+        raw::is_named(operation, "arith.select") && !raw::results(operation).all(is_known)
+    };
     let reads = |operation: MlirOperation| {
         ["func.call", "tensor.extract"].iter().any(|name| raw::is_named(operation, name))
+            || chooses(operation)
     };
     blocks.len() == 1 && !blocks.into_iter().flat_map(raw::operations).any(reads)
 }

@@ -29,6 +29,7 @@ mod sort;
 mod structured;
 mod take;
 mod types;
+mod upstream;
 
 use mlir_sys::*;
 use promote_dialect::mlir::Names;
@@ -69,7 +70,9 @@ pub fn lower(root: MlirOperation, shared: Shared<'_>) -> Vec<Diagnostic> {
 fn lower_unit(view: &View, shared: Shared<'_>) -> Vec<Diagnostic> {
     let mut types = Signless::default();
     let lowered = view.graph.ops().map(|op| lower_op(view, op, shared, &mut types));
-    lowered.filter_map(Result::err).collect()
+    let mut said: Vec<Diagnostic> = lowered.filter_map(Result::err).collect();
+    said.extend(upstream::lower(view.root.0, shared, &mut types));
+    said
 }
 
 /// Puts what an op means in its place.
@@ -168,21 +171,33 @@ fn computed(
     let numerics = shared.semantics.numerics();
     let call = Call { op: node.op, attrs, args: &args, dtype, dims: &dims, numerics };
     let result = ops::add(&mut graph, call);
-    let place = place_of(operation).map_or_else(String::new, |place| format!("{place}: "));
-    let mut lowering = Lowering {
-        builder: Builder::before(operation),
-        names: shared.names,
-        types,
-        numerics,
-        op: node.op,
-        place,
-        values: vec![None; graph.nodes.len()],
-        symbols: vec![None; graph.symbols.len()],
-        graph,
-        sources,
-    };
+    let mut lowering = Lowering::new(operation, node.op, (graph, sources), shared, types);
     let made = lowering.render_all(result).map_err(|Failure| failed())?;
     Ok(lowering.cast(made, raw::value_type(raw::result(operation))))
+}
+
+impl<'a> Lowering<'a> {
+    /// The lowering of an op, which is `op`, to a graph of these sources.
+    fn new(
+        operation: MlirOperation,
+        op: Op,
+        (graph, sources): (Graph, Vec<Option<MlirValue>>),
+        shared: Shared<'a>,
+        types: &'a mut Signless,
+    ) -> Self {
+        Self {
+            builder: Builder::before(operation),
+            names: shared.names,
+            types,
+            numerics: shared.semantics.numerics(),
+            op,
+            place: place_of(operation).map_or_else(String::new, |place| format!("{place}: ")),
+            values: vec![None; graph.nodes.len()],
+            symbols: vec![None; graph.symbols.len()],
+            graph,
+            sources,
+        }
+    }
 }
 
 impl Lowering<'_> {
