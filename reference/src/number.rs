@@ -10,7 +10,7 @@
 //!   is what `f32` arithmetic with one more rounding gives, as 53 bits are more than twice 24.
 //! - A NaN is quiet and has a sign, but no payload; a computed one is positive, and a converted one keeps its sign.
 
-use promote_lattice::convert::{Bits, Numerics};
+use promote_lattice::convert::{self as bits, Bits, Numerics};
 use promote_lattice::dtype::FloatFormat;
 use promote_lattice::{DType, Kind};
 
@@ -154,7 +154,8 @@ fn real_bits(value: f64, dtype: DType) -> Bits {
         DType::F64 => value.to_bits().into(),
         DType::F32 => (value as f32).to_bits().into(),
         DType::F16 => half::f16::from_f64(value).to_bits().into(),
-        _ => half::bf16::from_f64(value).to_bits().into(),
+        DType::BF16 => half::bf16::from_f64(value).to_bits().into(),
+        narrow => bits::convert(value.to_bits().into(), DType::F64, narrow, Numerics::NumPy),
     }
 }
 

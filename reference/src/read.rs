@@ -266,7 +266,9 @@ impl Walk {
             "arith.andi" => return arith(Arith::And),
             "arith.ori" => return arith(Arith::Or),
             "arith.xori" => return arith(Arith::Xor),
+            "arith.select" if matches!(self.stated[results[0]], Stated::Tensor { .. }) => Kind::Select,
             "arith.select" => return arith(Arith::Select),
+            "ub.poison" => Kind::Poison,
             "arith.cmpi" => {
                 let predicate = integers(&text("predicate")).first().copied();
                 return arith(Arith::Compare(predicate.ok_or_else(|| unreadable("arith.cmpi"))?));

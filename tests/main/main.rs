@@ -22,6 +22,7 @@ mod npy;
 mod oracle_programs;
 mod placement;
 mod refusals;
+mod relaxes;
 mod semantics;
 mod snapshots_by_concern;
 mod stablehlo;

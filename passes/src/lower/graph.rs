@@ -166,6 +166,12 @@ impl Graph {
         &self.nodes[id.0 as usize]
     }
 
+    /// The node whose buffer a node is in: other shapes of a buffer have none of their own.
+    pub fn base(&self, id: NodeId) -> NodeId {
+        let node = self.node(id);
+        if node.prim == Prim::Reshape { self.base(node.args[0]) } else { id }
+    }
+
     /// Adds a node.
     pub fn push(&mut self, prim: Prim, args: &[NodeId], dtype: DType, shape: Vec<Extent>) -> NodeId {
         self.nodes.push(Node { prim, args: args.to_vec(), dtype: dtype.storage(), shape });
@@ -250,6 +256,37 @@ impl Graph {
     pub fn simplify(&self, product: &Product) -> Product {
         let number = Product::number(product.number);
         product.symbols.iter().fold(number, |all, symbol| &all * &self.resolve(Extent::Of(*symbol)).into())
+    }
+
+    /// Steps one within the other. A dimension that is stretched is 1 long, and so is what was stretched to it: the
+    /// innermost of such steps says it all, so chains of broadcasts have steps of one symbol.
+    pub fn times_step(&self, outer: &Product, step: Extent) -> Product {
+        let step = self.resolve(step);
+        let mut outer = outer.clone();
+        if let Extent::Of(symbol) = step
+            && let Rule::Stretch(stretched) = self.rule(symbol)
+        {
+            let stretched = self.resolve(*stretched);
+            outer.symbols.retain(|symbol| !self.stretches_at_most(*symbol, stretched));
+        }
+        &outer * &step.into()
+    }
+
+    /// Whether a symbol is 0 only where this extent is 1.
+    fn stretches_at_most(&self, symbol: Symbol, extent: Extent) -> bool {
+        let Rule::Stretch(stretched) = self.rule(symbol) else { return false };
+        let stretched = self.resolve(*stretched);
+        if let Extent::Of(other) = stretched
+            && let Rule::Broadcast(extents) = self.rule(other)
+        {
+            return stretched == extent || extents.iter().any(|own| self.resolve(*own) == extent);
+        }
+        stretched == extent
+    }
+
+    /// How a symbol is computed.
+    fn rule(&self, symbol: Symbol) -> &Rule {
+        &self.symbols[symbol.0 as usize]
     }
 
     /// The strides of a contiguous tensor of this shape, in elements.

@@ -95,6 +95,14 @@ fn map(graph: &mut Graph, op: Op, args: &[NodeId], dtype: DType) -> NodeId {
     graph.push(Prim::Map(op), args, dtype, shape)
 }
 
+/// The elements of one of two tensors, by a truth value for each, or by one for all: a tensor without dimensions.
+pub fn select(graph: &mut Graph, condition: NodeId, x: NodeId, y: NodeId) -> NodeId {
+    let (shape, dtype) = (graph.shape(x), graph.node(x).dtype);
+    let is_one = graph.node(condition).shape.is_empty();
+    let condition = if is_one { stretch(graph, condition, &shape) } else { condition };
+    map(graph, Op::Where, &[condition, x, y], dtype)
+}
+
 fn convert(graph: &mut Graph, x: NodeId, dtype: DType) -> NodeId {
     if graph.node(x).dtype == dtype.storage() {
         return x;
