@@ -343,7 +343,7 @@ fn constant<'c: 'a, 'a>(operation: &OperationRef<'c, 'a>, result: &Stated) -> Re
         let bytes =
             unsafe { std::slice::from_raw_parts(dense.raw_data().cast::<u8>().add(index * width), width) };
         let bits = bytes.iter().rev().fold(0, |bits, byte| bits << 8 | u128::from(*byte));
-        Number::from_bits(bits, written)
+        Some(Number::from_bits(bits, written))
     };
     let elements = (0..count).map(element).collect::<Option<Vec<_>>>();
     let unknown = || Error::Unsupported(format!("constants of {written}"));

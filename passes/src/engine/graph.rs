@@ -8,6 +8,7 @@ use promote_lattice::convert::Literal;
 use promote_lattice::{DType, Op};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::scalars::Scalars;
 use super::shape::{Shape, is_dynamic};
 use super::strict::Structure;
 
@@ -249,6 +250,8 @@ pub struct Graph {
     branches: Vec<(BlockId, BlockId)>,
     /// The conversions and broadcasts that inference itself made of weak values, which stay weak.
     pub weak_edges: FxHashSet<OpId>,
+    /// The Python scalars that Python computes with before the library sees them.
+    pub scalars: Scalars,
     /// The ops whose regions pass values on in a structured way, in program order.
     pub structures: Vec<Structure>,
     /// The converts that inference or insertion made, which only ops and slots of the graph use.
@@ -400,6 +403,11 @@ impl Graph {
     /// The slots.
     pub fn slot_ids(&self) -> impl ExactSizeIterator<Item = SlotId> + use<> {
         (0..self.slots.len() as u32).map(SlotId)
+    }
+
+    /// Says which scalar a value is, as if the program stated it.
+    pub fn set_literal(&mut self, value: ValueId, literal: Literal) {
+        self.values[value.0 as usize].literal = Some(literal);
     }
 
     /// Replaces what the IR states of a value, as of an argument of a function that is inferred for one signature.

@@ -12,6 +12,7 @@ use promote_lattice::{Op, Semantics};
 
 use super::callees::{self, Callees};
 use super::checks::{self, Writer};
+use super::constant;
 use super::edges;
 use super::generic;
 use super::pass::Config;
@@ -24,6 +25,7 @@ use super::view::{Call, POISON, View, function_type, view};
 use crate::diagnostic::Diagnostic;
 use crate::engine::graph::Known;
 use crate::engine::program::{Instance, solve_program};
+use crate::engine::scalars;
 use crate::engine::solve::{Solution, Solver};
 use crate::engine::strict;
 
@@ -38,6 +40,7 @@ pub fn infer_types(
     let mut views: Vec<View> = shared.map(units::roots(root), |unit| view(unit.0, shared.names));
     let callees = Callees::new(&views);
     let (functions, calls) = callees::functions(&views, &callees, root);
+    shared.map(views.iter_mut().collect(), |view| scalars::compute(&mut view.graph, shared.semantics));
     let graphs = views.iter_mut().map(|view| std::mem::take(&mut view.graph)).collect();
     let mut instances = solve_program(&functions, graphs, shared.semantics, |solvers| {
         shared.map(solvers, Solver::start);
@@ -143,10 +146,25 @@ fn apply(view: &mut View, solution: &Solution, names: &Names) -> bool {
         }
     }
     relaxes |= define(view, solution, names);
+    let computed = write_scalars(view, names);
     if view.is_function {
         set_function_type(view, solution, names);
     }
-    relaxes
+    relaxes || computed > 0
+}
+
+/// Writes what Python computes of Python scalars as the numbers they are; how many there were.
+fn write_scalars(view: &View, names: &Names) -> usize {
+    let computed = view.graph.scalars.computed();
+    for (op, number) in &computed {
+        let operation = view.ops[op.0 as usize].0;
+        let result = raw::result(operation);
+        let new = constant::of_scalar(*number, operation, names);
+        raw::insert_before(new, operation);
+        raw::replace_all_uses(result, raw::result(new));
+        raw::erase(operation);
+    }
+    computed.len()
 }
 
 /// Gives what has no value the type of the slot that it flows to; whether there is such.

@@ -378,6 +378,8 @@ pub(super) fn explain(kind: &ProblemKind, subject: &str) -> (Code, String, Strin
                 | Refusal::Operand { .. }
                 | Refusal::Index { .. }
                 | Refusal::Scalar { .. }
+                | Refusal::Uncomputed { .. }
+                | Refusal::UnknownScalar { .. }
                 | Refusal::Kernel { .. }
                 | Refusal::WeakTooWide { .. } => Code::RefusedDtype,
                 Refusal::Rank { .. } => Code::RankNeeded,

@@ -13,7 +13,7 @@ use melior::pass::PassManager;
 use mlir_sys::*;
 use promote_lattice::Semantics;
 
-use super::cpu::Machine;
+use super::cpu::{Interface, Machine};
 use super::messages::translate;
 use super::pass::{Config, Policies};
 use super::pipeline::{Pipeline, PipelineError};
@@ -199,7 +199,7 @@ impl Session {
         said
     }
 
-    /// Parses and verifies a module. `None` if MLIR refuses it; why is in the diagnostics.
+    /// Parses and verifies a module. `None` if MLIR refuses it, or a name in it; why is in the diagnostics.
     pub fn parse(&self, source: Source<'_>) -> Option<Module<'_>> {
         let context = self.context.to_raw();
         let bytes = |bytes: &[u8]| MlirStringRef { data: bytes.as_ptr().cast(), length: bytes.len() };
@@ -227,7 +227,11 @@ impl Session {
             return None;
         }
         // SAFETY: the module was just made in this context, and is owned by the result.
-        Some(Module(unsafe { MlirModule::from_raw(module) }))
+        let module = Module(unsafe { MlirModule::from_raw(module) });
+        let wrong = super::names::check(module.0.as_operation().to_raw());
+        let is_named = wrong.is_empty();
+        lock(&self.said).extend(wrong);
+        is_named.then_some(module)
     }
 
     /// Runs a pipeline on a module. What it found is in the diagnostics.
@@ -319,6 +323,19 @@ impl Module<'_> {
             Ok(verifier) => (print(self), verifier.join().unwrap_or(false)),
             Err(_) => (print(self), self.verify()),
         })
+    }
+
+    /// The public functions, strong or lowered, as callers outside see them.
+    ///
+    /// # Errors
+    /// If one of them takes or returns what no code is made for.
+    pub fn interfaces(&self) -> Result<Vec<Interface>, Vec<Diagnostic>> {
+        let operation = self.0.as_operation().to_raw();
+        // SAFETY: the context outlives the table.
+        let names = unsafe { promote_dialect::mlir::Names::new(raw::context(operation)) };
+        let names =
+            names.map_err(|error| vec![Diagnostic::error(Code::Internal, None, error.to_string())])?;
+        super::cpu::interfaces(operation, &names)
     }
 
     /// Prints the module as text. It must be valid, as the verifier says.

@@ -13,7 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::liveness::{Liveness, Name, in_order, liveness};
 use super::llvm::{Code, Predicate, block_argument};
 use super::segment::{Segment, Stored};
-use super::signature::{Number, Type};
+use super::signature::{self, Number, Type};
 use super::{Lowering, scalars};
 use crate::diagnostic::{Code as Id, Diagnostic};
 use crate::lower::extent::Extent;
@@ -731,22 +731,13 @@ impl<'l, 'a> Function<'l, 'a> {
             .collect();
         self.settle(&tensors);
         let (flag, passed) = self.passed(operation, successors.len());
-        let mut edges = Vec::new();
-        for (successor, values) in successors.iter().zip(&passed) {
-            let mut arguments = Vec::new();
-            for (value, argument) in values.iter().zip(raw::arguments(*successor)) {
-                let Some(r#type) = self.r#type(argument) else { continue };
-                let known = self.value(*value);
-                if let Value::Tensor(stored) = &known {
-                    self.retain(stored.owner);
-                }
-                arguments.extend(self.carried(&known, &r#type));
-            }
-            edges.push((*successor, arguments));
-        }
-        self.drop_dead(&successors);
-        let edges: Vec<(MlirBlock, Vec<MlirValue>)> =
-            edges.into_iter().map(|(successor, arguments)| self.edge(successor, arguments)).collect();
+        self.drop_dead(&successors, &passed.iter().flatten().copied().map(Address).collect());
+        let is_only = successors.len() == 1;
+        let edges: Vec<(MlirBlock, Vec<MlirValue>)> = successors
+            .iter()
+            .zip(&passed)
+            .map(|(successor, values)| self.edge(*successor, values, is_only))
+            .collect();
         match (raw::name(operation).as_str(), edges.as_slice()) {
             ("cf.br", [(block, arguments)]) => self.code.branch(*block, arguments),
             ("cf.cond_br", [(then, then_arguments), (otherwise, otherwise_arguments)]) => {
@@ -813,12 +804,13 @@ impl<'l, 'a> Function<'l, 'a> {
         self.code.branch(edges[0].0, &edges[0].1);
     }
 
-    /// Drops what no successor needs.
-    fn drop_dead(&mut self, successors: &[MlirBlock]) {
+    /// Drops what no successor needs, and what is not passed to one.
+    fn drop_dead(&mut self, successors: &[MlirBlock], passed: &FxHashSet<Name>) {
         let live = |name: &Name| {
-            successors.iter().any(|next| {
-                self.live.at_start.get(&Address(*next)).is_some_and(|at_start| at_start.contains(name))
-            })
+            passed.contains(name)
+                || successors.iter().any(|next| {
+                    self.live.at_start.get(&Address(*next)).is_some_and(|at_start| at_start.contains(name))
+                })
         };
         let (kept, dead): (Vec<Name>, Vec<Name>) =
             std::mem::take(&mut self.owned).into_iter().partition(live);
@@ -826,18 +818,41 @@ impl<'l, 'a> Function<'l, 'a> {
         self.owned = kept;
     }
 
-    /// The way to a successor: over a block that drops what only others need, if there is anything.
-    fn edge(&mut self, successor: MlirBlock, arguments: Vec<MlirValue>) -> (MlirBlock, Vec<MlirValue>) {
+    /// The way to a successor, and what it is passed. The block's reference to a passed tensor goes to the successor where
+    /// it is not needed for anything else there; other tensors that are passed get a reference more, and what only other
+    /// successors need loses the block's. That is done on this way alone: in a block between, unless it is the only way.
+    fn edge(
+        &mut self,
+        successor: MlirBlock,
+        values: &[MlirValue],
+        is_only: bool,
+    ) -> (MlirBlock, Vec<MlirValue>) {
         let target = self.blocks[&Address(successor)];
-        let at_start = self.live.at_start.get(&Address(successor)).cloned().unwrap_or_default();
-        let dead: Vec<Name> = self.owned.iter().copied().filter(|name| !at_start.contains(name)).collect();
-        if dead.is_empty() {
+        let empty = FxHashSet::default();
+        let at_start = self.live.at_start.get(&Address(successor)).unwrap_or(&empty);
+        let mut dead: FxHashSet<Name> =
+            self.owned.iter().copied().filter(|name| !at_start.contains(name)).collect();
+        let (mut arguments, mut retained) = (Vec::new(), Vec::new());
+        for (value, argument) in values.iter().zip(raw::arguments(successor)) {
+            let Some(r#type) = self.r#type(argument) else { continue };
+            let known = self.value(*value);
+            if let Value::Tensor(stored) = &known
+                && !dead.remove(&Address(*value))
+            {
+                retained.push(stored.owner);
+            }
+            arguments.extend(self.carried(&known, &r#type));
+        }
+        let dead: Vec<Name> = self.owned.iter().copied().filter(|name| dead.contains(name)).collect();
+        if dead.is_empty() && retained.is_empty() {
             return (target, arguments);
         }
         let here = self.code.block();
-        let between = self.code.new_block(&[]);
-        self.code.go_to(between);
+        let between = (!is_only).then(|| self.code.new_block(&[]));
+        between.into_iter().for_each(|between| self.code.go_to(between));
+        retained.into_iter().for_each(|owner| self.retain(owner));
         dead.into_iter().for_each(|name| self.release_value(name));
+        let Some(between) = between else { return (target, arguments) };
         self.code.branch(target, &arguments);
         self.code.go_to(here);
         (between, Vec::new())
@@ -880,7 +895,7 @@ impl<'l, 'a> Function<'l, 'a> {
                 }
             }
         }
-        self.drop_dead(&[]);
+        self.drop_dead(&[], &FxHashSet::default());
         let ok = self.code.constant(Ty::I32, 0, 1);
         self.code.give(Some(ok));
     }
@@ -914,6 +929,17 @@ impl<'l, 'a> Function<'l, 'a> {
         self.code.store(part, address, 8);
     }
 
+    /// Leaves if the stack does not hold a call of a function of the program.
+    fn enter(&mut self, operation: MlirOperation, callee: &str) {
+        let place = place_of(operation).map(|place| format!("{place}: ")).unwrap_or_default();
+        let place = format!("{place}func.call @{callee}");
+        let symbol = self.lowering.text(&place);
+        let (text, length) = (self.code.address_of(&symbol), self.code.index(place.len() as i64));
+        let need = self.code.address_of(&signature::stack_symbol(&Lowering::inner(callee)));
+        let need = self.code.load(need, self.code.types.i64, 8);
+        self.call_checked("promote_rt_enter", &[self.context, need, text, length]);
+    }
+
     fn call(&mut self, operation: MlirOperation) {
         let Some(callee) = raw::attribute(operation, "callee").and_then(raw::symbol) else {
             return self.unsupported(operation, "it names no function");
@@ -941,7 +967,7 @@ impl<'l, 'a> Function<'l, 'a> {
         let room = self.code.stack(types.i64, count.max(1) as i64, 8);
         arguments.push(room);
         let symbol = Lowering::inner(&callee);
-        self.call_checked("promote_rt_enter", &[self.context]);
+        self.enter(operation, &callee);
         self.call_checked(&symbol, &arguments);
         self.code.call("promote_rt_leave", &[self.context], None);
         let mut place = 0;

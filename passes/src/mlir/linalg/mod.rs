@@ -39,7 +39,8 @@ use promote_lattice::{DType, Op};
 use self::build::Builder;
 use self::structured::{Nest, Part, identity};
 use self::types::Signless;
-use super::raw;
+use super::placement;
+use super::raw::{self, Address};
 use super::report::place_of;
 use super::units::{self, Shared};
 use super::verify;
@@ -55,6 +56,10 @@ pub fn lower(root: MlirOperation, shared: Shared<'_>) -> Vec<Diagnostic> {
     let not_strong = verify::verify_strong(root, shared);
     if !not_strong.is_empty() {
         return not_strong;
+    }
+    let misplaced = placement::outside_of_functions(root, shared.names, placement::Functions::OfAnyDialect);
+    if !misplaced.is_empty() {
+        return misplaced;
     }
     let views = shared.map(units::roots(root), |unit| view(unit.0, shared.names));
     types::make_signless(root);
@@ -78,6 +83,11 @@ fn lower_op(view: &View, op: OpId, shared: Shared<'_>, types: &mut Signless) -> 
         Op::Constant => constant(operation)?,
         _ => computed(view, op, shared, types)?,
     };
+    // Where no order rules, in unreachable blocks and in regions that are graphs, an op may be its own operand; one that
+    // changes nothing would be replaced by itself.
+    if Address(old) == Address(new) {
+        return Err(made_of_itself(operation));
+    }
     raw::replace_all_uses(old, new);
     raw::erase(operation);
     Ok(())
@@ -94,6 +104,12 @@ fn constant(operation: MlirOperation) -> Result<MlirValue, Diagnostic> {
     // SAFETY: both types are alive.
     let same = unsafe { mlirTypeEqual(r#type, stated) };
     Ok(if same { made } else { builder.add("tensor.cast", &[made], stated) })
+}
+
+fn made_of_itself(operation: MlirOperation) -> Diagnostic {
+    let message = format!("the result of {} is made of nothing but itself", raw::name(operation));
+    Diagnostic::error(Code::NotLowered, place_of(operation), message)
+        .with_remedy("take it out: no run can compute it")
 }
 
 fn unsupported(operation: MlirOperation) -> Diagnostic {
