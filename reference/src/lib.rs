@@ -20,7 +20,7 @@ mod eval;
 mod narrow;
 mod number;
 mod ops;
-mod program;
+pub mod program;
 pub mod random;
 mod read;
 mod shape;
