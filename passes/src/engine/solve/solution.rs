@@ -27,6 +27,17 @@ pub struct Solution {
 }
 
 impl Solution {
+    /// Replaces what was found; the stories stay.
+    pub(in super::super) fn replace(&mut self, values: Vec<Type>, slots: Vec<Type>, problems: Vec<Problem>) {
+        *self = Self {
+            stories: std::mem::take(&mut self.stories),
+            values,
+            slots,
+            problems,
+            refused: FxHashMap::default(),
+        };
+    }
+
     /// The type of a value.
     pub fn value(&self, value: ValueId) -> Type {
         self.values[value.0 as usize]
