@@ -118,7 +118,8 @@ fits if it is equal in both or 1 in one.";
 
     %0 = \"promote.add\"(%x, %y) : (tensor<4xbf16>, tensor<4xf32>) -> tensor<4xbf16>   // the rules give f32
 
-Write tensor<*x!promote.unknown> to have it inferred, and a promote.convert for a result of another dtype.";
+Write tensor<*x!promote.unknown> to have it inferred, and a promote.convert for a result of another dtype, which is not
+weak: only literals and arguments begin so.";
     UnknownDtype "P0013" "a dtype cannot be inferred"
 "A value of type !promote.unknown comes from something that inference cannot see through: an op of another dialect, an
 argument of a function, or an op that must state its dtype (constant, iota, convert). State it there.";

@@ -253,6 +253,20 @@ impl Viewer<'_> {
                 }
             }
         }
+        self.add_unreached_arguments();
+    }
+
+    /// The arguments of blocks that nothing branches to are slots too, to which nothing flows.
+    fn add_unreached_arguments(&mut self) {
+        let reached: FxHashSet<BlockId> = self.view.graph.branches().iter().map(|(_, to)| *to).collect();
+        let blocks =
+            self.view.graph.blocks().iter().zip(0..).map(|(block, index)| (block.entry, BlockId(index)));
+        let unreached = blocks.filter(|(entry, block)| entry != block && !reached.contains(block));
+        for (_, block) in unreached.collect::<Vec<_>>() {
+            let arguments: Vec<_> = raw::arguments(self.view.blocks[block.0 as usize].0).collect();
+            let slots = self.slots(&arguments, block);
+            self.view.graph.gets_undefined.extend(slots.into_iter().flatten());
+        }
     }
 
     fn type_of(&mut self, value: MlirValue) -> Type {
@@ -476,6 +490,7 @@ impl Viewer<'_> {
             let value = raw::operand(operation, index);
             let id = self.operand(value, block);
             if self.is_undefined(value, id) {
+                self.view.graph.gets_undefined.insert(slot);
                 self.view.undefined.push((slot, Address(operation), index));
                 continue;
             }
