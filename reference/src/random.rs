@@ -5,15 +5,25 @@
 //! `promote.relax`, and Python scalars and weakly typed arguments meet them. Most of them are accepted by the semantics
 //! that they are made for: the shapes all broadcast with each other, and ops get the sort of numbers that they take.
 //!
-//! The same seed and [`Options`] make the same program.
+//! [`graph`] makes a function of any ops of the table on tensors of any shape, mostly with extents that a run knows.
+//!
+//! The same [`Choices`] and [`Options`] make the same program. Choices come from a seed, or from bytes that a fuzzer mutates.
 
 mod arguments;
+mod attributes;
 mod body;
+mod choices;
+mod every;
 mod flow;
 mod functions;
+mod graph;
 mod ops;
+mod precision;
 
 use crate::value::Value;
+
+pub use body::Precision;
+pub use choices::{Choices, FRAME};
 
 /// What programs are made for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,5 +59,32 @@ pub struct Generated {
 /// # Panics
 /// If there is no such semantics.
 pub fn generate(seed: u64, options: &Options) -> Generated {
-    functions::module(fastrand::Rng::with_seed(seed), options)
+    generate_from(Choices::of_seed(seed), options)
+}
+
+/// The program that choices make.
+///
+/// # Panics
+/// If there is no such semantics.
+pub fn generate_from(choices: Choices, options: &Options) -> Generated {
+    functions::module(choices, options)
+}
+
+/// A function, and what to run it on.
+#[derive(Clone, Debug)]
+pub struct Graph {
+    /// The public function, as text of the dialect.
+    pub text: String,
+    /// Its arguments.
+    pub arguments: Vec<Value>,
+    /// How near each of its results is to the interpreter's.
+    pub precision: Vec<Precision>,
+}
+
+/// The function `@name` that choices make. [`Options::dynamic`] does not matter: its dynamic extents are anything that fits.
+///
+/// # Panics
+/// If there is no such semantics.
+pub fn graph(choices: Choices, options: &Options, name: &str) -> Graph {
+    graph::function(choices, options, name)
 }

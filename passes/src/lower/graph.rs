@@ -152,6 +152,8 @@ pub struct Graph {
     pub nodes: Vec<Node>,
     /// How each symbol is computed, each behind those it needs.
     pub symbols: Vec<Rule>,
+    /// Nodes that are computed for the exceptions that they may raise alone.
+    pub checked: Vec<NodeId>,
     /// Whether long reductions are cut into parts, which may be reduced in parallel.
     pub cuts_reductions: bool,
     /// What symbols are known to be equal to, if to something else.
@@ -162,6 +164,12 @@ impl Graph {
     /// The node of that id.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.0 as usize]
+    }
+
+    /// The node whose buffer a node is in: other shapes of a buffer have none of their own.
+    pub fn base(&self, id: NodeId) -> NodeId {
+        let node = self.node(id);
+        if node.prim == Prim::Reshape { self.base(node.args[0]) } else { id }
     }
 
     /// Adds a node.
@@ -248,6 +256,37 @@ impl Graph {
     pub fn simplify(&self, product: &Product) -> Product {
         let number = Product::number(product.number);
         product.symbols.iter().fold(number, |all, symbol| &all * &self.resolve(Extent::Of(*symbol)).into())
+    }
+
+    /// Steps one within the other. A dimension that is stretched is 1 long, and so is what was stretched to it: the
+    /// innermost of such steps says it all, so chains of broadcasts have steps of one symbol.
+    pub fn times_step(&self, outer: &Product, step: Extent) -> Product {
+        let step = self.resolve(step);
+        let mut outer = outer.clone();
+        if let Extent::Of(symbol) = step
+            && let Rule::Stretch(stretched) = self.rule(symbol)
+        {
+            let stretched = self.resolve(*stretched);
+            outer.symbols.retain(|symbol| !self.stretches_at_most(*symbol, stretched));
+        }
+        &outer * &step.into()
+    }
+
+    /// Whether a symbol is 0 only where this extent is 1.
+    fn stretches_at_most(&self, symbol: Symbol, extent: Extent) -> bool {
+        let Rule::Stretch(stretched) = self.rule(symbol) else { return false };
+        let stretched = self.resolve(*stretched);
+        if let Extent::Of(other) = stretched
+            && let Rule::Broadcast(extents) = self.rule(other)
+        {
+            return stretched == extent || extents.iter().any(|own| self.resolve(*own) == extent);
+        }
+        stretched == extent
+    }
+
+    /// How a symbol is computed.
+    fn rule(&self, symbol: Symbol) -> &Rule {
+        &self.symbols[symbol.0 as usize]
     }
 
     /// The strides of a contiguous tensor of this shape, in elements.

@@ -198,12 +198,12 @@ impl Tracer {
 /// The coordinate of a view's operand.
 fn viewed(graph: &Graph, index: &Index, at: &[Coord]) -> Coord {
     let sign = Product::number(if index.down { -1 } else { 1 });
-    let step = &Product::from(graph.resolve(index.step)) * &sign;
     let start = Sum::default() + Product::from(graph.resolve(index.start));
     match index.dim.map(|dim| &at[dim]) {
         None => Coord { start, ..Coord::first() },
         Some(coord) => {
-            let (start, step) = (start + coord.start.times(&step), &coord.step * &step);
+            let step = &graph.times_step(&coord.step, index.step) * &sign;
+            let start = start + coord.start.times(&(&Product::from(graph.resolve(index.step)) * &sign));
             let dim = coord.dim.filter(|_| !step.is_zero());
             Coord { dim, start, step }
         }

@@ -13,7 +13,7 @@ use promote_dialect::mlir::Names;
 use promote_lattice::Op;
 
 use super::callees::{self, Callees};
-use super::checks;
+use super::checks::{self, Writer};
 use super::constant;
 use super::edges;
 use super::generic;
@@ -23,7 +23,7 @@ use super::remark;
 use super::report;
 use super::story::Teller;
 use super::units::{self, Shared, Units};
-use super::view::{Call, View, function_type, view};
+use super::view::{Call, POISON, View, function_type, view};
 use crate::diagnostic::Diagnostic;
 use crate::engine::graph::{Known, Type, ValueId};
 use crate::engine::program::{Instance, solve_program};
@@ -137,6 +137,7 @@ fn apply(view: &mut View, solution: &Solution, names: &Names) -> bool {
             raw::erase(operation);
         }
     }
+    relaxes |= define(view, solution, names);
     let computed = write_scalars(view, names);
     if view.is_function {
         set_function_type(view, solution, names);
@@ -166,6 +167,24 @@ fn write_scalars(view: &View, names: &Names) -> usize {
         raw::erase(operation);
     }
     computed.len()
+}
+
+/// Gives what has no value the type of the slot that it flows to; whether there is such.
+fn define(view: &mut View, solution: &Solution, names: &Names) -> bool {
+    for (slot, operation, index) in std::mem::take(&mut view.undefined) {
+        let found = solution.slot(slot);
+        let Known::DType(dtype) = found.dtype else { continue };
+        let result = view.types.tensor(dtype, found.shape, names, &view.graph);
+        let writer = Writer::new(operation.0, raw::outside_of_combining(operation.0));
+        raw::set_operand(operation.0, index, writer.add(POISON, &[], result, &[]));
+    }
+    for value in &view.graph.undefined {
+        let value = view.values[value.0 as usize].0;
+        if let Some(operation) = raw::defining_op(value).filter(|_| !raw::is_used(value)) {
+            raw::erase(operation);
+        }
+    }
+    !view.graph.undefined.is_empty()
 }
 
 /// Casts operands of a call, whose types are known otherwise than the callee's signature states, to what it states, and

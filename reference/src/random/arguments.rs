@@ -1,6 +1,6 @@
 //! Arguments to run a program on: small numbers mostly, and those where conversions go wrong.
 
-use fastrand::Rng;
+use super::choices::Choices;
 use promote_lattice::{DType, Kind};
 
 use crate::number::Number;
@@ -42,7 +42,11 @@ const EDGES: &[f64] = &[
 ];
 
 /// The arguments of the entry function: the tensors, then an index and a truth value. `strong` is what weak dtypes become.
-pub(super) fn values(rng: &mut Rng, parameters: &[Parameter], strong: impl Fn(DType) -> DType) -> Vec<Value> {
+pub(super) fn values(
+    rng: &mut Choices,
+    parameters: &[Parameter],
+    strong: impl Fn(DType) -> DType,
+) -> Vec<Value> {
     let mut values: Vec<Value> = parameters
         .iter()
         .map(|parameter| {
@@ -52,24 +56,24 @@ pub(super) fn values(rng: &mut Rng, parameters: &[Parameter], strong: impl Fn(DT
             Value::Array(Array::new(dtype, parameter.extents.clone(), numbers))
         })
         .collect();
-    values.push(Value::Integer(rng.i64(0..4)));
-    values.push(Value::Integer(rng.i64(0..2)));
+    values.push(Value::Integer(rng.integer(0..4)));
+    values.push(Value::Integer(rng.integer(0..2)));
     values
 }
 
-fn number(rng: &mut Rng, dtype: DType) -> Number {
+fn number(rng: &mut Choices, dtype: DType) -> Number {
     match dtype.kind() {
-        Kind::Bool => Number::truth(rng.bool()),
-        Kind::Unsigned | Kind::Signed if rng.usize(..5) == 0 => Number::Int(rng.i64(..).into()),
-        Kind::Unsigned | Kind::Signed => Number::Int(rng.i64(-4..12).into()),
+        Kind::Bool => Number::truth(rng.flag()),
+        Kind::Unsigned | Kind::Signed if rng.below(5) == 0 => Number::Int(rng.any().into()),
+        Kind::Unsigned | Kind::Signed => Number::Int(rng.integer(-4..12).into()),
         Kind::Float => Number::Real(real(rng)),
         Kind::Complex => Number::Complex(real(rng), real(rng)),
     }
 }
 
-fn real(rng: &mut Rng) -> f64 {
-    if rng.usize(..6) == 0 {
-        return EDGES[rng.usize(..EDGES.len())];
+fn real(rng: &mut Choices) -> f64 {
+    if rng.below(6) == 0 {
+        return EDGES[rng.below(EDGES.len())];
     }
-    rng.i64(-40..60) as f64 / 8.0
+    rng.integer(-40..60) as f64 / 8.0
 }

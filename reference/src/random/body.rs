@@ -1,6 +1,6 @@
 //! What stands in a block: ops on the values in scope.
 
-use fastrand::Rng;
+use super::choices::Choices;
 use promote_lattice::semantics::{Operand, Rank};
 use promote_lattice::{DType, Op, Semantics};
 
@@ -15,8 +15,11 @@ pub(super) struct Profile {
     pub(super) dtypes: Vec<DType>,
     /// Whether some are complex: ops that have no complex numbers are left out then.
     pub(super) complex: bool,
-    /// Whether dynamic extents occur, and are equal where they meet: tensors are scalars or vectors of 4 then.
+    /// Whether dynamic extents occur, and are equal where they meet. Tensors are scalars or vectors of 4 then, but in
+    /// functions of any ops.
     pub(super) aligned: bool,
+    /// The ops that statements are on any shapes; none in programs of other statements.
+    pub(super) any_of: Vec<Op>,
 }
 
 /// What sort of numbers a value holds.
@@ -25,6 +28,17 @@ pub(super) enum Sort {
     Bool,
     Int,
     Number,
+}
+
+/// How near a computed tensor is to the interpreter's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Precision {
+    /// Its elements are the same.
+    Exact,
+    /// One function of other formulas made it, of exact operands: floats are a few units in the last place off.
+    Near,
+    /// Its dtype and shape are the same.
+    Loose,
 }
 
 /// A tensor in scope.
@@ -38,9 +52,16 @@ pub(super) struct Tensor {
     pub(super) dtype: Option<DType>,
     /// Its extents in a run, if that is known.
     pub(super) shape: Option<Vec<usize>>,
+    /// How near its elements are to the interpreter's. Only functions of any ops tell; elsewhere it is `Exact`.
+    pub(super) precision: Precision,
 }
 
 impl Tensor {
+    /// A tensor of which inference shall find the type.
+    pub(super) fn open(name: String, sort: Sort, shape: Option<Vec<usize>>) -> Self {
+        Self { name, text: OPEN.to_owned(), sort, dtype: None, shape, precision: Precision::Exact }
+    }
+
     /// What the dtype rules may see of it.
     fn operands(&self) -> Vec<Operand> {
         let of = |dtype: DType| match (dtype.is_weak(), self.shape.as_deref()) {
@@ -69,7 +90,7 @@ pub(super) struct Callable {
 
 /// Writes the body of a function.
 pub(super) struct Writer<'a> {
-    pub(super) rng: &'a mut Rng,
+    pub(super) rng: &'a mut Choices,
     pub(super) profile: &'a Profile,
     pub(super) callables: &'a [Callable],
     pub(super) out: String,
@@ -82,9 +103,25 @@ pub(super) struct Writer<'a> {
     pub(super) flags: Vec<String>,
     /// How many more ops it may write.
     pub(super) budget: usize,
+    /// Whether it has written an op whose result is not exact.
+    pub(super) is_inexact: bool,
 }
 
 impl Writer<'_> {
+    /// Constants that all functions use, and `%t`, one truth value; `flag` is another one, an argument or `%z`.
+    pub(super) fn prelude(&mut self, flag: &str) {
+        self.flags = vec!["%t".to_owned(), flag.to_owned()];
+        for index in 0..4 {
+            self.line(format!("%c{index} = arith.constant {index} : index"));
+            self.indices.push(format!("%c{index}"));
+        }
+        self.indices.push("%n".to_owned());
+        self.line("%t = arith.cmpi ult, %c1, %n : index");
+        if flag == "%z" {
+            self.line("%z = arith.cmpi sle, %n, %c0 : index");
+        }
+    }
+
     pub(super) fn line(&mut self, text: impl AsRef<str>) {
         self.out.push_str(&"  ".repeat(self.indent));
         self.out.push_str(text.as_ref());
@@ -97,11 +134,11 @@ impl Writer<'_> {
     }
 
     pub(super) fn one_in(&mut self, n: usize) -> bool {
-        self.rng.usize(..n) == 0
+        self.rng.below(n) == 0
     }
 
     pub(super) fn choose<T: Clone>(&mut self, list: &[T]) -> T {
-        list[self.rng.usize(..list.len())].clone()
+        list[self.rng.below(list.len())].clone()
     }
 
     /// A tensor in scope that `is` what is asked for; late ones are likelier.
@@ -110,12 +147,12 @@ impl Writer<'_> {
         if fitting.is_empty() {
             return None;
         }
-        let (a, b) = (self.rng.usize(..fitting.len()), self.rng.usize(..fitting.len()));
+        let (a, b) = (self.rng.below(fitting.len()), self.rng.below(fitting.len()));
         Some(fitting[a.max(b)].clone())
     }
 
     /// The dtype of an op's result, `Some(None)` if that is not known, or `None` if the semantics may refuse it.
-    fn result_dtype(&self, name: &str, operands: &[&Tensor]) -> Option<Option<DType>> {
+    pub(super) fn result_dtype(&self, name: &str, operands: &[&Tensor]) -> Option<Option<DType>> {
         let op = Op::by_name(name)?;
         let mut all: Vec<Vec<Operand>> = vec![Vec::new()];
         for operand in operands {
@@ -152,7 +189,8 @@ impl Writer<'_> {
         let types: Vec<_> = operands.iter().map(|operand| operand.text.as_str()).collect();
         let (names, types) = (names.join(", "), types.join(", "));
         self.line(format!("{result} = \"promote.{name}\"({names}){attributes} : ({types}) -> {text}"));
-        let tensor = Tensor { name: result, text: text.to_owned(), sort, dtype, shape };
+        let precision = Precision::Exact;
+        let tensor = Tensor { name: result, text: text.to_owned(), sort, dtype, shape, precision };
         self.scope.push(tensor.clone());
         tensor
     }
@@ -173,7 +211,7 @@ impl Writer<'_> {
             let value = self.choose(&["0.5", "1.0", "2.5", "0.1", "3.0", "-1.5", "0.0"]);
             return self.constant(value, "f64", "!promote.weak_float", Sort::Number);
         }
-        let value = self.rng.usize(..6).to_string();
+        let value = self.rng.below(6).to_string();
         self.constant(&value, "i64", "!promote.weak_int", Sort::Int)
     }
 

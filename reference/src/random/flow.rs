@@ -20,8 +20,9 @@ impl Writer<'_> {
             if self.budget == 0 {
                 return;
             }
+            self.rng.next_frame();
             let nested = self.indent <= MAX_NESTING;
-            match self.rng.usize(..24) {
+            match self.rng.below(24) {
                 0 if nested => self.condition(),
                 1 if nested => self.counted_loop(),
                 2 if nested => self.while_loop(),
@@ -38,13 +39,13 @@ impl Writer<'_> {
     }
 
     fn inner_statements(&mut self, blocks: bool) {
-        let count = 1 + self.rng.usize(..4);
+        let count = 1 + self.rng.below(4);
         self.statements(count, blocks);
     }
 
     /// Slots, with something in scope that may flow to each.
     fn slots(&mut self) -> Vec<(Slot, Tensor)> {
-        let count = 1 + self.rng.usize(..2);
+        let count = 1 + self.rng.below(2);
         (0..count)
             .map(|_| {
                 let aligned = self.profile.aligned;
@@ -89,8 +90,7 @@ impl Writer<'_> {
     fn enter(&mut self, slots: &[(Slot, Tensor)], names: &[String]) {
         for ((slot, _), name) in slots.iter().zip(names) {
             let sort = if slot.is_bool { Sort::Bool } else { Sort::Number };
-            let (name, text, shape) = (name.clone(), OPEN.to_owned(), slot.shape.clone());
-            self.scope.push(Tensor { name, text, sort, dtype: None, shape });
+            self.scope.push(Tensor::open(name.clone(), sort, slot.shape.clone()));
         }
     }
 
@@ -130,7 +130,7 @@ impl Writer<'_> {
     }
 
     fn trips(&mut self) -> String {
-        if self.one_in(3) { "%n".to_owned() } else { format!("%c{}", self.rng.usize(..4)) }
+        if self.one_in(3) { "%n".to_owned() } else { format!("%c{}", self.rng.below(4)) }
     }
 
     fn condition(&mut self) {
@@ -231,7 +231,7 @@ impl Writer<'_> {
     /// The statements of a block, after which it passes something on; what it defines is forgotten.
     fn block(&mut self, slots: &[(Slot, Tensor)], end: impl FnOnce(&mut Self, String)) {
         let (scope, indices) = (self.scope.len(), self.indices.len());
-        let count = 1 + self.rng.usize(..3);
+        let count = 1 + self.rng.below(3);
         // Blocks of a loop stay as they are: no other blocks begin in them.
         self.statements(count, false);
         let sources = self.sources(slots).join(", ");
@@ -341,7 +341,7 @@ impl Writer<'_> {
                 None => return self.statement(),
             }
         }
-        let depth = format!("%c{}", self.rng.usize(..4));
+        let depth = format!("%c{}", self.rng.below(4));
         self.call_of(&callee.name, arguments, &callee.arguments, depth, callee.results);
     }
 
@@ -361,8 +361,8 @@ impl Writer<'_> {
         let (arguments, types) = (arguments.join(", "), types.join(", "));
         self.line(format!("{header} = func.call @{callee}({arguments}) : ({types}) -> ({})", open(results)));
         for name in names {
-            let (text, shape) = (OPEN.to_owned(), self.profile.aligned.then(|| vec![4]));
-            self.scope.push(Tensor { name, text, sort: Sort::Number, dtype: None, shape });
+            let shape = self.profile.aligned.then(|| vec![4]);
+            self.scope.push(Tensor::open(name, Sort::Number, shape));
         }
     }
 }

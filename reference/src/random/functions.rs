@@ -1,15 +1,15 @@
 //! Functions: the entry, helpers that others call, and recursion.
 
-use fastrand::Rng;
+use super::choices::Choices;
 use promote_lattice::{DType, Semantics};
 
 use super::arguments::{self, Parameter};
-use super::body::{Callable, OPEN, Profile, Sort, Tensor, Writer, sort_of};
+use super::body::{Callable, OPEN, Precision, Profile, Sort, Tensor, Writer, sort_of};
 use super::flow::open;
 use super::{Dynamic, Generated, Options};
 
 /// The dtypes that a semantics mostly takes together.
-fn dtypes(options: &Options, complex: bool) -> Vec<DType> {
+pub(super) fn dtypes(options: &Options, complex: bool) -> Vec<DType> {
     use DType::{B1, BF16, C64, C128, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
     let mut dtypes = match options.semantics.as_str() {
         "jax" if !options.x64 => vec![B1, U8, U16, U32, I8, I16, I32, BF16, F16, F32],
@@ -27,9 +27,9 @@ fn dtypes(options: &Options, complex: bool) -> Vec<DType> {
 const SHAPES: &[&[usize]] = &[&[], &[4], &[4], &[1], &[3, 1], &[3, 4], &[1, 4]];
 
 /// The module of a seed.
-pub(super) fn module(mut rng: Rng, options: &Options) -> Generated {
-    let complex = rng.usize(..12) == 0;
-    let dynamic = rng.usize(..5) == 0;
+pub(super) fn module(mut rng: Choices, options: &Options) -> Generated {
+    let complex = rng.below(12) == 0;
+    let dynamic = rng.below(5) == 0;
     let semantics = Semantics::by_name(&options.semantics, options.x64);
     let semantics = semantics.unwrap_or_else(|unknown| panic!("{unknown}"));
     let profile = Profile {
@@ -37,12 +37,13 @@ pub(super) fn module(mut rng: Rng, options: &Options) -> Generated {
         dtypes: dtypes(options, complex),
         complex,
         aligned: dynamic && options.dynamic == Dynamic::Equal,
+        any_of: Vec::new(),
     };
-    let count = 2 + rng.usize(..3);
+    let count = 2 + rng.below(3);
     let parameters: Vec<Parameter> = (0..count).map(|_| parameter(&mut rng, &profile, dynamic)).collect();
     let mut maker = Maker { rng, profile, next: 0, callables: Vec::new() };
     let mut text = format!("{OPEN} = tensor<*x!promote.unknown>\n");
-    for number in 0..maker.rng.usize(..4) {
+    for number in 0..maker.rng.below(4) {
         text.push_str(&maker.helper(number, &parameters));
     }
     text.push_str(&maker.main(&parameters));
@@ -51,24 +52,24 @@ pub(super) fn module(mut rng: Rng, options: &Options) -> Generated {
     Generated { text, arguments }
 }
 
-fn parameter(rng: &mut Rng, profile: &Profile, dynamic: bool) -> Parameter {
+fn parameter(rng: &mut Choices, profile: &Profile, dynamic: bool) -> Parameter {
     let weak = [DType::WeakInt, DType::WeakFloat];
-    let dtype = match rng.usize(..7) {
-        0 => weak[rng.usize(..weak.len())],
-        _ => profile.dtypes[rng.usize(..profile.dtypes.len())],
+    let dtype = match rng.below(7) {
+        0 => weak[rng.below(weak.len())],
+        _ => profile.dtypes[rng.below(profile.dtypes.len())],
     };
-    let shape = match (profile.aligned, rng.usize(..4)) {
+    let shape = match (profile.aligned, rng.below(4)) {
         (true, 0) => &[][..],
         (true, _) => &[4],
-        (false, _) => SHAPES[rng.usize(..SHAPES.len())],
+        (false, _) => SHAPES[rng.below(SHAPES.len())],
     };
-    let open = shape.iter().map(|_| dynamic && rng.usize(..3) > 0).collect();
+    let open = shape.iter().map(|_| dynamic && rng.below(3) > 0).collect();
     let mut extents = shape.to_vec();
     if dynamic && !profile.aligned {
         // What is not known before a run may be anything in it.
         let extent = |(extent, open): (&mut usize, &bool)| {
-            if *open && rng.usize(..4) == 0 {
-                *extent = [1, 4, 3][rng.usize(..3)];
+            if *open && rng.below(4) == 0 {
+                *extent = [1, 4, 3][rng.below(3)];
             }
         };
         extents.iter_mut().zip(&open).for_each(extent);
@@ -77,7 +78,7 @@ fn parameter(rng: &mut Rng, profile: &Profile, dynamic: bool) -> Parameter {
 }
 
 struct Maker {
-    rng: Rng,
+    rng: Choices,
     profile: Profile,
     next: usize,
     callables: Vec<Callable>,
@@ -103,25 +104,18 @@ impl Maker {
             next: &mut self.next,
             scope: Vec::new(),
             indices: Vec::new(),
-            flags: vec!["%t".to_owned(), flag.to_owned()],
+            flags: Vec::new(),
             budget,
+            is_inexact: false,
         };
-        for index in 0..4 {
-            writer.line(format!("%c{index} = arith.constant {index} : index"));
-            writer.indices.push(format!("%c{index}"));
-        }
-        writer.indices.push("%n".to_owned());
-        writer.line("%t = arith.cmpi ult, %c1, %n : index");
-        if flag == "%z" {
-            writer.line("%z = arith.cmpi sle, %n, %c0 : index");
-        }
+        writer.prelude(flag);
         writer
     }
 
     /// The public function that a run begins with.
     fn main(&mut self, parameters: &[Parameter]) -> String {
         let callables = self.callables.clone();
-        let budget = 12 + self.rng.usize(..14);
+        let budget = 12 + self.rng.below(14);
         let dynamic = parameters.iter().any(|parameter| parameter.open.contains(&true));
         let known =
             |parameter: &Parameter, aligned: bool| (aligned || !dynamic).then(|| parameter.extents.clone());
@@ -133,7 +127,8 @@ impl Maker {
             list.push(format!("{name}: {}", parameter.text()));
             let (text, sort) = (parameter.text(), sort_of(parameter.dtype));
             let (dtype, shape) = (Some(parameter.dtype), known(parameter, aligned));
-            writer.scope.push(Tensor { name, text, sort, dtype, shape });
+            let precision = Precision::Exact;
+            writer.scope.push(Tensor { name, text, sort, dtype, shape, precision });
         }
         writer.statements(budget, true);
         let returned: Vec<Tensor> = writer.scope.iter().rev().take(5).cloned().collect();
@@ -148,22 +143,22 @@ impl Maker {
     /// A private function. Two in a row may call each other.
     fn helper(&mut self, number: usize, parameters: &[Parameter]) -> String {
         let name = format!("h{number}");
-        let recursion = [Recursion::None, Recursion::Condition, Recursion::Blocks][self.rng.usize(..3)];
-        let stated = self.rng.usize(..6) == 0;
-        let count = 1 + self.rng.usize(..2);
+        let recursion = [Recursion::None, Recursion::Condition, Recursion::Blocks][self.rng.below(3)];
+        let stated = self.rng.below(6) == 0;
+        let count = 1 + self.rng.below(2);
         let arguments: Vec<String> = (0..count)
             .map(|i| if stated && !self.profile.aligned { parameters[i].text() } else { OPEN.to_owned() })
             .collect();
-        let results = 1 + self.rng.usize(..2);
+        let results = 1 + self.rng.below(2);
         let this = Callable { name: name.clone(), arguments, results };
-        let mutual = !matches!(recursion, Recursion::None) && !stated && self.rng.usize(..3) == 0;
+        let mutual = !matches!(recursion, Recursion::None) && !stated && self.rng.below(3) == 0;
         let partner = Callable { name: format!("{name}_other"), ..this.clone() };
         let mut text = if mutual {
             self.function(&this, recursion, &partner) + &self.function(&partner, Recursion::Condition, &this)
         } else {
             self.function(&this, recursion, &this)
         };
-        if stated && !self.profile.aligned && self.rng.bool() {
+        if stated && !self.profile.aligned && self.rng.flag() {
             text = text.replacen("func.func private", "func.func", 1);
         }
         self.callables.push(this);
@@ -172,7 +167,7 @@ impl Maker {
 
     fn function(&mut self, this: &Callable, recursion: Recursion, next: &Callable) -> String {
         let callables = self.callables.clone();
-        let budget = 4 + self.rng.usize(..6);
+        let budget = 4 + self.rng.below(6);
         let aligned = self.profile.aligned;
         let mut writer = self.writer(&callables, budget, "%z");
         let mut list = Vec::new();
@@ -181,7 +176,7 @@ impl Maker {
             list.push(format!("{name}: {text}"));
             let shape = aligned.then(|| vec![4]);
             let sort = if text.contains("xi1>") || text.contains("<i1>") { Sort::Bool } else { Sort::Number };
-            writer.scope.push(Tensor { name, text: text.clone(), sort, dtype: None, shape });
+            writer.scope.push(Tensor { text: text.clone(), ..Tensor::open(name, sort, shape) });
         }
         match recursion {
             Recursion::None => writer.statements(budget, true),
@@ -244,13 +239,7 @@ impl Writer<'_> {
         self.indent -= 1;
         self.line("}");
         let shape = self.profile.aligned.then(|| vec![4]);
-        self.scope.push(Tensor {
-            name: result,
-            text: OPEN.to_owned(),
-            sort: Sort::Number,
-            dtype: None,
-            shape,
-        });
+        self.scope.push(Tensor::open(result, Sort::Number, shape));
     }
 
     fn recursion_in_blocks(&mut self, next: &Callable) {
@@ -272,6 +261,6 @@ impl Writer<'_> {
         let name = self.fresh("%p");
         self.line(format!("{end}({name}: {OPEN}):"));
         let shape = self.profile.aligned.then(|| vec![4]);
-        self.scope.push(Tensor { name, text: OPEN.to_owned(), sort: Sort::Number, dtype: None, shape });
+        self.scope.push(Tensor::open(name, Sort::Number, shape));
     }
 }

@@ -18,7 +18,10 @@ impl Writer<'_> {
     /// Writes one statement, or a few that belong together.
     pub(super) fn statement(&mut self) {
         self.budget = self.budget.saturating_sub(1);
-        match self.rng.usize(..26) {
+        if !self.profile.any_of.is_empty() {
+            return self.any_op();
+        }
+        match self.rng.below(26) {
             0..=2 => drop(self.literal()),
             3..=6 => self.unary(),
             7..=13 => self.binary(),
@@ -36,7 +39,7 @@ impl Writer<'_> {
 
     fn unary(&mut self) {
         let x = self.number();
-        let ops = match self.rng.usize(..4) {
+        let ops = match self.rng.below(4) {
             0 if !self.profile.complex => ROUNDING,
             1 => FLOAT_UNARY,
             _ => UNARY,
@@ -67,7 +70,7 @@ impl Writer<'_> {
     fn logical(&mut self) {
         let is_bool = |tensor: &Tensor| tensor.sort == Sort::Bool;
         let (Some(x), Some(y)) = (self.pick(is_bool), self.pick(is_bool)) else { return self.comparison() };
-        match self.rng.usize(..4) {
+        match self.rng.below(4) {
             0 => self.elementwise("logical_not", &[&x], Sort::Bool),
             _ => {
                 let op = self.choose(LOGICAL);
@@ -90,7 +93,7 @@ impl Writer<'_> {
 
     fn power(&mut self) {
         let x = self.number();
-        let exponent = self.rng.usize(..5).to_string();
+        let exponent = self.rng.below(5).to_string();
         let exponent = self.constant(&exponent, "i64", "!promote.weak_int", Sort::Int);
         self.elementwise("pow", &[&x, &exponent], Sort::Number);
     }
@@ -125,7 +128,7 @@ impl Writer<'_> {
         let shape = x.shape.clone().unwrap_or_default();
         let rank = shape.len();
         let real = x.sort != Sort::Bool && !self.profile.complex;
-        match self.rng.usize(..7) {
+        match self.rng.below(7) {
             0 => drop(self.op("flip", &[&x], " {axis = array<i64: -1>}", (OPEN, x.sort, Some(shape)))),
             1 if real => {
                 let op = self.choose(&["sort", "cumulative_sum"]);
@@ -174,7 +177,7 @@ impl Writer<'_> {
 
     fn taken(&mut self, x: &Tensor, mut shape: Vec<usize>) {
         let last = shape.pop().unwrap_or(1);
-        let place = if self.one_in(8) { last } else { self.rng.usize(..last) };
+        let place = if self.one_in(8) { last } else { self.rng.below(last) };
         let place = self.constant(&place.to_string(), "i32", "i32", Sort::Int);
         let taken = self.op("take", &[x, &place], " {axis = -1 : i64}", (OPEN, x.sort, Some(shape.clone())));
         if !shape.is_empty() && taken.name != x.name {
@@ -202,7 +205,7 @@ impl Writer<'_> {
     fn bits(&mut self) {
         let is_int = |tensor: &Tensor| tensor.sort == Sort::Int && tensor.dtype.is_some();
         let Some(x) = self.pick(is_int) else { return };
-        match self.rng.usize(..3) {
+        match self.rng.below(3) {
             0 => self.elementwise("bitwise_invert", &[&x], Sort::Int),
             _ => {
                 let op = self.choose(INT_BINARY);

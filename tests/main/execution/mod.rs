@@ -3,8 +3,11 @@
 mod elementwise;
 mod functions;
 mod graphs;
+mod kernel_order;
 mod random;
 mod recorded;
-mod support;
+mod sorting;
+mod stack;
+pub mod support;
 mod sweep;
 mod threads;

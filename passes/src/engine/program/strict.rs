@@ -65,7 +65,8 @@ impl Program<'_> {
     }
 }
 
-/// Lets a solution be what a trace found; what JAX refuses. What is wrong with values from elsewhere, and with calls, stays.
+/// Lets a solution be what a trace found; what JAX refuses. What is wrong with values from elsewhere, and with calls, stays,
+/// and so does the type of what no value reaches.
 pub(super) fn adopt(solution: &mut Solution, trace: Trace) -> Vec<Refused> {
     let mut problems = std::mem::take(&mut solution.problems);
     problems.retain(|problem| matches!(problem.place, Place::Value(_) | Place::Call(_)));

@@ -23,6 +23,7 @@ mod anew;
 mod problem;
 mod rules;
 mod solution;
+mod undefined;
 mod unsettled;
 
 use std::collections::hash_map::Entry;
@@ -326,6 +327,7 @@ impl<'a> Solver<'a> {
 
     /// The graph with what was found.
     pub fn finish(mut self) -> (Graph, Solution) {
+        self.define();
         self.report_unknown();
         let problems = self.problems.into_values().collect();
         let Self { graph, values, slots, stories, refused, .. } = self;
@@ -414,7 +416,9 @@ impl<'a> Solver<'a> {
     /// flows on from them. Where all depend on each other, as unreachable code allows, the first is the root. What comes
     /// of a call is not reported here: its callee's is.
     fn report_unknown(&mut self) {
-        let unknown = |value: &ValueId| self.values[value.0 as usize].dtype == Known::Unknown;
+        let undefined = |value: &ValueId| self.graph.undefined.contains(value);
+        let unknown =
+            |value: &ValueId| self.values[value.0 as usize].dtype == Known::Unknown && !undefined(value);
         let Some(first) = self.graph.value_ids().find(unknown) else { return };
         let fed =
             self.graph.slot_ids().map(|slot| self.graph.slot(slot)).filter(|slot| !slot.sources.is_empty());

@@ -1,10 +1,11 @@
 //! The rules, asked with the types that are known so far: of an op's result, and of what flows to a slot.
 
+use promote_lattice::convert::Numerics;
 use promote_lattice::op::{Op, ShapeRule};
 use promote_lattice::semantics::{MAX_OPERANDS, Operand, Origin, Rank, Refusal, Typing};
 use promote_lattice::{DType, Semantics};
 
-use super::super::graph::{Feed, Graph, Known, OpId, ShapeId, Slot, SlotId, Type, ValueId};
+use super::super::graph::{Counts, Feed, Graph, Known, OpId, ShapeId, Slot, SlotId, Type, ValueId};
 use super::super::scalars;
 use super::super::shape::{self, DYNAMIC, Shape, ShapeError};
 use super::{Outcome, ProblemKind, Solver};
@@ -170,6 +171,9 @@ impl Solver<'_> {
         let ids: Vec<ShapeId> = self.graph.operands(op).iter().map(shape_of).collect();
         let shapes: Vec<&Shape> = ids.iter().map(|id| self.graph.shapes.get(*id)).collect();
         let shape = shape::infer(node.op, self.graph.attrs(op), &shapes).map_err(ProblemKind::Shape)?;
+        if node.op == Op::Take && self.semantics.numerics() == Numerics::Jax {
+            shape::takes_of_something(self.graph.attrs(op), &shapes).map_err(ProblemKind::Shape)?;
+        }
         if let Some(rank) =
             shape.as_ref().and_then(|shape| shape.dims()).map(<[i64]>::len).filter(|r| *r > MAX_RANK)
         {
@@ -220,15 +224,14 @@ impl Solver<'_> {
     pub(super) fn join(&mut self, slot: SlotId) -> Outcome<Type> {
         let Slot { stated, sources, is_fixed, .. } = self.graph.slot(slot);
         let (stated, is_fixed) = (*stated, *is_fixed);
-        // Of a part, the dtype counts.
-        let type_of = |feed: &Feed| match self.values[feed.value.0 as usize] {
-            Type { dtype: dtype @ Known::DType(_), .. } if feed.is_part => {
+        let type_of = |feed: &Feed| match (self.values[feed.value.0 as usize], feed.counts) {
+            (Type { dtype: dtype @ Known::DType(_), .. }, Counts::DType) => {
                 Type { dtype, shape: stated.shape }
             }
-            found => found,
+            (found, Counts::Type | Counts::DType | Counts::Shape) => found,
         };
-        let mut known: Vec<Type> =
-            sources.iter().map(type_of).filter(|t| t.dtype != Known::Unknown).collect();
+        let typed = sources.iter().filter(|feed| feed.counts != Counts::Shape);
+        let mut known: Vec<Type> = typed.map(type_of).filter(|t| t.dtype != Known::Unknown).collect();
         // What was refused counts as unknown while something else is known: around a loop the op that was refused may be
         // asked again with other dtypes. But the slot does not lose what it had, which may be what was refused.
         let mut had = None;
@@ -243,9 +246,12 @@ impl Solver<'_> {
         if known.iter().any(|t| matches!(t.dtype, Known::Opaque | Known::Refused)) {
             return Ok(if known.iter().all(|t| *t == first) { first } else { Type::REFUSED });
         }
+        let masks = sources.iter().filter(|feed| feed.counts == Counts::Shape);
+        let masks = masks.map(|feed| self.values[feed.value.0 as usize].shape);
+        let shapes: Vec<ShapeId> = known[1..].iter().map(|t| t.shape).chain(masks).collect();
         let mut shape = first.shape;
-        for next in &known[1..] {
-            shape = self.broadcast(shape, next.shape).map_err(ProblemKind::Shape)?;
+        for next in shapes {
+            shape = self.broadcast(shape, next).map_err(ProblemKind::Shape)?;
         }
         let Known::DType(dtype) = first.dtype else { return Ok(first) };
         let alike = known.iter().all(|t| t.dtype == first.dtype);
@@ -266,7 +272,8 @@ impl Solver<'_> {
 
     /// The join of the dtypes that are known to flow to a slot, and of what it had: of the set, not a fold.
     fn join_dtypes(&self, slot: SlotId, had: Option<Type>) -> Outcome<DType> {
-        let sources = self.graph.slot(slot).sources.iter().filter_map(|feed| {
+        let sources = &self.graph.slot(slot).sources;
+        let sources = sources.iter().filter(|feed| feed.counts != Counts::Shape).filter_map(|feed| {
             let Type { dtype, shape } = self.values[feed.value.0 as usize];
             let Known::DType(dtype) = dtype else { return None };
             Some(operand(&self.graph, feed.value, dtype, shape))

@@ -55,6 +55,8 @@ pub enum Kind {
     Switch,
     /// A region that is run once.
     Once,
+    /// A choice between two values, without regions.
+    Select,
 }
 
 /// What JAX would refuse.

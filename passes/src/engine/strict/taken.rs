@@ -2,8 +2,16 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::super::graph::{BlockId, Graph, ValueId};
+use super::super::graph::{BlockId, Counts, Feed, Graph, SlotId, ValueId};
 use super::super::solve::Call;
+use super::Kind;
+
+/// What flows to a result of a condition, but for the mask of a choice.
+pub(super) fn alternatives(graph: &Graph, slot: SlotId) -> &[Feed] {
+    let feeds = &graph.slot(slot).sources;
+    let masked = feeds.last().is_some_and(|feed| feed.counts == Counts::Shape);
+    &feeds[..feeds.len() - usize::from(masked)]
+}
 
 /// For each structured op, the values that it takes from outside, each once.
 pub(super) fn taken(graph: &Graph, calls: &[Call]) -> Vec<Vec<ValueId>> {
@@ -45,6 +53,11 @@ pub(super) fn taken(graph: &Graph, calls: &[Call]) -> Vec<Vec<ValueId>> {
         }
     }
     for (index, structure) in graph.structures.iter().enumerate() {
+        // A choice has no region that would take them.
+        let chosen = structure.results.iter().filter(|_| structure.kind == Kind::Select);
+        for slot in chosen.copied().flatten() {
+            taken[index].extend(alternatives(graph, slot).iter().map(|feed| feed.value));
+        }
         for slot in structure.carries.iter().copied().flatten() {
             taken[index].extend(graph.slot(slot).sources.first().map(|feed| feed.value));
         }

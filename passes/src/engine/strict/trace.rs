@@ -14,7 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::super::graph::{BlockId, Feed, Graph, Known, OpId, SlotId, Type, ValueId};
 use super::super::shape::Shape;
 use super::super::solve::{self, CallId, Place, Problem, ProblemKind, Solver};
-use super::taken::taken;
+use super::taken::{alternatives, taken};
 use super::{Answer, Answers, Kind, Mismatch, Plain, Refused, Structure, Trace};
 
 /// How many walks it may take until the slots settle that no structured op has.
@@ -234,7 +234,7 @@ impl<'a, 'b> Tracer<'a, 'b> {
             None => {
                 let found = match structure.kind {
                     Kind::For | Kind::While => self.r#loop(&structure),
-                    Kind::If | Kind::Switch | Kind::Once => self.condition(&structure),
+                    Kind::If | Kind::Switch | Kind::Once | Kind::Select => self.condition(&structure),
                 };
                 self.given[index].insert(key, found.clone());
                 found
@@ -281,7 +281,7 @@ impl<'a, 'b> Tracer<'a, 'b> {
         let results = match structure.kind {
             // A loop's results are what its last round gives; what a condition passes on is often a carry.
             Kind::While => self.passed_on(structure, &out),
-            Kind::For | Kind::If | Kind::Switch | Kind::Once => out,
+            Kind::For | Kind::If | Kind::Switch | Kind::Once | Kind::Select => out,
         };
         Found { carried, results }
     }
@@ -344,6 +344,7 @@ impl<'a, 'b> Tracer<'a, 'b> {
         self.round(structure, &[]);
         let mut results = match structure.kind {
             Kind::If => self.flowing(&structure.results, <[Feed]>::last),
+            Kind::Select => self.flowing(&structure.results, |feeds| feeds.get(1)),
             Kind::Switch => self.flowing(&structure.results, |feeds| feeds.get(1).or(feeds.first())),
             // JAX has no such op: what flows there is joined.
             Kind::Once | Kind::For | Kind::While => {
@@ -365,7 +366,7 @@ impl<'a, 'b> Tracer<'a, 'b> {
 
     /// The first of what branches give that is not like the first branch's.
     fn mismatch(&self, slot: SlotId) -> Option<Mismatch> {
-        let feeds = &self.graph().slot(slot).sources;
+        let feeds = alternatives(self.graph(), slot);
         let first = self.solver.type_of(feeds.first()?.value);
         let differs = |feed: &Feed| !self.is_alike(first, self.solver.type_of(feed.value));
         let other = feeds.iter().position(differs)?;

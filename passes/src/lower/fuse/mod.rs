@@ -11,13 +11,19 @@
 //!    and normalisations are one kernel, and their rows stay in the cache.
 //! 3. An anchor that another kernel needs is stored.
 
-use promote_lattice::Op;
+mod group;
+mod order;
+#[cfg(test)]
+mod tests;
 
+use promote_lattice::Op;
 use rustc_hash::FxHashSet;
 
-use super::extent::{Extent, Product, Sum};
-use super::graph::{Cut, Graph, NodeId, Prim};
-use super::kernel::{Access, Anchor, Chunk, Code, Expr, ExprId, Form, Kernel, Role, cost};
+use self::group::{Group, Member, Reduction, Wanted};
+use self::order::{Order, UnitId};
+use super::extent::{Product, Sum};
+use super::graph::{Graph, NodeId, Prim};
+use super::kernel::{Anchor, Chunk, Code, Expr, ExprId, Form, Kernel, Role, cost};
 use super::trace::{Coord, Found, Tracer};
 
 /// One step of a program.
@@ -29,6 +35,30 @@ pub enum Step {
     Sort(NodeId, usize),
     /// Multiplies matrices.
     Matmul(NodeId),
+}
+
+impl Step {
+    /// The nodes whose buffers it reads.
+    pub fn reads(&self, graph: &Graph) -> Vec<NodeId> {
+        match self {
+            Self::Sort(..) => Vec::new(),
+            Self::Matmul(node) => graph.node(*node).args.iter().map(|arg| graph.base(*arg)).collect(),
+            Self::Kernel(kernel) => {
+                let buffers = kernel.exprs.iter().filter_map(|expr| expr.code.buffer());
+                buffers.map(|node| graph.base(node)).collect()
+            }
+        }
+    }
+
+    /// The nodes whose buffers it writes.
+    pub fn writes(&self) -> Vec<NodeId> {
+        match self {
+            Self::Sort(node, _) | Self::Matmul(node) => vec![*node],
+            Self::Kernel(kernel) => {
+                kernel.anchors.iter().flat_map(|anchor| &anchor.sinks).map(|sink| sink.buffer).collect()
+            }
+        }
+    }
 }
 
 /// What a run does.
@@ -96,68 +126,15 @@ enum Place {
     /// Kernels find it in memory.
     Memory,
     /// An anchor of a group, which is the unit of this number.
-    Anchor(usize),
+    Anchor(UnitId),
 }
 
-/// What becomes a step, and the units that must run before.
+/// What becomes a step.
 #[derive(Debug)]
-struct Unit {
-    kind: UnitKind,
-    needs: Vec<usize>,
-    /// When it was made, and when it was last changed: a unit can need another only if it changed after that was made.
-    made: u32,
-    changed: u32,
-}
-
-#[derive(Debug)]
-enum UnitKind {
+enum Unit {
     Group(Box<Group>),
     Sort(NodeId, usize),
     Matmul(NodeId),
-}
-
-/// A kernel in the making.
-#[derive(Debug)]
-struct Group {
-    /// The extents of the space that the anchors' values have before they are reduced.
-    space: Vec<Extent>,
-    /// The dimension of the kernel that each dimension of the space is.
-    position: Vec<usize>,
-    /// The dimensions of the space that are reduced, if any are.
-    reduced: Option<Reduction>,
-    /// Whether nothing may join.
-    is_closed: bool,
-    tracer: Tracer,
-    members: Vec<Member>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Reduction {
-    axes: Vec<usize>,
-    cut: Option<Cut>,
-}
-
-#[derive(Debug)]
-struct Member {
-    node: NodeId,
-    expr: ExprId,
-    role: Role,
-    /// Where its values, or its results, are.
-    at: Vec<Coord>,
-    /// Where in the buffer of another node the values go.
-    into: Option<Access>,
-}
-
-/// An anchor that looks for a group.
-#[derive(Debug)]
-struct Wanted {
-    node: NodeId,
-    /// The node whose values are stored or reduced.
-    traced: NodeId,
-    role: Role,
-    reduction: Option<Reduction>,
-    /// The node in whose buffer the values go, and from which indices on.
-    into: Option<(NodeId, Vec<Sum>)>,
 }
 
 struct Fusion<'g> {
@@ -169,9 +146,10 @@ struct Fusion<'g> {
     cost: Vec<u32>,
     places: Vec<Place>,
     /// The units that write what is in memory.
-    writers: Vec<Vec<usize>>,
+    writers: Vec<Vec<UnitId>>,
     units: Vec<Unit>,
-    clock: u32,
+    /// Which units must run before which.
+    order: Order,
 }
 
 impl<'g> Fusion<'g> {
@@ -207,7 +185,7 @@ impl<'g> Fusion<'g> {
             places: vec![Place::Inline; count],
             writers: vec![Vec::new(); count],
             units: Vec::new(),
-            clock: 0,
+            order: Order::default(),
         }
     }
 
@@ -223,12 +201,12 @@ impl<'g> Fusion<'g> {
             }
             Prim::Sort(axis) => {
                 let copied = self.copy_into(id, node.args[0], Vec::new());
-                let unit = self.unit(UnitKind::Sort(id, *axis), vec![copied]);
+                let unit = self.unit(Unit::Sort(id, *axis), &[copied]);
                 self.in_memory(id, vec![unit]);
             }
             Prim::Matmul => {
-                let needs = node.args.iter().flat_map(|arg| self.needs_of(*arg).0).collect();
-                let unit = self.unit(UnitKind::Matmul(id), needs);
+                let needs: Vec<_> = node.args.iter().flat_map(|arg| self.needs_of(*arg).0).collect();
+                let unit = self.unit(Unit::Matmul(id), &needs);
                 self.in_memory(id, vec![unit]);
             }
             Prim::Concat(axis) => self.concat(id, *axis),
@@ -263,17 +241,16 @@ impl<'g> Fusion<'g> {
         }
     }
 
-    fn in_memory(&mut self, id: NodeId, mut writers: Vec<usize>) {
+    fn in_memory(&mut self, id: NodeId, mut writers: Vec<UnitId>) {
         writers.sort_unstable();
         writers.dedup();
         self.places[id.0 as usize] = Place::Memory;
         self.writers[id.0 as usize] = writers;
     }
 
-    fn unit(&mut self, kind: UnitKind, needs: Vec<usize>) -> usize {
-        self.clock += 1;
-        self.units.push(Unit { kind, needs, made: self.clock, changed: self.clock });
-        self.units.len() - 1
+    fn unit(&mut self, unit: Unit, needs: &[UnitId]) -> UnitId {
+        self.units.push(unit);
+        self.order.push(needs)
     }
 
     /// Each piece is written into its part of the result.
@@ -291,7 +268,7 @@ impl<'g> Fusion<'g> {
     }
 
     /// Adds an anchor that writes a node into the buffer of another, from these indices on; its unit.
-    fn copy_into(&mut self, target: NodeId, source: NodeId, starts: Vec<Sum>) -> usize {
+    fn copy_into(&mut self, target: NodeId, source: NodeId, starts: Vec<Sum>) -> UnitId {
         let into = Some((target, starts));
         self.join(&Wanted { node: source, traced: source, role: Role::Store, reduction: None, into })
     }
@@ -304,24 +281,22 @@ impl<'g> Fusion<'g> {
     }
 
     /// Adds an anchor to the group that suits it best, or to a new one; its unit.
-    fn join(&mut self, wanted: &Wanted) -> usize {
-        let (mut needs, in_memory) = self.needs_of(wanted.traced);
+    fn join(&mut self, wanted: &Wanted) -> UnitId {
+        let (needs, in_memory) = self.needs_of(wanted.traced);
         let recent = self.units.len().saturating_sub(NEIGHBOURS)..self.units.len();
-        let mut candidates: Vec<usize> = needs.iter().copied().chain(recent).collect();
+        let mut candidates: Vec<UnitId> = needs.iter().copied().chain(recent).collect();
         candidates.sort_unstable();
         candidates.dedup();
         for unit in candidates.into_iter().rev() {
-            let comes_before = |need: &usize| *need == unit || !self.reaches(*need, unit);
-            if !in_memory.contains(&unit) && needs.iter().all(comes_before) && self.enter(unit, wanted) {
-                self.clock += 1;
-                needs.retain(|need| *need != unit);
-                self.units[unit].changed = self.clock;
-                self.units[unit].needs.extend(needs);
+            let others = || needs.iter().copied().filter(|need| *need != unit);
+            let makes_circle = || self.order.reaches(others(), unit);
+            if !in_memory.contains(&unit) && !makes_circle() && self.enter(unit, wanted) {
+                self.order.add_needs(unit, others());
                 return unit;
             }
         }
         let group = Group::new(self.graph.shape(wanted.traced), wanted);
-        let unit = self.unit(UnitKind::Group(Box::new(group)), needs);
+        let unit = self.unit(Unit::Group(Box::new(group)), &needs);
         let entered = self.enter(unit, wanted);
         assert!(
             entered,
@@ -331,7 +306,7 @@ impl<'g> Fusion<'g> {
     }
 
     /// The units that must run before a node can be read, and those of them that it finds in memory.
-    fn needs_of(&self, node: NodeId) -> (Vec<usize>, Vec<usize>) {
+    fn needs_of(&self, node: NodeId) -> (Vec<UnitId>, Vec<UnitId>) {
         let (mut seen, mut rest) = (FxHashSet::default(), vec![node]);
         let (mut needs, mut in_memory) = (Vec::new(), Vec::new());
         while let Some(node) = rest.pop() {
@@ -359,24 +334,9 @@ impl<'g> Fusion<'g> {
         (needs, in_memory)
     }
 
-    /// Whether `unit` needs `other`.
-    fn reaches(&self, unit: usize, other: usize) -> bool {
-        let made = self.units[other].made;
-        let (mut seen, mut rest) = (FxHashSet::default(), vec![unit]);
-        while let Some(unit) = rest.pop() {
-            if unit == other {
-                return true;
-            }
-            if self.units[unit].changed > made && seen.insert(unit) {
-                rest.extend(&self.units[unit].needs);
-            }
-        }
-        false
-    }
-
     /// Adds an anchor to a group, if that can take it.
-    fn enter(&mut self, unit: usize, wanted: &Wanted) -> bool {
-        let UnitKind::Group(group) = &mut self.units[unit].kind else { return false };
+    fn enter(&mut self, unit: UnitId, wanted: &Wanted) -> bool {
+        let Unit::Group(group) = &mut self.units[unit] else { return false };
         let shape = self.graph.shape(wanted.traced);
         let Some(at) = group.coords(&shape, wanted) else { return false };
         let stages: Vec<usize> = group.members.iter().map(|member| group.tracer.stage(member.expr)).collect();
@@ -427,7 +387,7 @@ impl<'g> Fusion<'g> {
     /// Finds what must be stored, and makes the steps.
     fn finish(mut self) -> Plan {
         for unit in &self.units {
-            let UnitKind::Group(group) = &unit.kind else { continue };
+            let Unit::Group(group) = unit else { continue };
             for expr in &group.tracer.exprs {
                 if let Code::Load(access) | Code::Take { access, .. } = &expr.code {
                     self.stored[access.buffer.0 as usize] = true;
@@ -442,37 +402,14 @@ impl<'g> Fusion<'g> {
             Place::Anchor(_) => self.stored[*index],
         };
         let buffers = (0..self.graph.nodes.len()).filter(owns).map(|index| NodeId(index as u32)).collect();
-        let order = self.order();
-        let mut units: Vec<Option<UnitKind>> =
-            std::mem::take(&mut self.units).into_iter().map(|unit| Some(unit.kind)).collect();
-        let steps = order.into_iter().filter_map(|unit| units[unit].take()).map(|kind| match kind {
-            UnitKind::Sort(node, axis) => Step::Sort(node, axis),
-            UnitKind::Matmul(node) => Step::Matmul(node),
-            UnitKind::Group(group) => Step::Kernel(self.kernel(*group)),
+        let order = std::mem::take(&mut self.order).into_order();
+        let mut units: Vec<Option<Unit>> = std::mem::take(&mut self.units).into_iter().map(Some).collect();
+        let steps = order.into_iter().filter_map(|unit| units[unit].take()).map(|unit| match unit {
+            Unit::Sort(node, axis) => Step::Sort(node, axis),
+            Unit::Matmul(node) => Step::Matmul(node),
+            Unit::Group(group) => Step::Kernel(self.kernel(*group)),
         });
         Plan { steps: steps.collect(), buffers }
-    }
-
-    /// The units, each behind those it needs, else as they were made.
-    fn order(&self) -> Vec<usize> {
-        let mut order = Vec::with_capacity(self.units.len());
-        let mut done = vec![false; self.units.len()];
-        for unit in 0..self.units.len() {
-            let mut stack = vec![(unit, 0)];
-            while let Some((unit, next)) = stack.pop() {
-                if done[unit] {
-                    continue;
-                }
-                match self.units[unit].needs.get(next) {
-                    Some(need) => stack.extend([(unit, next + 1), (*need, 0)]),
-                    None => {
-                        done[unit] = true;
-                        order.push(unit);
-                    }
-                }
-            }
-        }
-        order
     }
 
     fn kernel(&self, group: Group) -> Kernel {
@@ -498,118 +435,6 @@ impl<'g> Fusion<'g> {
         kernel.collapse();
         kernel
     }
-}
-
-impl Group {
-    /// A group for an anchor to start.
-    fn new(space: Vec<Extent>, wanted: &Wanted) -> Self {
-        let shift = usize::from(wanted.reduction.as_ref().is_some_and(|reduction| reduction.cut.is_some()));
-        let rank = space.len();
-        let order = wanted.reduction.as_ref().map_or_else(
-            || (0..rank).collect(),
-            |reduction| order(&reduction.axes, rank, matches!(wanted.role, Role::Arg(_) | Role::Scan(_))),
-        );
-        let mut position = vec![0; rank];
-        order.iter().enumerate().for_each(|(dim, axis)| position[*axis] = dim + shift);
-        Self {
-            space,
-            position,
-            reduced: wanted.reduction.clone(),
-            is_closed: matches!(wanted.role, Role::Scan(_)),
-            tracer: Tracer::new(rank + shift),
-            members: Vec::new(),
-        }
-    }
-
-    fn shift(&self) -> usize {
-        usize::from(self.reduced.as_ref().is_some_and(|reduction| reduction.cut.is_some()))
-    }
-
-    fn axes(&self) -> &[usize] {
-        self.reduced.as_ref().map_or(&[], |reduction| &reduction.axes)
-    }
-
-    fn form(&self) -> Form {
-        let reduced = self.axes().len();
-        let dims = self.axes().iter().map(|axis| self.position[*axis]);
-        match dims.min() {
-            None => Form::Map,
-            Some(first) if first + reduced == self.space.len() + self.shift() => Form::Rows { reduced },
-            Some(outer) => Form::Columns { outer, reduced },
-        }
-    }
-
-    /// Where the values of an anchor are whose traced node has this shape, if the group can take it.
-    fn coords(&self, shape: &[Extent], wanted: &Wanted) -> Option<Vec<Coord>> {
-        if self.is_closed && !self.members.is_empty() {
-            return None;
-        }
-        let full = || (0..shape.len()).map(|axis| Coord::same(self.position[axis])).collect();
-        let is_full = shape == self.space;
-        match wanted.role {
-            Role::Store => match self.form() {
-                Form::Map => is_full.then(full),
-                Form::Rows { .. } if is_full && self.shift() == 0 => Some(full()),
-                Form::Rows { .. } | Form::Columns { .. } if self.shift() == 0 => self.kept(shape),
-                Form::Rows { .. } | Form::Columns { .. } => None,
-            },
-            Role::Reduce(_) | Role::Arg(_) | Role::Scan(_) => {
-                let fits = match (&self.reduced, &wanted.reduction) {
-                    (None, Some(reduction)) => {
-                        let first = shape.len() - reduction.axes.len();
-                        let is_last = reduction.axes.iter().enumerate().all(|(i, axis)| *axis == first + i);
-                        is_last && reduction.cut.is_none() && !matches!(wanted.role, Role::Scan(_))
-                    }
-                    (own, other) => {
-                        own == other && (self.members.is_empty() || !self.is_permuted(wanted.role))
-                    }
-                };
-                (is_full && fits).then(full)
-            }
-        }
-    }
-
-    /// Whether an anchor of that role would have had its dimensions in another order.
-    fn is_permuted(&self, role: Role) -> bool {
-        let rank = self.space.len();
-        let order = order(self.axes(), rank, matches!(role, Role::Arg(_)));
-        order.iter().enumerate().any(|(dim, axis)| self.position[*axis] != dim + self.shift())
-    }
-
-    /// Where the results of reductions are.
-    fn kept_coords(&self) -> Vec<Coord> {
-        let kept = (0..self.space.len()).filter(|axis| !self.axes().contains(axis));
-        let parts = (0..self.shift()).map(Coord::same);
-        parts.chain(kept.map(|axis| Coord::same(self.position[axis]))).collect()
-    }
-
-    /// Where values of the shape of the results are, be the reduced dimensions dropped or of extent 1.
-    fn kept(&self, shape: &[Extent]) -> Option<Vec<Coord>> {
-        let is_kept = |axis: &usize| !self.axes().contains(axis);
-        let kept: Vec<usize> = (0..self.space.len()).filter(is_kept).collect();
-        if shape.len() == kept.len()
-            && kept.iter().zip(shape).all(|(axis, extent)| self.space[*axis] == *extent)
-        {
-            return Some(self.kept_coords());
-        }
-        let matches = |(axis, extent): (usize, &Extent)| {
-            *extent == if is_kept(&axis) { self.space[axis] } else { Extent::Fixed(1) }
-        };
-        let alike = shape.len() == self.space.len() && shape.iter().enumerate().all(matches);
-        let coord =
-            |axis: usize| if is_kept(&axis) { Coord::same(self.position[axis]) } else { Coord::first() };
-        alike.then(|| (0..shape.len()).map(coord).collect())
-    }
-}
-
-/// The axes in the order of a kernel's dimensions: reduced ones last, but before the kept ones at the end, if there are
-/// any there; or last in any case.
-fn order(axes: &[usize], rank: usize, last: bool) -> Vec<usize> {
-    let is_kept = |axis: &usize| !axes.contains(axis);
-    let behind =
-        if last { rank } else { (0..rank).rev().find(|axis| !is_kept(axis)).map_or(0, |axis| axis + 1) };
-    let before = (0..behind).filter(is_kept);
-    before.chain(axes.iter().copied()).chain(behind..rank).collect()
 }
 
 /// About how many instructions an expression takes beyond its operands'.
