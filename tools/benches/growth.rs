@@ -185,7 +185,7 @@ fn wait(child: &Child, start: Instant) -> Option<Cost> {
         };
         if let (true, Some(usage)) = (ended == id, usage) {
             return Some(Cost {
-                seconds: start.elapsed().as_secs_f64(),
+                seconds: seconds(usage.ru_utime) + seconds(usage.ru_stime),
                 bytes: usage.ru_maxrss as f64 * 1024.0,
             });
         }
