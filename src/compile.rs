@@ -5,12 +5,14 @@
 
 use std::path::Path;
 
-use promote_native as native;
+use promote_native::{self as native, Argument, Signature};
 use promote_passes::diagnostic::Diagnostic;
-use promote_passes::mlir::cpu::Machine;
+use promote_passes::mlir::cpu::{Interface, Machine, Type};
 use promote_passes::mlir::pipeline::{Pipeline, PipelineError};
 use promote_passes::mlir::session::{Module, RunOptions, Session, Verdict};
+use promote_passes::symbols::{self, Symbols};
 
+use crate::dlpack;
 use crate::run::Executable;
 pub use promote_native::{OptLevel, RUNTIME_OBJECT, Target};
 
@@ -64,11 +66,6 @@ pub enum CompileError {
     /// LLVM or the system's linker refused it.
     #[error(transparent)]
     Native(#[from] native::Error),
-    /// A function's name is none that C has.
-    #[error(
-        "the function `{0}` cannot be declared in C: its name has other characters than letters, digits and _"
-    )]
-    Name(String),
 }
 
 fn first_error(diagnostics: &[Diagnostic]) -> String {
@@ -136,12 +133,44 @@ pub fn compile(
 pub fn translate(module: &Module<'_>, options: &CompileOptions) -> Result<Compiled, CompileError> {
     // SAFETY: the module is alive; it and its session are used by this thread only.
     let code = unsafe { native::compile(module.to_raw(), &options.target, options.level) }?;
-    Ok(Compiled { code, denormals: options.denormals })
+    let interfaces = module.interfaces().map_err(CompileError::Refused)?;
+    Ok(Compiled { code, interfaces, denormals: options.denormals })
+}
+
+/// The C header of the public functions of a module, which has been promoted or lowered. No code is made.
+///
+/// # Errors
+/// If a function takes or returns what no code is made for.
+pub fn header(module: &Module<'_>) -> Result<String, CompileError> {
+    module.interfaces().map(|interfaces| declared(&interfaces)).map_err(CompileError::Refused)
+}
+
+fn declared(interfaces: &[Interface]) -> String {
+    native::header(&interfaces.iter().map(signature).collect::<Vec<_>>())
+}
+
+/// How a C header declares a function.
+fn signature(interface: &Interface) -> Signature {
+    let argument = |r#type: &Type| Argument {
+        name: None,
+        dtype: dlpack::of(r#type.dtype()),
+        shape: r#type.dims().iter().map(|extent| extent.unwrap_or(-1)).collect(),
+    };
+    let Interface { name, inputs, outputs, .. } = interface;
+    let Symbols { call, shape, .. } = Symbols::of(name);
+    Signature {
+        title: (!symbols::is_plain(name)).then(|| format!("@{}", symbols::in_mlir(name))),
+        symbol: call,
+        shape,
+        inputs: inputs.iter().map(argument).collect(),
+        outputs: outputs.iter().map(argument).collect(),
+    }
 }
 
 /// Functions in code for a processor.
 pub struct Compiled {
     code: native::Compiled,
+    interfaces: Vec<Interface>,
     denormals: Denormals,
 }
 
@@ -173,8 +202,7 @@ impl Compiled {
     /// If the linker fails, or the file cannot be written.
     pub fn write_library(&self, path: &Path) -> Result<(), CompileError> {
         let object = self.code.object()?;
-        let exports = self.symbols(&object)?;
-        Ok(native::shared_library(&object, &exports, path)?)
+        Ok(native::shared_library(&object, &self.exports(), path)?)
     }
 
     /// The bytes of a shared library, as [`Compiled::write_library`] writes it.
@@ -183,25 +211,21 @@ impl Compiled {
     /// As there.
     pub fn library(&self) -> Result<Vec<u8>, CompileError> {
         let object = self.code.object()?;
-        let exports = self.symbols(&object)?;
-        Ok(native::shared_library_bytes(&object, &exports)?)
+        Ok(native::shared_library_bytes(&object, &self.exports())?)
+    }
+
+    /// The bytes of a shared library, linked in a directory, which the caller removes with all that is in it.
+    ///
+    /// # Errors
+    /// As [`Compiled::write_library`].
+    pub fn library_in(&self, directory: &Path) -> Result<Vec<u8>, CompileError> {
+        let object = self.code.object()?;
+        Ok(native::shared_library_bytes_in(&object, &self.exports(), directory)?)
     }
 
     /// The C header of an object or library.
-    ///
-    /// # Errors
-    /// If a function's name is none that C has.
-    pub fn header(&self) -> Result<String, CompileError> {
-        let executable = self.load()?;
-        let signatures = executable.functions().map(|function| {
-            let is_word = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-            if is_word(function.name()) {
-                Ok(function.signature())
-            } else {
-                Err(CompileError::Name(function.name().to_owned()))
-            }
-        });
-        Ok(native::header(&signatures.collect::<Result<Vec<_>, _>>()?))
+    pub fn header(&self) -> String {
+        declared(&self.interfaces)
     }
 
     /// Loads the code into this process. The processor it was compiled for must be this one, or a lesser one.
@@ -209,20 +233,16 @@ impl Compiled {
     /// # Errors
     /// If it cannot be loaded.
     pub fn load(&self) -> Result<Executable, CompileError> {
-        self.load_object(&self.code.object()?)
+        let image = native::Image::load(&self.code.object()?)?;
+        Ok(Executable::new(image, &self.interfaces, self.denormals))
     }
 
-    fn load_object(&self, object: &[u8]) -> Result<Executable, CompileError> {
-        Executable::new(native::Image::load(object)?, self.denormals)
-    }
-
-    /// The symbols that programs call; the object's metadata know them.
-    fn symbols(&self, object: &[u8]) -> Result<Vec<String>, CompileError> {
-        let executable = self.load_object(object)?;
-        let symbols = executable.functions().flat_map(|function| {
-            let symbol = function.signature().symbol;
-            [format!("{symbol}_shape"), symbol]
+    /// The symbols that programs call.
+    fn exports(&self) -> Vec<String> {
+        let symbols = self.interfaces.iter().flat_map(|interface| {
+            let Symbols { call, shape, .. } = Symbols::of(&interface.name);
+            [call, shape]
         });
-        Ok(symbols.collect())
+        symbols.collect()
     }
 }

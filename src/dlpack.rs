@@ -4,14 +4,13 @@ use promote_lattice::DType;
 use promote_passes::mlir::cpu::dlpack;
 use promote_runtime::DLDataType;
 
-/// A dtype's type code and width in DLPack.
+/// The type code and width of a dtype in memory: a weak one is there as what it is stored in.
 pub const fn of(dtype: DType) -> DLDataType {
-    let (code, bits) = dlpack(dtype);
-    // No part of a number is wider than 128 bits.
-    DLDataType { code, bits: bits as u8, lanes: 1 }
+    let Some((code, bits)) = dlpack(dtype.storage()) else { panic!("a dtype of storage is strong") };
+    DLDataType { code, bits, lanes: 1 }
 }
 
-/// The strong dtype of a type code and width; the first one, where DLPack cannot tell two apart.
+/// The strong dtype of a type code and width.
 pub fn dtype(dtype: DLDataType) -> Option<DType> {
     DType::ALL.iter().copied().find(|&known| !known.is_weak() && of(known) == dtype)
 }
@@ -23,12 +22,36 @@ pub const fn size(dtype: DType) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
+    fn strong() -> impl Iterator<Item = DType> {
+        DType::ALL.iter().copied().filter(|dtype| !dtype.is_weak())
+    }
+
     #[test]
-    fn dtypes_come_back() {
-        for &known in DType::ALL.iter().filter(|known| !known.is_weak() && **known != DType::BC32) {
+    fn every_dtype_has_a_type_code_and_width_of_its_own() {
+        for known in strong() {
             assert_eq!(dtype(of(known)), Some(known));
+        }
+        let weak = DType::ALL.iter().filter(|dtype| dtype.is_weak());
+        weak.for_each(|weak| assert_eq!(dlpack(*weak), None, "{weak}"));
+    }
+
+    #[test]
+    fn messages_give_every_dtype_a_name_of_its_own() {
+        let names: HashSet<String> = strong().map(|dtype| of(dtype).to_string()).collect();
+        assert_eq!(names.len(), strong().count());
+    }
+
+    #[test]
+    fn elements_take_as_many_bytes_as_in_kernels() {
+        for known in strong() {
+            assert_eq!(size(known), promote_scalar::memory_size(known), "{known}");
+            let align = of(known).align();
+            let parts = size(known) / size(known.real_part());
+            assert_eq!(align * parts, size(known), "{known}");
         }
     }
 }

@@ -53,13 +53,15 @@
 //! ```
 //!
 //! [`Function::run_into`] writes to memory of the caller; [`compile()`] gives LLVM IR, objects, shared libraries and C headers;
-//! [`npy`] reads and writes NumPy's files.
+//! [`symbols`] says by which names others
+//! find functions in those; [`npy`] reads and writes NumPy's files.
 //!
 //! Without the feature `mlir`, the lattices, rules and the engine remain, and build without LLVM.
 
 pub use promote_lattice::{DType, Kind, Lattice, Op, Policy, Semantics, convert, op, semantics};
 pub use promote_passes::diagnostic;
 pub use promote_passes::engine;
+pub use promote_passes::symbols;
 
 #[cfg(feature = "mlir")]
 mod compile;
@@ -74,8 +76,8 @@ mod tensor;
 
 #[cfg(feature = "mlir")]
 pub use compile::{
-    CompileError, CompileOptions, Compiled, Denormals, OptLevel, RUNTIME_OBJECT, Target, compile, lower,
-    lowering, machine, translate,
+    CompileError, CompileOptions, Compiled, Denormals, OptLevel, RUNTIME_OBJECT, Target, compile, header,
+    lower, lowering, machine, translate,
 };
 #[cfg(feature = "mlir")]
 pub use run::{Executable, Function, TensorType, set_threads};
@@ -86,6 +88,7 @@ pub use tensor::{Element, RunError, Status, Tensor, TensorError, TensorMut};
 pub use promote_dialect::mlir as dialect;
 #[cfg(feature = "mlir")]
 pub use promote_passes::mlir::{
+    cpu::Interface,
     pass,
     pipeline::{Pipeline, PipelineError},
     print_ir::PrintIr,

@@ -4,11 +4,11 @@
 //! [`Array::into_tensor`] makes a tensor of it. Pickled objects, records, texts and dates are refused. [`write()`] writes a
 //! tensor as `numpy.save` would.
 //!
-//! NumPy saves the dtypes of `ml_dtypes` as bytes without a name: bfloat16 as `<V2`, most narrower ones as `<V1` (and
-//! float8_e5m2 as `<f1`, which `numpy.load` refuses). Which of them the bytes are, the reader must say. They are written as
-//! `<V2` and `<V1`, which `numpy.load(…).view(ml_dtypes.bfloat16)` reads.
-//!
-//! The header is read by a parser of its own: it is a Python literal of three entries, and a file may hold anything.
+//! NumPy saves the dtypes of `ml_dtypes` as bytes without a name: bfloat16 as `<V2`, most narrower ones as `<V1`, both complex
+//! dtypes of 32 bits as `<W4` (and float8_e5m2 as `<f1`; the last two `numpy.load` refuses). Which of them the bytes are, the
+//! reader must say. They are written as `<V1`, `<V2` and `<V4`, which `numpy.load(…).view(ml_dtypes.bfloat16)` reads.
+
+mod header;
 
 use std::fmt::{self, Write as _};
 use std::fs::File;
@@ -17,16 +17,9 @@ use std::path::Path;
 
 use promote_lattice::{DType, Kind};
 
+use self::header::{Header, MAGIC};
 use crate::dlpack;
 use crate::tensor::{Tensor, TensorError, byte_count};
-
-/// The largest header that is read, in bytes; as NumPy's own bound for files that are not trusted.
-const LARGEST_HEADER: usize = 10_000;
-
-/// Dimensions that an array may have: as many as in NumPy.
-const MOST_DIMENSIONS: usize = 64;
-
-const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// Why a file cannot be read as an array, or not as one of a dtype.
 #[derive(Debug, thiserror::Error)]
@@ -92,8 +85,10 @@ pub enum NpyError {
 enum Elements {
     /// Numbers of a dtype, their bytes perhaps in the other order.
     Known { dtype: DType, swapped: bool },
-    /// So many bytes without a meaning: a dtype of `ml_dtypes`.
-    Opaque(usize),
+    /// So many bytes without a meaning, for each part perhaps in the other order: a dtype of `ml_dtypes`.
+    Opaque { size: usize, swapped: bool },
+    /// A complex dtype of `ml_dtypes`, of so many bytes.
+    OpaqueComplex { size: usize, swapped: bool },
 }
 
 /// An array in a file, before it is known which dtype it is to be.
@@ -129,8 +124,7 @@ impl<R: Read> Array<R> {
     /// # Errors
     /// If it is no such file, or holds no numbers.
     pub fn read(mut file: R) -> Result<Array<R>, NpyError> {
-        let text = header(&mut file)?;
-        let Header { descr, columns_first, shape } = Parser::new(&text).header()?;
+        let Header { descr, columns_first, shape } = Header::read(&mut file)?;
         let elements = elements(&descr)?;
         Ok(Array { descr, elements, shape, columns_first, length: None, rest: file })
     }
@@ -144,7 +138,7 @@ impl<R: Read> Array<R> {
     pub const fn dtype(&self) -> Option<DType> {
         match self.elements {
             Elements::Known { dtype, .. } => Some(dtype),
-            Elements::Opaque(_) => None,
+            Elements::Opaque { .. } | Elements::OpaqueComplex { .. } => None,
         }
     }
 
@@ -183,11 +177,16 @@ impl<R: Read> Array<R> {
 
     /// Whether the bytes of elements of that dtype are in the other order.
     fn check_dtype(&self, expected: DType) -> Result<bool, NpyError> {
+        let fits = |size: usize| size == dlpack::size(expected) && numpy_name(expected).is_none();
+        let refused = |found: String| Err(NpyError::Dtype { found, expected });
         match self.elements {
             Elements::Known { dtype, swapped } if dtype == expected => Ok(swapped),
-            Elements::Opaque(size) if size == dlpack::size(expected) && !is_numpys(expected) => Ok(false),
-            Elements::Known { dtype, .. } => Err(NpyError::Dtype { found: dtype.name().into(), expected }),
-            Elements::Opaque(_) => Err(NpyError::Dtype { found: format!("`{}`", self.descr), expected }),
+            Elements::Known { dtype, .. } => refused(dtype.name().to_owned()),
+            Elements::Opaque { size, swapped } if fits(size) => Ok(swapped),
+            Elements::OpaqueComplex { size, swapped } if fits(size) && expected.kind() == Kind::Complex => {
+                Ok(swapped)
+            }
+            Elements::Opaque { .. } | Elements::OpaqueComplex { .. } => refused(format!("`{}`", self.descr)),
         }
     }
 
@@ -209,32 +208,54 @@ const fn count(bytes: usize) -> u64 {
     bytes as u64
 }
 
-/// Whether NumPy itself has the dtype and writes its name.
-fn is_numpys(dtype: DType) -> bool {
-    numpy_name(dtype).is_some()
-}
-
-/// What NumPy calls a dtype in files, without the order of bytes; none for those of `ml_dtypes`.
-fn numpy_name(dtype: DType) -> Option<String> {
-    let letter = match dtype {
-        DType::BF16 | DType::C32 | DType::BC32 => return None,
-        _ if dtype.is_weak() => return None,
-        _ => match dtype.kind() {
-            Kind::Bool => 'b',
-            Kind::Unsigned => 'u',
-            Kind::Signed => 'i',
-            Kind::Float => 'f',
-            Kind::Complex => 'c',
-        },
-    };
-    let whole = dtype == DType::B1 || dtype.bits() >= 8;
-    let narrow_float = dtype.kind() == Kind::Float && dtype.bits() < 16;
-    (whole && !narrow_float).then(|| format!("{letter}{}", dlpack::size(dtype)))
+/// What NumPy calls a dtype in files, without the order of bytes; none for those of `ml_dtypes`, and for weak ones, which no
+/// file has.
+const fn numpy_name(dtype: DType) -> Option<&'static str> {
+    Some(match dtype {
+        DType::B1 => "b1",
+        DType::U8 => "u1",
+        DType::U16 => "u2",
+        DType::U32 => "u4",
+        DType::U64 => "u8",
+        DType::I8 => "i1",
+        DType::I16 => "i2",
+        DType::I32 => "i4",
+        DType::I64 => "i8",
+        DType::F16 => "f2",
+        DType::F32 => "f4",
+        DType::F64 => "f8",
+        DType::C64 => "c8",
+        DType::C128 => "c16",
+        DType::BF16
+        | DType::C32
+        | DType::BC32
+        | DType::U1
+        | DType::U2
+        | DType::U4
+        | DType::I1
+        | DType::I2
+        | DType::I4
+        | DType::F4E2M1FN
+        | DType::F6E2M3FN
+        | DType::F6E3M2FN
+        | DType::F8E3M4
+        | DType::F8E4M3
+        | DType::F8E8M0FNU
+        | DType::F8E4M3B11FNUZ
+        | DType::F8E4M3FN
+        | DType::F8E4M3FNUZ
+        | DType::F8E5M2
+        | DType::F8E5M2FNUZ
+        | DType::WeakInt
+        | DType::WeakI64
+        | DType::WeakFloat
+        | DType::WeakF64
+        | DType::WeakComplex => return None,
+    })
 }
 
 /// What a description of elements means.
 fn elements(descr: &str) -> Result<Elements, NpyError> {
-    let unknown = || NpyError::Elements(descr.to_owned());
     let (order, name) = match descr.as_bytes().first() {
         Some(b'<' | b'>' | b'|' | b'=') => descr.split_at(1),
         _ => ("=", descr),
@@ -242,20 +263,23 @@ fn elements(descr: &str) -> Result<Elements, NpyError> {
     if name.starts_with('O') {
         return Err(NpyError::Pickled);
     }
+    let swapped = order == if cfg!(target_endian = "little") { ">" } else { "<" };
     // What numpy.save writes for float8_e5m2, whose letter ml_dtypes chose so.
     if name == "f1" {
-        return Ok(Elements::Known { dtype: DType::F8E5M2, swapped: false });
+        return Ok(Elements::Known { dtype: DType::F8E5M2, swapped });
     }
     if name == "bfloat16" {
-        return Ok(Elements::Known { dtype: DType::BF16, swapped: false });
+        return Ok(Elements::Known { dtype: DType::BF16, swapped });
     }
-    if let Some(size) = name.strip_prefix('V') {
-        let size = size.parse::<usize>().map_err(|_| unknown())?;
-        return if matches!(size, 1 | 2 | 4) { Ok(Elements::Opaque(size)) } else { Err(unknown()) };
+    let dtype = DType::ALL.iter().copied().find(|&dtype| numpy_name(dtype) == Some(name));
+    match (dtype, name) {
+        (Some(dtype), _) => Ok(Elements::Known { dtype, swapped }),
+        (None, "V1") => Ok(Elements::Opaque { size: 1, swapped }),
+        (None, "V2") => Ok(Elements::Opaque { size: 2, swapped }),
+        (None, "V4") => Ok(Elements::Opaque { size: 4, swapped }),
+        (None, "W4") => Ok(Elements::OpaqueComplex { size: 4, swapped }),
+        (None, _) => Err(NpyError::Elements(descr.to_owned())),
     }
-    let dtype = DType::ALL.iter().copied().find(|&dtype| numpy_name(dtype).as_deref() == Some(name));
-    let swapped = order == if cfg!(target_endian = "little") { ">" } else { "<" };
-    dtype.map(|dtype| Elements::Known { dtype, swapped }).ok_or_else(unknown)
 }
 
 /// Brings elements to the form that compiled code expects: bools are 0 or 1, narrow elements have zeros above their bits.
@@ -298,12 +322,13 @@ fn transpose(columns: &[u8], shape: &[i64], size: usize, rows: &mut [u8]) {
 /// The writer's; and if the tensor is strided in memory.
 pub fn write(tensor: &Tensor<'_>, out: &mut dyn Write) -> io::Result<()> {
     let bytes = tensor.bytes().ok_or_else(|| io::Error::other("the tensor is strided"))?;
-    let order = match dlpack::size(tensor.dtype()) {
-        1 if is_numpys(tensor.dtype()) => '|',
+    let (size, name) = (tensor.element_size(), numpy_name(tensor.dtype()));
+    let order = match size {
+        1 if name.is_some() => '|',
         _ if cfg!(target_endian = "little") => '<',
         _ => '>',
     };
-    let name = numpy_name(tensor.dtype()).unwrap_or_else(|| format!("V{}", dlpack::size(tensor.dtype())));
+    let name = name.map_or_else(|| format!("V{size}"), str::to_owned);
     let mut text =
         format!("{{'descr': '{order}{name}', 'fortran_order': False, 'shape': {}, }}", Tuple(tensor.shape()));
     // The elements start at a multiple of 64.
@@ -329,170 +354,5 @@ impl fmt::Display for Tuple<'_> {
             write!(f, "{}{extent}", if index == 0 { "" } else { ", " })?;
         }
         f.write_str(if self.0.len() == 1 { ",)" } else { ")" })
-    }
-}
-
-/// The header's text.
-fn header(file: &mut dyn Read) -> Result<String, NpyError> {
-    let mut start = [0; 8];
-    file.read_exact(&mut start).map_err(truncated)?;
-    if !start.starts_with(MAGIC) {
-        return Err(NpyError::Magic);
-    }
-    let length = match start[6..] {
-        [1, 0] => {
-            let mut length = [0; 2];
-            file.read_exact(&mut length).map_err(truncated)?;
-            usize::from(u16::from_le_bytes(length))
-        }
-        [2 | 3, 0] => {
-            let mut length = [0; 4];
-            file.read_exact(&mut length).map_err(truncated)?;
-            u32::from_le_bytes(length) as usize
-        }
-        [major, minor] => return Err(NpyError::Version(major, minor)),
-        [..] => return Err(NpyError::Magic),
-    };
-    if length > LARGEST_HEADER {
-        return Err(NpyError::HeaderSize(length));
-    }
-    let mut text = vec![0; length];
-    file.read_exact(&mut text).map_err(truncated)?;
-    // Version 3 is UTF-8, the others Latin-1; names of fields aside, which are refused, headers are ASCII.
-    Ok(String::from_utf8_lossy(&text).trim_end().to_owned())
-}
-
-fn truncated(error: io::Error) -> NpyError {
-    match error.kind() {
-        io::ErrorKind::UnexpectedEof => NpyError::Truncated,
-        _ => NpyError::Io(error),
-    }
-}
-
-struct Header {
-    descr: String,
-    columns_first: bool,
-    shape: Vec<i64>,
-}
-
-/// Reads `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`, with the entries in any order.
-struct Parser<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-impl<'a> Parser<'a> {
-    const fn new(text: &'a str) -> Self {
-        Parser { text, at: 0 }
-    }
-
-    fn error(&self, message: &'static str) -> NpyError {
-        NpyError::Header { message, column: self.at + 1, text: self.text.to_owned() }
-    }
-
-    fn rest(&self) -> &'a str {
-        &self.text[self.at..]
-    }
-
-    fn skip_spaces(&mut self) {
-        self.at = self.text.len() - self.rest().trim_start().len();
-    }
-
-    /// Whether `token` comes next; if so, it is taken.
-    fn takes(&mut self, token: &str) -> bool {
-        self.skip_spaces();
-        let there = self.rest().starts_with(token);
-        self.at += if there { token.len() } else { 0 };
-        there
-    }
-
-    fn expect(&mut self, token: &str, message: &'static str) -> Result<(), NpyError> {
-        if self.takes(token) { Ok(()) } else { Err(self.error(message)) }
-    }
-
-    fn header(mut self) -> Result<Header, NpyError> {
-        let (mut descr, mut columns_first, mut shape) = (None, None, None);
-        self.expect("{", "a dictionary is expected")?;
-        while !self.takes("}") {
-            let key = self.string()?;
-            self.expect(":", "a colon is expected")?;
-            match key {
-                "descr" => descr = Some(self.descr()?),
-                "fortran_order" => columns_first = Some(self.bool()?),
-                "shape" => shape = Some(self.shape()?),
-                _ => return Err(self.error("an unknown entry stands")),
-            }
-            if !self.takes(",") {
-                self.expect("}", "a comma or the end is expected")?;
-                break;
-            }
-        }
-        self.skip_spaces();
-        if !self.rest().is_empty() {
-            return Err(self.error("something stands behind the end"));
-        }
-        let missing = self.error("an entry is missing");
-        match (descr, columns_first, shape) {
-            (Some(descr), Some(columns_first), Some(shape)) => Ok(Header { descr, columns_first, shape }),
-            _ => Err(missing),
-        }
-    }
-
-    fn string(&mut self) -> Result<&'a str, NpyError> {
-        let quote = if self.takes("'") {
-            '\''
-        } else if self.takes("\"") {
-            '"'
-        } else {
-            return Err(self.error("a string is expected"));
-        };
-        let start = self.at;
-        let length = self.rest().find([quote, '\\']).filter(|&end| self.rest()[end..].starts_with(quote));
-        let length = length.ok_or_else(|| self.error("the string does not end"))?;
-        self.at += length + 1;
-        Ok(&self.text[start..start + length])
-    }
-
-    /// A description of elements; a list is one of records.
-    fn descr(&mut self) -> Result<String, NpyError> {
-        self.skip_spaces();
-        if self.rest().starts_with('[') {
-            return Err(NpyError::Elements("records".to_owned()));
-        }
-        self.string().map(str::to_owned)
-    }
-
-    fn bool(&mut self) -> Result<bool, NpyError> {
-        match () {
-            () if self.takes("True") => Ok(true),
-            () if self.takes("False") => Ok(false),
-            () => Err(self.error("True or False is expected")),
-        }
-    }
-
-    fn shape(&mut self) -> Result<Vec<i64>, NpyError> {
-        self.expect("(", "a tuple is expected")?;
-        let mut shape = Vec::new();
-        while !self.takes(")") {
-            if shape.len() == MOST_DIMENSIONS {
-                return Err(self.error("there are too many dimensions"));
-            }
-            shape.push(self.extent()?);
-            if !self.takes(",") {
-                self.expect(")", "a comma or the end of the tuple is expected")?;
-                break;
-            }
-        }
-        Ok(shape)
-    }
-
-    fn extent(&mut self) -> Result<i64, NpyError> {
-        self.skip_spaces();
-        let digits = self.rest().find(|c: char| !c.is_ascii_digit()).unwrap_or(self.rest().len());
-        let extent = self.rest()[..digits].parse().map_err(|_| self.error("an extent is expected"))?;
-        self.at += digits;
-        // Python 2 wrote large integers so.
-        self.takes("L");
-        Ok(extent)
     }
 }

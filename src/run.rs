@@ -4,25 +4,22 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use promote_lattice::DType;
-use promote_native::{Argument, Image, Signature};
+use promote_native::Image;
+use promote_passes::diagnostic::Location;
+use promote_passes::mlir::cpu::Interface;
 use promote_passes::mlir::session::{Module, Session};
+use promote_passes::symbols::Symbols;
 use promote_runtime as runtime;
 
 use crate::compile::{CompileError, CompileOptions, Denormals, compile};
 use crate::dlpack;
 use crate::tensor::{RunError, Tensor, TensorMut};
 
-/// What the symbol of a function's metadata begins with.
-const METADATA: &str = "promote_meta_";
-
-/// What the symbol of a function that C calls begins with.
-const SYMBOL: &str = "promote_";
-
 /// Compiled functions, loaded into this process.
 #[derive(Clone, Debug)]
 pub struct Executable {
     image: Arc<Image>,
-    functions: BTreeMap<String, Metadata>,
+    functions: BTreeMap<String, (Metadata, Option<Location>)>,
     denormals: Denormals,
 }
 
@@ -45,6 +42,7 @@ impl std::fmt::Debug for Metadata {
 #[derive(Clone, Debug)]
 pub struct Function {
     name: Arc<str>,
+    location: Option<Location>,
     metadata: Metadata,
     denormals: Denormals,
     inputs: Arc<[TensorType]>,
@@ -83,12 +81,12 @@ impl Executable {
         compile(session, &mut module, options)?.load()
     }
 
-    pub(crate) fn new(image: Image, denormals: Denormals) -> Result<Executable, CompileError> {
-        let functions = image.names().filter_map(|symbol| {
-            let name = symbol.strip_prefix(METADATA)?;
-            Some((name.to_owned(), Metadata(image.symbol(symbol)?.cast())))
+    pub(crate) fn new(image: Image, interfaces: &[Interface], denormals: Denormals) -> Executable {
+        let functions = interfaces.iter().filter_map(|interface| {
+            let symbol = image.symbol(&Symbols::of(&interface.name).metadata)?;
+            Some((interface.name.clone(), (Metadata(symbol.cast()), interface.location.clone())))
         });
-        Ok(Executable { functions: functions.collect(), image: Arc::new(image), denormals })
+        Executable { functions: functions.collect(), image: Arc::new(image), denormals }
     }
 
     /// The public functions, by name.
@@ -98,11 +96,12 @@ impl Executable {
 
     /// The public function of that name.
     pub fn function(&self, name: &str) -> Option<Function> {
-        let (name, &metadata) = self.functions.get_key_value(name)?;
-        let callable = callable(&metadata);
+        let (name, (metadata, location)) = self.functions.get_key_value(name)?;
+        let callable = callable(metadata);
         Some(Function {
             name: name.as_str().into(),
-            metadata,
+            location: location.clone(),
+            metadata: *metadata,
             denormals: self.denormals,
             inputs: callable.inputs().iter().map(tensor_type).collect(),
             outputs: callable.outputs().iter().map(tensor_type).collect(),
@@ -130,6 +129,11 @@ impl Function {
     /// The name in the program.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Where it is defined in the program's source, if that is known.
+    pub const fn location(&self) -> Option<&Location> {
+        self.location.as_ref()
     }
 
     /// The types of the arguments.
@@ -179,20 +183,6 @@ impl Function {
         match self.denormals {
             Denormals::Keep => call(callable),
             Denormals::Flush => runtime::with_flushed_denormals(|| call(callable)),
-        }
-    }
-
-    /// How a C header declares the function.
-    pub(crate) fn signature(&self) -> Signature {
-        let argument = |r#type: &TensorType| Argument {
-            name: None,
-            dtype: dlpack::of(r#type.dtype),
-            shape: r#type.shape.iter().map(|extent| extent.unwrap_or(-1)).collect(),
-        };
-        Signature {
-            symbol: format!("{SYMBOL}{}", self.name),
-            inputs: self.inputs.iter().map(argument).collect(),
-            outputs: self.outputs.iter().map(argument).collect(),
         }
     }
 }

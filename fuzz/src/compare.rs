@@ -1,6 +1,5 @@
 //! Compiled results beside the interpreter's.
 
-use promote::convert::{Literal, Numerics, literal};
 use promote::{DType, Function, Kind, RunError, Tensor};
 use promote_reference::random::Precision;
 use promote_reference::{Array, Number, Value};
@@ -8,11 +7,11 @@ use promote_reference::{Array, Number, Value};
 /// How many units in the last place floats may be off that one function made.
 const NEAR: f64 = 8.0;
 
-/// Runs a function on the interpreter's values. `None` is a result whose dtype the interpreter does not model.
+/// Runs a function on the interpreter's values.
 ///
 /// # Errors
 /// What the run says.
-pub fn run(function: &Function, arguments: &[Value]) -> Result<Vec<Option<Array>>, RunError> {
+pub fn run(function: &Function, arguments: &[Value]) -> Result<Vec<Array>, RunError> {
     let given = |(index, value): (usize, &Value)| match value {
         Value::Array(array) => tensor(array),
         Value::Integer(number) => {
@@ -27,21 +26,13 @@ fn tensor(array: &Array) -> Tensor<'static> {
     let shape: Vec<i64> = array.shape.iter().map(|extent| *extent as i64).collect();
     let mut tensor = Tensor::zeros(array.dtype.storage(), &shape).expect("there is memory for a small array");
     let size = tensor.element_size();
-    let bits = |number: &Number| match is_modelled(array.dtype) {
-        true => number.bits(array.dtype),
-        false => literal(Literal::Float(number.real()), array.dtype, Numerics::Jax).bits,
-    };
-    let bytes = array.elements.iter().flat_map(|number| bits(number).to_le_bytes().into_iter().take(size));
+    let bits = |number: &Number| number.bits(array.dtype).to_le_bytes();
+    let bytes = array.elements.iter().flat_map(|number| bits(number).into_iter().take(size));
     tensor.bytes_mut().expect("the tensor is owned").iter_mut().zip(bytes).for_each(|(to, byte)| *to = byte);
     tensor
 }
 
-/// Whether the interpreter computes in a dtype.
-pub fn is_modelled(dtype: DType) -> bool {
-    Number::from_bits(0, dtype).is_some()
-}
-
-fn array(tensor: &Tensor<'_>) -> Option<Array> {
+fn array(tensor: &Tensor<'_>) -> Array {
     let (dtype, size) = (tensor.dtype(), tensor.element_size());
     let element = |bytes: &[u8]| {
         let mut all = [0; 16];
@@ -50,8 +41,8 @@ fn array(tensor: &Tensor<'_>) -> Option<Array> {
     };
     let bytes = tensor.bytes().expect("results are contiguous");
     let shape = tensor.shape().iter().map(|extent| *extent as usize).collect();
-    let elements = bytes.chunks_exact(size).map(element).collect::<Option<_>>()?;
-    Some(Array { dtype, shape, elements })
+    let elements = bytes.chunks_exact(size).map(element).collect();
+    Array { dtype, shape, elements }
 }
 
 /// What is wrong with a result.

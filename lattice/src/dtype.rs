@@ -244,3 +244,20 @@ impl FromStr for DType {
         Self::ALL.iter().copied().find(|d| d.name() == name).ok_or_else(|| UnknownDType(name.to_owned()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn every_dtype_has_a_name_and_an_element_type_of_its_own() {
+        for dtype in DType::ALL {
+            assert_eq!(dtype.name().parse(), Ok(*dtype));
+            assert_eq!(DType::from_index(*dtype as usize), Some(*dtype));
+        }
+        let element_types: HashSet<&str> = DType::ALL.iter().map(|dtype| dtype.mlir()).collect();
+        assert_eq!(element_types.len(), DType::COUNT);
+    }
+}

@@ -8,6 +8,7 @@ pub mod lattice;
 pub mod op;
 pub mod policy;
 pub mod properties;
+pub mod scalar;
 pub mod semantics;
 
 pub use dtype::{DType, Kind};

@@ -296,8 +296,8 @@ mod losses {
     #[test]
     fn loss_reads_as_a_phrase() {
         use DType::{
-            B1, C64, F4E2M1FN, F8E4M3, F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E8M0FNU, F16, F32, F64, I4, I8, I32,
-            I64, U8,
+            B1, BF16, C64, F4E2M1FN, F8E4M3, F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E8M0FNU, F16, F32, F64, I4, I8,
+            I32, I64, U8,
         };
         let phrases = [
             (I32, F32, "can lose precision: i32 needs 31 bits, f32 keeps 24"),
@@ -317,11 +317,29 @@ mod losses {
             (U8, F8E8M0FNU, "can lose precision and zero: u8 needs 8 bits, f8e8m0fnu keeps 1"),
             (I32, B1, "can lose negative values and magnitude: i32 reaches 2.1e9, b1 1"),
             (I4, F4E2M1FN, "can lose magnitude and precision: i4 reaches 7, f4e2m1fn 6"),
+            (
+                F32,
+                BF16,
+                "can lose magnitude, precision and small magnitudes: f32 reaches 3.40e38, bf16 3.39e38",
+            ),
         ];
         for (from, to, expected) in phrases {
             assert_eq!(loss(from, to).map(|loss| loss.to_string()).as_deref(), Some(expected));
         }
         assert_eq!(loss(F16, F32), None);
+    }
+
+    #[test]
+    fn the_magnitudes_of_a_phrase_differ() {
+        for (from, to) in stored().flat_map(|from| stored().map(move |to| (from, to))) {
+            let Some(loss) = loss(from, to) else { continue };
+            let phrase = loss.to_string();
+            if let Some((_, numbers)) = phrase.split_once(" reaches ") {
+                let (reaches, holds) = numbers.split_once(", ").expect("the target's follows");
+                let holds = holds.rsplit(' ').next().expect("a name and a number");
+                assert_ne!(reaches, holds, "{phrase}");
+            }
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! From the LLVM dialect to optimised LLVM IR, assembly and objects.
 
+use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr::null_mut;
 
@@ -17,6 +18,7 @@ use mlir_sys::{
 };
 
 use crate::error::Error;
+use crate::frames::{self, Frames};
 use crate::llvm::{
     buffer_bytes, c_text, check, initialise, promote_llvm_register_translations, take_message,
 };
@@ -153,9 +155,11 @@ impl Compiled {
         // SAFETY: module and machine are alive. The code generator changes the module it is given: it gets a clone.
         let outcome = unsafe {
             let clone = LLVMCloneModule(self.module.module);
+            frames::ask(clone);
             let (mut message, mut buffer) = (null_mut(), null_mut());
             let failed =
                 LLVMTargetMachineEmitToMemoryBuffer(self.machine.0, clone, kind, &mut message, &mut buffer);
+            self.module.reports.frames.take();
             LLVMDisposeModule(clone);
             let message = take_message(message);
             if failed != 0 {
@@ -171,14 +175,19 @@ impl Compiled {
 }
 
 /// What LLVM has reported.
-type Errors = std::cell::RefCell<Vec<String>>;
+#[derive(Default)]
+struct Reports {
+    errors: RefCell<Vec<String>>,
+    /// Of the module that is being compiled.
+    frames: RefCell<Frames>,
+}
 
 /// An LLVM module in a context of its own.
 struct Module {
     module: LLVMModuleRef,
     context: LLVMContextRef,
-    /// What LLVM reported; boxed, for the context knows its address.
-    errors: Box<Errors>,
+    /// Boxed, for the context knows its address.
+    reports: Box<Reports>,
 }
 
 // SAFETY: the context and all in it belong to the module, and are used by one thread at a time.
@@ -189,9 +198,9 @@ impl Module {
         // SAFETY: the context is made here, the source is alive by contract.
         unsafe {
             let context = LLVMContextCreate();
-            let errors: Box<Errors> = Box::default();
-            LLVMContextSetDiagnosticHandler(context, Some(note), (&raw const *errors).cast_mut().cast());
-            let mut module = Module { module: null_mut(), context, errors };
+            let reports: Box<Reports> = Box::default();
+            LLVMContextSetDiagnosticHandler(context, Some(note), (&raw const *reports).cast_mut().cast());
+            let mut module = Module { module: null_mut(), context, reports };
             let mlir = mlirModuleGetContext(source);
             promote_llvm_register_translations(mlir.ptr);
             let mut messages: Vec<String> = Vec::new();
@@ -256,7 +265,7 @@ impl Module {
 
     /// What LLVM has reported as an error since it was last asked.
     fn no_errors(&self) -> Result<(), String> {
-        let errors = self.errors.take();
+        let errors = self.reports.errors.take();
         if errors.is_empty() { Ok(()) } else { Err(errors.join("\n")) }
     }
 }
@@ -273,13 +282,17 @@ impl Drop for Module {
     }
 }
 
-/// Keeps LLVM's errors; without a handler LLVM ends the process.
-extern "C" fn note(diagnostic: LLVMDiagnosticInfoRef, errors: *mut c_void) {
-    // SAFETY: LLVM calls this with a diagnostic and the address of the module's list, while the module lives.
+/// Keeps LLVM's errors, and the sizes of frames; without a handler LLVM ends the process.
+extern "C" fn note(diagnostic: LLVMDiagnosticInfoRef, reports: *mut c_void) {
+    // SAFETY: LLVM calls this with a diagnostic and the address of the module's reports, while the module lives. Frames are
+    // forgotten before the clone that they are of.
     unsafe {
+        let reports = &*reports.cast::<Reports>();
         if LLVMGetDiagInfoSeverity(diagnostic) == LLVMDiagnosticSeverity::LLVMDSError {
             let text = take_message(LLVMGetDiagInfoDescription(diagnostic));
-            (*errors.cast::<Errors>()).borrow_mut().push(text);
+            reports.errors.borrow_mut().push(text);
+        } else {
+            reports.frames.borrow_mut().note(diagnostic);
         }
     }
 }

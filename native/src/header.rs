@@ -18,8 +18,12 @@ pub struct Argument {
 /// A function of a library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// The name of its symbol; the one that tells shapes has `_shape` behind it.
+    /// What the program calls it, where its symbol does not say that.
+    pub title: Option<String>,
+    /// The symbol that computes.
     pub symbol: String,
+    /// The symbol that tells shapes.
+    pub shape: String,
     /// The arguments.
     pub inputs: Vec<Argument>,
     /// The results.
@@ -47,6 +51,9 @@ pub fn header(functions: &[Signature]) -> String {
 
 fn declare(text: &mut String, function: &Signature) {
     text.push_str("\n/*\n");
+    if let Some(title) = &function.title {
+        let _ = writeln!(text, "   {}", comment(title));
+    }
     for (role, arguments) in [("inputs", &function.inputs), ("outputs", &function.outputs)] {
         for (index, argument) in arguments.iter().enumerate() {
             let Argument { name, dtype, shape } = argument;
@@ -59,11 +66,11 @@ fn declare(text: &mut String, function: &Signature) {
                 writeln!(text, "   {role}[{index}]{name}: {dtype}[{}]{}", extents.join(","), codes(*dtype));
         }
     }
-    let symbol = &function.symbol;
+    let Signature { symbol, shape, .. } = function;
     let _ = write!(
         text,
         "*/\nint32_t {symbol}(const DLTensor *const *inputs, DLTensor *const *outputs);\n\
-         int32_t {symbol}_shape(const DLTensor *const *inputs, DLTensor *const *outputs);\n"
+         int32_t {shape}(const DLTensor *const *inputs, DLTensor *const *outputs);\n"
     );
 }
 
@@ -73,9 +80,9 @@ fn codes(dtype: DLDataType) -> String {
     if plain { String::new() } else { format!(" (code {}, bits {})", dtype.code, dtype.bits) }
 }
 
-/// Text that does not end a comment.
+/// Text that does not end a comment, nor begins one, on a line of its own.
 fn comment(text: &str) -> String {
-    text.replace("*/", "* /").replace('\n', " ")
+    text.replace("*/", "* /").replace("/*", "/ *").replace('\n', " ")
 }
 
 const START: &str = "\
@@ -98,7 +105,8 @@ typedef struct {
 } DLDevice;
 
 typedef struct {
-  uint8_t code;   /* 0 int, 1 uint, 2 float, 4 bfloat, 5 complex, 6 bool, 7 to 17 narrow floats */
+  uint8_t code;   /* 0 int, 1 uint, 2 float, 4 bfloat, 5 complex, 6 bool, 7 to 17 narrow floats;
+                     133, which DLPack lacks: a complex number of two bfloat16 */
   uint8_t bits;   /* elements narrower than 8 bits take a byte each */
   uint16_t lanes; /* 1 */
 } DLDataType;

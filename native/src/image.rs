@@ -53,11 +53,6 @@ impl Image {
         Ok(Image { jit, symbols })
     }
 
-    /// The names of the functions and variables that the object defines, in no order.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.symbols.keys().map(String::as_str)
-    }
-
     /// The address of a function or variable that the object defines.
     pub fn symbol(&self, name: &str) -> Option<*const ()> {
         self.symbols.get(name).map(|&address| std::ptr::with_exposed_provenance(address))

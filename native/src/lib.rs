@@ -10,6 +10,7 @@
 
 mod compile;
 mod error;
+mod frames;
 mod header;
 mod image;
 mod library;
@@ -20,5 +21,5 @@ pub use compile::{Compiled, OptLevel, Translated, compile, translate};
 pub use error::Error;
 pub use header::{Argument, Signature, header};
 pub use image::Image;
-pub use library::{RUNTIME_OBJECT, shared_library, shared_library_bytes};
+pub use library::{RUNTIME_OBJECT, shared_library, shared_library_bytes, shared_library_bytes_in};
 pub use target::Target;

@@ -1,6 +1,6 @@
 //! Shared libraries: an object, linked with the run time by the system's compiler.
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -43,7 +43,19 @@ pub fn shared_library<S: AsRef<str>>(object: &[u8], exports: &[S], path: &Path) 
 /// As there.
 pub fn shared_library_bytes<S: AsRef<str>>(object: &[u8], exports: &[S]) -> Result<Vec<u8>, Error> {
     let directory = tempfile::tempdir().map_err(|error| Error::File { path: std::env::temp_dir(), error })?;
-    let library = link(object, exports, directory.path(), None)?;
+    shared_library_bytes_in(object, exports, directory.path())
+}
+
+/// As [`shared_library_bytes`], with all files of the linker's in a directory, which the caller removes.
+///
+/// # Errors
+/// As there.
+pub fn shared_library_bytes_in<S: AsRef<str>>(
+    object: &[u8],
+    exports: &[S],
+    directory: &Path,
+) -> Result<Vec<u8>, Error> {
+    let library = link(object, exports, directory, None)?;
     std::fs::read(&library).map_err(|error| Error::File { path: library, error })
 }
 
@@ -52,8 +64,11 @@ fn link<S: AsRef<str>>(
     object: &[u8],
     exports: &[S],
     directory: &Path,
-    name: Option<&std::ffi::OsStr>,
+    name: Option<&OsStr>,
 ) -> Result<PathBuf, Error> {
+    // A relative path may look like a flag.
+    let directory =
+        std::path::absolute(directory).map_err(|error| Error::File { path: directory.to_owned(), error })?;
     let write = |name: &str, bytes: &[u8]| {
         let path = directory.join(name);
         std::fs::write(&path, bytes).map_err(|error| Error::File { path: path.clone(), error })?;
@@ -64,24 +79,18 @@ fn link<S: AsRef<str>>(
     let symbols = write("symbols.map", version_script(exports).as_bytes())?;
     let library = directory.join("library.so");
     let mut command = compiler();
+    // The compiler's own files go when the directory does.
+    command.env("TMPDIR", &directory);
     command.args(["-shared", "-o"]).arg(&library).arg(&code).arg(&runtime);
     // Threads of the library may sleep in its code: it stays in memory when a program closes it.
-    command.args([
-        "-Wl,--gc-sections",
-        "-Wl,-s",
-        "-Wl,-Bsymbolic",
-        "-Wl,-z,nodelete",
-        "-Wl,-z,defs",
-        "-Wl,-z,noexecstack",
-    ]);
-    if let Some(name) = name {
-        let mut soname = OsString::from("-Wl,-soname,");
-        soname.push(name);
-        command.arg(soname);
+    let flags = ["--gc-sections", "-s", "-Bsymbolic", "-z", "nodelete", "-z", "defs", "-z", "noexecstack"];
+    let soname = name.map(|name| [OsStr::new("-soname"), name]);
+    let script = [OsStr::new("--version-script"), symbols.as_os_str()];
+    // Not by -Wl, whose values end at a comma.
+    for flag in flags.map(OsStr::new).into_iter().chain(soname.into_iter().flatten()).chain(script) {
+        command.arg("-Xlinker").arg(flag);
     }
-    let mut script = OsString::from("-Wl,--version-script=");
-    script.push(&symbols);
-    command.arg(script).args(["-lm", "-lpthread", "-ldl", "-lgcc_s"]);
+    command.args(["-lm", "-lpthread", "-ldl", "-lgcc_s"]);
     run(command).map(|()| library)
 }
 

@@ -5,7 +5,7 @@ use std::sync::Once;
 
 use llvm_sys::core::{LLVMDisposeMessage, LLVMGetBufferSize, LLVMGetBufferStart};
 use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
-use llvm_sys::prelude::LLVMMemoryBufferRef;
+use llvm_sys::prelude::{LLVMDiagnosticInfoRef, LLVMMemoryBufferRef, LLVMValueRef};
 
 unsafe extern "C" {
     fn promote_llvm_initialise();
@@ -27,6 +27,7 @@ unsafe extern "C" {
         context: *mut c_void,
     ) -> bool;
     pub fn promote_llvm_register_translations(context: *mut c_void);
+    pub fn promote_llvm_frame(diagnostic: LLVMDiagnosticInfoRef, size: *mut u64) -> LLVMValueRef;
 }
 
 /// Makes the code generator known to LLVM, once.

@@ -3,6 +3,8 @@
 #include <memory>
 #include <string>
 
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/Function.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Object/ObjectFile.h"
@@ -67,5 +69,14 @@ void promote_llvm_register_translations(void *context) {
   auto &mlir = *static_cast<mlir::MLIRContext *>(context);
   mlir::registerBuiltinDialectTranslation(mlir);
   mlir::registerLLVMDialectTranslation(mlir);
+}
+
+// The function that a diagnostic tells the size of the frame of, in bytes; null if it is about something else.
+LLVMValueRef promote_llvm_frame(LLVMDiagnosticInfoRef diagnostic, uint64_t *size) {
+  auto *frame = llvm::dyn_cast<llvm::DiagnosticInfoStackSize>(llvm::unwrap(diagnostic));
+  if (!frame)
+    return nullptr;
+  *size = frame->getStackSize();
+  return llvm::wrap(&frame->getFunction());
 }
 }

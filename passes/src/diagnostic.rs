@@ -56,6 +56,15 @@ codes! {
     %0 = \"promote.add\"(%x) : (tensor<4xf32>) -> tensor<4xf32>
     // op expects exactly 2 operands, but got 1
 
+A value that is passed on must have the very type of the place that it is passed to, before inference too. Where that is unknown, as
+a loop's carry, an argument of a block or of a private function, or a result often is, pass on what promote.relax makes of the
+value. Inference takes it out again.
+
+    %zero = \"promote.constant\"() {value = dense<0> : tensor<i64>} : () -> tensor<!promote.weak_int>
+    %sum = scf.for … iter_args(%acc = %zero) -> (!u) {                            // P0001: !u is expected
+    %init = \"promote.relax\"(%zero) : (tensor<!promote.weak_int>) -> !u
+    %sum = scf.for … iter_args(%acc = %init) -> (!u) {                            // as it is meant
+
 The ops and their operands are listed in dialect/promote.irdl.mlir. Ops of the promote dialect are written in MLIR's
 generic form, with quotes: \"promote.add\"(%x, %y) : (type, type) -> type.";
     Unreadable "P0002" "the input cannot be read"
@@ -109,7 +118,8 @@ fits if it is equal in both or 1 in one.";
 
     %0 = \"promote.add\"(%x, %y) : (tensor<4xbf16>, tensor<4xf32>) -> tensor<4xbf16>   // the rules give f32
 
-Write tensor<*x!promote.unknown> to have it inferred, and a promote.convert for a result of another dtype.";
+Write tensor<*x!promote.unknown> to have it inferred, and a promote.convert for a result of another dtype, which is not
+weak: only literals and arguments begin so.";
     UnknownDtype "P0013" "a dtype cannot be inferred"
 "A value of type !promote.unknown comes from something that inference cannot see through: an op of another dialect, an
 argument of a function, or an op that must state its dtype (constant, iota, convert). State it there.";
@@ -166,6 +176,14 @@ upper bounds.
 
 Let i16 be promoted to f16, take an edge away, or add a dtype between. Two dtypes without any upper bound are allowed:
 programs that mix them are refused. The files in examples/lattices explain themselves.";
+    Name "P0026" "a name that no symbol has"
+"The name of a function, module or other symbol is empty, or its bytes are not UTF-8. MLIR cannot read back a module with an
+empty name that it has printed itself.
+
+    func.func @\"\"(%x: tensor<4xf32>) { … }      // P0026
+
+Any other name will do, and is found again in objects, headers and files: \"Names of symbols and files\" in docs/lowering.md
+says how it is written there.";
     Converted "P0030" "an operand was converted"
 "A remark, not a problem: the operands of an op have different dtypes, and this one is converted to the dtype the op
 computes in. The remark names the path it is promoted along in the lattice and what the conversion can lose.";
@@ -218,11 +236,14 @@ for a float or complex argument, a float for a complex one, but not the other wa
     Array "P0052" "a .npy file cannot be used"
 "The file is no array in NumPy's format, is damaged, or holds what tensors do not have: pickled objects, records, texts.
 
-NumPy saves bfloat16 and the other dtypes of ml_dtypes as bytes without a name (<V2, <V1). They are taken for what the
+NumPy saves bfloat16 and the other dtypes of ml_dtypes as bytes without a name (<V2, <V1, <W4). They are taken for what the
 argument is; numpy.load(path).view(ml_dtypes.bfloat16) reads such a result.";
     Run "P0053" "the run failed"
 "The program was compiled and started, and something happened that the semantics refuse or the machine cannot do: extents that
-only a run knows do not fit, an integer was divided by zero, an index was out of range, or there is not enough memory.";
+only a run knows do not fit, an integer was divided by zero, an index was out of range, or there is not enough memory.
+
+Functions that call each other use the stack of the thread that runs them. A call that it does not hold is refused with the
+place of the call: recurse less deep, or run with a larger stack (ulimit -s).";
     Native "P0054" "no code can be made"
 "LLVM does not know the processor, or refuses the module; or the system's linker failed. Compiling a shared library needs cc,
 or what the environment's CC names.";

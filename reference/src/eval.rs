@@ -235,6 +235,8 @@ impl<'a> Machine<'a> {
             }
             Kind::Rank => vec![Value::Integer(frame.array(operands[0])?.shape.len() as i64)],
             Kind::Cast => vec![self.cast(frame, operation)?],
+            Kind::Select => vec![self.select(frame, operation)?],
+            Kind::Poison => vec![self.poison(frame, operation.results[0])?],
             Kind::Extract => vec![scalar::extract(frame, operation)?],
             Kind::Assert(message) if frame.integer(operands[0])? == 0 => {
                 return Err(Error::Trap(message.clone()));
@@ -360,6 +362,42 @@ impl<'a> Machine<'a> {
         self.implicit += u64::from(array.shape != shape);
         self.note_promotion(array, dtype);
         Ok(Value::Array(array.converted(dtype, self.semantics.numerics()).broadcast(&shape)))
+    }
+
+    /// One of two tensors, or their elements by those of the condition.
+    fn select(&mut self, frame: &Frame<'a>, operation: &Operation) -> Result<Value, Error> {
+        let target = operation.results[0];
+        let known = frame.known(target)?;
+        let mask = match frame.get(operation.operands[0])? {
+            Value::Integer(flag) => {
+                let chosen = if *flag != 0 { 1 } else { 2 };
+                return self.fit(frame.get(operation.operands[chosen])?.clone(), Some(known));
+            }
+            Value::Array(mask) => Value::Array(mask.clone()),
+        };
+        let of_mask = Type { dtype: DType::B1, shape: known.shape.clone() };
+        let mask = self.fit(mask, Some(&of_mask))?;
+        let chosen = self.flow(frame, &operation.operands[1..], &[target, target])?;
+        let (Value::Array(mask), [Value::Array(x), Value::Array(y)]) = (mask, &chosen[..]) else {
+            return Err(Error::Unsupported("a choice by element of what is no tensor".to_owned()));
+        };
+        if mask.shape != x.shape || x.shape != y.shape {
+            let shapes = [&mask.shape, &x.shape, &y.shape];
+            return Err(Error::Trap(format!("a choice by element among the shapes {shapes:?}")));
+        }
+        let elements = mask.elements.iter().zip(x.elements.iter().zip(&y.elements));
+        let elements = elements.map(|(flag, (x, y))| if flag.is_true() { *x } else { *y }).collect();
+        Ok(Value::Array(Array { elements, ..x.clone() }))
+    }
+
+    /// Zeros, which are as good as any.
+    fn poison(&mut self, frame: &Frame<'a>, target: ValueId) -> Result<Value, Error> {
+        let zero = Value::Array(Array::of_ints(DType::B1, &[], &[0]));
+        match &frame.function.stated[target] {
+            Stated::Tensor { .. } => self.fit(zero, frame.instance.values[target].as_ref()),
+            Stated::Integer(_) => Ok(Value::Integer(0)),
+            Stated::Other(other) => Err(Error::Unsupported(format!("values of {other}"))),
+        }
     }
 
     fn cast(&self, frame: &Frame<'a>, operation: &Operation) -> Result<Value, Error> {

@@ -17,6 +17,7 @@
 //! [`random`] makes programs to run.
 
 mod eval;
+mod narrow;
 mod number;
 mod ops;
 mod program;

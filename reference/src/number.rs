@@ -10,9 +10,11 @@
 //!   is what `f32` arithmetic with one more rounding gives, as 53 bits are more than twice 24.
 //! - A NaN is quiet and has a sign, but no payload; a computed one is positive, and a converted one keeps its sign.
 
-use promote_lattice::convert::{Bits, Numerics};
+use promote_lattice::convert::{self as bits, Bits, Numerics};
 use promote_lattice::dtype::FloatFormat;
 use promote_lattice::{DType, Kind};
+
+use crate::narrow::{self, narrow};
 
 /// An element of an array.
 #[derive(Clone, Copy, Debug)]
@@ -107,15 +109,15 @@ impl Number {
         }
     }
 
-    /// The element of `dtype` with these bits; `None` for a dtype that is not modelled.
-    pub fn from_bits(bits: Bits, dtype: DType) -> Option<Self> {
+    /// The element of `dtype` with these bits.
+    pub fn from_bits(bits: Bits, dtype: DType) -> Self {
         let dtype = dtype.storage();
         let part = dtype.real_part();
-        Some(match dtype.kind() {
+        match dtype.kind() {
             Kind::Bool | Kind::Unsigned | Kind::Signed => Self::Int(wrap(bits.cast_signed(), dtype)),
-            Kind::Float => Self::Real(real_of(bits, part)?),
-            Kind::Complex => Self::Complex(real_of(bits, part)?, real_of(bits >> part.bits(), part)?),
-        })
+            Kind::Float => Self::Real(real_of(bits, part)),
+            Kind::Complex => Self::Complex(real_of(bits, part), real_of(bits >> part.bits(), part)),
+        }
     }
 }
 
@@ -145,23 +147,29 @@ fn wrap(value: i128, dtype: DType) -> i128 {
 }
 
 fn real_bits(value: f64, dtype: DType) -> Bits {
+    if let Some(format) = narrow(dtype) {
+        return narrow::code_of(value, format);
+    }
     match dtype {
         DType::F64 => value.to_bits().into(),
         DType::F32 => (value as f32).to_bits().into(),
         DType::F16 => half::f16::from_f64(value).to_bits().into(),
-        _ => half::bf16::from_f64(value).to_bits().into(),
+        DType::BF16 => half::bf16::from_f64(value).to_bits().into(),
+        narrow => bits::convert(value.to_bits().into(), DType::F64, narrow, Numerics::NumPy),
     }
 }
 
-fn real_of(bits: Bits, dtype: DType) -> Option<f64> {
+fn real_of(bits: Bits, dtype: DType) -> f64 {
+    if let Some(format) = narrow(dtype) {
+        return narrow::real_of(bits & mask(dtype), format);
+    }
     let value = match dtype {
         DType::F64 => f64::from_bits(bits as u64),
         DType::F32 => f32::from_bits(bits as u32).into(),
         DType::F16 => half::f16::from_bits(bits as u16).to_f64(),
-        DType::BF16 => half::bf16::from_bits(bits as u16).to_f64(),
-        _ => return None,
+        _ => half::bf16::from_bits(bits as u16).to_f64(),
     };
-    Some(if value.is_nan() { nan(value.is_sign_negative()) } else { value })
+    if value.is_nan() { nan(value.is_sign_negative()) } else { value }
 }
 
 fn nan(negative: bool) -> f64 {
@@ -171,7 +179,7 @@ fn nan(negative: bool) -> f64 {
 /// A computed real number as one of `dtype`.
 fn computed(value: f64, dtype: DType) -> f64 {
     match dtype {
-        _ if value.is_nan() => nan(false),
+        _ if value.is_nan() => round(nan(false), dtype),
         DType::F64 => value,
         _ => round(round(value, DType::F32), dtype),
     }
@@ -179,6 +187,9 @@ fn computed(value: f64, dtype: DType) -> f64 {
 
 /// Rounds to the nearest number of `dtype`, ties to even. Beyond the largest is an infinity.
 fn round(value: f64, dtype: DType) -> f64 {
+    if let Some(format) = narrow(dtype) {
+        return narrow::round(value, format);
+    }
     let Some(format) = dtype.props().format.filter(|_| dtype != DType::F64) else { return value };
     if value == 0.0 || !value.is_finite() {
         return value;
@@ -232,18 +243,20 @@ fn convert_real(number: Number, from: DType, to: DType, numerics: Numerics) -> N
     }
 }
 
-/// The library's way from one float dtype to another. From `f64` to `bf16` all go by way of `f32`, and PyTorch also to
-/// `f16`. JAX loses the subnormal numbers of `f32` between `f64` and `f32`, and from `bf16` to `f64`.
+/// The library's way from one float dtype to another. From `f64` to `bf16` all go by way of `f32`, NumPy and PyTorch also to
+/// narrower floats, and PyTorch to `f16`. JAX loses the subnormal numbers of `f32` between `f64` and `f32`, and from `bf16` to `f64`.
 fn to_float(value: f64, from: DType, to: DType, numerics: Numerics) -> f64 {
-    use DType::{BF16, F16, F32, F64};
+    use DType::{BF16, F32, F64};
     if value.is_nan() {
-        return nan(value.is_sign_negative());
+        return round(nan(value.is_sign_negative()), to);
     }
     let flushes = numerics == Numerics::Jax;
     match (from, to) {
         (F64, BF16) => round(to_float(value, F64, F32, numerics), BF16),
-        (F64, F16) if numerics == Numerics::Torch => round(round(value, F32), F16),
         (F64, F32) | (BF16 | F32, F64) if flushes => round(flush(value, F32), to),
+        (F64, _) if !flushes && to.bits() < 32 && (to, numerics) != (DType::F16, Numerics::NumPy) => {
+            round(round(value, F32), to)
+        }
         _ => round(value, to),
     }
 }

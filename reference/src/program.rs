@@ -107,6 +107,10 @@ pub enum Kind {
     Rank,
     /// `tensor.cast`.
     Cast,
+    /// `arith.select` of tensors, by a truth value or by a tensor of them.
+    Select,
+    /// `ub.poison`: any value.
+    Poison,
     /// `tensor.extract`.
     Extract,
     /// `cf.assert`, with its message.
@@ -156,7 +160,7 @@ pub enum Arith {
     Or,
     /// `xori`
     Xor,
-    /// `select`
+    /// `select` of integers.
     Select,
     /// `cmpi`, by the number of its predicate.
     Compare(i64),
@@ -196,6 +200,8 @@ pub struct Slot {
     pub sources: Vec<ValueId>,
     /// Whether a loop carries it: its first source is the initial value.
     pub is_carry: bool,
+    /// What chooses between the sources by element, if something does.
+    pub mask: Option<ValueId>,
 }
 
 /// What a slot is.
@@ -205,6 +211,12 @@ pub enum Target {
     Value(ValueId),
     /// A result of the function.
     Result(usize),
+}
+
+impl Slot {
+    fn new(target: Target, source: Option<ValueId>) -> Self {
+        Self { target, sources: source.into_iter().collect(), is_carry: false, mask: None }
+    }
 }
 
 impl Function {
@@ -224,12 +236,12 @@ impl Function {
     pub fn complete(&mut self) {
         let mut slots: Vec<Slot> = Vec::new();
         for result in 0..self.results.len() {
-            slots.push(Slot { target: Target::Result(result), sources: Vec::new(), is_carry: false });
+            slots.push(Slot::new(Target::Result(result), None));
         }
         let mut operations = Vec::new();
         collect(&self.body, &mut operations);
         for operation in &operations {
-            open_slots(operation, &mut slots);
+            open_slots(operation, &self.stated, &mut slots);
         }
         feed_region(&self.body, &[], &mut slots);
         self.slots = slots.into_iter().filter(|slot| !slot.sources.is_empty()).collect();
@@ -285,17 +297,17 @@ fn add(slots: &mut Vec<Slot>, target: ValueId, source: ValueId) {
     let target = Target::Value(target);
     match slots.iter_mut().find(|slot| slot.target == target) {
         Some(slot) => slot.sources.push(source),
-        None => slots.push(Slot { target, sources: vec![source], is_carry: false }),
+        None => slots.push(Slot::new(target, Some(source))),
     }
 }
 
 /// Adds the carry of a loop, with its initial value.
 fn add_carry(slots: &mut Vec<Slot>, carry: ValueId, init: ValueId) {
-    slots.push(Slot { target: Target::Value(carry), sources: vec![init], is_carry: true });
+    slots.push(Slot { is_carry: true, ..Slot::new(Target::Value(carry), Some(init)) });
 }
 
-/// What flows to the carries of loops from before them, and to their results.
-fn open_slots(operation: &Operation, slots: &mut Vec<Slot>) {
+/// What flows to the carries of loops from before them, and to their results; and what choices choose from.
+fn open_slots(operation: &Operation, stated: &[Stated], slots: &mut Vec<Slot>) {
     let entry = |region: usize| operation.regions[region].blocks[0].arguments.as_slice();
     match operation.kind {
         Kind::For => {
@@ -306,6 +318,14 @@ fn open_slots(operation: &Operation, slots: &mut Vec<Slot>) {
         Kind::While => {
             entry(0).iter().zip(&operation.operands).for_each(|(to, from)| add_carry(slots, *to, *from));
             operation.results.iter().zip(entry(1)).for_each(|(to, from)| add(slots, *to, *from));
+        }
+        Kind::Select => {
+            let by_element = matches!(stated[operation.operands[0]], Stated::Tensor { .. });
+            slots.push(Slot {
+                sources: operation.operands[1..].to_vec(),
+                mask: by_element.then_some(operation.operands[0]),
+                ..Slot::new(Target::Value(operation.results[0]), None)
+            });
         }
         _ => {}
     }

@@ -266,7 +266,9 @@ impl Walk {
             "arith.andi" => return arith(Arith::And),
             "arith.ori" => return arith(Arith::Or),
             "arith.xori" => return arith(Arith::Xor),
+            "arith.select" if matches!(self.stated[results[0]], Stated::Tensor { .. }) => Kind::Select,
             "arith.select" => return arith(Arith::Select),
+            "ub.poison" => Kind::Poison,
             "arith.cmpi" => {
                 let predicate = integers(&text("predicate")).first().copied();
                 return arith(Arith::Compare(predicate.ok_or_else(|| unreadable("arith.cmpi"))?));
@@ -341,7 +343,7 @@ fn constant<'c: 'a, 'a>(operation: &OperationRef<'c, 'a>, result: &Stated) -> Re
         let bytes =
             unsafe { std::slice::from_raw_parts(dense.raw_data().cast::<u8>().add(index * width), width) };
         let bits = bytes.iter().rev().fold(0, |bits, byte| bits << 8 | u128::from(*byte));
-        Number::from_bits(bits, written)
+        Some(Number::from_bits(bits, written))
     };
     let elements = (0..count).map(element).collect::<Option<Vec<_>>>();
     let unknown = || Error::Unsupported(format!("constants of {written}"));

@@ -190,7 +190,7 @@ impl Table<'_> {
                 instance.values[operation.results[0]] = found;
             }
             Kind::Call(callee) => self.call(instance, operation, callee)?,
-            Kind::Cast => {
+            Kind::Cast | Kind::Poison => {
                 instance.values[operation.results[0]] = complete(&function.stated[operation.results[0]]);
             }
             _ => {}
@@ -263,7 +263,11 @@ impl Table<'_> {
         }
         let known = slot.sources.iter().filter_map(|value| Some((*value, instance.values[*value].clone()?)));
         let known: Vec<(ValueId, Type)> = known.collect();
-        let joined = if known.is_empty() { Ok(None) } else { self.join(function, stated, &known).map(Some) };
+        let mask = slot.mask.and_then(|mask| instance.values[mask].clone());
+        let joined = match known.is_empty() {
+            true => Ok(None),
+            false => self.join(function, stated, &known, mask).map(Some),
+        };
         let init = instance.values[slot.sources[0]].as_ref().filter(|_| slot.is_carry);
         let joined = joined.map(|joined| match (joined, init) {
             (Some(Type { dtype, shape }), Some(init)) => {
@@ -286,6 +290,7 @@ impl Table<'_> {
         function: &Function,
         stated: &Stated,
         sources: &[(ValueId, Type)],
+        mask: Option<Type>,
     ) -> Result<Type, String> {
         let operands: Vec<Operand> =
             sources.iter().map(|(value, known)| operand(function, *value, known)).collect();
@@ -294,7 +299,8 @@ impl Table<'_> {
             true => sources[0].1.dtype,
             false => self.semantics.join_slot(&operands).map_err(|refusal| refusal.to_string())?,
         };
-        let mut shapes = sources.iter().map(|(_, known)| &known.shape);
+        let mut shapes =
+            sources.iter().map(|(_, known)| &known.shape).chain(mask.as_ref().map(|mask| &mask.shape));
         let shape = shapes.try_fold(Vec::new(), |all, next| shape::broadcast(&all, next))?;
         confront(stated, Some(dtype), Some(shape))
     }

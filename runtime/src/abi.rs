@@ -54,8 +54,13 @@ pub struct Function {
     pub output_types: *const TensorType,
     /// The code.
     pub entry: Entry,
-    /// Code that tells the results' shapes (by `promote_rt_shape`) without computing them; none if only a run can tell.
+    /// Code that tells the results' shapes (by `promote_rt_shape`) without computing them; none if only a run can tell. Of its
+    /// inputs it reads numbers without dimensions and the extents of others, whose data may be strided and misaligned.
     pub shape: Option<Entry>,
+    /// Bytes of stack that `entry` takes, and the loops that it runs; null if that is not known.
+    pub entry_stack: *const i64,
+    /// The same of `shape`.
+    pub shape_stack: *const i64,
 }
 
 // SAFETY: a function is constant data and code that may run on any thread; nobody writes through its pointers.
@@ -152,8 +157,12 @@ statuses! {
 }
 
 const _: () = {
-    assert!(size_of::<Input>() == 16 && size_of::<TensorType>() == 24 && size_of::<Function>() == 48);
+    assert!(size_of::<Input>() == 16 && size_of::<TensorType>() == 24 && size_of::<Function>() == 64);
     assert!(std::mem::offset_of!(TensorType, rank) == 4 && std::mem::offset_of!(TensorType, dims) == 8);
     assert!(std::mem::offset_of!(Function, input_types) == 16 && std::mem::offset_of!(Function, entry) == 32);
+    assert!(
+        std::mem::offset_of!(Function, entry_stack) == 48
+            && std::mem::offset_of!(Function, shape_stack) == 56
+    );
     assert!(size_of::<DLTensor>() == 48 && std::mem::offset_of!(DLTensor, shape) == 24);
 };

@@ -10,7 +10,7 @@ use std::alloc::{Layout, alloc, dealloc};
 use std::collections::VecDeque;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What precedes the data of a buffer.
 #[repr(C, align(64))]
@@ -52,7 +52,8 @@ struct Free {
     time: u64,
 }
 
-struct Cache {
+/// Blocks that are in use no more.
+pub struct Cache {
     /// Free blocks by class, the oldest first.
     classes: Vec<VecDeque<Free>>,
     bytes: usize,
@@ -67,7 +68,8 @@ static CACHE: Mutex<Cache> = Mutex::new(Cache { classes: Vec::new(), bytes: 0, t
 /// Bytes in blocks that are in use.
 static IN_USE: AtomicUsize = AtomicUsize::new(0);
 
-fn cache() -> MutexGuard<'static, Cache> {
+/// The cache, locked.
+pub fn cache() -> MutexGuard<'static, Cache> {
     // The cache is consistent between any two statements that can panic: there are none.
     CACHE.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -212,17 +214,27 @@ mod system {
 
 /// Bytes of memory the machine has.
 fn physical_memory() -> usize {
-    static MEMORY: OnceLock<usize> = OnceLock::new();
-    *MEMORY.get_or_init(|| {
-        #[cfg(target_os = "linux")]
-        let known = {
-            let value = |name| usize::try_from(system::sysconf(name)).ok();
-            value(system::PAGE_SIZE).zip(value(system::PHYSICAL_PAGES)).map(|(size, pages)| size * pages)
-        };
-        #[cfg(not(target_os = "linux"))]
-        let known = None;
-        known.unwrap_or(isize::MAX as usize / 4)
-    })
+    /// 0 before anybody asked; two who ask at once find the same.
+    static MEMORY: AtomicUsize = AtomicUsize::new(0);
+    match MEMORY.load(Ordering::Relaxed) {
+        0 => {
+            let found = find_physical_memory();
+            MEMORY.store(found, Ordering::Relaxed);
+            found
+        }
+        known => known,
+    }
+}
+
+fn find_physical_memory() -> usize {
+    #[cfg(target_os = "linux")]
+    let known = {
+        let value = |name| usize::try_from(system::sysconf(name)).ok();
+        value(system::PAGE_SIZE).zip(value(system::PHYSICAL_PAGES)).map(|(size, pages)| size * pages)
+    };
+    #[cfg(not(target_os = "linux"))]
+    let known = None;
+    known.unwrap_or(isize::MAX as usize / 4)
 }
 
 fn ask_for_huge_pages(block: NonNull<u8>, bytes: usize) {

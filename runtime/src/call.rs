@@ -15,9 +15,6 @@ use crate::environment::Control;
 use crate::error::RunError;
 use crate::tensor::{Placed, Subject, View, row_major};
 
-/// Extents of a tensor from C, at most: more are garbage rather than a shape.
-const MOST_DIMENSIONS: i32 = 64;
-
 /// What to call when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
@@ -92,12 +89,12 @@ pub unsafe fn invoke(
     let placed_outputs = (outputs.iter().zip(function.output_types()).enumerate())
         .map(|(index, (view, expected))| check_output(function, index, expected, view.as_ref()))
         .collect::<Result<Vec<_>, _>>()?;
-    if let Some(entry) = entry(function, purpose) {
+    if let Some(code) = code(function, purpose) {
         let slots = slots(function, &placed_inputs, outputs, &placed_outputs);
         let context = Context::new(function.display_name().to_owned(), slots);
         // SAFETY: by contract; every view was checked.
         unsafe {
-            run(&context, entry, inputs, &placed_inputs)?;
+            run(&context, code, inputs, &placed_inputs)?;
             let outputs = context.take_outputs();
             write_back(&outputs, &placed_outputs);
             Ok(outputs)
@@ -133,24 +130,33 @@ fn check_output(
     Ok(Some(placed))
 }
 
+/// Code to run.
+#[derive(Clone, Copy)]
+struct Code {
+    entry: Entry,
+    /// Bytes of stack that it takes; null if that is not known.
+    stack: *const i64,
+    /// Whether it reads tensors, and not only numbers without dimensions.
+    reads_tensors: bool,
+}
+
 /// What to run; nothing if the metadata tell what is asked.
-fn entry(function: &Function, purpose: Purpose) -> Option<Entry> {
-    let is_static = |expected: &TensorType| {
-        // SAFETY: metadata have as many extents as their rank.
-        unsafe { crate::context::extents(expected.dims, expected.rank) }.iter().all(|&extent| extent >= 0)
-    };
+fn code(function: &Function, purpose: Purpose) -> Option<Code> {
+    let is_static = |expected: &TensorType| expected.extents().iter().all(|&extent| extent >= 0);
+    let whole = Code { entry: function.entry, stack: function.entry_stack, reads_tensors: true };
     match (purpose, function.shape) {
-        (Purpose::Results, _) => Some(function.entry),
-        (Purpose::Shapes, Some(shape)) => Some(shape),
+        (Purpose::Results, _) => Some(whole),
+        (Purpose::Shapes, Some(entry)) => {
+            Some(Code { entry, stack: function.shape_stack, reads_tensors: false })
+        }
         (Purpose::Shapes, None) if function.output_types().iter().all(is_static) => None,
-        (Purpose::Shapes, None) => Some(function.entry),
+        (Purpose::Shapes, None) => Some(whole),
     }
 }
 
 fn statically_shaped(expected: &TensorType) -> Output {
-    // SAFETY: metadata have as many extents as their rank.
-    let dims = unsafe { crate::context::extents(expected.dims, expected.rank) };
-    Output { expected: *expected, target: Target::Fresh, dims: Some(dims.to_vec()), buffer: None }
+    let dims = Some(expected.extents().to_vec());
+    Output { expected: *expected, target: Target::Fresh, dims, buffer: None }
 }
 
 /// Decides where each output is written.
@@ -183,19 +189,20 @@ fn slots(
         .collect()
 }
 
-/// Packs the inputs and runs the code.
+/// Packs the inputs that the code reads, and runs it, if the stack holds that.
 ///
 /// # Safety
 /// `placed` says how the views lie, in memory that may be read.
-unsafe fn run(
-    context: &Context,
-    entry: Entry,
-    views: &[View<'_>],
-    placed: &[Placed],
-) -> Result<(), RunError> {
+unsafe fn run(context: &Context, code: Code, views: &[View<'_>], placed: &[Placed]) -> Result<(), RunError> {
+    // SAFETY: metadata have a number, or none.
+    let need = unsafe { code.stack.as_ref() }.copied().unwrap_or(0);
+    if !context.enter(usize::try_from(need).unwrap_or(0), || None) {
+        return Err(failure(context));
+    }
     let mut inputs = Vec::with_capacity(views.len());
     for (view, placed) in views.iter().zip(placed) {
-        let data = if placed.direct {
+        let is_read = code.reads_tensors || placed.extents.is_empty();
+        let data = if placed.direct || !is_read {
             placed.data
         } else {
             // SAFETY: by contract.
@@ -206,7 +213,7 @@ unsafe fn run(
     let returned = {
         let _control = Control::for_call().enter();
         // SAFETY: the inputs are as the metadata say, and the context lives until the end of the call.
-        unsafe { entry(std::ptr::from_ref(context).cast_mut(), inputs.as_ptr()) }
+        unsafe { (code.entry)(std::ptr::from_ref(context).cast_mut(), inputs.as_ptr()) }
     };
     context.outcome(returned)
 }
@@ -380,12 +387,8 @@ unsafe fn view<'a>(
     if let Some(place) = elsewhere(tensor.device) {
         return Err(subject.error(Status::Device, format!("must be in CPU memory, and is on {place}")));
     }
-    let rank = match usize::try_from(tensor.ndim) {
-        Ok(rank) if tensor.ndim <= MOST_DIMENSIONS => rank,
-        _ => return Err(subject.error(Status::Rank, format!("has {} dimensions", tensor.ndim))),
-    };
-    if rank > 0 && tensor.shape.is_null() {
-        subject.check_type(expected, tensor.dtype, rank)?;
+    subject.check_rank(expected, tensor.dtype, tensor.ndim)?;
+    if tensor.ndim > 0 && tensor.shape.is_null() {
         return Err(subject.error(Status::Null, "has a null shape"));
     }
     // Null stays null, whatever the offset.

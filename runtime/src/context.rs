@@ -3,6 +3,7 @@
 //! A [`Context`] lives as long as the call. Everything in it may be used from every thread that takes part. The first
 //! error and the first trap win; the order of threads may decide which, never whether.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -12,12 +13,15 @@ use crate::abi::{Status, TensorType};
 use crate::buffer::{self, Header, Refusal};
 use crate::dtype::Shape;
 use crate::error::RunError;
+use crate::stack;
 
 /// One call in progress; compiled code only passes the pointer on.
 pub struct Context {
     name: String,
     trap: AtomicI32,
-    /// How deep functions have called each other.
+    /// The lowest address of the calling thread's stack that may be used, if it is known.
+    lowest: Option<usize>,
+    /// How deep functions have called each other, if it is not.
     depth: AtomicI32,
     state: Mutex<State>,
 }
@@ -71,7 +75,7 @@ pub enum Target {
     Fresh,
 }
 
-/// How deep functions may call each other: a frame takes some kilobytes of the stack.
+/// How deep functions may call each other on a stack of which nothing is known: a frame takes some kilobytes.
 const MAX_DEPTH: i32 = 1000;
 
 /// What a trap code means.
@@ -85,10 +89,11 @@ const fn trap(code: i32) -> (Status, &'static str) {
 }
 
 impl Context {
-    /// A call of the function that messages call `name`.
+    /// A call of the function that messages call `name`, on this thread.
     pub fn new(name: String, outputs: Vec<Output>) -> Context {
         let state = State { error: None, place: None, live: Vec::new(), outputs };
-        Context { name, trap: AtomicI32::new(0), depth: AtomicI32::new(0), state: Mutex::new(state) }
+        let lowest = stack::lowest();
+        Context { name, trap: AtomicI32::new(0), lowest, depth: AtomicI32::new(0), state: Mutex::new(state) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -107,18 +112,28 @@ impl Context {
         RunError::new(status, format!("{}: {message}", self.name))
     }
 
-    /// Goes a call deeper; whether that is allowed. Only the thread of the call calls functions.
-    pub fn enter(&self) -> bool {
-        let is_allowed = self.depth.fetch_add(1, Ordering::Relaxed) < MAX_DEPTH;
-        if !is_allowed {
-            self.fail(Status::Check, &format!("functions call each other more than {MAX_DEPTH} deep"));
-        }
-        is_allowed
+    /// Goes a call deeper, if the stack holds `need` bytes more; else keeps an error that tells `place`. Only the thread of the
+    /// call calls functions.
+    pub fn enter<'p>(&self, need: usize, place: impl FnOnce() -> Option<Cow<'p, str>>) -> bool {
+        let refusal = match self.lowest {
+            Some(lowest) => {
+                let (need, left) = (need.saturating_add(stack::RESERVE), stack::left(lowest));
+                (need > left).then(|| format!("the call needs {need} bytes of stack, and {left} are left"))
+            }
+            None => (self.depth.fetch_add(1, Ordering::Relaxed) >= MAX_DEPTH)
+                .then(|| format!("functions call each other more than {MAX_DEPTH} deep")),
+        };
+        let Some(refusal) = refusal else { return true };
+        let place = place().map(|place| format!("{place}: ")).unwrap_or_default();
+        self.fail(Status::Check, &format!("{place}{refusal}"));
+        false
     }
 
     /// Comes back from a call.
     pub fn leave(&self) {
-        self.depth.fetch_sub(1, Ordering::Relaxed);
+        if self.lowest.is_none() {
+            self.depth.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 
     /// Notes a trap, unless there is one, and the op that raised it, if that is known.

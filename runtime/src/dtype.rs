@@ -5,7 +5,8 @@ use std::fmt;
 use crate::abi::{DLDataType, TensorType};
 use crate::context::extents;
 
-/// DLPack's type codes with the names messages give them. A name whose code is 5 or less is followed by the width.
+/// DLPack's type codes, and ours for what it has no name for, with the names messages give them. A name whose code is 5 or
+/// less is followed by the width.
 pub const DTYPE_NAMES: &[(u8, &str)] = &[
     (0, "int"),
     (1, "uint"),
@@ -24,7 +25,15 @@ pub const DTYPE_NAMES: &[(u8, &str)] = &[
     (15, "float6_e2m3fn"),
     (16, "float6_e3m2fn"),
     (17, "float4_e2m1fn"),
+    (COMPLEX_BFLOAT, "bcomplex32"),
 ];
+
+/// Two bfloat16, a real and an imaginary part: DLPack's complex numbers have parts of IEEE's formats. Its own codes are
+/// counted up from 0; ours have the high bit.
+const COMPLEX_BFLOAT: u8 = 128 + COMPLEX;
+
+/// Complex numbers whose parts are IEEE's floats.
+const COMPLEX: u8 = 5;
 
 /// The codes whose name is followed by the width.
 const LAST_WITH_WIDTH: u8 = 5;
@@ -37,7 +46,8 @@ impl DLDataType {
 
     /// What the address of an element is a multiple of: its size, or that of a part of a complex number.
     pub const fn align(self) -> usize {
-        let part = if self.code == 5 { self.size() / 2 } else { self.size() };
+        let is_complex = matches!(self.code, COMPLEX | COMPLEX_BFLOAT);
+        let part = if is_complex { self.size() / 2 } else { self.size() };
         if part.is_power_of_two() { part } else { 1 }
     }
 }

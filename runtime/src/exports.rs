@@ -2,6 +2,7 @@
 //!
 //! None of them unwinds: a panic inside is kept as an error of the call.
 
+use std::borrow::Cow;
 use std::ffi::{c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -17,6 +18,16 @@ fn guarded<T>(context: &Context, otherwise: T, body: impl FnOnce() -> T) -> T {
         context.fail(Status::Internal, "the run-time library failed");
         otherwise
     })
+}
+
+/// Text of compiled code; none if the pointer is null.
+///
+/// # Safety
+/// `start` is null or points to `length` bytes, which live as long as they are used.
+unsafe fn text<'a>(start: *const u8, length: i64) -> Option<Cow<'a, str>> {
+    let length = usize::try_from(length).ok().filter(|_| !start.is_null())?;
+    // SAFETY: by contract.
+    Some(String::from_utf8_lossy(unsafe { std::slice::from_raw_parts(start, length) }))
 }
 
 /// A buffer for a row-major tensor of that shape, with one owner, aligned to 64 bytes; null, with an error kept in the
@@ -127,24 +138,30 @@ pub unsafe extern "C" fn promote_rt_parallel(
 pub unsafe extern "C" fn promote_rt_fail(context: *mut Context, message: *const u8, length: i64) {
     // SAFETY: by contract.
     let context = unsafe { &*context };
-    let message = match usize::try_from(length) {
-        // SAFETY: by contract.
-        Ok(length) if !message.is_null() => unsafe { std::slice::from_raw_parts(message, length) },
-        _ => b"a check did not hold",
-    };
-    guarded(context, (), || context.fail(Status::Check, &String::from_utf8_lossy(message)));
+    // SAFETY: by contract.
+    let message = unsafe { text(message, length) };
+    let message = message.unwrap_or(Cow::Borrowed("a check did not hold"));
+    guarded(context, (), || context.fail(Status::Check, &message));
 }
 
-/// A function of the program calls another: 0 if that may be, else the code returns non-zero. Every call that was allowed
-/// ends with [`promote_rt_leave`], unless the whole call fails.
+/// A function of the program calls another, which takes `need` bytes of stack, the loops that it runs included: 0 if that may
+/// be, else the code returns non-zero, and an error is kept. `place` tells the op that calls, in `length` bytes; null if
+/// that is not known. Every call that was allowed ends with [`promote_rt_leave`], unless the whole call fails.
 ///
 /// # Safety
-/// The context is that of the call.
+/// The context is that of the call; `place` is null or points to `length` bytes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn promote_rt_enter(context: *mut Context) -> i32 {
+pub unsafe extern "C" fn promote_rt_enter(
+    context: *mut Context,
+    need: i64,
+    place: *const u8,
+    length: i64,
+) -> i32 {
     // SAFETY: by contract.
     let context = unsafe { &*context };
-    guarded(context, 1, || i32::from(!context.enter()))
+    // SAFETY: by contract.
+    let place = || unsafe { text(place, length) };
+    guarded(context, 1, || i32::from(!context.enter(usize::try_from(need).unwrap_or(0), place)))
 }
 
 /// A function of the program returns to another.
@@ -167,12 +184,8 @@ pub unsafe extern "C" fn promote_rt_leave(context: *mut Context) {
 pub unsafe extern "C" fn promote_rt_trap(context: *mut Context, code: i32, place: *const u8, length: i64) {
     // SAFETY: by contract.
     let context = unsafe { &*context };
-    let place = match usize::try_from(length) {
-        // SAFETY: by contract.
-        Ok(length) if !place.is_null() => Some(unsafe { std::slice::from_raw_parts(place, length) }),
-        _ => None,
-    };
-    let place = place.map(String::from_utf8_lossy);
+    // SAFETY: by contract.
+    let place = unsafe { text(place, length) };
     guarded(context, (), || context.trap(code, place.as_deref()));
 }
 

@@ -14,11 +14,12 @@
 //! |---|---|---|---|
 //! | [`Input`] | `{ptr, ptr}` | 16 | data 0, dims 8 |
 //! | [`TensorType`] | `{i8, i8, i16, i32, ptr, ptr}` | 24 | code 0, bits 1, lanes 2, rank 4, dims 8, name 16 |
-//! | [`Function`] | `{ptr, i32, i32, ptr, ptr, ptr, ptr}` | 48 | name 0, inputs 8, outputs 12, input_types 16, output_types 24, entry 32, shape 40 |
+//! | [`Function`] | `{ptr, i32, i32, ptr, ptr, ptr, ptr, ptr, ptr}` | 64 | name 0, inputs 8, outputs 12, input_types 16, output_types 24, entry 32, shape 40, entry_stack 48, shape_stack 56 |
 //!
 //! # Laws
-//! - No input makes a call crash: what cannot be computed is a [`Status`] and a message.
+//! - No input makes a call crash: what cannot be computed is a [`Status`] and a message. That a stack is too small is one.
 //! - Nothing allocated during a call outlives it, whether it succeeds or not.
+//! - A process may be forked at any time; its child calls functions as its parent does.
 //! - A call computes the same whatever the number of threads, and however its tensors are strided.
 
 mod abi;
@@ -31,9 +32,12 @@ mod dtype;
 mod environment;
 mod error;
 pub mod exports;
+#[cfg(unix)]
+mod fork;
 mod pool;
 mod rust;
 mod sort;
+mod stack;
 mod tensor;
 
 pub use abi::{DLDataType, DLDevice, DLTensor, Entry, Function, Input, Status, TensorType};

@@ -3,7 +3,7 @@
 //! [`parallel`] puts a job on its own stack and its address into the pool's list; workers that find it join, and every
 //! participant takes the next piece until none is left. The caller takes part, so a job ends even if no worker comes,
 //! and several callers may have jobs at once. Workers look for work a short while after the last piece, then sleep. A
-//! child process after `fork` has no workers and makes its own.
+//! child process after `fork` has no workers and makes its own ([`List::forget_threads`]).
 //!
 //! A parallel loop inside a parallel loop runs on the thread that meets it.
 //!
@@ -55,9 +55,8 @@ struct Listed {
 // SAFETY: a job is shared by reference with the workers inside it.
 unsafe impl Send for Listed {}
 
-struct List {
-    /// The process whose threads these are.
-    process: u32,
+/// The jobs, and the threads that do them.
+pub struct List {
     jobs: Vec<Listed>,
     workers: usize,
     asleep: usize,
@@ -74,7 +73,7 @@ struct Pool {
 }
 
 static POOL: Pool = Pool {
-    list: Mutex::new(List { process: 0, jobs: Vec::new(), workers: 0, asleep: 0 }),
+    list: Mutex::new(List::NEW),
     work: Condvar::new(),
     left: Condvar::new(),
     posted: AtomicU64::new(0),
@@ -172,6 +171,12 @@ impl Job<'_> {
     }
 }
 
+/// The pool's list, locked.
+#[cfg(unix)]
+pub fn list() -> MutexGuard<'static, List> {
+    POOL.lock()
+}
+
 impl Pool {
     fn lock(&self) -> MutexGuard<'_, List> {
         // Nothing under the lock panics halfway through a change.
@@ -188,7 +193,6 @@ impl Pool {
 
     fn post(&self, job: *const Job<'static>, helpers: usize) {
         let mut list = self.lock();
-        list.after_fork();
         while list.workers < helpers {
             // Without a thread the others do the work.
             let worker = thread::Builder::new().name("promote".into()).stack_size(STACK);
@@ -267,12 +271,12 @@ impl Pool {
 }
 
 impl List {
-    /// Forgets the jobs and workers of a parent process.
-    fn after_fork(&mut self) {
-        let process = std::process::id();
-        if self.process != process {
-            *self = List { process, jobs: Vec::new(), workers: 0, asleep: 0 };
-        }
+    const NEW: List = List { jobs: Vec::new(), workers: 0, asleep: 0 };
+
+    /// Forgets the jobs and workers of a parent process, in its child.
+    #[cfg(unix)]
+    pub fn forget_threads(&mut self) {
+        *self = List::NEW;
     }
 
     /// Joins a job that wants a worker.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::abi::{DLDataType, Status, TensorType};
-use crate::context::{Extents, byte_count, extents};
+use crate::context::{Extents, byte_count};
 use crate::dtype::Shape;
 use crate::error::RunError;
 
@@ -49,25 +49,23 @@ impl Subject<'_> {
         RunError::new(status, format!("{self} {what}"))
     }
 
-    /// Checks dtype and rank; the shape is read only afterwards, for a wrong rank may be garbage.
-    pub fn check_type(&self, expected: &TensorType, dtype: DLDataType, rank: usize) -> Result<(), RunError> {
-        // SAFETY: metadata have as many extents as their rank.
-        let pattern = Shape::pattern(unsafe { extents(expected.dims, expected.rank) });
-        let must = expected.dtype();
-        if dtype != must {
-            return Err(self.error(Status::Dtype, format!("must be {must}{pattern}, and is {dtype}")));
+    /// Checks the rank of a tensor whose extents are not read yet: with another rank they may be no extents at all.
+    pub fn check_rank(&self, expected: &TensorType, dtype: DLDataType, rank: i32) -> Result<(), RunError> {
+        if rank == expected.rank {
+            return Ok(());
         }
-        if rank != expected.rank as usize {
-            let wrong = format!("must be {must}{pattern}, and has {rank} dimensions");
-            return Err(self.error(Status::Rank, wrong));
-        }
-        Ok(())
+        let (must, pattern) = (expected.dtype(), Shape::pattern(expected.extents()));
+        Err(if dtype == must {
+            self.error(Status::Rank, format!("must be {must}{pattern}, and has rank {rank}"))
+        } else {
+            let is = format!("{dtype} of rank {rank}");
+            self.error(Status::Dtype, format!("must be {must}{pattern}, and is {is}"))
+        })
     }
 
     /// Checks a tensor against its metadata, and finds out how it lies in memory.
     pub fn check(&self, expected: &TensorType, view: &View<'_>) -> Result<Placed, RunError> {
-        // SAFETY: as above.
-        let dims = unsafe { extents(expected.dims, expected.rank) };
+        let dims = expected.extents();
         let (must, is) = (expected.dtype(), view.dtype);
         let found = Shape::of(view.shape);
         let differs = |(&must, &is): (&i64, &i64)| must != -1 && must != is;

@@ -29,6 +29,6 @@ mod storage;
 
 pub use convert::{convert, is_nonzero};
 pub use emit::{Binary, Cast, Compare, Element, Emit, Trap, Ty, Unary};
-pub use ops::elementwise;
-pub use reduce::{accumulator, combine, combine_arg, identity};
+pub use ops::{elementwise, is_before, select};
+pub use reduce::{accumulator, combine, combine_arg, depends_on_order, identity, keeps_first};
 pub use storage::{load, memory, memory_size, register, round_to, store};

@@ -4,6 +4,7 @@
 //! partial results combine the same way. The place of an extreme element is found with [`combine_arg`].
 
 use promote_lattice::convert::Numerics;
+use promote_lattice::dtype::Specials;
 use promote_lattice::{DType, Kind, Op};
 
 use crate::build::Build;
@@ -23,13 +24,17 @@ pub fn accumulator(op: Op, dtype: DType) -> DType {
     }
 }
 
-/// What changes nothing: 0 of sums, 1 of products, the least element of maxima and the largest of minima, false of `any`
-/// and true of `all`. `None` if the op is no such reduction.
-pub fn identity<E: Emit>(e: &mut E, op: Op, dtype: DType) -> Option<Element<E::Value>> {
+/// What a reduction begins with: 0 of sums, 1 of products, the least element of maxima and the largest of minima, false of
+/// `any` and true of `all`. `None` if the op is no such reduction.
+///
+/// That changes nothing but the sign of a zero, and a complex number of which a part is a zero, infinite or NaN. NumPy's
+/// cumulative sums and products begin with their first element: sums with -0, then, and products as [`keeps_first`] says.
+pub fn identity<E: Emit>(e: &mut E, op: Op, numerics: Numerics, dtype: DType) -> Option<Element<E::Value>> {
     let dtype = dtype.storage();
     let ty = register(dtype);
+    let zero = if op == Op::CumulativeSum && numerics == Numerics::NumPy { -0.0 } else { 0.0 };
     let value = match op {
-        Op::Sum | Op::CumulativeSum | Op::CountNonzero | Op::Any => 0.0,
+        Op::Sum | Op::CumulativeSum | Op::CountNonzero | Op::Any => zero,
         Op::Prod | Op::CumulativeProd | Op::All => 1.0,
         Op::Max => return Some(end(e, dtype, true)),
         Op::Min => return Some(end(e, dtype, false)),
@@ -45,11 +50,27 @@ pub fn identity<E: Emit>(e: &mut E, op: Op, dtype: DType) -> Option<Element<E::V
     let real = constant(e, value);
     Some(match dtype.kind() {
         Kind::Complex => {
-            let zero = constant(e, 0.0);
-            Element::Complex(real, zero)
+            let imaginary = constant(e, zero);
+            Element::Complex(real, imaginary)
         }
         Kind::Bool | Kind::Unsigned | Kind::Signed | Kind::Float => Element::Real(real),
     })
+}
+
+/// Whether the first result of a cumulative op is the first element, which [`combine`] with [`identity`] may not give.
+pub fn keeps_first(op: Op, numerics: Numerics, dtype: DType) -> bool {
+    let is_identity_exact = match op {
+        Op::CumulativeProd => dtype.kind() != Kind::Complex,
+        // A format without zero has no element that changes nothing in a sum.
+        _ => part(dtype).props().format.is_none_or(|format| format.specials != Specials::ExponentOnly),
+    };
+    numerics == Numerics::NumPy && !is_identity_exact
+}
+
+/// Whether elements in another order may be reduced to something else than a number rounded otherwise. Of complex numbers
+/// NumPy gives the first that has a NaN, with its other part, and in JAX a NaN gives way to what comes after it.
+pub fn depends_on_order(op: Op, dtype: DType) -> bool {
+    matches!(op, Op::Max | Op::Min) && dtype.kind() == Kind::Complex
 }
 
 /// The least element of a dtype, or the largest.
@@ -87,8 +108,8 @@ pub fn combine<E: Emit>(
 ) -> Option<Element<E::Value>> {
     let dtype = dtype.storage();
     let op = match op {
-        Op::Max => return Some(maximum(e, dtype, a, b)),
-        Op::Min => return Some(minimum(e, dtype, a, b)),
+        Op::Max => return Some(maximum(e, numerics, dtype, a, b)),
+        Op::Min => return Some(minimum(e, numerics, dtype, a, b)),
         Op::Sum | Op::CumulativeSum | Op::CountNonzero => Op::Add,
         Op::Prod | Op::CumulativeProd => Op::Multiply,
         Op::Any => Op::LogicalOr,
@@ -115,8 +136,9 @@ pub fn combine_arg<E: Emit>(
         _ => return None,
     };
     let dtype = dtype.storage();
-    let a_first = takes_first(e, least, dtype, a.0, b.0);
-    let b_first = takes_first(e, least, dtype, b.0, a.0);
+    // The places of complex numbers, which JAX does not order, are NumPy's.
+    let a_first = takes_first(e, Numerics::NumPy, least, dtype, a.0, b.0);
+    let b_first = takes_first(e, Numerics::NumPy, least, dtype, b.0, a.0);
     let is_level = e.and(a_first, b_first);
     let is_before = e.compare(Compare::LeS, a.1, b.1);
     let a_taken = e.select(is_level, is_before, a_first);

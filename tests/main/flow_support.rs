@@ -21,7 +21,11 @@ pub fn show(semantics: &str, source: &str) -> String {
 }
 
 macro_rules! cases {
-    ($($name:ident $(under $semantics:literal)?, $source:literal;)*) => { $(
+    ($($name:ident $(under $semantics:literal)?, $source:literal;)*) => {
+        /// The programs, by name, with the semantics that each is for.
+        pub const PROGRAMS: &[(&str, &str, &str)] =
+            &[$((stringify!($name), concat!($($semantics)?), $source)),*];
+        $(
         #[test]
         fn $name() {
             let semantics = None$(.or(Some($semantics)))?.unwrap_or("jax");

@@ -107,6 +107,42 @@ fn dtypes_of_ml_dtypes_are_what_the_reader_says() {
 }
 
 #[test]
+fn dtypes_of_ml_dtypes_in_the_other_order_of_bytes() {
+    let one = described(">V2", "False", "(1,)", &[0x3f, 0x80]);
+    assert_eq!(read(&one, DType::BF16).unwrap().1, [0x80, 0x3f]);
+    // Each part has its bytes reversed.
+    let pair = [">V4", ">W4"].map(|descr| described(descr, "False", "()", &[0x3f, 0x80, 0xc0, 0]));
+    for pair in pair {
+        assert_eq!(read(&pair, DType::BC32).unwrap().1, [0x80, 0x3f, 0, 0xc0]);
+    }
+}
+
+#[test]
+fn complex_dtypes_of_ml_dtypes_are_what_the_reader_says() {
+    let one = described("<W4", "False", "()", &[0x80, 0x3f, 0, 0]);
+    assert_eq!(Array::read(&one[..]).unwrap().dtype(), None);
+    for dtype in [DType::C32, DType::BC32] {
+        assert_eq!(read(&one, dtype).unwrap().1, [0x80, 0x3f, 0, 0]);
+    }
+    assert_eq!(refused(&one, DType::F32), "it holds `<W4`, and not f32");
+    assert_eq!(refused(&one, DType::C64), "it holds `<W4`, and not c64");
+}
+
+#[test]
+fn bytes_without_a_name_are_no_dtype_that_numpy_names() {
+    for (descr, size) in [("<V1", 1), ("<V2", 2), ("<V4", 4)] {
+        let file = described(descr, "False", "()", &vec![0; size]);
+        for &dtype in DType::ALL.iter().filter(|dtype| !dtype.is_weak()) {
+            let mut own = Vec::new();
+            write(&Tensor::zeros(dtype, &[]).unwrap(), &mut own).unwrap();
+            let has_no_name = Array::read(&own[..]).unwrap().dtype().is_none();
+            let fits = has_no_name && Tensor::zeros(dtype, &[]).unwrap().element_size() == size;
+            assert_eq!(read(&file, dtype).is_ok(), fits, "{descr} as {dtype}");
+        }
+    }
+}
+
+#[test]
 fn bools_are_zero_or_one() {
     let file = described("|b1", "False", "(3,)", &[0, 1, 2]);
     assert_eq!(read(&file, DType::B1).unwrap().1, [0, 1, 1]);

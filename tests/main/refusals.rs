@@ -114,6 +114,61 @@ func.func @f(%x: tensor<1xf32>, %y: tensor<4xf32>, %z: tensor<3xf32>, %n: index)
   }
   return %r : !u
 }"#;
+    a_loop_that_does_not_settle_hides_no_other_error, r#"
+func.func @f(%x: tensor<2xf32>, %b: tensor<4xi1>, %n: index) -> (!u, !u, !u) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %before = "promote.subtract"(%b, %b) : (tensor<4xi1>, tensor<4xi1>) -> !u
+  %init = "promote.relax"(%x) : (tensor<2xf32>) -> !u
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %init) -> (!u) {
+    %next = "promote.expand_dims"(%a) {axis = array<i64: 0>} : (!u) -> !u
+    %in = "promote.subtract"(%b, %b) : (tensor<4xi1>, tensor<4xi1>) -> !u
+    scf.yield %next : !u
+  }
+  %depends = "promote.reshape"(%r) {shape = array<i64: 7>} : (!u) -> !u
+  %after = "promote.bitwise_invert"(%x) : (tensor<2xf32>) -> !u
+  return %r, %depends, %after : !u, !u, !u
+}"#;
+    two_loops_that_do_not_settle_are_both_said, r#"
+func.func @f(%x: tensor<2xf32>, %n: index) -> (!u, !u) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %init = "promote.relax"(%x) : (tensor<2xf32>) -> !u
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %init) -> (!u) {
+    %s = scf.for %j = %c0 to %n step %c1 iter_args(%b = %a) -> (!u) {
+      %next = "promote.expand_dims"(%b) {axis = array<i64: 0>} : (!u) -> !u
+      scf.yield %next : !u
+    }
+    scf.yield %s : !u
+  }
+  %t = scf.for %i = %c0 to %n step %c1 iter_args(%a = %init) -> (!u) {
+    %next = "promote.expand_dims"(%a) {axis = array<i64: 1>} : (!u) -> !u
+    scf.yield %next : !u
+  }
+  return %r, %t : !u, !u
+}"#;
+    what_calls_a_function_that_does_not_settle_is_not_refused_again, r#"
+func.func private @grow(%x: !u, %n: index) -> !u {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (!u) {
+    %next = "promote.expand_dims"(%a) {axis = array<i64: 0>} : (!u) -> !u
+    scf.yield %next : !u
+  }
+  return %r : !u
+}
+func.func private @same(%x: !u) -> !u {
+  %y = "promote.add"(%x, %x) : (!u, !u) -> !u
+  return %y : !u
+}
+func.func @f(%x: tensor<2xf32>, %b: tensor<4xi1>, %n: index) -> (!u, !u) {
+  %i = "promote.relax"(%x) : (tensor<2xf32>) -> !u
+  %r = func.call @grow(%i, %n) : (!u, index) -> !u
+  %s = func.call @same(%r) : (!u) -> !u
+  %t = "promote.add"(%s, %b) : (!u, tensor<4xi1>) -> !u
+  %bad = "promote.subtract"(%b, %b) : (tensor<4xi1>, tensor<4xi1>) -> !u
+  return %t, %bad : !u, !u
+}"#;
     a_carry_that_doubles_its_dimensions, r#"
 func.func @f(%x: tensor<4x4xi32>, %n: index) -> !u {
   %c0 = arith.constant 0 : index

@@ -66,6 +66,49 @@ func.func @f(%x: tensor<4xui8>) -> (!u, !u) {
   %1 = "promote.less"(%x, %k) : (tensor<4xui8>, tensor<!promote.weak_int>) -> !u
   return %0, %1 : !u, !u
 }"#;
+    python_computes_its_own_numbers, ["torch", "array-api", "numpy2", "jax"], r#"
+!u = tensor<*x!promote.unknown>
+func.func @f(%x: tensor<4xf64>, %k: tensor<4xi64>) -> (!u, !u, !u, !u) {
+  %tenth = "promote.constant"() {value = dense<0.1> : tensor<f64>} : () -> tensor<!promote.weak_float>
+  %three = "promote.constant"() {value = dense<3> : tensor<i64>} : () -> tensor<!promote.weak_int>
+  %seven = "promote.constant"() {value = dense<-7> : tensor<i64>} : () -> tensor<!promote.weak_int>
+  %product = "promote.multiply"(%tenth, %three) : (tensor<!promote.weak_float>, tensor<!promote.weak_int>) -> !u
+  %third = "promote.divide"(%seven, %three) : (tensor<!promote.weak_int>, tensor<!promote.weak_int>) -> !u
+  %floor = "promote.floor_divide"(%seven, %three) : (tensor<!promote.weak_int>, tensor<!promote.weak_int>) -> !u
+  %less = "promote.less"(%floor, %three) : (!u, tensor<!promote.weak_int>) -> !u
+  %0 = "promote.multiply"(%x, %product) : (tensor<4xf64>, !u) -> !u
+  %1 = "promote.add"(%x, %third) : (tensor<4xf64>, !u) -> !u
+  %2 = "promote.add"(%k, %floor) : (tensor<4xi64>, !u) -> !u
+  return %0, %1, %2, %less : !u, !u, !u, !u
+}"#;
+    a_bool_of_pythons_is_an_integer_in_arithmetic, ["torch"], r#"
+!u = tensor<*x!promote.unknown>
+func.func @f(%x: tensor<4xi8>) -> (!u, !u) {
+  %one = "promote.constant"() {value = dense<1> : tensor<i64>} : () -> tensor<!promote.weak_int>
+  %two = "promote.constant"() {value = dense<2> : tensor<i64>} : () -> tensor<!promote.weak_int>
+  %relaxed = "promote.relax"(%one) : (tensor<!promote.weak_int>) -> !u
+  %less = "promote.less"(%relaxed, %two) {my.note = "kept"} : (!u, tensor<!promote.weak_int>) -> !u
+  %sum = "promote.add"(%less, %less) : (!u, !u) -> !u
+  %0 = "promote.add"(%x, %sum) : (tensor<4xi8>, !u) -> !u
+  %1 = "promote.multiply"(%x, %less) : (tensor<4xi8>, !u) -> !u
+  return %0, %1 : !u, !u
+}"#;
+    what_python_does_not_compute_of_its_numbers, ["torch"], r#"
+!u = tensor<*x!promote.unknown>
+func.func @f(%n: tensor<!promote.weak_int>, %b: tensor<4xi1>) -> (!u, !u, !u, !u, !u, !u, !u) {
+  %zero = "promote.constant"() {value = dense<0> : tensor<i64>} : () -> tensor<!promote.weak_int>
+  %two = "promote.constant"() {value = dense<2> : tensor<i64>} : () -> tensor<!promote.weak_int>
+  %many = "promote.constant"() {value = dense<64> : tensor<i64>} : () -> tensor<!promote.weak_int>
+  %i = "promote.constant"() {value = dense<(0.0, 1.0)> : tensor<complex<f64>>} : () -> tensor<!promote.weak_complex>
+  %by_zero = "promote.divide"(%two, %zero) : (tensor<!promote.weak_int>, tensor<!promote.weak_int>) -> !u
+  %wide = "promote.pow"(%two, %many) : (tensor<!promote.weak_int>, tensor<!promote.weak_int>) -> !u
+  %unordered = "promote.less"(%i, %two) : (tensor<!promote.weak_complex>, tensor<!promote.weak_int>) -> !u
+  %unknown = "promote.multiply"(%two, %n) : (tensor<!promote.weak_int>, tensor<!promote.weak_int>) -> !u
+  %function = "promote.sqrt"(%two) : (tensor<!promote.weak_int>) -> !u
+  %true = "promote.equal"(%two, %two) : (tensor<!promote.weak_int>, tensor<!promote.weak_int>) -> !u
+  %power = "promote.pow"(%b, %true) : (tensor<4xi1>, !u) -> !u
+  return %by_zero, %wide, %unordered, %unknown, %function, %true, %power : !u, !u, !u, !u, !u, !u, !u
+}"#;
     bounds_that_cannot_bind, ["numpy2", "torch"], r#"
 !u = tensor<*x!promote.unknown>
 func.func @f(%x: tensor<4xui8>) -> !u {

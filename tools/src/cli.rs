@@ -1,7 +1,10 @@
 //! The command line of promote-opt.
 //!
 //! ```text
-//! let args = Args::from_command_line(std::env::args_os()).unwrap_or_else(|error| error.exit());  // usage errors: 2
+//! let args = match Args::from_command_line(std::env::args_os()) {
+//!     Ok(args) => args,
+//!     Err(error) => return flags::leave(&error, TOOL),       // usage errors: 2
+//! };
 //! match args.request() {
 //!     Request::Explain(code) => println!("{}", code.explanation()),
 //!     Request::Completions(shell) => cli::completions(shell, &mut stdout),
@@ -76,7 +79,8 @@ pub struct Args {
 
     /// Write to this file, only on success; - is standard output
     ///
-    /// The result is written to a temporary file beside it, which is renamed when it is complete.
+    /// The result is written to a temporary file beside it, which is renamed when it is complete, and removed if the run is
+    /// ended before.
     #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
 
@@ -164,16 +168,22 @@ impl Emit {
         matches!(self, Self::Llvm) || self.is_code()
     }
 
+    /// Whether it is made of a whole program, not of its parts.
+    pub const fn is_of_whole_program(self) -> bool {
+        matches!(self, Self::Header) || self.is_code()
+    }
+
     /// Whether LLVM compiles the program.
     pub const fn is_code(self) -> bool {
         match self {
-            Self::LlvmIr | Self::Asm | Self::Obj | Self::So | Self::Header => true,
+            Self::LlvmIr | Self::Asm | Self::Obj | Self::So => true,
             Self::Mlir
             | Self::Bytecode
             | Self::Dot
             | Self::Linalg
             | Self::Stablehlo
             | Self::Llvm
+            | Self::Header
             | Self::Runtime => false,
         }
     }
@@ -325,8 +335,8 @@ pub enum Request {
 }
 
 impl Args {
-    /// Reads a command line, the program's name first. The error prints itself, and exits with 2 for wrong usage and
-    /// with 0 for `--help` and `--version`: see [`clap::Error::exit`].
+    /// Reads a command line, the program's name first. The error is printed, with status 2 for wrong usage and
+    /// with 0 for `--help` and `--version`: see [`crate::flags::leave`].
     pub fn from_command_line(args: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         Self::try_parse_from(double_dashes(Args::command(), args))
     }

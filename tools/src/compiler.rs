@@ -109,7 +109,7 @@ pub fn compile_error(error: CompileError, input: &Input) -> Result<Vec<Diagnosti
             Ok(diagnostics)
         }
         CompileError::Pipeline(error) => Err(error.into()),
-        error @ (CompileError::Native(_) | CompileError::Name(_)) => {
+        error @ CompileError::Native(_) => {
             Err(Diagnostic::error(Code::Native, None, error.to_string()).into())
         }
     }

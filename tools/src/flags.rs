@@ -2,13 +2,18 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
+use std::io::{self, Write};
+use std::process::ExitCode;
 
 use anstream::stream::RawStream;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ColorChoice, ValueHint};
 use promote_lattice::{Policy, Semantics};
 
-use crate::render::Format;
+use crate::output;
+use crate::render::{Format, Renderer};
+use crate::report::REFUSED;
+use crate::sources::Sources;
 
 /// Whose rules to follow.
 #[derive(Clone, Debug, clap::Args)]
@@ -80,6 +85,21 @@ fn semantics_help() -> String {
          themselves.",
         names.join(", ")
     )
+}
+
+/// Ends a run that clap ends: prints its help or version, or what is wrong with the command line.
+pub fn leave(error: &clap::Error, tool: &'static str) -> ExitCode {
+    let printed = error.print().and_then(|()| io::stdout().flush());
+    match printed {
+        // There is nowhere to report that standard error cannot be written to, and a reader that has gone wants no more.
+        Err(problem) if !error.use_stderr() && problem.kind() != io::ErrorKind::BrokenPipe => {
+            let mut renderer =
+                Renderer::new(Format::Text, colored(ColorChoice::Auto, &io::stderr())).of_tool(tool);
+            let _ = renderer.emit(&output::unprintable(&problem), &Sources::new(), &mut io::stderr());
+            ExitCode::from(REFUSED)
+        }
+        _ => u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from),
+    }
 }
 
 /// Reads the names of policies.

@@ -6,7 +6,8 @@
 //! promotion rules, among them those in files of the user's own.
 //!
 //! Those modules know no MLIR: they work on bytes, text and [`promote_passes::diagnostic::Diagnostic`]. [`opt`] joins them
-//! to the compiler, and [`supervise`] sees to it that a crash of MLIR's is an error like any other. [`run`] is `promote-run`; what
+//! to the compiler, and [`supervise`] sees to it that a crash of MLIR's is an error like any other, and
+//! that [`leftovers`] of a run that is killed are removed. [`run`] is `promote-run`; what
 //! it shares with `promote-opt` is in [`flags`], [`report`] and [`compiler`].
 //!
 //! [`lattice`] is the whole of `promote-lattice`, which needs no MLIR.
@@ -18,6 +19,7 @@ pub mod expect;
 pub mod flags;
 pub mod input;
 pub mod lattice;
+pub mod leftovers;
 #[cfg(feature = "mlir")]
 pub mod opt;
 pub mod output;

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use promote::diagnostic::{Code, Diagnostic};
 use promote::pass::Kind as PassKind;
 use promote::{
-    CompileOptions, Module, Options, Pipeline, PrintIr, PrintOptions, RunOptions, Semantics, Session, Source,
-    Verdict,
+    CompileError, CompileOptions, Compiled, Module, Options, Pipeline, PrintIr, PrintOptions, RunOptions,
+    Semantics, Session, Source, Verdict,
 };
 use promote_passes::mlir::pipeline::Element;
 
@@ -19,9 +19,10 @@ use crate::cli::{self, Args, Emit, Printing, Request, Testing};
 use crate::compiler;
 use crate::expect::{Expectations, Mode};
 use crate::input::{Chunk, Content, Input, split};
-use crate::output::{Kind, Output};
+use crate::leftovers::Folder;
+use crate::output::{Kind, Output, print};
 use crate::render::TOOL;
-use crate::report::{REFUSED, Reporter, Stop};
+use crate::report::{Reporter, Stop};
 
 /// Does what the command line asks for.
 pub fn run(args: &Args) -> ExitCode {
@@ -47,37 +48,47 @@ pub fn report_crash(args: &Args, signal: i32) -> ExitCode {
 
 /// Answers a request that reads no input.
 fn inform(args: &Args, request: Request) -> ExitCode {
-    let mut out = io::stdout().lock();
-    let written = match request {
-        Request::Explain(code) => writeln!(out, "{code}: {}\n\n{}", code.title(), code.explanation()),
+    let answered = answer(args, request).and_then(|answer| match request {
+        Request::Runtime => {
+            let mut output = Output::create(args.output.as_deref(), Kind::Binary)?;
+            // The error is kept, and reported by commit.
+            let _ = output.write_all(&answer);
+            Ok(output.commit()?)
+        }
+        Request::Explain(_)
+        | Request::Completions(_)
+        | Request::ListPasses
+        | Request::ShowDialects
+        | Request::Processors
+        | Request::Compile => Ok(print(&answer)?),
+    });
+    Reporter::new(TOOL, &args.diagnostics).finish(answered)
+}
+
+/// The answer to a request that reads no input.
+fn answer(args: &Args, request: Request) -> Result<Vec<u8>, Stop> {
+    Ok(match request {
+        Request::Explain(code) => {
+            format!("{code}: {}\n\n{}\n", code.title(), code.explanation()).into_bytes()
+        }
         Request::Completions(shell) => {
-            // clap panics if it cannot write: it writes to memory.
             let mut script = Vec::new();
             cli::completions(shell, &mut script);
-            out.write_all(&script)
+            script
         }
-        Request::ListPasses => PassKind::ALL
-            .iter()
-            .try_for_each(|kind| writeln!(out, "{:<26}{}", kind.name(), kind.description())),
+        Request::ListPasses => {
+            let passes = PassKind::ALL.iter();
+            let lines = passes.map(|kind| format!("{:<26}{}\n", kind.name(), kind.description()));
+            lines.collect::<String>().into_bytes()
+        }
         Request::ShowDialects => {
-            match compiler::session(&session_options(args, Arc::new(default_semantics()))) {
-                Ok(session) => writeln!(out, "Available Dialects: {}", session.dialects().join(",")),
-                Err(stop) => return Reporter::new(TOOL, &args.diagnostics).finish(Err(stop)),
-            }
+            let session = compiler::session(&session_options(args, Arc::new(default_semantics())))?;
+            format!("Available Dialects: {}\n", session.dialects().join(",")).into_bytes()
         }
-        Request::Processors => out.write_all(compiler::target_help().as_bytes()),
-        Request::Runtime => {
-            let written = Output::create(args.output.as_deref(), Kind::Binary).and_then(|mut output| {
-                // The error is kept, and reported by commit.
-                let _ = output.write_all(promote::RUNTIME_OBJECT);
-                output.commit()
-            });
-            return Reporter::new(TOOL, &args.diagnostics).finish(written.map_err(Stop::from));
-        }
-        Request::Compile => Ok(()),
-    };
-    // A reader that has gone wants no more.
-    if written.is_err() { ExitCode::from(REFUSED) } else { ExitCode::SUCCESS }
+        Request::Processors => compiler::target_help().into_bytes(),
+        Request::Runtime => promote::RUNTIME_OBJECT.to_vec(),
+        Request::Compile => Vec::new(),
+    })
 }
 
 fn default_semantics() -> Semantics {
@@ -86,6 +97,24 @@ fn default_semantics() -> Semantics {
 
 fn session_options(args: &Args, semantics: Arc<Semantics>) -> Options {
     compiler::options(semantics, &args.promotion.rules, &args.diagnostics, !args.printing.disable_threading)
+}
+
+/// What is made of a compiled program, with the linker's files in the folder, if there is one.
+fn code(compiled: &Compiled, kind: Emit, folder: Option<&Folder>) -> Result<Vec<u8>, CompileError> {
+    match kind {
+        Emit::LlvmIr => Ok(compiled.ir_text().into_bytes()),
+        Emit::Asm => compiled.assembly().map(String::into_bytes),
+        Emit::Obj => compiled.object(),
+        Emit::So => folder.map_or_else(|| compiled.library(), |folder| compiled.library_in(folder.path())),
+        Emit::Mlir
+        | Emit::Bytecode
+        | Emit::Dot
+        | Emit::Linalg
+        | Emit::Stablehlo
+        | Emit::Llvm
+        | Emit::Header
+        | Emit::Runtime => Ok(Vec::new()),
+    }
 }
 
 /// One run over an input.
@@ -101,7 +130,7 @@ struct Compiler<'a> {
 /// Refuses to make one object of many parts.
 fn check_parts(args: &Args) -> Result<(), Diagnostic> {
     let Testing { split_input_file, verify_diagnostics, .. } = &args.testing;
-    if !args.emit().is_code() || split_input_file.is_none() && verify_diagnostics.is_none() {
+    if !args.emit().is_of_whole_program() || split_input_file.is_none() && verify_diagnostics.is_none() {
         return Ok(());
     }
     let message = "code is made of a whole file, not of its parts";
@@ -139,6 +168,9 @@ impl<'a> Compiler<'a> {
         let mut pipeline = given.map_or_else(|| Ok(default()), Pipeline::parse)?;
         if args.emit().is_lowered() {
             pipeline.0.extend(promote::lowering().0);
+        }
+        if args.emit() == Emit::Header && given.is_some() {
+            pipeline.0.extend(Pipeline::verify_strong().0);
         }
         let native = CompileOptions {
             target: compiler::target(&args.promotion.processor.target_cpu)?,
@@ -201,7 +233,7 @@ impl<'a> Compiler<'a> {
             self.verify_roundtrip(&module)?;
         }
         let mut output = self.open_output()?;
-        if self.args.emit().is_code() {
+        if self.args.emit().is_of_whole_program() {
             return self.write_code(&module, output, input);
         }
         // What is streamed to standard output cannot be taken back: there, verifying comes first. A writing error is kept
@@ -226,26 +258,18 @@ impl<'a> Compiler<'a> {
         Ok(output.commit()?)
     }
 
-    /// Compiles a module of the LLVM dialect, and writes what was asked for.
+    /// Writes what others link or include.
     fn write_code(&self, module: &Module<'_>, mut output: Output, input: &Input) -> Result<(), Stop> {
         if !module.verify() {
             self.say(input, compiler::take_diagnostics(&self.session, input));
             return Err(Stop::Said);
         }
-        let code = promote::translate(module, &self.native).and_then(|compiled| match self.args.emit() {
-            Emit::LlvmIr => Ok(compiled.ir_text().into_bytes()),
-            Emit::Asm => compiled.assembly().map(String::into_bytes),
-            Emit::Obj => compiled.object(),
-            Emit::So => compiled.library(),
-            Emit::Header => compiled.header().map(String::into_bytes),
-            Emit::Mlir
-            | Emit::Bytecode
-            | Emit::Dot
-            | Emit::Linalg
-            | Emit::Stablehlo
-            | Emit::Llvm
-            | Emit::Runtime => Ok(Vec::new()),
-        });
+        let folder = (self.args.emit() == Emit::So).then(Folder::new).transpose()?;
+        let code = match self.args.emit() {
+            Emit::Header => promote::header(module).map(String::into_bytes),
+            kind => promote::translate(module, &self.native)
+                .and_then(|compiled| code(&compiled, kind, folder.as_ref())),
+        };
         match code {
             Ok(code) => {
                 // The error is kept, and reported by commit.

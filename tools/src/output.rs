@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 use promote_passes::diagnostic::{Code, Diagnostic};
 use tempfile::NamedTempFile;
 
+use crate::leftovers;
+
 /// How many bytes are collected before they are written.
 const BUFFER: usize = 1 << 20;
 
@@ -197,18 +199,13 @@ fn beside(target: &Path) -> io::Result<NamedTempFile> {
         Some(parent) => parent,
         None => return Err(ErrorKind::IsADirectory.into()),
     };
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".promote-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
     if target.file_name().is_none() {
-        Err(ErrorKind::IsADirectory.into())
-    } else {
-        builder.tempfile_in(directory)
+        return Err(ErrorKind::IsADirectory.into());
     }
+    tempfile::Builder::new().prefix(".promote-").make_in(directory, |path| {
+        leftovers::announce(path);
+        OpenOptions::new().read(true).write(true).create_new(true).open(path)
+    })
 }
 
 /// The file that a path without file leads to: itself, or where its dangling symbolic links point.
@@ -233,6 +230,22 @@ fn reason(error: &io::Error) -> String {
         ErrorKind::StorageFull => "no space is left".into(),
         _ => error.to_string(),
     }
+}
+
+/// Writes text to standard output.
+///
+/// # Errors
+/// If it cannot be written; a reader that has gone is none.
+pub fn print(text: &[u8]) -> Result<(), Diagnostic> {
+    let mut output = Output::create(None, Kind::Text)?;
+    // The error is kept, and reported by commit.
+    let _ = output.write_all(text);
+    output.commit()
+}
+
+/// The error for standard output that cannot be written.
+pub fn unprintable(error: &io::Error) -> Diagnostic {
+    unwritable("standard output", &reason(error))
 }
 
 /// The error for an output that cannot be written.

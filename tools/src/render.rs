@@ -66,10 +66,7 @@ impl Renderer {
         match self.format {
             Format::Text => text::write(diagnostic, sources, &self.palette, out),
             Format::Json => json::write(diagnostic, out),
-            Format::Sarif => {
-                self.log.add(diagnostic, sources);
-                Ok(())
-            }
+            Format::Sarif => self.log.add(diagnostic, sources),
         }
     }
 

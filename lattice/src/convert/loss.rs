@@ -213,7 +213,8 @@ impl Lost {
     fn detail(self, from: DType, to: DType) -> Option<String> {
         match self {
             Self::Magnitude { reaches, holds } => {
-                Some(format!("{from} reaches {}, {to} {}", Rounded(reaches), Rounded(holds)))
+                let [reaches, holds] = apart(reaches, holds);
+                Some(format!("{from} reaches {reaches}, {to} {holds}"))
             }
             Self::Precision { needs, keeps } => {
                 Some(format!("{from} needs {needs} bits, {to} keeps {keeps}"))
@@ -245,11 +246,11 @@ impl fmt::Display for Loss {
     }
 }
 
-/// A magnitude as people like to read it: whole up to six digits, else two significant digits.
-struct Rounded(f64);
-
-impl fmt::Display for Rounded {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0 < 1e6 { write!(f, "{}", self.0) } else { write!(f, "{:.1e}", self.0) }
-    }
+/// Two magnitudes as people like to read them: whole up to six digits, else with two significant digits, or as many as it
+/// takes to tell them apart.
+fn apart(a: f64, b: f64) -> [String; 2] {
+    let written =
+        |digits: usize| [a, b].map(|n| if n < 1e6 { n.to_string() } else { format!("{n:.digits$e}") });
+    let mut written = (1..f64::DIGITS as usize).map(written);
+    written.find(|[a, b]| a != b).unwrap_or_else(|| [a, b].map(|n| n.to_string()))
 }

@@ -48,7 +48,8 @@ pub(super) fn standard(_: bool) -> Semantics {
     let (strong, weak) = NODES.split_at(13);
     let of = |dtypes: &[DType]| dtypes.iter().map(|dtype| Node::of(*dtype)).collect::<Vec<_>>();
     let nodes = [of(strong), vec![Node::PYTHON_BOOL], of(weak)].concat();
-    Semantics { defaults, ..Semantics::by_rules("array-api".into(), rules, nodes, Numerics::NumPy) }
+    let semantics = Semantics::by_rules("array-api".into(), rules, nodes, Numerics::NumPy);
+    Semantics { defaults, has_pythons_operators: true, ..semantics }
 }
 
 /// Rows on a lattice, which holds only where an array takes part.

@@ -171,10 +171,11 @@ pub(super) fn rule(op: Op) -> Rule {
         Abs | Real | Imag => row(A::ANY, C::Join, O::RealPart, W::Kept),
         Relu => row(A::ANY, C::WithWeakInt, O::Compute, W::Kept),
         Square => row(A::ANY, C::BoolToInt, O::Compute, W::Kept),
-        FloorDivide | Remainder | Fmod => row(A::REAL, C::BoolToInt, O::Compute, W::Kept),
+        FloorDivide | Remainder => row(A::REAL, C::BoolToInt, O::Compute, W::Kept),
         BitwiseLeftShift | BitwiseRightShift => row(A::BITS, C::BoolToInt, O::Compute, W::Kept),
         Gcd | Lcm => row(A::INTEGERS, C::Join, O::Compute, W::OfLiterals),
         Pow => Rule::Own(power),
+        Fmod => Rule::Own(fmod),
         Where => Rule::Where(Row::PLAIN),
         Matmul => Rule::Own(matmul),
 
@@ -238,6 +239,15 @@ fn power(jax: &OnLattice, op: Op, operands: &[Operand]) -> Result<Typing, Refusa
             Ok(Typing { result, ..typing })
         }
     }
+}
+
+/// `jnp.fmod` looks for integers, whose divisors of 0 it replaces, before it promotes bool to one: of two truth values it is
+/// another function, and so it is computed of them.
+fn fmod(jax: &OnLattice, op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
+    let row = Row::new(Accepts::REAL, Compute::BoolToInt, Output::Compute, Weakness::Kept);
+    let typing = jax.together(op, row, operands)?;
+    let is_bool = operands.iter().all(|operand| operand.dtype == B1);
+    Ok(if is_bool { Typing::uniform(B1, typing.result) } else { typing })
 }
 
 /// `jnp.matmul` asks for the joined dtype as its result, and refuses to make a weak array narrower for it.

@@ -154,6 +154,8 @@ pub struct Semantics {
     numerics: Numerics,
     /// Whether a loop makes a weak initial value strong where its rounds give another dtype.
     raises_carries: bool,
+    /// Whether operators between Python scalars are Python's: the library's own ops take an array.
+    has_pythons_operators: bool,
     order: OnceLock<Lattice>,
     rules: Box<dyn Rules>,
 }
@@ -234,8 +236,21 @@ impl Semantics {
     fn by_rules(name: Arc<str>, rules: impl Rules + 'static, nodes: Vec<Node>, numerics: Numerics) -> Self {
         let defaults = Defaults::new(DType::I64, DType::F64, DType::C128);
         let (order, rules) = (OnceLock::new(), Box::new(rules));
-        let (description, tabulated, raises_carries, x64) = (None, None, false, true);
-        Self { name, description, x64, nodes, tabulated, defaults, numerics, raises_carries, order, rules }
+        let (description, tabulated, x64) = (None, None, true);
+        let (raises_carries, has_pythons_operators) = (false, false);
+        Self {
+            name,
+            description,
+            x64,
+            nodes,
+            tabulated,
+            defaults,
+            numerics,
+            raises_carries,
+            has_pythons_operators,
+            order,
+            rules,
+        }
     }
 
     /// Its name.
@@ -338,6 +353,12 @@ impl Semantics {
     pub fn join_carry(&self, init: DType, joined: DType) -> DType {
         let raised = self.raises_carries && init.is_weak() && init != joined;
         if raised { self.strengthen(joined) } else { joined }
+    }
+
+    /// Whether Python computes what an operator gives of Python scalars alone, before the library sees it:
+    /// [`scalar::compute`](crate::scalar::compute). To the other libraries such numbers are arrays of their default dtypes.
+    pub const fn has_pythons_operators(&self) -> bool {
+        self.has_pythons_operators
     }
 
     /// The dtype that arrays of two dtypes are promoted to, if they are. Weak dtypes are Python scalars.

@@ -7,6 +7,7 @@ use crate::convert::is_exact;
 use crate::dtype::{DType, Kind};
 use crate::lattice::{Listed, NoJoin};
 use crate::op::Op;
+use crate::scalar::Uncomputed;
 
 /// A set of kinds that an op accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,6 +171,29 @@ pub enum Refusal {
         /// Its dtype.
         dtype: DType,
     },
+    /// The operands are Python scalars, of which Python computes, and that is no number.
+    #[error("{} of Python scalars is Python's own in {semantics}: {because}", .op.name())]
+    Uncomputed {
+        /// Whose rules.
+        semantics: Arc<str>,
+        /// The op.
+        op: Op,
+        /// Why not.
+        because: Uncomputed,
+    },
+    /// The operands are Python scalars, of which Python computes, and one is not written in the program.
+    #[error(
+        "{} of Python scalars is Python's own in {semantics}, and the value of operand {index} is not known before the program runs",
+        .op.name()
+    )]
+    UnknownScalar {
+        /// Whose rules.
+        semantics: Arc<str>,
+        /// The op.
+        op: Op,
+        /// Which operand, from 0.
+        index: usize,
+    },
     /// The op promotes nothing, and its operands differ.
     #[error("{semantics} does not promote the operands of {}, which must have one dtype, and are {}", .op.name(), Listed(.dtypes))]
     Differ {
@@ -266,6 +290,14 @@ impl Refusal {
             Self::NoOp { .. } | Self::Forbidden { .. } => "write the op in terms of others, or choose another --semantics".to_owned(),
             Self::Scalar { .. } => {
                 "make the scalar an array with promote.convert, which states its dtype".to_owned()
+            }
+            Self::Uncomputed { because: Uncomputed::Wide | Uncomputed::ComplexPower, .. } => {
+                "write the number itself, or make an operand an array with promote.convert, which states its dtype"
+                    .to_owned()
+            }
+            Self::Uncomputed { .. } => "write the number that is meant".to_owned(),
+            Self::UnknownScalar { .. } => {
+                "make an operand an array with promote.convert, which states the dtype to compute in".to_owned()
             }
             Self::Rank { .. } => "state the operand's rank in its type, for example tensor<?x?xf32>".to_owned(),
             Self::Index { accepts, .. } => {

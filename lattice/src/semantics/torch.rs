@@ -77,7 +77,8 @@ pub(super) fn standard(_x64: bool) -> Semantics {
     let strong = strong.into_iter().flatten().map(|dtype| named(Node::of(*dtype)));
     let python = [Node::PYTHON_BOOL, Node::of(WeakInt), Node::of(WeakFloat), Node::of(WeakComplex)];
     let nodes = strong.chain(python).collect();
-    Semantics { defaults: DEFAULTS, ..Semantics::by_rules(NAME.into(), Torch, nodes, Numerics::Torch) }
+    let semantics = Semantics::by_rules(NAME.into(), Torch, nodes, Numerics::Torch);
+    Semantics { defaults: DEFAULTS, has_pythons_operators: true, ..semantics }
 }
 
 /// The rules of PyTorch. See the [module](self).

@@ -6,6 +6,7 @@ mod jep9407;
 mod numpy;
 mod properties;
 mod python;
+mod scalars;
 mod support;
 mod tensorflow;
 mod torch;

@@ -1,7 +1,7 @@
 // What a code generator writes for out[i] = fmod(x[i] + y[i], m) * table[i % 4], m of rank 0, with its metadata and functions for C.
 
 !type = !llvm.struct<(i8, i8, i16, i32, ptr, ptr)>
-!function = !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr)>
+!function = !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr, ptr, ptr)>
 
 llvm.func @promote_rt_output(!llvm.ptr, i64, !llvm.ptr) -> !llvm.ptr
 llvm.func @promote_rt_shape(!llvm.ptr, i64, !llvm.ptr)
@@ -81,7 +81,10 @@ llvm.mlir.global constant @promote_f_meta() : !function {
   %5 = llvm.insertvalue %outputs, %4[4] : !function
   %6 = llvm.insertvalue %entry, %5[5] : !function
   %7 = llvm.insertvalue %shape, %6[6] : !function
-  llvm.return %7 : !function
+  %unknown = llvm.mlir.zero : !llvm.ptr
+  %8 = llvm.insertvalue %unknown, %7[7] : !function
+  %9 = llvm.insertvalue %unknown, %8[8] : !function
+  llvm.return %9 : !function
 }
 
 llvm.func @promote_f(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {

@@ -346,6 +346,21 @@ mod libraries {
     }
 
     #[test]
+    fn names_of_files_are_no_flags_of_the_linker() {
+        let directory = tempfile::tempdir().expect("there is a place for files");
+        for place in ["a,b", "-Wl,-r", "a b"] {
+            let inner = directory.path().join(place);
+            std::fs::create_dir(&inner).expect("it can be made");
+            let path = inner.join("lib,-r.so");
+            shared_library(&kernel_object(), &["promote_f"], &path).expect("it links");
+            // SAFETY: the library's initialisers are those of the C start-up files.
+            let library = unsafe { libloading::Library::new(&path) }.expect("it loads");
+            // SAFETY: the symbol is only looked up.
+            assert!(unsafe { library.get::<Wrapper>(b"promote_f") }.is_ok());
+        }
+    }
+
+    #[test]
     fn a_failed_link_leaves_nothing() {
         let directory = tempfile::tempdir().expect("there is a place for files");
         let path = directory.path().join("lib.so");
@@ -365,7 +380,9 @@ mod libraries {
             shape: shape.to_vec(),
         };
         let signature = Signature {
+            title: None,
             symbol: "promote_f".into(),
+            shape: "promote_f_shape".into(),
             inputs: vec![argument(Some("x"), &[-1]), argument(None, &[-1]), argument(Some("m"), &[])],
             outputs: vec![argument(None, &[-1])],
         };
@@ -395,7 +412,7 @@ mod libraries {
                 .expect("it runs");
             assert_eq!(
                 String::from_utf8_lossy(&run.stdout),
-                "shape 0 [3] float 32\nstatus 0: 0.5 2 4.5 \nstatus 4: promote_f: input 0 (x) must be float32[?], and is float32[]\n"
+                "shape 0 [3] float 32\nstatus 0: 0.5 2 4.5 \nstatus 4: promote_f: input 0 (x) must be float32[?], and has rank 0\n"
             );
         }
     }

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 use super::dominance::Dominance;
-use super::graph::{Graph, Known, OpId, ShapeId, SlotId, Source, ValueId};
+use super::graph::{Counts, Graph, Known, OpId, ShapeId, SlotId, Source, ValueId};
 use super::shape::{self, DYNAMIC, Shape, is_dynamic};
 use super::solve::Solution;
 use promote_lattice::op::ShapeRule;
@@ -189,7 +189,7 @@ impl Extents {
             .slot(slot)
             .sources
             .iter()
-            .filter(|feed| feed.value != target && !feed.is_part)
+            .filter(|feed| feed.value != target && feed.counts != Counts::DType)
             .filter_map(|feed| {
                 let plain = graph.shapes.get(solution.value(feed.value).shape).dims()?;
                 let known = !plain.iter().copied().any(is_dynamic) || self.shapes.contains_key(&feed.value);

@@ -8,6 +8,7 @@ use promote_lattice::convert::Literal;
 use promote_lattice::{DType, Op};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::scalars::Scalars;
 use super::shape::{Shape, is_dynamic};
 use super::strict::Structure;
 
@@ -177,6 +178,17 @@ pub struct Slot {
     pub is_fixed: bool,
 }
 
+/// What of a value counts for the type of a slot that it flows to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counts {
+    /// Its dtype and its shape.
+    Type,
+    /// Its dtype: it is a part of what the slot holds.
+    DType,
+    /// Its shape: it is the mask of an elementwise choice, which stays of truth values.
+    Shape,
+}
+
 /// A value that flows to a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Feed {
@@ -188,8 +200,8 @@ pub struct Feed {
     pub after: u32,
     /// How many blocks stand before that place.
     pub blocks: u32,
-    /// Whether it is a part of what the slot holds: its dtype counts, and its shape does not.
-    pub is_part: bool,
+    /// What of it counts for the type of the slot.
+    pub counts: Counts,
     /// Whether it is an operand there. A loop's result has no operand of its own for what its carry is.
     pub is_operand: bool,
 }
@@ -238,10 +250,16 @@ pub struct Graph {
     branches: Vec<(BlockId, BlockId)>,
     /// The conversions and broadcasts that inference itself made of weak values, which stay weak.
     pub weak_edges: FxHashSet<OpId>,
+    /// The Python scalars that Python computes with before the library sees them.
+    pub scalars: Scalars,
     /// The ops whose regions pass values on in a structured way, in program order.
     pub structures: Vec<Structure>,
     /// The converts that inference or insertion made, which only ops and slots of the graph use.
     pub movable: FxHashSet<OpId>,
+    /// The values of unknown type that stand for no value where they flow to slots.
+    pub undefined: FxHashSet<ValueId>,
+    /// The slots that such values flow to, and the arguments of blocks that nothing branches to.
+    pub gets_undefined: FxHashSet<SlotId>,
     /// The ops before which a run checks what they ask of its extents.
     pub checked: FxHashSet<OpId>,
     /// Whether some op stands before the definition of one of its operands, as blocks in any order allow.
@@ -333,32 +351,28 @@ impl Graph {
 
     /// Lets `value`, an operand of what stands next in `block`, flow to `slot`.
     pub fn feed(&mut self, slot: SlotId, value: ValueId, block: BlockId) {
-        self.push_feed(slot, value, block, true);
+        self.feed_counting(slot, value, block, Counts::Type);
     }
 
-    /// Lets `value`, an operand of what stands next in `block`, be a part of what flows to `slot`.
-    pub fn feed_part(&mut self, slot: SlotId, value: ValueId, block: BlockId) {
-        self.push_feed(slot, value, block, true);
-        if let Some(feed) = self.slots[slot.0 as usize].sources.last_mut() {
-            feed.is_part = true;
-        }
+    /// The same of a value of which only that much counts.
+    pub fn feed_counting(&mut self, slot: SlotId, value: ValueId, block: BlockId, counts: Counts) {
+        self.push_feed(slot, value, block, (counts, true));
     }
 
     /// Lets `slot` be what `value` is, which stands for another slot.
     pub fn follow(&mut self, slot: SlotId, value: ValueId, block: BlockId) {
-        self.push_feed(slot, value, block, false);
+        self.push_feed(slot, value, block, (Counts::Type, false));
     }
 
-    fn push_feed(&mut self, slot: SlotId, value: ValueId, block: BlockId, is_operand: bool) {
+    fn push_feed(
+        &mut self,
+        slot: SlotId,
+        value: ValueId,
+        block: BlockId,
+        (counts, is_operand): (Counts, bool),
+    ) {
         let (after, blocks) = self.position();
-        self.slots[slot.0 as usize].sources.push(Feed {
-            value,
-            block,
-            after,
-            blocks,
-            is_part: false,
-            is_operand,
-        });
+        self.slots[slot.0 as usize].sources.push(Feed { value, block, after, blocks, counts, is_operand });
     }
 
     /// Lets the shape of a slot stay as it is stated.
@@ -366,10 +380,12 @@ impl Graph {
         self.slots[slot.0 as usize].is_fixed = true;
     }
 
-    /// Adds an op whose regions pass values on in a structured way.
+    /// Adds an op whose regions pass values on in a structured way. The initial values of what a loop carries have been fed.
     pub fn add_structure(&mut self, structure: Structure) {
         for slot in structure.carries.iter().flatten() {
-            self.slots[slot.0 as usize].is_carry = true;
+            // What has no value is no initial value.
+            let slot = &mut self.slots[slot.0 as usize];
+            slot.is_carry = !slot.sources.is_empty();
         }
         self.structures.push(structure);
     }
@@ -387,6 +403,11 @@ impl Graph {
     /// The slots.
     pub fn slot_ids(&self) -> impl ExactSizeIterator<Item = SlotId> + use<> {
         (0..self.slots.len() as u32).map(SlotId)
+    }
+
+    /// Says which scalar a value is, as if the program stated it.
+    pub fn set_literal(&mut self, value: ValueId, literal: Literal) {
+        self.values[value.0 as usize].literal = Some(literal);
     }
 
     /// Replaces what the IR states of a value, as of an argument of a function that is inferred for one signature.

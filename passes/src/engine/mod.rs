@@ -10,6 +10,7 @@ pub mod forest;
 pub mod graph;
 pub mod plan;
 pub mod program;
+pub mod scalars;
 pub mod shape;
 pub mod solve;
 pub mod strict;

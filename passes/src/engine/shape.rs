@@ -538,6 +538,23 @@ fn take(attrs: &Attrs, x: &Shape, indices: &Shape) -> Result<Shape> {
     Ok(Shape::ranked([&dims[..axis], indices, &dims[axis + 1..]].concat()))
 }
 
+/// Whether JAX takes elements along that axis: it refuses to look for any along one of extent 0, whatever the indices are.
+///
+/// # Errors
+/// [`ShapeError::Other`], if it does not.
+pub fn takes_of_something(attrs: &Attrs, operands: &[&Shape]) -> Result<()> {
+    let [x, indices, ..] = operands else { return Ok(()) };
+    let (Some(dims), Some(places)) = (x.dims(), indices.dims()) else { return Ok(()) };
+    let axis = normalise(attrs.int("axis"), dims.len(), x)?;
+    if dims[axis] == 0 && places.iter().all(|extent| *extent > 0) {
+        return Err(ShapeError::other(
+            format!("JAX takes no elements along axis {axis} of {x}, which is empty"),
+            "take along an axis that has elements, or no elements",
+        ));
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::{DYNAMIC, Shape, broadcast, slice_extent};

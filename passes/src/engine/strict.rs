@@ -15,7 +15,7 @@ use promote_lattice::Semantics;
 use promote_lattice::semantics::Operand;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::graph::{BlockId, Feed, Graph, Known, OpId, SlotId, Type, ValueId};
+use super::graph::{BlockId, Counts, Feed, Graph, Known, OpId, SlotId, Type, ValueId};
 use super::solve::{ProblemKind, Solution, Solver};
 
 /// An op whose regions pass values on in a structured way.
@@ -50,6 +50,8 @@ pub enum Kind {
     Switch,
     /// A region that is run once.
     Once,
+    /// A choice between two values, without regions.
+    Select,
 }
 
 /// What JAX would refuse.
@@ -169,7 +171,7 @@ impl<'a> Tracer<'a> {
                 let structure = self.solver.graph().structures[index].clone();
                 let given = match structure.kind {
                     Kind::For | Kind::While => self.r#loop(&structure),
-                    Kind::If | Kind::Switch | Kind::Once => self.condition(&structure),
+                    Kind::If | Kind::Switch | Kind::Once | Kind::Select => self.condition(&structure),
                 };
                 self.given[index].insert(key, given.clone());
                 given
@@ -223,7 +225,7 @@ impl<'a> Tracer<'a> {
         Some(match structure.kind {
             // A loop's results are what its last round gives; what a condition passes on is often a carry.
             Kind::While => self.passed_on(structure, &out),
-            Kind::For | Kind::If | Kind::Switch | Kind::Once => out,
+            Kind::For | Kind::If | Kind::Switch | Kind::Once | Kind::Select => out,
         })
     }
 
@@ -286,7 +288,7 @@ impl<'a> Tracer<'a> {
             self.trace(*body)?;
         }
         for slot in structure.results.iter().copied().flatten() {
-            let feeds = &self.solver.graph().slot(slot).sources;
+            let feeds = alternatives(self.solver.graph(), slot);
             let Some(first) = feeds.first().map(|feed| self.solver.type_of(feed.value)) else { continue };
             let differs = |feed: &Feed| !self.is_alike(first, self.solver.type_of(feed.value));
             if let Some(other) = feeds.iter().position(differs) {
@@ -299,10 +301,18 @@ impl<'a> Tracer<'a> {
         }
         Some(self.flowing(&structure.results, |feeds| match structure.kind {
             Kind::If => feeds.last(),
+            Kind::Select => feeds.get(1),
             Kind::Switch => feeds.get(1).or(feeds.first()),
             Kind::For | Kind::While | Kind::Once => feeds.first(),
         }))
     }
+}
+
+/// What flows to a result of a condition, but for the mask of a choice.
+fn alternatives(graph: &Graph, slot: SlotId) -> &[Feed] {
+    let feeds = &graph.slot(slot).sources;
+    let masked = feeds.last().is_some_and(|feed| feed.counts == Counts::Shape);
+    &feeds[..feeds.len() - usize::from(masked)]
 }
 
 /// For each structured op, the values that it takes from outside, each once.
@@ -342,6 +352,11 @@ fn taken(graph: &Graph) -> Vec<Vec<ValueId>> {
         }
     }
     for (index, structure) in graph.structures.iter().enumerate() {
+        // A choice has no region that would take them.
+        let chosen = structure.results.iter().filter(|_| structure.kind == Kind::Select);
+        for slot in chosen.copied().flatten() {
+            taken[index].extend(alternatives(graph, slot).iter().map(|feed| feed.value));
+        }
         for slot in structure.carries.iter().copied().flatten() {
             taken[index].extend(graph.slot(slot).sources.first().map(|feed| feed.value));
         }

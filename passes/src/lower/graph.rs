@@ -152,6 +152,8 @@ pub struct Graph {
     pub nodes: Vec<Node>,
     /// How each symbol is computed, each behind those it needs.
     pub symbols: Vec<Rule>,
+    /// Nodes that are computed for the exceptions that they may raise alone.
+    pub checked: Vec<NodeId>,
     /// Whether long reductions are cut into parts, which may be reduced in parallel.
     pub cuts_reductions: bool,
     /// What symbols are known to be equal to, if to something else.

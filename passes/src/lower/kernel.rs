@@ -66,7 +66,7 @@ pub enum Code {
 }
 
 /// An expression.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Expr {
     /// The node that it is of.
     pub node: NodeId,
@@ -94,7 +94,7 @@ pub enum Role {
 }
 
 /// An expression whose values leave the loops.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Anchor {
     /// The node that it is.
     pub node: NodeId,
@@ -107,7 +107,7 @@ pub struct Anchor {
 }
 
 /// How the dimensions of a kernel stand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
     /// All are parallel.
     Map,
@@ -126,7 +126,7 @@ pub enum Form {
 }
 
 /// A reduced dimension of which each index of a parallel one takes a part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Chunk {
     /// The reduced dimension.
     pub dim: usize,
@@ -137,7 +137,7 @@ pub struct Chunk {
 }
 
 /// A kernel.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Kernel {
     /// How many indices each dimension has.
     pub dims: Vec<Product>,

@@ -4,6 +4,7 @@
 //! [`kernel`] is what a kernel is: loops over a space of indices, and expressions to store and to accumulate there. What
 //! is computed of an element stands in the crate `promote-scalar`. Nothing here knows an IR.
 
+pub mod canonical;
 pub mod extent;
 pub mod fuse;
 pub mod graph;

@@ -46,7 +46,7 @@ fn lower(graph: &mut Graph, call: Call<'_>) -> NodeId {
             let expanded: Vec<_> = args.iter().map(|arg| expand(graph, *arg, &[axis])).collect();
             concat(graph, &expanded, axis)
         }
-        Op::Take => take(graph, args[0], args[1], attrs.int("axis")),
+        Op::Take => take(graph, call),
         Op::Matmul => matmul(graph, args[0], args[1], dtype),
         Op::Reshape => reshape(graph, args[0], attrs.list("shape")),
         Op::PermuteDims => permute(graph, args[0], attrs.list("permutation")),
@@ -67,6 +67,11 @@ fn lower(graph: &mut Graph, call: Call<'_>) -> NodeId {
             let (x, axis) = along(graph, args[0], attrs.axes(), true);
             let x = convert(graph, x, dtype);
             let shape = graph.shape(x);
+            // XLA adds nothing to a sum of one element, not even a zero, but in the dtypes that it widens.
+            let is_kept = call.numerics == Numerics::Jax && op == Op::CumulativeSum && accumulates(dtype);
+            if is_kept && shape[axis] == Extent::Fixed(1) {
+                return x;
+            }
             graph.push(Prim::Scan(op, axis), &[x], dtype, shape)
         }
         Op::Sort => {
@@ -88,6 +93,14 @@ fn map(graph: &mut Graph, op: Op, args: &[NodeId], dtype: DType) -> NodeId {
         }
     }
     graph.push(Prim::Map(op), args, dtype, shape)
+}
+
+/// The elements of one of two tensors, by a truth value for each, or by one for all: a tensor without dimensions.
+pub fn select(graph: &mut Graph, condition: NodeId, x: NodeId, y: NodeId) -> NodeId {
+    let (shape, dtype) = (graph.shape(x), graph.node(x).dtype);
+    let is_one = graph.node(condition).shape.is_empty();
+    let condition = if is_one { stretch(graph, condition, &shape) } else { condition };
+    map(graph, Op::Where, &[condition, x, y], dtype)
 }
 
 fn convert(graph: &mut Graph, x: NodeId, dtype: DType) -> NodeId {
@@ -281,12 +294,44 @@ fn concat(graph: &mut Graph, args: &[NodeId], axis: usize) -> NodeId {
     graph.push(Prim::Concat(axis), args, dtype, shape)
 }
 
-fn take(graph: &mut Graph, x: NodeId, indices: NodeId, at: i64) -> NodeId {
+fn take(graph: &mut Graph, call: Call<'_>) -> NodeId {
+    let (x, indices) = (call.args[0], call.args[1]);
     let own = graph.shape(x);
-    let at = axis(at, own.len());
+    let at = axis(call.attrs.int("axis"), own.len());
     let shape = [&own[..at], &graph.shape(indices), &own[at + 1..]].concat();
+    match call.numerics {
+        Numerics::NumPy => check_indices(graph, &own, at, indices),
+        Numerics::Jax | Numerics::Torch => {}
+    }
     let dtype = graph.node(x).dtype;
     graph.push(Prim::Take(at), &[x, indices], dtype, shape)
+}
+
+/// NumPy looks at the indices of `take` once for each index of the dimensions before the one that it takes from, also where
+/// those behind it leave nothing to take. Then they are asked for in a tensor of truth values, which holds nothing that is
+/// needed.
+fn check_indices(graph: &mut Graph, own: &[Extent], at: usize, indices: NodeId) {
+    let behind = own[at + 1..].iter().fold(Product::number(1), |all, extent| &all * &Product::from(*extent));
+    let behind = graph.symbol(Rule::Quotient(behind, Product::number(1)));
+    let at_most_one =
+        |graph: &mut Graph, extent| graph.symbol(Rule::SliceCount { extent, start: 0, stop: 1, step: 1 });
+    let behind = at_most_one(graph, behind);
+    // 1 if nothing is behind.
+    let is_asked = graph.symbol(Rule::Stretch(behind));
+    if is_asked == Extent::Fixed(0) {
+        return;
+    }
+    let line = Product::from(own[at]);
+    let line = graph.symbol(Rule::Quotient(&line * &Product::from(is_asked), Product::number(1)));
+    let line = splat(graph, 0.0, DType::B1, vec![line]);
+    let places = graph.shape(indices);
+    let taken = graph.push(Prim::Take(0), &[line, indices], DType::B1, places.clone());
+    let before = own[..at].iter().map(|extent| at_most_one(graph, *extent)).collect::<Vec<_>>();
+    let shape = [&[is_asked], before.as_slice(), &places].concat();
+    let first = shape.len() - places.len();
+    let kept = (first..shape.len()).map(Index::same).collect();
+    let asked = view(graph, taken, kept, shape);
+    graph.checked.push(asked);
 }
 
 fn matmul(graph: &mut Graph, x: NodeId, y: NodeId, dtype: DType) -> NodeId {
@@ -392,11 +437,38 @@ fn keep(graph: &mut Graph, call: Call<'_>, reduced: NodeId, gone: &[usize]) -> N
     if call.attrs.keepdims() && !gone.is_empty() { expand(graph, reduced, gone) } else { reduced }
 }
 
+/// Whether each result of a reduction is of one element, as all know who compile.
+fn is_single(graph: &Graph, x: NodeId, gone: &[usize]) -> bool {
+    let shape = graph.shape(x);
+    gone.iter().all(|axis| shape[*axis] == Extent::Fixed(1))
+}
+
+/// Reduces in order of the index, and drops the dimensions.
+fn reduce_in_order(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize]) -> NodeId {
+    let own = graph.shape(x);
+    let kept = (0..own.len()).filter(|axis| !gone.contains(axis)).map(|axis| own[axis]).collect();
+    let dtype = graph.node(x).dtype;
+    graph.push(Prim::Reduce(op, gone.to_vec()), &[x], dtype, kept)
+}
+
+/// Whether XLA adds up in a dtype itself.
+fn accumulates(dtype: DType) -> bool {
+    dtype == DType::F16 || accumulator(dtype) == dtype.storage()
+}
+
+/// Whether elements count as true. JAX's `any` and `all` take the real part of a complex number for the whole.
+fn truth(graph: &mut Graph, x: NodeId, numerics: Numerics) -> NodeId {
+    let dtype = graph.node(x).dtype;
+    let is_part = numerics == Numerics::Jax && dtype.kind() == Kind::Complex;
+    let x = if is_part { map(graph, Op::Real, &[x], dtype.real_part()) } else { x };
+    convert(graph, x, DType::B1)
+}
+
 fn reduction(graph: &mut Graph, call: Call<'_>) -> NodeId {
     let gone = reduced_axes(graph, call);
     let x = call.args[0];
     let (op, x) = match call.op {
-        Op::Any | Op::All => (call.op, convert(graph, x, DType::B1)),
+        Op::Any | Op::All => (call.op, truth(graph, x, call.numerics)),
         Op::CountNonzero => {
             let truth = convert(graph, x, DType::B1);
             (Op::Sum, convert(graph, truth, call.dtype))
@@ -405,7 +477,17 @@ fn reduction(graph: &mut Graph, call: Call<'_>) -> NodeId {
         Op::Max | Op::Min => (call.op, x),
         _ => (call.op, convert(graph, x, accumulator(call.dtype))),
     };
-    let reduced = reduce(graph, op, x, &gone);
+    if call.numerics == Numerics::Jax && matches!(op, Op::Sum | Op::Prod) && is_single(graph, x, &gone) {
+        // XLA does nothing to one element.
+        let only = if gone.is_empty() { x } else { squeeze(graph, x, &gone) };
+        let only = convert(graph, only, call.dtype);
+        return keep(graph, call, only, &gone);
+    }
+    let is_ordered = promote_scalar::depends_on_order(op, graph.node(x).dtype);
+    let reduced = match is_ordered && !gone.is_empty() {
+        true => reduce_in_order(graph, op, x, &gone),
+        false => reduce(graph, op, x, &gone),
+    };
     let reduced = convert(graph, reduced, call.dtype);
     keep(graph, call, reduced, &gone)
 }

@@ -3,12 +3,15 @@
 use mlir_sys::*;
 use promote_dialect::mlir::Names;
 use promote_lattice::convert::{Bits, Literal, Numerics, convert, literal};
+use promote_lattice::scalar::Scalar;
 use promote_lattice::{DType, Kind, Semantics};
 
 use super::raw::{self, NewOp};
 use super::report::definition_of;
+use super::types::tensor;
 use crate::diagnostic::{Code, Diagnostic, Location, Severity};
 use crate::engine::plan::Role;
+use crate::engine::shape::Shape;
 
 /// A literal whose value the dtype that uses it does not hold.
 #[derive(Debug)]
@@ -204,6 +207,25 @@ unsafe fn same_shape(a: MlirType, b: MlirType) -> bool {
             && mlirShapedTypeGetRank(a) == rank
             && (0..rank as isize).all(|i| mlirShapedTypeGetDimSize(a, i) == mlirShapedTypeGetDimSize(b, i))
     }
+}
+
+/// Makes the constant that a number of Python's is, at the place of the op that computes it and with that one's
+/// attributes, in no block yet.
+pub fn of_scalar(number: Scalar, computes: MlirOperation, names: &Names) -> MlirOperation {
+    let tensor = |dtype: DType| tensor(names.element(dtype), &Shape::ranked([]));
+    let (dtype, context) = (number.dtype(), raw::context(computes));
+    let storage = dtype.storage();
+    let value = dense(&[number.literal().bits()], storage, tensor(storage));
+    let kept = raw::attributes(computes).map(|(name, value)| raw::named(context, &name, value));
+    let attributes: Vec<_> = std::iter::once(raw::named(context, "value", value)).chain(kept).collect();
+    raw::create(&NewOp {
+        name: "promote.constant",
+        // SAFETY: the op is alive.
+        location: unsafe { mlirOperationGetLocation(computes) },
+        operands: &[],
+        results: &[tensor(dtype)],
+        attributes: &attributes,
+    })
 }
 
 /// A constant op with these elements, at the place of `written` and with its other attributes.

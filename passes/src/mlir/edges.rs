@@ -12,7 +12,7 @@ use promote_lattice::DType;
 use super::checks::{self, CHECKED, Writer};
 use super::raw;
 use super::view::{IMPLICIT, View};
-use crate::engine::graph::{Graph, Known, ShapeId, SlotId, Type};
+use crate::engine::graph::{Counts, Graph, Known, ShapeId, SlotId, Type};
 use crate::engine::shape::{DYNAMIC, Shape, broadcast, is_dynamic};
 use crate::engine::solve::Solution;
 
@@ -26,7 +26,11 @@ pub fn settle(view: &mut View, solution: &Solution, names: &Names) -> usize {
         for index in 0..view.graph.slot(slot).sources.len() {
             let feed = view.graph.slot(slot).sources[index];
             let own = solution.value(feed.value);
-            let found = if feed.is_part { Type { shape: own.shape, ..found } } else { found };
+            let (dtype, found) = match feed.counts {
+                Counts::Type => (dtype, found),
+                Counts::DType => (dtype, Type { shape: own.shape, ..found }),
+                Counts::Shape => (DType::B1, Type { dtype: Known::DType(DType::B1), ..found }),
+            };
             if !feed.is_operand || own == found || !matches!(own.dtype, Known::DType(_)) {
                 continue;
             }

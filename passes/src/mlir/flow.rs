@@ -8,8 +8,8 @@ use mlir_sys::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::raw::{self, Address};
-use super::view::Viewer;
-use crate::engine::graph::{BlockId, SlotId};
+use super::view::{SELECT, Viewer};
+use crate::engine::graph::{BlockId, Counts, SlotId};
 use crate::engine::strict::{Kind, Structure};
 
 /// What an op passes on.
@@ -27,6 +27,8 @@ pub enum Flow {
     Parallel,
     /// `scf.forall`: the results are its outputs.
     Forall,
+    /// `arith.select`: the result is one of two values, or made of elements of both.
+    Select,
     /// `tensor.parallel_insert_slice`, by which a body of `forall` writes to a part of an output.
     Part,
     /// `scf.condition`, which ends the first region of a `while`.
@@ -45,6 +47,7 @@ const NAMES: &[(&str, Flow)] = &[
     ("scf.index_switch", Flow::Condition(Kind::Switch)),
     ("scf.execute_region", Flow::Condition(Kind::Once)),
     ("affine.if", Flow::Condition(Kind::If)),
+    (SELECT, Flow::Select),
     ("scf.for", Flow::For),
     ("affine.for", Flow::For),
     ("scf.while", Flow::While),
@@ -105,6 +108,7 @@ impl Viewer<'_> {
             Flow::For => self.add_for(operation, block),
             Flow::While => self.add_while(operation, block),
             Flow::Forall => self.add_forall(operation, block),
+            Flow::Select => self.add_select(operation, block),
             Flow::Part => self.add_part(operation, block),
             Flow::Parallel => self.add_parallel(operation, block),
             Flow::Reduce => self.end(operation, 0, block),
@@ -156,6 +160,22 @@ impl Viewer<'_> {
         self.follow(operation, &slots, block);
     }
 
+    /// Upstream passes write a condition whose branches only pass values on as `arith.select`.
+    fn add_select(&mut self, operation: MlirOperation, block: BlockId) {
+        let results: Vec<_> = raw::results(operation).collect();
+        let slots = self.slots(&results, block);
+        let [Some(slot)] = slots[..] else { return };
+        self.feed(&slots, operation, 1, block);
+        self.feed(&slots, operation, 2, block);
+        let condition = raw::operand(operation, 0);
+        if raw::is_tensor(raw::value_type(condition)) {
+            let mask = self.operand(condition, block);
+            self.view.graph.feed_counting(slot, mask, block, Counts::Shape);
+            self.view.feeds[slot.0 as usize].push((Address(operation), 0));
+        }
+        self.add_structure(Kind::Select, operation, block, [Vec::new(), Vec::new(), slots]);
+    }
+
     /// What is written to a part of an output gives it its dtype, not its shape.
     fn add_part(&mut self, operation: MlirOperation, block: BlockId) {
         let (part, output) = (raw::operand(operation, 0), raw::operand(operation, 1));
@@ -167,7 +187,7 @@ impl Viewer<'_> {
         let index = (raw::argument_number(output) + slots.len()).checked_sub(raw::arguments(of).len());
         if let Some(slot) = index.and_then(|index| slots.get(index).copied().flatten()) {
             let part = self.operand(part, block);
-            self.view.graph.feed_part(slot, part, block);
+            self.view.graph.feed_counting(slot, part, block, Counts::DType);
             self.view.feeds[slot.0 as usize].push((Address(operation), 0));
         }
     }

@@ -11,7 +11,8 @@ use promote_dialect::mlir::Names;
 use promote_lattice::{Op, Semantics};
 
 use super::callees::{self, Callees};
-use super::checks;
+use super::checks::{self, Writer};
+use super::constant;
 use super::edges;
 use super::generic;
 use super::pass::Config;
@@ -20,10 +21,11 @@ use super::remark;
 use super::report;
 use super::story::Teller;
 use super::units::{self, Shared, Units};
-use super::view::{Call, View, function_type, view};
+use super::view::{Call, POISON, View, function_type, view};
 use crate::diagnostic::Diagnostic;
 use crate::engine::graph::Known;
 use crate::engine::program::{Instance, solve_program};
+use crate::engine::scalars;
 use crate::engine::solve::{Solution, Solver};
 use crate::engine::strict;
 
@@ -38,6 +40,7 @@ pub fn infer_types(
     let mut views: Vec<View> = shared.map(units::roots(root), |unit| view(unit.0, shared.names));
     let callees = Callees::new(&views);
     let (functions, calls) = callees::functions(&views, &callees, root);
+    shared.map(views.iter_mut().collect(), |view| scalars::compute(&mut view.graph, shared.semantics));
     let graphs = views.iter_mut().map(|view| std::mem::take(&mut view.graph)).collect();
     let mut instances = solve_program(&functions, graphs, shared.semantics, |solvers| {
         shared.map(solvers, Solver::start);
@@ -142,10 +145,44 @@ fn apply(view: &mut View, solution: &Solution, names: &Names) -> bool {
             raw::erase(operation);
         }
     }
+    relaxes |= define(view, solution, names);
+    let computed = write_scalars(view, names);
     if view.is_function {
         set_function_type(view, solution, names);
     }
-    relaxes
+    relaxes || computed > 0
+}
+
+/// Writes what Python computes of Python scalars as the numbers they are; how many there were.
+fn write_scalars(view: &View, names: &Names) -> usize {
+    let computed = view.graph.scalars.computed();
+    for (op, number) in &computed {
+        let operation = view.ops[op.0 as usize].0;
+        let result = raw::result(operation);
+        let new = constant::of_scalar(*number, operation, names);
+        raw::insert_before(new, operation);
+        raw::replace_all_uses(result, raw::result(new));
+        raw::erase(operation);
+    }
+    computed.len()
+}
+
+/// Gives what has no value the type of the slot that it flows to; whether there is such.
+fn define(view: &mut View, solution: &Solution, names: &Names) -> bool {
+    for (slot, operation, index) in std::mem::take(&mut view.undefined) {
+        let found = solution.slot(slot);
+        let Known::DType(dtype) = found.dtype else { continue };
+        let result = view.types.tensor(dtype, found.shape, names, &view.graph);
+        let writer = Writer::new(operation.0, raw::outside_of_combining(operation.0));
+        raw::set_operand(operation.0, index, writer.add(POISON, &[], result, &[]));
+    }
+    for value in &view.graph.undefined {
+        let value = view.values[value.0 as usize].0;
+        if let Some(operation) = raw::defining_op(value).filter(|_| !raw::is_used(value)) {
+            raw::erase(operation);
+        }
+    }
+    !view.graph.undefined.is_empty()
 }
 
 /// Casts operands of a call, whose types are known otherwise than the callee's signature states, to what it states, and

@@ -21,6 +21,7 @@ use super::view::{IMPLICIT, View, function_type, view};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::engine::graph::{BlockId, Known, OpId, ShapeId, ValueId};
 use crate::engine::plan::{Edit, Insert, Make, Plan, Position, Produced, Role, Use, is_weak_literal, plan};
+use crate::engine::scalars;
 use crate::engine::solve::{Solution, solve};
 
 /// Views and solves the units of `root`, whose types are inferred.
@@ -30,6 +31,7 @@ use crate::engine::solve::{Solution, solve};
 pub fn solved(root: MlirOperation, shared: Shared<'_>) -> Result<Units, Vec<Diagnostic>> {
     let units: Units = shared.map(units::roots(root), |unit| {
         let mut view = view(unit.0, shared.names);
+        scalars::compute(&mut view.graph, shared.semantics);
         let solution = solve(&mut view.graph, shared.semantics);
         (view, solution)
     });
@@ -41,12 +43,22 @@ pub fn solved(root: MlirOperation, shared: Shared<'_>) -> Result<Units, Vec<Diag
     if refused.is_empty() { Ok(units) } else { Err(refused) }
 }
 
-/// The first value of a unit whose type inference has not written yet.
+/// What inference has not written yet: the first value without a type, or else the first number that Python computes.
 fn not_inferred(view: &View) -> Option<Diagnostic> {
     let unknown = |value: &ValueId| view.graph.value(*value).stated.dtype == Known::Unknown;
-    let value = view.values[view.graph.value_ids().find(unknown)?.0 as usize].0;
-    let message = format!("a value is still of type {}", raw::type_text(raw::value_type(value)));
-    let diagnostic = Diagnostic::error(Code::NotStrong, report::definition_of(value), message);
+    let (place, message) = match view.graph.value_ids().find(unknown) {
+        Some(value) => {
+            let value = view.values[value.0 as usize].0;
+            let message = format!("a value is still of type {}", raw::type_text(raw::value_type(value)));
+            (report::definition_of(value), message)
+        }
+        None => {
+            let (op, _) = *view.graph.scalars.computed().first()?;
+            let message = format!("{} is still to be computed as Python does", view.graph.node(op).op);
+            (report::place_of(view.ops[op.0 as usize].0), message)
+        }
+    };
+    let diagnostic = Diagnostic::error(Code::NotStrong, place, message);
     Some(diagnostic.with_remedy("run promote-infer-types first"))
 }
 

@@ -191,6 +191,11 @@ impl Pipeline {
         Self(elements)
     }
 
+    /// The check that a module is strong, alone.
+    pub fn verify_strong() -> Self {
+        Self(vec![Element::pass(Kind::VerifyStrong.name())])
+    }
+
     /// The default passes, and the one that makes linalg of what they give.
     pub fn to_linalg() -> Self {
         let Self(mut elements) = Self::default();

@@ -213,6 +213,12 @@ pub fn parent(operation: MlirOperation) -> Option<MlirOperation> {
     (!parent.ptr.is_null()).then_some(parent)
 }
 
+/// Whether a type is a tensor's, ranked or not.
+pub fn is_tensor(r#type: MlirType) -> bool {
+    // SAFETY: the type is alive.
+    unsafe { mlirTypeIsATensor(r#type) }
+}
+
 /// The number of dimensions of a tensor type, if that is known.
 pub fn rank(r#type: MlirType) -> Option<usize> {
     // SAFETY: the type is alive, and asked for its rank only if it has one.

@@ -1,27 +1,24 @@
 //! A context with everything in it: parse, run a pipeline, print; every message a [`Diagnostic`].
 
 use std::ffi::c_void;
-use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use melior::Context;
-use melior::diagnostic::{Diagnostic as MlirDiagnostic, DiagnosticSeverity};
 use melior::dialect::DialectRegistry;
 use melior::ir::Module as MlirModule;
 use melior::ir::operation::OperationLike;
 use melior::pass::PassManager;
 use mlir_sys::*;
 use promote_lattice::Semantics;
-use promote_lattice::op::{Arity, Op};
 
-use super::cpu::Machine;
+use super::cpu::{Interface, Machine};
+use super::messages::translate;
 use super::pass::{Config, Policies};
 use super::pipeline::{Pipeline, PipelineError};
 use super::print_ir::{PrintIr, printer};
 use super::raw::{self, Address};
-use super::report;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::engine::graph::Graph;
 use crate::engine::solve::Solution;
@@ -202,7 +199,7 @@ impl Session {
         said
     }
 
-    /// Parses and verifies a module. `None` if MLIR refuses it; why is in the diagnostics.
+    /// Parses and verifies a module. `None` if MLIR refuses it, or a name in it; why is in the diagnostics.
     pub fn parse(&self, source: Source<'_>) -> Option<Module<'_>> {
         let context = self.context.to_raw();
         let bytes = |bytes: &[u8]| MlirStringRef { data: bytes.as_ptr().cast(), length: bytes.len() };
@@ -230,7 +227,11 @@ impl Session {
             return None;
         }
         // SAFETY: the module was just made in this context, and is owned by the result.
-        Some(Module(unsafe { MlirModule::from_raw(module) }))
+        let module = Module(unsafe { MlirModule::from_raw(module) });
+        let wrong = super::names::check(module.0.as_operation().to_raw());
+        let is_named = wrong.is_empty();
+        lock(&self.said).extend(wrong);
+        is_named.then_some(module)
     }
 
     /// Runs a pipeline on a module. What it found is in the diagnostics.
@@ -297,60 +298,6 @@ fn lock(said: &Mutex<Vec<Diagnostic>>) -> std::sync::MutexGuard<'_, Vec<Diagnost
     said.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A message of MLIR's own.
-fn translate(diagnostic: &MlirDiagnostic<'_>) -> Diagnostic {
-    let severity = match diagnostic.severity() {
-        DiagnosticSeverity::Error => Severity::Error,
-        DiagnosticSeverity::Warning => Severity::Warning,
-        DiagnosticSeverity::Note | DiagnosticSeverity::Remark => Severity::Remark,
-    };
-    let place = report::location(diagnostic.location().to_raw());
-    let notes = (0..diagnostic.note_count()).filter_map(|i| diagnostic.note(i).ok());
-    let notes = notes.map(|note| (report::location(note.location().to_raw()), text(&note)));
-    // "see current operation" repeats in generic form what the source line shows; only the op's name is missing there.
-    let (current, notes): (Vec<_>, Vec<_>) =
-        notes.partition(|(_, note)| note.starts_with("see current operation:"));
-    let current = current.into_iter().next().map(|(_, note)| note).unwrap_or_default();
-    let (message, remedy) = explain(text(diagnostic), &current);
-    let translated = Diagnostic { remedy, ..Diagnostic::new(severity, Code::Mlir, place, message) };
-    notes.into_iter().fold(translated, |translated, (place, note)| translated.with_note(place, note))
-}
-
-/// The text of a message, up to what is not UTF-8: names in bytecode may be any bytes.
-fn text(diagnostic: &MlirDiagnostic<'_>) -> String {
-    let mut text = String::new();
-    // What was written before an error stays.
-    let _ = write!(text, "{diagnostic}");
-    text
-}
-
-/// A message of MLIR's with the name of the op it is about, and what to do if that is an op of the dialect, or a name
-/// close to one. `current` shows the op in generic form.
-fn explain(message: String, current: &str) -> (String, Option<String>) {
-    let name = current.split('"').nth(1).filter(|name| name.contains('.'));
-    let message = match name {
-        Some(name) if message.starts_with("op ") => format!("'{name}' {message}"),
-        _ => message,
-    };
-    let Some(name) = name.and_then(|name| name.strip_prefix("promote.")) else { return (message, None) };
-    let remedy = match Op::by_name(name) {
-        Some(op) => {
-            let Arity { required, optional } = op.info().arity;
-            let operands = if optional == 0 {
-                required.to_string()
-            } else {
-                format!("{required} to {}", required + optional)
-            };
-            let needs = op.info().attrs.iter().filter(|spec| spec.required);
-            let needs: Vec<_> =
-                needs.map(|spec| format!(" and `{} = {}`", spec.name, spec.kind.example())).collect();
-            format!("{op} takes {operands} operand(s){}", needs.concat())
-        }
-        None => format!("did you mean {}?", promote_dialect::attrs::closest_op(name)),
-    };
-    (message, Some(remedy))
-}
-
 impl Module<'_> {
     /// The module as MLIR's C interface has it, for those who go on from here by themselves.
     pub fn to_raw(&self) -> mlir_sys::MlirModule {
@@ -376,6 +323,19 @@ impl Module<'_> {
             Ok(verifier) => (print(self), verifier.join().unwrap_or(false)),
             Err(_) => (print(self), self.verify()),
         })
+    }
+
+    /// The public functions, strong or lowered, as callers outside see them.
+    ///
+    /// # Errors
+    /// If one of them takes or returns what no code is made for.
+    pub fn interfaces(&self) -> Result<Vec<Interface>, Vec<Diagnostic>> {
+        let operation = self.0.as_operation().to_raw();
+        // SAFETY: the context outlives the table.
+        let names = unsafe { promote_dialect::mlir::Names::new(raw::context(operation)) };
+        let names =
+            names.map_err(|error| vec![Diagnostic::error(Code::Internal, None, error.to_string())])?;
+        super::cpu::interfaces(operation, &names)
     }
 
     /// Prints the module as text. It must be valid, as the verifier says.

@@ -58,6 +58,8 @@ pub struct View {
     pub structures: Vec<Address<MlirOperation>>,
     /// The direct calls in it.
     pub calls: Vec<Call>,
+    /// The operands that bring a slot what has no value, `ub.poison` of unknown type: whatever the slot is, that is too.
+    pub undefined: Vec<(SlotId, Address<MlirOperation>, usize)>,
     /// What is wrong with attributes.
     pub attr_problems: Vec<(OpId, attrs::Problem)>,
 }
@@ -69,6 +71,10 @@ pub const IMPLICIT: &str = "promote.implicit";
 pub const FUNCTION: &str = "func.func";
 const RETURN: &str = "func.return";
 const CALL: &str = "func.call";
+/// A choice between two values, as upstream passes write a condition whose branches only pass values on.
+pub const SELECT: &str = "arith.select";
+/// What stands where control never comes from, as upstream passes write it.
+pub const POISON: &str = "ub.poison";
 
 /// Views `root`: a function's body, or all that stands in `root` outside functions.
 pub fn view(root: MlirOperation, names: &Names) -> View {
@@ -89,6 +95,7 @@ pub fn view(root: MlirOperation, names: &Names) -> View {
             feeds: Vec::new(),
             structures: Vec::new(),
             calls: Vec::new(),
+            undefined: Vec::new(),
             attr_problems: Vec::new(),
         },
         operands: Vec::new(),
@@ -118,13 +125,14 @@ struct Kinds {
     function: usize,
     call: usize,
     r#return: usize,
+    poison: usize,
 }
 
 impl Kinds {
     fn new(context: MlirContext) -> Self {
         // SAFETY: the context is alive.
         let id = |name| unsafe { mlirIdentifierGet(context, raw::string(name)) }.ptr as usize;
-        Self { function: id(FUNCTION), call: id(CALL), r#return: id(RETURN) }
+        Self { function: id(FUNCTION), call: id(CALL), r#return: id(RETURN), poison: id(POISON) }
     }
 }
 
@@ -145,6 +153,12 @@ pub(super) struct Viewer<'a> {
     pub(super) arguments: FxHashMap<Address<MlirBlock>, Vec<Option<SlotId>>>,
     /// The first block of each region.
     entries: FxHashMap<Address<MlirRegion>, BlockId>,
+}
+
+/// The name of an op, as MLIR has it once.
+fn name_of(operation: MlirOperation) -> usize {
+    // SAFETY: the operation is alive.
+    unsafe { mlirOperationGetName(operation) }.ptr as usize
 }
 
 /// Where the walk stands: the rest of a block, and the blocks after it.
@@ -202,9 +216,8 @@ impl Viewer<'_> {
             let after = unsafe { mlirOperationGetNextInBlock(operation) };
             next = (!after.ptr.is_null()).then_some(after);
             // SAFETY: the operation is alive.
-            let (has_regions, name) = unsafe {
-                (mlirOperationGetNumRegions(operation) > 0, mlirOperationGetName(operation).ptr as usize)
-            };
+            let has_regions = unsafe { mlirOperationGetNumRegions(operation) } > 0;
+            let name = name_of(operation);
             if name == self.kinds.function {
                 continue;
             }
@@ -239,6 +252,20 @@ impl Viewer<'_> {
                     self.view.graph.add_branch(BlockId(index as u32), *to);
                 }
             }
+        }
+        self.add_unreached_arguments();
+    }
+
+    /// The arguments of blocks that nothing branches to are slots too, to which nothing flows.
+    fn add_unreached_arguments(&mut self) {
+        let reached: FxHashSet<BlockId> = self.view.graph.branches().iter().map(|(_, to)| *to).collect();
+        let blocks =
+            self.view.graph.blocks().iter().zip(0..).map(|(block, index)| (block.entry, BlockId(index)));
+        let unreached = blocks.filter(|(entry, block)| entry != block && !reached.contains(block));
+        for (_, block) in unreached.collect::<Vec<_>>() {
+            let arguments: Vec<_> = raw::arguments(self.view.blocks[block.0 as usize].0).collect();
+            let slots = self.slots(&arguments, block);
+            self.view.graph.gets_undefined.extend(slots.into_iter().flatten());
         }
     }
 
@@ -285,6 +312,10 @@ impl Viewer<'_> {
             let operands = raw::operands(operation).map(|operand| self.operand(operand, block)).collect();
             let operation = Address(operation);
             self.view.calls.push(Call { operation, callee, operands, results, follows_callee });
+        } else if name == self.kinds.poison {
+            for (value, id) in raw::results(operation).zip(results) {
+                self.is_undefined(value, id);
+            }
         }
     }
 
@@ -328,10 +359,14 @@ impl Viewer<'_> {
     /// Whether the graph has what an op does with an operand.
     fn is_seen(&self, operation: MlirOperation, value: MlirValue) -> bool {
         // SAFETY: the operation is alive.
-        let name = unsafe { mlirOperationGetName(operation) }.ptr as usize;
-        // SAFETY: as above.
         let ours = unsafe { self.names.op(operation) }.is_some();
-        ours || match self.flows.get(&name) {
+        ours || self.passes_on(operation, value)
+    }
+
+    /// Whether an op lets an operand flow to a slot.
+    fn passes_on(&self, operation: MlirOperation, value: MlirValue) -> bool {
+        let name = name_of(operation);
+        match self.flows.get(&name) {
             Some(Flow::Part) => flow::is_part(operation, value),
             Some(_) => true,
             None => name == self.kinds.r#return && self.view.is_function,
@@ -452,10 +487,28 @@ impl Viewer<'_> {
         block: BlockId,
     ) {
         for (index, slot) in (first..).zip(slots).filter_map(|(index, slot)| Some((index, (*slot)?))) {
-            let id = self.operand(raw::operand(operation, index), block);
+            let value = raw::operand(operation, index);
+            let id = self.operand(value, block);
+            if self.is_undefined(value, id) {
+                self.view.graph.gets_undefined.insert(slot);
+                self.view.undefined.push((slot, Address(operation), index));
+                continue;
+            }
             self.view.graph.feed(slot, id, block);
             self.view.feeds[slot.0 as usize].push((Address(operation), index));
         }
+    }
+
+    /// Whether something has neither a value nor a known type, and is only passed on.
+    fn is_undefined(&mut self, value: MlirValue, id: ValueId) -> bool {
+        let is_unknown = self.view.graph.value(id).stated.dtype == Known::Unknown;
+        let undefined = is_unknown
+            && raw::defining_op(value).is_some_and(|operation| name_of(operation) == self.kinds.poison)
+            && raw::users(value).all(|user| self.passes_on(user, value));
+        if undefined {
+            self.view.graph.undefined.insert(id);
+        }
+        undefined
     }
 
     /// A slot for each of `values` that takes part in promotion.

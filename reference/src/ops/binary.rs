@@ -8,16 +8,17 @@ use promote_lattice::{DType, Op};
 
 use super::{Element, unsupported};
 use crate::Error;
+use crate::narrow::{self, narrow};
 use crate::number::Number;
 
 /// `op` of `x`, which is of `dtype`, and `y`.
 pub(super) fn binary(op: Op, x: Number, y: Number, dtype: DType, numerics: Numerics) -> Element {
-    if let Some(truth) = predicate(op, x, y) {
+    if let Some(truth) = predicate(op, x, y, numerics) {
         return Ok(Number::truth(truth));
     }
     match (op, x, y) {
-        (Op::Maximum, ..) => Ok(maximum(x, y)),
-        (Op::Minimum, ..) => Ok(minimum(x, y)),
+        (Op::Maximum, ..) => Ok(maximum(x, y, numerics)),
+        (Op::Minimum, ..) => Ok(minimum(x, y, numerics)),
         (_, Number::Int(x), Number::Int(y)) => integers(op, x, y, dtype, numerics),
         (_, Number::Complex(..), _) | (_, _, Number::Complex(..)) => complex(op, x.parts(), y.parts()),
         (Op::NextAfter, ..) => Ok(next_after(x, y, dtype)),
@@ -25,16 +26,18 @@ pub(super) fn binary(op: Op, x: Number, y: Number, dtype: DType, numerics: Numer
     }
 }
 
-/// How two numbers compare; not at all if one is NaN. Complex ones by their real parts, then by their imaginary ones.
-fn compare(x: Number, y: Number) -> Option<Ordering> {
+/// How two numbers compare; not at all if one is NaN. Complex ones by their real parts, then by their imaginary ones, which
+/// JAX looks at where the real parts are equal alone.
+fn compare(x: Number, y: Number, numerics: Numerics) -> Option<Ordering> {
     match (x, y) {
         (Number::Int(x), Number::Int(y)) => Some(x.cmp(&y)),
+        _ if numerics != Numerics::Jax && (x.is_nan() || y.is_nan()) => None,
         _ => x.parts().partial_cmp(&y.parts()),
     }
 }
 
-fn predicate(op: Op, x: Number, y: Number) -> Option<bool> {
-    let order = compare(x, y);
+fn predicate(op: Op, x: Number, y: Number, numerics: Numerics) -> Option<bool> {
+    let order = compare(x, y, numerics);
     Some(match op {
         Op::Equal => order == Some(Ordering::Equal),
         Op::NotEqual => order != Some(Ordering::Equal),
@@ -50,15 +53,36 @@ fn predicate(op: Op, x: Number, y: Number) -> Option<bool> {
 }
 
 /// The larger number, or the NaN if there is one; of equal ones the first.
-pub(super) fn maximum(x: Number, y: Number) -> Number {
-    let takes_second = !x.is_nan() && (y.is_nan() || compare(x, y) == Some(Ordering::Less));
-    if takes_second { y } else { x }
+pub(super) fn maximum(x: Number, y: Number, numerics: Numerics) -> Number {
+    extreme(x, y, numerics, Ordering::Greater)
 }
 
 /// The smaller number, or the NaN if there is one; of equal ones the first.
-pub(super) fn minimum(x: Number, y: Number) -> Number {
-    let takes_second = !x.is_nan() && (y.is_nan() || compare(x, y) == Some(Ordering::Greater));
-    if takes_second { y } else { x }
+pub(super) fn minimum(x: Number, y: Number, numerics: Numerics) -> Number {
+    extreme(x, y, numerics, Ordering::Less)
+}
+
+fn extreme(x: Number, y: Number, numerics: Numerics, wanted: Ordering) -> Number {
+    let order = compare(x, y, numerics);
+    let takes_first = match (numerics, x) {
+        // Of complex numbers JAX takes the second if they do not compare so, also if they do not compare.
+        (Numerics::Jax, Number::Complex(..)) => order == Some(wanted),
+        _ => x.is_nan() || !y.is_nan() && order != Some(wanted.reverse()),
+    };
+    if takes_first { x } else { y }
+}
+
+/// The nearest number between two bounds, of which the upper one goes before the lower.
+pub(super) fn clip(x: Number, low: Number, high: Number, numerics: Numerics) -> Number {
+    let Number::Complex(..) = x else {
+        return minimum(maximum(x, low, numerics), high, numerics);
+    };
+    // NumPy asks of NaN in the number alone, and then compares as JAX does.
+    let bounded = |x: Number, bound: Number, wanted: Ordering| {
+        let stays = x.is_nan() || compare(x, bound, Numerics::Jax) == Some(wanted);
+        if stays { x } else { bound }
+    };
+    bounded(bounded(x, low, Ordering::Greater), high, Ordering::Less)
 }
 
 fn integers(op: Op, x: i128, y: i128, dtype: DType, numerics: Numerics) -> Element {
@@ -94,10 +118,13 @@ fn floor_divide(x: i128, y: i128) -> i128 {
 
 /// XLA's division by zero gives -1, which JAX then rounds down wherever there is a remainder; NumPy gives 0, and PyTorch
 /// raises an exception.
+///
+/// JAX's `fmod` replaces a divisor of 0 by 1, but not of two truth values, of which XLA leaves the dividend.
 fn by_zero(op: Op, x: i128, dtype: DType, numerics: Numerics) -> Result<i128, Error> {
     let unsigned = !matches!(dtype.kind(), promote_lattice::Kind::Signed);
     match (numerics, op) {
         (Numerics::Torch, _) => Err(Error::Trap("ZeroDivisionError".to_owned())),
+        (Numerics::Jax, Op::Fmod) if dtype == DType::B1 => Ok(x),
         (Numerics::NumPy, _) | (Numerics::Jax, Op::Remainder | Op::Fmod) => Ok(0),
         (Numerics::Jax, _) => Ok(if unsigned || x == 0 { -1 } else { -2 }),
     }
@@ -205,6 +232,9 @@ fn next_after(x: Number, y: Number, dtype: DType) -> Number {
     if from == to {
         return y;
     }
+    if let Some(format) = narrow(dtype) {
+        return Number::Real(narrow::next_after(from, to, format));
+    }
     let sign = 1 << (dtype.bits() - 1);
     let bits = x.bits(dtype);
     let next = match from {
@@ -212,7 +242,7 @@ fn next_after(x: Number, y: Number, dtype: DType) -> Number {
         _ if (from < to) == (from > 0.0) => bits + 1,
         _ => bits - 1,
     };
-    Number::from_bits(next, dtype).unwrap_or(x)
+    Number::from_bits(next, dtype)
 }
 
 fn complex(op: Op, x: (f64, f64), y: (f64, f64)) -> Element {

@@ -75,6 +75,19 @@ fn join(call: Call<'_>, operands: &[Array], shape: Vec<usize>) -> Result<Array, 
 fn take(call: Call<'_>, x: &Array, places: &Array, shape: Vec<usize>) -> Result<Array, Error> {
     let axis = one_axis(call.attributes, x.shape.len())?;
     let (extent, rank) = (x.shape[axis] as i128, places.shape.len());
+    let is_outside = |place: &&Number| !(-extent..extent).contains(&place.int());
+    let outside =
+        places.elements.iter().find(is_outside).map(|place| format!("index {} of {extent}", place.int()));
+    match (call.numerics, outside) {
+        // Once for each index of the dimensions before.
+        (Numerics::NumPy, Some(why)) if x.shape[..axis].iter().all(|extent| *extent > 0) => {
+            return Err(Error::Trap(why));
+        }
+        (Numerics::Jax, Some(_)) if extent == 0 => {
+            return Err(Error::Trap("take from an empty axis".to_owned()));
+        }
+        _ => {}
+    }
     let mut elements = Vec::new();
     for index in indices(&shape) {
         let place = places.at(&index[axis..axis + rank]).int();
@@ -90,13 +103,13 @@ fn take(call: Call<'_>, x: &Array, places: &Array, shape: Vec<usize>) -> Result<
     Ok(Array { dtype: call.result, shape, elements })
 }
 
-/// What JAX fills in: NaN, the least signed integer, the largest unsigned one, true.
+/// What JAX fills in: NaN, of complex numbers in the real part, the least signed integer, the largest unsigned one, true.
 fn filler(dtype: DType) -> Number {
     match dtype.kind() {
         Kind::Bool => Number::truth(true),
         Kind::Signed => Number::Int(-1 << (dtype.bits() - 1)),
         Kind::Unsigned => Number::Int(-1).fit(dtype),
-        Kind::Float => Number::Real(f64::NAN),
-        Kind::Complex => Number::Complex(f64::NAN, f64::NAN),
+        Kind::Float => Number::Real(f64::NAN).fit(dtype),
+        Kind::Complex => Number::Complex(f64::NAN, 0.0),
     }
 }

@@ -75,7 +75,7 @@ pub fn element(op: Op, numerics: Numerics, dtype: DType, result: DType, numbers:
 fn elementwise(op: Op, numerics: Numerics, dtype: DType, numbers: &[Number]) -> Element {
     match (op, numbers) {
         (Op::Where, [condition, x, y]) => Ok(if condition.is_true() { *x } else { *y }),
-        (Op::Clip, [x, low, high]) => Ok(binary::minimum(binary::maximum(*x, *low), *high)),
+        (Op::Clip, [x, low, high]) => Ok(binary::clip(*x, *low, *high, numerics)),
         (op, [x]) => unary::unary(op, *x, dtype, numerics),
         (op, [x, y]) => binary::binary(op, *x, *y, dtype, numerics),
         (op, _) => Err(unsupported(op)),

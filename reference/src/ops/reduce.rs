@@ -2,8 +2,9 @@
 
 use std::cmp::Ordering;
 
+use num_complex::Complex64;
 use promote_lattice::convert::Numerics;
-use promote_lattice::{DType, Op};
+use promote_lattice::{DType, Kind, Op};
 
 use super::{Call, Element, binary, unary, unsupported};
 use crate::Error;
@@ -68,21 +69,28 @@ fn mean(call: Call<'_>, lane: &[Number], dtype: DType) -> Element {
 
 fn fold(call: Call<'_>, lane: &[Number], dtype: DType) -> Element {
     match call.op {
+        // XLA does nothing to one element.
+        Op::Sum | Op::Prod if lane.len() == 1 && call.numerics == Numerics::Jax => Ok(lane[0]),
         Op::Sum => total(call, Op::Add, lane, dtype),
         Op::Prod => total(call, Op::Multiply, lane, dtype),
         Op::Mean => mean(call, lane, dtype),
         Op::Var => variance(call, lane, dtype),
         Op::Std => Ok(Number::Real(variance(call, lane, dtype)?.fit(call.result).real().sqrt())),
-        Op::Max => Ok(lane[1..].iter().fold(lane[0], |all, next| binary::maximum(all, *next))),
-        Op::Min => Ok(lane[1..].iter().fold(lane[0], |all, next| binary::minimum(all, *next))),
-        Op::Any => Ok(Number::truth(lane.iter().any(|number| number.is_true()))),
-        Op::All => Ok(Number::truth(lane.iter().all(|number| number.is_true()))),
+        Op::Max => Ok(largest(lane, binary::maximum, call.numerics)),
+        Op::Min => Ok(largest(lane, binary::minimum, call.numerics)),
+        Op::Any => Ok(Number::truth(lane.iter().any(|number| is_true(*number, call.numerics)))),
+        Op::All => Ok(Number::truth(lane.iter().all(|number| is_true(*number, call.numerics)))),
+        // JAX does not order complex numbers there: the places are NumPy's.
         Op::ArgMax => Ok(extreme(lane, binary::maximum)),
         Op::ArgMin => Ok(extreme(lane, binary::minimum)),
         // What counts is what a conversion to bool makes true.
         Op::CountNonzero => {
             let is_counted = |number: &&Number| convert(**number, dtype, DType::B1, call.numerics).is_true();
             Ok(Number::Int(lane.iter().filter(is_counted).count() as i128))
+        }
+        Op::LogSumExp if dtype.kind() == Kind::Complex => {
+            let sum = lane.iter().map(|number| power_of_e(*number)).sum::<Complex64>().ln();
+            Ok(Number::Complex(sum.re, sum.im))
         }
         Op::LogSumExp => {
             let largest = lane.iter().fold(f64::NEG_INFINITY, |all, next| all.max(next.real()));
@@ -94,12 +102,32 @@ fn fold(call: Call<'_>, lane: &[Number], dtype: DType) -> Element {
     }
 }
 
+/// Chooses one of two numbers.
+type Choose = fn(Number, Number, Numerics) -> Number;
+
+fn largest(lane: &[Number], choose: Choose, numerics: Numerics) -> Number {
+    lane[1..].iter().fold(lane[0], |all, next| choose(all, *next, numerics))
+}
+
+/// Whether a number counts as true: JAX's `any` and `all` take the real part of a complex number for the whole.
+fn is_true(number: Number, numerics: Numerics) -> bool {
+    match (number, numerics) {
+        (Number::Complex(real, _), Numerics::Jax) => Number::Real(real).is_true(),
+        _ => number.is_true(),
+    }
+}
+
 /// The place of the first extreme element, or of the first NaN.
-fn extreme(lane: &[Number], choose: fn(Number, Number) -> Number) -> Number {
-    let found = lane[1..].iter().fold(lane[0], |all, next| choose(all, *next));
+fn extreme(lane: &[Number], choose: Choose) -> Number {
+    let found = largest(lane, choose, Numerics::NumPy);
     let place =
         lane.iter().position(|number| if found.is_nan() { number.is_nan() } else { *number == found });
     Number::Int(place.unwrap_or(0) as i128)
+}
+
+fn power_of_e(number: Number) -> Complex64 {
+    let (re, im) = number.parts();
+    Complex64::new(re, im).exp()
 }
 
 fn variance(call: Call<'_>, lane: &[Number], dtype: DType) -> Element {
@@ -120,21 +148,54 @@ fn variance(call: Call<'_>, lane: &[Number], dtype: DType) -> Element {
     step(call, Op::Divide, sum, Number::Real(freedom), part)
 }
 
+/// The order of `sort`: NaN is larger than all others. Of complex numbers JAX compares the real parts so, then the imaginary
+/// ones; NumPy puts those with a NaN in the imaginary part behind the others, and those with one in the real part last.
+fn order(x: Number, y: Number, numerics: Numerics) -> Ordering {
+    if let (Number::Int(x), Number::Int(y)) = (x, y) {
+        return x.cmp(&y);
+    }
+    let part = |x: f64, y: f64| match (x.is_nan(), y.is_nan()) {
+        (false, false) => x.partial_cmp(&y).unwrap_or(Ordering::Equal),
+        (x_is_nan, y_is_nan) => x_is_nan.cmp(&y_is_nan),
+    };
+    let ((a, b), (c, d)) = (x.parts(), y.parts());
+    let by_parts = part(a, c).then_with(|| part(b, d));
+    match numerics {
+        Numerics::Jax => by_parts,
+        Numerics::NumPy | Numerics::Torch => {
+            a.is_nan().cmp(&c.is_nan()).then(b.is_nan().cmp(&d.is_nan())).then(by_parts)
+        }
+    }
+}
+
 fn lane_of(call: Call<'_>, mut lane: Vec<Number>, dtype: DType) -> Result<Vec<Number>, Error> {
     match call.op {
         Op::CumulativeSum | Op::CumulativeProd => {
             let op = if call.op == Op::CumulativeSum { Op::Add } else { Op::Multiply };
+            // NumPy begins with the first element, and XLA adds nothing to a sum of one.
+            let is_kept = match call.numerics {
+                Numerics::NumPy => true,
+                Numerics::Jax => {
+                    let is_widened = dtype.kind() == Kind::Float && dtype.bits() < 32 && dtype != DType::F16;
+                    op == Op::Add && lane.len() == 1 && !is_widened
+                }
+                Numerics::Torch => false,
+            };
+            if let (Some(first), false) = (lane.first_mut(), is_kept) {
+                *first = total(call, op, &[*first], dtype)?;
+            }
             for i in 1..lane.len() {
                 lane[i] = step(call, op, lane[i - 1], lane[i], dtype)?;
             }
         }
         Op::Sort => {
-            // NaN counts as larger than all others.
-            let key = |number: &Number| (number.is_nan(), number.parts());
-            lane.sort_by(|x, y| match (x, y) {
-                (Number::Int(x), Number::Int(y)) => x.cmp(y),
-                _ => key(x).partial_cmp(&key(y)).unwrap_or(Ordering::Equal),
-            });
+            lane.sort_by(|x, y| order(*x, *y, call.numerics));
+        }
+        Op::Softmax if dtype.kind() == Kind::Complex => {
+            let powers: Vec<Complex64> = lane.iter().map(|number| power_of_e(*number)).collect();
+            let sum: Complex64 = powers.iter().sum();
+            let quotients = powers.into_iter().map(|power| power / sum);
+            lane = quotients.map(|quotient| Number::Complex(quotient.re, quotient.im)).collect();
         }
         Op::Softmax => {
             let largest = lane.iter().fold(f64::NEG_INFINITY, |all, next| all.max(next.real()));

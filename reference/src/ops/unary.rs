@@ -2,7 +2,7 @@
 
 use num_complex::Complex64;
 use promote_lattice::convert::Numerics;
-use promote_lattice::{DType, Op};
+use promote_lattice::{DType, Kind, Op};
 
 use super::{Element, unsupported};
 use crate::number::Number;
@@ -10,13 +10,13 @@ use crate::number::Number;
 /// `op` of `x`, which is of `dtype`.
 pub(super) fn unary(op: Op, x: Number, dtype: DType, numerics: Numerics) -> Element {
     match x {
-        Number::Int(value) => integer(op, value, dtype),
+        Number::Int(value) => integer(op, value, dtype, numerics),
         Number::Real(value) => real(op, value, numerics),
-        Number::Complex(re, im) => complex(op, Complex64::new(re, im)),
+        Number::Complex(re, im) => complex(op, Complex64::new(re, im), numerics),
     }
 }
 
-fn integer(op: Op, x: i128, dtype: DType) -> Element {
+fn integer(op: Op, x: i128, dtype: DType, numerics: Numerics) -> Element {
     let value = match op {
         Op::Negative => x.wrapping_neg(),
         Op::Abs => x.abs(),
@@ -26,7 +26,11 @@ fn integer(op: Op, x: i128, dtype: DType) -> Element {
         Op::BitwiseInvert if dtype == DType::B1 => 1 - x,
         Op::BitwiseInvert => !x,
         Op::Relu => x.max(0),
-        // NumPy's integers: the whole part, and 0 of 0.
+        // NumPy's integers: the whole part, and of 0 what x86 makes of an infinity, cut to the width.
+        Op::Reciprocal if x == 0 && numerics == Numerics::NumPy => match (dtype.kind(), dtype.bits()) {
+            (Kind::Signed, bits @ 32..) => -1 << (bits - 1),
+            _ => 0,
+        },
         Op::Reciprocal if x == 0 => 0,
         Op::Reciprocal => 1 / x,
         Op::Imag | Op::IsNan | Op::IsInf => 0,
@@ -94,7 +98,7 @@ fn real(op: Op, x: f64, numerics: Numerics) -> Element {
     Ok(Number::Real(value))
 }
 
-fn complex(op: Op, z: Complex64) -> Element {
+fn complex(op: Op, z: Complex64, numerics: Numerics) -> Element {
     let one = Complex64::new(1.0, 0.0);
     let value = match op {
         Op::IsNan => return Ok(Number::truth(z.is_nan())),
@@ -108,8 +112,19 @@ fn complex(op: Op, z: Complex64) -> Element {
         Op::Negative => -z,
         Op::Positive => z,
         Op::Conj => z.conj(),
+        // NumPy's zero has no signs, and one infinite part is the direction.
+        Op::Sign if numerics == Numerics::NumPy && z.norm() == 0.0 => Complex64::new(0.0, 0.0),
+        Op::Sign if numerics == Numerics::NumPy && z.re.is_infinite() != z.im.is_infinite() => {
+            let along = |part: f64| if part.is_infinite() { part.signum() } else { 0.0 };
+            Complex64::new(along(z.re), along(z.im))
+        }
+        Op::Relu => {
+            let larger =
+                super::binary::maximum(Number::Complex(z.re, z.im), Number::Complex(0.0, 0.0), numerics);
+            return Ok(larger);
+        }
         Op::Sign if z.norm() == 0.0 => z,
-        Op::Sign => z / z.norm(),
+        Op::Sign => Complex64::new(z.re / z.norm(), z.im / z.norm()),
         Op::Square => z * z,
         Op::Sqrt => z.sqrt(),
         Op::Cbrt => z.powf(1.0 / 3.0),

@@ -4,13 +4,16 @@ use promote_lattice::DType::{self, *};
 use promote_lattice::convert::{self, Bits, Numerics};
 use promote_reference::{Number, convert};
 
-const DTYPES: &[DType] =
-    &[B1, U4, I4, U8, U16, U32, U64, I8, I16, I32, I64, BF16, F16, F32, F64, C32, C64, C128];
+/// The dtypes that are their own storage.
+fn stored() -> impl Iterator<Item = DType> + Clone {
+    DType::ALL.iter().copied().filter(|dtype| !dtype.is_weak())
+}
 
-/// All codes of dtypes of up to 16 bits; of wider ones those around the limits of all dtypes.
+/// All codes of dtypes of up to 8 bits, and some of 16 that have all exponents and all ends of mantissas; of wider ones those
+/// around the limits of all dtypes.
 fn codes(dtype: DType) -> Vec<Bits> {
     if dtype.bits() <= 16 {
-        return (0..1 << dtype.bits()).collect();
+        return (0..1 << dtype.bits()).step_by(if dtype.bits() == 16 { 5 } else { 1 }).collect();
     }
     let part = dtype.real_part();
     let wide: Vec<Bits> = match part.bits() {
@@ -48,25 +51,25 @@ fn edges() -> Vec<f64> {
 
 /// A NaN without its payload, which is not modelled.
 fn without_payload(bits: Bits, dtype: DType) -> Bits {
-    Number::from_bits(bits, dtype).expect("the dtype is modelled").bits(dtype)
+    Number::from_bits(bits, dtype).bits(dtype)
 }
 
 #[test]
 fn every_conversion_is_that_of_the_library() {
     for numerics in [Numerics::Jax, Numerics::NumPy, Numerics::Torch] {
-        for from in DTYPES {
-            let mut codes = codes(*from);
-            if *from == F64 {
+        for from in stored() {
+            let mut codes = codes(from);
+            if from == F64 {
                 codes.extend(edges().into_iter().map(|edge| Bits::from(edge.to_bits())));
             }
-            if *from == F32 {
+            if from == F32 {
                 codes.extend(edges().into_iter().map(|edge| Bits::from((edge as f32).to_bits())));
             }
-            for to in DTYPES {
+            for to in stored() {
                 for bits in &codes {
-                    let expected = without_payload(convert::convert(*bits, *from, *to, numerics), *to);
-                    let number = Number::from_bits(*bits, *from).expect("the dtype is modelled");
-                    let found = convert(number, *from, *to, numerics).bits(*to);
+                    let expected = without_payload(convert::convert(*bits, from, to, numerics), to);
+                    let number = Number::from_bits(*bits, from);
+                    let found = convert(number, from, to, numerics).bits(to);
                     assert_eq!(found, expected, "{numerics:?}: {number:?} of {from} to {to}");
                 }
             }
@@ -76,12 +79,12 @@ fn every_conversion_is_that_of_the_library() {
 
 #[test]
 fn bits_are_read_and_written() {
-    for dtype in DTYPES.iter().filter(|dtype| dtype.bits() <= 16) {
-        for bits in codes(*dtype) {
-            let number = Number::from_bits(bits, *dtype).expect("the dtype is modelled");
+    for dtype in stored().filter(|dtype| dtype.bits() <= 16) {
+        for bits in codes(dtype) {
+            let number = Number::from_bits(bits, dtype);
             if !number.is_nan() {
-                assert_eq!(number.bits(*dtype), bits, "{dtype}");
-                assert_eq!(number.fit(*dtype), number, "{dtype} holds its own numbers");
+                assert_eq!(number.bits(dtype), bits, "{dtype}");
+                assert_eq!(number.fit(dtype), number, "{dtype} holds its own numbers");
             }
         }
     }

@@ -12,6 +12,8 @@ mod failures;
 mod outputs;
 mod rust;
 mod threads;
+#[cfg(target_os = "linux")]
+mod untouched;
 
 const F32: DLDataType = DLDataType { code: 2, bits: 32, lanes: 1 };
 const I32: DLDataType = DLDataType { code: 0, bits: 32, lanes: 1 };
@@ -32,6 +34,8 @@ fn meta(
         output_types: types(&unnamed),
         entry,
         shape,
+        entry_stack: std::ptr::null(),
+        shape_stack: std::ptr::null(),
     }))
 }
 

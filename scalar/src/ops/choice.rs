@@ -7,6 +7,8 @@ use crate::build::Build;
 use crate::convert::{convert, is_nonzero};
 use crate::emit::{Binary, Compare, Element, Emit, Ty};
 
+use super::complex::choose;
+
 /// Whether the op gives a truth value of two elements.
 pub(super) fn is_predicate(op: Op) -> bool {
     use Op::{Equal, Greater, GreaterEqual, Less, LessEqual, LogicalAnd, LogicalOr, LogicalXor, NotEqual};
@@ -16,8 +18,8 @@ pub(super) fn is_predicate(op: Op) -> bool {
     )
 }
 
-/// `x` or `y`, part by part.
-pub(super) fn select<E: Emit>(
+/// `x` where `condition`, else `y`, part by part.
+pub fn select<E: Emit>(
     e: &mut E,
     condition: E::Value,
     x: Element<E::Value>,
@@ -31,10 +33,12 @@ pub(super) fn select<E: Emit>(
     }
 }
 
-/// A predicate of two elements of one dtype. Complex numbers are ordered by their real parts, then by the imaginary ones.
+/// A predicate of two elements of one dtype. Complex numbers are ordered by their real parts, then by the imaginary ones;
+/// see [`compare_pairs`] for NaN.
 pub(super) fn compare<E: Emit>(
     e: &mut E,
     op: Op,
+    numerics: Numerics,
     dtype: DType,
     x: Element<E::Value>,
     y: Element<E::Value>,
@@ -50,9 +54,11 @@ pub(super) fn compare<E: Emit>(
     }
     let truth = match (op, x, y) {
         // The order of the operands turned round: what is greater is what the other is less than.
-        (Op::Greater, ..) => return compare(e, Op::Less, dtype, y, x),
-        (Op::GreaterEqual, ..) => return compare(e, Op::LessEqual, dtype, y, x),
-        (_, Element::Complex(a, b), Element::Complex(c, d)) => compare_pairs(e, op, (a, b), (c, d))?,
+        (Op::Greater, ..) => return compare(e, Op::Less, numerics, dtype, y, x),
+        (Op::GreaterEqual, ..) => return compare(e, Op::LessEqual, numerics, dtype, y, x),
+        (_, Element::Complex(a, b), Element::Complex(c, d)) => {
+            compare_pairs(e, op, numerics, (a, b), (c, d))?
+        }
         (_, x, y) if dtype.kind() == Kind::Bool => compare_bools(e, op, x.real(), y.real())?,
         (_, x, y) => {
             let comparison = comparison(op, dtype.kind())?;
@@ -97,9 +103,12 @@ fn compare_bools<E: Emit>(e: &mut E, op: Op, x: E::Value, y: E::Value) -> Option
     })
 }
 
+/// A predicate of two complex numbers. None is ordered that has a NaN in its real part; JAX looks at imaginary parts where
+/// the real ones are equal only, and NumPy orders none that has a NaN there.
 fn compare_pairs<E: Emit>(
     e: &mut E,
     op: Op,
+    numerics: Numerics,
     x: (E::Value, E::Value),
     y: (E::Value, E::Value),
 ) -> Option<E::Value> {
@@ -114,6 +123,14 @@ fn compare_pairs<E: Emit>(
         return Some(of_same);
     }
     let less = e.compare(Compare::FLt, x.0, y.0);
+    let less = match numerics {
+        Numerics::Jax => less,
+        Numerics::NumPy | Numerics::Torch => {
+            let is_nan = e.compare(Compare::FUnordered, x.1, y.1);
+            let are_numbers = e.not(is_nan);
+            e.and(less, are_numbers)
+        }
+    };
     Some(e.or(less, of_same))
 }
 
@@ -155,7 +172,7 @@ pub(super) fn compare_mixed<E: Emit>(
 ) -> Option<Element<E::Value>> {
     if let Op::LogicalAnd | Op::LogicalOr | Op::LogicalXor = op {
         let (x, y) = (is_nonzero(e, first, x), is_nonzero(e, second, y));
-        return compare(e, op, DType::B1, Element::Real(x), Element::Real(y));
+        return compare(e, op, Numerics::NumPy, DType::B1, Element::Real(x), Element::Real(y));
     }
     let (x, y) = (Wide::new(e, first, x.real()), Wide::new(e, second, y.real()));
     let truth = match op {
@@ -180,9 +197,11 @@ pub(super) fn compare_mixed<E: Emit>(
 }
 
 /// Whether the first of two elements is the one that `maximum`, or `minimum` if `least`, gives: the larger one, of equal
-/// ones the first, and a NaN before all, of two the first.
+/// ones the first, and a NaN before all, of two the first. Of complex numbers JAX takes the first if it compares so, and
+/// else the second, be there a NaN or not.
 pub(crate) fn takes_first<E: Emit>(
     e: &mut E,
+    numerics: Numerics,
     least: bool,
     dtype: DType,
     x: Element<E::Value>,
@@ -190,6 +209,10 @@ pub(crate) fn takes_first<E: Emit>(
 ) -> E::Value {
     let op = if least { Op::LessEqual } else { Op::GreaterEqual };
     match (x, y) {
+        (Element::Complex(a, b), Element::Complex(c, d)) if numerics == Numerics::Jax => {
+            let (lesser, greater) = if least { ((a, b), (c, d)) } else { ((c, d), (a, b)) };
+            less_pair(e, lesser, greater)
+        }
         (Element::Complex(a, b), Element::Complex(c, d)) => {
             let x_is_nan = e.compare(Compare::FUnordered, a, b);
             let y_is_nan = e.compare(Compare::FUnordered, c, d);
@@ -229,28 +252,85 @@ pub(crate) fn takes_first<E: Emit>(
     }
 }
 
+/// Whether the real part of a complex number is less than that of another, or equal and the imaginary part is less.
+fn less_pair<E: Emit>(e: &mut E, x: (E::Value, E::Value), y: (E::Value, E::Value)) -> E::Value {
+    let same = e.compare(Compare::FEq, x.0, y.0);
+    let imaginary = e.compare(Compare::FLt, x.1, y.1);
+    let of_same = e.and(same, imaginary);
+    let real = e.compare(Compare::FLt, x.0, y.0);
+    e.or(real, of_same)
+}
+
+/// Whether an element stands before another one where they are sorted: NaN is larger than all others. Of complex numbers JAX
+/// compares the real parts so, then the imaginary ones; NumPy puts those with a NaN in the imaginary part behind the others,
+/// and those with one in the real part last.
+pub fn is_before<E: Emit>(
+    e: &mut E,
+    numerics: Numerics,
+    dtype: DType,
+    x: Element<E::Value>,
+    y: Element<E::Value>,
+) -> E::Value {
+    match (x, y, dtype.kind()) {
+        (Element::Complex(a, b), Element::Complex(c, d), _) => {
+            let real = less_or_number(e, a, c);
+            let level = less_or_number(e, c, a);
+            let level = e.or(real, level);
+            let level = e.not(level);
+            let imaginary = less_or_number(e, b, d);
+            let of_level = e.and(level, imaginary);
+            let by_parts = e.or(real, of_level);
+            match numerics {
+                Numerics::Jax => by_parts,
+                Numerics::NumPy | Numerics::Torch => {
+                    let [a_is_nan, b_is_nan, c_is_nan, d_is_nan] = [a, b, c, d].map(|part| e.is_nan(part));
+                    // That the real parts are both NaN, or not, and the imaginary parts, too.
+                    let (real, imaginary) = (e.xor(a_is_nan, c_is_nan), e.xor(b_is_nan, d_is_nan));
+                    let others = e.select(imaginary, d_is_nan, by_parts);
+                    e.select(real, c_is_nan, others)
+                }
+            }
+        }
+        (x, y, Kind::Float) => less_or_number(e, x.real(), y.real()),
+        (x, y, Kind::Signed) => e.compare(Compare::LtS, x.real(), y.real()),
+        (x, y, Kind::Bool | Kind::Unsigned | Kind::Complex) => e.compare(Compare::LtU, x.real(), y.real()),
+    }
+}
+
+/// Whether a real number is less than another one, or that is NaN and it is not.
+fn less_or_number<E: Emit>(e: &mut E, x: E::Value, y: E::Value) -> E::Value {
+    let less = e.compare(Compare::FLt, x, y);
+    let (x_is_nan, y_is_nan) = (e.is_nan(x), e.is_nan(y));
+    let x_is_number = e.not(x_is_nan);
+    let before_nan = e.and(x_is_number, y_is_nan);
+    e.or(less, before_nan)
+}
+
 /// The larger element; see [`takes_first`].
 pub(crate) fn maximum<E: Emit>(
     e: &mut E,
+    numerics: Numerics,
     dtype: DType,
     x: Element<E::Value>,
     y: Element<E::Value>,
 ) -> Element<E::Value> {
-    extreme(e, false, dtype, x, y)
+    extreme(e, numerics, false, dtype, x, y)
 }
 
 /// The smaller element; see [`takes_first`].
 pub(crate) fn minimum<E: Emit>(
     e: &mut E,
+    numerics: Numerics,
     dtype: DType,
     x: Element<E::Value>,
     y: Element<E::Value>,
 ) -> Element<E::Value> {
-    extreme(e, true, dtype, x, y)
+    extreme(e, numerics, true, dtype, x, y)
 }
 
 fn extreme<E: Emit>(
     e: &mut E,
+    numerics: Numerics,
     least: bool,
     dtype: DType,
     x: Element<E::Value>,
@@ -264,7 +344,7 @@ fn extreme<E: Emit>(
         (Kind::Signed, false) => Binary::MaxS,
         (Kind::Signed, true) => Binary::MinS,
         (Kind::Float | Kind::Complex, _) => {
-            let first = takes_first(e, least, dtype, x, y);
+            let first = takes_first(e, numerics, least, dtype, x, y);
             return select(e, first, x, y);
         }
     };
@@ -302,6 +382,29 @@ pub(super) fn clip<E: Emit>(
     let x = convert(e, dtype, common, numerics, x);
     let low = convert(e, of_low, common, numerics, low);
     let high = convert(e, of_high, common, numerics, high);
-    let raised = maximum(e, common, x, low);
-    (common, minimum(e, common, raised, high))
+    let clipped = match (x, low, high) {
+        (Element::Complex(a, b), Element::Complex(c, d), Element::Complex(f, g)) => {
+            let raised = bounded(e, (a, b), (c, d), false);
+            let (re, im) = bounded(e, raised, (f, g), true);
+            Element::Complex(re, im)
+        }
+        _ => {
+            let raised = maximum(e, numerics, common, x, low);
+            minimum(e, numerics, common, raised, high)
+        }
+    };
+    (common, clipped)
+}
+
+/// A complex number, or a bound that it is not beyond: NumPy's `clip` asks of NaN in the number alone.
+fn bounded<E: Emit>(
+    e: &mut E,
+    x: (E::Value, E::Value),
+    bound: (E::Value, E::Value),
+    least: bool,
+) -> (E::Value, E::Value) {
+    let stays = if least { less_pair(e, x, bound) } else { less_pair(e, bound, x) };
+    let is_nan = e.compare(Compare::FUnordered, x.0, x.1);
+    let stays = e.or(is_nan, stays);
+    choose(e, stays, x, bound)
 }

@@ -9,7 +9,13 @@ use crate::emit::{Binary, Compare, Emit, Trap, Ty};
 use crate::storage::wrap;
 
 /// An op of one integer. A definition that asks whether something holds gives a truth value.
-pub(super) fn unary<E: Emit>(e: &mut E, op: Op, dtype: DType, x: E::Value) -> Option<E::Value> {
+pub(super) fn unary<E: Emit>(
+    e: &mut E,
+    op: Op,
+    numerics: Numerics,
+    dtype: DType,
+    x: E::Value,
+) -> Option<E::Value> {
     let signed = dtype.kind() == Kind::Signed;
     let value = match op {
         Op::Positive | Op::Floor | Op::Ceil | Op::Round | Op::Trunc | Op::Real | Op::Conj => return Some(x),
@@ -40,14 +46,25 @@ pub(super) fn unary<E: Emit>(e: &mut E, op: Op, dtype: DType, x: E::Value) -> Op
             let zero = e.bits(x, 0);
             e.binary(Binary::MaxS, x, zero)
         }
-        // The whole part: only 1 and -1 have one that is not 0.
-        Op::Reciprocal => {
-            let (is_unit, zero) = (power::is_unit(e, dtype, x), e.bits(x, 0));
-            e.select(is_unit, x, zero)
-        }
+        Op::Reciprocal => reciprocal(e, numerics, dtype, x),
         _ => return None,
     };
     Some(wrap(e, dtype, value))
+}
+
+/// The whole part of the inverse: only 1 and -1 have one that is not 0. That of 0 is what x86 makes of an infinity in NumPy,
+/// in a register of 32 or 64 bits: the least signed integer, of which narrower and unsigned ones keep no bit.
+fn reciprocal<E: Emit>(e: &mut E, numerics: Numerics, dtype: DType, x: E::Value) -> E::Value {
+    let (is_unit, zero) = (power::is_unit(e, dtype, x), e.bits(x, 0));
+    let whole = e.select(is_unit, x, zero);
+    let is_wide = dtype.kind() == Kind::Signed && dtype.bits() >= 32;
+    match numerics {
+        Numerics::NumPy if is_wide => {
+            let (is_zero, least) = (e.is(Compare::Eq, x, 0.0), e.bits(x, i64::MIN >> (64 - dtype.bits())));
+            e.select(is_zero, least, whole)
+        }
+        Numerics::NumPy | Numerics::Jax | Numerics::Torch => whole,
+    }
 }
 
 /// An op of one truth value.
@@ -108,6 +125,8 @@ pub(super) fn binary_of_bool<E: Emit>(
                 (Numerics::Torch, _) => e.trap(by_zero, Trap::DivisionByZero),
                 // What JAX gives for division by zero is not zero, and so true.
                 (Numerics::Jax, Op::FloorDivide) => return Some(e.or(x, by_zero)),
+                // JAX replaces a divisor of 0 by 1 of integers, which truth values are not yet; XLA then leaves the dividend.
+                (Numerics::Jax, Op::Fmod) => return Some(e.and(x, by_zero)),
                 (Numerics::Jax | Numerics::NumPy, _) => {}
             }
             if op == Op::FloorDivide { e.and(x, y) } else { e.int(Ty::I1, 0) }

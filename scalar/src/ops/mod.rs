@@ -18,6 +18,7 @@ mod functions;
 mod integer;
 mod power;
 
+pub use choice::{is_before, select};
 pub(crate) use choice::{maximum, minimum, takes_first};
 
 use promote_lattice::convert::Numerics;
@@ -94,9 +95,11 @@ fn unary<E: Emit>(
     x: Element<E::Value>,
 ) -> Option<Element<E::Value>> {
     match (dtype.kind(), x) {
-        (Kind::Complex, Element::Complex(re, im)) => complex::unary(e, op, dtype, (re, im)),
+        (Kind::Complex, Element::Complex(re, im)) => complex::unary(e, op, numerics, dtype, (re, im)),
         (Kind::Bool, x) => integer::unary_of_bool(e, op, x.real()).map(Element::Real),
-        (Kind::Unsigned | Kind::Signed, x) => integer::unary(e, op, dtype, x.real()).map(Element::Real),
+        (Kind::Unsigned | Kind::Signed, x) => {
+            integer::unary(e, op, numerics, dtype, x.real()).map(Element::Real)
+        }
         (Kind::Float | Kind::Complex, x) => float::unary(e, op, numerics, dtype, x.real()).map(Element::Real),
     }
 }
@@ -110,11 +113,11 @@ fn binary<E: Emit>(
     y: Element<E::Value>,
 ) -> Option<Element<E::Value>> {
     if choice::is_predicate(op) {
-        return choice::compare(e, op, dtype, x, y);
+        return choice::compare(e, op, numerics, dtype, x, y);
     }
     match (op, dtype.kind(), x, y) {
-        (Op::Maximum, ..) => Some(maximum(e, dtype, x, y)),
-        (Op::Minimum, ..) => Some(minimum(e, dtype, x, y)),
+        (Op::Maximum, ..) => Some(maximum(e, numerics, dtype, x, y)),
+        (Op::Minimum, ..) => Some(minimum(e, numerics, dtype, x, y)),
         (_, Kind::Complex, Element::Complex(a, b), Element::Complex(c, d)) => {
             complex::binary(e, op, dtype, (a, b), (c, d))
         }

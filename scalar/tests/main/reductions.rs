@@ -23,7 +23,7 @@ fn the_identity_changes_nothing() {
                 continue;
             }
             let e = &mut machine(true);
-            let start = identity(e, op, dtype).unwrap();
+            let start = identity(e, op, Numerics::NumPy, dtype).unwrap();
             for source in some(dtype) {
                 let x = element(e, dtype, source);
                 let Some(found) = combine(e, op, Numerics::NumPy, dtype, start, x) else { continue };
@@ -56,7 +56,7 @@ fn truth_is_combined_of_any_dtype() {
     for dtype in stored() {
         for (op, start) in [(Op::Any, false), (Op::All, true)] {
             let e = &mut machine(true);
-            let identity = identity(e, op, DType::B1).unwrap();
+            let identity = identity(e, op, Numerics::NumPy, DType::B1).unwrap();
             assert_eq!(identity.real().to_bool(), start);
             for source in some(dtype) {
                 let x = element(e, dtype, source);

@@ -363,3 +363,13 @@ fn arguments_may_be_strided() {
         assert_eq!(found[0].elements::<i32>(), Some([expected; 1000].as_slice()), "stride {stride}");
     }
 }
+
+#[test]
+fn shapes_are_told_of_arguments_larger_than_memory() {
+    const EXTENT: i64 = 1 << 50;
+    let view = || Tensor::strided(DType::I32, &[EXTENT], &[0], &[0; 4], 0).expect("the strides fit");
+    let open = function(&COMPILED, "open");
+    assert_eq!(open.shapes(&[view(), view()]), Ok(vec![vec![EXTENT], vec![500]]));
+    let refused = open.run(&[view(), view()]).map(drop).map_err(|error| error.status);
+    assert_eq!(refused, Err(promote::Status::Memory));
+}

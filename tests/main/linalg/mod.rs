@@ -3,6 +3,6 @@
 mod elementwise;
 mod random;
 mod snapshots;
-mod stock;
+pub mod stock;
 mod structure;
 mod traps;

@@ -88,7 +88,7 @@ fn array(buffer: &Value) -> Array {
     let bytes: Vec<u8> = digits.chunks(2).map(byte).collect();
     let element = |bytes: &[u8]| {
         let bits = bytes.iter().rev().fold(0, |bits, byte| bits << 8 | u128::from(*byte));
-        Number::from_bits(bits, dtype).expect("the dtype is modelled")
+        Number::from_bits(bits, dtype)
     };
     let shape = list(buffer, "shape").iter().map(|extent| extent.as_u64().expect("an extent") as usize);
     Array { dtype, shape: shape.collect(), elements: bytes.chunks(width).map(element).collect() }

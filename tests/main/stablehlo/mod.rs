@@ -3,7 +3,7 @@
 //! Tests that run XLA need a Python with jax: `PROMOTE_PYTHON`, or `python3`. Without one they say so, and pass.
 
 mod execution;
-mod machine;
+pub mod machine;
 mod ops;
 mod random;
 mod refusals;

@@ -2,9 +2,16 @@
 
 use std::process::ExitCode;
 
-use promote_tools::lattice::{self, args::Args};
+use promote_tools::lattice::{
+    self,
+    args::{Args, TOOL},
+};
+use promote_tools::{flags, supervise};
 
 fn main() -> ExitCode {
-    let args = Args::from_command_line(std::env::args_os()).unwrap_or_else(|error| error.exit());
-    lattice::run(&args)
+    let args = match Args::from_command_line(std::env::args_os()) {
+        Ok(args) => args,
+        Err(error) => return flags::leave(&error, TOOL),
+    };
+    supervise::run(|| lattice::run(&args), |crash| lattice::report_crash(&args, crash))
 }

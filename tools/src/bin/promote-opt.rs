@@ -6,9 +6,12 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 use promote_tools::cli::Args;
-use promote_tools::{opt, supervise};
+use promote_tools::{flags, opt, render, supervise};
 
 fn main() -> ExitCode {
-    let args = Args::from_command_line(std::env::args_os()).unwrap_or_else(|error| error.exit());
+    let args = match Args::from_command_line(std::env::args_os()) {
+        Ok(args) => args,
+        Err(error) => return flags::leave(&error, render::TOOL),
+    };
     supervise::run(|| opt::run(&args), |crash| opt::report_crash(&args, crash))
 }

@@ -5,10 +5,13 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-use promote_tools::run::args::Args;
-use promote_tools::{run, supervise};
+use promote_tools::run::args::{Args, TOOL};
+use promote_tools::{flags, run, supervise};
 
 fn main() -> ExitCode {
-    let args = Args::from_command_line(std::env::args_os()).unwrap_or_else(|error| error.exit());
+    let args = match Args::from_command_line(std::env::args_os()) {
+        Ok(args) => args,
+        Err(error) => return flags::leave(&error, TOOL),
+    };
     supervise::run(|| run::run(&args), |crash| run::report_crash(&args, crash))
 }

@@ -228,8 +228,8 @@ pub enum Request<'a> {
 }
 
 impl Args {
-    /// Reads a command line, the program's name first. The error prints itself, and exits with 2 for wrong usage and
-    /// with 0 for `--help` and `--version`: see [`clap::Error::exit`].
+    /// Reads a command line, the program's name first. The error is printed, with status 2 for wrong usage and
+    /// with 0 for `--help` and `--version`: see [`crate::flags::leave`].
     pub fn from_command_line(args: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let args = Self::try_parse_from(args)?;
         match (&args.command, args.completions) {

@@ -27,7 +27,7 @@ use std::process::ExitCode;
 
 use promote_passes::diagnostic::Diagnostic;
 
-use crate::flags::colored;
+use crate::flags::{colored, leave};
 use crate::input::Input;
 use crate::output::{Kind, Output};
 use crate::render::{self, Renderer};
@@ -83,7 +83,7 @@ impl Failure {
     /// Says it on standard error.
     fn report(&self, args: &Args) -> ExitCode {
         match self {
-            Self::Usage(message) => args.usage_error(message).exit(),
+            Self::Usage(message) => leave(&args.usage_error(message), args::TOOL),
             Self::Refused { message, remedy } => {
                 let palette = Palette::new(colored(args.color(), &io::stderr()));
                 let mut text = format!("promote-lattice: {}: {message}\n", palette.error.paint("error"));
@@ -133,6 +133,11 @@ pub fn run(args: &Args) -> ExitCode {
         Ok(false) => ExitCode::from(REFUSED),
         Err(failure) => failure.report(args),
     }
+}
+
+/// Says that the process that did the work died of a signal.
+pub fn report_crash(args: &Args, signal: i32) -> ExitCode {
+    Failure::refused(format!("the work ended with signal {signal}; nothing was written")).report(args)
 }
 
 fn answer(args: &Args, command: &Command) -> Result<Answer, Failure> {

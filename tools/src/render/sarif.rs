@@ -1,9 +1,9 @@
 //! Diagnostics for code scanning: a SARIF 2.1.0 log with one run.
 //!
-//! SARIF counts columns in characters, so the byte columns of locations are recounted where the source is known. A
-//! remark is a result of level `note`; notes become related locations, and the remedy is a second line of the message.
+//! A result is a line, so that long logs can be read and searched like text. SARIF counts columns in characters, so the
+//! byte columns of locations are recounted where the source is known. A remark is a result of level `note`; notes become
+//! related locations, and the remedy is a second line of the message.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -17,15 +17,28 @@ use crate::sources::Sources;
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
+/// What stands before the rules.
+const START: &str = r#"{
+  "$schema": "SCHEMA",
+  "version": "2.1.0",
+  "runs": [{
+    "columnKind": "unicodeCodePoints",
+    "tool": "#;
+
 /// The results of a run, in order.
+///
+/// They are kept as the text that they become: a tenth of what a tree of JSON values takes, and written at once.
 #[derive(Debug, Default)]
 pub(super) struct Log {
-    results: Vec<(Code, Value)>,
+    /// The results, one a line, with commas between.
+    results: Vec<u8>,
+    /// What they are about, in the order in which it came up: a result's rule is an index into this.
+    codes: Vec<Code>,
 }
 
 impl Log {
     /// Adds a diagnostic as a result.
-    pub(super) fn add(&mut self, diagnostic: &Diagnostic, sources: &Sources<'_>) {
+    pub(super) fn add(&mut self, diagnostic: &Diagnostic, sources: &Sources<'_>) -> io::Result<()> {
         let Diagnostic { severity, code, message, location, notes, remedy } = diagnostic;
         let level = match severity {
             Severity::Error => "error",
@@ -40,6 +53,7 @@ impl Log {
             location.iter().map(|at| json!({ "physicalLocation": physical(at, sources) })).collect();
         let mut result = json!({
             "ruleId": code.as_str(),
+            "ruleIndex": self.rule_index(*code),
             "level": level,
             "message": { "text": text },
             "locations": locations,
@@ -47,34 +61,30 @@ impl Log {
         if !notes.is_empty() {
             result["relatedLocations"] = notes.iter().map(|note| related(note, sources)).collect();
         }
-        self.results.push((*code, result));
+        self.results.extend_from_slice(if self.results.is_empty() { b"\n" } else { b",\n" });
+        serde_json::to_writer(&mut self.results, &result)?;
+        Ok(())
     }
 
-    /// Writes the whole document.
+    /// The place of a code among the rules.
+    fn rule_index(&mut self, code: Code) -> usize {
+        self.codes.iter().position(|known| *known == code).unwrap_or_else(|| {
+            self.codes.push(code);
+            self.codes.len() - 1
+        })
+    }
+
+    /// Writes the whole document, in few pieces: standard error has no buffer.
     pub(super) fn write(self, out: &mut dyn Write) -> io::Result<()> {
-        let codes: BTreeSet<Code> = self.results.iter().map(|(code, _)| *code).collect();
-        let codes: Vec<Code> = codes.into_iter().collect();
-        let with_index = |(code, mut result): (Code, Value)| {
-            result["ruleIndex"] = codes.partition_point(|known| *known < code).into();
-            result
-        };
-        let results: Vec<Value> = self.results.into_iter().map(with_index).collect();
-        let rules: Vec<Value> = codes.iter().map(|code| rule(*code)).collect();
-        let document = json!({
-            "$schema": SCHEMA,
-            "version": "2.1.0",
-            "runs": [{
-                "tool": { "driver": {
-                    "name": TOOL,
-                    "version": env!("CARGO_PKG_VERSION"),
-                    "rules": rules,
-                } },
-                "columnKind": "unicodeCodePoints",
-                "results": results,
-            }],
-        });
-        serde_json::to_writer_pretty(&mut *out, &document)?;
-        out.write_all(b"\n")
+        let tool = json!({ "driver": {
+            "name": TOOL,
+            "version": env!("CARGO_PKG_VERSION"),
+            "rules": self.codes.iter().map(|code| rule(*code)).collect::<Vec<_>>(),
+        } });
+        let start = format!("{}{tool},\n    \"results\": [", START.replace("SCHEMA", SCHEMA));
+        out.write_all(start.as_bytes())?;
+        out.write_all(&self.results)?;
+        out.write_all(b"\n    ]\n  }]\n}\n")
     }
 }
 

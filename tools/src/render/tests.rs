@@ -82,6 +82,40 @@ fn sarif_without_results() {
     assert_snapshot!(document.replace(env!("CARGO_PKG_VERSION"), "VERSION"));
 }
 
+/// Counts how often it is written to: each is a system call where there is no buffer.
+#[derive(Default)]
+struct Counter {
+    writes: usize,
+    bytes: usize,
+}
+
+impl Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writes += 1;
+        self.bytes += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_long_sarif_document_is_written_in_few_pieces() {
+    let written = |times: usize| {
+        let (mut renderer, mut out) = (Renderer::new(Format::Sarif, false), Counter::default());
+        for diagnostic in diagnostics().iter().cycle().take(times) {
+            renderer.emit(diagnostic, &Sources::new(), &mut out).unwrap();
+        }
+        renderer.finish(&mut out).unwrap();
+        out
+    };
+    let (few, many) = (written(500), written(50_000));
+    assert_eq!((few.writes, many.writes), (3, 3));
+    assert!(many.bytes < 100 * few.bytes, "{} {}", few.bytes, many.bytes);
+}
+
 #[test]
 fn the_first_line_has_its_exact_form() {
     let rendered = render(Format::Text, false, &diagnostics());

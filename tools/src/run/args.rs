@@ -72,6 +72,8 @@ pub struct Args {
     pub outputs: Vec<PathBuf>,
 
     /// Write results to NAME.0.npy, NAME.1.npy and so on in this directory, which is made if it is missing
+    ///
+    /// NAME is the function's, encoded as in symbols if it is no identifier of C: no name leads out of the directory.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub output_dir: Option<PathBuf>,
 

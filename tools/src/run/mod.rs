@@ -4,6 +4,7 @@ pub mod args;
 mod literal;
 mod show;
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,14 +12,15 @@ use std::time::{Duration, Instant};
 
 use promote::diagnostic::{Code, Diagnostic, Location};
 use promote::npy::{self, NpyError};
+use promote::symbols::Symbols;
 use promote::{
     CompileOptions, DType, Denormals, Executable, Function, RunError, Session, Source, Status, Tensor,
-    TensorType,
+    TensorType, symbols,
 };
 
 use crate::compiler;
 use crate::input::{Content, Input};
-use crate::output::{Kind, Output};
+use crate::output::{self, Kind, Output};
 use crate::report::{Reporter, Stop};
 use args::{Args, TOOL, Target};
 use literal::Literal;
@@ -27,8 +29,7 @@ use literal::Literal;
 pub fn run(args: &Args) -> ExitCode {
     let mut reporter = Reporter::new(TOOL, &args.diagnostics);
     let outcome = if args.running.processor.asks_for_help() {
-        // A reader that has gone wants no more.
-        io::stdout().write_all(compiler::target_help().as_bytes()).map_err(|_| Stop::Said)
+        output::print(compiler::target_help().as_bytes()).map_err(Stop::from)
     } else {
         execute(args, &mut reporter)
     };
@@ -47,6 +48,9 @@ pub fn report_crash(args: &Args, signal: i32) -> ExitCode {
     let diagnostic = Diagnostic::error(Code::Internal, None, message).with_remedy(remedy);
     Reporter::new(TOOL, &args.diagnostics).finish(Err(diagnostic.into()))
 }
+
+/// How many bytes the name of a file has, at most: Linux's bound.
+const FILE_NAME: usize = 255;
 
 /// Where an argument comes from.
 enum Argument {
@@ -77,17 +81,16 @@ fn execute(args: &Args, reporter: &mut Reporter) -> Result<(), Stop> {
     let compiling = started.elapsed();
     let function = entry(&executable, args)?;
     check_outputs(args, &function)?;
-    let inputs = tensors(&function, arguments)?;
-    let results = match function.run(&inputs) {
-        Ok(results) => results,
-        Err(error) => {
-            let mut said = [run_error(&function, error)];
-            compiler::rename(&mut said, &input);
-            reporter.say_of(&input, &said);
-            return Err(Stop::Said);
-        }
+    let mut refused = |error: Diagnostic| {
+        let mut said = [error];
+        compiler::rename(&mut said, &input);
+        reporter.say_of(&input, &said);
+        Stop::Said
     };
-    write_results(args, &function, &results)?;
+    let paths = output_paths(args, &function).map_err(&mut refused)?;
+    let inputs = tensors(&function, arguments)?;
+    let results = function.run(&inputs).map_err(|error| refused(run_error(&function, error)))?;
+    write_results(args, &paths, &function, &results)?;
     if let Some(times) = args.running.time {
         let running = time(&function, &inputs, times).map_err(|error| run_error(&function, error))?;
         // There is nowhere to report that standard error cannot be written to.
@@ -161,7 +164,8 @@ fn compile(
 /// The function to run.
 fn entry(executable: &Executable, args: &Args) -> Result<Function, Stop> {
     let names: Vec<String> = executable.functions().map(|function| function.name().to_owned()).collect();
-    let there_are = match &names[..] {
+    let shown: Vec<_> = names.iter().map(|name| symbols::in_mlir(name)).collect();
+    let there_are = match &shown[..] {
         [] => "the module has no public function with a body".to_owned(),
         [only] => format!("the only public function is {only}"),
         several => format!("the public functions are {}", several.join(", ")),
@@ -186,7 +190,7 @@ fn check_outputs(args: &Args, function: &Function) -> Result<(), Stop> {
     if given == 0 || given == results {
         return Ok(());
     }
-    let message = format!("{} has {results} result(s), and -o names {given} file(s)", function.name());
+    let message = format!("{} has {results} result(s), and -o names {given} file(s)", shown(function));
     let diagnostic = Diagnostic::error(Code::Argument, None, message);
     Err(Stop::misused(diagnostic.with_remedy("give -o once for each result, or --output-dir")))
 }
@@ -198,7 +202,7 @@ fn tensors(function: &Function, arguments: Vec<Argument>) -> Result<Vec<Tensor<'
         let list: Vec<String> = types.iter().map(TensorType::to_string).collect();
         let takes = if list.is_empty() { "no arguments".to_owned() } else { list.join(", ") };
         let given = arguments.len();
-        let message = format!("{} takes {takes}; {given} input(s) are given", function.name());
+        let message = format!("{} takes {takes}; {given} input(s) are given", shown(function));
         let diagnostic = Diagnostic::error(Code::Argument, None, message);
         return Err(Stop::misused(diagnostic.with_remedy("give --input once for each argument, in order")));
     }
@@ -212,7 +216,7 @@ fn tensor(
     argument: Argument,
     r#type: &TensorType,
 ) -> Result<Tensor<'static>, Diagnostic> {
-    let must = format!("argument {index} of {} is {type}", function.name());
+    let must = format!("argument {index} of {} is {type}", shown(function));
     let (name, tensor) = match argument {
         Argument::File(path) => {
             let tensor = read(&path, r#type.dtype).map_err(|error| array_error(&path, &error, &must))?;
@@ -259,9 +263,8 @@ fn array_error(path: &Path, error: &NpyError, must: &str) -> Diagnostic {
 /// The error for a run that failed. A check says where it stands in the program.
 fn run_error(function: &Function, error: RunError) -> Diagnostic {
     let RunError { status, message } = error;
-    let symbol = format!("promote_{}", function.name());
-    let message = match message.strip_prefix(&symbol) {
-        Some(rest) => format!("{}{rest}", function.name()),
+    let message = match message.strip_prefix(&Symbols::of(function.name()).call) {
+        Some(rest) => format!("{}{rest}", shown(function)),
         None => message,
     };
     let code = match status {
@@ -295,20 +298,43 @@ fn located(text: &str) -> Option<(Location, String)> {
     Some((location, rest.to_owned()))
 }
 
-/// Writes the results to their files, or prints them.
-fn write_results(args: &Args, function: &Function, results: &[Tensor<'_>]) -> Result<(), Stop> {
-    let paths: Vec<PathBuf> = match &args.output_dir {
-        Some(directory) => {
-            std::fs::create_dir_all(directory).map_err(|error| {
-                let message = format!("cannot make the directory `{}`: {error}", directory.display());
-                Diagnostic::error(Code::Unwritable, None, message)
-            })?;
-            (0..results.len())
-                .map(|index| directory.join(format!("{}.{index}.npy", function.name())))
-                .collect()
+/// The name of a function, as messages and printed results have it.
+fn shown(function: &Function) -> Cow<'_, str> {
+    symbols::in_mlir(function.name())
+}
+
+/// The files for the results; none if they are printed.
+fn output_paths(args: &Args, function: &Function) -> Result<Vec<PathBuf>, Diagnostic> {
+    let Some(directory) = &args.output_dir else { return Ok(args.outputs.clone()) };
+    let name = symbols::encoded(function.name());
+    let files: Vec<String> =
+        (0..function.outputs().len()).map(|index| format!("{name}.{index}.npy")).collect();
+    match files.iter().map(String::len).find(|length| *length > FILE_NAME) {
+        None => Ok(files.iter().map(|file| directory.join(file)).collect()),
+        Some(length) => {
+            let message = format!(
+                "a result would be written to a file whose name has {length} bytes, and the name of a file has \
+                 {FILE_NAME} at most"
+            );
+            Err(Diagnostic::error(Code::Unwritable, function.location().cloned(), message)
+                .with_remedy("name the files with -o, or give the function a shorter name"))
         }
-        None => args.outputs.clone(),
-    };
+    }
+}
+
+/// Writes the results to their files, or prints them.
+fn write_results(
+    args: &Args,
+    paths: &[PathBuf],
+    function: &Function,
+    results: &[Tensor<'_>],
+) -> Result<(), Stop> {
+    if let Some(directory) = &args.output_dir {
+        std::fs::create_dir_all(directory).map_err(|error| {
+            let message = format!("cannot make the directory `{}`: {error}", directory.display());
+            Diagnostic::error(Code::Unwritable, None, message)
+        })?;
+    }
     if paths.is_empty() {
         return print(function, results);
     }
@@ -330,7 +356,7 @@ fn print(function: &Function, results: &[Tensor<'_>]) -> Result<(), Stop> {
         let shape = result.shape().iter().map(|&extent| Some(extent)).collect();
         let r#type = TensorType { dtype: result.dtype(), shape };
         // The error is kept, and reported by commit.
-        let _ = writeln!(output, "{}.{index}: {type}\n{}", function.name(), show::text(result));
+        let _ = writeln!(output, "{}.{index}: {type}\n{}", shown(function), show::text(result));
     }
     Ok(output.commit()?)
 }

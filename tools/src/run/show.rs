@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 use promote::{DType, Kind, Tensor};
-use promote_lattice::convert::{Bits, Numerics, convert};
+use promote_lattice::convert::{Bits, Literal, Numerics, convert, literal};
 
 /// Elements that are all shown, at most.
 const ALL: usize = 1000;
@@ -144,8 +144,9 @@ fn float(bits: Bits, dtype: DType) -> String {
     };
     named(value, |value| {
         let is_this = |text: &String| {
-            let read = text.parse::<f64>().map_or(f64::NAN, |read| read);
-            convert(read.to_bits().into(), DType::F64, dtype, Numerics::NumPy) == bits
+            let read = literal(Literal::Float(text.parse().unwrap_or(f64::NAN)), dtype, Numerics::NumPy);
+            // What is beyond the range may become the largest number, and is not that.
+            read.in_range && read.bits == bits
         };
         // Nine digits tell any two floats of up to 32 bits apart; F64's own text is the shortest already.
         let short = (0..9).map(|digits| format!("{value:.digits$e}")).find(is_this);
@@ -166,6 +167,7 @@ fn named(value: f64, text: impl FnOnce(f64) -> String) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::literal::Literal as Written;
     use super::*;
 
     fn tensor<T: promote::Element>(elements: &[T], shape: &[i64]) -> String {
@@ -217,6 +219,25 @@ mod tests {
                 let read: f64 = text.parse().unwrap();
                 let again = convert(read.to_bits().into(), DType::F64, dtype, Numerics::NumPy);
                 assert!(read.is_nan() || again == bits, "{dtype} {bits:#x}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_printed_of_any_dtype_reads_back_as_the_same_bits() {
+        let strong = DType::ALL.iter().copied().filter(|dtype| !dtype.is_weak());
+        for dtype in strong {
+            let mask = Bits::MAX >> (Bits::BITS - dtype.bits());
+            // All codes of narrow dtypes, and some of the others.
+            let spread = |code: Bits| code.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835) >> 3;
+            let codes = (0..256).flat_map(|code| [code, spread(code)]).map(|code| code & mask);
+            for bits in codes {
+                let text = element(bits, dtype);
+                let read = Written::parse(&text).unwrap_or_else(|error| panic!("{dtype} {bits:#x}: {error}"));
+                let tensor = read.into_tensor(dtype).unwrap_or_else(|error| panic!("{dtype}: {error}"));
+                let bytes = tensor.bytes().unwrap();
+                let again = bytes.iter().rev().fold(0, |bits, byte| bits << 8 | Bits::from(*byte));
+                assert!(again == bits || text.contains("nan"), "{dtype} {bits:#x}: {text} is {again:#x}");
             }
         }
     }

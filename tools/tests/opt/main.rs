@@ -4,10 +4,12 @@ mod support;
 
 mod bytecode;
 mod corpus;
+mod cycles;
 mod diagnostics;
 mod foreign_ops;
 mod help;
 mod inputs;
+mod interruptions;
 mod mutations;
 mod outputs;
 mod pipelines;

@@ -122,6 +122,35 @@ fn a_full_standard_output_is_an_error() {
 }
 
 #[test]
+fn information_that_cannot_be_written_is_an_error() {
+    let tool = Tool::new();
+    for (program, requests) in [
+        (
+            "opt",
+            "--help -h --version --list-passes --show-dialects --explain=P0007 --completions=bash --target-cpu=help --emit=runtime",
+        ),
+        ("run", "--help -h --version --target-cpu=help"),
+        (
+            "lattice",
+            "--help -h --version show table join&i32&f32 check diff&jax&numpy2 dot svg html --completions=bash",
+        ),
+    ] {
+        for request in requests.split(' ') {
+            let command = format!("promote-{program} {}", request.replace('&', " "));
+            let run = tool.shell(&format!("{command} > /dev/full"));
+            assert_eq!(run.status, Some(1), "{command}: {run}");
+            let said = "cannot write standard output: no space is left";
+            assert!(
+                run.stderr.starts_with(&format!("promote-{program}: error")) && run.stderr.contains(said),
+                "{command}: {run}"
+            );
+            let read = tool.shell(&format!("set -o pipefail; {command} | head -c 1 > /dev/null"));
+            assert_eq!(read.stderr, "", "{command}");
+        }
+    }
+}
+
+#[test]
 fn a_file_size_limit_is_an_error_and_leaves_nothing() {
     let many: String =
         (0..500).map(|i| GOOD.replace("@f", &format!("@f{i}")).replace("!u", &format!("!u{i}"))).collect();

@@ -24,6 +24,23 @@ fn text_of_each_kind() {
 }
 
 #[test]
+fn headers_are_made_without_code() {
+    let tool = Tool::new();
+    let timed = |kind: &str| emit(&tool, &["--emit", kind, "--mlir-timing", "-o", "out"]);
+    assert!(timed("llvm").stderr.contains("promote-to-llvm"));
+    let header = timed("header");
+    assert!(header.stderr.contains("promote-verify-strong"), "{header}");
+    assert!(!header.stderr.contains("-to-llvm"), "{header}");
+    let weak = emit(&tool, &["--emit=header", "--pass-pipeline=builtin.module()"]).refused();
+    assert!(weak.stderr.contains("error[P0016]"), "{weak}");
+    let opaque =
+        "func.func @f(%x: memref<4xf32>) { return }\nfunc.func private @g(%x: memref<4xf32>) { return }";
+    let run = tool.command(PROMOTE_OPT, opaque, ["--emit=header"]).refused();
+    let message = "<stdin>:1:1: error[P0038]: @f takes or returns a memref<4xf32>, for which no code is made";
+    assert!(run.stderr.starts_with(message) && !run.stderr.contains("@g"), "{run}");
+}
+
+#[test]
 fn objects_and_libraries() {
     let tool = Tool::new();
     for kind in ["obj", "so", "runtime"] {
@@ -85,15 +102,6 @@ fn code_is_made_of_a_whole_file() {
 }
 
 #[test]
-fn names_that_c_does_not_have_are_in_no_header() {
-    let program = ROWS.replace("@rows", "@\"a-b\"");
-    let tool = Tool::new();
-    let run = tool.command(PROMOTE_OPT, program.as_str(), ["--emit=header"]).refused();
-    assert!(run.stderr.contains("error[P0054]: the function `a-b` cannot be declared in C"), "{run}");
-    tool.command(PROMOTE_OPT, program, ["--emit=obj", "-o", "f.o"]).succeeded();
-}
-
-#[test]
 fn a_linker_that_fails_is_an_error() {
     let tool = Tool::new().with_variable("CC", "no-such-compiler");
     let run = emit(&tool, &["--emit=so", "-o", "f.so"]).refused();
@@ -102,4 +110,32 @@ fn a_linker_that_fails_is_an_error() {
         "{run}"
     );
     assert!(!Path::new(&tool.path("f.so")).exists());
+}
+
+#[test]
+fn libraries_are_linked_wherever_their_files_are() {
+    let tool = Tool::new();
+    for place in ["a,b", "a b", "-Wl,-r", "$HOME", "\"'"] {
+        let temporary = tool.path(place).join("tmp");
+        std::fs::create_dir_all(&temporary).expect("the directory can be written to");
+        let output = tool.path(place).join("lib,x.so");
+        let run = tool.command(
+            "env",
+            ROWS,
+            [
+                std::ffi::OsString::from(format!("TMPDIR={}", temporary.display())),
+                PROMOTE_OPT.into(),
+                "--emit=so".into(),
+                "-o".into(),
+                output.clone().into(),
+            ],
+        );
+        run.succeeded();
+        assert!(std::fs::read(output).expect("it is there").starts_with(b"\x7fELF"), "{place}");
+        assert_eq!(std::fs::read_dir(temporary).expect("it is there").count(), 0, "{place}");
+    }
+    let nowhere = Tool::new().with_variable("TMPDIR", "/no/such/directory");
+    let run = emit(&nowhere, &["--emit=so", "-o", "f.so"]).refused();
+    assert!(run.stderr.contains("error[P0021]: cannot make a directory in `/no/such/directory`"), "{run}");
+    assert!(nowhere.files().is_empty());
 }

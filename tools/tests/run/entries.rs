@@ -38,6 +38,6 @@ fn others_are_listed() {
 #[test]
 fn names_may_be_any_text() {
     let odd = function("\"a b.c\"", "", 7);
-    assert_eq!(run(&odd, &[]).succeeded().text(), "a b.c.0: int32[]\n7\n");
-    assert_eq!(run(&odd, &["--entry", "a b.c"]).succeeded().text(), "a b.c.0: int32[]\n7\n");
+    assert_eq!(run(&odd, &[]).succeeded().text(), "\"a b.c\".0: int32[]\n7\n");
+    assert_eq!(run(&odd, &["--entry", "a b.c"]).succeeded().text(), "\"a b.c\".0: int32[]\n7\n");
 }

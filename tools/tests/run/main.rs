@@ -10,6 +10,9 @@ mod entries;
 mod failures;
 mod help;
 mod languages;
+mod memory;
+mod names;
+mod processes;
 mod results;
 
 use support::{Run, Tool};

@@ -35,6 +35,21 @@ fn narrow_dtypes_go_through_files() {
 }
 
 #[test]
+fn complex_numbers_of_two_bfloat16_are_none_of_two_halves() {
+    for (element, name) in [("bf16", "bcomplex32"), ("f16", "complex32")] {
+        let program = format!(
+            "func.func @f(%x: tensor<3xcomplex<{element}>>) -> tensor<*x!promote.unknown> {{
+  %0 = \"promote.cumulative_sum\"(%x) : (tensor<3xcomplex<{element}>>) -> tensor<*x!promote.unknown>
+  return %0 : tensor<*x!promote.unknown>
+}}
+"
+        );
+        let run = run(&program, &["--semantics", "torch", "-i", "[1+1j, 2+1j, 3+1j]"]).succeeded();
+        assert_eq!(run.text(), format!("f.0: {name}[3]\n[1.0+1.0j, 3.0+2.0j, 6.0+3.0j]\n"));
+    }
+}
+
+#[test]
 fn large_results_are_summarised_with_all_digits() {
     let program = r#"func.func @f() -> tensor<2000xf32> {
   %0 = "promote.iota"() {axis = 0 : i64} : () -> tensor<2000xf32>

@@ -27,7 +27,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 pub use self::conditions::{Check, Condition, Extent};
 use self::place::{Places, Point};
 use super::extents::Extents;
-use super::graph::{BlockId, Feed, Graph, Known, OpId, ShapeId, SlotId, Source, Type, ValueId};
+use super::graph::{BlockId, Counts, Feed, Graph, Known, OpId, ShapeId, SlotId, Source, Type, ValueId};
 use super::solve::{Solution, typing};
 
 /// The id of an [`Insert`]: its index in [`Plan::inserts`].
@@ -235,13 +235,17 @@ impl Planner<'_> {
     }
 
     fn plan_feed(&mut self, slot: SlotId, index: usize) {
-        let Feed { value, block, is_part, .. } = self.graph.slot(slot).sources[index];
+        let Feed { value, block, counts, .. } = self.graph.slot(slot).sources[index];
         let Type { dtype: Known::DType(dtype), shape } = self.solution.slot(slot) else {
             return self.keep(Use::Feed(slot, index), block, value);
         };
-        let dtype = self.semantics.strengthen(dtype);
+        let dtype = if counts == Counts::Shape { DType::B1 } else { self.semantics.strengthen(dtype) };
         let own = self.solution.value(value).shape;
-        let shape = if own == shape || is_part { self.extents.shape(self.solution, value) } else { shape };
+        let shape = if own == shape || counts == Counts::DType {
+            self.extents.shape(self.solution, value)
+        } else {
+            shape
+        };
         self.need(Use::Feed(slot, index), block, value, (dtype, Role::Number), shape);
     }
 

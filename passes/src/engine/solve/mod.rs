@@ -16,20 +16,26 @@
 //! ## Laws
 //! Deterministic, and independent of the order of ops that do not depend on each other; it ends on a lattice after at most
 //! its height in visits of each op, and of each op that waits. Every cycle of values
-//! leads through a slot, and the bound [`MAX_CHANGES`] makes it end on any rules, and where shapes grow for ever. A refused op is reported once, and nothing that depends on it.
+//! leads through a slot, and the bound [`MAX_CHANGES`] makes it end on any rules, and where shapes grow for ever: what depends on
+//! such a slot is given up, and the rest is solved. A refused op is reported once, and nothing that depends on it.
 
 mod problem;
 mod rules;
+mod solution;
+mod undefined;
+mod unsettled;
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
-use promote_lattice::DType;
 use promote_lattice::Semantics;
-use promote_lattice::semantics::{MAX_OPERANDS, Operand, Origin, Rank, Refusal, Typing};
+use promote_lattice::semantics::Operand;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use self::problem::{Call, CallId, Place, Problem, ProblemKind};
+pub use self::rules::typing;
+use self::solution::Refused;
+pub use self::solution::{Solution, Step};
 use super::graph::{Feed, Graph, Known, OpId, ShapeId, Slot, SlotId, Source, Type, ValueId};
 use super::shape::Shape;
 
@@ -38,101 +44,6 @@ const MAX_CHANGES: u32 = 256;
 
 /// How often a start again may find more ops that must wait.
 const MAX_STARTS: u32 = 8;
-
-/// A type that a slot has had on the way to the fixpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// The type.
-    pub found: Type,
-    /// Which of its sources raised it to that.
-    pub feed: usize,
-}
-
-/// The answer of [`solve`].
-#[derive(Clone, Debug)]
-pub struct Solution {
-    values: Vec<Type>,
-    slots: Vec<Type>,
-    stories: FxHashMap<SlotId, Vec<Step>>,
-    refused: FxHashMap<SlotId, Refused>,
-    /// What was found wrong, in program order.
-    pub problems: Vec<Problem>,
-}
-
-impl Solution {
-    /// The type of a value.
-    pub fn value(&self, value: ValueId) -> Type {
-        self.values[value.0 as usize]
-    }
-
-    /// The dtype of a value, if it takes part in promotion and was not refused.
-    pub fn dtype(&self, value: ValueId) -> Option<DType> {
-        match self.value(value).dtype {
-            Known::DType(dtype) => Some(dtype),
-            Known::Unknown | Known::Opaque | Known::Refused => None,
-        }
-    }
-
-    /// The types that a slot with a target has had, in turn: the story of a loop's carry.
-    pub fn story(&self, slot: SlotId) -> &[Step] {
-        self.stories.get(&slot).map_or(&[], Vec::as_slice)
-    }
-
-    /// The types of what flows to a refused slot, as they were when they did not meet.
-    pub fn met(&self, slot: SlotId) -> &[Type] {
-        self.refused.get(&slot).map_or(&[], |refused| &refused.met)
-    }
-
-    /// The dtype of a slot, if it takes part in promotion and was not refused.
-    pub fn slot_dtype(&self, slot: SlotId) -> Option<DType> {
-        match self.slot(slot).dtype {
-            Known::DType(dtype) => Some(dtype),
-            Known::Unknown | Known::Opaque | Known::Refused => None,
-        }
-    }
-
-    /// The type of a slot.
-    pub fn slot(&self, slot: SlotId) -> Type {
-        self.slots[slot.0 as usize]
-    }
-}
-
-/// The operand as the dtype rules see it.
-fn operand(graph: &Graph, value: ValueId, dtype: DType, shape: ShapeId) -> Operand {
-    let origin = match graph.value(value).literal {
-        None => Origin::Value,
-        Some(literal) if dtype.is_weak() => Origin::Literal(literal),
-        Some(literal) => Origin::Constant(literal),
-    };
-    let rank = match graph.shapes.get(shape).dims() {
-        None => Rank::Unknown,
-        Some([]) => Rank::Zero,
-        Some([_]) => Rank::One,
-        Some([_, _]) => Rank::Two,
-        Some(_) => Rank::More,
-    };
-    Operand { dtype, rank, origin }
-}
-
-/// What the dtype rules say of `op`, its operands having the types that `type_of` gives; `None` for an op that states
-/// its dtype, or has an operand without one.
-///
-/// # Errors
-/// The semantics' [`Refusal`].
-pub fn typing(
-    graph: &Graph,
-    semantics: &Semantics,
-    op: OpId,
-    type_of: impl Fn(ValueId) -> Type,
-) -> Result<Option<Typing>, Refusal> {
-    let mut operands = [Operand::value(DType::B1); MAX_OPERANDS];
-    let values = graph.operands(op);
-    for (slot, value) in operands.iter_mut().zip(values) {
-        let Type { dtype: Known::DType(dtype), shape } = type_of(*value) else { return Ok(None) };
-        *slot = operand(graph, *value, dtype, shape);
-    }
-    semantics.infer(graph.node(op).op, &operands[..values.len().min(MAX_OPERANDS)])
-}
 
 /// Infers the types of all values of `graph`. See the [module](self).
 pub fn solve(graph: &mut Graph, semantics: &Semantics) -> Solution {
@@ -162,16 +73,6 @@ impl Users {
         }
         Self(users)
     }
-}
-
-/// What a slot refused. If it comes a second time, the slot stays refused: what it refuses is what becomes of its own
-/// type around a loop.
-#[derive(Clone, Debug)]
-struct Refused {
-    kind: ProblemKind,
-    again: bool,
-    /// The types of its sources the first time.
-    met: Vec<Type>,
 }
 
 /// The solving of one graph, which may go on when more is known of what it calls.
@@ -207,8 +108,8 @@ pub struct Solver<'a> {
     waiting: BTreeSet<OpId>,
     /// How often everything was started again.
     starts: u32,
-    /// Whether it was given up.
-    ended: bool,
+    /// What does not settle, and what depends on that.
+    given_up: FxHashSet<Place>,
 }
 
 /// What is found, or what is wrong.
@@ -236,7 +137,7 @@ impl<'a> Solver<'a> {
             fickle: BTreeSet::new(),
             waiting: BTreeSet::new(),
             starts: 0,
-            ended: false,
+            given_up: FxHashSet::default(),
         }
     }
 
@@ -312,9 +213,6 @@ impl<'a> Solver<'a> {
         loop {
             let found = self.fickle.len();
             self.settle_queued();
-            if self.ended {
-                return;
-            }
             if self.fickle.len() > found && self.starts < MAX_STARTS {
                 self.start_again();
             } else if !self.calls.is_empty() || !self.release() {
@@ -342,9 +240,12 @@ impl<'a> Solver<'a> {
         for (value, found) in &self.answered {
             self.values[value.0 as usize] = *found;
         }
-        self.stories.clear();
+        self.stories.retain(|slot, _| self.given_up.contains(&Place::Slot(*slot)));
         self.refused.clear();
-        self.problems.retain(|place, _| matches!(place, Place::Call(_)));
+        self.problems.retain(|place, problem| {
+            matches!(place, Place::Call(_)) || problem.kind == ProblemKind::Unsettled
+        });
+        self.refuse_given_up();
         self.changes.clear();
         let ops = self.graph.ops().map(Place::Op);
         let slots = self.graph.slot_ids().map(Place::Slot);
@@ -353,6 +254,9 @@ impl<'a> Solver<'a> {
 
     fn settle_queued(&mut self) {
         while let Some((_, place)) = self.queue.pop_first() {
+            if self.is_given_up(place) {
+                continue;
+            }
             let changed = match place {
                 Place::Op(op) => self.visit(op),
                 Place::Slot(slot) => self.visit_slot(slot),
@@ -362,7 +266,8 @@ impl<'a> Solver<'a> {
                 let changes = self.changes.entry(slot).or_insert(0);
                 *changes += 1;
                 if *changes > MAX_CHANGES {
-                    return self.give_up(slot);
+                    self.give_up(slot);
+                    continue;
                 }
             }
             if let Some(changed) = changed {
@@ -396,7 +301,7 @@ impl<'a> Solver<'a> {
     /// Lets the results of a call be of these types. What depends on the graph itself, by recursion, does not last when it is
     /// started again.
     pub fn answer(&mut self, call: CallId, results: &[(Known, Shape)], lasts: bool) {
-        if self.ended {
+        if self.is_given_up(Place::Call(call)) {
             return;
         }
         let calls = self.calls;
@@ -445,6 +350,7 @@ impl<'a> Solver<'a> {
 
     /// The graph with what was found.
     pub fn finish(mut self) -> (Graph, Solution) {
+        self.define();
         self.report_unknown();
         let problems = self.problems.into_values().collect();
         let Self { graph, values, slots, stories, refused, .. } = self;
@@ -508,15 +414,6 @@ impl<'a> Solver<'a> {
         by.unwrap_or(0)
     }
 
-    /// Ends what does not settle: that is reported, and nothing that was found on the way.
-    fn give_up(&mut self, slot: SlotId) {
-        let place = Place::Slot(slot);
-        self.problems.clear();
-        self.problems.insert(place, Problem { place, kind: ProblemKind::Unsettled });
-        self.queue.clear();
-        self.ended = true;
-    }
-
     fn update(&mut self, value: ValueId, found: Type) -> Option<ValueId> {
         let old = std::mem::replace(&mut self.values[value.0 as usize], found);
         (old != found).then_some(value)
@@ -542,7 +439,9 @@ impl<'a> Solver<'a> {
     /// flows on from them. Where all depend on each other, as unreachable code allows, the first is the root. What comes
     /// of a call is not reported here: its callee's is.
     fn report_unknown(&mut self) {
-        let unknown = |value: &ValueId| self.values[value.0 as usize].dtype == Known::Unknown;
+        let undefined = |value: &ValueId| self.graph.undefined.contains(value);
+        let unknown =
+            |value: &ValueId| self.values[value.0 as usize].dtype == Known::Unknown && !undefined(value);
         let Some(first) = self.graph.value_ids().find(unknown) else { return };
         let fed =
             self.graph.slot_ids().map(|slot| self.graph.slot(slot)).filter(|slot| !slot.sources.is_empty());

@@ -1,15 +1,64 @@
 //! The rules, asked with the types that are known so far: of an op's result, and of what flows to a slot.
 
-use promote_lattice::DType;
+use promote_lattice::convert::Numerics;
 use promote_lattice::op::{Op, ShapeRule};
-use promote_lattice::semantics::Operand;
+use promote_lattice::semantics::{MAX_OPERANDS, Operand, Origin, Rank, Refusal, Typing};
+use promote_lattice::{DType, Semantics};
 
-use super::super::graph::{Feed, Known, OpId, ShapeId, Slot, SlotId, Type, ValueId};
+use super::super::graph::{Counts, Feed, Graph, Known, OpId, ShapeId, Slot, SlotId, Type, ValueId};
+use super::super::scalars;
 use super::super::shape::{self, DYNAMIC, Shape, ShapeError};
-use super::{Outcome, ProblemKind, Solver, operand, typing};
+use super::{Outcome, ProblemKind, Solver};
 
 /// The most dimensions that an op may give. A loop could double them each round.
 const MAX_RANK: usize = 1024;
+
+/// The operand as the dtype rules see it.
+fn operand(graph: &Graph, value: ValueId, dtype: DType, shape: ShapeId) -> Operand {
+    let origin = match graph.value(value).literal {
+        None => Origin::Value,
+        Some(literal) if dtype.is_weak() => Origin::Literal(literal),
+        Some(literal) => Origin::Constant(literal),
+    };
+    let rank = match graph.shapes.get(shape).dims() {
+        None => Rank::Unknown,
+        Some([]) => Rank::Zero,
+        Some([_]) => Rank::One,
+        Some([_, _]) => Rank::Two,
+        Some(_) => Rank::More,
+    };
+    Operand { dtype, rank, origin }
+}
+
+/// The operands of `op` as the dtype rules see them, and how many they are; `None` if one has no dtype.
+fn operands(
+    graph: &Graph,
+    op: OpId,
+    type_of: impl Fn(ValueId) -> Type,
+) -> Option<([Operand; MAX_OPERANDS], usize)> {
+    let mut operands = [Operand::value(DType::B1); MAX_OPERANDS];
+    let values = graph.operands(op);
+    for (slot, value) in operands.iter_mut().zip(values) {
+        let Type { dtype: Known::DType(dtype), shape } = type_of(*value) else { return None };
+        *slot = operand(graph, *value, dtype, shape);
+    }
+    Some((operands, values.len().min(MAX_OPERANDS)))
+}
+
+/// What the dtype rules say of `op`, its operands having the types that `type_of` gives; `None` for an op that states
+/// its dtype, or has an operand without one.
+///
+/// # Errors
+/// The semantics' [`Refusal`].
+pub fn typing(
+    graph: &Graph,
+    semantics: &Semantics,
+    op: OpId,
+    type_of: impl Fn(ValueId) -> Type,
+) -> Result<Option<Typing>, Refusal> {
+    let Some((operands, count)) = operands(graph, op, type_of) else { return Ok(None) };
+    semantics.infer(graph.node(op).op, &operands[..count])
+}
 
 impl Solver<'_> {
     /// The type of an op's result; unknown while an operand's is.
@@ -72,8 +121,37 @@ impl Solver<'_> {
         {
             return Ok(Some(dtype));
         }
-        let typing = typing(&self.graph, self.semantics, op, type_of).map_err(ProblemKind::Refused)?;
+        if let Some(outcome) = self.graph.scalars.outcome(op) {
+            return outcome.clone().map(|number| Some(number.dtype())).map_err(ProblemKind::Refused);
+        }
+        let typing = self.typing(op).map_err(ProblemKind::Refused)?;
         Ok(typing.map(|typing| typing.result))
+    }
+
+    /// What the dtype rules say of an op.
+    fn typing(&self, op: OpId) -> Result<Option<Typing>, Refusal> {
+        let type_of = |value: ValueId| self.values[value.0 as usize];
+        let Some((mut operands, count)) = operands(&self.graph, op, type_of) else { return Ok(None) };
+        let operator = self.graph.node(op).op;
+        let ask = |operands: &[Operand]| self.semantics.infer(operator, &operands[..count]);
+        let found = ask(&operands).map_err(|refusal| {
+            let unknown = || scalars::unknown(&self.graph, op, self.semantics);
+            let is_scalar = matches!(refusal, Refusal::Scalar { .. });
+            is_scalar.then(unknown).flatten().unwrap_or(refusal)
+        })?;
+        // A bool that Python computes is written as an array, so the op must do the same to both.
+        let bools = scalars::bools(&self.graph, op);
+        let Some((first, _)) = bools.first() else { return Ok(found) };
+        for (index, bool) in &bools {
+            operands[*index].origin = Origin::Literal(*bool);
+        }
+        match ask(&operands)? == found {
+            true => Ok(found),
+            false => {
+                let (semantics, index) = (self.semantics.name().into(), *first);
+                Err(Refusal::Scalar { semantics, op: operator, index, dtype: DType::B1 })
+            }
+        }
     }
 
     fn shape(&mut self, op: OpId) -> Outcome<Option<ShapeId>> {
@@ -93,6 +171,9 @@ impl Solver<'_> {
         let ids: Vec<ShapeId> = self.graph.operands(op).iter().map(shape_of).collect();
         let shapes: Vec<&Shape> = ids.iter().map(|id| self.graph.shapes.get(*id)).collect();
         let shape = shape::infer(node.op, self.graph.attrs(op), &shapes).map_err(ProblemKind::Shape)?;
+        if node.op == Op::Take && self.semantics.numerics() == Numerics::Jax {
+            shape::takes_of_something(self.graph.attrs(op), &shapes).map_err(ProblemKind::Shape)?;
+        }
         if let Some(rank) =
             shape.as_ref().and_then(|shape| shape.dims()).map(<[i64]>::len).filter(|r| *r > MAX_RANK)
         {
@@ -143,15 +224,14 @@ impl Solver<'_> {
     pub(super) fn join(&mut self, slot: SlotId) -> Outcome<Type> {
         let Slot { stated, sources, is_fixed, .. } = self.graph.slot(slot);
         let (stated, is_fixed) = (*stated, *is_fixed);
-        // Of a part, the dtype counts.
-        let type_of = |feed: &Feed| match self.values[feed.value.0 as usize] {
-            Type { dtype: dtype @ Known::DType(_), .. } if feed.is_part => {
+        let type_of = |feed: &Feed| match (self.values[feed.value.0 as usize], feed.counts) {
+            (Type { dtype: dtype @ Known::DType(_), .. }, Counts::DType) => {
                 Type { dtype, shape: stated.shape }
             }
-            found => found,
+            (found, Counts::Type | Counts::DType | Counts::Shape) => found,
         };
-        let mut known: Vec<Type> =
-            sources.iter().map(type_of).filter(|t| t.dtype != Known::Unknown).collect();
+        let typed = sources.iter().filter(|feed| feed.counts != Counts::Shape);
+        let mut known: Vec<Type> = typed.map(type_of).filter(|t| t.dtype != Known::Unknown).collect();
         // What was refused counts as unknown while something else is known: around a loop the op that was refused may be
         // asked again with other dtypes. But the slot does not lose what it had, which may be what was refused.
         let mut had = None;
@@ -166,9 +246,12 @@ impl Solver<'_> {
         if known.iter().any(|t| matches!(t.dtype, Known::Opaque | Known::Refused)) {
             return Ok(if known.iter().all(|t| *t == first) { first } else { Type::REFUSED });
         }
+        let masks = sources.iter().filter(|feed| feed.counts == Counts::Shape);
+        let masks = masks.map(|feed| self.values[feed.value.0 as usize].shape);
+        let shapes: Vec<ShapeId> = known[1..].iter().map(|t| t.shape).chain(masks).collect();
         let mut shape = first.shape;
-        for next in &known[1..] {
-            shape = self.broadcast(shape, next.shape).map_err(ProblemKind::Shape)?;
+        for next in shapes {
+            shape = self.broadcast(shape, next).map_err(ProblemKind::Shape)?;
         }
         let Known::DType(dtype) = first.dtype else { return Ok(first) };
         let alike = known.iter().all(|t| t.dtype == first.dtype);
@@ -189,7 +272,8 @@ impl Solver<'_> {
 
     /// The join of the dtypes that are known to flow to a slot, and of what it had: of the set, not a fold.
     fn join_dtypes(&self, slot: SlotId, had: Option<Type>) -> Outcome<DType> {
-        let sources = self.graph.slot(slot).sources.iter().filter_map(|feed| {
+        let sources = &self.graph.slot(slot).sources;
+        let sources = sources.iter().filter(|feed| feed.counts != Counts::Shape).filter_map(|feed| {
             let Type { dtype, shape } = self.values[feed.value.0 as usize];
             let Known::DType(dtype) = dtype else { return None };
             Some(operand(&self.graph, feed.value, dtype, shape))

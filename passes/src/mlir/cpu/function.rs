@@ -13,9 +13,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::liveness::{Liveness, Name, in_order, liveness};
 use super::llvm::{Code, Predicate, block_argument};
 use super::segment::{Segment, Stored};
-use super::signature::{Number, Type};
+use super::signature::{self, Number, Type};
 use super::{Lowering, scalars};
 use crate::diagnostic::{Code as Id, Diagnostic};
+use crate::lower::extent::Extent;
 use crate::lower::graph::{NodeId, Prim};
 use crate::lower::ops;
 use crate::mlir::raw::{self, Address};
@@ -271,19 +272,34 @@ impl<'l, 'a> Function<'l, 'a> {
         }
     }
 
-    fn scalar(&self, value: MlirValue) -> MlirValue {
+    /// A tensor that is in memory.
+    pub fn stored(&self, value: MlirValue) -> Stored {
+        match self.value(value) {
+            Value::Tensor(stored) => stored,
+            Value::Scalar(_) => unreachable!("the type of the value is a tensor's"),
+        }
+    }
+
+    /// Lets a value be a tensor in memory, to which the block owns a reference.
+    pub fn own(&mut self, value: MlirValue, stored: Stored) {
+        self.values.insert(Address(value), Value::Tensor(stored));
+        self.owned.push(Address(value));
+    }
+
+    pub fn scalar(&self, value: MlirValue) -> MlirValue {
         match self.value(value) {
             Value::Scalar(value) => value,
             Value::Tensor(_) => unreachable!("the type of the value is a scalar's"),
         }
     }
 
-    fn r#type(&self, value: MlirValue) -> Option<Type> {
+    /// What a value is to code, if it is something.
+    pub fn r#type(&self, value: MlirValue) -> Option<Type> {
         Type::of(raw::value_type(value), self.lowering.names)
     }
 
     /// The node that a tensor is.
-    fn node(&mut self, value: MlirValue) -> NodeId {
+    pub fn node(&mut self, value: MlirValue) -> NodeId {
         if let Some(known) = self.segment.nodes.get(&Address(value)) {
             return *known;
         }
@@ -292,14 +308,20 @@ impl<'l, 'a> Function<'l, 'a> {
         else {
             unreachable!("the operands of tensor ops are tensors")
         };
-        let number = self.segment.sources.len() as u32;
-        self.segment.sources.push(stored);
-        let node = self.segment.graph.source(number, dtype, &dims);
+        let node = self.source(stored, dtype, &dims);
         self.bind(value, node);
         node
     }
 
-    fn bind(&mut self, value: MlirValue, node: NodeId) {
+    /// The node of a tensor in memory.
+    pub fn source(&mut self, stored: Stored, dtype: DType, dims: &[Option<i64>]) -> NodeId {
+        let number = self.segment.sources.len() as u32;
+        self.segment.sources.push(stored);
+        self.segment.graph.source(number, dtype, dims)
+    }
+
+    /// Lets a value be a node.
+    pub fn bind(&mut self, value: MlirValue, node: NodeId) {
         self.segment.nodes.insert(Address(value), node);
         self.segment.origins.resize(self.segment.graph.nodes.len(), self.operation);
     }
@@ -347,8 +369,7 @@ impl<'l, 'a> Function<'l, 'a> {
         let Some(elements) = elements else {
             return self.unsupported(operation, "its value cannot be read");
         };
-        let shape: Vec<_> =
-            dims.iter().map(|extent| crate::lower::extent::Extent::Fixed(extent.unwrap_or(0))).collect();
+        let shape: Vec<_> = dims.iter().map(|extent| Extent::Fixed(extent.unwrap_or(0))).collect();
         let node = match elements.as_slice() {
             [one] => self.segment.graph.push(Prim::Splat(*one), &[], dtype, shape),
             [] => self.segment.graph.push(Prim::Splat(0), &[], dtype, shape),
@@ -373,10 +394,10 @@ impl<'l, 'a> Function<'l, 'a> {
             "tensor.cast" => self.cast(operation),
             "tensor.extract" => self.extract(operation),
             "tensor.from_elements" => self.tensor_of_elements(operation),
-            "arith.constant" if matches!(self.r#type(raw::result(operation)), Some(Type::Tensor(..))) => {
-                if let Some(Type::Tensor(dtype, dims)) = self.r#type(raw::result(operation)) {
-                    self.constant(operation, dtype, &dims);
-                }
+            name @ ("arith.constant" | "arith.select" | "ub.poison")
+                if raw::is_tensor(raw::value_type(raw::result(operation))) =>
+            {
+                self.tensor_of_upstream(name, operation);
             }
             name if name.starts_with("scf.") || name.starts_with("affine.") => {
                 self.unsupported(
@@ -385,6 +406,24 @@ impl<'l, 'a> Function<'l, 'a> {
                 );
             }
             _ => self.clone_scalar(operation),
+        }
+    }
+
+    /// Ops of other dialects that upstream passes write on tensors.
+    fn tensor_of_upstream(&mut self, name: &str, operation: MlirOperation) {
+        let result = raw::result(operation);
+        let Some(Type::Tensor(dtype, dims)) = self.r#type(result) else {
+            return self.unsupported(operation, "its result is no ranked tensor of the dialect's dtypes");
+        };
+        match name {
+            "arith.constant" => self.constant(operation, dtype, &dims),
+            "arith.select" => self.choose(operation),
+            // Any value will do; an extent of 1 fits where others are asked for.
+            _ => {
+                let shape = dims.iter().map(|extent| Extent::Fixed(extent.unwrap_or(1))).collect();
+                let node = self.segment.graph.push(Prim::Splat(0), &[], dtype, shape);
+                self.bind(result, node);
+            }
         }
     }
 
@@ -481,7 +520,7 @@ impl<'l, 'a> Function<'l, 'a> {
             return self.unsupported(operation, "only numbers that are not complex can be extracted");
         };
         self.settle(&[tensor]);
-        let Value::Tensor(stored) = self.value(tensor) else { unreachable!("a tensor is one") };
+        let stored = self.stored(tensor);
         let mut place = self.code.index(0);
         for (index, extent) in raw::operands(operation).skip(1).zip(&stored.dims) {
             let index = self.index_of(index);
@@ -519,8 +558,7 @@ impl<'l, 'a> Function<'l, 'a> {
             let address = self.code.element(data, place, memory, 1);
             self.code.store(value, address, memory_size(dtype));
         }
-        self.values.insert(Address(result), Value::Tensor(Stored { data, owner: data, dims }));
-        self.owned.push(Address(result));
+        self.own(result, Stored { data, owner: data, dims });
     }
 
     // Failures.
@@ -537,7 +575,7 @@ impl<'l, 'a> Function<'l, 'a> {
     }
 
     /// Leaves with a message if a condition holds.
-    fn refuse_if(&mut self, condition: MlirValue, message: &str) {
+    pub fn refuse_if(&mut self, condition: MlirValue, message: &str) {
         let place = place_of(self.operation).map(|place| format!("{place}: ")).unwrap_or_default();
         self.refuse_with(condition, &format!("{place}{message}"));
     }
@@ -577,7 +615,8 @@ impl<'l, 'a> Function<'l, 'a> {
         self.call_checked("promote_rt_trapped", &[self.context]);
     }
 
-    fn unsupported(&mut self, operation: MlirOperation, why: &str) {
+    /// Says that no code is made for an op.
+    pub fn unsupported(&mut self, operation: MlirOperation, why: &str) {
         let message = format!("{} is not lowered to the CPU: {why}", raw::name(operation));
         self.lowering.said.push(Diagnostic::error(Id::NotLowered, place_of(operation), message));
         for result in raw::results(operation) {
@@ -613,7 +652,8 @@ impl<'l, 'a> Function<'l, 'a> {
 
     // Ownership.
 
-    fn retain(&mut self, owner: MlirValue) {
+    /// Adds a reference.
+    pub fn retain(&mut self, owner: MlirValue) {
         self.code.call("promote_rt_retain", &[owner], None);
     }
 
@@ -629,7 +669,7 @@ impl<'l, 'a> Function<'l, 'a> {
     }
 
     /// Brings tensors into memory, with all that is used behind the current op.
-    fn settle(&mut self, tensors: &[MlirValue]) {
+    pub fn settle(&mut self, tensors: &[MlirValue]) {
         let is_new = |maker: &Self, value: MlirValue| maker.segment.nodes.contains_key(&Address(value));
         let mut wanted: Vec<MlirValue> =
             tensors.iter().copied().filter(|value| is_new(self, *value)).collect();
@@ -691,22 +731,13 @@ impl<'l, 'a> Function<'l, 'a> {
             .collect();
         self.settle(&tensors);
         let (flag, passed) = self.passed(operation, successors.len());
-        let mut edges = Vec::new();
-        for (successor, values) in successors.iter().zip(&passed) {
-            let mut arguments = Vec::new();
-            for (value, argument) in values.iter().zip(raw::arguments(*successor)) {
-                let Some(r#type) = self.r#type(argument) else { continue };
-                let known = self.value(*value);
-                if let Value::Tensor(stored) = &known {
-                    self.retain(stored.owner);
-                }
-                arguments.extend(self.carried(&known, &r#type));
-            }
-            edges.push((*successor, arguments));
-        }
-        self.drop_dead(&successors);
-        let edges: Vec<(MlirBlock, Vec<MlirValue>)> =
-            edges.into_iter().map(|(successor, arguments)| self.edge(successor, arguments)).collect();
+        self.drop_dead(&successors, &passed.iter().flatten().copied().map(Address).collect());
+        let is_only = successors.len() == 1;
+        let edges: Vec<(MlirBlock, Vec<MlirValue>)> = successors
+            .iter()
+            .zip(&passed)
+            .map(|(successor, values)| self.edge(*successor, values, is_only))
+            .collect();
         match (raw::name(operation).as_str(), edges.as_slice()) {
             ("cf.br", [(block, arguments)]) => self.code.branch(*block, arguments),
             ("cf.cond_br", [(then, then_arguments), (otherwise, otherwise_arguments)]) => {
@@ -773,12 +804,13 @@ impl<'l, 'a> Function<'l, 'a> {
         self.code.branch(edges[0].0, &edges[0].1);
     }
 
-    /// Drops what no successor needs.
-    fn drop_dead(&mut self, successors: &[MlirBlock]) {
+    /// Drops what no successor needs, and what is not passed to one.
+    fn drop_dead(&mut self, successors: &[MlirBlock], passed: &FxHashSet<Name>) {
         let live = |name: &Name| {
-            successors.iter().any(|next| {
-                self.live.at_start.get(&Address(*next)).is_some_and(|at_start| at_start.contains(name))
-            })
+            passed.contains(name)
+                || successors.iter().any(|next| {
+                    self.live.at_start.get(&Address(*next)).is_some_and(|at_start| at_start.contains(name))
+                })
         };
         let (kept, dead): (Vec<Name>, Vec<Name>) =
             std::mem::take(&mut self.owned).into_iter().partition(live);
@@ -786,18 +818,41 @@ impl<'l, 'a> Function<'l, 'a> {
         self.owned = kept;
     }
 
-    /// The way to a successor: over a block that drops what only others need, if there is anything.
-    fn edge(&mut self, successor: MlirBlock, arguments: Vec<MlirValue>) -> (MlirBlock, Vec<MlirValue>) {
+    /// The way to a successor, and what it is passed. The block's reference to a passed tensor goes to the successor where
+    /// it is not needed for anything else there; other tensors that are passed get a reference more, and what only other
+    /// successors need loses the block's. That is done on this way alone: in a block between, unless it is the only way.
+    fn edge(
+        &mut self,
+        successor: MlirBlock,
+        values: &[MlirValue],
+        is_only: bool,
+    ) -> (MlirBlock, Vec<MlirValue>) {
         let target = self.blocks[&Address(successor)];
-        let at_start = self.live.at_start.get(&Address(successor)).cloned().unwrap_or_default();
-        let dead: Vec<Name> = self.owned.iter().copied().filter(|name| !at_start.contains(name)).collect();
-        if dead.is_empty() {
+        let empty = FxHashSet::default();
+        let at_start = self.live.at_start.get(&Address(successor)).unwrap_or(&empty);
+        let mut dead: FxHashSet<Name> =
+            self.owned.iter().copied().filter(|name| !at_start.contains(name)).collect();
+        let (mut arguments, mut retained) = (Vec::new(), Vec::new());
+        for (value, argument) in values.iter().zip(raw::arguments(successor)) {
+            let Some(r#type) = self.r#type(argument) else { continue };
+            let known = self.value(*value);
+            if let Value::Tensor(stored) = &known
+                && !dead.remove(&Address(*value))
+            {
+                retained.push(stored.owner);
+            }
+            arguments.extend(self.carried(&known, &r#type));
+        }
+        let dead: Vec<Name> = self.owned.iter().copied().filter(|name| dead.contains(name)).collect();
+        if dead.is_empty() && retained.is_empty() {
             return (target, arguments);
         }
         let here = self.code.block();
-        let between = self.code.new_block(&[]);
-        self.code.go_to(between);
+        let between = (!is_only).then(|| self.code.new_block(&[]));
+        between.into_iter().for_each(|between| self.code.go_to(between));
+        retained.into_iter().for_each(|owner| self.retain(owner));
         dead.into_iter().for_each(|name| self.release_value(name));
+        let Some(between) = between else { return (target, arguments) };
         self.code.branch(target, &arguments);
         self.code.go_to(here);
         (between, Vec::new())
@@ -840,7 +895,7 @@ impl<'l, 'a> Function<'l, 'a> {
                 }
             }
         }
-        self.drop_dead(&[]);
+        self.drop_dead(&[], &FxHashSet::default());
         let ok = self.code.constant(Ty::I32, 0, 1);
         self.code.give(Some(ok));
     }
@@ -874,6 +929,17 @@ impl<'l, 'a> Function<'l, 'a> {
         self.code.store(part, address, 8);
     }
 
+    /// Leaves if the stack does not hold a call of a function of the program.
+    fn enter(&mut self, operation: MlirOperation, callee: &str) {
+        let place = place_of(operation).map(|place| format!("{place}: ")).unwrap_or_default();
+        let place = format!("{place}func.call @{callee}");
+        let symbol = self.lowering.text(&place);
+        let (text, length) = (self.code.address_of(&symbol), self.code.index(place.len() as i64));
+        let need = self.code.address_of(&signature::stack_symbol(&Lowering::inner(callee)));
+        let need = self.code.load(need, self.code.types.i64, 8);
+        self.call_checked("promote_rt_enter", &[self.context, need, text, length]);
+    }
+
     fn call(&mut self, operation: MlirOperation) {
         let Some(callee) = raw::attribute(operation, "callee").and_then(raw::symbol) else {
             return self.unsupported(operation, "it names no function");
@@ -901,7 +967,7 @@ impl<'l, 'a> Function<'l, 'a> {
         let room = self.code.stack(types.i64, count.max(1) as i64, 8);
         arguments.push(room);
         let symbol = Lowering::inner(&callee);
-        self.call_checked("promote_rt_enter", &[self.context]);
+        self.enter(operation, &callee);
         self.call_checked(&symbol, &arguments);
         self.code.call("promote_rt_leave", &[self.context], None);
         let mut place = 0;

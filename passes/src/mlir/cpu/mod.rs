@@ -9,39 +9,45 @@
 //! 2. The graph is partitioned into kernels (`lower::fuse`), which are compiled ([`kernel`]) and called in order.
 //! 3. Buffers are counted: [`function`] says who owns them.
 
+mod choice;
 mod emit;
 mod function;
+mod interface;
 mod kernel;
 mod liveness;
 mod llvm;
 mod matmul;
+mod names;
 mod scalars;
 mod segment;
 mod signature;
 mod target;
 
-use std::fmt::Write;
-
 use mlir_sys::*;
 use promote_dialect::mlir::Names;
 use promote_lattice::DType;
 use promote_lattice::convert::Bits;
-use promote_scalar::memory_size;
+use promote_scalar::{Ty, memory_size};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub use signature::dlpack;
+pub use interface::{Interface, interfaces};
+pub use names::dlpack;
+pub use signature::{Number, Type};
 pub use target::Machine;
 
 use self::function::{Face, Function};
-use self::kernel::Setting;
+use self::kernel::{Compiled, Setting};
 use self::llvm::Types;
-use self::signature::{RUNTIME, Type};
+use self::signature::RUNTIME;
+use super::placement;
 use super::raw;
 use super::report::place_of;
-use super::units::{self, Shared};
+use super::units::Shared;
 use super::verify::verify_strong;
 use super::view::{FUNCTION, function_type};
 use crate::diagnostic::{Code as Id, Diagnostic};
+use crate::lower::kernel::Kernel;
+use crate::symbols::{Symbols, encoded, in_mlir};
 
 /// Lowers a module in place.
 pub fn lower(root: MlirOperation, shared: Shared<'_>, machine: Machine) -> Vec<Diagnostic> {
@@ -55,6 +61,10 @@ pub fn lower(root: MlirOperation, shared: Shared<'_>, machine: Machine) -> Vec<D
         let message = "promote-to-llvm runs on a module";
         return vec![Diagnostic::error(Id::NotLowered, place_of(root), message)];
     };
+    let misplaced = placement::outside_of_functions(root, shared.names, placement::Functions::OfTheRoot);
+    if !misplaced.is_empty() {
+        return misplaced;
+    }
     let functions: Vec<MlirOperation> =
         raw::operations(body).filter(|operation| raw::is_named(*operation, FUNCTION)).collect();
     let setting = Setting {
@@ -63,18 +73,23 @@ pub fn lower(root: MlirOperation, shared: Shared<'_>, machine: Machine) -> Vec<D
         numerics: shared.semantics.numerics(),
         machine,
     };
-    let with_body = functions.iter().filter(|function| has_blocks(**function));
+    let with_body = functions.iter().filter(|function| has_body(**function));
     let mut lowering = Lowering {
         setting,
         names: shared.names,
         said: Vec::new(),
         bodies: with_body.filter_map(|function| raw::string_attribute(*function, "sym_name")).collect(),
-        symbols: FxHashMap::default(),
+        kernels: FxHashMap::default(),
+        products: FxHashMap::default(),
+        taken: raw::operations(body)
+            .filter(|operation| !raw::is_named(*operation, FUNCTION))
+            .filter_map(|operation| raw::string_attribute(operation, "sym_name"))
+            .collect(),
         globals: 0,
     };
     let called = called(&functions);
     let mut text = RUNTIME.to_owned();
-    for function in functions.iter().filter(|function| has_blocks(**function)) {
+    for function in functions.iter().filter(|function| has_body(**function)) {
         lowering.function(*function, &called, &mut text);
     }
     let Lowering { said, .. } = lowering;
@@ -85,8 +100,13 @@ pub fn lower(root: MlirOperation, shared: Shared<'_>, machine: Machine) -> Vec<D
     said
 }
 
-fn has_blocks(function: MlirOperation) -> bool {
+fn has_body(function: MlirOperation) -> bool {
     raw::regions(function).flat_map(raw::blocks).next().is_some()
+}
+
+/// Whether callers outside see a function.
+fn is_public(function: MlirOperation) -> bool {
+    raw::string_attribute(function, "sym_visibility").as_deref() != Some("private")
 }
 
 /// The names of the functions that are called in the module.
@@ -124,67 +144,78 @@ pub struct Lowering<'a> {
     said: Vec<Diagnostic>,
     /// The functions that have one.
     bodies: FxHashSet<String>,
-    /// The symbols that callers outside see, and the functions that they are of.
-    symbols: FxHashMap<String, String>,
+    /// The code of each kernel in canonical form.
+    kernels: FxHashMap<Kernel, (String, Compiled)>,
+    /// The code that packs operands of matrix products, and multiplies them.
+    products: FxHashMap<Ty, [String; 2]>,
+    /// The names of other ops of the module.
+    taken: FxHashSet<String>,
     globals: usize,
 }
 
 impl Lowering<'_> {
     fn function(&mut self, function: MlirOperation, called: &FxHashSet<String>, text: &mut String) {
-        let name = raw::string_attribute(function, "sym_name").unwrap_or_default();
-        let Some(signature) = function_type(function) else { return };
-        let (inputs, outputs) = (units::inputs(signature), units::results(signature));
-        let known = |types: &[MlirType]| {
-            types.iter().map(|r#type| Type::of(*r#type, self.names)).collect::<Option<Vec<_>>>()
-        };
-        let (Some(ins), Some(outs)) = (known(&inputs), known(&outputs)) else {
-            let wrong = inputs.iter().chain(&outputs).find(|r#type| Type::of(**r#type, self.names).is_none());
-            let wrong = wrong.map(|r#type| raw::type_text(*r#type)).unwrap_or_default();
-            let message = format!("@{name} takes or gives a {wrong}, for which no code is made");
-            let error = Diagnostic::error(Id::NotLowered, place_of(function), message);
-            self.said.push(
-                error.with_remedy(
-                    "functions take and give ranked tensors of the dialect's dtypes, and numbers",
-                ),
-            );
-            return;
-        };
+        let interface::Interface { name, inputs, outputs, .. } =
+            match interface::of_function(function, self.names) {
+                Ok(interface) => interface,
+                Err(error) => return self.said.push(error),
+            };
         if called.contains(&name) {
-            Function::lower(self, function, &name, Face::Inner, &Self::inner(&name), &ins);
+            let inner = Self::inner(&name);
+            Function::lower(self, function, &name, Face::Inner, &inner, &inputs);
+            text.push_str(&signature::stack(&inner));
         }
-        let visibility = raw::string_attribute(function, "sym_visibility");
-        if visibility.as_deref() == Some("private") || !self.claim(function, &name) {
+        if !is_public(function) || !self.claim(function, &name) {
             return;
         }
-        let entry = format!("promote.entry.{name}");
-        Function::lower(self, function, &name, Face::Entry, &entry, &ins);
-        let shape = tells_shape(function).then(|| format!("promote.shape.{name}"));
+        let entry = format!("promote.entry.{}", encoded(&name));
+        Function::lower(self, function, &name, Face::Entry, &entry, &inputs);
+        let shape = tells_shape(function).then(|| format!("promote.shape.{}", encoded(&name)));
         if let Some(shape) = &shape {
-            Function::lower(self, function, &name, Face::Shape, shape, &ins);
+            Function::lower(self, function, &name, Face::Shape, shape, &inputs);
         }
         let face = signature::Face {
             name: &name,
-            inputs: &ins,
-            outputs: &outs,
+            inputs: &inputs,
+            outputs: &outputs,
             entry: &entry,
             shape: shape.as_deref(),
         };
+        [Some(&entry), shape.as_ref()]
+            .into_iter()
+            .flatten()
+            .for_each(|function| text.push_str(&signature::stack(function)));
         text.push_str(&signature::symbols(&face));
+        self.keep_type(function, &name);
     }
 
-    /// Takes the symbols of a public function; whether nobody has them.
+    /// Whether the symbols of a public function are free: no two functions share any, but ops of other dialects may have
+    /// names like them.
     fn claim(&mut self, function: MlirOperation, name: &str) -> bool {
-        for symbol in
-            [format!("promote_{name}"), format!("promote_{name}_shape"), format!("promote_meta_{name}")]
-        {
-            if let Some(other) = self.symbols.insert(symbol.clone(), name.to_owned()) {
-                let message = format!("@{name} and @{other} would both be {symbol} to callers");
-                let error = Diagnostic::error(Id::NotLowered, place_of(function), message);
-                self.said.push(error.with_remedy("rename one of them"));
-                return false;
-            }
-        }
-        true
+        let Symbols { call, shape, metadata } = Symbols::of(name);
+        let Some(symbol) = [call, shape, metadata].into_iter().find(|symbol| self.taken.contains(symbol))
+        else {
+            return true;
+        };
+        let message = format!(
+            "@{} would have the symbol {symbol}, and the module has another op of that name",
+            in_mlir(name)
+        );
+        let error = Diagnostic::error(Id::NotLowered, place_of(function), message);
+        self.said.push(error.with_remedy("rename one of them"));
+        false
+    }
+
+    /// Keeps the type of a public function for [`interfaces`].
+    fn keep_type(&self, function: MlirOperation, name: &str) {
+        let Some(r#type) = function_type(function) else { return };
+        let text = raw::type_text(r#type);
+        // SAFETY: the context and the function are alive, and MLIR copies the text.
+        let (value, location) = unsafe {
+            let value = mlirStringAttrGet(self.setting.types.context, raw::string(&text));
+            (value, mlirOperationGetLocation(function))
+        };
+        self.define(&interface::symbol(name), location, text.len(), value);
     }
 
     fn has_body(&self, name: &str) -> bool {
@@ -193,12 +224,12 @@ impl Lowering<'_> {
 
     /// The symbol of a function for callers in the module.
     fn inner(name: &str) -> String {
-        format!("promote.fn.{name}")
+        format!("promote.fn.{}", encoded(name))
     }
 
     fn kernel_name(&mut self, function: &str) -> String {
         self.globals += 1;
-        format!("promote.kernel.{function}.{}", self.globals)
+        format!("promote.kernel.{}.{}", encoded(function), self.globals)
     }
 
     /// A constant tensor in memory; its symbol.
@@ -225,13 +256,20 @@ impl Lowering<'_> {
 
     fn constant(&mut self, what: &str, bytes: usize, value: MlirAttribute) -> String {
         self.globals += 1;
-        let mut symbol = String::new();
-        let _ = write!(symbol, "promote.{what}.{}", self.globals);
+        let symbol = format!("promote.{what}.{}", self.globals);
+        // SAFETY: the context is alive.
+        let location = unsafe { mlirLocationUnknownGet(self.setting.types.context) };
+        self.define(&symbol, location, bytes, value);
+        symbol
+    }
+
+    /// Puts a constant of the module's own into it.
+    fn define(&self, symbol: &str, location: MlirLocation, bytes: usize, value: MlirAttribute) {
         let Setting { types, module, .. } = self.setting;
         // SAFETY: all handles are alive, and MLIR copies what the arrays hold; the op owns its region, the module the op.
         unsafe {
             let array = mlirTypeAttrGet(mlirLLVMArrayTypeGet(types.i8, bytes as u32));
-            let name = mlirStringAttrGet(types.context, raw::string(&symbol));
+            let name = mlirStringAttrGet(types.context, raw::string(symbol));
             let attributes = [
                 raw::named(types.context, "sym_name", name),
                 raw::named(types.context, "global_type", array),
@@ -242,13 +280,11 @@ impl Lowering<'_> {
                 raw::named(types.context, "addr_space", types.int(types.i32, 0)),
             ];
             let region = mlirRegionCreate();
-            let location = mlirLocationUnknownGet(types.context);
             let mut state = mlirOperationStateGet(raw::string("llvm.mlir.global"), location);
             mlirOperationStateAddAttributes(&raw mut state, attributes.len() as isize, attributes.as_ptr());
             mlirOperationStateAddOwnedRegions(&raw mut state, 1, &raw const region);
             mlirBlockAppendOwnedOperation(module, mlirOperationCreate(&raw mut state));
         }
-        symbol
     }
 }
 
@@ -256,8 +292,13 @@ impl Lowering<'_> {
 /// nothing is called, on the one way that there is.
 fn tells_shape(function: MlirOperation) -> bool {
     let blocks: Vec<MlirBlock> = raw::regions(function).flat_map(raw::blocks).collect();
+    let is_known = |value: MlirValue| raw::extents(raw::value_type(value)).all(|extent| extent.is_some());
+    let chooses = |operation: MlirOperation| {
+        raw::is_named(operation, "arith.select") && !raw::results(operation).all(is_known)
+    };
     let reads = |operation: MlirOperation| {
         ["func.call", "tensor.extract"].iter().any(|name| raw::is_named(operation, name))
+            || chooses(operation)
     };
     blocks.len() == 1 && !blocks.into_iter().flat_map(raw::operations).any(reads)
 }

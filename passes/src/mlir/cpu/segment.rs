@@ -2,7 +2,7 @@
 
 use mlir_sys::*;
 use promote_lattice::convert::Numerics;
-use promote_lattice::{DType, Kind, Op};
+use promote_lattice::{DType, Op};
 use promote_scalar::memory_size;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -10,6 +10,8 @@ use super::function::Function;
 use super::kernel::{self, Compiled, Slot};
 use super::llvm::Predicate;
 use super::matmul::{self, Environment, Tile};
+use super::names;
+use crate::lower::canonical::{Canonical, Names};
 use crate::lower::extent::{Extent, Product, Sum, Symbol};
 use crate::lower::fuse::{self, Step, fuse};
 use crate::lower::graph::{Graph, Index, MAX_PARTS, NodeId, PART, Prim, Rule};
@@ -197,11 +199,17 @@ impl Function<'_, '_> {
             wanted.push(target);
             given.push((*output, target));
         }
+        let checked =
+            if self.is_shape { Vec::new() } else { std::mem::take(&mut self.segment.graph.checked) };
+        wanted.extend(checked.iter().filter(|node| !wanted.contains(node)).copied().collect::<Vec<_>>());
         for node in &wanted {
             // Extents are computed in any case, even where nothing else is.
             self.dims(*node);
         }
         let stored = if self.is_shape { self.hollow(&wanted) } else { self.compute(&wanted, &places) };
+        for node in checked {
+            self.release(stored[&node].owner);
+        }
         for (output, target) in given {
             if self.is_shape {
                 self.tell_shape(output, &stored[&target]);
@@ -414,9 +422,16 @@ impl Function<'_, '_> {
         let origin = self.segment.origins[node.0 as usize];
         // SAFETY: the op is alive.
         let location = unsafe { mlirOperationGetLocation(origin) };
-        let (pack, multiply) = (self.lowering.kernel_name(self.name), self.lowering.kernel_name(self.name));
-        matmul::pack(setting, &pack, location, ty);
-        matmul::multiply(setting, &multiply, location, ty);
+        let [pack, multiply] = match self.lowering.products.get(&ty) {
+            Some(known) => known.clone(),
+            None => {
+                let names = [(); 2].map(|()| self.lowering.kernel_name(self.name));
+                matmul::pack(setting, &names[0], location, ty);
+                matmul::multiply(setting, &names[1], location, ty);
+                self.lowering.products.insert(ty, names.clone());
+                names
+            }
+        };
         for (name, units) in [(pack, panels), (multiply, blocks)] {
             let count = self.code.int("llvm.mul", batch, units);
             let body = self.code.address_of(&name);
@@ -436,7 +451,7 @@ impl Function<'_, '_> {
         let count =
             |dims: &[MlirValue]| dims.iter().fold(one, |all, extent| self.code.int("llvm.mul", all, *extent));
         let (outer, inner) = (count(&stored.dims[..axis]), count(&stored.dims[axis + 1..]));
-        let kind = sort_kind(self.segment.graph.node(node).dtype);
+        let kind = names::sort_kind(self.segment.graph.node(node).dtype);
         let kind = self.code.constant(promote_scalar::Ty::I32, kind, 1);
         let arguments = [self.context, kind, stored.data, outer, stored.dims[axis], inner];
         self.code.call("promote_rt_sort", &arguments, None);
@@ -475,13 +490,7 @@ impl Function<'_, '_> {
 
     /// Compiles a kernel, and runs it on all units.
     fn run_kernel(&mut self, kernel: &Kernel, stored: &mut FxHashMap<NodeId, Stored>) {
-        let name = self.lowering.kernel_name(self.name);
-        let node = kernel.anchors[0].node;
-        let origin = self.segment.origins[node.0 as usize];
-        // SAFETY: the op is alive.
-        let location = unsafe { mlirOperationGetLocation(origin) };
-        let places = self.places(kernel);
-        let compiled = kernel::compile(self.lowering.setting, kernel, &name, location, &places);
+        let (name, compiled) = self.compiled(kernel);
         if let Some((op, dtype)) = compiled.missing {
             self.not_computed(op, dtype);
         }
@@ -512,8 +521,26 @@ impl Function<'_, '_> {
         self.code.call("promote_rt_parallel", &arguments, None);
     }
 
-    /// Texts that tell the ops of a kernel that may raise exceptions.
-    fn places(&mut self, kernel: &Kernel) -> FxHashMap<NodeId, (String, usize)> {
+    /// The code of a kernel, and its name. Equal kernels of a module share one, unless it tells the places of ops.
+    fn compiled(&mut self, kernel: &Kernel) -> (String, Compiled) {
+        let Canonical { kernel, names } = Canonical::new(kernel);
+        let places = self.places(&kernel, &names);
+        if let Some((name, compiled)) = self.lowering.kernels.get(&kernel).filter(|_| places.is_empty()) {
+            return (name.clone(), compiled.clone().named(&names));
+        }
+        let name = self.lowering.kernel_name(self.name);
+        let origin = self.segment.origins[names.node(kernel.anchors[0].node).0 as usize];
+        // SAFETY: the op is alive.
+        let location = unsafe { mlirOperationGetLocation(origin) };
+        let compiled = kernel::compile(self.lowering.setting, &kernel, &name, location, &places);
+        if places.is_empty() && compiled.missing.is_none() {
+            self.lowering.kernels.insert(kernel, (name.clone(), compiled.clone()));
+        }
+        (name, compiled.named(&names))
+    }
+
+    /// Texts that tell the ops of a canonical kernel that may raise exceptions.
+    fn places(&mut self, kernel: &Kernel, names: &Names) -> FxHashMap<NodeId, (String, usize)> {
         let mut places = FxHashMap::default();
         if self.lowering.setting.numerics == Numerics::Jax {
             return places;
@@ -528,7 +555,7 @@ impl Function<'_, '_> {
                 _ => false,
             };
             if raises && !places.contains_key(&expr.node) {
-                let origin = self.segment.origins[expr.node.0 as usize];
+                let origin = self.segment.origins[names.node(expr.node).0 as usize];
                 let place = place_of(origin).map(|place| format!("{place}: ")).unwrap_or_default();
                 let text = format!("{place}{}", raw::name(origin));
                 places.insert(expr.node, (self.lowering.text(&text), text.len()));
@@ -578,26 +605,5 @@ impl Function<'_, '_> {
             self.code.store(value, place, 8);
         }
         room
-    }
-}
-
-/// The run time's number of what is sorted.
-fn sort_kind(dtype: DType) -> u64 {
-    match dtype {
-        DType::B1 => 0,
-        DType::U16 => 2,
-        DType::U32 => 3,
-        DType::U64 => 4,
-        DType::I16 => 6,
-        DType::I32 => 7,
-        DType::I64 => 8,
-        DType::BF16 => 9,
-        DType::F16 => 10,
-        DType::F32 => 11,
-        DType::F64 => 12,
-        DType::C64 => 13,
-        DType::C128 => 14,
-        _ if dtype.kind() == Kind::Unsigned => 1,
-        _ => 5,
     }
 }

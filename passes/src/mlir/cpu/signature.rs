@@ -1,8 +1,8 @@
 //! What functions take and give, and the symbols by which they are called from outside.
 //!
-//! A public function `f` has three symbols: `promote_f` and `promote_f_shape`, which DLPack tensors are given to, and
-//! `promote_meta_f`, a constant that says what the function takes and gives and where its code is. The run time checks
-//! tensors against it. The layouts are those of `promote-runtime`'s `Function` and `TensorType`.
+//! A public function `f` has three symbols ([`crate::symbols`]): `promote_f` and `promote_f_shape`, which DLPack tensors are
+//! given to, and `promote_meta_f`, a constant that says what the function takes and gives and where its code is. The run
+//! time checks tensors against it. The layouts are those of `promote-runtime`'s `Function` and `TensorType`.
 
 use std::fmt::Write;
 
@@ -10,7 +10,9 @@ use mlir_sys::*;
 use promote_dialect::mlir::Names;
 use promote_lattice::{DType, Kind};
 
+use super::names;
 use crate::mlir::raw;
+use crate::symbols::{Symbols, encoded};
 
 /// The type of a value, as far as code is made for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,33 +89,6 @@ impl Number {
     }
 }
 
-/// DLPack's code of a dtype's sort of numbers, and the width that it says.
-pub const fn dlpack(dtype: DType) -> (u8, u32) {
-    let bits = dtype.bits();
-    match dtype {
-        DType::B1 => (6, 8),
-        DType::BF16 => (4, bits),
-        DType::F8E3M4 => (7, bits),
-        DType::F8E4M3 => (8, bits),
-        DType::F8E4M3B11FNUZ => (9, bits),
-        DType::F8E4M3FN => (10, bits),
-        DType::F8E4M3FNUZ => (11, bits),
-        DType::F8E5M2 => (12, bits),
-        DType::F8E5M2FNUZ => (13, bits),
-        DType::F8E8M0FNU => (14, bits),
-        DType::F6E2M3FN => (15, bits),
-        DType::F6E3M2FN => (16, bits),
-        DType::F4E2M1FN => (17, bits),
-        _ => match dtype.kind() {
-            Kind::Bool => (6, 8),
-            Kind::Signed => (0, bits),
-            Kind::Unsigned => (1, bits),
-            Kind::Float => (2, bits),
-            Kind::Complex => (5, bits),
-        },
-    }
-}
-
 /// The public face of a function.
 pub struct Face<'a> {
     /// Its name in the program.
@@ -136,7 +111,7 @@ llvm.func @promote_rt_release(!llvm.ptr, !llvm.ptr)
 llvm.func @promote_rt_output(!llvm.ptr, i64, !llvm.ptr) -> !llvm.ptr
 llvm.func @promote_rt_shape(!llvm.ptr, i64, !llvm.ptr)
 llvm.func @promote_rt_parallel(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64)
-llvm.func @promote_rt_enter(!llvm.ptr) -> i32
+llvm.func @promote_rt_enter(!llvm.ptr, i64, !llvm.ptr, i64) -> i32
 llvm.func @promote_rt_leave(!llvm.ptr)
 llvm.func @promote_rt_fail(!llvm.ptr, !llvm.ptr, i64)
 llvm.func @promote_rt_trap(!llvm.ptr, i32, !llvm.ptr, i64)
@@ -146,72 +121,60 @@ llvm.func @promote_rt_call(!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
 llvm.func @promote_rt_shapes(!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
 "#;
 
-/// A name as the text of MLIR has it: quoted, bytes beyond ASCII escaped.
-fn quoted(name: &str) -> String {
-    let mut text = String::from("\"");
-    for byte in name.bytes() {
-        match byte {
-            b'"' | b'\\' | ..0x20 | 0x7f.. => {
-                let _ = write!(text, "\\{byte:02X}");
-            }
-            _ => text.push(char::from(byte)),
-        }
-    }
-    text + "\""
-}
-
 const TENSOR_TYPE: &str = "!llvm.struct<(i8, i8, i16, i32, ptr, ptr)>";
 
 /// The symbols of a function, as MLIR text. The entries are declared, so that the text stands on its own.
 pub fn symbols(face: &Face<'_>) -> String {
     let mut text = String::new();
     for entry in [Some(face.entry), face.shape].into_iter().flatten() {
-        let _ = writeln!(text, "llvm.func @{}(!llvm.ptr, !llvm.ptr) -> i32", quoted(entry));
+        let _ = writeln!(text, "llvm.func @{entry}(!llvm.ptr, !llvm.ptr) -> i32");
     }
-    let symbol = format!("promote_{}", face.name);
-    string(&mut text, &format!("promote.name.{}", face.name), &symbol);
+    let Symbols { call, shape, metadata } = Symbols::of(face.name);
+    let name = format!("promote.name.{}", encoded(face.name));
+    let _ =
+        writeln!(text, "llvm.mlir.global internal constant @{name}(\"{call}\\00\") {{addr_space = 0 : i32}}");
     types(&mut text, face, "in", face.inputs);
     types(&mut text, face, "out", face.outputs);
-    let meta = quoted(&format!("promote_meta_{}", face.name));
     let _ = write!(
         text,
-        "llvm.mlir.global external constant @{meta}() : !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr)> {{
-  %s0 = llvm.mlir.undef : !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr)>
+        "llvm.mlir.global external constant @{metadata}() : !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr, ptr, ptr)> {{
+  %s0 = llvm.mlir.undef : !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr, ptr, ptr)>
 "
     );
     let address = |name: Option<String>| match name {
-        Some(name) => format!("llvm.mlir.addressof @{} : !llvm.ptr", quoted(&name)),
+        Some(name) => format!("llvm.mlir.addressof @{name} : !llvm.ptr"),
         None => "llvm.mlir.zero : !llvm.ptr".to_owned(),
     };
     let fields = [
-        address(Some(format!("promote.name.{}", face.name))),
+        address(Some(name)),
         format!("llvm.mlir.constant({} : i32) : i32", face.inputs.len()),
         format!("llvm.mlir.constant({} : i32) : i32", face.outputs.len()),
-        address((!face.inputs.is_empty()).then(|| format!("promote.in.{}", face.name))),
-        address((!face.outputs.is_empty()).then(|| format!("promote.out.{}", face.name))),
+        address((!face.inputs.is_empty()).then(|| array(face, "in"))),
+        address((!face.outputs.is_empty()).then(|| array(face, "out"))),
         address(Some(face.entry.to_owned())),
         address(face.shape.map(str::to_owned)),
+        address(Some(stack_symbol(face.entry))),
+        address(face.shape.map(stack_symbol)),
     ];
     for (index, field) in fields.iter().enumerate() {
         let _ = write!(
             text,
             "  %f{index} = {field}
-  %s{} = llvm.insertvalue %f{index}, %s{index}[{index}] : !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr)>
+  %s{} = llvm.insertvalue %f{index}, %s{index}[{index}] : !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr, ptr, ptr)>
 ",
             index + 1
         );
     }
     let _ = writeln!(
         text,
-        "  llvm.return %s{} : !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr)>\n}}",
+        "  llvm.return %s{} : !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr, ptr, ptr)>\n}}",
         fields.len()
     );
-    for (suffix, callee) in [("", "promote_rt_call"), ("_shape", "promote_rt_shapes")] {
-        let name = quoted(&format!("{symbol}{suffix}"));
+    for (symbol, callee) in [(call, "promote_rt_call"), (shape, "promote_rt_shapes")] {
         let _ = writeln!(
             text,
-            "llvm.func @{name}(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {{
-  %meta = llvm.mlir.addressof @{meta} : !llvm.ptr
+            "llvm.func @{symbol}(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {{
+  %meta = llvm.mlir.addressof @{metadata} : !llvm.ptr
   %status = llvm.call @{callee}(%meta, %inputs, %outputs) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
   llvm.return %status : i32
 }}"
@@ -220,13 +183,23 @@ pub fn symbols(face: &Face<'_>) -> String {
     text
 }
 
-fn string(text: &mut String, symbol: &str, value: &str) {
-    let _ = writeln!(
-        text,
-        "llvm.mlir.global internal constant @{}({}) {{addr_space = 0 : i32}}",
-        quoted(symbol),
-        quoted(&format!("{value}\0"))
-    );
+/// The symbol of the array of the types of arguments or results.
+fn array(face: &Face<'_>, which: &str) -> String {
+    format!("promote.{which}.{}", encoded(face.name))
+}
+
+/// The symbol of the bytes of stack that a function takes: its own frame, and the largest one of a kernel. Only the code
+/// generator knows them: it writes the number when it has laid out the frames.
+pub fn stack_symbol(function: &str) -> String {
+    format!("promote.stack.{function}")
+}
+
+/// The number of that symbol, as MLIR text: 0 until the code generator writes it.
+pub fn stack(function: &str) -> String {
+    format!(
+        "llvm.mlir.global internal @{}(0 : i64) {{addr_space = 0 : i32, externally_initialized}} : i64\n",
+        stack_symbol(function)
+    )
 }
 
 /// An array of the types of arguments or results.
@@ -234,12 +207,12 @@ fn types(text: &mut String, face: &Face<'_>, which: &str, types: &[Type]) {
     if types.is_empty() {
         return;
     }
+    let symbol = array(face, which);
     for (index, r#type) in types.iter().enumerate().filter(|(_, r#type)| !r#type.dims().is_empty()) {
         let dims: Vec<String> = r#type.dims().iter().map(|extent| extent.unwrap_or(-1).to_string()).collect();
         let _ = writeln!(
             text,
-            "llvm.mlir.global internal constant @{}(dense<[{}]> : tensor<{}xi64>) : !llvm.array<{} x i64>",
-            quoted(&format!("promote.{which}.{}.{index}", face.name)),
+            "llvm.mlir.global internal constant @{symbol}.{index}(dense<[{}]> : tensor<{}xi64>) : !llvm.array<{} x i64>",
             dims.join(", "),
             dims.len(),
             dims.len()
@@ -248,21 +221,19 @@ fn types(text: &mut String, face: &Face<'_>, which: &str, types: &[Type]) {
     let array = format!("!llvm.array<{} x {TENSOR_TYPE}>", types.len());
     let _ = writeln!(
         text,
-        "llvm.mlir.global internal constant @{}() : {array} {{\n  %a0 = llvm.mlir.undef : {array}",
-        quoted(&format!("promote.{which}.{}", face.name))
+        "llvm.mlir.global internal constant @{symbol}() : {array} {{\n  %a0 = llvm.mlir.undef : {array}"
     );
     for (index, r#type) in types.iter().enumerate() {
-        let (code, bits) = dlpack(r#type.dtype());
+        let Some((code, bits)) = names::dlpack(r#type.dtype()) else {
+            unreachable!("functions of strong programs take and give strong dtypes")
+        };
         let dims = match r#type.dims() {
             [] => "llvm.mlir.zero : !llvm.ptr".to_owned(),
-            _ => format!(
-                "llvm.mlir.addressof @{} : !llvm.ptr",
-                quoted(&format!("promote.{which}.{}.{index}", face.name))
-            ),
+            _ => format!("llvm.mlir.addressof @{symbol}.{index} : !llvm.ptr"),
         };
         let fields = [
             (format!("llvm.mlir.constant({code} : i8) : i8"), 0),
-            (format!("llvm.mlir.constant({} : i8) : i8", bits as u8 as i8), 1),
+            (format!("llvm.mlir.constant({} : i8) : i8", bits.cast_signed()), 1),
             ("llvm.mlir.constant(1 : i16) : i16".to_owned(), 2),
             (format!("llvm.mlir.constant({} : i32) : i32", r#type.dims().len()), 3),
             (dims, 4),

@@ -163,13 +163,13 @@ fn number(bits: Bits, dtype: DType) -> f64 {
 }
 
 /// What a reduction starts from. `None` if the op is no reduction.
-pub fn initial(op: Op, dtype: DType) -> Option<Bits> {
+pub fn initial(op: Op, numerics: Numerics, dtype: DType) -> Option<Bits> {
     let dtype = dtype.storage();
     if let (Op::Max | Op::Min, Some(bits)) = (op, finite_end(dtype, op == Op::Max)) {
         return Some(bits);
     }
     let mut machine = Eval::default();
-    let start = identity(&mut machine, op, dtype)?;
+    let start = identity(&mut machine, op, numerics, dtype)?;
     let mut bits = |part| {
         let stored = promote_scalar::store(&mut machine, dtype, part);
         Bits::from(stored.bits)

@@ -21,6 +21,14 @@ impl Lowering<'_> {
         }
     }
 
+    /// The same of an extent that may be known to equal another one, as it is before that is checked.
+    pub fn own_extent(&mut self, extent: Extent) -> MlirValue {
+        match extent {
+            Extent::Fixed(extent) => self.builder.index(extent),
+            Extent::Of(symbol) => self.symbol(symbol),
+        }
+    }
+
     /// A product of extents as an index.
     pub fn product(&mut self, product: &Product) -> MlirValue {
         let product = self.graph.simplify(product);

@@ -29,6 +29,7 @@ mod sort;
 mod structured;
 mod take;
 mod types;
+mod upstream;
 
 use mlir_sys::*;
 use promote_dialect::mlir::Names;
@@ -38,7 +39,8 @@ use promote_lattice::{DType, Op};
 use self::build::Builder;
 use self::structured::{Nest, Part, identity};
 use self::types::Signless;
-use super::raw;
+use super::placement;
+use super::raw::{self, Address};
 use super::report::place_of;
 use super::units::{self, Shared};
 use super::verify;
@@ -55,6 +57,10 @@ pub fn lower(root: MlirOperation, shared: Shared<'_>) -> Vec<Diagnostic> {
     if !not_strong.is_empty() {
         return not_strong;
     }
+    let misplaced = placement::outside_of_functions(root, shared.names, placement::Functions::OfAnyDialect);
+    if !misplaced.is_empty() {
+        return misplaced;
+    }
     let views = shared.map(units::roots(root), |unit| view(unit.0, shared.names));
     types::make_signless(root);
     let said = shared.map(views, |view| lower_unit(&view, shared));
@@ -64,7 +70,9 @@ pub fn lower(root: MlirOperation, shared: Shared<'_>) -> Vec<Diagnostic> {
 fn lower_unit(view: &View, shared: Shared<'_>) -> Vec<Diagnostic> {
     let mut types = Signless::default();
     let lowered = view.graph.ops().map(|op| lower_op(view, op, shared, &mut types));
-    lowered.filter_map(Result::err).collect()
+    let mut said: Vec<Diagnostic> = lowered.filter_map(Result::err).collect();
+    said.extend(upstream::lower(view.root.0, shared, &mut types));
+    said
 }
 
 /// Puts what an op means in its place.
@@ -75,6 +83,11 @@ fn lower_op(view: &View, op: OpId, shared: Shared<'_>, types: &mut Signless) -> 
         Op::Constant => constant(operation)?,
         _ => computed(view, op, shared, types)?,
     };
+    // Where no order rules, in unreachable blocks and in regions that are graphs, an op may be its own operand; one that
+    // changes nothing would be replaced by itself.
+    if Address(old) == Address(new) {
+        return Err(made_of_itself(operation));
+    }
     raw::replace_all_uses(old, new);
     raw::erase(operation);
     Ok(())
@@ -91,6 +104,12 @@ fn constant(operation: MlirOperation) -> Result<MlirValue, Diagnostic> {
     // SAFETY: both types are alive.
     let same = unsafe { mlirTypeEqual(r#type, stated) };
     Ok(if same { made } else { builder.add("tensor.cast", &[made], stated) })
+}
+
+fn made_of_itself(operation: MlirOperation) -> Diagnostic {
+    let message = format!("the result of {} is made of nothing but itself", raw::name(operation));
+    Diagnostic::error(Code::NotLowered, place_of(operation), message)
+        .with_remedy("take it out: no run can compute it")
 }
 
 fn unsupported(operation: MlirOperation) -> Diagnostic {
@@ -152,21 +171,33 @@ fn computed(
     let numerics = shared.semantics.numerics();
     let call = Call { op: node.op, attrs, args: &args, dtype, dims: &dims, numerics };
     let result = ops::add(&mut graph, call);
-    let place = place_of(operation).map_or_else(String::new, |place| format!("{place}: "));
-    let mut lowering = Lowering {
-        builder: Builder::before(operation),
-        names: shared.names,
-        types,
-        numerics,
-        op: node.op,
-        place,
-        values: vec![None; graph.nodes.len()],
-        symbols: vec![None; graph.symbols.len()],
-        graph,
-        sources,
-    };
+    let mut lowering = Lowering::new(operation, node.op, (graph, sources), shared, types);
     let made = lowering.render_all(result).map_err(|Failure| failed())?;
     Ok(lowering.cast(made, raw::value_type(raw::result(operation))))
+}
+
+impl<'a> Lowering<'a> {
+    /// The lowering of an op, which is `op`, to a graph of these sources.
+    fn new(
+        operation: MlirOperation,
+        op: Op,
+        (graph, sources): (Graph, Vec<Option<MlirValue>>),
+        shared: Shared<'a>,
+        types: &'a mut Signless,
+    ) -> Self {
+        Self {
+            builder: Builder::before(operation),
+            names: shared.names,
+            types,
+            numerics: shared.semantics.numerics(),
+            op,
+            place: place_of(operation).map_or_else(String::new, |place| format!("{place}: ")),
+            values: vec![None; graph.nodes.len()],
+            symbols: vec![None; graph.symbols.len()],
+            graph,
+            sources,
+        }
+    }
 }
 
 impl Lowering<'_> {

@@ -2,7 +2,7 @@
 
 use mlir_sys::*;
 use promote_lattice::{DType, Op};
-use promote_scalar::{Compare, Element, Emit, Ty};
+use promote_scalar::{Compare, Emit, Ty};
 
 use super::element::initial;
 use super::emit::Register;
@@ -13,7 +13,7 @@ use crate::lower::graph::NodeId;
 impl Lowering<'_> {
     /// The accumulator of a reduction before its first element.
     fn start(&mut self, op: Op, dtype: DType, of: NodeId, gone: &[usize]) -> Result<MlirValue, Failure> {
-        let start = initial(op, dtype).ok_or(Failure)?;
+        let start = initial(op, self.numerics, dtype).ok_or(Failure)?;
         let shape = self.graph.shape(of);
         let kept: Vec<_> =
             (0..shape.len()).filter(|axis| !gone.contains(axis)).map(|axis| shape[axis]).collect();
@@ -86,19 +86,14 @@ impl Lowering<'_> {
         };
         let made = self.nest(&nest, &|machine, elements| {
             let [x, all] = [elements[0], elements[1]].map(|value| machine.load(dtype, value));
-            let all = promote_scalar::combine(machine, op, numerics, dtype, all, x)?;
-            // The first element is a result as it is, also if it is a negative zero.
-            let index = machine.loop_index(axis);
-            let index = machine.number_of(index);
-            let zero = machine.int(Ty::I64, 0);
-            let is_first = machine.compare(Compare::Eq, index, zero);
-            let all = match (x, all) {
-                (Element::Complex(re, im), Element::Complex(all_re, all_im)) => Element::Complex(
-                    machine.select(is_first, re, all_re),
-                    machine.select(is_first, im, all_im),
-                ),
-                (x, all) => Element::Real(machine.select(is_first, x.real(), all.real())),
-            };
+            let mut all = promote_scalar::combine(machine, op, numerics, dtype, all, x)?;
+            if promote_scalar::keeps_first(op, numerics, dtype) {
+                let index = machine.loop_index(axis);
+                let index = machine.number_of(index);
+                let zero = machine.int(Ty::I64, 0);
+                let is_first = machine.compare(Compare::Eq, index, zero);
+                all = promote_scalar::select(machine, is_first, x, all);
+            }
             let all = machine.store(dtype, element, all);
             Some(vec![all, all])
         })?;

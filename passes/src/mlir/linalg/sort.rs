@@ -7,13 +7,12 @@
 //! first.
 
 use mlir_sys::*;
-use promote_lattice::{DType, Kind};
-use promote_scalar::{Binary, Compare, Element, Emit, Ty};
+use promote_lattice::DType;
 
 use super::super::raw;
 use super::Lowering;
 use super::build::Make;
-use super::emit::{Machine, Register};
+use super::emit::Machine;
 use super::extent::{EQUAL, LESS};
 use super::structured::element_of;
 use crate::lower::extent::Extent;
@@ -151,7 +150,18 @@ impl Lowering<'_> {
                 [(left, middle), (right, end)].map(|(index, end)| this.compare(LESS, index, end));
             let truth = this.builder.integer_type(1);
             let yes = this.builder.integer(truth, 1);
-            let is_less = is_less(&mut Machine::new(&mut this.builder), pass.dtype, of_right, of_left);
+            let numerics = this.numerics;
+            let mut machine = Machine::new(&mut this.builder);
+            let [of_right_loaded, of_left_loaded] =
+                [of_right, of_left].map(|value| machine.load(pass.dtype, value));
+            let is_less = promote_scalar::is_before(
+                &mut machine,
+                numerics,
+                pass.dtype,
+                of_right_loaded,
+                of_left_loaded,
+            );
+            let is_less = is_less.value;
             let no_left = this.builder.add("arith.xori", &[has_left, yes], truth);
             let better = this.builder.add("arith.ori", &[no_left, is_less], truth);
             let takes_right = this.builder.add("arith.andi", &[has_right, better], truth);
@@ -166,38 +176,4 @@ impl Lowering<'_> {
         });
         merged[2]
     }
-}
-
-/// Whether an element stands before another one.
-fn is_less(machine: &mut Machine<'_>, dtype: DType, x: MlirValue, y: MlirValue) -> MlirValue {
-    let (x, y) = (machine.load(dtype, x), machine.load(dtype, y));
-    let less = match (x, y, dtype.kind()) {
-        (Element::Complex(a, b), Element::Complex(c, d), _) => {
-            let before = machine.compare(Compare::FLt, a, c);
-            let level = machine.compare(Compare::FEq, a, c);
-            let imaginary = machine.compare(Compare::FLt, b, d);
-            let of_level = machine.binary(Binary::And, level, imaginary);
-            let less = machine.binary(Binary::Or, before, of_level);
-            let [x_is_nan, y_is_nan] =
-                [(a, b), (c, d)].map(|(re, im)| machine.compare(Compare::FUnordered, re, im));
-            nan_last(machine, less, x_is_nan, y_is_nan)
-        }
-        (x, y, Kind::Float) => {
-            let (x, y) = (x.real(), y.real());
-            let less = machine.compare(Compare::FLt, x, y);
-            let [x_is_nan, y_is_nan] = [x, y].map(|x| machine.compare(Compare::FUnordered, x, x));
-            nan_last(machine, less, x_is_nan, y_is_nan)
-        }
-        (x, y, Kind::Signed) => machine.compare(Compare::LtS, x.real(), y.real()),
-        (x, y, _) => machine.compare(Compare::LtU, x.real(), y.real()),
-    };
-    less.value
-}
-
-/// A comparison with NaN after all numbers.
-fn nan_last(machine: &mut Machine<'_>, less: Register, x_is_nan: Register, y_is_nan: Register) -> Register {
-    let yes = machine.int(Ty::I1, 1);
-    let x_is_number = machine.binary(Binary::Xor, x_is_nan, yes);
-    let less_or_nan = machine.binary(Binary::Or, less, y_is_nan);
-    machine.binary(Binary::And, x_is_number, less_or_nan)
 }

@@ -66,17 +66,35 @@ impl Lowering<'_> {
     /// # Errors
     /// [`Failure`] if what a round computes is not defined for the dtypes.
     pub fn nest(&mut self, nest: &Nest, round: Round<'_>) -> Result<Vec<MlirValue>, Failure> {
+        self.nest_unless(nest, round, None)
+    }
+
+    /// The same, but nothing fails if `unless` holds.
+    ///
+    /// # Errors
+    /// As [`nest`](Self::nest).
+    pub fn nest_unless(
+        &mut self,
+        nest: &Nest,
+        round: Round<'_>,
+        unless: Option<MlirValue>,
+    ) -> Result<Vec<MlirValue>, Failure> {
         let (results, traps) = self.generic(nest, round)?;
         for why in [Trap::DivisionByZero, Trap::NegativePower, Trap::IndexOutOfRange] {
             if traps.contains(&why) {
-                self.check(nest, round, why)?;
+                self.check(nest, round, (why, unless))?;
             }
         }
         Ok(results)
     }
 
-    /// Asserts that no round of a nest has a reason to fail.
-    fn check(&mut self, nest: &Nest, round: Round<'_>, why: Trap) -> Result<(), Failure> {
+    /// Asserts that no round of a nest has a reason to fail, unless something holds.
+    fn check(
+        &mut self,
+        nest: &Nest,
+        round: Round<'_>,
+        (why, unless): (Trap, Option<MlirValue>),
+    ) -> Result<(), Failure> {
         let truth = self.builder.integer_type(1);
         let no = self.builder.integer(truth, 0);
         let tensor = self.filled(no, truth, &[]);
@@ -100,6 +118,10 @@ impl Lowering<'_> {
         let found = self.builder.add("tensor.extract", &[found[0]], truth);
         let yes = self.builder.integer(truth, 1);
         let none = self.builder.add("arith.xori", &[found, yes], truth);
+        let none = match unless {
+            Some(unless) => self.builder.add("arith.ori", &[none, unless], truth),
+            None => none,
+        };
         let told = match why {
             Trap::DivisionByZero => "an integer is divided by zero",
             Trap::NegativePower => "an integer is raised to a negative power",

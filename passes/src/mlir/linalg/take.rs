@@ -5,21 +5,22 @@ use promote_lattice::convert::{Bits, Literal, Numerics, literal};
 use promote_lattice::{DType, Kind};
 use promote_scalar::{Binary, Compare, Emit, Trap, Ty};
 
-use super::emit::Register;
+use super::emit::{Machine, Register};
+use super::extent::EQUAL;
 use super::structured::{At, Nest, Part, identity};
 use super::{Failure, Lowering};
+use crate::lower::extent::Extent;
 use crate::lower::graph::NodeId;
 
-/// What JAX gives for an index out of range: NaN, the least signed integer, the largest unsigned one, true.
+/// What JAX gives for an index out of range: NaN, of complex numbers in the real part, the least signed integer, the largest
+/// unsigned one, true.
 fn filler(dtype: DType) -> Bits {
     match dtype.kind() {
         Kind::Bool => 1,
         Kind::Signed => 1 << (dtype.bits() - 1),
         Kind::Unsigned => Bits::MAX >> (Bits::BITS - dtype.bits()),
         Kind::Float | Kind::Complex => {
-            let part = dtype.real_part();
-            let nan = literal(Literal::Float(f64::NAN), part, Numerics::NumPy).bits;
-            if part == dtype { nan } else { nan | nan << part.bits() }
+            literal(Literal::Float(f64::NAN), dtype.real_part(), Numerics::NumPy).bits
         }
     }
 }
@@ -50,7 +51,14 @@ impl Lowering<'_> {
             outs: vec![Part { tensor: empty, at: identity(shape.len()) }],
         };
         let is_signed = of_index.kind() == Kind::Signed;
-        let made = self.nest(&nest, &|machine, elements| {
+        // NumPy looks at the indices for each index of the dimensions before, and PyTorch for each element that it takes.
+        let asked = match self.numerics {
+            Numerics::NumPy => shape[..axis].to_vec(),
+            Numerics::Torch => shape.clone(),
+            Numerics::Jax => Vec::new(),
+        };
+        let nothing = self.is_empty(&asked);
+        let round = |machine: &mut Machine<'_>, elements: &[MlirValue]| {
             let place = machine.load(of_index, elements[0]).real();
             let mut place = machine.place(of_index, place);
             if is_signed {
@@ -71,7 +79,26 @@ impl Lowering<'_> {
             operands.push(place);
             operands.extend((axis + places..shape.len()).map(|dim| machine.loop_index(dim)));
             Some(vec![machine.extract_if(is_there, element, &operands, filler)])
-        })?;
-        Ok(made[0])
+        };
+        Ok(self.nest_unless(&nest, &round, nothing)?[0])
+    }
+
+    /// Whether one of these extents is 0; `None` if none is in any run.
+    fn is_empty(&mut self, extents: &[Extent]) -> Option<MlirValue> {
+        let truth = self.builder.integer_type(1);
+        let mut found = None;
+        for extent in extents {
+            let extent = match self.graph.resolve(*extent) {
+                Extent::Fixed(1..) => continue,
+                other => self.extent(other),
+            };
+            let zero = self.builder.index(0);
+            let is_zero = self.compare(EQUAL, extent, zero);
+            found = Some(match found {
+                Some(found) => self.builder.add("arith.ori", &[found, is_zero], truth),
+                None => is_zero,
+            });
+        }
+        found
     }
 }

@@ -3,7 +3,7 @@
 //! Floats narrower than f32 are computed in f32 and rounded once, whatever the machine has instructions for. Where an op of f16
 //! and bf16 has one right result, it is computed in them: a machine without it gets the same bits by way of f32.
 
-use promote_lattice::convert::Literal;
+use promote_lattice::convert::{Literal, Numerics};
 use promote_lattice::{DType, Kind, Op};
 
 use super::builder::{Builder, Direction, Made, Tensor, refuse};
@@ -20,8 +20,8 @@ pub fn elementwise(b: &mut Builder<'_>, op: Op, operands: &[Tensor]) -> Made {
             // The bounds may be of a wider dtype than what they bound.
             let wide = b.convert(*x, low.dtype);
             let high = b.convert(*high, low.dtype);
-            let raised = b.extreme(wide, Direction::Gt, *low);
-            Ok(b.extreme(raised, Direction::Lt, high))
+            let raised = b.bounded(wide, Direction::Gt, *low);
+            Ok(b.bounded(raised, Direction::Lt, high))
         }
         (op, [x]) => unary(b, op, *x),
         (op, [x, y]) => binary(b, op, *x, *y),
@@ -103,12 +103,18 @@ fn of_integer(b: &mut Builder<'_>, op: Op, x: Tensor) -> Made {
     })
 }
 
-/// The whole part of the inverse, as in NumPy: 1 and -1 are their own, others have none.
+/// The whole part of the inverse: 1 and -1 are their own, others have none. That of 0 is what x86 makes of an infinity in
+/// NumPy: the least integer of 32 and 64 bits, of which narrower and unsigned ones keep no bit.
 fn reciprocal_of_integer(b: &mut Builder<'_>, x: Tensor) -> Tensor {
     let (zero, one) = (b.zero(x), b.whole(x, 1));
     let size = b.abs_of_integer(x);
     let is_one = b.compare(size, Direction::Eq, one);
-    b.select(is_one, x, zero)
+    let whole = b.select(is_one, x, zero);
+    if b.numerics() != Numerics::NumPy || x.kind() != Kind::Signed || x.dtype.bits() < 32 {
+        return whole;
+    }
+    let (is_zero, least) = (b.compare(x, Direction::Eq, zero), b.bits(x, 1 << (x.dtype.bits() - 1)));
+    b.select(is_zero, least, whole)
 }
 
 /// Ops that have one right result in every format.
@@ -215,7 +221,27 @@ fn is_finite(b: &mut Builder<'_>, x: Tensor) -> Tensor {
     b.op("stablehlo.is_finite", &[x], (DType::B1, &x.shape()), &[])
 }
 
+/// The number of the same direction at distance 1, as NumPy has it: zero has no signs, and a number with one infinite part
+/// has the direction of that part.
+fn numpys_sign(b: &mut Builder<'_>, z: Tensor) -> Tensor {
+    let unit = b.unary("stablehlo.sign", z);
+    let (re, im) = b.parts(z);
+    let (along, up) = (is_infinite(b, re), is_infinite(b, im));
+    let zero = b.zero(re);
+    let (right, above) = (b.unary("stablehlo.sign", re), b.unary("stablehlo.sign", im));
+    let (right, above) = (b.select(along, right, zero), b.select(up, above, zero));
+    let direction = b.complex(right, above);
+    let is_one = b.xor(along, up);
+    let unit = b.select(is_one, direction, unit);
+    let none = b.zero(z);
+    let is_zero = b.compare(z, Direction::Eq, none);
+    b.select(is_zero, none, unit)
+}
+
 fn of_complex(b: &mut Builder<'_>, op: Op, z: Tensor) -> Made {
+    if op == Op::Sign && b.numerics() == Numerics::NumPy {
+        return Ok(numpys_sign(b, z));
+    }
     if let Some(name) = named(op, OF_BOTH) {
         return Ok(b.unary(name, z));
     }
@@ -243,6 +269,10 @@ fn of_complex(b: &mut Builder<'_>, op: Op, z: Tensor) -> Made {
         Op::Asinh => b.complex_asinh(z),
         Op::Acosh => b.complex_acosh(z),
         Op::Atanh => b.complex_atanh(z),
+        Op::Relu => {
+            let zero = b.zero(z);
+            b.extreme(z, Direction::Gt, zero)
+        }
         Op::IsNan => b.is_nan(z),
         Op::IsInf => {
             let (re, im) = b.parts(z);
@@ -294,6 +324,11 @@ fn of_integers(b: &mut Builder<'_>, op: Op, x: Tensor, y: Tensor) -> Made {
         Op::BitwiseAnd => b.and(x, y),
         Op::BitwiseOr => b.or(x, y),
         Op::BitwiseXor => b.xor(x, y),
+        // JAX replaces a divisor of 0 by 1 of integers, which truth values are not yet; XLA then leaves the dividend.
+        Op::Fmod if is_bool && b.numerics() == Numerics::Jax => {
+            let by_zero = b.not(y);
+            b.and(x, by_zero)
+        }
         op if is_bool => return undefined(op, x.dtype),
         Op::Subtract => b.sub(x, y),
         Op::FloorDivide => return b.floor_divide_integers(x, y),

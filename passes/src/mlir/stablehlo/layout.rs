@@ -152,14 +152,14 @@ fn gather(b: &mut Builder<'_>, x: Tensor, places: Tensor, axis: usize, shape: &[
     b.op("stablehlo.gather", &[x, places], (x.dtype, shape), &attributes)
 }
 
-/// What JAX fills in: NaN, the least signed integer, the largest unsigned one, true.
+/// What JAX fills in: NaN, of complex numbers in the real part, the least signed integer, the largest unsigned one, true.
 fn filler(b: &mut Builder<'_>, dtype: DType, shape: &[i64]) -> Tensor {
     let number = match dtype.kind() {
         Kind::Bool => Literal::Int(1),
         Kind::Signed => return b.splat_bits(dtype, shape, 1 << (dtype.bits() - 1)),
         Kind::Unsigned => Literal::Int(-1),
         Kind::Float => Literal::Float(f64::NAN),
-        Kind::Complex => Literal::Complex(f64::NAN, f64::NAN),
+        Kind::Complex => Literal::Complex(f64::NAN, 0.0),
     };
     b.splat(dtype, shape, number)
 }

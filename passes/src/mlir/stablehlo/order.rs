@@ -1,8 +1,8 @@
 //! Order and truth: comparisons, the larger and the smaller, of every sort of number.
 //!
-//! Complex numbers are ordered by their real parts, then by their imaginary ones, as in NumPy and JAX.
+//! Complex numbers are ordered by their real parts, then by their imaginary ones; NaN among them is NumPy's or JAX's.
 
-use promote_lattice::convert::Literal;
+use promote_lattice::convert::{Literal, Numerics};
 use promote_lattice::{DType, Kind, Op};
 
 use super::builder::{Builder, Direction, Tensor};
@@ -22,9 +22,12 @@ impl Builder<'_> {
         let apart = self.compare(xr, strict, yr);
         let alike = self.compare(xr, Direction::Eq, yr);
         let then = self.compare(xi, direction, yi);
-        // A real part that is NaN makes both false; an imaginary one counts where the real parts are apart, too.
+        // A real part that is NaN makes both false; an imaginary one counts where the real parts are apart, too, but in JAX.
         let then = self.and(alike, then);
         let ordered = self.or(apart, then);
+        if self.numerics() == Numerics::Jax {
+            return ordered;
+        }
         let (x_is, y_is) = (self.compare(xi, Direction::Eq, xi), self.compare(yi, Direction::Eq, yi));
         let numbers = self.and(x_is, y_is);
         self.and(ordered, numbers)
@@ -77,16 +80,75 @@ impl Builder<'_> {
         self.splat(x.dtype, &x.shape(), Literal::Int(0))
     }
 
-    /// The larger, if `direction` is greater, or the smaller: the NaN if there is one.
+    /// Whether a number stands before another one where they are sorted: NaN is larger than all others. Of complex numbers JAX
+    /// compares the real parts so, then the imaginary ones; NumPy puts those with a NaN in the imaginary part behind the
+    /// others, and those with one in the real part last.
+    pub fn is_before(&mut self, x: Tensor, y: Tensor) -> Tensor {
+        if x.kind() != Kind::Complex {
+            return self.is_less_or_number(x, y);
+        }
+        let ((xr, xi), (yr, yi)) = (self.parts(x), self.parts(y));
+        let (real, imaginary) = (self.is_less_or_number(xr, yr), self.is_less_or_number(xi, yi));
+        let real_is_behind = self.is_less_or_number(yr, xr);
+        let of_level = self.not(real_is_behind);
+        let of_level = self.and(of_level, imaginary);
+        let by_parts = self.or(real, of_level);
+        if self.numerics() == Numerics::Jax {
+            return by_parts;
+        }
+        // By which parts are NaN first.
+        let group = |b: &mut Self, re, im| {
+            let (re, im) = (b.is_nan(re), b.is_nan(im));
+            let (re, im) = (b.cast(re, DType::U8), b.cast(im, DType::U8));
+            let twice = b.add(re, re);
+            b.add(twice, im)
+        };
+        let (of_x, of_y) = (group(self, xr, xi), group(self, yr, yi));
+        let (before, level) =
+            (self.compare(of_x, Direction::Lt, of_y), self.compare(of_x, Direction::Eq, of_y));
+        let of_level = self.and(level, by_parts);
+        self.or(before, of_level)
+    }
+
+    fn is_less_or_number(&mut self, x: Tensor, y: Tensor) -> Tensor {
+        let less = self.compare(x, Direction::Lt, y);
+        let (x_is, y_is) = (self.is_nan(x), self.is_nan(y));
+        let x_is_not = self.not(x_is);
+        let before_nan = self.and(x_is_not, y_is);
+        self.or(less, before_nan)
+    }
+
+    /// The larger, if `direction` is greater, or the smaller: the NaN if there is one. JAX takes the second of complex numbers
+    /// that do not compare so.
     pub fn extreme(&mut self, x: Tensor, direction: Direction, y: Tensor) -> Tensor {
         let largest = direction == Direction::Gt;
         if x.kind() != Kind::Complex {
             return if largest { self.max(x, y) } else { self.min(x, y) };
         }
+        if self.numerics() == Numerics::Jax {
+            let takes_first = self.holds(x, direction, y);
+            return self.select(takes_first, x, y);
+        }
         let takes_first = self.holds(x, if largest { Direction::Ge } else { Direction::Le }, y);
         let is_nan = self.is_nan(x);
         let takes_first = self.or(takes_first, is_nan);
         self.select(takes_first, x, y)
+    }
+}
+
+impl Builder<'_> {
+    /// A number, or a bound that it is not beyond. Of complex numbers NumPy asks of NaN in the number alone, and not in a bound.
+    pub fn bounded(&mut self, x: Tensor, direction: Direction, bound: Tensor) -> Tensor {
+        if x.kind() != Kind::Complex {
+            return self.extreme(x, direction, bound);
+        }
+        let ((xr, xi), (yr, yi)) = (self.parts(x), self.parts(bound));
+        let alike = self.compare(xr, Direction::Eq, yr);
+        let (real, imaginary) = (self.compare(xr, direction, yr), self.compare(xi, direction, yi));
+        let stays = self.select(alike, imaginary, real);
+        let is_nan = self.is_nan(x);
+        let stays = self.or(stays, is_nan);
+        self.select(stays, x, bound)
     }
 }
 

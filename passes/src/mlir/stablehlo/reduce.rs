@@ -31,11 +31,11 @@ pub fn reduce(b: &mut Builder<'_>, op: Op, attrs: &Attrs, x: Tensor, result: (DT
         Op::Max => extreme(b, wide, &axes, Direction::Gt),
         Op::Min => extreme(b, wide, &axes, Direction::Lt),
         Op::Any => {
-            let (truth, init) = (b.is_true(x), b.splat_bits(DType::B1, &[], 0));
+            let (truth, init) = (truth(b, x), b.splat_bits(DType::B1, &[], 0));
             b.reduce(&[truth], &[init], &axes, |b, so_far, next| vec![b.or(so_far[0], next[0])])[0]
         }
         Op::All => {
-            let (truth, init) = (b.is_true(x), b.splat_bits(DType::B1, &[], 1));
+            let (truth, init) = (truth(b, x), b.splat_bits(DType::B1, &[], 1));
             b.reduce(&[truth], &[init], &axes, |b, so_far, next| vec![b.and(so_far[0], next[0])])[0]
         }
         Op::CountNonzero => {
@@ -49,6 +49,13 @@ pub fn reduce(b: &mut Builder<'_>, op: Op, attrs: &Attrs, x: Tensor, result: (DT
         op => return refuse(format!("StableHLO has no {op}"), "write it with other ops"),
     };
     Ok(b.reshape(found, result.1))
+}
+
+/// Whether elements count as true. JAX's `any` and `all` take the real part of a complex number for the whole.
+fn truth(b: &mut Builder<'_>, x: Tensor) -> Tensor {
+    let is_part = b.numerics() == Numerics::Jax && x.kind() == Kind::Complex;
+    let x = if is_part { b.part("stablehlo.real", x) } else { x };
+    b.is_true(x)
 }
 
 /// In the dtype in which the op adds up. Floats that know no infinity are compared in f32, too.
@@ -183,6 +190,27 @@ fn log_sum_exp(b: &mut Builder<'_>, x: Tensor, axes: &[i64]) -> Tensor {
     b.add(log, shift)
 }
 
+/// What a cumulative sum begins with: NumPy's begins with the first element, of which -0 changes nothing.
+const fn nothing(numerics: Numerics, dtype: DType) -> Literal {
+    match (numerics, dtype.kind()) {
+        (Numerics::NumPy, Kind::Float) => Literal::Float(-0.0),
+        (Numerics::NumPy, Kind::Complex) => Literal::Complex(-0.0, -0.0),
+        _ => Literal::Int(0),
+    }
+}
+
+/// Products of complex numbers that begin with the first one: multiplied by 1, infinite ones would become NaN. What is
+/// before it is no number, which a truth value beside each says.
+fn products_from_first(b: &mut Builder<'_>, x: Tensor, axis: usize) -> Tensor {
+    let one = b.splat(x.dtype, &[], Literal::one(x.dtype));
+    let (is_there, is_not) = (b.truth(x, true), b.splat_bits(DType::B1, &[], 0));
+    b.running(&[x, is_there], &[one, is_not], axis, |b, so_far, next| {
+        let product = b.mul(so_far[0], next[0]);
+        let second = b.select(next[1], product, so_far[0]);
+        vec![b.select(so_far[1], second, next[0]), b.or(so_far[1], next[1])]
+    })
+}
+
 /// Something along one axis; of all elements in a row, if the shape says so.
 pub fn along(b: &mut Builder<'_>, op: Op, attrs: &Attrs, x: Tensor, shape: &[i64]) -> Made {
     let x = b.reshape(x, shape);
@@ -197,21 +225,17 @@ pub fn along(b: &mut Builder<'_>, op: Op, attrs: &Attrs, x: Tensor, shape: &[i64
     let wide = if op == Op::Sort { x } else { widened(b, op, x) };
     let found = match op {
         Op::CumulativeSum => {
-            let zero = b.splat(wide.dtype, &[], Literal::Int(0));
-            b.running(wide, zero, axis, |b, so_far, next| vec![b.add(so_far[0], next[0])])
+            let zero = b.splat(wide.dtype, &[], nothing(b.numerics(), wide.dtype));
+            b.running(&[wide], &[zero], axis, |b, so_far, next| vec![b.add(so_far[0], next[0])])
+        }
+        Op::CumulativeProd if b.numerics() == Numerics::NumPy && wide.kind() == Kind::Complex => {
+            products_from_first(b, wide, axis)
         }
         Op::CumulativeProd => {
             let one = b.splat(wide.dtype, &[], Literal::one(wide.dtype));
-            b.running(wide, one, axis, |b, so_far, next| vec![b.mul(so_far[0], next[0])])
+            b.running(&[wide], &[one], axis, |b, so_far, next| vec![b.mul(so_far[0], next[0])])
         }
-        Op::Sort => b.sort(x, axis as i64, |b, x, y| {
-            // NaN counts as larger than all others.
-            let less = b.holds(x, Direction::Lt, y);
-            let (x_is, y_is) = (b.is_nan(x), b.is_nan(y));
-            let x_is_not = b.not(x_is);
-            let before_nan = b.and(x_is_not, y_is);
-            b.or(less, before_nan)
-        }),
+        Op::Sort => b.sort(x, axis as i64, |b, x, y| b.is_before(x, y)),
         Op::Softmax => {
             let axes = [axis as i64];
             let largest = extreme(b, wide, &axes, Direction::Gt);

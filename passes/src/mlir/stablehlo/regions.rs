@@ -51,15 +51,16 @@ impl Builder<'_> {
         self.fold(("stablehlo.reduce", &attributes), inputs, inits, &results, body)
     }
 
-    /// What `body` makes of each element and all before it along an axis.
+    /// What `body` makes of each element and all before it along an axis, in tensors of one shape in step; what it makes of
+    /// the first.
     pub fn running(
         &mut self,
-        x: Tensor,
-        init: Tensor,
+        inputs: &[Tensor],
+        inits: &[Tensor],
         axis: usize,
         body: impl FnOnce(&mut Self, &[Tensor], &[Tensor]) -> Vec<Tensor>,
     ) -> Tensor {
-        let shape = x.shape();
+        let shape = inputs[0].shape();
         let rank = shape.len();
         let along = |value: i64, other: i64| -> Vec<i64> {
             (0..rank).map(|i| if i == axis { value } else { other }).collect()
@@ -71,8 +72,8 @@ impl Builder<'_> {
             ("window_strides", self.list(&vec![1; rank])),
             ("padding", self.dense(DType::I64, &[rank as i64, 2], &padding)),
         ];
-        let results = [raw::value_type(x.value)];
-        self.fold(("stablehlo.reduce_window", &attributes), &[x], &[init], &results, body)[0]
+        let results: Vec<_> = inputs.iter().map(|input| raw::value_type(input.value)).collect();
+        self.fold(("stablehlo.reduce_window", &attributes), inputs, inits, &results, body)[0]
     }
 
     fn fold(

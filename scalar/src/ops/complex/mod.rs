@@ -8,6 +8,7 @@ mod hyperbolic;
 mod inverse;
 mod logarithm;
 
+use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Op};
 
 use self::exponential::{exp, exp2, expm1, sigmoid};
@@ -28,6 +29,7 @@ pub(super) type Pair<V> = (V, V);
 pub(super) fn unary<E: Emit>(
     e: &mut E,
     op: Op,
+    numerics: Numerics,
     dtype: DType,
     z: Pair<E::Value>,
 ) -> Option<Element<E::Value>> {
@@ -54,14 +56,20 @@ pub(super) fn unary<E: Emit>(
             round_to(e, dtype, angle)
         }
         _ => {
-            let (re, im) = function(e, op, dtype, z)?;
+            let (re, im) = function(e, op, numerics, dtype, z)?;
             return Some(Element::Complex(round_to(e, dtype, re), round_to(e, dtype, im)));
         }
     };
     Some(Element::Real(real))
 }
 
-fn function<E: Emit>(e: &mut E, op: Op, dtype: DType, z: Pair<E::Value>) -> Option<Pair<E::Value>> {
+fn function<E: Emit>(
+    e: &mut E,
+    op: Op,
+    numerics: Numerics,
+    dtype: DType,
+    z: Pair<E::Value>,
+) -> Option<Pair<E::Value>> {
     let (re, im) = z;
     Some(match op {
         Op::Positive => z,
@@ -70,11 +78,12 @@ fn function<E: Emit>(e: &mut E, op: Op, dtype: DType, z: Pair<E::Value>) -> Opti
         Op::Round => (e.unary(Unary::RoundEven, re), e.unary(Unary::RoundEven, im)),
         Op::Relu => {
             let zero = e.constant(re, 0.0);
-            let larger = choice::maximum(e, dtype, Element::Complex(re, im), Element::Complex(zero, zero));
+            let (x, zero) = (Element::Complex(re, im), Element::Complex(zero, zero));
+            let larger = choice::maximum(e, numerics, dtype, x, zero);
             let Element::Complex(re, im) = larger else { return None };
             (re, im)
         }
-        Op::Sign => sign(e, z),
+        Op::Sign => sign(e, numerics, z),
         Op::Square => multiply(e, z, z),
         Op::Sqrt => sqrt(e, z),
         Op::Rsqrt => {
@@ -211,12 +220,25 @@ pub(super) fn reciprocal<E: Emit>(e: &mut E, z: Pair<E::Value>) -> Pair<E::Value
     divide(e, (one, zero), z)
 }
 
-/// The number of the same direction at distance 1; zero is itself.
-fn sign<E: Emit>(e: &mut E, z: Pair<E::Value>) -> Pair<E::Value> {
+/// The number of the same direction at distance 1; zero is itself. NumPy's zero has no signs, and a number with one infinite
+/// part has the direction of that part there.
+fn sign<E: Emit>(e: &mut E, numerics: Numerics, z: Pair<E::Value>) -> Pair<E::Value> {
     let length = hypotenuse(e, z);
     let unit = (e.div(z.0, length), e.div(z.1, length));
     let is_zero = is_zero(e, z);
-    choose(e, is_zero, z, unit)
+    match numerics {
+        Numerics::Jax | Numerics::Torch => choose(e, is_zero, z, unit),
+        Numerics::NumPy => {
+            let (one, zero) = (e.constant(z.0, 1.0), e.constant(z.0, 0.0));
+            let (along, up) = (is_infinite(e, z.0), is_infinite(e, z.1));
+            let (finite_along, finite_up) = (e.not(along), e.not(up));
+            let (along, up) = (e.and(along, finite_up), e.and(up, finite_along));
+            let (right, above) = (e.copysign(one, z.0), e.copysign(one, z.1));
+            let unit = choose(e, along, (right, zero), unit);
+            let unit = choose(e, up, (zero, above), unit);
+            choose(e, is_zero, (zero, zero), unit)
+        }
+    }
 }
 
 /// The exponents of a format that a definition must not come near: where squares overflow, and where they lose bits.

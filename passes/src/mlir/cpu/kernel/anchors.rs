@@ -2,7 +2,9 @@
 
 use mlir_sys::*;
 use promote_lattice::{DType, Kind, Op};
-use promote_scalar::{Cast, Element, Emit, Ty, combine, combine_arg, identity, register};
+use promote_scalar::{
+    Cast, Compare, Element, Emit, Ty, combine, combine_arg, identity, keeps_first, register, select,
+};
 
 use super::{COLUMN_TILE, DEAR, Kept, MAX_KEPT, Maker, element, memory_of, parts};
 use crate::lower::kernel::{Code as What, ExprId, Form, Role, cost};
@@ -55,14 +57,15 @@ impl<'k> Maker<'k> {
         let dtype = kernel.expr(kernel.anchors[anchor].expr).dtype;
         let op = match kernel.anchors[anchor].role {
             Role::Store => return Vec::new(),
-            Role::Scan(Op::CumulativeProd) => Op::Prod,
-            Role::Scan(_) => Op::Sum,
-            Role::Reduce(op) => op,
+            Role::Scan(op) | Role::Reduce(op) => op,
             Role::Arg(Op::ArgMax) => Op::Max,
             Role::Arg(_) => Op::Min,
         };
+        let numerics = self.setting.numerics;
         let mut e = self.emit(lanes);
-        let Some(first) = identity(&mut e, op, dtype) else { unreachable!("{op} of {dtype} is a reduction") };
+        let Some(first) = identity(&mut e, op, numerics, dtype) else {
+            unreachable!("{op} of {dtype} is a reduction")
+        };
         let mut values = parts(first);
         if let Role::Arg(_) = kernel.anchors[anchor].role {
             // Nothing was seen yet: any index is better.
@@ -92,10 +95,13 @@ impl<'k> Maker<'k> {
             Role::Store => Vec::new(),
             Role::Reduce(op) => parts(self.combined((op, dtype), lanes, element(&old), value)),
             Role::Scan(op) => {
-                let op = if op == Op::CumulativeProd { Op::Prod } else { Op::Sum };
-                let sum = self.combined((op, dtype), lanes, element(&old), value);
-                self.store_result(anchor, sum, lanes);
-                parts(sum)
+                let mut all = self.combined((op, dtype), lanes, element(&old), value);
+                if keeps_first(op, self.setting.numerics, dtype) {
+                    let is_first = self.is_first(lanes);
+                    all = select(&mut self.emit(lanes), is_first, value, all);
+                }
+                self.store_result(anchor, all, lanes);
+                parts(all)
             }
             Role::Arg(op) => {
                 let dim = kernel.dims.len() - 1;
@@ -108,6 +114,16 @@ impl<'k> Maker<'k> {
             }
         };
         new.into_iter().map(|register| register.value).collect()
+    }
+
+    /// Whether this is the first index of the dimension that a cumulative op runs along, the only one that is reduced.
+    fn is_first(&mut self, lanes: usize) -> Register {
+        let dim = self.kernel.reduced().start;
+        let index = Register { value: self.at(dim), ty: Ty::I64 };
+        let mut e = self.emit(1);
+        let zero = e.int(Ty::I64, 0);
+        let is_first = e.compare(Compare::Eq, index, zero);
+        emit::splat(&mut self.code, is_first, lanes)
     }
 
     /// Two elements reduced to one.

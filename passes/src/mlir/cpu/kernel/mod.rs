@@ -25,12 +25,13 @@ mod memory;
 use mlir_sys::*;
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Kind, Op};
-use promote_scalar::{Cast, Element, Emit, Ty, convert, elementwise, memory, register};
+use promote_scalar::{Cast, Element, Emit, Ty, convert, depends_on_order, elementwise, memory, register};
 use rustc_hash::FxHashMap;
 
 use super::emit::{self, Lanes, Register};
-use super::llvm::{Code, Types};
+use super::llvm::{Code, Predicate, Types};
 use super::target::Machine;
+use crate::lower::canonical::Names;
 use crate::lower::extent::{Product, Sum};
 use crate::lower::graph::NodeId;
 use crate::lower::kernel::{Code as What, ExprId, Form, Kernel, Role};
@@ -47,7 +48,7 @@ pub enum Slot {
 }
 
 /// A kernel that was compiled.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Compiled {
     /// What its environment holds, 8 bytes each.
     pub slots: Vec<Slot>,
@@ -59,6 +60,24 @@ pub struct Compiled {
     pub work: Product,
     /// The op that cannot be computed, if there is one.
     pub missing: Option<(Op, DType)>,
+}
+
+impl Compiled {
+    /// The same code, for the nodes and symbols that the numbers of the canonical kernel stand for.
+    pub fn named(self, names: &Names) -> Self {
+        let slot = |slot| match slot {
+            Slot::Context => Slot::Context,
+            Slot::Address(node, offset) => Slot::Address(names.node(node), names.sum(&offset)),
+            Slot::Number(sum) => Slot::Number(names.sum(&sum)),
+        };
+        Self {
+            slots: self.slots.into_iter().map(slot).collect(),
+            units: self.units.iter().map(|extent| names.product(extent)).collect(),
+            tiles: self.tiles.map(|(extent, tile)| (names.product(&extent), tile)),
+            work: names.product(&self.work),
+            missing: self.missing,
+        }
+    }
 }
 
 /// A tile of the innermost dimension of a map.
@@ -198,8 +217,12 @@ fn lanes_of(kernel: &Kernel, machine: Machine, short: Option<i64>) -> usize {
         (None, _) => 1,
     };
     let most = (machine.vector_bytes * at_once / widest.unwrap_or(1)).clamp(1, 128);
-    let is_scan = |anchor: &crate::lower::kernel::Anchor| matches!(anchor.role, Role::Scan(_));
-    let is_ordered = matches!(kernel.form, Form::Rows { .. }) && kernel.anchors.iter().any(is_scan);
+    let is_in_order = |anchor: &crate::lower::kernel::Anchor| match anchor.role {
+        Role::Scan(_) => true,
+        Role::Reduce(op) => depends_on_order(op, kernel.expr(anchor.expr).dtype),
+        Role::Store | Role::Arg(_) => false,
+    };
+    let is_ordered = matches!(kernel.form, Form::Rows { .. }) && kernel.anchors.iter().any(is_in_order);
     match kernel.dims.last().and_then(Product::fixed) {
         _ if is_ordered => 1,
         None if kernel.dims.is_empty() => 1,
@@ -260,6 +283,7 @@ impl<'k> Maker<'k> {
     fn run(mut self) -> Compiled {
         let start = self.code.new_block(&[]);
         self.code.go_to(start);
+        self.leave_if_idle();
         let (units, tiled) = self.units();
         let tiles = tiled.map(|(dim, tile)| (self.kernel.dims[dim].clone(), tile));
         self.hoist(u64::MAX, 0);
@@ -285,6 +309,17 @@ impl<'k> Maker<'k> {
         let work = self.work(&units, tiled);
         let units = units.into_iter().map(|dim| self.kernel.dims[dim].clone()).collect();
         Compiled { slots: self.slots, units, tiles, work, missing: self.missing }
+    }
+
+    /// Returns if there is no unit to do: what is computed before the loop may be of elements that are not there.
+    fn leave_if_idle(&mut self) {
+        let (begin, end) = (self.code.argument(1), self.code.argument(2));
+        let is_idle = self.code.compare(Predicate::Sge, begin, end);
+        let (leave, go_on) = (self.code.new_block(&[]), self.code.new_block(&[]));
+        self.code.branch_if(is_idle, (leave, &[]), (go_on, &[]));
+        self.code.go_to(leave);
+        self.code.give(None);
+        self.code.go_to(go_on);
     }
 
     /// The parallel dimensions, each index of which is a unit, and the one that is cut into tiles, with their size.
@@ -492,7 +527,8 @@ impl<'k> Maker<'k> {
     }
 }
 
-/// What JAX fills in where an index is out of range: NaN, the least signed integer, the largest unsigned one, true.
+/// What JAX fills in where an index is out of range: NaN, of complex numbers in the real part, the least signed integer, the
+/// largest unsigned one, true.
 fn filler(dtype: DType) -> u128 {
     let part = dtype.real_part();
     let ones = u128::MAX >> (128 - part.bits());
@@ -506,7 +542,7 @@ fn filler(dtype: DType) -> u128 {
                 part,
                 Numerics::Jax,
             );
-            if dtype == part { nan.bits } else { nan.bits | nan.bits << part.bits() }
+            nan.bits
         }
     }
 }

@@ -1,0 +1,398 @@
+//! Ops that are not element-wise, as cases to be tried: each of every dtype that a semantics has, on odd shapes and along all
+//! sorts of axes. Which ops and dtypes there are, the tables of the library say.
+
+use promote::op::ShapeRule;
+use promote::semantics::Operand;
+use promote::{DType, Kind, Op, Semantics};
+use promote_reference::{Array, Number};
+
+use crate::execution::support::{Random, known};
+
+const SHAPES: &[&[usize]] = &[
+    &[],
+    &[0],
+    &[1],
+    &[3],
+    &[7],
+    &[13],
+    &[31],
+    &[64],
+    &[67],
+    &[257],
+    &[1031],
+    &[0, 3],
+    &[3, 0],
+    &[1, 1],
+    &[5, 1],
+    &[1, 5],
+    &[7, 13],
+    &[31, 67],
+    &[3, 257],
+    &[257, 3],
+    &[16, 64],
+    &[2, 3, 5],
+    &[4, 1, 7],
+    &[13, 1, 1],
+    &[2, 0, 3],
+    &[3, 17, 19],
+    &[31, 2, 33],
+    &[2, 3, 4, 5],
+];
+
+fn list<T: ToString>(items: impl IntoIterator<Item = T>) -> String {
+    let items: Vec<_> = items.into_iter().map(|item| item.to_string()).collect();
+    if items.is_empty() { "array<i64>".to_owned() } else { format!("array<i64: {}>", items.join(", ")) }
+}
+
+/// The semantics whose numbers differ; between them they have every dtype.
+pub const SYSTEMS: [(&str, bool); 3] = [("jax", true), ("numpy2", false), ("torch", false)];
+
+/// A semantics with the name that a session asks for.
+pub struct System {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it has 64 bits by default.
+    pub x64: bool,
+    /// What it says.
+    pub semantics: Semantics,
+}
+
+impl System {
+    /// All of [`SYSTEMS`].
+    pub fn all() -> [Self; 3] {
+        SYSTEMS.map(|(name, x64)| {
+            let semantics = Semantics::by_name(name, x64).expect("the semantics exists");
+            Self { name, x64, semantics }
+        })
+    }
+
+    /// Whether it has a dtype.
+    pub fn has(&self, dtype: DType) -> bool {
+        self.semantics.nodes().iter().any(|node| node.operand.dtype == dtype)
+    }
+
+    /// Whether it takes an op of operands of one dtype; `take`'s indices are of another.
+    pub fn accepts(&self, op: Op, dtype: DType) -> bool {
+        let operands = match op {
+            Op::Take => vec![dtype, DType::I32],
+            Op::Where => vec![DType::B1, dtype, dtype],
+            _ => vec![dtype; op.info().arity.required],
+        };
+        let operands: Vec<Operand> = operands.into_iter().map(Operand::value).collect();
+        self.has(dtype) && self.semantics.infer(op, &operands).is_ok()
+    }
+}
+
+/// The dtypes that are their own storage.
+pub fn stored() -> impl Iterator<Item = DType> + Clone {
+    DType::ALL.iter().copied().filter(|dtype| !dtype.is_weak())
+}
+
+/// The ops that are not element-wise, with every dtype.
+pub fn pairs() -> impl Iterator<Item = (Op, DType)> {
+    let structured = |op: &Op| op.info().shape != ShapeRule::Broadcast && *op != Op::Convert;
+    let ops = Op::ALL.iter().copied().filter(structured);
+    ops.flat_map(|op| stored().map(move |dtype| (op, dtype)))
+}
+
+/// The cases of some rounds, by the number of the system that they are for. In each round an op and dtype is tried under one of
+/// the systems that take it, in the next one under the next of them.
+pub fn cases(systems: &[System; 3], rounds: std::ops::Range<u64>) -> Vec<(usize, Case)> {
+    let mut all = Vec::new();
+    for (op, dtype) in pairs() {
+        let takers: Vec<usize> = (0..systems.len()).filter(|own| systems[*own].accepts(op, dtype)).collect();
+        for round in rounds.clone().filter(|_| !takers.is_empty()) {
+            let turn = round as usize + op as usize + dtype as usize;
+            let case = Case::new(op, dtype, round);
+            all.extend(case.map(|case| (takers[turn % takers.len()], case)));
+        }
+    }
+    all.sort_by_key(|(system, _)| *system);
+    all
+}
+
+/// An op to be tried: its attributes and its operands' shapes.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Which op.
+    pub op: Op,
+    /// Of which dtype.
+    pub dtype: DType,
+    /// As the text has them.
+    pub attributes: String,
+    /// One for each operand.
+    pub shapes: Vec<Vec<usize>>,
+    /// The shape that the text states, for ops whose type says it.
+    pub stated: Option<Vec<usize>>,
+    /// What the numbers come of.
+    pub seed: u64,
+}
+
+impl Case {
+    /// One of the cases of an op; `None` if the op is not for the shape that the seed gives.
+    pub fn new(op: Op, dtype: DType, seed: u64) -> Option<Self> {
+        let mut random = Random::new(seed << 16 | (op as u64) << 8 | dtype as u64);
+        let shape = random.pick(SHAPES).to_vec();
+        let (attributes, shapes) = shapes(op, &shape, &mut random)?;
+        let stated = (shapes.is_empty() || op == Op::Convert).then_some(shape);
+        Some(Self { op, dtype, attributes, shapes, stated, seed: random.next() })
+    }
+
+    /// The first case of an op; one of the element-wise ops has small vectors.
+    pub fn first(op: Op, dtype: DType) -> Self {
+        let elementwise = || Self {
+            op,
+            dtype,
+            attributes: String::new(),
+            shapes: vec![vec![2]; op.info().arity.required],
+            stated: None,
+            seed: 0,
+        };
+        (0..100).find_map(|seed| Self::new(op, dtype, seed)).unwrap_or_else(elementwise)
+    }
+
+    /// The dtype of an operand.
+    pub fn operand(&self, index: usize, dtype: DType) -> DType {
+        match (self.op, index) {
+            (Op::Take, 1) => DType::I32,
+            (Op::Where, 0) => DType::B1,
+            _ => dtype,
+        }
+    }
+
+    /// The types of the operands; `dtype` stands in the place of the case's own.
+    fn types(&self, dtype: DType) -> Vec<String> {
+        let mut random = Random::new(self.seed ^ 1);
+        let open = random.below(4) == 0;
+        let extent = |extent: &usize| {
+            if open && *extent != 1 { "?x".to_owned() } else { format!("{extent}x") }
+        };
+        let shapes = self.shapes.iter().enumerate();
+        let of = |(index, shape): (usize, &Vec<usize>)| {
+            let extents: String = shape.iter().map(extent).collect();
+            format!("tensor<{extents}{}>", self.operand(index, dtype).mlir())
+        };
+        shapes.map(of).collect()
+    }
+
+    /// The op of `{prefix}0`, …, as `{prefix}r`, without its result type.
+    fn body(&self, prefix: &str, dtype: DType) -> String {
+        let types = self.types(dtype);
+        let names: Vec<_> = (0..types.len()).map(|index| format!("{prefix}{index}")).collect();
+        let (op, names, types) = (self.op, names.join(", "), types.join(", "));
+        format!("\"{op}\"({names}) {{{}}} : ({types}) -> {}", self.attributes, self.result(dtype))
+    }
+
+    /// The type of the result, as the text states it.
+    pub fn result(&self, dtype: DType) -> String {
+        let stated = self.stated.as_ref().map(|shape| {
+            let extents: String = shape.iter().map(|extent| format!("{extent}x")).collect();
+            format!("tensor<{extents}{}>", dtype.mlir())
+        });
+        stated.unwrap_or_else(|| "!u".to_owned())
+    }
+
+    /// The module's function; `dtype` stands in the place of the case's own.
+    pub fn text(&self, name: &str, dtype: DType) -> String {
+        let types = self.types(dtype);
+        let parameters: Vec<_> =
+            types.iter().enumerate().map(|(index, text)| format!("%x{index}: {text}")).collect();
+        let (parameters, result, body) = (parameters.join(", "), self.result(dtype), self.body("%x", dtype));
+        known(&format!(
+            "func.func @{name}({parameters}) -> {result} {{\n  %r = {body}\n  return %r : {result}\n}}\n"
+        ))
+    }
+
+    /// What the function is called with.
+    pub fn arguments(&self) -> Vec<Array> {
+        let mut random = Random::new(self.seed);
+        // Products of these are exact, and stay in range.
+        let is_long = self.shapes.first().is_some_and(|shape| shape.iter().product::<usize>() > 5000);
+        let powers: &[f64] = if is_long { &[1.0, 1.0, -1.0] } else { &[1.0, 1.0, -1.0, 2.0, 0.5] };
+        let number = |random: &mut Random, index: usize| {
+            let small = random.below(5) as i64 - 2;
+            let power = powers[random.below(powers.len())];
+            let eighths = random.below(100) as f64 / 8.0 - 5.0;
+            let one = |random: &mut Random| match self.op {
+                Op::Prod | Op::CumulativeProd => power,
+                _ if self.dtype.bits() <= 16 => small as f64,
+                Op::Max | Op::Min | Op::ArgMax | Op::ArgMin | Op::Sort if random.below(40) == 0 => f64::NAN,
+                _ => eighths,
+            };
+            match self.dtype.kind() {
+                _ if self.op == Op::Take && index == 1 => {
+                    Number::Int((random.below(3 * self.taken()) as i64 - self.taken() as i64).into())
+                }
+                Kind::Bool => Number::truth(random.below(3) > 0),
+                // What is large is rounded to `f32` before it is computed with.
+                Kind::Unsigned if self.is_rounded() => Number::Int(random.below(100) as i128),
+                Kind::Unsigned | Kind::Signed => Number::Int(random.below(256) as i128 - 100),
+                Kind::Float => Number::Real(one(random)),
+                Kind::Complex if matches!(self.op, Op::Prod | Op::CumulativeProd) => {
+                    [Number::Complex(power.signum(), 0.0), Number::Complex(0.0, power.signum())]
+                        [random.below(2)]
+                }
+                Kind::Complex => Number::Complex(one(random), small as f64),
+            }
+        };
+        let all = |(index, shape): (usize, &Vec<usize>)| {
+            let dtype = self.operand(index, self.dtype);
+            let count = shape.iter().product();
+            let numbers: Vec<Number> = (0..count).map(|_| number(&mut random, index)).collect();
+            Array::new(dtype, shape.clone(), numbers)
+        };
+        self.shapes.iter().enumerate().map(all).collect()
+    }
+
+    /// The extent that `take` takes from.
+    fn taken(&self) -> usize {
+        let axis: i64 =
+            self.attributes.trim_start_matches("axis = ").trim_end_matches(" : i64").parse().unwrap_or(0);
+        self.shapes[0][axis as usize].max(1)
+    }
+
+    /// Whether each step is rounded.
+    pub const fn is_rounded(&self) -> bool {
+        matches!(self.op, Op::Mean | Op::Var | Op::Std | Op::Softmax | Op::LogSumExp)
+    }
+
+    /// How many units in the last place the result may be off, and of numbers at least how large: sums of the operands that
+    /// are tried are exact, quotients are rounded once, and functions are sums of exponentials.
+    pub fn bound(&self) -> (f64, f64) {
+        match self.op {
+            Op::Mean => (1.0, 0.0),
+            // The interpreter adds up in order, and loses some bits of `f64`.
+            Op::Var | Op::Std if self.dtype.is_inexact() && self.dtype.real_part().bits() <= 32 => (4.0, 0.0),
+            Op::Var | Op::Std => (64.0, 0.0),
+            Op::Softmax => (6.0, 0.0),
+            Op::LogSumExp => (4.0, 1.0),
+            _ => (0.0, 0.0),
+        }
+    }
+}
+
+/// Attributes for an op, and its operands' shapes, the first of which is about `shape`.
+fn shapes(op: Op, shape: &[usize], random: &mut Random) -> Option<(String, Vec<Vec<usize>>)> {
+    let rank = shape.len();
+    let signed =
+        |axis: usize, random: &mut Random| axis as i64 - if random.below(2) == 0 { rank as i64 } else { 0 };
+    let one = |attributes: String| Some((attributes, vec![shape.to_vec()]));
+    match op.info().shape {
+        ShapeRule::Reduce => {
+            let mut axes: Vec<usize> = (0..rank).filter(|_| random.below(2) == 0).collect();
+            if matches!(op, Op::ArgMax | Op::ArgMin) {
+                axes.truncate(1);
+            }
+            let mut gone = if axes.is_empty() { 0..rank } else { 0..0 }.chain(axes.iter().copied());
+            let chooses = matches!(op, Op::Max | Op::Min | Op::ArgMax | Op::ArgMin | Op::LogSumExp);
+            if chooses && gone.any(|axis| shape[axis] == 0) {
+                return None;
+            }
+            let mut attributes = format!("keepdims = {}", random.below(2) == 0);
+            if !axes.is_empty() {
+                attributes += &format!(", axis = {}", list(axes.iter().map(|axis| signed(*axis, random))));
+            }
+            if matches!(op, Op::Var | Op::Std) && random.below(2) == 0 {
+                attributes += ", correction = 1 : i64";
+            }
+            one(attributes)
+        }
+        ShapeRule::Scan | ShapeRule::Along => {
+            let without = op == Op::Flip || op.info().shape == ShapeRule::Scan && rank == 1;
+            if rank == 0 || without && random.below(3) == 0 {
+                return (op == Op::Flip).then(|| (String::new(), vec![shape.to_vec()]));
+            }
+            one(format!("axis = {}", list([signed(random.below(rank), random)])))
+        }
+        ShapeRule::Matmul => {
+            let extents = [0, 1, 2, 3, 7, 13, 31, 67];
+            let [m, k, n, batch] = [(); 4].map(|()| *random.pick(&extents));
+            Some(match random.below(6) {
+                0 => (String::new(), vec![vec![k], vec![k]]),
+                1 => (String::new(), vec![vec![m, k], vec![k]]),
+                2 => (String::new(), vec![vec![k], vec![k, n]]),
+                3 => (String::new(), vec![vec![m, k], vec![k, n]]),
+                4 => (String::new(), vec![vec![batch, m, k], vec![k, 5]]),
+                _ => (String::new(), vec![vec![batch, 1, 3, k], vec![2, k, 5]]),
+            })
+        }
+        ShapeRule::Concat | ShapeRule::Stack => {
+            let stack = op == Op::Stack;
+            let axis = random.below((rank + usize::from(stack)).max(1));
+            if !stack && rank == 0 {
+                return None;
+            }
+            let count = 1 + random.below(4);
+            let shapes = (0..count).map(|_| {
+                let mut shape = shape.to_vec();
+                if !stack {
+                    shape[axis] = random.below(9);
+                }
+                shape
+            });
+            let shapes = shapes.collect();
+            let sizes: Vec<_> = (0..8).map(|slot| if slot < count { "1" } else { "0" }).collect();
+            let sizes = format!("operandSegmentSizes = array<i32: {}>", sizes.join(", "));
+            Some((format!("axis = {axis} : i64, {sizes}"), shapes))
+        }
+        ShapeRule::Reshape => {
+            let all: usize = shape.iter().product();
+            let by = (2..9).find(|by| all.is_multiple_of(*by)).unwrap_or(1);
+            if all == 0 {
+                return one("shape = array<i64: 0, 5>".to_owned());
+            }
+            match random.below(3) {
+                0 => one("shape = array<i64: -1>".to_owned()),
+                1 => one(format!("shape = array<i64: {by}, -1>")),
+                _ => one(format!("shape = array<i64: {}, 1, {by}>", all / by)),
+            }
+        }
+        ShapeRule::Permute => {
+            let mut order: Vec<usize> = (0..rank).collect();
+            (0..rank).for_each(|axis| order.swap(axis, random.below(rank)));
+            one(format!("permutation = {}", list(order)))
+        }
+        ShapeRule::BroadcastTo => {
+            let mut target = shape.to_vec();
+            target.iter_mut().filter(|extent| **extent == 1).for_each(|extent| *extent = random.below(5));
+            target.insert(0, random.below(4));
+            one(format!("shape = {}", list(target)))
+        }
+        ShapeRule::ExpandDims => {
+            let first = random.below(rank + 2);
+            let second = (first + 1 + random.below(rank + 1)) % (rank + 2);
+            one(format!("axis = {}", list([first as i64, second as i64 - rank as i64 - 2])))
+        }
+        ShapeRule::Squeeze => {
+            let ones = (0..rank).filter(|axis| shape[*axis] == 1).map(|axis| signed(axis, random));
+            one(format!("axis = {}", list(ones.collect::<Vec<_>>())))
+        }
+        ShapeRule::Slice => {
+            let mut parts = [vec![], vec![], vec![]];
+            for extent in shape {
+                let span = *extent as i64 + 3;
+                let mut any = || random.below(2 * span as usize) as i64 - span;
+                let (start, stop) = (any(), any());
+                parts[0].push(start);
+                parts[1].push(stop);
+                parts[2].push([1, 2, 3, -1, -2, -5][random.below(6)]);
+            }
+            let [start, stop, step] = parts.map(list);
+            one(format!("start = {start}, stop = {stop}, step = {step}"))
+        }
+        ShapeRule::Take => {
+            let axis = random.below(rank.max(1));
+            if rank == 0 || shape[axis] == 0 {
+                return None;
+            }
+            let indices = [&[][..], &[7], &[3, 2], &[0]][random.below(4)].to_vec();
+            Some((format!("axis = {axis} : i64"), vec![shape.to_vec(), indices]))
+        }
+        ShapeRule::Stated if op == Op::Iota => {
+            Some((format!("axis = {} : i64", random.below(rank.max(1))), Vec::new())).filter(|_| rank > 0)
+        }
+        ShapeRule::Same => one(String::new()),
+        // Constants have values, which tests of their own try.
+        ShapeRule::Stated | ShapeRule::Broadcast => None,
+    }
+}

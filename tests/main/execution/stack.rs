@@ -1,0 +1,130 @@
+//! The stack: functions call each other as deep as it goes, on any thread, and no deeper.
+
+use std::sync::LazyLock;
+
+use promote::{DType, Executable, RunError, Status};
+use promote_reference::{Array, Value};
+
+use super::support::{compile, function, run, session};
+
+/// Calls in a row, and results of each: every result has its place in the caller's frame, which so is larger than what any
+/// function may leave unused.
+const CALLS: usize = 24;
+const RESULTS: usize = 160;
+
+/// Calls itself `n` times. What `body` computes from `%x0` is `%result`, which counts.
+fn recursive(name: &str, body: &str) -> String {
+    format!(
+        "func.func private @{name}(%n: index, %x0: tensor<?xi64>) -> tensor<?xi64> {{
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %stops = arith.cmpi sle, %n, %zero : index
+  cf.cond_br %stops, ^done(%x0 : tensor<?xi64>), ^more
+^more:
+{body}  %less = arith.subi %n, %one : index
+  %rest = func.call @{name}(%less, %x0) : (index, tensor<?xi64>) -> tensor<?xi64>
+  %sum = \"promote.add\"(%rest, %result) : (tensor<?xi64>, tensor<?xi64>) -> tensor<?xi64>
+  cf.br ^done(%sum : tensor<?xi64>)
+^done(%r: tensor<?xi64>):
+  return %r : tensor<?xi64>
+}}
+func.func @call_{name}(%n: index, %x: tensor<?xi64>) -> tensor<?xi64> {{
+  %r = func.call @{name}(%n, %x) : (index, tensor<?xi64>) -> tensor<?xi64>
+  return %r : tensor<?xi64>
+}}
+"
+    )
+}
+
+fn source() -> String {
+    let r#type = "tensor<?xi64>";
+    let list = |item: &str| vec![item; RESULTS].join(", ");
+    let many = format!(
+        "func.func private @many(%x: {type}) -> ({}) {{\n  return {} : {}\n}}\n",
+        list(r#type),
+        list("%x"),
+        list(r#type)
+    );
+    let call = |i: usize| {
+        let types = list(r#type);
+        format!("  %y{i}:{RESULTS} = func.call @many(%x0) : ({type}) -> ({types})\n")
+    };
+    let calls: String = (0..CALLS).map(call).collect();
+    let result = |of: &str| format!("  %result = \"promote.positive\"({of}) : ({type}) -> {type}\n");
+    let flat = format!(
+        "func.func @flat(%x0: {type}) -> {type} {{\n{calls}{}  return %result : {type}\n}}\n",
+        result("%y0#0")
+    );
+    let large = recursive("large", &format!("{calls}{}", result("%y0#0")));
+    recursive("little", &result("%x0")) + &many + &large + &flat
+}
+
+static COMPILED: LazyLock<Executable> =
+    LazyLock::new(|| compile(&session("numpy2", false, false), &source()));
+
+/// Calls a function on a thread with so much stack, and gives the only element of its result.
+fn on_thread(stack: usize, name: &str, depth: Option<i64>) -> Result<i128, RunError> {
+    let function = function(&COMPILED, name);
+    let one = Value::Array(Array::of_ints(DType::I64, &[1], &[1]));
+    let arguments = depth.map(Value::Integer).into_iter().chain([one]).collect::<Vec<_>>();
+    let work = move || run(&function, &arguments).map(|results| results[0].elements[0].int());
+    let thread = std::thread::Builder::new().stack_size(stack).spawn(work).expect("a thread starts");
+    thread.join().expect("it does not panic")
+}
+
+#[track_caller]
+fn refused(outcome: Result<i128, RunError>, place: &str) {
+    let RunError { status, message } = outcome.expect_err("the stack does not hold it");
+    assert_eq!(status, Status::Check, "{message}");
+    assert!(message.contains("bytes of stack") && message.contains(place), "{message}");
+}
+
+#[test]
+fn functions_call_each_other_as_deep_as_the_stack_goes() {
+    assert_eq!(on_thread(8 << 20, "call_little", Some(5000)), Ok(5001));
+    assert_eq!(on_thread(256 << 10, "call_little", Some(20)), Ok(21));
+    assert_eq!(on_thread(64 << 20, "call_large", Some(20)), Ok(21));
+    assert_eq!(on_thread(8 << 20, "call_large", Some(3)), Ok(4));
+}
+
+#[test]
+fn a_recursion_that_the_stack_does_not_hold_is_refused_with_its_place() {
+    // The call is in line 9 of what `recursive` gives.
+    for stack in [8 << 20, 1 << 20, 200 << 10] {
+        refused(on_thread(stack, "call_little", Some(1_000_000)), ":9:11: func.call @little: ");
+    }
+    let large = |stack| on_thread(stack, "call_large", Some(100_000));
+    refused(large(8 << 20), "func.call @large: ");
+    refused(large(1 << 20), "func.call @large: ");
+}
+
+#[test]
+fn a_call_that_a_small_stack_does_not_hold_is_refused() {
+    // Whatever is between too little and enough: an answer or a refusal, and never a signal.
+    let outcomes = (1..=64).map(|parts| on_thread(parts << 14, "flat", None)).collect::<Vec<_>>();
+    for outcome in &outcomes {
+        match outcome {
+            Ok(sum) => assert_eq!(*sum, 1),
+            Err(_) => refused(outcome.clone(), "promote_flat: the call needs "),
+        }
+    }
+    let (least, most) = (&outcomes[8], &outcomes[63]);
+    assert!(least.is_err() && most.is_ok(), "{least:?}, {most:?}");
+}
+
+#[test]
+fn a_stack_is_refused_and_the_next_call_runs() {
+    let work = || {
+        let function = function(&COMPILED, "call_little");
+        let call = |depth: i64| {
+            let one = Value::Array(Array::of_ints(DType::I64, &[1], &[1]));
+            run(&function, &[Value::Integer(depth), one]).map(|results| results[0].elements[0].int())
+        };
+        for _ in 0..3 {
+            refused(call(1_000_000), "func.call @little: ");
+            assert_eq!(call(100), Ok(101));
+        }
+    };
+    let thread = std::thread::Builder::new().stack_size(1 << 20).spawn(work).expect("a thread starts");
+    thread.join().expect("it does not panic");
+}

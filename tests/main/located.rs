@@ -1,0 +1,118 @@
+//! What a semantics or a target refuses, of all ops and dtypes that there are, it refuses at its place.
+
+use promote::convert::Numerics;
+use promote::diagnostic::{Code, Diagnostic};
+use promote::op::ShapeRule;
+use promote::{DType, Op, Pipeline};
+use promote_scalar::eval::{Eval, Value};
+use promote_scalar::{Element, elementwise, register};
+
+use crate::cases::{Case, System, stored};
+use crate::support::{DEFAULT, run_in, session};
+
+/// Lines of a function.
+const LINES: u64 = 4;
+
+/// Ops whose types say what they are: there is nothing to infer, or to lower.
+fn is_stated(op: Op) -> bool {
+    op.info().shape == ShapeRule::Stated
+}
+
+fn pairs() -> impl Iterator<Item = (Op, DType)> {
+    let ops = Op::ALL.iter().copied().filter(|op| !is_stated(*op));
+    ops.flat_map(|op| stored().map(move |dtype| (op, dtype)))
+}
+
+/// What a pipeline says of each of some ops, one a function: the errors that stand at it.
+fn said(system: &System, asked: &[(Op, DType)], pipeline: &str) -> Vec<Vec<Diagnostic>> {
+    let texts = asked.iter().enumerate();
+    let texts: Vec<String> = texts
+        .map(|(index, (op, dtype))| Case::first(*op, *dtype).text(&format!("f{index}"), *dtype))
+        .collect();
+    assert!(texts.iter().all(|text| text.lines().count() as u64 == LINES), "each function has as many lines");
+    let outcome = run_in(&session(system.name, system.x64, false), &texts.concat(), pipeline);
+    let mut found = vec![Vec::new(); asked.len()];
+    for diagnostic in outcome.said {
+        let Some(location) = &diagnostic.location else { panic!("{}: nowhere", diagnostic.message) };
+        assert_eq!(location.line as u64 % LINES, 2, "{}: not at the op", diagnostic.message);
+        found[(location.line as u64 / LINES) as usize].push(diagnostic);
+    }
+    found
+}
+
+#[test]
+fn what_a_semantics_refuses_is_refused_at_the_op() {
+    let mut count = 0;
+    for system in System::all() {
+        let refused: Vec<_> = pairs().filter(|(op, dtype)| !system.accepts(*op, *dtype)).collect();
+        let found = said(&system, &refused, DEFAULT);
+        for ((op, dtype), said) in refused.iter().zip(found) {
+            let [error] = &said[..] else { panic!("{} {op} of {dtype}: {said:?}", system.name) };
+            assert!(error.remedy.is_some(), "{} {op} of {dtype}: {error:?}", system.name);
+            assert!(error.code != Code::Internal, "{} {op} of {dtype}: {error:?}", system.name);
+        }
+        count += refused.len();
+    }
+    assert!(count > 1000, "{count} are refused");
+}
+
+/// Whether the scalar definitions define an op of elements of one dtype, as a semantics computes it.
+fn is_defined(system: &System, op: Op, dtype: DType) -> bool {
+    let case = Case::first(op, dtype);
+    let operands: Vec<_> = (0..case.shapes.len()).map(|index| case.operand(index, dtype)).collect();
+    let values: Vec<_> = operands.iter().map(|dtype| promote::semantics::Operand::value(*dtype)).collect();
+    let Ok(Some(typing)) = system.semantics.infer(op, &values) else { return false };
+    let computed = (0..operands.len()).map(|index| system.semantics.strengthen(typing.compute(index)));
+    let computed: Vec<DType> = computed.collect();
+    let numerics: Numerics = system.semantics.numerics();
+    let one = |dtype: &DType| {
+        let part = Value::new(register(dtype.real_part()), 0);
+        if dtype.real_part() == *dtype { Element::Real(part) } else { Element::Complex(part, part) }
+    };
+    let args: Vec<_> = computed.iter().map(one).collect();
+    let result = system.semantics.strengthen(typing.result);
+    elementwise(&mut Eval::default(), op, numerics, &computed, result, &args).is_some()
+}
+
+/// Every op of every dtype that a semantics takes is lowered, but for those that have no definition, which are refused at the
+/// op; `is_refused` says which others are.
+fn check(pipeline: &Pipeline, is_refused: impl Fn(&System, Op, DType) -> Option<bool>) {
+    for system in System::all() {
+        let accepted: Vec<_> = pairs().filter(|(op, dtype)| system.accepts(*op, *dtype)).collect();
+        let found = said(&system, &accepted, &pipeline.to_string());
+        let mut wrong = Vec::new();
+        for ((op, dtype), said) in accepted.iter().zip(found) {
+            let is_refused = is_refused(&system, *op, *dtype);
+            let errors: Vec<_> =
+                said.iter().map(|error| format!("{}: {}", error.code, error.message)).collect();
+            let is_right = said.iter().all(|error| error.code != Code::Internal && error.remedy.is_some())
+                && is_refused.is_none_or(|is_refused| is_refused != said.is_empty());
+            if !is_right {
+                wrong.push(format!("{op} of {dtype}: {errors:?}"));
+            }
+        }
+        assert!(wrong.is_empty(), "{}: {} wrong\n{}", system.name, wrong.len(), wrong.join("\n"));
+    }
+}
+
+/// Whether an op is one of elements that is not defined for them.
+fn is_undefined(system: &System, op: Op, dtype: DType) -> bool {
+    op.info().shape == ShapeRule::Broadcast && !is_defined(system, op, dtype)
+}
+
+#[test]
+fn a_processor_has_all_that_is_defined() {
+    let mut pipeline = Pipeline::default();
+    pipeline.0.extend(promote::lowering().0);
+    check(&pipeline, |system, op, dtype| Some(is_undefined(system, op, dtype)));
+}
+
+#[test]
+fn linalg_has_all_that_is_defined() {
+    check(&Pipeline::to_linalg(), |system, op, dtype| Some(is_undefined(system, op, dtype)));
+}
+
+#[test]
+fn stablehlo_refuses_at_the_op() {
+    check(&Pipeline::to_stablehlo(), |_, _, _| None);
+}
