@@ -29,7 +29,9 @@ fn a_stated_dtype_that_the_rules_do_not_give_is_written_or_converted_as_the_help
     let session = session("jax", false, false);
     let dtypes = ["i1", "i32", "ui8", "bf16", "f32", "!promote.weak_int", "!promote.weak_float"];
     let (mut weak, mut strong) = (0, 0);
-    for operands in [("bf16", "f32"), ("i32", "!promote.weak_int"), ("!promote.weak_int", "!promote.weak_float")] {
+    for operands in
+        [("bf16", "f32"), ("i32", "!promote.weak_int"), ("!promote.weak_int", "!promote.weak_float")]
+    {
         for stated in dtypes {
             let outcome = run_in(&session, &sum(operands, stated, None), DEFAULT);
             if !outcome.text.is_empty() {
@@ -39,7 +41,8 @@ fn a_stated_dtype_that_the_rules_do_not_give_is_written_or_converted_as_the_help
             let refused = &outcome.said[0];
             assert_eq!(refused.code.as_str(), "P0012", "{said}");
             let remedy = refused.remedy.as_deref().unwrap_or_default();
-            let written = remedy.strip_prefix("write ").and_then(|rest| rest.split_once(" or !promote.unknown"));
+            let written =
+                remedy.strip_prefix("write ").and_then(|rest| rest.split_once(" or !promote.unknown"));
             let (written, rest) = written.unwrap_or_else(|| panic!("{said}"));
             assert!(accepts(&session, &sum(operands, written, None)), "{said}");
             assert!(accepts(&session, &sum(operands, UNKNOWN, None)), "{said}");
