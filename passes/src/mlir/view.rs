@@ -27,6 +27,10 @@ pub struct Call {
     pub operands: Vec<ValueId>,
     /// Its results.
     pub results: Vec<ValueId>,
+    /// The block it stands in.
+    pub block: BlockId,
+    /// How many ops of the graph, and how many blocks, stand before it.
+    pub after: (u32, u32),
     /// Whether the types of its results are those of the callee, once that is inferred: the IR states them in part.
     pub follows_callee: bool,
 }
@@ -310,8 +314,8 @@ impl Viewer<'_> {
         {
             let follows_callee = results.iter().any(|result| self.is_stated_in_part(*result));
             let operands = raw::operands(operation).map(|operand| self.operand(operand, block)).collect();
-            let operation = Address(operation);
-            self.view.calls.push(Call { operation, callee, operands, results, follows_callee });
+            let (operation, after) = (Address(operation), self.view.graph.position());
+            self.view.calls.push(Call { operation, callee, operands, results, block, after, follows_callee });
         } else if name == self.kinds.poison {
             for (value, id) in raw::results(operation).zip(results) {
                 self.is_undefined(value, id);

@@ -126,6 +126,10 @@ impl Lowering<'_> {
         let element = self.element_type(self.dtype(id));
         let mut whole = self.empty(element, &shape);
         let mut offset = Offset::Fixed(0);
+        // Of nothing there is no place in the whole.
+        let is_empty = |shape: &[Extent]| shape.contains(&Extent::Fixed(0));
+        let args: Vec<NodeId> =
+            args.iter().copied().filter(|arg| !is_empty(&self.graph.shape(*arg))).collect();
         for (number, arg) in args.iter().enumerate() {
             let part = self.graph.shape(*arg);
             whole = self.insert(self.value(*arg), whole, &part, (axis, offset));
