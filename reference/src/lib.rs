@@ -21,6 +21,7 @@ mod narrow;
 mod number;
 mod ops;
 pub mod program;
+mod python;
 pub mod random;
 mod read;
 mod shape;

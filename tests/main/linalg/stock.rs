@@ -14,7 +14,8 @@ use promote::{DType, Kind, Pipeline, PrintOptions, RunOptions, Session, Source, 
 
 /// From linalg on tensors to LLVM, with upstream passes alone. `docs/lowering.md` shows it.
 pub const TO_LLVM: &str = "builtin.module(\
-    one-shot-bufferize{bufferize-function-boundaries=true function-boundary-type-conversion=identity-layout-map},\
+    one-shot-bufferize{bufferize-function-boundaries=true function-boundary-type-conversion=identity-layout-map \
+    allow-return-allocs-from-loops=true},\
     buffer-deallocation-pipeline,convert-bufferization-to-memref,convert-linalg-to-loops,expand-strided-metadata,\
     lower-affine,convert-scf-to-cf,convert-complex-to-llvm,convert-math-to-llvm,finalize-memref-to-llvm,\
     convert-arith-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,reconcile-unrealized-casts)";
