@@ -82,7 +82,7 @@ pub fn lowering() -> Pipeline {
 }
 
 const LOWERING: &str = "lower-affine,convert-scf-to-cf,promote-to-llvm,convert-math-to-llvm,convert-arith-to-llvm,\
-                        convert-index-to-llvm,reconcile-unrealized-casts";
+                        convert-index-to-llvm,convert-ub-to-llvm,reconcile-unrealized-casts";
 
 /// What the passes must know of a processor.
 pub fn machine(target: &Target) -> Machine {

@@ -35,7 +35,8 @@ impl Program {
     /// # Errors
     /// See [`Error`].
     pub fn run(&self, semantics: &Semantics, function: &str, arguments: &[Value]) -> Result<Outcome, Error> {
-        self.run_typed(&types::infer(self, semantics)?, semantics, function, arguments)
+        let program = self.clone().with_pythons_numbers(semantics);
+        program.run_typed(&types::infer(&program, semantics)?, semantics, function, arguments)
     }
 
     /// Runs one of its functions, given the types of the program.

@@ -272,7 +272,7 @@ impl Function {
 
 impl Array {
     /// The number that an array without dimensions is, as the dtype rules look at it.
-    fn literal(&self) -> Literal {
+    pub(crate) fn literal(&self) -> Literal {
         use crate::number::Number;
         match self.elements[0] {
             Number::Int(value) => match i64::try_from(value) {

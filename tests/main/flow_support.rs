@@ -22,6 +22,10 @@ pub fn show(semantics: &str, source: &str) -> String {
 
 macro_rules! cases {
     ($($name:ident $(under $semantics:literal)?, $source:literal;)*) => {
+        /// The programs: their names, the semantics if it is not JAX's, and the text.
+        pub const PROGRAMS: &[(&str, &str, &str)] =
+            &[$((stringify!($name), concat!($($semantics)?), $source)),*];
+
         $(
         #[test]
         fn $name() {

@@ -29,3 +29,4 @@ mod snapshots_by_concern;
 mod stablehlo;
 mod stories;
 mod support;
+mod upstream;

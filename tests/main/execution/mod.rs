@@ -4,7 +4,7 @@ mod elementwise;
 mod functions;
 mod graphs;
 mod kernel_order;
-mod random;
+pub mod random;
 mod recorded;
 mod sorting;
 mod stack;

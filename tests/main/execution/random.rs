@@ -5,9 +5,11 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-use promote::{DType, Pipeline, PrintOptions, RunOptions, Semantics, Session, Source, Target, Verdict};
+use promote::{
+    DType, Pipeline, PrintOptions, RunError, RunOptions, Semantics, Session, Source, Target, Verdict,
+};
 use promote_reference::random::{Dynamic, Options, generate};
-use promote_reference::{Array, Error, Number, Reader, Value};
+use promote_reference::{Array, Error, Number, Outcome, Reader, Value};
 
 use super::support::{compile_for, farthest, function, on_all_cores, reported, run, seeds, session, unit};
 use crate::support::DEFAULT;
@@ -43,7 +45,7 @@ struct Bench {
 
 /// What becomes of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ending {
+pub enum Ending {
     /// The passes refuse it.
     Refused,
     /// It has an op that a dtype rule knows and no library has code for, as `hypot` of integers.
@@ -105,23 +107,36 @@ impl Bench {
             return Ok(Ending::Long);
         }
         let found = run(&function(&executable, "main"), &program.arguments);
-        match (&found, &expected) {
-            (Err(_), Err(Error::Trap(_))) => Ok(Ending::Trapped),
-            (Ok(_), Err(Error::Trap(why))) if EXCEPTIONS.iter().any(|text| why.contains(text)) => {
-                Ok(Ending::Spared)
-            }
-            (Ok(results), Ok(outcome)) => match farthest_of(results, &outcome.results, coarsest(&strong)) {
-                0.0 => Ok(Ending::Same),
-                far if far <= NEAR => Ok(Ending::Near),
-                f64::INFINITY => Err(report(&format!("found {found:?}\n// expected {expected:?}"))),
-                // Which sign a computed NaN has is the processor's choice.
-                _ if strong.contains("copysign") && same_but_for_signs(results, &outcome.results) => {
-                    Ok(Ending::Near)
-                }
-                far => Err(report(&format!("{far} units\n// found {found:?}\n// expected {expected:?}"))),
-            },
-            _ => Err(report(&format!("found {found:?}, expected {expected:?}"))),
+        ending(&found, &expected, &strong).map_err(|wrong| report(&wrong))
+    }
+}
+
+/// How a run compares with what the interpreter gives, of a program that is `strong`; or what is wrong.
+pub fn ending(
+    found: &Result<Vec<Array>, RunError>,
+    expected: &Result<Outcome, Error>,
+    strong: &str,
+) -> Result<Ending, String> {
+    let wrong = || Err(format!("found {found:?}\n// expected {expected:?}"));
+    match (found, expected) {
+        (_, Err(Error::Limit)) => Ok(Ending::Long),
+        (Err(_), Err(Error::Trap(_))) => Ok(Ending::Trapped),
+        (Ok(_), Err(Error::Trap(why))) if EXCEPTIONS.iter().any(|text| why.contains(text)) => {
+            Ok(Ending::Spared)
         }
+        (Ok(results), Ok(outcome)) => match farthest_of(results, &outcome.results, coarsest(strong)) {
+            0.0 => Ok(Ending::Same),
+            far if far <= NEAR => Ok(Ending::Near),
+            // Which sign a computed NaN has is the processor's choice.
+            far if far.is_finite()
+                && strong.contains("copysign")
+                && same_but_for_signs(results, &outcome.results) =>
+            {
+                Ok(Ending::Near)
+            }
+            far => wrong().map_err(|text| format!("{far} units: {text}")),
+        },
+        _ => wrong(),
     }
 }
 

@@ -14,7 +14,8 @@ use promote::{DType, Kind, Pipeline, PrintOptions, RunOptions, Session, Source, 
 
 /// From linalg on tensors to LLVM, with upstream passes alone. `docs/lowering.md` shows it.
 pub const TO_LLVM: &str = "builtin.module(\
-    one-shot-bufferize{bufferize-function-boundaries=true function-boundary-type-conversion=identity-layout-map},\
+    one-shot-bufferize{bufferize-function-boundaries=true function-boundary-type-conversion=identity-layout-map \
+    allow-return-allocs-from-loops=true},\
     buffer-deallocation-pipeline,convert-bufferization-to-memref,convert-linalg-to-loops,expand-strided-metadata,\
     lower-affine,convert-scf-to-cf,convert-complex-to-llvm,convert-math-to-llvm,finalize-memref-to-llvm,\
     convert-arith-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,reconcile-unrealized-casts)";
@@ -147,6 +148,26 @@ impl Tools {
                 writeln!(std::io::stderr(), "skipped: there is no mlir-opt and mlir-runner in {prefix:?}");
         }
         there.then_some(found)
+    }
+
+    /// What passes of stock MLIR make of a module of the dialect, in generic form; none if they refuse it, or crash.
+    pub fn passed(&self, module: &str, passes: &str) -> Option<String> {
+        let dialect = concat!("--irdl-file=", env!("CARGO_MANIFEST_DIR"), "/dialect/promote.irdl.mlir");
+        let pipeline = format!("--pass-pipeline=builtin.module({passes})");
+        let ran = pipe(&self.opt, &[dialect, "--mlir-print-op-generic", &pipeline], module);
+        ran.succeeded.then_some(ran.output)
+    }
+
+    /// The modules of linalg that cannot be taken to LLVM, by their places, and why.
+    pub fn refused(&self, modules: &[String]) -> Vec<(usize, String)> {
+        let pipeline = format!("--pass-pipeline={TO_LLVM}");
+        let arguments = ["--verify-each", "--split-input-file", &pipeline];
+        let all = pipe(&self.opt, &arguments, &modules.join("\n// -----\n"));
+        if all.succeeded {
+            return Vec::new();
+        }
+        let alone = modules.iter().map(|module| pipe(&self.opt, &arguments, module)).enumerate();
+        alone.filter(|(_, ran)| !ran.succeeded).map(|(place, ran)| (place, ran.errors)).collect()
     }
 
     /// Takes a module of linalg to LLVM and runs its `main`.
