@@ -65,13 +65,17 @@ pub fn build(
         entries.extend(called.contains(function.name.as_str()).then_some(EntryKind::Private));
         entries.extend(function.is_public.then_some(EntryKind::Public));
         entries.extend((function.is_public && function.tells_shape()).then_some(EntryKind::Shapes));
+        let before = context.diagnostics.len();
         for entry in entries {
             let made = Builder::new(&mut context, function, entry).function();
             context.program.functions.push(made);
+            if context.diagnostics.len() > before {
+                // The other entries would say the same.
+                break;
+            }
         }
     }
-    let Context { program, mut diagnostics, .. } = context;
-    diagnostics.dedup();
+    let Context { program, diagnostics, .. } = context;
     if diagnostics.is_empty() { Ok(program) } else { Err(diagnostics) }
 }
 
