@@ -32,6 +32,11 @@ func.func @f(%x: tensor<?xf32>) -> tensor<4xf32> {
   %1 = "promote.relax"(%0) : (!u) -> tensor<4xf32>
   return %1 : tensor<4xf32>
 }"#;
+    a_minus_one_beside_an_extent_of_0_is_refused_though_no_extent_is_known, r#"
+func.func @f(%x: tensor<?xf32>) -> !u {
+  %0 = "promote.reshape"(%x) {shape = array<i64: 0, -1>} : (tensor<?xf32>) -> !u
+  return %0 : !u
+}"#;
     contraction_reshape_squeeze_and_a_maximum_are_checked, r#"
 func.func @f(%x: tensor<?x?xf32>, %y: tensor<?x8xf32>) -> !u {
   %0 = "promote.matmul"(%x, %y) : (tensor<?x?xf32>, tensor<?x8xf32>) -> !u
