@@ -9,7 +9,7 @@ mod order;
 #[cfg(test)]
 mod tests;
 
-use self::order::{Format, complex, complex_bits, floats, integers};
+use self::order::{Format, by_groups, by_parts, complex, complex_bits, floats, integers};
 use crate::pool;
 
 macro_rules! kinds {
@@ -83,6 +83,14 @@ kinds! {
     C32 = 26,
     /// Two bfloat16.
     Bc32 = 27,
+    /// Two `f32` in JAX's order.
+    JaxC64 = 28,
+    /// Two `f64` in JAX's order.
+    JaxC128 = 29,
+    /// Two IEEE halves in JAX's order.
+    JaxC32 = 30,
+    /// Two bfloat16 in JAX's order.
+    JaxBc32 = 31,
 }
 
 impl SortKind {
@@ -131,8 +139,10 @@ pub unsafe fn sort(kind: SortKind, data: *mut u8, extents: [usize; 3]) {
             K::F64 => {
                 lines(data.cast::<u64>(), extents, |line| floats(line, Format::new(1 << 63, 0x7ff0 << 48)))
             }
-            K::C64 => lines(data.cast::<[f32; 2]>(), extents, complex),
-            K::C128 => lines(data.cast::<[f64; 2]>(), extents, complex),
+            K::C64 => lines(data.cast::<[f32; 2]>(), extents, |line| complex(line, by_groups)),
+            K::C128 => lines(data.cast::<[f64; 2]>(), extents, |line| complex(line, by_groups)),
+            K::JaxC64 => lines(data.cast::<[f32; 2]>(), extents, |line| complex(line, by_parts)),
+            K::JaxC128 => lines(data.cast::<[f64; 2]>(), extents, |line| complex(line, by_parts)),
             K::F4E2M1FN => narrow(Format::new(1 << 3, 0x7)),
             K::F6E2M3FN | K::F6E3M2FN => narrow(Format::new(1 << 5, 0x1f)),
             K::F8E3M4 => narrow(Format::new(1 << 7, 0x70)),
@@ -143,8 +153,10 @@ pub unsafe fn sort(kind: SortKind, data: *mut u8, extents: [usize; 3]) {
             K::F8E4M3B11FNUZ | K::F8E4M3FNUZ | K::F8E5M2FNUZ => {
                 narrow(Format::without_negative_zero(1 << 7, 0x7f))
             }
-            K::C32 => lines(data.cast::<[u16; 2]>(), extents, |line| complex_bits(line, F16)),
-            K::Bc32 => lines(data.cast::<[u16; 2]>(), extents, |line| complex_bits(line, BF16)),
+            K::C32 => lines(data.cast::<[u16; 2]>(), extents, |line| complex_bits(line, F16, by_groups)),
+            K::Bc32 => lines(data.cast::<[u16; 2]>(), extents, |line| complex_bits(line, BF16, by_groups)),
+            K::JaxC32 => lines(data.cast::<[u16; 2]>(), extents, |line| complex_bits(line, F16, by_parts)),
+            K::JaxBc32 => lines(data.cast::<[u16; 2]>(), extents, |line| complex_bits(line, BF16, by_parts)),
         }
     }
 }

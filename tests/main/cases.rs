@@ -1,12 +1,13 @@
 //! Ops that are not element-wise, as cases to be tried: each of every dtype that a semantics has, on odd shapes and along all
 //! sorts of axes. Which ops and dtypes there are, the tables of the library say.
 
+use promote::convert::Numerics;
 use promote::op::ShapeRule;
-use promote::semantics::Operand;
+use promote::semantics::{Operand, Refusal, Typing};
 use promote::{DType, Kind, Op, Semantics};
-use promote_reference::{Array, Number};
+use promote_reference::{Array, Error, Number, Reader, Value};
 
-use crate::execution::support::{Random, known};
+use crate::execution::support::{Random, distance, known, unit};
 
 const SHAPES: &[&[usize]] = &[
     &[],
@@ -73,13 +74,33 @@ impl System {
 
     /// Whether it takes an op of operands of one dtype; `take`'s indices are of another.
     pub fn accepts(&self, op: Op, dtype: DType) -> bool {
+        self.has(dtype) && self.typing(op, dtype).is_ok()
+    }
+
+    /// Whether it takes such an op, and the library can run it.
+    pub fn runs(&self, op: Op, dtype: DType) -> bool {
+        let runs = |typing: Option<Typing>| typing.is_none_or(|typing| typing.has_kernel);
+        self.has(dtype) && self.typing(op, dtype).is_ok_and(runs)
+    }
+
+    fn typing(&self, op: Op, dtype: DType) -> Result<Option<Typing>, Refusal> {
         let operands = match op {
             Op::Take => vec![dtype, DType::I32],
             Op::Where => vec![DType::B1, dtype, dtype],
             _ => vec![dtype; op.info().arity.required],
         };
         let operands: Vec<Operand> = operands.into_iter().map(Operand::value).collect();
-        self.has(dtype) && self.semantics.infer(op, &operands).is_ok()
+        self.semantics.infer(op, &operands)
+    }
+}
+
+impl System {
+    /// The dtype of what an op of operands of one dtype gives, which the system takes.
+    pub fn result(&self, case: &Case) -> DType {
+        let operands = (0..case.shapes.len()).map(|index| Operand::value(case.operand(index, case.dtype)));
+        let typing = self.semantics.infer(case.op, &operands.collect::<Vec<_>>());
+        let typing = typing.expect("the system takes the op");
+        typing.map_or(case.dtype, |typing| self.semantics.strengthen(typing.result))
     }
 }
 
@@ -100,7 +121,7 @@ pub fn pairs() -> impl Iterator<Item = (Op, DType)> {
 pub fn cases(systems: &[System; 3], rounds: std::ops::Range<u64>) -> Vec<(usize, Case)> {
     let mut all = Vec::new();
     for (op, dtype) in pairs() {
-        let takers: Vec<usize> = (0..systems.len()).filter(|own| systems[*own].accepts(op, dtype)).collect();
+        let takers: Vec<usize> = (0..systems.len()).filter(|own| systems[*own].runs(op, dtype)).collect();
         for round in rounds.clone().filter(|_| !takers.is_empty()) {
             let turn = round as usize + op as usize + dtype as usize;
             let case = Case::new(op, dtype, round);
@@ -124,6 +145,8 @@ pub struct Case {
     pub shapes: Vec<Vec<usize>>,
     /// The shape that the text states, for ops whose type says it.
     pub stated: Option<Vec<usize>>,
+    /// Whether the text leaves extents open, but those of 1.
+    pub is_open: bool,
     /// What the numbers come of.
     pub seed: u64,
 }
@@ -135,7 +158,8 @@ impl Case {
         let shape = random.pick(SHAPES).to_vec();
         let (attributes, shapes) = shapes(op, &shape, &mut random)?;
         let stated = (shapes.is_empty() || op == Op::Convert).then_some(shape);
-        Some(Self { op, dtype, attributes, shapes, stated, seed: random.next() })
+        let is_open = random.below(4) == 0;
+        Some(Self { op, dtype, attributes, shapes, stated, is_open, seed: random.next() })
     }
 
     /// The first case of an op; one of the element-wise ops has small vectors.
@@ -146,6 +170,7 @@ impl Case {
             attributes: String::new(),
             shapes: vec![vec![2]; op.info().arity.required],
             stated: None,
+            is_open: false,
             seed: 0,
         };
         (0..100).find_map(|seed| Self::new(op, dtype, seed)).unwrap_or_else(elementwise)
@@ -161,11 +186,10 @@ impl Case {
     }
 
     /// The types of the operands; `dtype` stands in the place of the case's own.
-    fn types(&self, dtype: DType) -> Vec<String> {
-        let mut random = Random::new(self.seed ^ 1);
-        let open = random.below(4) == 0;
-        let extent = |extent: &usize| {
-            if open && *extent != 1 { "?x".to_owned() } else { format!("{extent}x") }
+    pub fn types(&self, dtype: DType) -> Vec<String> {
+        let extent = |extent: &usize| match *extent {
+            2.. | 0 if self.is_open => "?x".to_owned(),
+            extent => format!("{extent}x"),
         };
         let shapes = self.shapes.iter().enumerate();
         let of = |(index, shape): (usize, &Vec<usize>)| {
@@ -176,7 +200,7 @@ impl Case {
     }
 
     /// The op of `{prefix}0`, …, as `{prefix}r`, without its result type.
-    fn body(&self, prefix: &str, dtype: DType) -> String {
+    pub fn body(&self, prefix: &str, dtype: DType) -> String {
         let types = self.types(dtype);
         let names: Vec<_> = (0..types.len()).map(|index| format!("{prefix}{index}")).collect();
         let (op, names, types) = (self.op, names.join(", "), types.join(", "));
@@ -244,6 +268,56 @@ impl Case {
         self.shapes.iter().enumerate().map(all).collect()
     }
 
+    /// What the interpreter gives under a system, as the dtype that the op has there. Libraries accumulate narrow floats in
+    /// `f32`; what is rounded in each step is computed in double precision here, so that the interpreter's own errors are small.
+    ///
+    /// # Errors
+    /// As the interpreter.
+    pub fn expected(&self, reader: &Reader, system: &System, arguments: &[Array]) -> Result<Array, Error> {
+        let dtype = system.result(self);
+        let is_narrow = self.dtype.is_inexact() && self.dtype.real_part().bits() < 32;
+        // Each step of what is cumulative is rounded.
+        let is_accumulated =
+            is_narrow && !matches!(self.op, Op::CumulativeSum | Op::CumulativeProd | Op::Iota);
+        let wide = match (self.is_rounded(), self.dtype.kind()) {
+            (true, Kind::Complex) => DType::C128,
+            (true, _) => DType::F64,
+            (false, Kind::Complex) if is_accumulated => DType::C64,
+            (false, _) if is_accumulated => DType::F32,
+            (false, _) => self.dtype,
+        };
+        let widened = arguments.iter().map(|array| match array.dtype == self.dtype {
+            true => Value::Array(array.converted(wide, system.semantics.numerics())),
+            false => Value::Array(array.clone()),
+        });
+        let program = reader.read(&self.text("f", wide))?;
+        let outcome = program.run(&system.semantics, "f", &widened.collect::<Vec<_>>())?;
+        let Some(Value::Array(result)) = outcome.results.into_iter().next() else {
+            unreachable!("the function gives a tensor")
+        };
+        // Subnormal numbers are kept, which JAX's conversion from f64 loses.
+        Ok(if result.dtype == dtype { result } else { result.converted(dtype, Numerics::NumPy) })
+    }
+
+    /// How a result differs from the expected one; `None` if it is as near as it must be.
+    pub fn difference(&self, found: &Array, expected: &Array) -> Option<String> {
+        if (found.dtype, &found.shape) != (expected.dtype, &expected.shape) {
+            return Some(format!(
+                "{}{:?}, expected {}{:?}",
+                found.dtype, found.shape, expected.dtype, expected.shape
+            ));
+        }
+        let (bound, least) = self.bound();
+        let pairs = found.elements.iter().zip(&expected.elements).enumerate();
+        let far = |(x, y): (&Number, &Number)| {
+            let apart = (x.real() - y.real()).abs();
+            distance(*x, *y, found.dtype) > bound
+                && !(apart <= bound * unit(least, found.dtype) && least > 0.0)
+        };
+        let (place, (x, y)) = pairs.into_iter().find(|(_, pair)| far(*pair))?;
+        Some(format!("element {place} is {x:?}, expected {y:?}"))
+    }
+
     /// The extent that `take` takes from.
     fn taken(&self) -> usize {
         let axis: i64 =
@@ -252,19 +326,20 @@ impl Case {
     }
 
     /// Whether each step is rounded.
-    pub const fn is_rounded(&self) -> bool {
+    const fn is_rounded(&self) -> bool {
         matches!(self.op, Op::Mean | Op::Var | Op::Std | Op::Softmax | Op::LogSumExp)
     }
 
     /// How many units in the last place the result may be off, and of numbers at least how large: sums of the operands that
     /// are tried are exact, quotients are rounded once, and functions are sums of exponentials.
-    pub fn bound(&self) -> (f64, f64) {
+    fn bound(&self) -> (f64, f64) {
         match self.op {
             Op::Mean => (1.0, 0.0),
             // The interpreter adds up in order, and loses some bits of `f64`.
             Op::Var | Op::Std if self.dtype.is_inexact() && self.dtype.real_part().bits() <= 32 => (4.0, 0.0),
             Op::Var | Op::Std => (64.0, 0.0),
-            Op::Softmax => (6.0, 0.0),
+            // A row is added up in order where it lies across memory, and as often rounded.
+            Op::Softmax => (16.0, 0.0),
             Op::LogSumExp => (4.0, 1.0),
             _ => (0.0, 0.0),
         }

@@ -98,13 +98,16 @@ fn nans_last<T: Key>(line: &mut [T], format: Format<T>) -> usize {
     numbers
 }
 
+/// An order of complex numbers.
+type Order<T> = fn(&[T; 2], &[T; 2]) -> Ordering;
+
 /// Sorts complex numbers whose parts Rust has as floats.
-pub fn complex<T: PartialOrd + Copy>(line: &mut [[T; 2]]) {
-    line.sort_by(by_parts);
+pub fn complex<T: PartialOrd + Copy>(line: &mut [[T; 2]], order: Order<T>) {
+    line.sort_by(order);
 }
 
 /// Sorts complex numbers whose parts are given by their bits.
-pub fn complex_bits<T: Key>(line: &mut [[T; 2]], format: Format<T>) {
+pub fn complex_bits<T: Key>(line: &mut [[T; 2]], format: Format<T>, order: Order<f32>) {
     let ordered = |part: T| {
         let magnitude = format.magnitude(part).to_f32();
         match () {
@@ -113,14 +116,25 @@ pub fn complex_bits<T: Key>(line: &mut [[T; 2]], format: Format<T>) {
             () => magnitude,
         }
     };
-    line.sort_by(|left, right| by_parts(&left.map(ordered), &right.map(ordered)));
+    line.sort_by(|left, right| order(&left.map(ordered), &right.map(ordered)));
 }
 
 /// NumPy's order of complex numbers: by real part, then imaginary; those with a NaN behind the others, sorted by the part
 /// that is a number, a NaN in the real part last.
-fn by_parts<T: PartialOrd + Copy>(left: &[T; 2], right: &[T; 2]) -> Ordering {
-    let nan = |value: T| value.partial_cmp(&value).is_none();
-    let group = |[real, imaginary]: &[T; 2]| 2 * u8::from(nan(*real)) + u8::from(nan(*imaginary));
-    let part = |index: usize| left[index].partial_cmp(&right[index]).unwrap_or(Ordering::Equal);
-    group(left).cmp(&group(right)).then_with(|| part(0)).then_with(|| part(1))
+pub fn by_groups<T: PartialOrd + Copy>(left: &[T; 2], right: &[T; 2]) -> Ordering {
+    let group = |[real, imaginary]: &[T; 2]| 2 * u8::from(is_nan(*real)) + u8::from(is_nan(*imaginary));
+    group(left).cmp(&group(right)).then_with(|| by_parts(left, right))
+}
+
+/// JAX's order of complex numbers: by real part, then imaginary, each with NaN behind the numbers.
+pub fn by_parts<T: PartialOrd + Copy>(left: &[T; 2], right: &[T; 2]) -> Ordering {
+    let part = |index: usize| {
+        let (left, right) = (left[index], right[index]);
+        left.partial_cmp(&right).unwrap_or_else(|| is_nan(left).cmp(&is_nan(right)))
+    };
+    part(0).then_with(|| part(1))
+}
+
+fn is_nan<T: PartialOrd>(value: T) -> bool {
+    value.partial_cmp(&value).is_none()
 }

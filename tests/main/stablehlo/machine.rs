@@ -1,7 +1,7 @@
 //! XLA, in a Python process of its own.
 
 use std::io::Write as _;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 
 use promote::DType;
@@ -34,13 +34,30 @@ fn python() -> Option<&'static str> {
     FOUND.get_or_init(find).as_deref()
 }
 
-/// Runs programs in XLA, all in one process; `None` without jax, which is said.
+/// Runs programs in XLA, all in one process; `None` without jax, which is said. If XLA ends the process, smaller parts tell of
+/// which program.
 pub fn run(jobs: &[&Job]) -> Option<Vec<Answer>> {
     let Some(python) = python() else {
         // Past the test runner's capture.
         let _ = writeln!(std::io::stderr(), "skipped: no jax (set PROMOTE_PYTHON to a Python that has it)");
         return None;
     };
+    Some(run_with(python, jobs))
+}
+
+fn run_with(python: &str, jobs: &[&Job]) -> Vec<Answer> {
+    match (run_once(python, jobs), jobs) {
+        (Ok(answers), _) => answers,
+        (Err(status), [_]) => vec![Err(format!("the process ends: {status}"))],
+        (Err(_), jobs) => {
+            let (first, second) = jobs.split_at(jobs.len() / 2);
+            [run_with(python, first), run_with(python, second)].concat()
+        }
+    }
+}
+
+/// Runs programs in one process, and gives how that ended if it failed.
+fn run_once(python: &str, jobs: &[&Job]) -> Result<Vec<Answer>, ExitStatus> {
     let inputs = |job: &Job| job.inputs.iter().map(buffer).collect::<Vec<_>>();
     let jobs: Vec<_> = jobs.iter().map(|job| json!({"text": job.text, "inputs": inputs(job)})).collect();
     let mut child = Command::new(python)
@@ -54,11 +71,13 @@ pub fn run(jobs: &[&Job]) -> Option<Vec<Answer>> {
     stdin.write_all(Value::from(jobs).to_string().as_bytes()).expect("the script reads all of it");
     drop(stdin);
     let output = child.wait_with_output().expect("the script ends");
-    assert!(output.status.success(), "the script fails: {}", output.status);
+    if !output.status.success() {
+        return Err(output.status);
+    }
     let Ok(Value::Array(answers)) = serde_json::from_slice(&output.stdout) else {
         panic!("the script writes a list")
     };
-    Some(answers.iter().map(answer).collect())
+    Ok(answers.iter().map(answer).collect())
 }
 
 fn answer(answer: &Value) -> Answer {

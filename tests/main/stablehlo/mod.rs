@@ -8,6 +8,7 @@ mod ops;
 mod random;
 mod refusals;
 mod snapshots;
+mod sweep;
 
 use crate::support::{Outcome, run_in, session};
 

@@ -4,6 +4,7 @@
 //! - A dtype has at most one name in each, and no two dtypes share one in DLPack: what a tensor says it holds, it holds.
 
 use promote_lattice::DType;
+use promote_lattice::convert::Numerics;
 
 /// DLPack's code of a dtype's sort of numbers, and the width that it says; none for weak dtypes, which no tensor in memory has.
 ///
@@ -50,9 +51,14 @@ pub const fn dlpack(dtype: DType) -> Option<(u8, u8)> {
     })
 }
 
-/// The run time's number of what is sorted.
-pub fn sort_kind(dtype: DType) -> u64 {
+/// The run time's number of what is sorted, in the order that the library has.
+pub fn sort_kind(dtype: DType, numerics: Numerics) -> u64 {
+    let is_jax = numerics == Numerics::Jax;
     match dtype.storage() {
+        DType::C64 if is_jax => 28,
+        DType::C128 if is_jax => 29,
+        DType::C32 if is_jax => 30,
+        DType::BC32 if is_jax => 31,
         DType::B1 => 0,
         DType::U1 | DType::U2 | DType::U4 | DType::U8 => 1,
         DType::U16 => 2,

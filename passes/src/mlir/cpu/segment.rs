@@ -451,7 +451,7 @@ impl Function<'_, '_> {
         let count =
             |dims: &[MlirValue]| dims.iter().fold(one, |all, extent| self.code.int("llvm.mul", all, *extent));
         let (outer, inner) = (count(&stored.dims[..axis]), count(&stored.dims[axis + 1..]));
-        let kind = names::sort_kind(self.segment.graph.node(node).dtype);
+        let kind = names::sort_kind(self.segment.graph.node(node).dtype, self.lowering.setting.numerics);
         let kind = self.code.constant(promote_scalar::Ty::I32, kind, 1);
         let arguments = [self.context, kind, stored.data, outer, stored.dims[axis], inner];
         self.code.call("promote_rt_sort", &arguments, None);

@@ -126,8 +126,17 @@ impl Lowering<'_> {
         let element = self.element_type(self.dtype(id));
         let mut whole = self.empty(element, &shape);
         let mut offset = Offset::Fixed(0);
+        // Of nothing there is no place in the whole.
+        let is_empty = |shape: &[Extent]| shape.contains(&Extent::Fixed(0));
+        let args: Vec<NodeId> =
+            args.iter().copied().filter(|arg| !is_empty(&self.graph.shape(*arg))).collect();
         for (number, arg) in args.iter().enumerate() {
             let part = self.graph.shape(*arg);
+            let is_full =
+                matches!((offset, shape[axis]), (Offset::Fixed(at), Extent::Fixed(all)) if at >= all);
+            if is_full {
+                break;
+            }
             whole = self.insert(self.value(*arg), whole, &part, (axis, offset));
             if number + 1 == args.len() {
                 break;

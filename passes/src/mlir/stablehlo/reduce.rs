@@ -1,6 +1,7 @@
 //! Reductions, and what goes along an axis.
 //!
-//! f16 and bf16 are added up and multiplied in f32, as the libraries do, and rounded once.
+//! Narrow floats are added up and multiplied in f32, as the libraries do, and rounded once, but in each step of what is
+//! cumulative.
 
 use promote_dialect::attrs::Attrs;
 use promote_lattice::convert::{Bits, Literal, Numerics};
@@ -150,10 +151,12 @@ fn place_of_extreme(
     let axis = flat.len() as i64;
     flat.push(axes.iter().map(|axis| shape[*axis as usize]).product());
     let turned = b.reshape(turned, &flat);
-    let turned = if turned.kind() == Kind::Float && turned.dtype.bits() < 16 {
-        b.cast(turned, DType::F32)
-    } else {
-        turned
+    // XLA wants what is reduced in step to lie in memory alike, which elements narrower than a byte do not.
+    let turned = match turned.kind() {
+        Kind::Float if turned.dtype.bits() < 16 => b.cast(turned, DType::F32),
+        Kind::Unsigned if turned.dtype.bits() < 8 => b.cast(turned, DType::U8),
+        Kind::Signed if turned.dtype.bits() < 8 => b.cast(turned, DType::I8),
+        Kind::Bool | Kind::Unsigned | Kind::Signed | Kind::Float | Kind::Complex => turned,
     };
     let place = b.iota(places, &flat, axis);
     let (init, first) = (start(b, turned.dtype, direction), b.splat(places, &[], Literal::Int(0)));
@@ -222,22 +225,22 @@ pub fn along(b: &mut Builder<'_>, op: Op, attrs: &Attrs, x: Tensor, shape: &[i64
         };
     }
     let axis = attrs.axes().and_then(<[i64]>::first).map_or(rank - 1, |axis| axis_of(*axis, rank));
-    let wide = if op == Op::Sort { x } else { widened(b, op, x) };
     let found = match op {
+        // Each step is rounded.
         Op::CumulativeSum => {
-            let zero = b.splat(wide.dtype, &[], nothing(b.numerics(), wide.dtype));
-            b.running(&[wide], &[zero], axis, |b, so_far, next| vec![b.add(so_far[0], next[0])])
+            let zero = b.splat(x.dtype, &[], nothing(b.numerics(), x.dtype));
+            b.running(&[x], &[zero], axis, |b, so_far, next| vec![b.add(so_far[0], next[0])])
         }
-        Op::CumulativeProd if b.numerics() == Numerics::NumPy && wide.kind() == Kind::Complex => {
-            products_from_first(b, wide, axis)
+        Op::CumulativeProd if b.numerics() == Numerics::NumPy && x.kind() == Kind::Complex => {
+            products_from_first(b, x, axis)
         }
         Op::CumulativeProd => {
-            let one = b.splat(wide.dtype, &[], Literal::one(wide.dtype));
-            b.running(&[wide], &[one], axis, |b, so_far, next| vec![b.mul(so_far[0], next[0])])
+            let one = b.splat(x.dtype, &[], Literal::one(x.dtype));
+            b.running(&[x], &[one], axis, |b, so_far, next| vec![b.mul(so_far[0], next[0])])
         }
         Op::Sort => b.sort(x, axis as i64, |b, x, y| b.is_before(x, y)),
         Op::Softmax => {
-            let axes = [axis as i64];
+            let (wide, axes) = (widened(b, op, x), [axis as i64]);
             let largest = extreme(b, wide, &axes, Direction::Gt);
             let largest = repeated(b, largest, &axes, shape);
             let exponent = b.sub(wide, largest);
