@@ -227,7 +227,7 @@ fn is_same(before: &Result<Outcome, Error>, after: &Result<Outcome, Error>) -> b
 
 /// How far LLVM optimises the code of a program: what it does takes most of the time.
 const fn level(number: u64) -> OptLevel {
-    if number % 5 == 0 { OptLevel::Aggressive } else { OptLevel::Less }
+    if number.is_multiple_of(5) { OptLevel::Aggressive } else { OptLevel::None }
 }
 
 /// Writes the code as one of the kinds of output.

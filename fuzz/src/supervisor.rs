@@ -14,8 +14,9 @@ use crate::worker::Mode;
 /// How many programs a process checks before another one takes over: what MLIR has made unique stays in its memory.
 const SHARE: u64 = 100;
 
-/// A process that says nothing for so long waits for itself: one that computes is ended by its limit of processor time.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// A process that says nothing for so long waits for itself: one that computes is ended by its limit of processor time,
+/// unless the machine is so busy that it hardly gets any.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// What came of all programs.
 #[derive(Debug, Default)]

@@ -118,7 +118,8 @@ fits if it is equal in both or 1 in one.";
 
     %0 = \"promote.add\"(%x, %y) : (tensor<4xbf16>, tensor<4xf32>) -> tensor<4xbf16>   // the rules give f32
 
-Write tensor<*x!promote.unknown> to have it inferred, and a promote.convert for a result of another dtype.";
+Write tensor<*x!promote.unknown> to have it inferred, and a promote.convert for a result of another dtype, which is not
+weak: only literals and arguments begin so.";
     UnknownDtype "P0013" "a dtype cannot be inferred"
 "A value of type !promote.unknown comes from something that inference cannot see through: an op of another dialect, an
 argument of a function, or an op that must state its dtype (constant, iota, convert). State it there.";
@@ -209,7 +210,8 @@ notes tell which round made it what, through which ops.";
     StrictCarry "P0037" "a carry or a branch has a type that JAX refuses"
 "With --strict-carries, loops and conditions must be such as JAX takes them: a carry comes out with the dtype and shape
 that it went in with, but that a weak initial value may be made strong once, in the dtype that it and what comes out
-promote to; and branches give the same dtypes and shapes. Weakness does not matter.
+promote to; and branches give the same dtypes and shapes. Weakness does not matter to that; a loop's result is as weak as
+what its last round gives, that of a condition as the branch for no, that of a switch as the first case.
 
     %r = scf.for … iter_args(%c = %i32) -> (!u) {
       %d = \"promote.add\"(%c, %f32) : (!u, tensor<f32>) -> !u          // goes in as i32, comes out as f32

@@ -72,6 +72,13 @@ impl System {
         self.semantics.nodes().iter().any(|node| node.operand.dtype == dtype)
     }
 
+    /// Whether the library has code for a case, and not only a dtype.
+    pub fn has_kernel(&self, case: &Case) -> bool {
+        let operand = |index| promote::semantics::Operand::value(case.operand(index, case.dtype));
+        let operands: Vec<_> = (0..case.shapes.len()).map(operand).collect();
+        self.semantics.infer(case.op, &operands).ok().flatten().is_none_or(|typing| typing.has_kernel)
+    }
+
     /// Whether it takes an op of operands of one dtype; `take`'s indices are of another.
     pub fn accepts(&self, op: Op, dtype: DType) -> bool {
         self.has(dtype) && self.typing(op, dtype).is_ok()
@@ -95,6 +102,14 @@ impl System {
 }
 
 impl System {
+    /// The dtype of what an op of operands of one dtype gives, which the system takes.
+    pub fn result(&self, case: &Case) -> DType {
+        let operands = (0..case.shapes.len()).map(|index| Operand::value(case.operand(index, case.dtype)));
+        let typing = self.semantics.infer(case.op, &operands.collect::<Vec<_>>());
+        let typing = typing.expect("the system takes the op");
+        typing.map_or(case.dtype, |typing| self.semantics.strengthen(typing.result))
+    }
+
     /// The dtype of what an op of operands of one dtype gives, which the system takes.
     pub fn result(&self, case: &Case) -> DType {
         let operands = (0..case.shapes.len()).map(|index| Operand::value(case.operand(index, case.dtype)));

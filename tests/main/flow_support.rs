@@ -22,9 +22,6 @@ pub fn show(semantics: &str, source: &str) -> String {
 
 macro_rules! cases {
     ($($name:ident $(under $semantics:literal)?, $source:literal;)*) => {
-        /// The programs, by name, with the semantics that each is for.
-        pub const PROGRAMS: &[(&str, &str, &str)] =
-            &[$((stringify!($name), concat!($($semantics)?), $source)),*];
         $(
         #[test]
         fn $name() {

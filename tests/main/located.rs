@@ -102,6 +102,7 @@ fn check(pipeline: &Pipeline, is_refused: impl Fn(&System, Op, DType) -> Option<
             let errors: Vec<_> =
                 said.iter().map(|error| format!("{}: {}", error.code, error.message)).collect();
             let is_right = said.iter().all(|error| error.code != Code::Internal && error.remedy.is_some())
+                && said.len() <= 1
                 && is_refused.is_none_or(|is_refused| is_refused != said.is_empty());
             if !is_right {
                 wrong.push(format!("{op} of {dtype}: {errors:?}"));
@@ -126,9 +127,4 @@ fn a_processor_has_all_that_is_defined() {
 #[test]
 fn linalg_has_all_that_is_defined() {
     check(&Pipeline::to_linalg(), |system, op, dtype| Some(is_undefined(system, op, dtype)));
-}
-
-#[test]
-fn stablehlo_refuses_at_the_op() {
-    check(&Pipeline::to_stablehlo(), |_, _, _| None);
 }

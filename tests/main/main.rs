@@ -23,6 +23,7 @@ mod oracle_programs;
 mod placement;
 mod refusals;
 mod relaxes;
+mod remedies;
 mod semantics;
 mod snapshots_by_concern;
 mod stablehlo;

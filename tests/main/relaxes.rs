@@ -187,7 +187,7 @@ fn a_forgotten_relax_is_named_where_it_is_forgotten_and_writing_it_helps() {
             case.name
         );
         let remedy = refused.remedy.as_deref().unwrap_or_default();
-        let relax = remedy.split_once("\"promote.relax\"").map(|(_, rest)| rest.split_once(") : ")).flatten();
+        let relax = remedy.split_once("\"promote.relax\"").and_then(|(_, rest)| rest.split_once(") : "));
         let (_, types) = relax.unwrap_or_else(|| panic!("{}: {said}", case.name));
         assert!(types.starts_with("(tensor<4x8xi16>)"), "{}: {said}", case.name);
         let line = format!("%relaxed = \"promote.relax\"(%x) : {types}");

@@ -153,3 +153,99 @@ fn strict_carries_take_a_weak_carry_that_is_raised_once() {
     let source = REGISTER.replace("tensor<4xi8>", "tensor<4xf16>");
     assert_eq!(strict(&source), "");
 }
+
+#[test]
+fn strict_carries_name_the_carry_and_not_an_op_that_a_promoted_carry_would_meet() {
+    insta::assert_snapshot!(strict(
+        r#"
+func.func @f(%k: tensor<4xi32>, %y: tensor<4xf32>, %n: index) -> !u {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %i = "promote.relax"(%k) : (tensor<4xi32>) -> !u
+  %r = scf.for %j = %c0 to %n step %c1 iter_args(%a = %i) -> (!u) {
+    %p = "promote.bitwise_and"(%a, %k) : (!u, tensor<4xi32>) -> !u
+    %q = "promote.add"(%p, %y) : (!u, tensor<4xf32>) -> !u
+    scf.yield %q : !u
+  }
+  return %r : !u
+}"#
+    ));
+}
+
+#[test]
+fn strict_carries_of_a_generic_function_name_the_call_and_what_goes_in() {
+    insta::assert_snapshot!(strict(
+        r#"
+func.func private @g(%z: !u, %x: tensor<4xbf16>, %n: index) -> !u {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %z) -> (!u) {
+    %p = "promote.add"(%a, %x) : (!u, tensor<4xbf16>) -> !u
+    scf.yield %p : !u
+  }
+  return %r : !u
+}
+func.func @f(%x: tensor<4xbf16>, %n: index) -> (!u, !u) {
+  %zero = "promote.constant"() {value = dense<0> : tensor<i64>} : () -> tensor<!promote.weak_int>
+  %z = "promote.relax"(%zero) : (tensor<!promote.weak_int>) -> !u
+  %r = func.call @g(%z, %x, %n) : (!u, tensor<4xbf16>, index) -> !u
+  %y = "promote.relax"(%x) : (tensor<4xbf16>) -> !u
+  %s = func.call @g(%y, %x, %n) : (!u, tensor<4xbf16>, index) -> !u
+  return %r, %s : !u, !u
+}"#
+    ));
+}
+
+#[test]
+fn strict_carries_refuse_a_call_that_only_the_first_round_makes() {
+    insta::assert_snapshot!(strict(
+        r#"
+func.func private @g(%z: !u, %x: tensor<bf16>, %p: i1) -> !u {
+  %r = scf.if %p -> (!u) {
+    scf.yield %z : !u
+  } else {
+    %y = "promote.relax"(%x) : (tensor<bf16>) -> !u
+    scf.yield %y : !u
+  }
+  return %r : !u
+}
+func.func @f(%x: tensor<bf16>, %n: index, %p: i1) -> !u {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = "promote.constant"() {value = dense<0> : tensor<i64>} : () -> tensor<!promote.weak_int>
+  %z = "promote.relax"(%zero) : (tensor<!promote.weak_int>) -> !u
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %z) -> (!u) {
+    %s = func.call @g(%a, %x, %p) : (!u, tensor<bf16>, i1) -> !u
+    %t = "promote.add"(%a, %x) : (!u, tensor<bf16>) -> !u
+    scf.yield %t : !u
+  }
+  return %r : !u
+}"#
+    ));
+}
+
+#[test]
+fn strict_carries_say_what_else_is_wrong_with_the_function() {
+    insta::assert_snapshot!(strict(
+        r#"
+func.func @f(%b: tensor<4xi1>, %x: tensor<4xi32>, %y: tensor<4xf32>, %p: i1, %n: index) -> (!u, !u) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %bad = "promote.subtract"(%b, %b) : (tensor<4xi1>, tensor<4xi1>) -> !u
+  %i = "promote.relax"(%x) : (tensor<4xi32>) -> !u
+  %r = scf.for %j = %c0 to %n step %c1 iter_args(%a = %i) -> (!u) {
+    %q = "promote.add"(%a, %y) : (!u, tensor<4xf32>) -> !u
+    %in = "promote.floor"(%b) : (tensor<4xi1>) -> !u
+    scf.yield %q : !u
+  }
+  %s = scf.if %p -> (!u) {
+    scf.yield %i : !u
+  } else {
+    %z = "promote.relax"(%y) : (tensor<4xf32>) -> !u
+    scf.yield %z : !u
+  }
+  %of_refused = "promote.bitwise_invert"(%r) : (!u) -> !u
+  return %of_refused, %s : !u, !u
+}"#
+    ));
+}

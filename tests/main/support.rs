@@ -310,9 +310,10 @@ fn number(value: &Value, dtype: DType) -> String {
     }
 }
 
-/// The result types in the signature of the one function of a printed module.
+/// The result types in the signature of the one public function of a printed module.
 pub fn result_types(module: &str) -> Vec<String> {
-    let line = module.lines().find(|line| line.contains("func.func")).expect("there is a function");
+    let is_public = |line: &&str| line.contains("func.func") && !line.contains("func.func private");
+    let line = module.lines().find(is_public).expect("there is a public function");
     let results = line.split_once(") -> ").map_or("", |(_, results)| results.trim_end_matches(" {"));
     let results = results.strip_prefix('(').and_then(|r| r.strip_suffix(')')).unwrap_or(results);
     results.split(", ").map(str::to_owned).collect()

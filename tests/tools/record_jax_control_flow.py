@@ -6,17 +6,20 @@
 Run it with a Python that has JAX (recorded with 0.10.2, CPU); it takes some ten seconds. The output depends only on the
 arguments and on the version of JAX.
 
-Every program is a small tree of ops and of control flow, nested at most three deep: those in handwritten(),
-and COUNT random ones. Each is written twice: as JAX code, traced by jax.make_jaxpr (lax.scan, lax.fori_loop with static
+Every program is a small tree of ops, of control flow, nested at most three deep, and of calls: those in handwritten(),
+COUNT random ones, a quarter as many again whose dtypes are often weak ones and their defaults, as many with those of
+x64, and as many with calls.
+Each is written twice: as JAX code, traced by jax.make_jaxpr (lax.scan, lax.fori_loop with static
 and with traced bounds, lax.while_loop, lax.cond, lax.switch), and as a module of the promote dialect (scf.for,
-scf.while, scf.if, scf.index_switch). A Python scalar is a scalar weak constant there, an argument of a weak type has
+scf.while, scf.if, scf.index_switch). A function is called through jax.jit there, and here it is a private one whose
+arguments are `tensor<*x!promote.unknown>`. A Python scalar is a scalar weak constant there, an argument of a weak type has
 `!promote.weak_int` or `!promote.weak_float`, results are `tensor<*x!promote.unknown>`, and where a value of a known
 type flows to a slot stands a `promote.relax`. Predicates, indices of switches and trip counts are arguments (or constant
 bounds), for only types matter. JAX's loop index is not used.
 
 Output: gzip of a JSON list, with two neighbouring entries a program, without and with jax_enable_x64:
 
-    name      of the program: a handwritten one's, or random-NNNN
+    name      of the program: a handwritten one's, or random-NNNN, weak-NNNN, wide-NNNN (with x64 only), calls-NNNN
     x64       whether 64-bit types are enabled
     source    the module; a comment before each loop or branch names the JAX function
     accepts   whether JAX accepts it
@@ -73,6 +76,8 @@ OPS = {"add": jnp.add, "subtract": jnp.subtract, "multiply": jnp.multiply, "divi
 Op = collections.namedtuple("Op", "out op operands")
 Loop = collections.namedtuple("Loop", "outs form inits carries body yields trips", defaults=(3,))
 Branch = collections.namedtuple("Branch", "outs form branches")    # branches: (body, yields) each
+Function = collections.namedtuple("Function", "name params body returns")
+Call = collections.namedtuple("Call", "outs function operands")
 Program = collections.namedtuple("Program", "name args body returns")
 
 LOOPS = ("scan", "fori", "fori-traced", "while")
@@ -102,6 +107,13 @@ def run_body(body, env, control):
                 outs = lax.fori_loop(0, control["n"], lambda _, carry: step(carry), inits)
             else:
                 outs = lax.while_loop(lambda _: control["p"], step, inits)
+            env.update(zip(statement.outs, outs))
+        elif isinstance(statement, Call):
+            def called(control, *operands, function=statement.function):
+                final = run_body(function.body, dict(zip(function.params, operands)), control)
+                return tuple(final[name] for name in function.returns)
+
+            outs = jax.jit(called)(control, *map(value, statement.operands))
             env.update(zip(statement.outs, outs))
         else:
             def branch(body, yields, inside=env):
@@ -211,6 +223,11 @@ def join_body(body, env):
                 before, carries = carries, [join(i, of(y, final)) for i, y in zip(inits, statement.yields)]
             env.update(zip(statement.outs, carries))
             refused |= inner_refused
+        elif isinstance(statement, Call):
+            operands = [of(o, env) for o in statement.operands]
+            final, inner_refused = join_body(statement.function.body, dict(zip(statement.function.params, operands)))
+            env.update(zip(statement.outs, (final[name] for name in statement.function.returns)))
+            refused |= inner_refused
         else:
             flows = []
             for inner, yields in statement.branches:
@@ -239,23 +256,40 @@ def tensor(node, shape):
 class Emitter:
     """The text of one program."""
 
+    CONTROL = ["%p: i1", "%n: index", "%s: index"]
+
     def __init__(self, program):
-        self.known = {name: tensor(*spec) for name, spec in program.args.items()}
-        self.lines, self.depth, self.fresh = [], 1, 0
-        arguments = [f"%{name}: {self.known[name]}" for name in program.args]
-        arguments += ["%p: i1", "%n: index", "%s: index"]
-        self.body(program.body)
-        results = ", ".join(["!u"] * len(program.returns))
-        many = f"({results})" if len(program.returns) != 1 else results
+        self.functions = {}
+        types = {name: tensor(*spec) for name, spec in program.args.items()}
+        main = self.function("public @f", types, program.body, program.returns)
+        self.text = "\n".join(["!u = tensor<*x!promote.unknown>", *self.functions.values(), main, ""])
+
+    def function(self, name, types, body, returns):
+        self.known, self.lines, self.depth, self.fresh = types, [], 1, 0
+        arguments = [f"%{name}: {type}" for name, type in types.items()]
+        self.body(body)
+        results = ", ".join(["!u"] * len(returns))
+        many = f"({results})" if len(returns) != 1 else results
         inside, self.lines = self.lines, []
         self.line("%zero = arith.constant 0 : index")
         self.line("%one = arith.constant 1 : index")
-        for trips in sorted(static_trips(program.body)):
+        for trips in sorted(static_trips(body)):
             self.line(f"%to{trips} = arith.constant {trips} : index")
         self.lines += inside
-        self.line(f"return {', '.join('%' + r for r in program.returns)} : {results}")
-        self.text = "\n".join(["!u = tensor<*x!promote.unknown>",
-                               f"func.func public @f({', '.join(arguments)}) -> {many} {{", *self.lines, "}", ""])
+        self.line(f"return {', '.join('%' + r for r in returns)} : {results}")
+        head = f"func.func {name}({', '.join(arguments + self.CONTROL)}) -> {many} {{"
+        return "\n".join([head, *self.lines, "}"])
+
+    def define(self, function):
+        """The text of a private function, once."""
+        if function.name not in self.functions:
+            outside = self.known, self.lines, self.depth, self.fresh
+            types = {name: "!u" for name in function.params}
+            self.functions[function.name] = None                   # those that it calls stand before it
+            text = self.function(f"private @{function.name}", types, function.body, function.returns)
+            del self.functions[function.name]
+            self.functions[function.name] = text
+            self.known, self.lines, self.depth, self.fresh = outside
 
     def line(self, text):
         self.lines.append("  " * self.depth + text)
@@ -306,6 +340,11 @@ class Emitter:
             left, types = (f"{bundle}:{count}", f"({', '.join(['!u'] * count)})") if count > 1 else (bundle, "!u")
             if isinstance(statement, Loop):
                 self.loop(statement, left, types)
+            elif isinstance(statement, Call):
+                self.define(statement.function)
+                operands = ", ".join(self.slots(statement.operands) + ["%p", "%n", "%s"])
+                taken = ", ".join(["!u"] * len(statement.operands) + ["i1", "index", "index"])
+                self.line(f"{left} = func.call @{statement.function.name}({operands}) : ({taken}) -> {types}")
             else:
                 self.branch(statement, left, types)
             for position, out in enumerate(statement.outs):        # names of their own, so that text is easy to write
@@ -535,9 +574,11 @@ LITERALS = [0, 1, 2, 3, 0.0, 0.5, 1.0, 2.5]
 class Generator:
     """One random program; Refused if an op on the way has no type."""
 
+    kind, pool, op_after, shows_weakness, defaults = "random", DTYPES, 0.4, False, DEFAULT[False]
+
     def __init__(self, rng, name):
-        self.rng, self.fresh = rng, 0
-        self.dtypes = rng.sample(DTYPES, rng.choice([1, 2, 2, 3]))
+        self.rng, self.fresh, self.functions = rng, 0, []
+        self.dtypes = rng.sample(self.pool, rng.choice([1, 2, 2, 3]))
         self.shapes = rng.sample(SHAPES, rng.choice([1, 1, 2, 3]))
         self.flags = rng.random() < 0.3                            # also bool
         args = {}
@@ -545,16 +586,23 @@ class Generator:
             args[f"x{position}"] = rng.choice(self.dtypes), rng.choice(self.shapes)
         if self.flags:
             args["q"] = "b1", rng.choice(self.shapes)
+        if self.shows_weakness:
+            args["h"] = "bf16", ()
         body, returns, types = [], [], dict(args)
         for _ in range(rng.choice([1, 1, 1, 2])):
             statement = self.control(types, rng.choice([1, 1, 2, 2, 3]))
             body.append(statement)
             types = self.after(types, statement)
             returns += statement.outs
-            if rng.random() < 0.4:
+            for out in statement.outs if self.shows_weakness else []:
+                product = Op(self.name("z"), "multiply", [out, "h"])
+                types = self.after(types, product)
+                body.append(product)
+                returns.append(product.out)
+            if rng.random() < self.op_after:
                 ops, types = self.ops(types, 1, prefer=statement.outs)
                 body += ops
-                returns += [o.out for o in ops]
+                returns += [out for o in ops for out in ([o.out] if isinstance(o, Op) else o.outs)]
         self.program = Program(name, args, body, returns)
 
     def name(self, stem):
@@ -613,7 +661,7 @@ class Generator:
         rng, node, shape = self.rng, *wanted
         if rng.random() < 0.15:
             return self.operand(types, recent, "bool" if node == "b1" and rng.random() < 0.8 else "number")
-        strong = [DEFAULT[False][node]] if node.endswith("*") else [w for w, d in DEFAULT[False].items() if d == node]
+        strong = [self.defaults[node]] if node.endswith("*") else [w for w, d in self.defaults.items() if d == node]
         same = [n for n, t in types.items() if t == wanted]
         fits = lambda other: other in strong or node.endswith("*") and other != "b1"
         near = [n for n, t in types.items() if t[1] == shape and fits(t[0])]
@@ -653,11 +701,62 @@ class Generator:
         return Branch([self.name("r") for _ in range(count)], form, branches)
 
 
-def random_programs(count, seed):
+class WeakGenerator(Generator):
+    """Programs in which weak dtypes meet their defaults, and what comes of that meets a bf16."""
+
+    kind, op_after, shows_weakness = "weak", 0.6, True
+    pool = ["i32", "i*", "i*", "f32", "f32", "f*", "f*", "bf16", "f16", "i8"]
+
+
+class WideGenerator(WeakGenerator):
+    """The same with the defaults of x64."""
+
+    kind, defaults = "wide", DEFAULT[True]
+    pool = ["i64", "i*", "i*", "f64", "f64", "f*", "f*", "f32", "f16", "i8"]
+
+
+class CallGenerator(WeakGenerator):
+    """Programs that call functions, some of them with several types."""
+
+    kind, op_after = "calls", 0.7
+
+    def ops(self, types, count, prefer=()):
+        found, types = super().ops(types, count, prefer)
+        if self.rng.random() < 0.45:
+            call = self.call(types, prefer)
+            types = self.after(types, call)
+            found.append(call)
+        return found, types
+
+    def call(self, types, prefer):
+        rng, known = self.rng, self.functions
+        if known and rng.random() < 0.5:
+            function = rng.choice(known)
+            operands = [self.operand(types, prefer) for _ in function.params]
+            return Call([self.name("k") for _ in function.returns], function, operands)
+        operands = [self.operand(types, prefer) for _ in range(rng.choice([1, 2, 2]))]
+        params = [self.name("a") for _ in operands]
+        inside = {p: types[o] if isinstance(o, str) else literal_type(o) for p, o in zip(params, operands)}
+        before = len(known)
+        if rng.random() < 0.6:
+            statement = self.control(inside, 1, params)
+            body, returns = [statement], statement.outs
+            if rng.random() < 0.5:
+                more, _ = Generator.ops(self, self.after(inside, statement), 1, statement.outs)
+                body, returns = body + more, [*returns, more[0].out]
+        else:
+            body, _ = Generator.ops(self, inside, rng.choice([1, 2]), params)
+            returns = [body[-1].out]
+        function = Function(f"g{before}_{self.fresh}", params, body, list(returns))
+        known.append(function)
+        return Call([self.name("k") for _ in returns], function, operands)
+
+
+def random_programs(count, seed, generator=Generator):
     rng, found = random.Random(seed), []
     while len(found) < count:
         try:
-            found.append(Generator(rng, f"random-{len(found):04}").program)
+            found.append(generator(rng, f"{generator.kind}-{len(found):04}").program)
         except Refused:
             pass
     return found
@@ -679,6 +778,9 @@ def main():
     warnings.simplefilter("ignore")                                # x32 narrowing
     jax.config.update("jax_enable_x64", False)
     programs = handwritten() + random_programs(args.count, args.seed)
+    for generator in (WeakGenerator, WideGenerator, CallGenerator):
+        jax.config.update("jax_enable_x64", generator is WideGenerator)
+        programs += random_programs(args.count // 4, args.seed, generator)
     names = [p.name for p in programs]
     assert len(set(names)) == len(names)
     entries = [[] for _ in programs]
@@ -686,6 +788,8 @@ def main():
     for x64 in (False, True):
         jax.config.update("jax_enable_x64", x64)
         for program, entry in zip(programs, entries):
+            if not x64 and program.name.startswith(WideGenerator.kind):
+                continue                                           # there f64 is f32
             results, error = trace(program)
             entry.append({"name": program.name, "x64": x64, "source": Emitter(program).text,
                           "accepts": error is None, "error": error, "results": described(results),

@@ -169,6 +169,10 @@ struct Cost {
     bytes: f64,
 }
 
+fn seconds(time: libc::timeval) -> f64 {
+    time.tv_sec as f64 + time.tv_usec as f64 / 1e6
+}
+
 /// Waits for a process: what processor time it and its children took, and the memory of the largest of them. `None` if it is ended for taking too long.
 fn wait(child: &Child, start: Instant) -> Option<Cost> {
     let id = child.id().cast_signed();
@@ -181,7 +185,7 @@ fn wait(child: &Child, start: Instant) -> Option<Cost> {
         };
         if let (true, Some(usage)) = (ended == id, usage) {
             return Some(Cost {
-                seconds: start.elapsed().as_secs_f64(),
+                seconds: seconds(usage.ru_utime) + seconds(usage.ru_stime),
                 bytes: usage.ru_maxrss as f64 * 1024.0,
             });
         }

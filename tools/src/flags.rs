@@ -27,11 +27,11 @@ pub struct Rules {
     #[arg(long)]
     pub x64: bool,
 
-    /// Refuse loops and conditions that JAX refuses
+    /// Type loops and conditions as JAX does, and refuse those that it refuses
     ///
     /// A carry must come out of a loop's body with the dtype and shape that it went in with, and branches must give the
-    /// same ones; a weak initial value is made strong once, and weakness does not matter. Without this flag a carry has
-    /// the type that its initial value and what comes out promote to. See --explain P0037.
+    /// same ones; a weak initial value is made strong once, and a result is as weak as JAX's. Without this flag a carry
+    /// has the type that its initial value and what comes out promote to. See --explain P0037.
     #[arg(long)]
     pub strict_carries: bool,
 }

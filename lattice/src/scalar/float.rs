@@ -108,7 +108,7 @@ pub(super) fn quotient(x: i64, y: i64) -> f64 {
     }
     // The quotient has 64 bits or more, of which the last one is set if others follow: it is rounded as all of them are.
     let raised = u128::from(dividend) << dividend.leading_zeros() << 64;
-    let whole = raised / u128::from(divisor) | u128::from(raised % u128::from(divisor) != 0);
+    let whole = (raised / u128::from(divisor)) | u128::from(raised % u128::from(divisor) != 0);
     let exponent = -i32::try_from(dividend.leading_zeros() + 64).expect("it is at most 127");
     let magnitude = whole as f64 * 2.0_f64.powi(exponent);
     if (x < 0) == (y < 0) { magnitude } else { -magnitude }

@@ -153,7 +153,10 @@ fn traced_otherwise(op: Op, key: &str, trace: &str) -> bool {
         Op::CopySign => true,
         // A zero divisor is replaced before the other operand is converted, but not of truth values, which makes `fmod` of
         // them another function of numbers: it is computed of truth values.
-        Op::Fmod => trace.starts_with("eq(") || key == "b1,b1",
+        Op::Fmod => {
+            trace.starts_with("eq(")
+                || key.split(',').all(|operand| operand.starts_with('b') && operand != "bf16")
+        }
         _ => false,
     }
 }

@@ -258,6 +258,8 @@ pub struct Graph {
     pub movable: FxHashSet<OpId>,
     /// The values of unknown type that stand for no value where they flow to slots.
     pub undefined: FxHashSet<ValueId>,
+    /// The slots that such values flow to, and the arguments of blocks that nothing branches to.
+    pub gets_undefined: FxHashSet<SlotId>,
     /// The ops before which a run checks what they ask of its extents.
     pub checked: FxHashSet<OpId>,
     /// Whether some op stands before the definition of one of its operands, as blocks in any order allow.

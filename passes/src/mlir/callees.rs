@@ -54,7 +54,8 @@ pub fn functions(views: &[View], callees: &Callees, root: MlirOperation) -> (Vec
             view.calls.iter().enumerate().filter_map(followed).unzip();
         let call = |index: &usize| {
             let call = &view.calls[*index];
-            solve::Call { operands: call.operands.clone(), results: call.results.clone() }
+            let (operands, results) = (call.operands.clone(), call.results.clone());
+            solve::Call { operands, results, block: call.block, after: call.after }
         };
         let function = Function {
             arguments: view.arguments.clone(),

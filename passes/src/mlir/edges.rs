@@ -3,6 +3,7 @@
 //! MLIR asks that a branch, a yield or a return passes values of the very types of what they flow to, so the conversions
 //! that a join needs are written with the types: before the op that passes the value on.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use mlir_sys::*;
@@ -10,9 +11,9 @@ use promote_dialect::mlir::Names;
 use promote_lattice::DType;
 
 use super::checks::{self, CHECKED, Writer};
-use super::raw;
+use super::raw::{self, NewOp};
 use super::view::{IMPLICIT, View};
-use crate::engine::graph::{Counts, Graph, Known, ShapeId, SlotId, Type};
+use crate::engine::graph::{Counts, Graph, Known, ShapeId, SlotId, Type, ValueId};
 use crate::engine::shape::{DYNAMIC, Shape, broadcast, is_dynamic};
 use crate::engine::solve::Solution;
 
@@ -41,6 +42,44 @@ pub fn settle(view: &mut View, solution: &Solution, names: &Names) -> usize {
         }
     }
     made
+}
+
+/// Gives the users of what is `stored` in another type the type that it has in the program, which differs in weakness; how
+/// many ops that took.
+pub fn take_out(
+    view: &mut View,
+    solution: &Solution,
+    stored: &BTreeMap<ValueId, Type>,
+    names: &Names,
+) -> usize {
+    for value in stored.keys() {
+        let found = solution.value(*value);
+        let Known::DType(dtype) = found.dtype else { continue };
+        let target = view.values[value.0 as usize].0;
+        let result = view.types.tensor(dtype, found.shape, names, &view.graph);
+        let definition = raw::defining_op(target);
+        let around =
+            definition.or_else(|| raw::around_argument(target)).expect("it is a result or an argument");
+        let convert = raw::create(&NewOp {
+            name: "promote.convert",
+            // SAFETY: the op is alive.
+            location: unsafe { mlirOperationGetLocation(around) },
+            operands: &[target],
+            results: &[result],
+            attributes: &[raw::mark(raw::context(around), IMPLICIT)],
+        });
+        match definition {
+            Some(definition) => raw::insert_behind(convert, definition),
+            None => {
+                let block = raw::argument_block(target);
+                let first = raw::operations(block).next().expect("a block ends with an op");
+                raw::insert_before(convert, first);
+            }
+        }
+        raw::replace_all_uses(target, raw::result(convert));
+        raw::set_operand(convert, 0, target);
+    }
+    stored.len()
 }
 
 /// The type that a value must have to flow to a slot.

@@ -6,9 +6,11 @@
 //! 3. If nothing is wrong, make the instances of generic functions, and apply all solutions in parallel: result types,
 //!    function types; relaxes go.
 
+use std::collections::BTreeMap;
+
 use mlir_sys::*;
 use promote_dialect::mlir::Names;
-use promote_lattice::{Op, Semantics};
+use promote_lattice::Op;
 
 use super::callees::{self, Callees};
 use super::checks::{self, Writer};
@@ -23,11 +25,10 @@ use super::story::Teller;
 use super::units::{self, Shared, Units};
 use super::view::{Call, POISON, View, function_type, view};
 use crate::diagnostic::Diagnostic;
-use crate::engine::graph::Known;
+use crate::engine::graph::{Known, Type, ValueId};
 use crate::engine::program::{Instance, solve_program};
 use crate::engine::scalars;
 use crate::engine::solve::{Solution, Solver};
-use crate::engine::strict;
 
 /// Infers all types in `root`, and gives every finding in program order. Changes nothing if there is an error.
 ///
@@ -42,16 +43,12 @@ pub fn infer_types(
     let (functions, calls) = callees::functions(&views, &callees, root);
     shared.map(views.iter_mut().collect(), |view| scalars::compute(&mut view.graph, shared.semantics));
     let graphs = views.iter_mut().map(|view| std::mem::take(&mut view.graph)).collect();
-    let mut instances = solve_program(&functions, graphs, shared.semantics, |solvers| {
+    let strict_carries = config.policies.strict_carries;
+    let mut instances = solve_program(&functions, graphs, shared.semantics, strict_carries, |solvers| {
         shared.map(solvers, Solver::start);
     });
 
     let mut said = generic::other_uses(root, &functions, &callees);
-    if config.policies.strict_carries {
-        for instance in &mut instances {
-            said.extend(strict_carries(instance, &mut views, shared.semantics));
-        }
-    }
     let told: Vec<Vec<Diagnostic>> =
         (0..instances.len()).map(|index| diagnostics(index, &mut instances, &mut views, &calls)).collect();
     said.extend(told.into_iter().flatten());
@@ -77,19 +74,6 @@ pub fn infer_types(
     (said, (!changed && cast == 0).then_some(units))
 }
 
-/// The carries and branches of an instance that JAX would refuse.
-fn strict_carries(instance: &mut Instance, views: &mut [View], semantics: &Semantics) -> Vec<Diagnostic> {
-    if !instance.solution.problems.is_empty() {
-        return Vec::new();
-    }
-    let (graph, found) = strict::check(std::mem::take(&mut instance.graph), &instance.solution, semantics);
-    let view = &mut views[instance.function.0 as usize];
-    let kept = std::mem::replace(&mut view.graph, graph);
-    let said = found.iter().map(|refused| view.strict_diagnostic(refused)).collect();
-    instance.graph = std::mem::replace(&mut view.graph, kept);
-    said
-}
-
 /// What is wrong with an instance: at the places of its function, and for a generic one with the call it was made for.
 fn diagnostics(
     index: usize,
@@ -99,7 +83,13 @@ fn diagnostics(
 ) -> Vec<Diagnostic> {
     let function = instances[index].function.0 as usize;
     std::mem::swap(&mut views[function].graph, &mut instances[index].graph);
-    let found = views[function].diagnostics(&instances[index].solution, &calls[function]);
+    let mut found = views[function].diagnostics(&instances[index].solution, &calls[function]);
+    if !instances[index].refused.is_empty() {
+        found.extend(
+            instances[index].refused.iter().map(|refused| views[function].strict_diagnostic(refused)),
+        );
+        found.sort_by_key(|diagnostic| diagnostic.location.as_ref().map(|l| (l.line, l.column)));
+    }
     let found = match instances[index].made_for {
         Some((maker, call)) if !found.is_empty() => {
             let maker = instances[maker].function.0 as usize;
@@ -119,15 +109,17 @@ fn apply(view: &mut View, solution: &Solution, names: &Names) -> bool {
     let changed =
         view.graph.value_ids().filter(|value| solution.value(*value) != view.graph.value(*value).stated);
     // The arguments of an instance are stated in the graph alone.
-    for value in changed.chain(view.arguments.iter().copied()) {
-        let found = solution.value(value);
+    let stored = stored(view, solution);
+    for value in changed.chain(view.arguments.iter().copied()).chain(stored.keys().copied()) {
+        let found = stored.get(&value).copied().unwrap_or_else(|| solution.value(value));
         if let Known::DType(dtype) = found.dtype {
             let r#type = view.types.tensor(dtype, found.shape, names, &view.graph);
             raw::set_type(view.values[value.0 as usize].0, r#type);
         }
     }
     // The view lacks the ops that edges take, too.
-    let mut relaxes = edges::settle(view, solution, names) > 0;
+    let weakened = edges::take_out(view, solution, &stored, names);
+    let mut relaxes = edges::settle(view, solution, names) + weakened > 0;
     for op in view.graph.ops().filter(|op| view.graph.node(*op).op == Op::Relax) {
         relaxes = true;
         let result = raw::result(view.ops[op.0 as usize].0);
@@ -151,6 +143,16 @@ fn apply(view: &mut View, solution: &Solution, names: &Names) -> bool {
         set_function_type(view, solution, names);
     }
     relaxes || computed > 0
+}
+
+/// The types of the values that stand for slots and are stored in another type than they have in the program.
+fn stored(view: &View, solution: &Solution) -> BTreeMap<ValueId, Type> {
+    let stored = view.graph.slot_ids().filter_map(|slot| {
+        let (target, stored) = (view.graph.slot(slot).target?, solution.slot(slot));
+        let differs = solution.value(target) != stored && matches!(stored.dtype, Known::DType(_));
+        differs.then_some((target, stored))
+    });
+    stored.collect()
 }
 
 /// Writes what Python computes of Python scalars as the numbers they are; how many there were.

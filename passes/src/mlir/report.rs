@@ -2,6 +2,7 @@
 
 use mlir_sys::*;
 use promote_dialect::attrs;
+use promote_lattice::DType;
 use promote_lattice::op::ShapeRule;
 use promote_lattice::semantics::Refusal;
 use rustc_hash::FxHashSet;
@@ -349,6 +350,20 @@ impl View {
     }
 }
 
+/// What to write where another dtype is stated than the rules give.
+fn stated_remedy(stated: DType, inferred: DType) -> String {
+    let written = inferred.mlir();
+    match stated.is_weak() {
+        true => format!(
+            "write {written} or !promote.unknown: only literals and arguments begin weakly typed, and nothing is converted to \
+             that"
+        ),
+        false => format!(
+            "write {written} or !promote.unknown, and convert the result with promote.convert if {stated} is meant"
+        ),
+    }
+}
+
 /// Code, message and remedy of a finding about `subject`.
 pub(super) fn explain(kind: &ProblemKind, subject: &str) -> (Code, String, String) {
     match kind {
@@ -377,9 +392,7 @@ pub(super) fn explain(kind: &ProblemKind, subject: &str) -> (Code, String, Strin
         ProblemKind::StatedDType { stated, inferred } => (
             Code::StatedType,
             format!("{subject} is written with dtype {stated}, and the rules give {inferred}"),
-            format!(
-                "write {inferred} or !promote.unknown, and convert the result with promote.convert if {stated} is meant"
-            ),
+            stated_remedy(*stated, *inferred),
         ),
         ProblemKind::StatedShape { stated, inferred } => (
             Code::StatedType,

@@ -186,22 +186,30 @@ impl View {
     pub fn strict_diagnostic(&self, refused: &Refused) -> Diagnostic {
         match refused {
             Refused::Mismatch(mismatch) => self.mismatch_diagnostic(*mismatch),
-            Refused::Op(op, kind) => {
+            Refused::Op { op, kind, operands } => {
                 let (_, message, remedy) = explain(kind, &self.graph.node(*op).op.to_string());
                 let message = format!("{message}, in a round that is not the last");
-                Diagnostic::error(Code::StrictCarry, self.op_place(*op), message).with_remedy(remedy)
+                let diagnostic = Diagnostic::error(Code::StrictCarry, self.op_place(*op), message);
+                let operands = self.graph.operands(*op).iter().zip(operands).enumerate();
+                let diagnostic = operands.fold(diagnostic, |diagnostic, (index, (operand, found))| {
+                    let value = self.values[operand.0 as usize].0;
+                    let message = format!("operand {index} is {}", self.found_type(*found, value));
+                    diagnostic.with_note(definition_of(value), message)
+                });
+                diagnostic.with_remedy(remedy)
             }
         }
     }
 
     fn mismatch_diagnostic(&self, mismatch: Mismatch) -> Diagnostic {
-        let Mismatch { slot, first, other, found } = mismatch;
+        let Mismatch { slot, first, raised, other, found } = mismatch;
         let (first, found) = (self.type_name(first), self.type_name(found));
+        let raised = raised.map_or(String::new(), |raised| format!(", is made {}", self.type_name(raised)));
         let place = |index: usize| place_of(self.feeds[slot.0 as usize][index].0.0);
         let subject = self.slot_name(slot);
         let (message, begins) = if self.graph.slot(slot).is_carry {
             let init = self.values[self.graph.slot(slot).sources[0].value.0 as usize].0;
-            (format!("{subject} goes in as {first} and comes out as {found}"), definition_of(init))
+            (format!("{subject} goes in as {first}{raised} and comes out as {found}"), definition_of(init))
         } else {
             (format!("{subject} is {first} in one branch and {found} in another"), place(0))
         };

@@ -27,6 +27,10 @@ pub struct Call {
     pub operands: Vec<ValueId>,
     /// Its results.
     pub results: Vec<ValueId>,
+    /// The block it stands in.
+    pub block: BlockId,
+    /// How many ops of the graph, and how many blocks, stand before it.
+    pub after: (u32, u32),
     /// Whether the types of its results are those of the callee, once that is inferred: the IR states them in part.
     pub follows_callee: bool,
 }
@@ -253,6 +257,20 @@ impl Viewer<'_> {
                 }
             }
         }
+        self.add_unreached_arguments();
+    }
+
+    /// The arguments of blocks that nothing branches to are slots too, to which nothing flows.
+    fn add_unreached_arguments(&mut self) {
+        let reached: FxHashSet<BlockId> = self.view.graph.branches().iter().map(|(_, to)| *to).collect();
+        let blocks =
+            self.view.graph.blocks().iter().zip(0..).map(|(block, index)| (block.entry, BlockId(index)));
+        let unreached = blocks.filter(|(entry, block)| entry != block && !reached.contains(block));
+        for (_, block) in unreached.collect::<Vec<_>>() {
+            let arguments: Vec<_> = raw::arguments(self.view.blocks[block.0 as usize].0).collect();
+            let slots = self.slots(&arguments, block);
+            self.view.graph.gets_undefined.extend(slots.into_iter().flatten());
+        }
     }
 
     fn type_of(&mut self, value: MlirValue) -> Type {
@@ -296,8 +314,8 @@ impl Viewer<'_> {
         {
             let follows_callee = results.iter().any(|result| self.is_stated_in_part(*result));
             let operands = raw::operands(operation).map(|operand| self.operand(operand, block)).collect();
-            let operation = Address(operation);
-            self.view.calls.push(Call { operation, callee, operands, results, follows_callee });
+            let (operation, after) = (Address(operation), self.view.graph.position());
+            self.view.calls.push(Call { operation, callee, operands, results, block, after, follows_callee });
         } else if name == self.kinds.poison {
             for (value, id) in raw::results(operation).zip(results) {
                 self.is_undefined(value, id);
@@ -476,6 +494,7 @@ impl Viewer<'_> {
             let value = raw::operand(operation, index);
             let id = self.operand(value, block);
             if self.is_undefined(value, id) {
+                self.view.graph.gets_undefined.insert(slot);
                 self.view.undefined.push((slot, Address(operation), index));
                 continue;
             }

@@ -13,7 +13,7 @@ use super::{Graph, Options};
 pub(super) const MOST: usize = 2000;
 
 /// How many results a function has at most of those that nothing uses.
-const MOST_RESULTS: usize = 6;
+const MOST_RESULTS: usize = 8;
 
 const EXTENTS: &[usize] = &[0, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 7, 8, 13, 16, 17, 33, 64];
 
@@ -43,14 +43,30 @@ const COMMON: &[Op] = &[
     Op::Convert,
 ];
 
+/// Ops that are computed together, and those that they wait for.
+const FUSED: &[Op] = &[
+    Op::Negative,
+    Op::Exp,
+    Op::Add,
+    Op::Multiply,
+    Op::Less,
+    Op::Where,
+    Op::Sum,
+    Op::Max,
+    Op::Matmul,
+    Op::Stack,
+    Op::Concat,
+    Op::Sort,
+];
+
 /// The function `@name` that choices make.
 pub(super) fn function(mut rng: Choices, options: &Options, name: &str) -> Graph {
     let semantics = Semantics::by_name(&options.semantics, options.x64);
     let semantics = semantics.unwrap_or_else(|unknown| panic!("{unknown}"));
-    let profile = profile(&mut rng, semantics, options);
-    let has_flow = rng.one_in(4);
+    let is_plain = rng.one_in(2);
+    let profile = profile(&mut rng, semantics, options, is_plain);
+    let has_flow = !is_plain && rng.one_in(3);
     let is_dynamic = !rng.one_in(5);
-    let is_plain = rng.one_in(3);
     let mut parameters: Vec<Parameter> = Vec::new();
     for _ in 0..1 + rng.below(3) {
         rng.next_frame();
@@ -60,7 +76,8 @@ pub(super) fn function(mut rng: Choices, options: &Options, name: &str) -> Graph
         };
         parameters.push(next);
     }
-    let budget = rng.frames_left().unwrap_or_else(|| 3 + rng.below(10));
+    let budget =
+        rng.frames_left().unwrap_or_else(|| if is_plain { 8 + rng.below(14) } else { 3 + rng.below(10) });
     let mut next = 0;
     let mut writer = Writer {
         rng: &mut rng,
@@ -101,7 +118,7 @@ pub(super) fn function(mut rng: Choices, options: &Options, name: &str) -> Graph
 }
 
 /// Most functions keep to a few dtypes: what is exact in them is compared exactly.
-fn profile(rng: &mut Choices, semantics: Semantics, options: &Options) -> Profile {
+fn profile(rng: &mut Choices, semantics: Semantics, options: &Options, is_plain: bool) -> Profile {
     let complex = rng.one_in(16);
     let mut all = dtypes(options, complex);
     let kept = match rng.below(8) {
@@ -116,12 +133,13 @@ fn profile(rng: &mut Choices, semantics: Semantics, options: &Options) -> Profil
         1..=10 => all = vec![rng.pick(&all), rng.pick(&all)],
         _ => {}
     }
-    Profile { semantics, dtypes: all, complex, aligned: true, any_of: ops(rng) }
+    Profile { semantics, dtypes: all, complex, aligned: true, any_of: ops(rng, is_plain) }
 }
 
-/// Half of the functions are made of a few ops, which meet in more ways so.
-fn ops(rng: &mut Choices) -> Vec<Op> {
+/// Many functions are made of a few ops, which meet in more ways so.
+fn ops(rng: &mut Choices, is_plain: bool) -> Vec<Op> {
     match rng.below(4) {
+        _ if is_plain => (0..7).map(|_| rng.pick(FUSED)).collect(),
         0 => [COMMON.repeat(6).as_slice(), Op::ALL].concat(),
         1 => (0..8).map(|_| rng.pick(COMMON)).collect(),
         2 => (0..4).flat_map(|_| [rng.pick(COMMON), rng.pick(COMMON), rng.pick(Op::ALL)]).collect(),

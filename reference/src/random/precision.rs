@@ -31,8 +31,12 @@ pub(super) fn of(op: Op, operands: &[&Tensor], dtype: Option<DType>) -> Precisio
     let chooses = matches!(op, Op::Where) && operands[0].precision != Precision::Exact
         || matches!(op, Op::Take) && operands[1].precision != Precision::Exact
         || matches!(op, Op::Convert) && is_exact(dtype) && worst != Precision::Exact;
+    let mut near = operands.iter().filter(|operand| operand.precision == Precision::Near);
+    let is_rescaled = near.any(|operand| dtype.is_none() || operand.dtype != dtype);
     match (rounding(op), worst) {
         _ if chooses => Precision::Loose,
+        // Units in the last place are those of the dtype that they were made in.
+        (Rounding::Moves, Precision::Near) if is_rescaled => Precision::Loose,
         (Rounding::Moves, worst) => worst,
         (Rounding::Exact, Precision::Exact) if !complex => Precision::Exact,
         (Rounding::ExactOnIntegers, Precision::Exact) if of_integers => Precision::Exact,

@@ -343,7 +343,7 @@ fn ops_are_what_the_interpreter_computes() {
                 Kind::Complex => values.iter().step_by(11).copied().collect(),
                 // An odd step, so that codes of all exponents and all fractions are among them.
                 Kind::Float if dtype.bits() <= 8 => {
-                    values.iter().step_by(values.len() / 16 | 1).copied().collect()
+                    values.iter().step_by((values.len() / 16) | 1).copied().collect()
                 }
                 _ => values.clone(),
             };

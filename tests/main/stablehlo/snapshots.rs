@@ -22,14 +22,14 @@ func.func @f(%x: tensor<4x8xbf16>, %y: tensor<8xf32>) -> !u {
   return %1 : !u
 }"#;
     jax_saturates_where_a_float_is_no_integer, r#"
-func.func @f(%x: tensor<4xf32>) -> !u {
+func.func @f(%x: tensor<4xf32>) -> tensor<4xi8> {
   %0 = "promote.convert"(%x) : (tensor<4xf32>) -> tensor<4xi8>
-  return %0 : !u
+  return %0 : tensor<4xi8>
 }"#;
     numpy_does_what_x86_does_where_a_float_is_no_integer under "numpy2", r#"
-func.func @f(%x: tensor<4xf32>) -> !u {
+func.func @f(%x: tensor<4xf32>) -> tensor<4xui32> {
   %0 = "promote.convert"(%x) : (tensor<4xf32>) -> tensor<4xui32>
-  return %0 : !u
+  return %0 : tensor<4xui32>
 }"#;
     an_integer_division_asks_for_nothing_undefined, r#"
 func.func @f(%x: tensor<4xi32>, %y: tensor<4xi32>) -> (!u, !u) {
@@ -76,7 +76,7 @@ func.func @f(%x: tensor<10x4xi32>) -> !u {
   return %0 : !u
 }"#;
     loops_and_conditions, r#"
-func.func @f(%x: tensor<4xf32>, %n: index, %flag: i1) -> (!u, !u) {
+func.func @f(%x: tensor<4xf32>, %n: index, %flag: i1) -> (tensor<4xf32>, !u) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (tensor<4xf32>) {

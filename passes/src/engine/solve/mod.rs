@@ -19,9 +19,11 @@
 //! leads through a slot, and the bound [`MAX_CHANGES`] makes it end on any rules, and where shapes grow for ever: what depends on
 //! such a slot is given up, and the rest is solved. A refused op is reported once, and nothing that depends on it.
 
+mod anew;
 mod problem;
 mod rules;
 mod solution;
+mod undefined;
 mod unsettled;
 
 use std::collections::hash_map::Entry;
@@ -138,38 +140,6 @@ impl<'a> Solver<'a> {
             starts: 0,
             given_up: FxHashSet::default(),
         }
-    }
-
-    /// A solver that knows what `solution` says.
-    pub(super) fn solved(graph: Graph, semantics: &'a Semantics, solution: &Solution) -> Self {
-        let mut solver = Self::new(graph, semantics, &[]);
-        solver.values.clone_from(&solution.values);
-        solver
-    }
-
-    pub(super) const fn graph(&self) -> &Graph {
-        &self.graph
-    }
-
-    pub(super) fn into_graph(self) -> Graph {
-        self.graph
-    }
-
-    pub(super) fn type_of(&self, value: ValueId) -> Type {
-        self.values[value.0 as usize]
-    }
-
-    /// Lets a value be of a type.
-    pub(super) fn set(&mut self, value: ValueId, found: Type) {
-        self.values[value.0 as usize] = found;
-    }
-
-    /// The type of an op's result, with the types that its operands have now.
-    ///
-    /// # Errors
-    /// What is wrong with them.
-    pub(super) fn infer_anew(&mut self, op: OpId) -> Result<Type, ProblemKind> {
-        self.infer(op)
     }
 
     /// Visits everything a first time, and what changes by it until nothing does.
@@ -331,14 +301,22 @@ impl<'a> Solver<'a> {
 
     /// The type of a value, as known so far, without an id of this graph.
     pub fn known(&self, value: ValueId) -> (Known, Shape) {
-        let Type { dtype, shape } = self.values[value.0 as usize];
+        self.plain(self.values[value.0 as usize])
+    }
+
+    /// A type without an id of this graph.
+    pub(super) fn plain(&self, Type { dtype, shape }: Type) -> (Known, Shape) {
         (dtype, self.graph.shapes.get(shape).clone())
     }
 
     /// The type of a slot, as known so far, without an id of this graph.
     pub fn known_slot(&self, slot: SlotId) -> (Known, Shape) {
-        let Type { dtype, shape } = self.slots[slot.0 as usize];
-        (dtype, self.graph.shapes.get(shape).clone())
+        self.plain(self.slots[slot.0 as usize])
+    }
+
+    /// Whether nothing was found wrong so far.
+    pub(super) fn has_no_problems(&self) -> bool {
+        self.problems.is_empty()
     }
 
     /// Reports a problem of a call.
@@ -349,6 +327,7 @@ impl<'a> Solver<'a> {
 
     /// The graph with what was found.
     pub fn finish(mut self) -> (Graph, Solution) {
+        self.define();
         self.report_unknown();
         let problems = self.problems.into_values().collect();
         let Self { graph, values, slots, stories, refused, .. } = self;
@@ -437,19 +416,16 @@ impl<'a> Solver<'a> {
     /// flows on from them. Where all depend on each other, as unreachable code allows, the first is the root. What comes
     /// of a call is not reported here: its callee's is.
     fn report_unknown(&mut self) {
-        let unknown = |value: &ValueId| self.values[value.0 as usize].dtype == Known::Unknown;
+        let undefined = |value: &ValueId| self.graph.undefined.contains(value);
+        let unknown =
+            |value: &ValueId| self.values[value.0 as usize].dtype == Known::Unknown && !undefined(value);
         let Some(first) = self.graph.value_ids().find(unknown) else { return };
         let fed =
             self.graph.slot_ids().map(|slot| self.graph.slot(slot)).filter(|slot| !slot.sources.is_empty());
         let mut derived: FxHashSet<ValueId> = fed.filter_map(|slot| slot.target).collect();
         derived.extend(self.calls.iter().flat_map(|call| &call.results));
         let elsewhere = |value: &ValueId| self.graph.value(*value).source == Source::Elsewhere;
-        let root = |value: &ValueId| {
-            unknown(value)
-                && elsewhere(value)
-                && !derived.contains(value)
-                && !self.graph.undefined.contains(value)
-        };
+        let root = |value: &ValueId| unknown(value) && elsewhere(value) && !derived.contains(value);
         let mut roots: Vec<ValueId> = self.graph.value_ids().filter(root).collect();
         let called = self.calls.iter().flat_map(|call| &call.results).any(unknown);
         if roots.is_empty() && self.problems.is_empty() && !called {

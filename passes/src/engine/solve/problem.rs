@@ -3,7 +3,7 @@
 use promote_lattice::DType;
 use promote_lattice::semantics::Refusal;
 
-use super::super::graph::{OpId, SlotId, ValueId};
+use super::super::graph::{BlockId, OpId, SlotId, ValueId};
 use super::super::shape::{Shape, ShapeError};
 
 /// A dense id of a call in one graph.
@@ -17,6 +17,10 @@ pub struct Call {
     pub operands: Vec<ValueId>,
     /// What comes back.
     pub results: Vec<ValueId>,
+    /// The block it stands in.
+    pub block: BlockId,
+    /// How many ops, and how many blocks, stand before it.
+    pub after: (u32, u32),
 }
 
 /// What is wrong, and where.

@@ -27,6 +27,28 @@ pub struct Solution {
 }
 
 impl Solution {
+    /// Replaces what was found, but for what has no type now; the stories stay.
+    pub(in super::super) fn replace(
+        &mut self,
+        mut values: Vec<Type>,
+        mut slots: Vec<Type>,
+        problems: Vec<Problem>,
+    ) {
+        let both = [(&mut values, &self.values), (&mut slots, &self.slots)];
+        for (new, old) in both.into_iter().flat_map(|(new, old)| new.iter_mut().zip(old)) {
+            if new.dtype == Known::Unknown {
+                *new = *old;
+            }
+        }
+        *self = Self {
+            stories: std::mem::take(&mut self.stories),
+            values,
+            slots,
+            problems,
+            refused: FxHashMap::default(),
+        };
+    }
+
     /// The type of a value.
     pub fn value(&self, value: ValueId) -> Type {
         self.values[value.0 as usize]

@@ -11,18 +11,23 @@
 //! 3. An instance whose results have changed answers its callers again, until nothing changes: recursion ends at the least
 //!    fixpoint, and the work is linear in calls and changes, without recursion of our own.
 //!
+//! With strict carries, an instance with loops or conditions is [traced](super::strict) before its callers are answered.
+//!
 //! A recursive function whose calls never stop making new signatures is refused after [`MAX_RECURSIVE`].
+
+mod recursion;
+mod strict;
 
 use std::collections::BTreeSet;
 
-use petgraph::algo::kosaraju_scc;
-use petgraph::graph::{DiGraph, NodeIndex};
 use promote_lattice::{DType, Semantics};
 use rustc_hash::FxHashMap;
 
 use super::graph::{Graph, Known, SlotId, Type, ValueId};
 use super::shape::Shape;
-use super::solve::{Call, CallId, Place, Problem, ProblemKind, Solution, Solver};
+use super::solve::{Call, CallId, ProblemKind, Solution, Solver};
+use super::strict::{Refused, Trace};
+use recursion::{order, report_recursion};
 
 /// How many instances of a function a call from outside of its recursion may lead to.
 const MAX_RECURSIVE: u32 = 64;
@@ -55,6 +60,8 @@ pub struct Instance {
     pub graph: Graph,
     /// What was found.
     pub solution: Solution,
+    /// What JAX refuses of its loops and conditions, if that is asked for.
+    pub refused: Vec<Refused>,
     /// The arguments that the function leaves unknown, which are of known types in this graph.
     pub inferred_arguments: Vec<ValueId>,
     /// For each call, the instance that it calls, as an index into the list of instances.
@@ -63,16 +70,19 @@ pub struct Instance {
     pub made_for: Option<(usize, CallId)>,
 }
 
-/// Infers all functions of a program; the instances that it runs, those of a function side by side, in order.
+/// Infers all functions of a program; the instances that it runs, those of a function side by side, in order. With
+/// `strict_carries`, loops and conditions have the types that JAX gives them.
 ///
 /// `graphs` are those of `functions`. `start` is to call [`Solver::start`] of each that it gets, in any order.
 pub fn solve_program<'a>(
     functions: &'a [Function],
     graphs: Vec<Graph>,
     semantics: &'a Semantics,
+    strict_carries: bool,
     start: impl FnOnce(Vec<&mut Solver<'a>>),
 ) -> Vec<Instance> {
     let mut program = Program::new(functions, graphs, semantics);
+    program.strict_carries = strict_carries;
     let alone = program.states.iter_mut().filter(|state| functions[state.function()].calls.is_empty());
     let alone = alone.map(|state| {
         state.started = true;
@@ -80,7 +90,7 @@ pub fn solve_program<'a>(
     });
     start(alone.collect());
     for index in 0..program.states.len() {
-        if program.states[index].started {
+        if program.states[index].started && program.trace(index) {
             program.publish(index);
         }
     }
@@ -102,6 +112,12 @@ struct State<'a> {
     callers: Vec<(usize, CallId)>,
     /// The types of its results that its callers know.
     published: Vec<(Known, Shape)>,
+    /// Whether they have been told.
+    has_published: bool,
+    /// The types that JAX gives, as far as they were asked for.
+    traced: Option<Trace>,
+    /// The instances that a trace waits for.
+    awaited: Vec<usize>,
     made_for: Option<(usize, CallId)>,
     /// The instance that this recursion began with: itself, if it was called from outside.
     origin: usize,
@@ -111,12 +127,38 @@ impl State<'_> {
     fn function(&self) -> usize {
         self.id.0 as usize
     }
+
+    /// The instance that each call calls.
+    fn targets(&self) -> impl Iterator<Item = Option<usize>> {
+        self.traced.as_ref().map_or(&self.targets, |trace| &trace.targets).iter().copied()
+    }
+
+    /// The instances that some round of a loop calls.
+    fn called(&self) -> impl Iterator<Item = Option<usize>> {
+        let called = self.traced.iter().flat_map(|trace| &trace.called);
+        self.targets().chain(called.copied().map(Some))
+    }
+
+    /// Whether something is wrong with it.
+    fn is_refused(&self) -> bool {
+        let traced = |trace: &Trace| trace.problems.is_empty() && trace.refused.is_empty();
+        !self.traced.as_ref().map_or_else(|| self.solver.has_no_problems(), traced)
+    }
+
+    /// The type of a result, without an id of the graph.
+    fn result(&self, slot: SlotId) -> (Known, Shape) {
+        match &self.traced {
+            Some(trace) => self.solver.plain(trace.slots[slot.0 as usize]),
+            None => self.solver.known_slot(slot),
+        }
+    }
 }
 
 /// What is known of an argument that a function leaves unknown.
 type Signature = Vec<(DType, Shape)>;
 
 struct Program<'a> {
+    strict_carries: bool,
     functions: &'a [Function],
     semantics: &'a Semantics,
     states: Vec<State<'a>>,
@@ -132,6 +174,8 @@ struct Program<'a> {
     order: Vec<FunctionId>,
     /// Functions that call each other have the same number.
     components: Vec<u32>,
+    /// Whether a function calls itself, perhaps through others.
+    calls_itself: Vec<bool>,
     /// The instances to go on with, the last first.
     stack: Vec<usize>,
 }
@@ -139,7 +183,12 @@ struct Program<'a> {
 impl<'a> Program<'a> {
     fn new(functions: &'a [Function], graphs: Vec<Graph>, semantics: &'a Semantics) -> Self {
         let (order, components) = order(functions);
+        let calls_itself = |(index, function): (usize, &Function)| {
+            function.callees.iter().any(|callee| components[callee.0 as usize] == components[index])
+        };
+        let calls_itself = functions.iter().enumerate().map(calls_itself).collect();
         let mut program = Self {
+            strict_carries: false,
             functions,
             semantics,
             states: Vec::new(),
@@ -149,6 +198,7 @@ impl<'a> Program<'a> {
             recursive: FxHashMap::default(),
             order,
             components,
+            calls_itself,
             stack: Vec::new(),
         };
         for (index, (function, graph)) in functions.iter().zip(graphs).enumerate() {
@@ -178,6 +228,9 @@ impl<'a> Program<'a> {
             targets: vec![None; function.calls.len()],
             callers: Vec::new(),
             published: Vec::new(),
+            has_published: false,
+            traced: None,
+            awaited: Vec::new(),
             made_for,
             origin,
         });
@@ -203,7 +256,9 @@ impl<'a> Program<'a> {
                 waiting.insert(index);
                 self.answer_again(index);
             }
-            self.publish(index);
+            if self.trace(index) {
+                self.publish(index);
+            }
         }
     }
 
@@ -253,8 +308,13 @@ impl<'a> Program<'a> {
             return;
         }
         let operands = &function.calls[call.0 as usize].operands;
-        let Some(signature) = self.signature(index, callee, operands) else { return };
-        let Some(signature) = signature else { return self.refuse(index, call) };
+        let operands: Vec<_> =
+            operands.iter().map(|operand| self.states[index].solver.known(*operand)).collect();
+        let signature = match self.signature(callee, &operands) {
+            Ok(signature) => signature,
+            Err(Known::Unknown) => return,
+            Err(_) => return self.refuse(index, call),
+        };
         let target = match self.known.get(&(callee, signature.clone())) {
             Some(target) => *target,
             None => match self.instantiate(callee, signature, (index, call)) {
@@ -270,19 +330,18 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// The types that a call passes for what `callee` leaves unknown. `None` while one is not known, `Some(None)` if one
-    /// was refused.
-    fn signature(&self, index: usize, callee: FunctionId, operands: &[ValueId]) -> Option<Option<Signature>> {
-        let mut signature = Vec::new();
-        for operand in self.generic_arguments(callee).map(|(position, _)| operands.get(position)) {
-            let (dtype, shape) = self.states[index].solver.known(*operand?);
-            match dtype {
-                Known::DType(dtype) => signature.push((dtype, shape)),
-                Known::Unknown => return None,
-                Known::Opaque | Known::Refused => return Some(None),
-            }
-        }
-        Some(Some(signature))
+    /// The types that a call passes for what `callee` leaves unknown.
+    ///
+    /// # Errors
+    /// What its results are, if one of them is not known, or refused.
+    fn signature(&self, callee: FunctionId, operands: &[(Known, Shape)]) -> Result<Signature, Known> {
+        let operands = self.generic_arguments(callee).map(|(position, _)| operands.get(position));
+        let dtypes = operands.map(|operand| match operand {
+            Some((Known::DType(dtype), shape)) => Ok((*dtype, shape.clone())),
+            Some((Known::Unknown, _)) | None => Err(Known::Unknown),
+            Some((Known::Opaque | Known::Refused, _)) => Err(Known::Refused),
+        });
+        dtypes.collect()
     }
 
     /// The arguments that a generic function leaves unknown, with their positions.
@@ -348,19 +407,22 @@ impl<'a> Program<'a> {
     fn publish(&mut self, index: usize) {
         let state = &self.states[index];
         let results = self.functions[state.function()].results.iter();
-        let found: Vec<_> = results.map(|slot| state.solver.known_slot(*slot)).collect();
-        if found == state.published {
+        let found: Vec<_> = results.map(|slot| state.result(*slot)).collect();
+        let is_awaited = self.strict_carries && !self.states[index].has_published;
+        self.states[index].has_published = true;
+        if found == self.states[index].published && !is_awaited {
             return;
         }
         let callers = std::mem::take(&mut self.states[index].callers);
         for (caller, call) in &callers {
             let lasts = !self.is_recursive(*caller, index);
             let state = &mut self.states[*caller];
-            if state.targets[call.0 as usize] == Some(index) {
+            let is_target = state.targets[call.0 as usize] == Some(index);
+            if is_target {
                 state.solver.answer(*call, &found, lasts);
-                if state.started {
-                    self.stack.push(*caller);
-                }
+            }
+            if state.started && (is_target || self.strict_carries) {
+                self.stack.push(*caller);
             }
         }
         let state = &mut self.states[index];
@@ -368,16 +430,28 @@ impl<'a> Program<'a> {
         state.published = found;
     }
 
-    /// The instances that are run, with what is unknown because of recursion alone reported.
-    fn finish(mut self) -> Vec<Instance> {
-        let mut used = vec![false; self.states.len()];
+    /// Whether each instance is reached by calls from those that are no generic function's.
+    fn reached<'s, I: Iterator<Item = Option<usize>> + 's>(
+        &'s self,
+        calls: fn(&'s State<'a>) -> I,
+    ) -> Vec<bool> {
+        let mut reached = vec![false; self.states.len()];
         let mut rest: Vec<usize> = self.sole.iter().copied().flatten().collect();
         while let Some(index) = rest.pop() {
-            if !std::mem::replace(&mut used[index], true) {
-                rest.extend(self.states[index].targets.iter().copied().flatten());
+            if !std::mem::replace(&mut reached[index], true) {
+                rest.extend(calls(&self.states[index]).flatten());
             }
         }
-        let mut kept: Vec<usize> = (0..self.states.len()).filter(|index| used[*index]).collect();
+        reached
+    }
+
+    /// The instances that are run, with what is unknown because of recursion alone reported.
+    fn finish(mut self) -> Vec<Instance> {
+        let used = self.reached(State::targets);
+        // What only rounds before the last call is not in the program, but may be why it is refused.
+        let traced = self.reached(State::called);
+        let is_kept = |index: &usize| used[*index] || traced[*index] && self.states[*index].is_refused();
+        let mut kept: Vec<usize> = (0..self.states.len()).filter(is_kept).collect();
         kept.sort_by_key(|index| self.states[*index].id);
         let mut place = vec![None; self.states.len()];
         kept.iter().enumerate().for_each(|(new, old)| place[*old] = Some(new));
@@ -385,12 +459,19 @@ impl<'a> Program<'a> {
         let mut instances: Vec<Option<Instance>> = kept.iter().map(|_| None).collect();
         for (index, state) in std::mem::take(&mut self.states).into_iter().enumerate() {
             let Some(new) = place[index] else { continue };
-            let (graph, solution) = state.solver.finish();
-            let targets = state.targets.iter().map(|target| target.and_then(|old| place[old])).collect();
+            let targets: Vec<_> = state.targets().collect();
+            let targets = targets.into_iter();
+            let (graph, mut solution) = state.solver.finish();
+            let targets = targets.map(|target| target.and_then(|old| place[old])).collect();
+            let refused = match state.traced {
+                Some(trace) => strict::adopt(&mut solution, trace),
+                None => Vec::new(),
+            };
             let made_for = state.made_for.and_then(|(maker, call)| Some((place[maker]?, call)));
             let function = state.id;
             let inferred_arguments = self.generic_arguments(function).map(|(_, argument)| argument).collect();
-            let instance = Instance { function, graph, solution, inferred_arguments, targets, made_for };
+            let instance =
+                Instance { function, graph, solution, refused, inferred_arguments, targets, made_for };
             instances[new] = Some(instance);
         }
         let mut instances: Vec<Instance> = instances.into_iter().flatten().collect();
@@ -399,48 +480,4 @@ impl<'a> Program<'a> {
         }
         instances
     }
-}
-
-/// Reports the first call whose results are never known: nothing else is wrong, so they depend on themselves. A function
-/// that returns nowhere, as a declaration does, is reported by itself.
-fn report_recursion(functions: &[Function], instances: &mut [Instance]) {
-    let returns = |instance: &Instance| {
-        let results = &functions[instance.function.0 as usize].results;
-        results.iter().all(|slot| !instance.graph.slot(*slot).sources.is_empty())
-    };
-    if !instances.iter().all(returns) {
-        return;
-    }
-    for Instance { function, solution, .. } in instances {
-        let calls = &functions[function.0 as usize].calls;
-        let unknown =
-            |call: &Call| call.results.iter().any(|result| solution.value(*result).dtype == Known::Unknown);
-        if let Some(call) = calls.iter().position(unknown) {
-            let place = Place::Call(CallId(call as u32));
-            solution.problems.push(Problem { place, kind: ProblemKind::Recursive });
-            return;
-        }
-    }
-}
-
-/// The functions, callees before their callers but for those that call each other, which get the same number.
-fn order(functions: &[Function]) -> (Vec<FunctionId>, Vec<u32>) {
-    let mut graph: DiGraph<(), ()> = DiGraph::with_capacity(functions.len(), functions.len());
-    functions.iter().for_each(|_| {
-        graph.add_node(());
-    });
-    for (index, function) in functions.iter().enumerate() {
-        for callee in &function.callees {
-            graph.add_edge(NodeIndex::new(index), NodeIndex::new(callee.0 as usize), ());
-        }
-    }
-    let mut components = vec![0; functions.len()];
-    let mut order = Vec::with_capacity(functions.len());
-    for (number, members) in kosaraju_scc(&graph).into_iter().enumerate() {
-        for member in members {
-            components[member.index()] = number as u32;
-            order.push(FunctionId(member.index() as u32));
-        }
-    }
-    (order, components)
 }
