@@ -8,9 +8,18 @@ use promote::DType;
 use promote_reference::{Array, Number};
 use serde_json::{Value, json};
 
+use super::LACKING;
 use crate::support::{list, text};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tools/run_stablehlo.py");
+
+/// Dtypes that StableHLO has, and XLA's processors have no arrays of.
+pub const WITHOUT_ARRAYS: [DType; 2] = [DType::F6E2M3FN, DType::F6E3M2FN];
+
+/// Whether XLA has arrays of a dtype.
+pub fn has_arrays(dtype: DType) -> bool {
+    !LACKING.contains(&dtype) && !WITHOUT_ARRAYS.contains(&dtype)
+}
 
 /// A program and what to run it on.
 pub struct Job {
@@ -155,6 +164,19 @@ impl Measure {
         let flush = |part: f64| if part.abs() < least { 0.0 } else { part };
         let (re, im) = number.parts();
         (flush(re), flush(im))
+    }
+
+    /// An array as XLA takes it.
+    pub fn flushed_array(&self, array: &Array) -> Array {
+        let flush = |number: &Number| match number {
+            Number::Int(_) => *number,
+            Number::Real(_) => Number::Real(self.flushed(*number).0),
+            Number::Complex(..) => {
+                let (re, im) = self.flushed(*number);
+                Number::Complex(re, im)
+            }
+        };
+        Array { elements: array.elements.iter().map(flush).collect(), ..array.clone() }
     }
 
     /// The unit of the last place of a number of this size.

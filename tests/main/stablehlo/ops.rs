@@ -8,27 +8,15 @@ use promote::op::ShapeRule;
 use promote::{DType, Kind, Op, Semantics};
 use promote_reference::{Array, Error, Number, Program, Value};
 
-use super::machine::{Job, Measure, run, size};
-use super::pipeline;
+use super::machine::{Job, Measure, has_arrays, run, size};
+use super::{pipeline, raises};
+use crate::cases::{System, stored};
 use crate::support::{run_in, session};
 
-const DTYPES: &[DType] = &[
-    DType::B1,
-    DType::U8,
-    DType::U16,
-    DType::U32,
-    DType::U64,
-    DType::I8,
-    DType::I16,
-    DType::I32,
-    DType::I64,
-    DType::BF16,
-    DType::F16,
-    DType::F32,
-    DType::F64,
-    DType::C64,
-    DType::C128,
-];
+/// The dtypes that XLA has arrays of.
+fn dtypes() -> impl Iterator<Item = DType> + Clone {
+    stored().filter(|dtype| has_arrays(*dtype))
+}
 
 const INTS: &[i128] = &[0, 1, 2, 3, 5, 7, 63, 64, 100, -1, -2, -3, -7, -100];
 const REALS: &[f64] = &[
@@ -251,19 +239,21 @@ fn compare(name: &str, x64: bool, applied: Vec<Applied>) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Every element-wise op of operands of one dtype.
-fn elementwise() -> Vec<Applied> {
-    let mut all = Vec::new();
-    for op in Op::ALL.iter().filter(|op| op.info().shape == ShapeRule::Broadcast) {
-        for dtype in DTYPES {
-            let mut dtypes = vec![*dtype; op.info().arity.required];
-            if *op == Op::Where {
-                dtypes[0] = DType::B1;
-            }
-            all.push(Applied::new(*op, "", operands(&dtypes)));
+/// Every element-wise op of operands of one dtype that a library runs without exceptions.
+fn elementwise(name: &str) -> Vec<Applied> {
+    let system = System::all().into_iter().find(|system| system.name == name).expect("it is one of them");
+    let numerics = system.semantics.numerics();
+    let is_run = |(op, dtype): &(Op, DType)| system.runs(*op, *dtype) && !raises(numerics, *op, *dtype);
+    let ops = Op::ALL.iter().copied().filter(|op| op.info().shape == ShapeRule::Broadcast);
+    let pairs = ops.flat_map(|op| dtypes().map(move |dtype| (op, dtype)));
+    let applied = pairs.filter(is_run).map(|(op, dtype)| {
+        let mut dtypes = vec![dtype; op.info().arity.required];
+        if op == Op::Where {
+            dtypes[0] = DType::B1;
         }
-    }
-    all
+        Applied::new(op, "", operands(&dtypes))
+    });
+    applied.collect()
 }
 
 /// Reductions, what goes along an axis, and what moves elements, of matrices.
@@ -272,8 +262,8 @@ fn matrices() -> Vec<Applied> {
     let mut add = |op: Op, attributes: &str, operands: Vec<Array>| {
         all.push(Applied::new(op, attributes, operands));
     };
-    for dtype in DTYPES {
-        let x = matrix(*dtype);
+    for dtype in dtypes() {
+        let x = matrix(dtype);
         for op in Op::ALL {
             match op.info().shape {
                 ShapeRule::Reduce => {
@@ -358,7 +348,7 @@ fn comparisons_of_mixed_integers_give_numpys_truth() {
 
 /// Every dtype in every other one.
 fn converts() -> Vec<Applied> {
-    let pairs = DTYPES.iter().flat_map(|from| DTYPES.iter().map(move |to| (*from, *to)));
+    let pairs = dtypes().flat_map(|from| dtypes().map(move |to| (from, to)));
     let applied = pairs.filter(|(from, to)| from != to).map(|(from, to)| {
         let mut applied = Applied::new(Op::Convert, "", operands(&[from]));
         if from.kind() == Kind::Float {
@@ -404,19 +394,19 @@ const FAR: &[f64] = &[
     -3e38,
 ];
 
-/// Whether NumPy's numbers of it can be had: an integer to a negative power is an exception.
-fn never_raises(applied: &Applied) -> bool {
-    applied.op != Op::Pow || applied.operands[1].dtype.kind() != Kind::Signed
-}
-
 #[test]
 fn elementwise_ops_give_jax_numbers() {
-    compare("jax", true, elementwise());
+    compare("jax", true, elementwise("jax"));
 }
 
 #[test]
 fn elementwise_ops_give_numpys_numbers() {
-    compare("numpy2", false, elementwise().into_iter().filter(never_raises).collect());
+    compare("numpy2", false, elementwise("numpy2"));
+}
+
+#[test]
+fn elementwise_ops_give_pytorchs_numbers() {
+    compare("torch", false, elementwise("torch"));
 }
 
 #[test]

@@ -17,6 +17,7 @@ pub fn reduce(b: &mut Builder<'_>, op: Op, attrs: &Attrs, x: Tensor, result: (DT
     let count: i64 = axes.iter().map(|axis| x.shape()[*axis as usize]).product();
     let found = match op {
         Op::Sum => sum(b, wide, &axes),
+        Op::Prod if is_first(b, count) && wide.kind() == Kind::Complex => one_by(b, wide),
         Op::Prod => {
             let one = b.splat(wide.dtype, &[], Literal::one(wide.dtype));
             b.reduce(&[wide], &[one], &axes, |b, so_far, next| vec![b.mul(so_far[0], next[0])])[0]
@@ -65,7 +66,40 @@ fn widened(b: &mut Builder<'_>, op: Op, x: Tensor) -> Tensor {
     if x.kind() == Kind::Float && x.dtype.bits() < least { b.cast(x, DType::F32) } else { x }
 }
 
+/// Whether so many elements are the one that NumPy adds to 0 or multiplies by 1, which XLA leaves out.
+fn is_first(b: &Builder<'_>, count: i64) -> bool {
+    b.numerics() == Numerics::NumPy && count == 1
+}
+
+/// Complex numbers, multiplied by 1: where a part is infinite, the other becomes NaN.
+fn one_by(b: &mut Builder<'_>, z: Tensor) -> Tensor {
+    let (re, im) = b.parts(z);
+    let zero = b.zero(re);
+    let (of_re, of_im) = (b.mul(zero, re), b.mul(zero, im));
+    let (re, im) = (b.sub(re, of_im), b.add(im, of_re));
+    b.complex(re, im)
+}
+
+/// Floats, added to 0: -0 becomes 0.
+fn zero_and(b: &mut Builder<'_>, x: Tensor) -> Tensor {
+    match x.kind() {
+        Kind::Float => {
+            let zero = b.zero(x);
+            let is_zero = b.compare(x, Direction::Eq, zero);
+            b.select(is_zero, zero, x)
+        }
+        Kind::Complex => {
+            let (re, im) = b.parts(x);
+            let (re, im) = (zero_and(b, re), zero_and(b, im));
+            b.complex(re, im)
+        }
+        Kind::Bool | Kind::Unsigned | Kind::Signed => x,
+    }
+}
+
 fn sum(b: &mut Builder<'_>, x: Tensor, axes: &[i64]) -> Tensor {
+    let count = axes.iter().map(|axis| x.shape()[*axis as usize]).product();
+    let x = if is_first(b, count) { zero_and(b, x) } else { x };
     let zero = b.splat(x.dtype, &[], Literal::Int(0));
     b.reduce(&[x], &[zero], axes, |b, so_far, next| vec![b.add(so_far[0], next[0])])[0]
 }
