@@ -138,6 +138,12 @@ fn nothing_else_depends_on_the_processor() {
             check(format!("matmul of {dtype}, {m} {k} {n}"), &program(Op::Matmul, "", vec![x, y]));
         }
     }
+    for dtype in [DType::F16, DType::F32, DType::F64] {
+        for op in [Op::Exp, Op::Log, Op::Sin, Op::Tanh, Op::Erf, Op::Rsqrt, Op::Divide, Op::Pow, Op::Hypot] {
+            let arguments = (0..op.info().arity.required).map(|_| array(dtype, &[100], &mut random));
+            check(format!("{op} of {dtype}"), &program(op, "", arguments.collect()));
+        }
+    }
     for dtype in [DType::I32, DType::U8, DType::I64] {
         for op in [Op::Sum, Op::Prod, Op::Max, Op::ArgMax, Op::CountNonzero] {
             let x = array(dtype, &[3, 1000], &mut random);

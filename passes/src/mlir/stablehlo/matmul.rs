@@ -20,16 +20,15 @@ pub fn matmul(b: &mut Builder<'_>, x: Tensor, y: Tensor, shape: &[i64]) -> Tenso
             let (x, y) = (b.cast(x, DType::F32), b.cast(y, DType::F32));
             dot(b, x, y, DType::F32, shape)
         }
-        // Of integers of 2 bits XLA has no products; the low bits of wider ones are theirs.
-        Kind::Unsigned | Kind::Signed if x.dtype.bits() < 8 => {
-            let wide = if x.kind() == Kind::Signed { DType::I8 } else { DType::U8 };
+        // The low bits of wider products are those of narrow integers.
+        Kind::Unsigned | Kind::Signed => {
             let narrow = x.dtype;
-            let (x, y) = (b.cast(x, wide), b.cast(y, wide));
-            let product = dot(b, x, y, wide, shape);
+            let (x, y) = (b.in_bytes(x), b.in_bytes(y));
+            let product = dot(b, x, y, x.dtype, shape);
             b.cast(product, narrow)
         }
         Kind::Float if x.dtype.bits() < 32 => dot(b, x, y, DType::F32, shape),
-        Kind::Unsigned | Kind::Signed | Kind::Float | Kind::Complex => dot(b, x, y, x.dtype, shape),
+        Kind::Float | Kind::Complex => dot(b, x, y, x.dtype, shape),
     }
 }
 

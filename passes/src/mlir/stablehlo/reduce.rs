@@ -188,9 +188,7 @@ fn place_of_extreme(
     // XLA wants what is reduced in step to lie in memory alike, which elements narrower than a byte do not.
     let turned = match turned.kind() {
         Kind::Float if turned.dtype.bits() < 16 => b.cast(turned, DType::F32),
-        Kind::Unsigned if turned.dtype.bits() < 8 => b.cast(turned, DType::U8),
-        Kind::Signed if turned.dtype.bits() < 8 => b.cast(turned, DType::I8),
-        Kind::Bool | Kind::Unsigned | Kind::Signed | Kind::Float | Kind::Complex => turned,
+        Kind::Bool | Kind::Unsigned | Kind::Signed | Kind::Float | Kind::Complex => b.in_bytes(turned),
     };
     let place = b.iota(places, &flat, axis);
     let (init, first) = (start(b, turned.dtype, direction), b.splat(places, &[], Literal::Int(0)));
@@ -272,7 +270,11 @@ pub fn along(b: &mut Builder<'_>, op: Op, attrs: &Attrs, x: Tensor, shape: &[i64
             let one = b.splat(x.dtype, &[], Literal::one(x.dtype));
             b.running(&[x], &[one], axis, |b, so_far, next| vec![b.mul(so_far[0], next[0])])
         }
-        Op::Sort => b.sort(x, axis as i64, |b, x, y| b.is_before(x, y)),
+        Op::Sort => {
+            let wide = b.in_bytes(x);
+            let sorted = b.sort(wide, axis as i64, |b, x, y| b.is_before(x, y));
+            b.cast(sorted, x.dtype)
+        }
         Op::Softmax => {
             let (wide, axes) = (widened(b, op, x), [axis as i64]);
             let largest = extreme(b, wide, &axes, Direction::Gt);
