@@ -7,10 +7,10 @@ use super::support::{Random, compile_for, function, known, run, session};
 
 /// Processors whose programs run here; the vectors of the first two are equally wide.
 fn targets() -> Vec<Target> {
-    let named = |name: &&str| Target::named(name).expect("LLVM knows it");
-    let mut all: Vec<Target> = ["x86-64", "x86-64-v2"].iter().map(|name| named(&name)).collect();
+    let named = |name: &str| Target::named(name).expect("LLVM knows it");
+    let mut all: Vec<Target> = ["x86-64", "x86-64-v2"].into_iter().map(named).collect();
     for (feature, name) in [("avx2", "x86-64-v3"), ("avx512f", "x86-64-v4")] {
-        all.extend(Target::host().has(feature).then(|| named(&&name)));
+        all.extend(Target::host().has(feature).then(|| named(name)));
     }
     all
 }
