@@ -118,6 +118,9 @@ pub fn told(condition: &Condition) -> String {
         }
         Condition::Equal(a, b) => format!("{} and {} must be equal", extent(a), extent(b)),
         Condition::NotEmpty(a) => format!("{} must not be 0", extent(a)),
+        Condition::Takes(Extent::Known(_), _) => {
+            "no elements can be taken of operand 0, which has none there".to_owned()
+        }
         Condition::Takes(a, _) => format!("{} must not be 0 where elements are taken", extent(a)),
         Condition::Elements(shape) => {
             let known = shape.iter().filter(|extent| **extent != -1).product::<i64>();

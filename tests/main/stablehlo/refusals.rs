@@ -67,6 +67,14 @@ func.func @f(%x: tensor<4xf32>, %m: memref<4xf32>, %s: tensor<4xui1>) -> tensor<
   %1 = "promote.add"(%0, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %1 : tensor<4xf32>
 }"#;
+    what_a_region_passes_on_of_something_refused_is_not_looked_at, r#"
+func.func @f(%x: tensor<?xf32>) -> tensor<f32> {
+  %r = scf.execute_region -> (tensor<?xf32>) {
+    scf.yield %x : tensor<?xf32>
+  }
+  %0 = "promote.sum"(%r) {axis = array<i64: -1>} : (tensor<?xf32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}"#;
 }
 
 #[test]
