@@ -40,7 +40,7 @@ pub enum Uncomputed {
     #[error("Python raises ValueError")]
     Value,
     /// Python raises `TypeError`.
-    #[error("Python raises TypeError for complex numbers")]
+    #[error("Python raises TypeError for numbers of these types")]
     Type,
     /// The integer that Python gives has more than 64 bits.
     #[error("the integer that Python gives needs more than 64 bits")]

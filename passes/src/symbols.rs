@@ -65,8 +65,8 @@ pub fn is_plain(name: &str) -> bool {
     let mut bytes = name.bytes();
     let is_identifier = bytes.next().is_some_and(|first| first == b'_' || first.is_ascii_alphabetic())
         && bytes.all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
-    // The shape of `meta` would be the metadata of `shape`.
-    let is_ambiguous = name == "meta" || name.starts_with(METADATA) || name.ends_with(SHAPE);
+    // The shape of `meta` would be the metadata of `shape`, and that of `rt` is a function of the run time.
+    let is_ambiguous = ["meta", "rt"].contains(&name) || name.starts_with(METADATA) || name.ends_with(SHAPE);
     let is_reserved = name.starts_with("rt_") || RESERVED.contains(&name);
     is_identifier && !is_ambiguous && !is_reserved
 }
@@ -135,7 +135,7 @@ mod tests {
 
     /// Names made of what encodings are made of, up to a length: where two could meet.
     fn near_encodings() -> Vec<String> {
-        let parts = ["", "f", "0", "_", "_5f", "meta", "_shape", "rt_", "shape", "_73", "a", "é", "/", "\0"];
+        let parts = ["", "f", "0", "_", "_5f", "meta", "_shape", "rt", "shape", "_73", "a", "é", "/", "\0"];
         let mut names: Vec<String> = Vec::new();
         for a in parts {
             for b in parts {
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn identifiers_stand_for_themselves() {
         for name in
-            ["f", "main", "int", "while", "_", "__f", "f1", "F", "malloc", "shape", "metaf", "rt", "shape_f"]
+            ["f", "main", "int", "while", "_", "__f", "f1", "F", "malloc", "shape", "metaf", "rtf", "shape_f"]
         {
             assert_eq!(encoded(name), name);
         }
@@ -174,6 +174,7 @@ mod tests {
             ("_shape", "0_5fshape"),
             ("meta", "0meta"),
             ("meta_f", "0meta_5ff"),
+            ("rt", "0rt"),
             ("rt_call", "0rt_5fcall"),
             ("last_error", "0last_5ferror"),
             ("../x", "0_2e_2e_2fx"),

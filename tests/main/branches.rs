@@ -194,6 +194,35 @@ func.func @f(%i: i32, %x: tensor<4xui8>, %y: tensor<4xi8>, %z: tensor<4xf16>) ->
 ^end(%v: !u):
   return %v : !u
 }"#;
+    pythons_scalars_of_two_types_do_not_flow_to_one_place_of_torch under "torch", r#"
+func.func @f(%p: i1) -> !u {
+  %a = "promote.constant"() {value = dense<0.1> : tensor<f64>} : () -> tensor<!promote.weak_float>
+  %b = "promote.constant"() {value = dense<2> : tensor<i64>} : () -> tensor<!promote.weak_int>
+  %i = scf.if %p -> (!u) {
+    %0 = "promote.relax"(%a) : (tensor<!promote.weak_float>) -> !u
+    scf.yield %0 : !u
+  } else {
+    %0 = "promote.relax"(%b) : (tensor<!promote.weak_int>) -> !u
+    scf.yield %0 : !u
+  }
+  %r = "promote.add"(%i, %b) : (!u, tensor<!promote.weak_int>) -> !u
+  return %r : !u
+}"#;
+    a_scalar_of_pythons_that_a_branch_decides_does_not_lose_digits_in_torch under "torch", r#"
+func.func @f(%p: i1, %x: tensor<1xf64>, %y: tensor<1xbf16>) -> (!u, !u) {
+  %a = "promote.constant"() {value = dense<0.1> : tensor<f64>} : () -> tensor<!promote.weak_float>
+  %b = "promote.constant"() {value = dense<0.2> : tensor<f64>} : () -> tensor<!promote.weak_float>
+  %i = scf.if %p -> (!u) {
+    %0 = "promote.relax"(%a) : (tensor<!promote.weak_float>) -> !u
+    scf.yield %0 : !u
+  } else {
+    %0 = "promote.relax"(%b) : (tensor<!promote.weak_float>) -> !u
+    scf.yield %0 : !u
+  }
+  %0 = "promote.multiply"(%i, %y) : (!u, tensor<1xbf16>) -> !u
+  %1 = "promote.multiply"(%i, %x) : (!u, tensor<1xf64>) -> !u
+  return %0, %1 : !u, !u
+}"#;
     torch_joins_an_array_and_a_scalar_alike_at_a_block under "torch", r#"
 func.func @f(%c: i1, %x: tensor<4xf16>, %y: tensor<f64>) -> !u {
   %a = "promote.relax"(%x) : (tensor<4xf16>) -> !u

@@ -3,7 +3,7 @@
 
 use promote::convert::Numerics;
 use promote::op::ShapeRule;
-use promote::semantics::Operand;
+use promote::semantics::{Operand, Refusal, Typing};
 use promote::{DType, Kind, Op, Semantics};
 use promote_reference::{Array, Error, Number, Reader, Value};
 
@@ -72,22 +72,25 @@ impl System {
         self.semantics.nodes().iter().any(|node| node.operand.dtype == dtype)
     }
 
-    /// Whether the library has code for a case, and not only a dtype.
-    pub fn has_kernel(&self, case: &Case) -> bool {
-        let operand = |index| promote::semantics::Operand::value(case.operand(index, case.dtype));
-        let operands: Vec<_> = (0..case.shapes.len()).map(operand).collect();
-        self.semantics.infer(case.op, &operands).ok().flatten().is_none_or(|typing| typing.has_kernel)
-    }
-
     /// Whether it takes an op of operands of one dtype; `take`'s indices are of another.
     pub fn accepts(&self, op: Op, dtype: DType) -> bool {
+        self.has(dtype) && self.typing(op, dtype).is_ok()
+    }
+
+    /// Whether it takes such an op, and the library can run it.
+    pub fn runs(&self, op: Op, dtype: DType) -> bool {
+        let runs = |typing: Option<Typing>| typing.is_none_or(|typing| typing.has_kernel);
+        self.has(dtype) && self.typing(op, dtype).is_ok_and(runs)
+    }
+
+    fn typing(&self, op: Op, dtype: DType) -> Result<Option<Typing>, Refusal> {
         let operands = match op {
             Op::Take => vec![dtype, DType::I32],
             Op::Where => vec![DType::B1, dtype, dtype],
             _ => vec![dtype; op.info().arity.required],
         };
         let operands: Vec<Operand> = operands.into_iter().map(Operand::value).collect();
-        self.has(dtype) && self.semantics.infer(op, &operands).is_ok()
+        self.semantics.infer(op, &operands)
     }
 
     /// The dtype of what an op of operands of one dtype gives, which the system takes.
@@ -112,11 +115,16 @@ pub fn pairs() -> impl Iterator<Item = (Op, DType)> {
 }
 
 /// The cases of some rounds, by the number of the system that they are for. In each round an op and dtype is tried under one of
-/// the systems that take it, in the next one under the next of them.
-pub fn cases(systems: &[System; 3], rounds: std::ops::Range<u64>) -> Vec<(usize, Case)> {
+/// the systems that run it and that a target `takes` it of, in the next one under the next of them.
+pub fn cases(
+    systems: &[System; 3],
+    rounds: std::ops::Range<u64>,
+    takes: impl Fn(&System, Op, DType) -> bool,
+) -> Vec<(usize, Case)> {
     let mut all = Vec::new();
     for (op, dtype) in pairs() {
-        let takers: Vec<usize> = (0..systems.len()).filter(|own| systems[*own].accepts(op, dtype)).collect();
+        let is_taker = |system: &System| system.runs(op, dtype) && takes(system, op, dtype);
+        let takers: Vec<usize> = (0..systems.len()).filter(|own| is_taker(&systems[*own])).collect();
         for round in rounds.clone().filter(|_| !takers.is_empty()) {
             let turn = round as usize + op as usize + dtype as usize;
             let case = Case::new(op, dtype, round);
@@ -125,6 +133,15 @@ pub fn cases(systems: &[System; 3], rounds: std::ops::Range<u64>) -> Vec<(usize,
     }
     all.sort_by_key(|(system, _)| *system);
     all
+}
+
+/// How a target adds up the elements of a long row.
+#[derive(Clone, Copy, Debug)]
+pub enum Sums {
+    /// One after the other: each step may be rounded.
+    InOrder,
+    /// In many parts, so that few steps are rounded.
+    InParts,
 }
 
 /// An op to be tried: its attributes and its operands' shapes.
@@ -157,7 +174,7 @@ impl Case {
         Some(Self { op, dtype, attributes, shapes, stated, is_open, seed: random.next() })
     }
 
-    /// The first case of an op; one of the element-wise ops has small vectors.
+    /// The first case of an op, whose extents the text states; one of the element-wise ops has small vectors.
     pub fn first(op: Op, dtype: DType) -> Self {
         let elementwise = || Self {
             op,
@@ -168,7 +185,8 @@ impl Case {
             is_open: false,
             seed: 0,
         };
-        (0..100).find_map(|seed| Self::new(op, dtype, seed)).unwrap_or_else(elementwise)
+        let found = (0..100).find_map(|seed| Self::new(op, dtype, seed)).unwrap_or_else(elementwise);
+        Self { is_open: false, ..found }
     }
 
     /// The dtype of an operand.
@@ -295,14 +313,18 @@ impl Case {
     }
 
     /// How a result differs from the expected one; `None` if it is as near as it must be.
-    pub fn difference(&self, found: &Array, expected: &Array) -> Option<String> {
+    pub fn difference(&self, found: &Array, expected: &Array, sums: Sums) -> Option<String> {
         if (found.dtype, &found.shape) != (expected.dtype, &expected.shape) {
             return Some(format!(
                 "{}{:?}, expected {}{:?}",
                 found.dtype, found.shape, expected.dtype, expected.shape
             ));
         }
-        let (bound, least) = self.bound();
+        let reduced: usize = self.shapes.iter().flatten().product();
+        let (bound, least) = self.bound(match sums {
+            Sums::InParts => 0,
+            Sums::InOrder => reduced / expected.elements.len().max(1),
+        });
         let pairs = found.elements.iter().zip(&expected.elements).enumerate();
         let far = |(x, y): (&Number, &Number)| {
             let apart = (x.real() - y.real()).abs();
@@ -326,13 +348,16 @@ impl Case {
     }
 
     /// How many units in the last place the result may be off, and of numbers at least how large: sums of the operands that
-    /// are tried are exact, quotients are rounded once, and functions are sums of exponentials.
-    fn bound(&self) -> (f64, f64) {
+    /// are tried are exact, quotients are rounded once, and functions are sums of exponentials. Squares of distances are
+    /// rounded, and so is each of the sums of so many `in_order`.
+    fn bound(&self, in_order: usize) -> (f64, f64) {
         match self.op {
             Op::Mean => (1.0, 0.0),
             // The interpreter adds up in order, and loses some bits of `f64`.
-            Op::Var | Op::Std if self.dtype.is_inexact() && self.dtype.real_part().bits() <= 32 => (4.0, 0.0),
-            Op::Var | Op::Std => (64.0, 0.0),
+            Op::Var | Op::Std if self.dtype.is_inexact() && self.dtype.real_part().bits() <= 32 => {
+                (4.0 + in_order as f64, 0.0)
+            }
+            Op::Var | Op::Std => (64.0_f64.max(4.0 + in_order as f64), 0.0),
             // A row is added up in order where it lies across memory, and as often rounded.
             Op::Softmax => (16.0, 0.0),
             Op::LogSumExp => (4.0, 1.0),

@@ -32,6 +32,19 @@ func.func @f(%x: tensor<?xf32>) -> tensor<4xf32> {
   %1 = "promote.relax"(%0) : (!u) -> tensor<4xf32>
   return %1 : tensor<4xf32>
 }"#;
+    jax_takes_nothing_of_an_axis_that_a_run_finds_empty, r#"
+func.func @f(%x: tensor<?x3xf32>, %e: tensor<0x3xf32>, %i: tensor<?xi32>, %j: tensor<2xi32>) -> (!u, !u, !u, !u) {
+  %0 = "promote.take"(%x, %i) {axis = 0} : (tensor<?x3xf32>, tensor<?xi32>) -> !u
+  %1 = "promote.take"(%x, %j) {axis = 0} : (tensor<?x3xf32>, tensor<2xi32>) -> !u
+  %2 = "promote.take"(%e, %i) {axis = 0} : (tensor<0x3xf32>, tensor<?xi32>) -> !u
+  %3 = "promote.take"(%x, %i) {axis = 1} : (tensor<?x3xf32>, tensor<?xi32>) -> !u
+  return %0, %1, %2, %3 : !u, !u, !u, !u
+}"#;
+    a_minus_one_beside_an_extent_of_0_is_refused_though_no_extent_is_known, r#"
+func.func @f(%x: tensor<?xf32>) -> !u {
+  %0 = "promote.reshape"(%x) {shape = array<i64: 0, -1>} : (tensor<?xf32>) -> !u
+  return %0 : !u
+}"#;
     contraction_reshape_squeeze_and_a_maximum_are_checked, r#"
 func.func @f(%x: tensor<?x?xf32>, %y: tensor<?x8xf32>) -> !u {
   %0 = "promote.matmul"(%x, %y) : (tensor<?x?xf32>, tensor<?x8xf32>) -> !u

@@ -2,7 +2,7 @@
 //! interpreter.
 
 use promote::convert::Bits;
-use promote::{DType, Kind, Op, Semantics, Target};
+use promote::{DType, Op, Semantics, Target};
 use promote_reference::{Array, Error, Number, Reader};
 use serde_json::Value;
 
@@ -190,8 +190,7 @@ fn tensor(raw: &Raw) -> promote::Tensor<'static> {
 fn compiled_programs_give_what_the_libraries_gave() {
     let (mut wrong, mut checked) = (Vec::new(), 0);
     for (library, x64) in LIBRARIES {
-        let mut facts = facts(library);
-        facts.retain(|fact| (fact.op, library) != (Op::Sort, "jax"));
+        let facts = facts(library);
         let batches: Vec<&[Fact]> = facts.chunks(40).collect();
         let work = |session: &promote::Session, index: usize| {
             let mut wrong = Vec::new();
@@ -260,11 +259,6 @@ fn stock_tools_give_what_the_libraries_gave() {
     }
 }
 
-/// What XLA has no arrays of, and JAX therefore no numbers.
-fn is_xlas(raw: &Raw) -> bool {
-    raw.dtype.bits() >= 8 && (raw.dtype.kind() != Kind::Float || raw.dtype.bits() >= 16)
-}
-
 /// Facts in one function, whose arguments and results are theirs in a row.
 fn together(facts: &[&Fact]) -> String {
     let (mut parameters, mut bodies, mut results) = (Vec::new(), String::new(), Vec::new());
@@ -286,7 +280,7 @@ fn xla_gives_what_the_libraries_gave() {
     // NumPy's indices may be out of range, which raises an exception, and StableHLO has none.
     let is_asked = |fact: &Fact| {
         let raises = fact.op == Op::Take && fact.library == "numpy2";
-        fact.inputs.iter().all(is_xlas) && fact.output.is_some() && !raises
+        fact.inputs.iter().all(|raw| machine::has_arrays(raw.dtype)) && fact.output.is_some() && !raises
     };
     for (library, x64) in LIBRARIES {
         let facts = facts(library);

@@ -2,7 +2,7 @@
 //!
 //! For each thing that grows and each kind of output, `promote-opt` is run on programs of n/4, n/2 and n of it. The table
 //! shows its processor time and its largest memory, less those of a program of one, and the exponent e of n^e that fits them:
-//! 1 is linear. Where it is not, a line below the table says why.
+//! 1 is linear. Where it is not, `docs/growth.md` says why.
 //!
 //! Arguments: `--quick` for a quarter of the sizes; the name of a kind of output or of what grows for those rows alone.
 //! Without `--bench`, which `cargo bench` passes, all is tried on a few.
@@ -32,7 +32,6 @@ const OUTPUTS: &[(&str, Size)] = &[
     ("mlir", Size::Large),
     ("bytecode", Size::Large),
     ("dot", Size::Large),
-    ("program", Size::Large),
     ("linalg", Size::Large),
     ("stablehlo", Size::Large),
     ("llvm", Size::Medium),
@@ -173,8 +172,9 @@ fn seconds(time: libc::timeval) -> f64 {
     time.tv_sec as f64 + time.tv_usec as f64 / 1e6
 }
 
-/// Waits for a process: what processor time it and its children took, and the memory of the largest of them. `None` if it is ended for taking too long.
-fn wait(child: &Child, start: Instant) -> Option<Cost> {
+/// Waits for a process that shall exit so: what processor time it and its children took, and the memory of the largest of
+/// them. `None` if it is ended for taking too long.
+fn wait(child: &Child, start: Instant, exit: i32) -> Option<Cost> {
     let id = child.id().cast_signed();
     loop {
         let (mut status, mut usage) = (0, None);
@@ -184,6 +184,7 @@ fn wait(child: &Child, start: Instant) -> Option<Cost> {
             libc::wait4(id, &raw mut status, libc::WNOHANG, &raw mut *room)
         };
         if let (true, Some(usage)) = (ended == id, usage) {
+            assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == exit, "the tool fails: {status}");
             return Some(Cost {
                 seconds: seconds(usage.ru_utime) + seconds(usage.ru_stime),
                 bytes: usage.ru_maxrss as f64 * 1024.0,
@@ -202,7 +203,7 @@ fn wait(child: &Child, start: Instant) -> Option<Cost> {
 }
 
 /// The least cost of some runs of the tool.
-fn measured(folder: &Path, text: &str, options: &[&str]) -> Option<Cost> {
+fn measured(folder: &Path, text: &str, options: &[&str], exit: i32) -> Option<Cost> {
     let file = folder.join("program.mlir");
     fs::write(&file, text).expect("a temporary folder can be written to");
     let mut least: Option<Cost> = None;
@@ -211,7 +212,7 @@ fn measured(folder: &Path, text: &str, options: &[&str]) -> Option<Cost> {
         command.args(options).arg(&file).arg("-o").arg(folder.join("result")).process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let start = Instant::now();
-        let cost = wait(&command.spawn().expect("the tool starts"), start)?;
+        let cost = wait(&command.spawn().expect("the tool starts"), start, exit)?;
         least = Some(least.map_or(cost, |least| Cost {
             seconds: least.seconds.min(cost.seconds),
             bytes: least.bytes.min(cost.bytes),
@@ -236,10 +237,15 @@ fn shown(exponent: Option<f64>) -> String {
     }
 }
 
-/// Prints the row of what grows to `n`.
-fn row(folder: &Path, (name, output): (&str, &str), n: usize, program: Program, options: &[&str]) {
-    let empty = measured(folder, &program(1), options);
-    let found = [n / 4, n / 2, n].map(|n| measured(folder, &program(n.max(2)), options));
+/// Prints the row of what grows to `n`, for runs of the tool that exit so.
+fn row(
+    folder: &Path,
+    (name, output): (&str, &str),
+    (n, program): (usize, Program),
+    (options, exit): (&[&str], i32),
+) {
+    let empty = measured(folder, &program(1), options, exit);
+    let found = [n / 4, n / 2, n].map(|n| measured(folder, &program(n.max(2)), options, exit));
     let [Some(quarter), Some(half), Some(whole)] = found else {
         println!("| {name} | {output} | {n} | over {} s | | | | | |", PATIENCE.as_secs());
         return;
@@ -281,11 +287,12 @@ fn main() {
     for (name, sizes, program) in KINDS {
         for (output, size) in OUTPUTS.iter().filter(|(output, _)| is_asked(name, output)) {
             let n = (sizes[*size as usize] / part).max(8);
-            row(folder.path(), (name, output), n, *program, &[&format!("--emit={output}")]);
+            row(folder.path(), (name, output), (n, *program), (&[&format!("--emit={output}")], 0));
         }
     }
     for format in FORMATS.iter().filter(|format| is_asked("errors", format)) {
         let n = (ERRORS / part).max(8);
-        row(folder.path(), ("errors", format), n, errors, &[&format!("--diagnostics-format={format}")]);
+        let options = [format!("--diagnostics-format={format}")];
+        row(folder.path(), ("errors", format), (n, errors), (&[&options[0]], 1));
     }
 }

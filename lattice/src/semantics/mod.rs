@@ -332,8 +332,16 @@ impl Semantics {
     /// The dtype of a place that all of `operands` flow to, such as a function's result: what they are promoted to.
     ///
     /// # Errors
-    /// [`Refusal::NoJoin`] if they are not promoted.
+    /// [`Refusal::NoJoin`] if they are not promoted; [`Refusal::UnknownKind`] for Python scalars of which Python computes.
     pub fn join_slot(&self, operands: &[Operand]) -> Result<DType, Refusal> {
+        let are_scalars = operands.iter().all(|operand| operand.dtype.is_weak());
+        if self.has_pythons_operators
+            && are_scalars
+            && operands.iter().any(|operand| operand.dtype != operands[0].dtype)
+        {
+            let dtypes = operands.iter().map(|operand| operand.dtype).collect();
+            return Err(Refusal::UnknownKind { semantics: self.name.clone(), dtypes });
+        }
         // What flows to one place has one rank, so none is of a lower level than another.
         let alike = |operand: &Operand| match operand.is_python() {
             true => *operand,

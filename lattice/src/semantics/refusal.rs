@@ -194,6 +194,31 @@ pub enum Refusal {
         /// Which operand, from 0.
         index: usize,
     },
+    /// Python scalars of several types flow to one place, so which of them an operator is of is known at run time only.
+    #[error("Python scalars of {} flow to one place, and which of them it is, is not known before the program runs", Listed(.dtypes))]
+    UnknownKind {
+        /// Whose rules.
+        semantics: Arc<str>,
+        /// Their dtypes.
+        dtypes: Vec<DType>,
+    },
+    /// A Python scalar that is known at run time only is kept in a dtype that loses digits of which the op would compute.
+    #[error(
+        "operand {index} of {} is a Python scalar that is not known before the program runs: it is kept in {kept}, and {semantics} computes of all its digits in {computed}",
+        .op.name()
+    )]
+    KeptNarrow {
+        /// Whose rules.
+        semantics: Arc<str>,
+        /// The op.
+        op: Op,
+        /// Which operand, from 0.
+        index: usize,
+        /// The dtype that it is kept in.
+        kept: DType,
+        /// The dtype that the op computes in.
+        computed: DType,
+    },
     /// The op promotes nothing, and its operands differ.
     #[error("{semantics} does not promote the operands of {}, which must have one dtype, and are {}", .op.name(), Listed(.dtypes))]
     Differ {
@@ -296,6 +321,12 @@ impl Refusal {
                     .to_owned()
             }
             Self::Uncomputed { .. } => "write the number that is meant".to_owned(),
+            Self::UnknownKind { .. } => {
+                "make each an array of one dtype with promote.convert, before it flows there".to_owned()
+            }
+            Self::KeptNarrow { computed, .. } => {
+                format!("make it an array with promote.convert to {computed} where its number is written")
+            }
             Self::UnknownScalar { .. } => {
                 "make an operand an array with promote.convert, which states the dtype to compute in".to_owned()
             }

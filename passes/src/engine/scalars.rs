@@ -4,13 +4,13 @@
 //! [Python's](Semantics::has_pythons_operators). What they are is written into the program as one number, a Python scalar
 //! as those it is made of; so it takes the dtype of what it meets, and is rounded once.
 
-use promote_lattice::convert::Literal;
+use promote_lattice::convert::{Literal, is_exact};
 use promote_lattice::scalar::{self, Scalar};
-use promote_lattice::semantics::Refusal;
+use promote_lattice::semantics::{Operand, Refusal, Typing};
 use promote_lattice::{Op, Semantics};
 use rustc_hash::FxHashMap;
 
-use super::graph::{Graph, Known, OpId, ValueId};
+use super::graph::{Graph, Known, OpId, Source, ValueId};
 
 /// The Python scalars of a graph.
 #[derive(Clone, Debug, Default)]
@@ -112,4 +112,37 @@ pub(super) fn unknown(graph: &Graph, op: OpId, semantics: &Semantics) -> Option<
     }
     let index = graph.operands(op).iter().position(|value| graph.scalars.number(*value).is_none())?;
     Some(Refusal::UnknownScalar { semantics: semantics.name().into(), op: operator, index })
+}
+
+/// Why an op is refused that computes in more digits than a Python scalar is kept in. What flows to a place is kept in the
+/// default dtype of its kind; Python's own numbers are 64 bits wide.
+pub(super) fn kept_narrow(
+    graph: &Graph,
+    op: OpId,
+    semantics: &Semantics,
+    (operands, typing): (&[Operand], &Typing),
+) -> Option<Refusal> {
+    if !semantics.has_pythons_operators() {
+        return None;
+    }
+    let of_values = operands.iter().zip(graph.operands(op)).enumerate();
+    let found = of_values.into_iter().find_map(|(index, (operand, value))| {
+        let (kept, computed) =
+            (semantics.strengthen(operand.dtype), semantics.strengthen(typing.compute(index)));
+        let is_unknown = operand.dtype.is_weak() && !operand.is_literal() && flows_together(graph, *value);
+        (is_unknown && !is_exact(computed, kept) && is_exact(kept, computed))
+            .then_some((index, kept, computed))
+    });
+    let (index, kept, computed) = found?;
+    let operator = graph.node(op).op;
+    Some(Refusal::KeptNarrow { semantics: semantics.name().into(), op: operator, index, kept, computed })
+}
+
+/// Whether a value is that of a place that others flow to, perhaps relaxed.
+fn flows_together(graph: &Graph, value: ValueId) -> bool {
+    match graph.value(value).source {
+        Source::Op(op) if graph.node(op).op == Op::Relax => flows_together(graph, graph.operands(op)[0]),
+        Source::Op(_) => false,
+        Source::Elsewhere => graph.slot_ids().any(|slot| graph.slot(slot).target == Some(value)),
+    }
 }

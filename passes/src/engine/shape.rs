@@ -402,6 +402,12 @@ fn reshape(shape: &[i64], x: &Shape) -> Result<Shape> {
     let mut dims = shape.to_vec();
     match (shape.iter().position(|dim| *dim == -1), total) {
         (Some(free), Some(total)) if known > 0 && total % known == 0 => dims[free] = total / known,
+        (Some(_), None) if known == 0 => {
+            return Err(wrong(format!(
+                "promote.reshape of {x} to {}: beside an extent of 0, any extent would do for -1",
+                List(shape)
+            )));
+        }
         (Some(free), None) => dims[free] = DYNAMIC,
         (None, Some(total)) if total == known => {}
         (None, None) => {}

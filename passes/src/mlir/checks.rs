@@ -41,6 +41,7 @@ pub fn write(view: &View, check: &Check) {
         Condition::Broadcast(a, b) => Condition::Broadcast(of(a), of(b)),
         Condition::Equal(a, b) => Condition::Equal(of(a), of(b)),
         Condition::NotEmpty(a) => Condition::NotEmpty(of(a)),
+        Condition::Takes(a, indices) => Condition::Takes(of(a), indices.iter().map(of).collect()),
         Condition::Elements(shape) => Condition::Elements(shape.clone()),
     };
     let writer = Writer::new(operation, operation);
@@ -117,6 +118,10 @@ pub fn told(condition: &Condition) -> String {
         }
         Condition::Equal(a, b) => format!("{} and {} must be equal", extent(a), extent(b)),
         Condition::NotEmpty(a) => format!("{} must not be 0", extent(a)),
+        Condition::Takes(Extent::Known(_), _) => {
+            "no elements can be taken of operand 0, which has none there".to_owned()
+        }
+        Condition::Takes(a, _) => format!("{} must not be 0 where elements are taken", extent(a)),
         Condition::Elements(shape) => {
             let known = shape.iter().filter(|extent| **extent != -1).product::<i64>();
             let whole = if shape.contains(&-1) && known > 0 { "a multiple of " } else { "" };
@@ -154,6 +159,13 @@ impl Writer {
             }
             Condition::Equal(a, b) => self.compare(EQUAL, self.extent(*a), self.extent(*b)),
             Condition::NotEmpty(a) => self.compare(NOT_EQUAL, self.extent(*a), self.index(0)),
+            Condition::Takes(a, indices) => {
+                let holds = self.compare(NOT_EQUAL, self.extent(*a), self.index(0));
+                indices.iter().fold(holds, |holds, extent| {
+                    let is_empty = self.compare(EQUAL, self.extent(*extent), self.index(0));
+                    self.add("arith.ori", &[holds, is_empty], raw::value_type(holds), &[])
+                })
+            }
             Condition::Elements(shape) => {
                 let Some(whole) = whole else { return };
                 self.holds_elements(whole, shape)

@@ -20,7 +20,8 @@ pub enum Functions {
     OfAnyDialect,
 }
 
-/// The error for each op of the dialect that stands outside of functions in `root`.
+/// The error for each op of the dialect that stands outside of functions in `root`, and for each of upstream's that depends
+/// on itself there, which upstream's own passes fold for ever.
 pub fn outside_of_functions(root: MlirOperation, names: &Names, functions: Functions) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for unit in units::roots(root) {
@@ -30,14 +31,29 @@ pub fn outside_of_functions(root: MlirOperation, names: &Names, functions: Funct
         units::walk(unit.0, &mut |operation| {
             // SAFETY: the operation is alive.
             let is_ours = unsafe { names.op(operation) }.is_some();
-            if is_ours && !is_inside(operation, root, functions) {
-                let message = format!("{} stands outside of functions", raw::name(operation));
-                let error = Diagnostic::error(Code::NotLowered, place_of(operation), message);
-                found.push(error.with_remedy("move it into a function of the module"));
+            let is_cyclic = raw::operands(operation)
+                .filter_map(raw::defining_op)
+                .any(|defining| raw::is_same_or_after(defining, operation));
+            if (is_ours || is_cyclic) && !is_inside(operation, root, functions) {
+                found.push(misplaced(operation, root));
             }
         });
     }
     found
+}
+
+fn misplaced(operation: MlirOperation, root: MlirOperation) -> Diagnostic {
+    let name = raw::name(operation);
+    let around = std::iter::successors(raw::parent(operation), |around| raw::parent(*around));
+    let mut around = around.take_while(|around| Address(*around) != Address(root));
+    let (message, remedy) = match around.any(|around| raw::is_named(around, FUNCTION)) {
+        true => (
+            format!("{name} stands in a function of a module in the module: code is made of the outer one's"),
+            "move the function into the outer module",
+        ),
+        false => (format!("{name} stands outside of functions"), "move it into a function of the module"),
+    };
+    Diagnostic::error(Code::NotLowered, place_of(operation), message).with_remedy(remedy)
 }
 
 /// Whether an op stands in what counts as a function.

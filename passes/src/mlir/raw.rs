@@ -110,6 +110,14 @@ pub fn name(operation: MlirOperation) -> String {
     text(unsafe { mlirIdentifierStr(mlirOperationGetName(operation)) })
 }
 
+/// Whether an op is the same as another one, or stands after it in its block.
+pub fn is_same_or_after(operation: MlirOperation, other: MlirOperation) -> bool {
+    // SAFETY: both ops are alive, and stand in one block where they are compared.
+    unsafe {
+        block_of(operation).ptr == block_of(other).ptr && !mlirOperationIsBeforeInBlock(operation, other)
+    }
+}
+
 /// Whether an op is called `expected`.
 pub fn is_named(operation: MlirOperation, expected: &str) -> bool {
     // SAFETY: the operation is alive; its name lives as long as the context.

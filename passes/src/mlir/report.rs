@@ -369,7 +369,9 @@ pub(super) fn explain(kind: &ProblemKind, subject: &str) -> (Code, String, Strin
     match kind {
         ProblemKind::Refused(refusal) => {
             let code = match refusal {
-                Refusal::NoJoin { .. } | Refusal::Differ { .. } => Code::NoCommonDtype,
+                Refusal::NoJoin { .. } | Refusal::Differ { .. } | Refusal::UnknownKind { .. } => {
+                    Code::NoCommonDtype
+                }
                 Refusal::Dtype { .. }
                 | Refusal::NoNode { .. }
                 | Refusal::NoOp { .. }
@@ -380,6 +382,7 @@ pub(super) fn explain(kind: &ProblemKind, subject: &str) -> (Code, String, Strin
                 | Refusal::Scalar { .. }
                 | Refusal::Uncomputed { .. }
                 | Refusal::UnknownScalar { .. }
+                | Refusal::KeptNarrow { .. }
                 | Refusal::Kernel { .. }
                 | Refusal::WeakTooWide { .. } => Code::RefusedDtype,
                 Refusal::Rank { .. } => Code::RankNeeded,

@@ -4,6 +4,7 @@ mod elementwise;
 mod functions;
 mod graphs;
 mod kernel_order;
+mod processors;
 pub mod random;
 mod recorded;
 mod sorting;

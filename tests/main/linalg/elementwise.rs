@@ -8,6 +8,7 @@ use promote_scalar::eval::{Eval, Value};
 use promote_scalar::{Element, convert, elementwise, load, memory, store};
 
 use super::stock::{Argument, Case, Tools, compare, run};
+use crate::cases::{System, stored};
 use crate::support::session;
 
 const REALS: &[f64] = &[
@@ -137,42 +138,11 @@ fn case(op: Op, dtype: DType, semantics: &Semantics) -> Option<(Case, Vec<Bits>)
     ))
 }
 
-/// Ops that show how a dtype is loaded, computed with and stored, which is the same for all ops: those that are run in dtypes
-/// narrower than a byte, or floats of one.
-const OF_NARROW: &[Op] = &[
-    Op::Negative,
-    Op::Sign,
-    Op::Round,
-    Op::Sqrt,
-    Op::Exp,
-    Op::IsFinite,
-    Op::SignBit,
-    Op::Add,
-    Op::Multiply,
-    Op::Maximum,
-    Op::CopySign,
-    Op::FloorDivide,
-    Op::Less,
-    Op::BitwiseXor,
-    Op::Where,
-];
-
-/// Ops in which the libraries differ.
-const DIFFERENT: &[Op] =
-    &[Op::FloorDivide, Op::Remainder, Op::Fmod, Op::Pow, Op::BitwiseLeftShift, Op::BitwiseRightShift];
-
-/// Whether a dtype is one of those that all libraries have.
-fn is_modelled(dtype: DType) -> bool {
-    super::structure::MODELLED.contains(&dtype)
-}
-
-/// `PROMOTE_ALL=1` runs everything, which takes a minute or two.
-fn is_everything() -> bool {
-    std::env::var_os("PROMOTE_ALL").is_some()
-}
-
-fn strong() -> impl Iterator<Item = DType> {
-    DType::ALL.iter().copied().filter(|dtype| !dtype.is_weak())
+/// `PROMOTE_ALL=1` runs every op and dtype under all systems that have it, which takes some minutes; else under one of them, in
+/// turn.
+fn is_turn(takers: &[usize], own: usize, number: usize) -> bool {
+    let is_everything = std::env::var_os("PROMOTE_ALL").is_some();
+    takers.contains(&own) && (is_everything || takers[number % takers.len()] == own)
 }
 
 /// Runs cases in two processes at a time.
@@ -193,59 +163,61 @@ fn check(tools: &Tools, name: &str, x64: bool, cases: &[(Case, Vec<Bits>)]) {
 #[test]
 fn element_wise_ops_give_the_bits_of_their_definitions() {
     let Some(tools) = Tools::find() else { return };
+    let systems = System::all();
     let ops = || Op::ALL.iter().copied().filter(|op| op.info().shape == ShapeRule::Broadcast);
-    for (name, x64, least) in [("jax", true, 900), ("numpy2", false, 60), ("torch", false, 60)] {
-        let semantics = Semantics::by_name(name, x64).expect("the semantics exists");
-        let chosen = |op: Op, dtype: DType| match name {
-            "jax" => is_modelled(dtype) || OF_NARROW.contains(&op),
-            _ => DIFFERENT.contains(&op) && is_modelled(dtype),
+    let mut count = 0;
+    for (own, System { name, x64, semantics }) in systems.iter().enumerate() {
+        let chosen = |op: Op, dtype: DType| {
+            let takers: Vec<usize> =
+                (0..systems.len()).filter(|number| systems[*number].runs(op, dtype)).collect();
+            is_turn(&takers, own, op as usize + dtype as usize)
         };
         let cases: Vec<_> = ops()
-            .flat_map(|op| strong().map(move |dtype| (op, dtype)))
-            .filter(|(op, dtype)| is_everything() || chosen(*op, *dtype))
-            .filter_map(|(op, dtype)| case(op, dtype, &semantics))
+            .flat_map(|op| stored().map(move |dtype| (op, dtype)))
+            .filter(|(op, dtype)| chosen(*op, *dtype))
+            .filter_map(|(op, dtype)| case(op, dtype, semantics))
             .collect();
-        assert!(cases.len() >= least, "{name}: {} cases", cases.len());
-        check(&tools, name, x64, &cases);
+        count += cases.len();
+        check(&tools, name, *x64, &cases);
     }
+    assert!(count > 1500, "{count} cases");
+}
+
+/// What becomes of numbers at the edges of a dtype in another one.
+fn conversion(from: DType, to: DType, System { name, semantics, .. }: &System) -> (Case, Vec<Bits>) {
+    let bits = numbers(from);
+    let expected = bits.iter().map(|bits| {
+        let mut machine = Eval { has_f16: true, ..Eval::default() };
+        let own = element(&mut machine, from, *bits);
+        let made = convert(&mut machine, from, to, semantics.numerics(), own);
+        bits_of(&mut machine, to, made)
+    });
+    let expected = expected.collect();
+    let argument = Argument::new(from, &[bits.len()], bits);
+    let (given, count, to_type) = (argument.tensor(), argument.shape[0], to.mlir());
+    let body = format!(
+        "  %s = \"promote.convert\"(%0) : ({given}) -> tensor<{count}x{to_type}>\n  \
+         %r = \"promote.relax\"(%s) : (tensor<{count}x{to_type}>) -> !u"
+    );
+    let name = format!("convert {from} to {to} under {name}");
+    (Case { name, body, arguments: vec![argument], result: to }, expected)
 }
 
 #[test]
 fn conversions_give_the_bits_of_their_definitions() {
     let Some(tools) = Tools::find() else { return };
-    for name in ["jax", "numpy2", "torch"] {
-        let semantics = Semantics::by_name(name, true).expect("the semantics exists");
-        let numerics = semantics.numerics();
-        let pairs = strong().flat_map(|from| strong().map(move |to| (from, to)));
-        let cases: Vec<_> = pairs
-            .filter_map(|(from, to)| {
-                let has = |dtype| semantics.nodes().iter().any(|node| node.operand.dtype == dtype);
-                let common = is_modelled(from) && is_modelled(to);
-                if !has(from) || !has(to) || !(common || name == "jax" || is_everything()) {
-                    return None;
-                }
-                let bits = numbers(from);
-                let expected = bits.iter().map(|bits| {
-                    let mut machine = Eval { has_f16: true, ..Eval::default() };
-                    let own = element(&mut machine, from, *bits);
-                    let made = convert(&mut machine, from, to, numerics, own);
-                    bits_of(&mut machine, to, made)
-                });
-                let expected = expected.collect();
-                let argument = Argument::new(from, &[bits.len()], bits);
-                let r#type = argument.tensor();
-                let body = format!(
-                    "  %s = \"promote.convert\"(%0) : ({type}) -> tensor<{}x{}>\n  %r = \"promote.relax\"(%s) : (tensor<{}x{}>) -> !u",
-                    argument.shape[0],
-                    to.mlir(),
-                    argument.shape[0],
-                    to.mlir()
-                );
-                let name = format!("convert {from} to {to} under {name}");
-                Some((Case { name, body, arguments: vec![argument], result: to }, expected))
-            })
-            .collect();
-        assert!(cases.len() >= 200, "{name}: {} cases", cases.len());
-        check(&tools, name, true, &cases);
+    let systems = System::all();
+    let mut count = 0;
+    for (own, system) in systems.iter().enumerate() {
+        let chosen = |from: DType, to: DType| {
+            let has = |number: &usize| systems[*number].has(from) && systems[*number].has(to);
+            is_turn(&(0..systems.len()).filter(has).collect::<Vec<_>>(), own, from as usize + to as usize)
+        };
+        let pairs = stored().flat_map(|from| stored().map(move |to| (from, to)));
+        let pairs = pairs.filter(|(from, to)| chosen(*from, *to));
+        let cases: Vec<_> = pairs.map(|(from, to)| conversion(from, to, system)).collect();
+        count += cases.len();
+        check(&tools, system.name, system.x64, &cases);
     }
+    assert!(count > 900, "{count} cases");
 }

@@ -1,16 +1,25 @@
 //! XLA, in a Python process of its own.
 
 use std::io::Write as _;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 
 use promote::DType;
 use promote_reference::{Array, Number};
 use serde_json::{Value, json};
 
+use super::LACKING;
 use crate::support::{list, text};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tools/run_stablehlo.py");
+
+/// Dtypes that StableHLO has, and XLA's processors have no arrays of.
+pub const WITHOUT_ARRAYS: [DType; 2] = [DType::F6E2M3FN, DType::F6E3M2FN];
+
+/// Whether XLA has arrays of a dtype.
+pub fn has_arrays(dtype: DType) -> bool {
+    !LACKING.contains(&dtype) && !WITHOUT_ARRAYS.contains(&dtype)
+}
 
 /// A program and what to run it on.
 pub struct Job {
@@ -34,13 +43,30 @@ fn python() -> Option<&'static str> {
     FOUND.get_or_init(find).as_deref()
 }
 
-/// Runs programs in XLA, all in one process; `None` without jax, which is said.
+/// Runs programs in XLA, all in one process; `None` without jax, which is said. If XLA ends the process, smaller parts tell of
+/// which program.
 pub fn run(jobs: &[&Job]) -> Option<Vec<Answer>> {
     let Some(python) = python() else {
         // Past the test runner's capture.
         let _ = writeln!(std::io::stderr(), "skipped: no jax (set PROMOTE_PYTHON to a Python that has it)");
         return None;
     };
+    Some(run_with(python, jobs))
+}
+
+fn run_with(python: &str, jobs: &[&Job]) -> Vec<Answer> {
+    match (run_once(python, jobs), jobs) {
+        (Ok(answers), _) => answers,
+        (Err(status), [_]) => vec![Err(format!("the process ends: {status}"))],
+        (Err(_), jobs) => {
+            let (first, second) = jobs.split_at(jobs.len() / 2);
+            [run_with(python, first), run_with(python, second)].concat()
+        }
+    }
+}
+
+/// Runs programs in one process, and gives how that ended if it failed.
+fn run_once(python: &str, jobs: &[&Job]) -> Result<Vec<Answer>, ExitStatus> {
     let inputs = |job: &Job| job.inputs.iter().map(buffer).collect::<Vec<_>>();
     let jobs: Vec<_> = jobs.iter().map(|job| json!({"text": job.text, "inputs": inputs(job)})).collect();
     let mut child = Command::new(python)
@@ -54,11 +80,13 @@ pub fn run(jobs: &[&Job]) -> Option<Vec<Answer>> {
     stdin.write_all(Value::from(jobs).to_string().as_bytes()).expect("the script reads all of it");
     drop(stdin);
     let output = child.wait_with_output().expect("the script ends");
-    assert!(output.status.success(), "the script fails: {}", output.status);
+    if !output.status.success() {
+        return Err(output.status);
+    }
     let Ok(Value::Array(answers)) = serde_json::from_slice(&output.stdout) else {
         panic!("the script writes a list")
     };
-    Some(answers.iter().map(answer).collect())
+    Ok(answers.iter().map(answer).collect())
 }
 
 fn answer(answer: &Value) -> Answer {
@@ -136,6 +164,19 @@ impl Measure {
         let flush = |part: f64| if part.abs() < least { 0.0 } else { part };
         let (re, im) = number.parts();
         (flush(re), flush(im))
+    }
+
+    /// An array as XLA takes it.
+    pub fn flushed_array(&self, array: &Array) -> Array {
+        let flush = |number: &Number| match number {
+            Number::Int(_) => *number,
+            Number::Real(_) => Number::Real(self.flushed(*number).0),
+            Number::Complex(..) => {
+                let (re, im) = self.flushed(*number);
+                Number::Complex(re, im)
+            }
+        };
+        Array { elements: array.elements.iter().map(flush).collect(), ..array.clone() }
     }
 
     /// The unit of the last place of a number of this size.

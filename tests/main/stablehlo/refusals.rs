@@ -45,11 +45,35 @@ func.func private @g(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = call @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }"#;
+    dtypes_that_stablehlo_lacks under "torch", r#"
+func.func @its_own(%x: tensor<4xcomplex<f16>>, %y: tensor<4xcomplex<f16>>) -> !u {
+  %0 = "promote.add"(%x, %y) : (tensor<4xcomplex<f16>>, tensor<4xcomplex<f16>>) -> !u
+  return %0 : !u
+}
+func.func @inside(%x: tensor<4xcomplex<f32>>) -> !u {
+  %0 = "promote.convert"(%x) : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<bf16>>
+  %1 = "promote.abs"(%0) : (tensor<4xcomplex<bf16>>) -> !u
+  return %1 : !u
+}"#;
+    ops_that_stablehlo_lacks_of_a_dtype, r#"
+func.func @f(%x: tensor<4xcomplex<f32>>) -> !u {
+  %0 = "promote.exp"(%x) : (tensor<4xcomplex<f32>>) -> !u
+  %1 = "promote.atan2"(%0, %x) : (!u, tensor<4xcomplex<f32>>) -> !u
+  return %1 : !u
+}"#;
     ops_and_types_of_others, r#"
 func.func @f(%x: tensor<4xf32>, %m: memref<4xf32>, %s: tensor<4xui1>) -> tensor<4xf32> {
   %0 = "my.op"(%x) : (tensor<4xf32>) -> tensor<4xf32>
   %1 = "promote.add"(%0, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %1 : tensor<4xf32>
+}"#;
+    what_a_region_passes_on_of_something_refused_is_not_looked_at, r#"
+func.func @f(%x: tensor<?xf32>) -> tensor<f32> {
+  %r = scf.execute_region -> (tensor<?xf32>) {
+    scf.yield %x : tensor<?xf32>
+  }
+  %0 = "promote.sum"(%r) {axis = array<i64: -1>} : (tensor<?xf32>) -> tensor<f32>
+  return %0 : tensor<f32>
 }"#;
 }
 

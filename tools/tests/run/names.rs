@@ -23,7 +23,7 @@ const OF_LIBC: &str = "main _start _init _fini _end __bss_start environ errno ex
     __stack_chk_fail __truncsfbf2 _GLOBAL_OFFSET_TABLE_ __cxa_finalize rust_eh_personality";
 
 /// What odd names are made of.
-const PIECES: [&str; 48] = [
+const PIECES: [&str; 49] = [
     "f",
     "g",
     "x1",
@@ -33,6 +33,7 @@ const PIECES: [&str; 48] = [
     "5f",
     "shape",
     "meta",
+    "rt",
     "rt_",
     "promote_",
     ".",

@@ -3,6 +3,7 @@
 //! Each rule of [`shape`](super::super::shape) that compares extents asks, of dynamic ones, that the run compares them.
 //! What names show to hold, and what was asked before on every way to the op, is not asked again.
 
+use promote_lattice::convert::Numerics;
 use promote_lattice::op::{Op, ShapeRule};
 
 use super::super::graph::{OpId, ValueId};
@@ -32,6 +33,8 @@ pub enum Condition<E = Extent> {
     Equal(E, E),
     /// It is not 0.
     NotEmpty(E),
+    /// The first is not 0, or one of the others is: elements are taken of something, or none are.
+    Takes(E, Vec<E>),
     /// The extents of the first operand multiply to those of this shape, in which one may be computed.
     Elements(Vec<i64>),
 }
@@ -86,11 +89,13 @@ impl Planner<'_> {
                 Condition::Equal(a, b)
             }
             Condition::NotEmpty(a) => Condition::NotEmpty(Extent::Known(extent(a))),
-            Condition::Elements(_) => return false,
+            Condition::Takes(..) | Condition::Elements(_) => return false,
         };
         let stronger = match &fact {
             Condition::Broadcast(a, b) => Some(Condition::Equal(*a, *b)),
-            Condition::Equal(..) | Condition::NotEmpty(_) | Condition::Elements(_) => None,
+            Condition::Equal(..) | Condition::NotEmpty(_) | Condition::Takes(..) | Condition::Elements(_) => {
+                None
+            }
         };
         let block = self.graph.node(op).block;
         let before =
@@ -144,6 +149,18 @@ impl Planner<'_> {
                 let axes = named.unwrap_or_else(|| (0..first.len()).collect());
                 let dynamic = axes.into_iter().filter(|axis| is_dynamic(first[*axis]));
                 asked.extend(dynamic.map(|axis| Condition::NotEmpty(Extent::Of { operand: 0, axis })));
+            }
+            ShapeRule::Take if self.semantics.numerics() == Numerics::Jax => {
+                let axis = axes(&[attrs.int("axis")], first.len()).first().copied();
+                let (Some(axis), Some(indices)) = (axis, values.get(1)) else { return asked };
+                let of = |operand: usize, (axis, extent): (usize, &i64)| self::extent(*extent, operand, axis);
+                let along = first[axis];
+                let indices = self.dims(*indices);
+                if (is_dynamic(along) || along == 0) && !indices.contains(&0) {
+                    let open = indices.iter().enumerate().filter(|(_, extent)| is_dynamic(**extent));
+                    let open = open.map(|index| of(1, index)).collect();
+                    asked.push(Condition::Takes(of(0, (axis, &along)), open));
+                }
             }
             ShapeRule::BroadcastTo => self.broadcasts_to(values, attrs.list("shape"), &mut asked),
             ShapeRule::Stated

@@ -139,6 +139,12 @@ impl Solver<'_> {
             let is_scalar = matches!(refusal, Refusal::Scalar { .. });
             is_scalar.then(unknown).flatten().unwrap_or(refusal)
         })?;
+        let narrow = found.as_ref().and_then(|typing| {
+            scalars::kept_narrow(&self.graph, op, self.semantics, (&operands[..count], typing))
+        });
+        if let Some(refusal) = narrow {
+            return Err(refusal);
+        }
         // A bool that Python computes is written as an array, so the op must do the same to both.
         let bools = scalars::bools(&self.graph, op);
         let Some((first, _)) = bools.first() else { return Ok(found) };

@@ -132,6 +132,11 @@ impl Lowering<'_> {
             args.iter().copied().filter(|arg| !is_empty(&self.graph.shape(*arg))).collect();
         for (number, arg) in args.iter().enumerate() {
             let part = self.graph.shape(*arg);
+            let is_full =
+                matches!((offset, shape[axis]), (Offset::Fixed(at), Extent::Fixed(all)) if at >= all);
+            if is_full {
+                break;
+            }
             whole = self.insert(self.value(*arg), whole, &part, (axis, offset));
             if number + 1 == args.len() {
                 break;

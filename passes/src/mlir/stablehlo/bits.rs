@@ -1,6 +1,7 @@
 //! What is done to the bits of numbers: shifts, signs, neighbours.
 
 use promote_lattice::convert::{Bits, Literal};
+use promote_lattice::dtype::Specials;
 use promote_lattice::{DType, Kind};
 
 use super::builder::{Builder, Direction, Tensor};
@@ -33,10 +34,18 @@ const fn sign_bit(dtype: DType) -> Bits {
     1 << (dtype.bits() - 1)
 }
 
+/// Whether numbers of a dtype have a sign: those of the float that is an exponent alone have none.
+fn has_sign(dtype: DType) -> bool {
+    match dtype.props().format {
+        Some(format) => format.specials != Specials::ExponentOnly,
+        None => dtype.kind() == Kind::Signed,
+    }
+}
+
 impl Builder<'_> {
     /// Whether the sign bit is set.
     pub fn sign_is_set(&mut self, x: Tensor) -> Tensor {
-        if matches!(x.kind(), Kind::Bool | Kind::Unsigned) {
+        if !has_sign(x.dtype) {
             return self.truth(x, false);
         }
         let bits = self.bitcast(x, signed_dtype(x.dtype));
@@ -46,6 +55,9 @@ impl Builder<'_> {
 
     /// The float `x` with the sign of `y`.
     pub fn copysign(&mut self, x: Tensor, y: Tensor) -> Tensor {
+        if !has_sign(x.dtype) {
+            return x;
+        }
         let unsigned = bits_dtype(x.dtype);
         let (magnitude, sign) = (self.bitcast(x, unsigned), self.bitcast(y, unsigned));
         let sign_mask = self.bits(sign, sign_bit(unsigned));
@@ -88,6 +100,28 @@ impl Builder<'_> {
     /// The next float after `x` towards `y`, found among the integers that order floats as they are ordered, so that
     /// subnormal numbers count on machines that take them for zero.
     pub fn next_after(&mut self, x: Tensor, y: Tensor) -> Tensor {
+        let next = if has_sign(x.dtype) { self.next_signed(x, y) } else { self.next_unsigned(x, y) };
+        let nan = self.splat(x.dtype, &x.shape(), Literal::Float(f64::NAN));
+        let (x_is, y_is) = (self.is_nan(x), self.is_nan(y));
+        let is_nan = self.or(x_is, y_is);
+        self.select(is_nan, nan, next)
+    }
+
+    /// The next number, of a format whose bits are in the order of its numbers.
+    fn next_unsigned(&mut self, x: Tensor, y: Tensor) -> Tensor {
+        let unsigned = bits_dtype(x.dtype);
+        let (from, to) = (self.bitcast(x, unsigned), self.bitcast(y, unsigned));
+        let one = self.whole(from, 1);
+        let (up, down) = (self.add(from, one), self.sub(from, one));
+        let rises = self.compare(from, Direction::Lt, to);
+        let next = self.select(rises, up, down);
+        let stays = self.compare(from, Direction::Eq, to);
+        let bits = self.select(stays, from, next);
+        self.bitcast(bits, x.dtype)
+    }
+
+    /// The next number, of a format with a sign bit.
+    fn next_signed(&mut self, x: Tensor, y: Tensor) -> Tensor {
         let signed = signed_dtype(x.dtype);
         let (x_bits, y_bits) = (self.bitcast(x, signed), self.bitcast(y, signed));
         let (from, to) = (self.rank_of(x_bits), self.rank_of(y_bits));
@@ -95,20 +129,19 @@ impl Builder<'_> {
         let rises = self.compare(from, Direction::Lt, to);
         let step = self.select(rises, up, down);
         let next = self.add(from, step);
-        // Ranks become bits as bits become ranks. Zero that is reached from below is the negative one.
+        // Ranks become bits as bits become ranks. Zero that is reached from below is the negative one, if there is one.
         let bits = self.rank_of(next);
         let (zero, least) = (self.zero(from), self.bits(from, sign_bit(signed)));
         let (is_zero, was_below) =
             (self.compare(next, Direction::Eq, zero), self.compare(from, Direction::Lt, zero));
         let is_negative_zero = self.and(is_zero, was_below);
-        let bits = self.select(is_negative_zero, least, bits);
+        let has_negative_zero =
+            x.dtype.props().format.is_some_and(|format| format.specials != Specials::NanIsNegativeZero);
+        let negative_zero = if has_negative_zero { least } else { zero };
+        let bits = self.select(is_negative_zero, negative_zero, bits);
         let stays = self.compare(from, Direction::Eq, to);
         let bits = self.select(stays, y_bits, bits);
-        let next = self.bitcast(bits, x.dtype);
-        let nan = self.splat(x.dtype, &x.shape(), Literal::Float(f64::NAN));
-        let (x_is, y_is) = (self.is_nan(x), self.is_nan(y));
-        let is_nan = self.or(x_is, y_is);
-        self.select(is_nan, nan, next)
+        self.bitcast(bits, x.dtype)
     }
 
     /// The bits of floats as integers in the order of the floats, both zeros 0; and those as bits again.

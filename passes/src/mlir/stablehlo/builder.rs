@@ -341,6 +341,16 @@ impl<'a> Builder<'a> {
         if x.dtype == dtype { x } else { self.op("stablehlo.convert", &[x], (dtype, &x.shape()), &[]) }
     }
 
+    /// Integers narrower than a byte as those of a byte, which hold them: XLA's processors order, join, multiply and select
+    /// those of 2 bits wrongly or not at all.
+    pub fn in_bytes(&mut self, x: Tensor) -> Tensor {
+        match x.kind() {
+            Kind::Unsigned if x.dtype.bits() < 8 => self.cast(x, DType::U8),
+            Kind::Signed if x.dtype.bits() < 8 => self.cast(x, DType::I8),
+            Kind::Bool | Kind::Unsigned | Kind::Signed | Kind::Float | Kind::Complex => x,
+        }
+    }
+
     /// The same bits, read as another dtype of the same width.
     pub fn bitcast(&mut self, x: Tensor, dtype: DType) -> Tensor {
         if x.dtype == dtype {

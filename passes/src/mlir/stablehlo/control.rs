@@ -31,7 +31,11 @@ impl Lowering<'_> {
             "scf.for" => self.counted_loop(operation, operands),
             "scf.while" => self.while_loop(operation, operands),
             "scf.execute_region" => match raw::regions(operation).next().and_then(only_block) {
-                Some(block) => Ok(self.block(block)),
+                Some(block) => {
+                    let values = self.block(block);
+                    // What is made of something refused is refused, too: the stand-ins of its values have other shapes.
+                    Ok(if self.is_refused(block) { Vec::new() } else { values })
+                }
                 None => refuse("a region of several blocks is not StableHLO", SEVERAL_BLOCKS),
             },
             _ => refuse(format!("{name} is not StableHLO"), "write it as scf.for, scf.while or scf.if"),

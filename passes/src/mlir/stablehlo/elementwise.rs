@@ -257,6 +257,11 @@ fn of_complex(b: &mut Builder<'_>, op: Op, z: Tensor) -> Made {
             let one = b.splat(z.dtype, &z.shape(), Literal::one(z.dtype));
             b.div(one, z)
         }
+        Op::Round => {
+            let (re, im) = b.parts(z);
+            let [re, im] = [re, im].map(|part| b.unary("stablehlo.round_nearest_even", part));
+            b.complex(re, im)
+        }
         Op::Cbrt => b.complex_cbrt(z),
         Op::Exp2 => b.complex_exp2(z),
         Op::Log2 => b.complex_log2(z),

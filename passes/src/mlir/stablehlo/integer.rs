@@ -47,6 +47,8 @@ impl Builder<'_> {
     /// The quotient, rounded down.
     pub fn floor_divide_integers(&mut self, x: Tensor, y: Tensor) -> Made {
         self.refuse_zero(y)?;
+        let narrow = x.dtype;
+        let (x, y) = (self.in_bytes(x), self.in_bytes(y));
         let Division { quotient, by_zero, is_below, .. } = self.divide_integers(x, y);
         let floor = if x.kind() == Kind::Signed {
             let one = self.whole(x, 1);
@@ -66,7 +68,8 @@ impl Builder<'_> {
             }
             (Numerics::Jax, _) => self.bits(x, Bits::MAX >> (Bits::BITS - x.dtype.bits())),
         };
-        Ok(self.select(by_zero, of_zero, floor))
+        let found = self.select(by_zero, of_zero, floor);
+        Ok(self.cast(found, narrow))
     }
 
     /// What the quotient, rounded down, leaves: of the sign of `y`, and 0 if that is 0.

@@ -38,20 +38,24 @@ pub fn arrange(b: &mut Builder<'_>, op: Op, attrs: &Attrs, operands: &[Tensor], 
         Op::Flip => reverse(b, x, &axes_of(attrs, rank)),
         Op::Slice => slice(b, attrs, x, shape),
         Op::Take => return take(b, attrs, x, operands[1], shape),
-        Op::Concat => {
-            let axis = b.int(axis_of(attrs.int("axis"), rank) as i64);
-            b.op("stablehlo.concatenate", operands, (x.dtype, shape), &[("dimension", axis)])
-        }
+        Op::Concat => join(b, operands, axis_of(attrs.int("axis"), rank), shape),
         Op::Stack => {
             let axis = axis_of(attrs.int("axis"), rank + 1);
             let mut piece = x.shape();
             piece.insert(axis, 1);
             let pieces: Vec<_> = operands.iter().map(|operand| b.reshape(*operand, &piece)).collect();
-            let axis = b.int(axis as i64);
-            b.op("stablehlo.concatenate", &pieces, (x.dtype, shape), &[("dimension", axis)])
+            join(b, &pieces, axis, shape)
         }
         op => return refuse(format!("StableHLO has no {op}"), "write it with other ops"),
     })
+}
+
+/// Tensors of one dtype, one after the other along an axis.
+fn join(b: &mut Builder<'_>, parts: &[Tensor], axis: usize, shape: &[i64]) -> Tensor {
+    let wide: Vec<Tensor> = parts.iter().map(|part| b.in_bytes(*part)).collect();
+    let axis = b.int(axis as i64);
+    let joined = b.op("stablehlo.concatenate", &wide, (wide[0].dtype, shape), &[("dimension", axis)]);
+    b.cast(joined, parts[0].dtype)
 }
 
 fn reverse(b: &mut Builder<'_>, x: Tensor, axes: &[i64]) -> Tensor {

@@ -179,6 +179,12 @@ impl Lowering<'_> {
         values.into_iter().map(|value| value.unwrap_or_else(&mut stand_in)).collect()
     }
 
+    /// Whether something that a block passes on was refused.
+    pub fn is_refused(&self, block: MlirBlock) -> bool {
+        let last = raw::last_operation(block);
+        last.into_iter().flat_map(raw::operands).any(|operand| self.new_value(operand).is_none())
+    }
+
     /// Zeros of the new type of an old one; of truth values, if there is none.
     fn stand_in(&mut self, old: MlirType) -> MlirValue {
         let r#type = self.r#type(old);

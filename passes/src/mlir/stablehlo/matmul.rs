@@ -20,8 +20,15 @@ pub fn matmul(b: &mut Builder<'_>, x: Tensor, y: Tensor, shape: &[i64]) -> Tenso
             let (x, y) = (b.cast(x, DType::F32), b.cast(y, DType::F32));
             dot(b, x, y, DType::F32, shape)
         }
+        // The low bits of wider products are those of narrow integers.
+        Kind::Unsigned | Kind::Signed => {
+            let narrow = x.dtype;
+            let (x, y) = (b.in_bytes(x), b.in_bytes(y));
+            let product = dot(b, x, y, x.dtype, shape);
+            b.cast(product, narrow)
+        }
         Kind::Float if x.dtype.bits() < 32 => dot(b, x, y, DType::F32, shape),
-        Kind::Unsigned | Kind::Signed | Kind::Float | Kind::Complex => dot(b, x, y, x.dtype, shape),
+        Kind::Float | Kind::Complex => dot(b, x, y, x.dtype, shape),
     }
 }
 

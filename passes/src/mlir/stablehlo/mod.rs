@@ -98,7 +98,7 @@ fn outside_of_functions(root: MlirOperation) -> Vec<Diagnostic> {
     }
     units::walk(root, &mut |operation| {
         if !raw::is_named(operation, FUNCTION) && !raw::is_named(operation, "builtin.module") {
-            let message = format!("{} stands outside functions", raw::name(operation));
+            let message = format!("{} stands outside of functions", raw::name(operation));
             found.push(error(operation, Refusal { message, remedy: "move it into a function" }));
         }
     });

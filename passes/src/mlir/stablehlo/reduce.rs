@@ -1,6 +1,7 @@
 //! Reductions, and what goes along an axis.
 //!
-//! f16 and bf16 are added up and multiplied in f32, as the libraries do, and rounded once.
+//! Narrow floats are added up and multiplied in f32, as the libraries do, and rounded once, but in each step of what is
+//! cumulative.
 
 use promote_dialect::attrs::Attrs;
 use promote_lattice::convert::{Bits, Literal, Numerics};
@@ -16,6 +17,7 @@ pub fn reduce(b: &mut Builder<'_>, op: Op, attrs: &Attrs, x: Tensor, result: (DT
     let count: i64 = axes.iter().map(|axis| x.shape()[*axis as usize]).product();
     let found = match op {
         Op::Sum => sum(b, wide, &axes),
+        Op::Prod if is_first(b, count) && wide.kind() == Kind::Complex => one_by(b, wide),
         Op::Prod => {
             let one = b.splat(wide.dtype, &[], Literal::one(wide.dtype));
             b.reduce(&[wide], &[one], &axes, |b, so_far, next| vec![b.mul(so_far[0], next[0])])[0]
@@ -64,7 +66,40 @@ fn widened(b: &mut Builder<'_>, op: Op, x: Tensor) -> Tensor {
     if x.kind() == Kind::Float && x.dtype.bits() < least { b.cast(x, DType::F32) } else { x }
 }
 
+/// Whether so many elements are the one that NumPy adds to 0 or multiplies by 1, which XLA leaves out.
+fn is_first(b: &Builder<'_>, count: i64) -> bool {
+    b.numerics() == Numerics::NumPy && count == 1
+}
+
+/// Complex numbers, multiplied by 1: where a part is infinite, the other becomes NaN.
+fn one_by(b: &mut Builder<'_>, z: Tensor) -> Tensor {
+    let (re, im) = b.parts(z);
+    let zero = b.zero(re);
+    let (of_re, of_im) = (b.mul(zero, re), b.mul(zero, im));
+    let (re, im) = (b.sub(re, of_im), b.add(im, of_re));
+    b.complex(re, im)
+}
+
+/// Floats, added to 0: -0 becomes 0.
+fn zero_and(b: &mut Builder<'_>, x: Tensor) -> Tensor {
+    match x.kind() {
+        Kind::Float => {
+            let zero = b.zero(x);
+            let is_zero = b.compare(x, Direction::Eq, zero);
+            b.select(is_zero, zero, x)
+        }
+        Kind::Complex => {
+            let (re, im) = b.parts(x);
+            let (re, im) = (zero_and(b, re), zero_and(b, im));
+            b.complex(re, im)
+        }
+        Kind::Bool | Kind::Unsigned | Kind::Signed => x,
+    }
+}
+
 fn sum(b: &mut Builder<'_>, x: Tensor, axes: &[i64]) -> Tensor {
+    let count = axes.iter().map(|axis| x.shape()[*axis as usize]).product();
+    let x = if is_first(b, count) { zero_and(b, x) } else { x };
     let zero = b.splat(x.dtype, &[], Literal::Int(0));
     b.reduce(&[x], &[zero], axes, |b, so_far, next| vec![b.add(so_far[0], next[0])])[0]
 }
@@ -150,10 +185,10 @@ fn place_of_extreme(
     let axis = flat.len() as i64;
     flat.push(axes.iter().map(|axis| shape[*axis as usize]).product());
     let turned = b.reshape(turned, &flat);
-    let turned = if turned.kind() == Kind::Float && turned.dtype.bits() < 16 {
-        b.cast(turned, DType::F32)
-    } else {
-        turned
+    // XLA wants what is reduced in step to lie in memory alike, which elements narrower than a byte do not.
+    let turned = match turned.kind() {
+        Kind::Float if turned.dtype.bits() < 16 => b.cast(turned, DType::F32),
+        Kind::Bool | Kind::Unsigned | Kind::Signed | Kind::Float | Kind::Complex => b.in_bytes(turned),
     };
     let place = b.iota(places, &flat, axis);
     let (init, first) = (start(b, turned.dtype, direction), b.splat(places, &[], Literal::Int(0)));
@@ -222,22 +257,26 @@ pub fn along(b: &mut Builder<'_>, op: Op, attrs: &Attrs, x: Tensor, shape: &[i64
         };
     }
     let axis = attrs.axes().and_then(<[i64]>::first).map_or(rank - 1, |axis| axis_of(*axis, rank));
-    let wide = if op == Op::Sort { x } else { widened(b, op, x) };
     let found = match op {
+        // Each step is rounded.
         Op::CumulativeSum => {
-            let zero = b.splat(wide.dtype, &[], nothing(b.numerics(), wide.dtype));
-            b.running(&[wide], &[zero], axis, |b, so_far, next| vec![b.add(so_far[0], next[0])])
+            let zero = b.splat(x.dtype, &[], nothing(b.numerics(), x.dtype));
+            b.running(&[x], &[zero], axis, |b, so_far, next| vec![b.add(so_far[0], next[0])])
         }
-        Op::CumulativeProd if b.numerics() == Numerics::NumPy && wide.kind() == Kind::Complex => {
-            products_from_first(b, wide, axis)
+        Op::CumulativeProd if b.numerics() == Numerics::NumPy && x.kind() == Kind::Complex => {
+            products_from_first(b, x, axis)
         }
         Op::CumulativeProd => {
-            let one = b.splat(wide.dtype, &[], Literal::one(wide.dtype));
-            b.running(&[wide], &[one], axis, |b, so_far, next| vec![b.mul(so_far[0], next[0])])
+            let one = b.splat(x.dtype, &[], Literal::one(x.dtype));
+            b.running(&[x], &[one], axis, |b, so_far, next| vec![b.mul(so_far[0], next[0])])
         }
-        Op::Sort => b.sort(x, axis as i64, |b, x, y| b.is_before(x, y)),
+        Op::Sort => {
+            let wide = b.in_bytes(x);
+            let sorted = b.sort(wide, axis as i64, |b, x, y| b.is_before(x, y));
+            b.cast(sorted, x.dtype)
+        }
         Op::Softmax => {
-            let axes = [axis as i64];
+            let (wide, axes) = (widened(b, op, x), [axis as i64]);
             let largest = extreme(b, wide, &axes, Direction::Gt);
             let largest = repeated(b, largest, &axes, shape);
             let exponent = b.sub(wide, largest);

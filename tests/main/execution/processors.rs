@@ -1,0 +1,158 @@
+//! What `--target-cpu` may change in the bits of a result, and what it may not (`docs/lowering.md`, "Processors").
+
+use promote::{DType, Kind, Op, Session, Target};
+use promote_reference::{Array, Number};
+
+use super::support::{Random, compile_for, function, known, run, session};
+
+/// Processors whose programs run here; the vectors of the first two are equally wide.
+fn targets() -> Vec<Target> {
+    let named = |name: &str| Target::named(name).expect("LLVM knows it");
+    let mut all: Vec<Target> = ["x86-64", "x86-64-v2"].into_iter().map(named).collect();
+    for (feature, name) in [("avx2", "x86-64-v3"), ("avx512f", "x86-64-v4")] {
+        all.extend(Target::host().has(feature).then(|| named(name)));
+    }
+    all
+}
+
+/// Numbers whose sums and products are rounded, but not beyond the range.
+fn array(dtype: DType, shape: &[usize], random: &mut Random) -> Array {
+    let mut real = || 0.75 + random.next() as f64 / 2f64.powi(65);
+    let number = |real: &mut dyn FnMut() -> f64| match dtype.kind() {
+        Kind::Complex => Number::Complex(real(), real() - 1.0),
+        Kind::Float => Number::Real(real()),
+        Kind::Bool | Kind::Unsigned | Kind::Signed => Number::Int((real() * 1000.0) as i128),
+    };
+    let numbers: Vec<Number> = (0..shape.iter().product()).map(|_| number(&mut real)).collect();
+    Array::new(dtype, shape.to_vec(), numbers)
+}
+
+/// A function of one or two arguments.
+struct Program {
+    text: String,
+    arguments: Vec<Array>,
+}
+
+fn program(op: Op, attributes: &str, arguments: Vec<Array>) -> Program {
+    let r#type = |array: &Array| {
+        let extents: String = array.shape.iter().map(|extent| format!("{extent}x")).collect();
+        format!("tensor<{extents}{}>", array.dtype.mlir())
+    };
+    let types: Vec<_> = arguments.iter().map(r#type).collect();
+    let parameters: Vec<_> = types.iter().enumerate().map(|(i, text)| format!("%x{i}: {text}")).collect();
+    let names: Vec<_> = (0..types.len()).map(|index| format!("%x{index}")).collect();
+    let (parameters, names, types) = (parameters.join(", "), names.join(", "), types.join(", "));
+    let text = known(&format!(
+        "func.func @f({parameters}) -> !u {{\n  %r = \"{op}\"({names}) {{{attributes}}} : ({types}) -> !u\n  \
+         return %r : !u\n}}\n"
+    ));
+    Program { text, arguments }
+}
+
+/// The bits of the result on each processor.
+fn bits(session: &Session, targets: &[Target], Program { text, arguments }: &Program) -> Vec<Vec<u128>> {
+    let values: Vec<_> = arguments.iter().cloned().map(promote_reference::Value::Array).collect();
+    let on = |target: &Target| {
+        let executable = compile_for(session, text, target.clone()).expect("it is compiled");
+        run(&function(&executable, "f"), &values).expect("it runs")[0].bits()
+    };
+    targets.iter().map(on).collect()
+}
+
+const DTYPES: [DType; 7] =
+    [DType::F16, DType::BF16, DType::F32, DType::F64, DType::C64, DType::C128, DType::F8E5M2];
+
+#[test]
+fn the_width_of_vectors_orders_sums_and_products_of_rows() {
+    let (session, targets) = (session("jax", true, false), targets());
+    let mut random = Random::new(3);
+    let mut differ = Vec::new();
+    for dtype in DTYPES {
+        for op in [Op::Sum, Op::Prod, Op::Mean, Op::Var, Op::Std, Op::Softmax, Op::LogSumExp] {
+            let x = array(dtype, &[3, 1000], &mut random);
+            let bits = bits(&session, &targets, &program(op, "axis = array<i64: -1>", vec![x]));
+            assert_eq!(bits[0], bits[1], "{op} of {dtype}: vectors of one width give the same bits");
+            if bits.iter().any(|own| *own != bits[0]) {
+                differ.push((op, dtype));
+            }
+        }
+        // Where the product of matrices has one column, it is of rows.
+        for shapes in [[&[3, 1000][..], &[1000, 1]], [&[3, 1000], &[1000]], [&[1000], &[1000]]] {
+            let arguments = shapes.map(|shape| array(dtype, shape, &mut random));
+            let bits = bits(&session, &targets, &program(Op::Matmul, "", arguments.to_vec()));
+            assert_eq!(bits[0], bits[1], "matmul of {dtype}: vectors of one width give the same bits");
+        }
+    }
+    // What is said to change does: the test compares something.
+    let is_only = targets.len() == 2;
+    assert!(is_only || differ.contains(&(Op::Sum, DType::F32)), "{differ:?}");
+}
+
+#[test]
+fn a_fused_multiply_add_is_in_products_of_large_matrices() {
+    let (session, targets) = (session("jax", true, false), targets());
+    let mut random = Random::new(5);
+    let (fused, others): (Vec<Target>, Vec<Target>) = targets.into_iter().partition(Target::has_fma);
+    for dtype in [DType::F32, DType::F64] {
+        let (x, y) = (array(dtype, &[64, 300], &mut random), array(dtype, &[300, 70], &mut random));
+        let program = program(Op::Matmul, "", vec![x, y]);
+        let [fused, others] = [&fused, &others].map(|targets| bits(&session, targets, &program));
+        assert!(fused.iter().all(|own| *own == fused[0]), "{dtype}: with fused multiply-add");
+        assert!(others.iter().all(|own| *own == others[0]), "{dtype}: without");
+        assert!(fused.first().is_none_or(|fused| *fused != others[0]), "{dtype}: they differ");
+    }
+}
+
+#[test]
+fn nothing_else_depends_on_the_processor() {
+    let (session, targets) = (session("jax", true, false), targets());
+    let mut random = Random::new(4);
+    let mut wrong = Vec::new();
+    let mut check = |what: String, program: &Program| {
+        let bits = bits(&session, &targets, program);
+        if bits.iter().any(|own| *own != bits[0]) {
+            wrong.push(what);
+        }
+    };
+    for dtype in DTYPES {
+        // Reductions over other dimensions than the last go in order of the index, and so do cumulative ops and products of
+        // matrices.
+        for op in [Op::Sum, Op::Prod, Op::Mean, Op::Var, Op::Softmax, Op::LogSumExp] {
+            let x = array(dtype, &[300, 37], &mut random);
+            check(format!("{op} of {dtype}"), &program(op, "axis = array<i64: 0>", vec![x]));
+        }
+        for op in [Op::CumulativeSum, Op::CumulativeProd] {
+            for axis in [0, 1] {
+                let x = array(dtype, &[60, 70], &mut random);
+                check(
+                    format!("{op} of {dtype}"),
+                    &program(op, &format!("axis = array<i64: {axis}>"), vec![x]),
+                );
+            }
+        }
+        for (m, k, n) in [(3, 50, 5), (64, 300, 70), (1, 1000, 3)] {
+            if m == 64 && matches!(dtype, DType::F32 | DType::F64) {
+                continue;
+            }
+            let (x, y) = (array(dtype, &[m, k], &mut random), array(dtype, &[k, n], &mut random));
+            check(format!("matmul of {dtype}, {m} {k} {n}"), &program(Op::Matmul, "", vec![x, y]));
+        }
+    }
+    for dtype in [DType::F16, DType::F32, DType::F64] {
+        for op in [Op::Exp, Op::Log, Op::Sin, Op::Tanh, Op::Erf, Op::Rsqrt, Op::Divide, Op::Pow, Op::Hypot] {
+            let arguments = (0..op.info().arity.required).map(|_| array(dtype, &[100], &mut random));
+            check(format!("{op} of {dtype}"), &program(op, "", arguments.collect()));
+        }
+    }
+    for dtype in [DType::I32, DType::U8, DType::I64] {
+        for op in [Op::Sum, Op::Prod, Op::Max, Op::ArgMax, Op::CountNonzero] {
+            let x = array(dtype, &[3, 1000], &mut random);
+            check(format!("{op} of {dtype}"), &program(op, "axis = array<i64: -1>", vec![x]));
+        }
+    }
+    for op in [Op::Max, Op::Min, Op::ArgMax, Op::Any, Op::Sort] {
+        let x = array(DType::F32, &[3, 1000], &mut random);
+        check(format!("{op} of floats"), &program(op, "axis = array<i64: -1>", vec![x]));
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
