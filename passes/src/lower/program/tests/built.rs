@@ -6,7 +6,7 @@ use promote_lattice::{DType, Op};
 
 use super::is_valid;
 use crate::lower::program::build::build;
-use crate::lower::program::{Place, PlaceId, Program};
+use crate::lower::program::{Place, PlaceId, Program, Step};
 use crate::lower::strong::{Block, Edge, Function, Kind, Module, Operation, Value};
 use crate::lower::target::Target;
 use crate::lower::types::{Number, Type};
@@ -98,7 +98,38 @@ fn built(functions: Vec<Source>, numerics: Numerics) -> Program {
     is_valid(&program);
     let text = program.to_string();
     assert_eq!(Program::parse(&text).as_ref(), Ok(&program), "{text}");
+    refuses_less(&program);
     program
+}
+
+/// That each step is needed that makes a buffer or changes how many references there are.
+#[track_caller]
+fn refuses_less(program: &Program) {
+    let mut less = program.clone();
+    for (index, function) in program.functions.iter().enumerate() {
+        for (number, block) in function.blocks.iter().enumerate() {
+            for (place, (step, _)) in block.steps.iter().enumerate() {
+                let counts = matches!(
+                    step,
+                    Step::Allocate { .. }
+                        | Step::Output { .. }
+                        | Step::Shape { .. }
+                        | Step::Choose { .. }
+                        | Step::Retain(_)
+                        | Step::Release(_)
+                        | Step::Call { .. }
+                );
+                if !counts {
+                    continue;
+                }
+                let steps = &mut less.functions[index].blocks[number].steps;
+                let removed = steps.remove(place);
+                let is_refused = less.verify().is_err();
+                less.functions[index].blocks[number].steps.insert(place, removed);
+                assert!(is_refused, "without `{step}`:\n{program}");
+            }
+        }
+    }
 }
 
 const ALL: [Numerics; 3] = [Numerics::Jax, Numerics::NumPy, Numerics::Torch];
@@ -144,7 +175,7 @@ fn loops_calls_and_choices() {
         let mut f = Source::new("f", true, vec![vector.clone(), truth.clone()]);
         let arguments = f.block(&[vector.clone(), vector.clone(), truth.clone()]);
         f.end(Kind::Branch(Edge { block: 1, values: vec![arguments[0]] }), &[]);
-        let carried = f.block(&[vector.clone()]);
+        let carried = f.block(std::slice::from_ref(&vector));
         let doubled = f.map(Op::Add, &[carried[0], carried[0]], vector.clone());
         let called = f.op(Kind::Call("g".to_owned()), &[doubled], vector.clone());
         let chosen = f.op(Kind::Select, &[arguments[2], called, arguments[1]], vector.clone());
