@@ -15,9 +15,17 @@
 //! - A run that fails stops where it is: the run time frees what the call has allocated.
 
 pub mod build;
+mod parse;
+mod print;
+#[cfg(test)]
+mod tests;
+mod verify;
 
 use promote_lattice::DType;
 use promote_lattice::convert::{Bits, Numerics};
+
+pub use self::parse::ParseError;
+pub use self::verify::{Item, Position, Problem};
 
 use super::graph::NodeId;
 use super::kernel::Kernel;
