@@ -437,8 +437,10 @@ impl Run<'_> {
         }
         let (given, extent) = (self.value(index).int(), i128::from(extent));
         let place = if given < 0 { given + extent } else { given };
+        if (0..extent).contains(&place) {
+            return Ok(Some(place as i64));
+        }
         match self.numerics {
-            _ if (0..extent).contains(&place) => Ok(Some(place as i64)),
             Numerics::Jax => Ok(None),
             Numerics::NumPy | Numerics::Torch => {
                 Err(Error::Trap(format!("index {given} of {extent}")).into())
