@@ -41,40 +41,73 @@ use crate::lower::program::{self, Constant, EntryKind, KernelId, Place, PlaceId,
 pub use crate::lower::types::{Number, Type};
 use crate::symbols::{Symbols, encoded, in_mlir};
 
-/// Lowers a module in place.
-pub fn lower(root: MlirOperation, shared: Shared<'_>, machine: Machine) -> Vec<Diagnostic> {
-    let weak = verify_strong(root, shared);
-    if !weak.is_empty() {
-        return weak;
-    }
+/// A module as a program, and what it is made of.
+struct Source {
+    body: MlirBlock,
+    /// All functions, with a body or without.
+    functions: Vec<MlirOperation>,
+    /// Those with a body.
+    by_name: FxHashMap<String, MlirOperation>,
+    program: Program,
+    /// Of the program's places.
+    locations: Vec<MlirLocation>,
+}
+
+/// The program that a module is.
+///
+/// # Errors
+/// What no code is made for.
+pub fn program(
+    root: MlirOperation,
+    shared: Shared<'_>,
+    machine: Machine,
+) -> Result<Program, Vec<Diagnostic>> {
+    read(root, shared, machine).map(|source| source.program)
+}
+
+fn read(root: MlirOperation, shared: Shared<'_>, machine: Machine) -> Result<Source, Vec<Diagnostic>> {
+    none_of(verify_strong(root, shared))?;
     let Some(body) =
         raw::regions(root).flat_map(raw::blocks).next().filter(|_| raw::is_named(root, "builtin.module"))
     else {
         let message = "promote-to-llvm runs on a module";
-        return vec![Diagnostic::error(Id::NotLowered, place_of(root), message)];
+        return Err(vec![Diagnostic::error(Id::NotLowered, place_of(root), message)]);
     };
-    let misplaced = placement::outside_of_functions(root, shared.names, placement::Functions::OfTheRoot);
-    if !misplaced.is_empty() {
-        return misplaced;
-    }
+    none_of(placement::outside_of_functions(root, shared.names, placement::Functions::OfTheRoot))?;
     let functions: Vec<MlirOperation> =
         raw::operations(body).filter(|operation| raw::is_named(*operation, FUNCTION)).collect();
     let mut reader = Reader::new(shared.names);
-    let (mut public, mut refused) = (FxHashMap::default(), Vec::new());
+    let (mut by_name, mut refused) = (FxHashMap::default(), Vec::new());
     for function in functions.iter().copied().filter(|function| has_body(*function)) {
         match interface::of_function(function, shared.names) {
             Ok(Interface { name, inputs, outputs, .. }) => {
                 reader.function(function, &name, is_public(function), (&inputs, &outputs));
-                public.insert(name, function);
+                by_name.insert(name, function);
             }
             Err(error) => refused.push(error),
         }
     }
-    if !refused.is_empty() {
-        return refused;
-    }
-    let program = match program::build::build(&reader.module, shared.semantics.numerics(), &machine) {
-        Ok(program) => program,
+    none_of(refused)?;
+    let Reader { module, locations, .. } = reader;
+    let program = program::build::build(&module, shared.semantics.numerics(), &machine)?;
+    program.verify().map_err(|problems| {
+        let broken = |problem| format!("the program does not keep its laws: {problem}");
+        problems
+            .into_iter()
+            .map(|problem| Diagnostic::error(Id::Internal, None, broken(problem)))
+            .collect::<Vec<_>>()
+    })?;
+    Ok(Source { body, functions, by_name, program, locations })
+}
+
+fn none_of(refused: Vec<Diagnostic>) -> Result<(), Vec<Diagnostic>> {
+    if refused.is_empty() { Ok(()) } else { Err(refused) }
+}
+
+/// Lowers a module in place.
+pub fn lower(root: MlirOperation, shared: Shared<'_>, machine: Machine) -> Vec<Diagnostic> {
+    let Source { body, functions, by_name, program, locations } = match read(root, shared, machine) {
+        Ok(source) => source,
         Err(refused) => return refused,
     };
     let setting = Setting {
@@ -86,8 +119,8 @@ pub fn lower(root: MlirOperation, shared: Shared<'_>, machine: Machine) -> Vec<D
     let mut lowering = Lowering {
         setting,
         program: &program,
-        locations: &reader.locations,
-        sources: &public,
+        locations: &locations,
+        sources: &by_name,
         diagnostics: Vec::new(),
         kernels: FxHashMap::default(),
         products: FxHashMap::default(),

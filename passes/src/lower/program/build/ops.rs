@@ -23,7 +23,7 @@ impl Builder<'_, '_> {
             Kind::Rank => self.rank(operation),
             Kind::Cast => self.cast(operation),
             Kind::Extract => self.extract(operation),
-            Kind::FromElements => self.from_elements(operation),
+            Kind::FromElements => self.tensor_of_elements(operation),
             Kind::Select => self.select(operation),
             Kind::Foreign(op) => self.foreign(operation, op),
             Kind::Assert(message) => {
@@ -169,7 +169,7 @@ impl Builder<'_, '_> {
         self.bind(to, node);
     }
 
-    fn from_elements(&mut self, operation: &Operation) {
+    fn tensor_of_elements(&mut self, operation: &Operation) {
         let Some((dtype, known)) = self.tensor_result(operation) else {
             return self.unsupported(operation, "its result is no ranked tensor");
         };
