@@ -64,6 +64,10 @@ fn total(call: Call<'_>, op: Op, lane: &[Number], dtype: DType) -> Element {
 
 fn mean(call: Call<'_>, lane: &[Number], dtype: DType) -> Element {
     let sum = total(call, Op::Add, lane, dtype)?;
+    if let (Number::Int(sum), false) = (sum, lane.is_empty()) {
+        // TensorFlow's mean of integers is the whole part, of all their digits.
+        return Ok(Number::Int(sum / lane.len() as i128));
+    }
     step(call, Op::Divide, sum, Number::Real(lane.len() as f64), dtype)
 }
 
