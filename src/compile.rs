@@ -5,8 +5,10 @@
 
 use std::path::Path;
 
+use promote_lattice::Semantics;
 use promote_native::{self as native, Argument, Signature};
 use promote_passes::diagnostic::Diagnostic;
+use promote_passes::lower::program::Program;
 use promote_passes::mlir::cpu::{Interface, Machine, Type};
 use promote_passes::mlir::pipeline::{Pipeline, PipelineError};
 use promote_passes::mlir::session::{Module, RunOptions, Session, Verdict};
@@ -79,6 +81,19 @@ fn first_error(diagnostics: &[Diagnostic]) -> String {
 /// The passes that turn a strong module into one of the LLVM dialect.
 pub fn lowering() -> Pipeline {
     Pipeline::parse(LOWERING).unwrap_or_else(|error| unreachable!("{error}"))
+}
+
+/// The passes after which the control flow of a module is blocks, as [`program`] reads it.
+pub fn to_blocks() -> Pipeline {
+    Pipeline::parse("lower-affine,convert-scf-to-cf").unwrap_or_else(|error| unreachable!("{error}"))
+}
+
+/// The [program](crate::program) that a strong module is, whose control flow is blocks, for a processor.
+///
+/// # Errors
+/// [`CompileError::Refused`], for what no code is made for.
+pub fn program(module: &Module<'_>, semantics: &Semantics, target: &Target) -> Result<Program, CompileError> {
+    module.program(semantics, machine(target)).map_err(CompileError::Refused)
 }
 
 const LOWERING: &str = "lower-affine,convert-scf-to-cf,promote-to-llvm,convert-math-to-llvm,convert-arith-to-llvm,\

@@ -61,6 +61,7 @@
 pub use promote_lattice::{DType, Kind, Lattice, Op, Policy, Semantics, convert, op, semantics};
 pub use promote_passes::diagnostic;
 pub use promote_passes::engine;
+pub use promote_passes::lower::program;
 pub use promote_passes::symbols;
 
 #[cfg(feature = "mlir")]
@@ -77,7 +78,7 @@ mod tensor;
 #[cfg(feature = "mlir")]
 pub use compile::{
     CompileError, CompileOptions, Compiled, Denormals, OptLevel, RUNTIME_OBJECT, Target, compile, header,
-    lower, lowering, machine, translate,
+    lower, lowering, machine, program as read_program, to_blocks, translate,
 };
 #[cfg(feature = "mlir")]
 pub use run::{Executable, Function, TensorType, set_threads};

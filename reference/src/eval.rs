@@ -1,7 +1,7 @@
 //! Runs: control flow and calls, and how values get into ops and slots.
 
 mod promote;
-mod scalar;
+pub(crate) mod scalar;
 
 use promote_lattice::{DType, Semantics};
 

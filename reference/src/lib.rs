@@ -6,6 +6,8 @@
 //! A program that the passes have made explicit goes the same way, and [`Outcome::implicit`] says whether anything was left
 //! to do. Nothing here is shared with the passes but the dtype rules of `promote-lattice`.
 //!
+//! What lowering makes of a module, a program of steps on buffers, [`steps`] runs, and finds out where it breaks its laws.
+//!
 //! ## What a run means
 //! - A value has the dtype that inference gives it, a weak one the default dtype of its kind. A weak constant keeps the
 //!   number as written until something uses it: an op, in the dtype that it computes in, or a slot.
@@ -25,6 +27,7 @@ mod python;
 pub mod random;
 mod read;
 mod shape;
+pub mod steps;
 pub mod types;
 mod value;
 

@@ -170,6 +170,27 @@ pub enum Arith {
     CastUnsigned,
 }
 
+impl Arith {
+    /// The op of that name, if it is one of them; `predicate` is the number that a comparison has.
+    pub fn by_name(name: &str, predicate: Option<i64>) -> Option<Self> {
+        Some(match name {
+            "arith.addi" => Self::Add,
+            "arith.subi" => Self::Subtract,
+            "arith.muli" => Self::Multiply,
+            "arith.remsi" => Self::RemainderSigned,
+            "arith.remui" => Self::RemainderUnsigned,
+            "arith.andi" => Self::And,
+            "arith.ori" => Self::Or,
+            "arith.xori" => Self::Xor,
+            "arith.select" => Self::Select,
+            "arith.cmpi" => Self::Compare(predicate?),
+            "arith.index_cast" | "arith.extsi" | "arith.trunci" => Self::CastSigned,
+            "arith.index_castui" | "arith.extui" => Self::CastUnsigned,
+            _ => return None,
+        })
+    }
+}
+
 /// The attributes of an op of the dialect.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Attributes {

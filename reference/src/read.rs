@@ -245,7 +245,7 @@ impl Walk {
     ) -> Read<Kind> {
         let name = name(operation);
         let text = |name| attribute(operation, name).unwrap_or_default();
-        let arith = |arith| Ok(Kind::Arith(arith));
+        let predicate = integers(&text("predicate")).first().copied();
         if let Some(op) = name.strip_prefix("promote.").and_then(Op::by_name) {
             return match op {
                 Op::Constant => constant(operation, &self.stated[results[0]]).map(Kind::Constant),
@@ -258,23 +258,8 @@ impl Walk {
                 _ if text("value") == "false" => Kind::Integer(0),
                 _ => Kind::Other(name),
             },
-            "arith.addi" => return arith(Arith::Add),
-            "arith.subi" => return arith(Arith::Subtract),
-            "arith.muli" => return arith(Arith::Multiply),
-            "arith.remsi" => return arith(Arith::RemainderSigned),
-            "arith.remui" => return arith(Arith::RemainderUnsigned),
-            "arith.andi" => return arith(Arith::And),
-            "arith.ori" => return arith(Arith::Or),
-            "arith.xori" => return arith(Arith::Xor),
             "arith.select" if matches!(self.stated[results[0]], Stated::Tensor { .. }) => Kind::Select,
-            "arith.select" => return arith(Arith::Select),
             "ub.poison" => Kind::Poison,
-            "arith.cmpi" => {
-                let predicate = integers(&text("predicate")).first().copied();
-                return arith(Arith::Compare(predicate.ok_or_else(|| unreadable("arith.cmpi"))?));
-            }
-            "arith.index_cast" | "arith.extsi" | "arith.trunci" => return arith(Arith::CastSigned),
-            "arith.index_castui" | "arith.extui" => return arith(Arith::CastUnsigned),
             "tensor.dim" => Kind::Dim,
             "tensor.rank" => Kind::Rank,
             "tensor.cast" => Kind::Cast,
@@ -295,7 +280,10 @@ impl Walk {
             "scf.yield" => Kind::Yield,
             "func.call" => Kind::Call(text("callee").trim_start_matches('@').trim_matches('"').to_owned()),
             "func.return" => Kind::Return,
-            _ => Kind::Other(name),
+            other => match Arith::by_name(other, predicate) {
+                Some(arith) => Kind::Arith(arith),
+                None => Kind::Other(name),
+            },
         })
     }
 }

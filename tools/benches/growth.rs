@@ -34,6 +34,7 @@ const OUTPUTS: &[(&str, Size)] = &[
     ("dot", Size::Large),
     ("linalg", Size::Large),
     ("stablehlo", Size::Large),
+    ("program", Size::Medium),
     ("llvm", Size::Medium),
     ("llvm-ir", Size::Small),
     ("asm", Size::Small),

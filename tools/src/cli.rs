@@ -146,6 +146,8 @@ pub enum Emit {
     Dot,
     /// StableHLO, as text that XLA takes
     Stablehlo,
+    /// What a run does, step by step: buffers, kernels and their extents, as text
+    Program,
     /// MLIR text, lowered to the LLVM dialect
     Llvm,
     /// LLVM IR, optimised for the processor
@@ -170,7 +172,7 @@ impl Emit {
 
     /// Whether it is made of a whole program, not of its parts.
     pub const fn is_of_whole_program(self) -> bool {
-        matches!(self, Self::Header) || self.is_code()
+        matches!(self, Self::Header | Self::Program) || self.is_code()
     }
 
     /// Whether LLVM compiles the program.
@@ -182,6 +184,7 @@ impl Emit {
             | Self::Dot
             | Self::Linalg
             | Self::Stablehlo
+            | Self::Program
             | Self::Llvm
             | Self::Header
             | Self::Runtime => false,

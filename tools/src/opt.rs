@@ -111,6 +111,7 @@ fn code(compiled: &Compiled, kind: Emit, folder: Option<&Folder>) -> Result<Vec<
         | Emit::Dot
         | Emit::Linalg
         | Emit::Stablehlo
+        | Emit::Program
         | Emit::Llvm
         | Emit::Header
         | Emit::Runtime => Ok(Vec::new()),
@@ -168,6 +169,9 @@ impl<'a> Compiler<'a> {
         let mut pipeline = given.map_or_else(|| Ok(default()), Pipeline::parse)?;
         if args.emit().is_lowered() {
             pipeline.0.extend(promote::lowering().0);
+        }
+        if args.emit() == Emit::Program {
+            pipeline.0.extend(promote::to_blocks().0);
         }
         if args.emit() == Emit::Header && given.is_some() {
             pipeline.0.extend(Pipeline::verify_strong().0);
@@ -267,6 +271,8 @@ impl<'a> Compiler<'a> {
         let folder = (self.args.emit() == Emit::So).then(Folder::new).transpose()?;
         let code = match self.args.emit() {
             Emit::Header => promote::header(module).map(String::into_bytes),
+            Emit::Program => promote::read_program(module, &self.semantics, &self.native.target)
+                .map(|program| program.to_string().into_bytes()),
             kind => promote::translate(module, &self.native)
                 .and_then(|compiled| code(&compiled, kind, folder.as_ref())),
         };
@@ -355,6 +361,7 @@ impl<'a> Compiler<'a> {
             | Emit::Dot
             | Emit::Linalg
             | Emit::Stablehlo
+            | Emit::Program
             | Emit::Llvm
             | Emit::LlvmIr
             | Emit::Asm
@@ -378,6 +385,7 @@ impl<'a> Compiler<'a> {
             Emit::Mlir
             | Emit::Linalg
             | Emit::Stablehlo
+            | Emit::Program
             | Emit::Llvm
             | Emit::LlvmIr
             | Emit::Asm

@@ -68,22 +68,14 @@ impl Canonical {
 }
 
 impl Names {
-    /// The node of a number.
-    pub fn node(&self, number: NodeId) -> NodeId {
-        self.nodes.items[number.0 as usize]
+    /// The nodes of all numbers.
+    pub fn nodes(&self) -> &[NodeId] {
+        &self.nodes.items
     }
 
-    /// A product of the canonical form, in symbols of the kernel's graph.
-    pub fn product(&self, product: &Product) -> Product {
-        let mut symbols: Vec<Symbol> =
-            product.symbols.iter().map(|symbol| self.symbols.items[symbol.0 as usize]).collect();
-        symbols.sort_unstable();
-        Product { number: product.number, symbols }
-    }
-
-    /// A sum of the canonical form, in symbols of the kernel's graph.
-    pub fn sum(&self, sum: &Sum) -> Sum {
-        Sum(sum.0.iter().map(|product| self.product(product)).collect())
+    /// The symbols of all numbers.
+    pub fn symbols(&self) -> &[Symbol] {
+        &self.symbols.items
     }
 
     fn number_node(&mut self, node: &mut NodeId) {

@@ -157,6 +157,13 @@ impl Kernel {
         &self.exprs[id.0 as usize]
     }
 
+    /// The nodes whose buffers it reads or writes.
+    pub fn accessed(&self) -> impl Iterator<Item = NodeId> + '_ {
+        let read = self.exprs.iter().filter_map(|expr| expr.code.buffer());
+        let sinks = self.anchors.iter().flat_map(|anchor| &anchor.sinks);
+        read.chain(sinks.map(|sink| sink.buffer))
+    }
+
     /// The reduced dimensions.
     pub fn reduced(&self) -> std::ops::Range<usize> {
         match self.form {

@@ -27,6 +27,7 @@ mod report;
 pub mod session;
 mod stablehlo;
 mod story;
+mod strong;
 mod types;
 mod units;
 mod verify;

@@ -19,9 +19,11 @@ use super::pass::{Config, Policies};
 use super::pipeline::{Pipeline, PipelineError};
 use super::print_ir::{PrintIr, printer};
 use super::raw::{self, Address};
+use super::units::Shared;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::engine::graph::Graph;
 use crate::engine::solve::Solution;
+use crate::lower::program::Program;
 
 /// What a session is made with.
 #[derive(Clone, Debug)]
@@ -336,6 +338,19 @@ impl Module<'_> {
         let names =
             names.map_err(|error| vec![Diagnostic::error(Code::Internal, None, error.to_string())])?;
         super::cpu::interfaces(operation, &names)
+    }
+
+    /// The program that the module is, whose control flow must be blocks.
+    ///
+    /// # Errors
+    /// What no code is made for.
+    pub fn program(&self, semantics: &Semantics, machine: Machine) -> Result<Program, Vec<Diagnostic>> {
+        let operation = self.0.as_operation().to_raw();
+        // SAFETY: the context outlives the table.
+        let names = unsafe { promote_dialect::mlir::Names::new(raw::context(operation)) };
+        let names =
+            names.map_err(|error| vec![Diagnostic::error(Code::Internal, None, error.to_string())])?;
+        super::cpu::program(operation, Shared { names: &names, semantics, threads: false }, machine)
     }
 
     /// Prints the module as text. It must be valid, as the verifier says.

@@ -6,7 +6,7 @@ use crate::program::{Arith, Kind, Operation, Stated};
 use crate::value::Value;
 
 /// An integer cut to `width` bits and sign-extended; one bit is 0 or 1.
-pub(super) fn wrap(value: i64, width: u32) -> i64 {
+pub(crate) fn wrap(value: i64, width: u32) -> i64 {
     match width {
         64.. => value,
         1 => value & 1,
@@ -36,6 +36,11 @@ pub(super) fn arith(arith: Arith, frame: &Frame<'_>, operation: &Operation) -> R
     let bits = width(&frame.function.stated[operands[0]])?;
     let x = frame.integer(operands[0])?;
     let y = operands.get(1).map_or(Ok(0), |y| frame.integer(*y))?;
+    compute(arith, [x, y], (bits, result)).map(Value::Integer)
+}
+
+/// What an op of `arith` gives of integers of `bits`, as one of `result` bits; casts look at the first alone.
+pub(crate) fn compute(arith: Arith, [x, y]: [i64; 2], (bits, result): (u32, u32)) -> Result<i64, Error> {
     let (ux, uy) = (unsigned(x, bits), unsigned(y, bits));
     let no_remainder = || Error::Trap("division by zero".to_owned());
     let value = match arith {
@@ -63,7 +68,7 @@ pub(super) fn arith(arith: Arith, frame: &Frame<'_>, operation: &Operation) -> R
             _ => ux >= uy,
         }),
     };
-    Ok(Value::Integer(wrap(value, result)))
+    Ok(wrap(value, result))
 }
 
 /// An element of a tensor of integers.

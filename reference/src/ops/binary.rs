@@ -53,12 +53,12 @@ fn predicate(op: Op, x: Number, y: Number, numerics: Numerics) -> Option<bool> {
 }
 
 /// The larger number, or the NaN if there is one; of equal ones the first.
-pub(super) fn maximum(x: Number, y: Number, numerics: Numerics) -> Number {
+pub(crate) fn maximum(x: Number, y: Number, numerics: Numerics) -> Number {
     extreme(x, y, numerics, Ordering::Greater)
 }
 
 /// The smaller number, or the NaN if there is one; of equal ones the first.
-pub(super) fn minimum(x: Number, y: Number, numerics: Numerics) -> Number {
+pub(crate) fn minimum(x: Number, y: Number, numerics: Numerics) -> Number {
     extreme(x, y, numerics, Ordering::Less)
 }
 

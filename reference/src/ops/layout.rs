@@ -104,7 +104,7 @@ fn take(call: Call<'_>, x: &Array, places: &Array, shape: Vec<usize>) -> Result<
 }
 
 /// What JAX fills in: NaN, of complex numbers in the real part, the least signed integer, the largest unsigned one, true.
-fn filler(dtype: DType) -> Number {
+pub(crate) fn filler(dtype: DType) -> Number {
     match dtype.kind() {
         Kind::Bool => Number::truth(true),
         Kind::Signed => Number::Int(-1 << (dtype.bits() - 1)),

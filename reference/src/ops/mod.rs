@@ -10,6 +10,10 @@ mod layout;
 mod reduce;
 mod unary;
 
+pub(crate) use binary::{maximum, minimum};
+pub(crate) use layout::filler;
+pub(crate) use reduce::{extreme, order};
+
 use promote_lattice::convert::Numerics;
 use promote_lattice::op::ShapeRule;
 use promote_lattice::{DType, Op};

@@ -64,6 +64,10 @@ fn total(call: Call<'_>, op: Op, lane: &[Number], dtype: DType) -> Element {
 
 fn mean(call: Call<'_>, lane: &[Number], dtype: DType) -> Element {
     let sum = total(call, Op::Add, lane, dtype)?;
+    if let (Number::Int(sum), false) = (sum, lane.is_empty()) {
+        // TensorFlow's mean of integers is the whole part, of all their digits.
+        return Ok(Number::Int(sum / lane.len() as i128));
+    }
     step(call, Op::Divide, sum, Number::Real(lane.len() as f64), dtype)
 }
 
@@ -103,7 +107,7 @@ fn fold(call: Call<'_>, lane: &[Number], dtype: DType) -> Element {
 }
 
 /// Chooses one of two numbers.
-type Choose = fn(Number, Number, Numerics) -> Number;
+pub(crate) type Choose = fn(Number, Number, Numerics) -> Number;
 
 fn largest(lane: &[Number], choose: Choose, numerics: Numerics) -> Number {
     lane[1..].iter().fold(lane[0], |all, next| choose(all, *next, numerics))
@@ -118,7 +122,7 @@ fn is_true(number: Number, numerics: Numerics) -> bool {
 }
 
 /// The place of the first extreme element, or of the first NaN.
-fn extreme(lane: &[Number], choose: Choose) -> Number {
+pub(crate) fn extreme(lane: &[Number], choose: Choose) -> Number {
     let found = largest(lane, choose, Numerics::NumPy);
     let place =
         lane.iter().position(|number| if found.is_nan() { number.is_nan() } else { *number == found });
@@ -150,7 +154,7 @@ fn variance(call: Call<'_>, lane: &[Number], dtype: DType) -> Element {
 
 /// The order of `sort`: NaN is larger than all others. Of complex numbers JAX compares the real parts so, then the imaginary
 /// ones; NumPy puts those with a NaN in the imaginary part behind the others, and those with one in the real part last.
-fn order(x: Number, y: Number, numerics: Numerics) -> Ordering {
+pub(crate) fn order(x: Number, y: Number, numerics: Numerics) -> Ordering {
     if let (Number::Int(x), Number::Int(y)) = (x, y) {
         return x.cmp(&y);
     }

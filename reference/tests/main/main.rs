@@ -5,6 +5,7 @@ mod arrangement;
 mod control_flow;
 mod conversions;
 mod generator;
+mod steps;
 mod strong;
 mod support;
 mod weak_values;

@@ -2,14 +2,14 @@
 //!
 //! `PROMOTE_SEEDS=1000..9000` runs other programs than those of the first seeds.
 
-use std::fmt::Write as _;
+use std::fmt::{Debug, Write as _};
 use std::io::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use promote::{
-    DType, Pipeline, PrintOptions, RunError, RunOptions, Semantics, Session, Source, Target, Verdict,
-};
+use promote::program::Program;
+use promote::{DType, Pipeline, PrintOptions, RunOptions, Semantics, Session, Source, Target, Verdict};
 use promote_reference::random::{Dynamic, Options, generate};
-use promote_reference::{Array, Error, Number, Outcome, Reader, Value};
+use promote_reference::{Array, Error, Number, Outcome, Reader, Value, steps};
 
 use super::support::{compile_for, farthest, function, on_all_cores, reported, run, seeds, session, unit};
 use crate::support::DEFAULT;
@@ -90,14 +90,8 @@ impl Bench {
     fn check(&self, seed: u64) -> Result<Ending, String> {
         let program = generate(seed, &self.options);
         let Some(strong) = self.strong(&program.text) else { return Ok(Ending::Refused) };
-        let expected =
-            self.reader.read(&strong).and_then(|p| p.run(&self.semantics, "main", &program.arguments));
-        let report = |wrong: &str| {
-            let Options { semantics, x64, .. } = &self.options;
-            let mut report = format!("seed {seed} under {semantics}, x64 {x64}: {wrong}\n{}\n", program.text);
-            let _ = writeln!(report, "// arguments: {:?}\n// after the passes:\n{strong}", program.arguments);
-            report
-        };
+        let expected = self.interpreted(&strong, &program.arguments);
+        let report = |wrong: &str| self.report(seed, wrong, &strong);
         let executable = match compile_for(&self.session, &program.text, Target::host()) {
             Ok(executable) => executable,
             Err(said) if said.contains("is not lowered to the CPU") => return Ok(Ending::NotLowered),
@@ -109,11 +103,69 @@ impl Bench {
         let found = run(&function(&executable, "main"), &program.arguments);
         ending(&found, &expected, &strong).map_err(|wrong| report(&wrong))
     }
+
+    fn interpreted(&self, strong: &str, arguments: &[Value]) -> Result<Outcome, Error> {
+        self.reader.read(strong)?.run(&self.semantics, "main", arguments)
+    }
+
+    fn report(&self, seed: u64, wrong: &str, strong: &str) -> String {
+        let Options { semantics, x64, .. } = &self.options;
+        let program = generate(seed, &self.options);
+        let mut report = format!("seed {seed} under {semantics}, x64 {x64}: {wrong}\n{}\n", program.text);
+        let _ = writeln!(report, "// arguments: {:?}\n// after the passes:\n{strong}", program.arguments);
+        report
+    }
+
+    /// What a strong program is in steps, and reads back from text as; or why it is refused.
+    fn in_steps(&self, strong: &str) -> Result<Program, String> {
+        let mut module = self.session.parse(Source::Text(strong)).expect("the program is well formed");
+        let verdict = self.session.run(&mut module, &promote::to_blocks(), &RunOptions::default());
+        assert_eq!(verdict, Ok(Verdict::Done), "{:?}", self.session.take_diagnostics());
+        let program = promote::read_program(&module, &self.semantics, &Target::host());
+        let program = program.map_err(|refused| refused.to_string())?;
+        let read = Program::parse(&program.to_string()).map_err(|error| format!("{error}\n{program}"))?;
+        if read == program {
+            Ok(program)
+        } else {
+            Err(format!("reads back as\n{read}\n// instead of\n{program}"))
+        }
+    }
+
+    /// Runs the program of a seed step by step, without a target, beside the interpreter of modules.
+    fn check_steps(&self, seed: u64) -> Result<Ending, String> {
+        let random = generate(seed, &self.options);
+        let Some(strong) = self.strong(&random.text) else { return Ok(Ending::Refused) };
+        let expected = self.interpreted(&strong, &random.arguments);
+        let report = |wrong: &str| self.report(seed, wrong, &strong);
+        let program = match self.in_steps(&strong) {
+            Ok(program) => program,
+            Err(why) if why.contains("is not lowered to the CPU") => return Ok(Ending::NotLowered),
+            Err(why) => return Err(report(&why)),
+        };
+        let run = || steps::run(&program, "main", &random.arguments);
+        let found = catch_unwind(AssertUnwindSafe(run));
+        let found = found.map_err(|_| report(&format!("a law is broken\n{program}")))?;
+        let found = match found {
+            Err(Error::Limit) => return Ok(Ending::Long),
+            Err(Error::Unsupported(_)) => return Ok(Ending::NotLowered),
+            found => found.map(arrays),
+        };
+        ending(&found, &expected, &strong).map_err(|wrong| report(&format!("{wrong}\n{program}")))
+    }
+}
+
+/// Results as compiled functions return them: numbers in arrays without dimensions.
+fn arrays(values: Vec<Value>) -> Vec<Array> {
+    let array = |value| match value {
+        Value::Array(array) => array,
+        Value::Integer(number) => Array::new(DType::I64, Vec::new(), [Number::Int(number.into())]),
+    };
+    values.into_iter().map(array).collect()
 }
 
 /// How a run compares with what the interpreter gives, of a program that is `strong`; or what is wrong.
 pub fn ending(
-    found: &Result<Vec<Array>, RunError>,
+    found: &Result<Vec<Array>, impl Debug>,
     expected: &Result<Outcome, Error>,
     strong: &str,
 ) -> Result<Ending, String> {
@@ -173,20 +225,20 @@ fn same_but_for_signs(found: &[Array], expected: &[Value]) -> bool {
     found.iter().zip(expected).all(one)
 }
 
-#[test]
-fn random_programs_run_as_interpreted() {
+/// Runs programs under all semantics; what became of them is printed.
+fn check(how: &str, check: impl Fn(&Bench, u64) -> Result<Ending, String> + Sync) {
     let seeds = seeds(PROGRAMS);
     let make = || SEMANTICS.iter().map(|(name, x64)| Bench::new(name, *x64)).collect::<Vec<_>>();
     let found = on_all_cores((seeds.end - seeds.start) as usize, make, |benches, index| {
         let seed = seeds.start + index as u64;
-        benches[seed as usize % benches.len()].check(seed)
+        check(&benches[seed as usize % benches.len()], seed)
     });
     let count = |ending| found.iter().filter(|found| **found == Ok(ending)).count();
     use Ending::{Long, Near, NotLowered, Refused, Same, Spared, Trapped};
     // Past the test runner's capture: a log shall say which seeds were tried.
     let _ = writeln!(
         std::io::stderr(),
-        "compiled programs of seeds {seeds:?}: {} give the same, {} nearly, {} fail in the run, {} run too long, {} are refused, {} not \
+        "{how} programs of seeds {seeds:?}: {} give the same, {} nearly, {} fail in the run, {} run too long, {} are refused, {} not \
          lowered, {} spared",
         count(Same),
         count(Near),
@@ -198,8 +250,18 @@ fn random_programs_run_as_interpreted() {
     );
     let (programs, rare) = (found.len(), count(NotLowered) + count(Spared));
     reported(
-        &format!("compiled programs of seeds {seeds:?}"),
+        &format!("{how} programs of seeds {seeds:?}"),
         found.into_iter().filter_map(Result::err).collect(),
     );
     assert!(rare * 20 <= programs, "a twentieth of the programs is not compared");
+}
+
+#[test]
+fn random_programs_run_as_interpreted() {
+    check("compiled", Bench::check);
+}
+
+#[test]
+fn random_programs_in_steps_keep_their_laws_and_run_as_interpreted() {
+    check("stepped", Bench::check_steps);
 }

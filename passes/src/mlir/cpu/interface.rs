@@ -7,11 +7,12 @@
 use mlir_sys::*;
 use promote_dialect::mlir::Names;
 
-use super::signature::Type;
 use super::{has_body, is_public};
 use crate::diagnostic::{Code, Diagnostic, Location};
+use crate::lower::types::Type;
 use crate::mlir::raw;
 use crate::mlir::report::place_of;
+use crate::mlir::strong::type_of;
 use crate::mlir::units;
 use crate::mlir::view::{FUNCTION, function_type};
 use crate::symbols::{decoded, encoded, in_mlir};
@@ -70,7 +71,7 @@ pub fn of_function(function: MlirOperation, names: &Names) -> Result<Interface, 
         return Err(Diagnostic::error(Code::NotLowered, location, message));
     };
     let of = |types: Vec<MlirType>| {
-        let known = |r#type| Type::of(r#type, names).ok_or(r#type);
+        let known = |r#type| type_of(r#type, names).ok_or(r#type);
         types.into_iter().map(known).collect::<Result<Vec<_>, _>>()
     };
     match of(units::inputs(r#type)).and_then(|inputs| Ok((inputs, of(units::results(r#type))?))) {
@@ -97,7 +98,7 @@ fn of_constant(global: MlirOperation, names: &Names) -> Option<Interface> {
     if r#type.ptr.is_null() || !unsafe { mlirTypeIsAFunction(r#type) } {
         return None;
     }
-    let of = |types: Vec<MlirType>| types.into_iter().map(|r#type| Type::of(r#type, names)).collect();
+    let of = |types: Vec<MlirType>| types.into_iter().map(|r#type| type_of(r#type, names)).collect();
     let (inputs, outputs): (Option<Vec<_>>, Option<Vec<_>>) =
         (of(units::inputs(r#type)), of(units::results(r#type)));
     Some(Interface { name, location: place_of(global), inputs: inputs?, outputs: outputs? })

@@ -15,6 +15,7 @@ use promote_scalar::{Binary, Emit, Ty};
 use super::emit::{self, Lanes, Register};
 use super::kernel::Setting;
 use super::llvm::{Code, Predicate, vector};
+use super::target::Machine;
 
 /// What the environments of both functions hold: the matrices, then their extents.
 #[derive(Clone, Copy, Debug)]
@@ -55,9 +56,9 @@ pub struct Tile {
 
 impl Tile {
     /// The tile for elements of a type: it takes most of the registers, but leaves some for the operands.
-    pub const fn new(setting: &Setting, ty: Ty) -> Self {
-        let lanes = setting.machine.vector_bytes / (ty.bits() as usize / 8);
-        let rows = if setting.machine.vector_registers >= 32 { 12 } else { 6 };
+    pub const fn new(machine: Machine, ty: Ty) -> Self {
+        let lanes = machine.vector_bytes / (ty.bits() as usize / 8);
+        let rows = if machine.vector_registers >= 32 { 12 } else { 6 };
         Self { rows, columns: 2 * lanes as i64, lanes }
     }
 
@@ -81,7 +82,7 @@ impl Maker {
         let start = code.new_block(&[]);
         code.branch(start, &[]);
         code.go_to(start);
-        Self { setting, code, tile: Tile::new(&setting, ty), ty }
+        Self { setting, code, tile: Tile::new(setting.machine, ty), ty }
     }
 
     fn size(&self) -> usize {

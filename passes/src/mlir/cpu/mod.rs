@@ -1,84 +1,127 @@
 //! `promote-to-llvm`: strong programs as functions of the LLVM dialect, for processors.
 //!
-//! Each function becomes code over buffers that calls kernels, one function each, through the run time's threads. Control
+//! The module is [read](super::strong) as data and [lowered](crate::lower::program) to a program, whose functions become
+//! code here ([`function`]) that launches kernels ([`kernel`]), one function each, on the threads of the run time. Control
 //! flow must be blocks. Of each public function there is an interface for callers outside ([`signature`]).
-//!
-//! ## Algorithm
-//! 1. Straight-line code is collected as a graph of primitives ([`segment`]), until a tensor is needed in memory: by a
-//!    terminator, a call, or an op that takes an element out.
-//! 2. The graph is partitioned into kernels (`lower::fuse`), which are compiled ([`kernel`]) and called in order.
-//! 3. Buffers are counted: [`function`] says who owns them.
 
-mod choice;
 mod emit;
 mod function;
 mod interface;
 mod kernel;
-mod liveness;
+mod launch;
 mod llvm;
 mod matmul;
 mod names;
 mod scalars;
-mod segment;
 mod signature;
 mod target;
 
 use mlir_sys::*;
-use promote_dialect::mlir::Names;
-use promote_lattice::DType;
-use promote_lattice::convert::Bits;
 use promote_scalar::{Ty, memory_size};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use interface::{Interface, interfaces};
 pub use names::dlpack;
-pub use signature::{Number, Type};
 pub use target::Machine;
 
-use self::function::{Face, Function};
+use self::function::Function;
 use self::kernel::{Compiled, Setting};
 use self::llvm::Types;
 use self::signature::RUNTIME;
 use super::placement;
 use super::raw;
 use super::report::place_of;
+use super::strong::Reader;
 use super::units::Shared;
 use super::verify::verify_strong;
 use super::view::{FUNCTION, function_type};
 use crate::diagnostic::{Code as Id, Diagnostic};
 use crate::lower::kernel::Kernel;
+use crate::lower::program::{self, Constant, EntryKind, KernelId, Place, PlaceId, Program};
+pub use crate::lower::types::{Number, Type};
 use crate::symbols::{Symbols, encoded, in_mlir};
 
-/// Lowers a module in place.
-pub fn lower(root: MlirOperation, shared: Shared<'_>, machine: Machine) -> Vec<Diagnostic> {
-    let weak = verify_strong(root, shared);
-    if !weak.is_empty() {
-        return weak;
-    }
+/// A module as a program, and what it is made of.
+struct Source {
+    body: MlirBlock,
+    /// All functions, with a body or without.
+    functions: Vec<MlirOperation>,
+    /// Those with a body.
+    by_name: FxHashMap<String, MlirOperation>,
+    program: Program,
+    /// Of the program's places.
+    locations: Vec<MlirLocation>,
+}
+
+/// The program that a module is.
+///
+/// # Errors
+/// What no code is made for.
+pub fn program(
+    root: MlirOperation,
+    shared: Shared<'_>,
+    machine: Machine,
+) -> Result<Program, Vec<Diagnostic>> {
+    read(root, shared, machine).map(|source| source.program)
+}
+
+fn read(root: MlirOperation, shared: Shared<'_>, machine: Machine) -> Result<Source, Vec<Diagnostic>> {
+    none_of(verify_strong(root, shared))?;
     let Some(body) =
         raw::regions(root).flat_map(raw::blocks).next().filter(|_| raw::is_named(root, "builtin.module"))
     else {
         let message = "promote-to-llvm runs on a module";
-        return vec![Diagnostic::error(Id::NotLowered, place_of(root), message)];
+        return Err(vec![Diagnostic::error(Id::NotLowered, place_of(root), message)]);
     };
-    let misplaced = placement::outside_of_functions(root, shared.names, placement::Functions::OfTheRoot);
-    if !misplaced.is_empty() {
-        return misplaced;
-    }
+    none_of(placement::outside_of_functions(root, shared.names, placement::Functions::OfTheRoot))?;
     let functions: Vec<MlirOperation> =
         raw::operations(body).filter(|operation| raw::is_named(*operation, FUNCTION)).collect();
+    let mut reader = Reader::new(shared.names);
+    let (mut by_name, mut refused) = (FxHashMap::default(), Vec::new());
+    for function in functions.iter().copied().filter(|function| has_body(*function)) {
+        match interface::of_function(function, shared.names) {
+            Ok(Interface { name, inputs, outputs, .. }) => {
+                reader.function(function, &name, is_public(function), (&inputs, &outputs));
+                by_name.insert(name, function);
+            }
+            Err(error) => refused.push(error),
+        }
+    }
+    none_of(refused)?;
+    let Reader { module, locations, .. } = reader;
+    let program = program::build::build(&module, shared.semantics.numerics(), &machine)?;
+    program.verify().map_err(|problems| {
+        let broken = |problem| format!("the program does not keep its laws: {problem}");
+        problems
+            .into_iter()
+            .map(|problem| Diagnostic::error(Id::Internal, None, broken(problem)))
+            .collect::<Vec<_>>()
+    })?;
+    Ok(Source { body, functions, by_name, program, locations })
+}
+
+fn none_of(refused: Vec<Diagnostic>) -> Result<(), Vec<Diagnostic>> {
+    if refused.is_empty() { Ok(()) } else { Err(refused) }
+}
+
+/// Lowers a module in place.
+pub fn lower(root: MlirOperation, shared: Shared<'_>, machine: Machine) -> Vec<Diagnostic> {
+    let Source { body, functions, by_name, program, locations } = match read(root, shared, machine) {
+        Ok(source) => source,
+        Err(refused) => return refused,
+    };
     let setting = Setting {
         types: Types::new(raw::context(root)),
         module: body,
         numerics: shared.semantics.numerics(),
         machine,
     };
-    let with_body = functions.iter().filter(|function| has_body(**function));
     let mut lowering = Lowering {
         setting,
-        names: shared.names,
-        said: Vec::new(),
-        bodies: with_body.filter_map(|function| raw::string_attribute(*function, "sym_name")).collect(),
+        program: &program,
+        locations: &locations,
+        sources: &by_name,
+        diagnostics: Vec::new(),
         kernels: FxHashMap::default(),
         products: FxHashMap::default(),
         taken: raw::operations(body)
@@ -86,18 +129,15 @@ pub fn lower(root: MlirOperation, shared: Shared<'_>, machine: Machine) -> Vec<D
             .filter_map(|operation| raw::string_attribute(operation, "sym_name"))
             .collect(),
         globals: 0,
+        constants: Vec::new(),
     };
-    let called = called(&functions);
-    let mut text = RUNTIME.to_owned();
-    for function in functions.iter().filter(|function| has_body(**function)) {
-        lowering.function(*function, &called, &mut text);
-    }
-    let Lowering { said, .. } = lowering;
-    if said.is_empty() {
+    let text = lowering.program();
+    let Lowering { diagnostics, .. } = lowering;
+    if diagnostics.is_empty() {
         functions.into_iter().for_each(raw::erase);
         take_over(body, &text, setting.types.context);
     }
-    said
+    diagnostics
 }
 
 fn has_body(function: MlirOperation) -> bool {
@@ -107,13 +147,6 @@ fn has_body(function: MlirOperation) -> bool {
 /// Whether callers outside see a function.
 fn is_public(function: MlirOperation) -> bool {
     raw::string_attribute(function, "sym_visibility").as_deref() != Some("private")
-}
-
-/// The names of the functions that are called in the module.
-fn called(functions: &[MlirOperation]) -> FxHashSet<String> {
-    let blocks = functions.iter().flat_map(|function| raw::regions(*function).flat_map(raw::blocks));
-    let calls = blocks.flat_map(raw::operations).filter(|operation| raw::is_named(*operation, "func.call"));
-    calls.filter_map(|call| raw::symbol(raw::attribute(call, "callee")?)).collect()
 }
 
 /// Moves the ops that a text spells into a module, but for declarations of what is there.
@@ -140,53 +173,72 @@ fn take_over(body: MlirBlock, text: &str, context: MlirContext) {
 /// What the functions of a module share.
 pub struct Lowering<'a> {
     setting: Setting,
-    names: &'a Names,
-    said: Vec<Diagnostic>,
-    /// The functions that have one.
-    bodies: FxHashSet<String>,
-    /// The code of each kernel in canonical form.
-    kernels: FxHashMap<Kernel, (String, Compiled)>,
+    program: &'a Program,
+    /// Of the program's places.
+    locations: &'a [MlirLocation],
+    /// The functions that the program is made of.
+    sources: &'a FxHashMap<String, MlirOperation>,
+    diagnostics: Vec<Diagnostic>,
+    /// The code of kernels.
+    kernels: FxHashMap<KernelId, (String, Compiled)>,
     /// The code that packs operands of matrix products, and multiplies them.
     products: FxHashMap<Ty, [String; 2]>,
     /// The names of other ops of the module.
     taken: FxHashSet<String>,
     globals: usize,
+    /// The symbols of constants.
+    constants: Vec<String>,
 }
 
-impl Lowering<'_> {
-    fn function(&mut self, function: MlirOperation, called: &FxHashSet<String>, text: &mut String) {
-        let interface::Interface { name, inputs, outputs, .. } =
-            match interface::of_function(function, self.names) {
-                Ok(interface) => interface,
-                Err(error) => return self.said.push(error),
+impl<'a> Lowering<'a> {
+    /// Compiles all functions; the symbols that callers need, as text.
+    fn program(&mut self) -> String {
+        let program = self.program;
+        for constant in &program.constants {
+            let symbol = self.global(constant);
+            self.constants.push(symbol);
+        }
+        let mut text = RUNTIME.to_owned();
+        for functions in program.functions.chunk_by(|a, b| a.name == b.name) {
+            self.function(functions, &mut text);
+        }
+        text
+    }
+
+    /// Compiles the entries of a function of the source.
+    fn function(&mut self, entries: &'a [program::Function], text: &mut String) {
+        let (mut entry, mut shape) = (None, None);
+        for function in entries {
+            let name = &function.name;
+            if function.entry != EntryKind::Private && !self.claim(self.sources[name], name) {
+                return;
+            }
+            let symbol = match function.entry {
+                EntryKind::Private => Self::inner(name),
+                EntryKind::Public => entry.insert(format!("promote.entry.{}", encoded(name))).clone(),
+                EntryKind::Shapes => shape.insert(format!("promote.shape.{}", encoded(name))).clone(),
             };
-        if called.contains(&name) {
-            let inner = Self::inner(&name);
-            Function::lower(self, function, &name, Face::Inner, &inner, &inputs);
-            text.push_str(&signature::stack(&inner));
+            Function::compile(self, function, &symbol);
+            text.push_str(&signature::stack(&symbol));
         }
-        if !is_public(function) || !self.claim(function, &name) {
-            return;
+        if let (Some(entry), [program::Function { name, inputs, outputs, .. }, ..]) = (entry, entries) {
+            let face = signature::Face { name, inputs, outputs, entry: &entry, shape: shape.as_deref() };
+            text.push_str(&signature::symbols(&face));
+            self.keep_type(self.sources[name], name);
         }
-        let entry = format!("promote.entry.{}", encoded(&name));
-        Function::lower(self, function, &name, Face::Entry, &entry, &inputs);
-        let shape = tells_shape(function).then(|| format!("promote.shape.{}", encoded(&name)));
-        if let Some(shape) = &shape {
-            Function::lower(self, function, &name, Face::Shape, shape, &inputs);
-        }
-        let face = signature::Face {
-            name: &name,
-            inputs: &inputs,
-            outputs: &outputs,
-            entry: &entry,
-            shape: shape.as_deref(),
-        };
-        [Some(&entry), shape.as_ref()]
-            .into_iter()
-            .flatten()
-            .for_each(|function| text.push_str(&signature::stack(function)));
-        text.push_str(&signature::symbols(&face));
-        self.keep_type(function, &name);
+    }
+
+    /// Where something comes from.
+    fn place(&self, place: PlaceId) -> &'a Place {
+        &self.program.places[place.0 as usize]
+    }
+
+    fn location(&self, place: PlaceId) -> MlirLocation {
+        self.locations[place.0 as usize]
+    }
+
+    fn kernel(&self, kernel: KernelId) -> &'a Kernel {
+        &self.program.kernels[kernel.0 as usize]
     }
 
     /// Whether the symbols of a public function are free: no two functions share any, but ops of other dialects may have
@@ -202,7 +254,7 @@ impl Lowering<'_> {
             in_mlir(name)
         );
         let error = Diagnostic::error(Id::NotLowered, place_of(function), message);
-        self.said.push(error.with_remedy("rename one of them"));
+        self.diagnostics.push(error.with_remedy("rename one of them"));
         false
     }
 
@@ -218,10 +270,6 @@ impl Lowering<'_> {
         self.define(&interface::symbol(name), location, text.len(), value);
     }
 
-    fn has_body(&self, name: &str) -> bool {
-        self.bodies.contains(name)
-    }
-
     /// The symbol of a function for callers in the module.
     fn inner(name: &str) -> String {
         format!("promote.fn.{}", encoded(name))
@@ -233,8 +281,8 @@ impl Lowering<'_> {
     }
 
     /// A constant tensor in memory; its symbol.
-    fn global(&mut self, elements: &[Bits], dtype: DType) -> String {
-        let size = memory_size(dtype);
+    fn global(&mut self, Constant { dtype, elements }: &Constant) -> String {
+        let size = memory_size(*dtype);
         let bytes: Vec<u8> =
             elements.iter().flat_map(|bits| bits.to_le_bytes().into_iter().take(size)).collect();
         // SAFETY: the context is alive, and the type is one of as many bytes as the buffer has, which MLIR copies.
@@ -286,19 +334,4 @@ impl Lowering<'_> {
             mlirBlockAppendOwnedOperation(module, mlirOperationCreate(&raw mut state));
         }
     }
-}
-
-/// Whether the shapes of a function's results follow from its arguments' shapes alone: nothing is read of a tensor, and
-/// nothing is called, on the one way that there is.
-fn tells_shape(function: MlirOperation) -> bool {
-    let blocks: Vec<MlirBlock> = raw::regions(function).flat_map(raw::blocks).collect();
-    let is_known = |value: MlirValue| raw::extents(raw::value_type(value)).all(|extent| extent.is_some());
-    let chooses = |operation: MlirOperation| {
-        raw::is_named(operation, "arith.select") && !raw::results(operation).all(is_known)
-    };
-    let reads = |operation: MlirOperation| {
-        ["func.call", "tensor.extract"].iter().any(|name| raw::is_named(operation, name))
-            || chooses(operation)
-    };
-    blocks.len() == 1 && !blocks.into_iter().flat_map(raw::operations).any(reads)
 }

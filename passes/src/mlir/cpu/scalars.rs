@@ -3,10 +3,12 @@
 //! The program's ops of numbers stay ops of arith and its like, whose `index` becomes an i64 later: casts join the two.
 
 use mlir_sys::*;
+use promote_lattice::DType;
 use promote_scalar::Ty;
 
 use super::llvm::{Code, Types};
-use super::signature::Number;
+use crate::lower::program::ValueKind;
+use crate::lower::types::Number;
 use crate::mlir::raw;
 
 /// The type that a number has in registers.
@@ -48,10 +50,38 @@ pub fn to_memory(code: &mut Code, value: MlirValue, number: Number) -> MlirValue
     }
 }
 
-/// A number in a register, as ops of the program take it, whose type is `r#type`.
-pub fn to_program(code: &Code, value: MlirValue, number: Number, r#type: MlirType) -> MlirValue {
+/// The dtype of a number in memory.
+pub fn dtype(number: Number) -> DType {
+    match number.dtype() {
+        Some(dtype) => dtype,
+        None => unreachable!("values are numbers that code is made for"),
+    }
+}
+
+/// The types that carry a value between blocks and functions: a number's; or those of a buffer's first element and owner.
+pub fn carriers(types: &Types, kind: ValueKind) -> Vec<MlirType> {
+    match kind {
+        ValueKind::Number(number) => vec![register_type(types, number)],
+        ValueKind::Buffer(_) => vec![types.pointer, types.pointer],
+    }
+}
+
+/// The type that ops of the program have for a number.
+pub fn program_type(types: &Types, number: Number) -> MlirType {
     match number {
-        Number::Index => code.value("builtin.unrealized_conversion_cast", &[value], r#type, &[]),
+        // SAFETY: the context is alive.
+        Number::Index => unsafe { mlirIndexTypeGet(types.context) },
+        Number::Int(_) | Number::Float(_) => register_type(types, number),
+    }
+}
+
+/// A number in a register, as ops of the program take it.
+pub fn to_program(code: &Code, value: MlirValue, number: Number) -> MlirValue {
+    match number {
+        Number::Index => {
+            let index = program_type(&code.types, number);
+            code.value("builtin.unrealized_conversion_cast", &[value], index, &[])
+        }
         Number::Int(_) | Number::Float(_) => value,
     }
 }

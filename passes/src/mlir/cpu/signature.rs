@@ -6,88 +6,9 @@
 
 use std::fmt::Write;
 
-use mlir_sys::*;
-use promote_dialect::mlir::Names;
-use promote_lattice::{DType, Kind};
-
 use super::names;
-use crate::mlir::raw;
+use crate::lower::types::Type;
 use crate::symbols::{Symbols, encoded};
-
-/// The type of a value, as far as code is made for it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Type {
-    /// A tensor: its dtype, and its extents as far as they are known.
-    Tensor(DType, Vec<Option<i64>>),
-    /// A number: an index, an integer or a float.
-    Scalar(Number),
-}
-
-/// The type of a number outside of tensors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Number {
-    /// `index`: 64 bits.
-    Index,
-    /// A signless integer of so many bits.
-    Int(u32),
-    /// A float.
-    Float(DType),
-}
-
-impl Type {
-    /// What a type means; `None` for one that no code is made for.
-    pub fn of(r#type: MlirType, names: &Names) -> Option<Self> {
-        // SAFETY: types live as long as the context; each accessor is called on a type of its kind.
-        unsafe {
-            if mlirTypeIsARankedTensor(r#type) {
-                if !mlirRankedTensorTypeGetEncoding(r#type).ptr.is_null() {
-                    return None;
-                }
-                let dtype = names.dtype(mlirShapedTypeGetElementType(r#type))?;
-                return Some(Self::Tensor(dtype, raw::extents(r#type).collect()));
-            }
-            let number = if mlirTypeIsAIndex(r#type) {
-                Number::Index
-            } else if mlirTypeIsAInteger(r#type) && mlirIntegerTypeIsSignless(r#type) {
-                Number::Int(mlirIntegerTypeGetWidth(r#type))
-            } else {
-                Number::Float(names.dtype(r#type).filter(|dtype| dtype.kind() == Kind::Float)?)
-            };
-            (number.dtype().is_some()).then_some(Self::Scalar(number))
-        }
-    }
-
-    /// The rank; 0 for numbers.
-    pub fn dims(&self) -> &[Option<i64>] {
-        match self {
-            Self::Tensor(_, dims) => dims,
-            Self::Scalar(_) => &[],
-        }
-    }
-
-    /// The dtype of elements in memory.
-    pub fn dtype(&self) -> DType {
-        match self {
-            Self::Tensor(dtype, _) => *dtype,
-            Self::Scalar(number) => number.dtype().unwrap_or(DType::I64),
-        }
-    }
-}
-
-impl Number {
-    /// The dtype of the tensor of rank 0 that carries it over the boundary of a function.
-    pub const fn dtype(self) -> Option<DType> {
-        Some(match self {
-            Self::Index | Self::Int(64) => DType::I64,
-            Self::Int(32) => DType::I32,
-            Self::Int(16) => DType::I16,
-            Self::Int(8) => DType::I8,
-            Self::Int(1) => DType::B1,
-            Self::Float(dtype @ (DType::F16 | DType::BF16 | DType::F32 | DType::F64)) => dtype,
-            Self::Int(_) | Self::Float(_) => return None,
-        })
-    }
-}
 
 /// The public face of a function.
 pub struct Face<'a> {

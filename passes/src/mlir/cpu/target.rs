@@ -1,5 +1,10 @@
 //! What the code generator must know of a processor.
 
+use promote_lattice::DType;
+
+use super::matmul::Tile;
+use crate::lower::target::Target;
+
 /// A processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Machine {
@@ -17,5 +22,31 @@ impl Default for Machine {
     /// Any x86-64 processor.
     fn default() -> Self {
         Self { vector_bytes: 16, vector_registers: 16, has_f16: false, has_fma: false }
+    }
+}
+
+/// From so many products on, packing the matrices is worth it: their elements are used often.
+const MANY_PRODUCTS: i64 = 1 << 15;
+/// The least extent of such a matrix.
+const LEAST_EXTENT: i64 = 8;
+/// What an extent is taken to be that is known at run time only.
+const USUAL_EXTENT: i64 = 64;
+
+impl Target for Machine {
+    fn name(&self) -> &'static str {
+        "the CPU"
+    }
+
+    fn cuts_reductions(&self) -> bool {
+        true
+    }
+
+    fn panel(&self, dtype: DType, extents: [Option<i64>; 3]) -> Option<i64> {
+        let extents = extents.map(|extent| extent.unwrap_or(USUAL_EXTENT));
+        let count = extents.iter().fold(1i64, |all, extent| all.saturating_mul(*extent));
+        let is_float = matches!(dtype, DType::F32 | DType::F64);
+        let is_large =
+            is_float && extents.iter().all(|extent| *extent >= LEAST_EXTENT) && count >= MANY_PRODUCTS;
+        is_large.then(|| Tile::new(*self, promote_scalar::register(dtype)).columns)
     }
 }

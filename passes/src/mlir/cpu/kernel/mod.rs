@@ -31,7 +31,6 @@ use rustc_hash::FxHashMap;
 use super::emit::{self, Lanes, Register};
 use super::llvm::{Code, Predicate, Types};
 use super::target::Machine;
-use crate::lower::canonical::Names;
 use crate::lower::extent::{Product, Sum};
 use crate::lower::graph::NodeId;
 use crate::lower::kernel::{Code as What, ExprId, Form, Kernel, Role};
@@ -60,24 +59,6 @@ pub struct Compiled {
     pub work: Product,
     /// The op that cannot be computed, if there is one.
     pub missing: Option<(Op, DType)>,
-}
-
-impl Compiled {
-    /// The same code, for the nodes and symbols that the numbers of the canonical kernel stand for.
-    pub fn named(self, names: &Names) -> Self {
-        let slot = |slot| match slot {
-            Slot::Context => Slot::Context,
-            Slot::Address(node, offset) => Slot::Address(names.node(node), names.sum(&offset)),
-            Slot::Number(sum) => Slot::Number(names.sum(&sum)),
-        };
-        Self {
-            slots: self.slots.into_iter().map(slot).collect(),
-            units: self.units.iter().map(|extent| names.product(extent)).collect(),
-            tiles: self.tiles.map(|(extent, tile)| (names.product(&extent), tile)),
-            work: names.product(&self.work),
-            missing: self.missing,
-        }
-    }
 }
 
 /// A tile of the innermost dimension of a map.

@@ -1,0 +1,7 @@
+//! Programs of steps.
+
+mod built;
+mod faults;
+mod flow;
+mod kernels;
+mod make;
