@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use promote::diagnostic::{Code, Diagnostic, Severity};
+use promote::program::Program;
 use promote::{
     CompileOptions, Compiled, Module, OptLevel, Options, Pipeline, PrintOptions, RunOptions, Semantics,
-    Session, Source, Verdict,
+    Session, Source, Target, Verdict,
 };
 use promote_reference::random::Precision;
 use promote_reference::{Error, Outcome, Reader, Value};
@@ -76,13 +77,17 @@ impl Bench {
         let passed = rules.passed(&case.text, &Pipeline::default())?;
         let Some(strong) = passed else { return Ok(Ending::Refused) };
         rules.is_stable(&strong)?;
-        for pipeline in [Pipeline::to_linalg(), Pipeline::to_stablehlo()] {
-            rules.passed(&case.text, &pipeline)?;
-        }
+        let linalg = rules.passed(&case.text, &Pipeline::to_linalg())?;
+        rules.passed(&case.text, &Pipeline::to_stablehlo())?;
+        rules.drawn(&strong)?;
         let expected = rules.interpreted(&self.reader, case, &strong)?;
         let Some(compiled) = rules.compiled(&case.text, level(case.number))? else {
             return Ok(Ending::NotLowered);
         };
+        if linalg.is_none() {
+            return Err("it is lowered to the CPU, and not to linalg".to_owned());
+        }
+        rules.in_steps(&strong)?;
         written(&compiled, case.number)?;
         run(&compiled, case, expected)
     }
@@ -178,6 +183,30 @@ impl Rules {
         Err(format!("the interpreter gives\n{before:?}\nbefore the passes and\n{after:?}\nafter them"))
     }
 
+    /// Draws the graph of a strong program, and declares its functions.
+    fn drawn(&self, strong: &str) -> Result<(), Finding> {
+        let module = self.read(Source::Text(strong), "what the passes gave")?;
+        let views = self.session.views(&module).map_err(|error| error.to_string())?;
+        let mut text = String::new();
+        promote::engine::dot::write(&mut text, &views, &self.semantics);
+        promote::header(&module).map(drop).map_err(|error| error.to_string())
+    }
+
+    /// A strong program that is lowered is one in steps, which keeps its laws and reads back from text.
+    fn in_steps(&self, strong: &str) -> Result<(), Finding> {
+        let mut module = self.read(Source::Text(strong), "what the passes gave")?;
+        let options = RunOptions { verify_each: true, ..RunOptions::default() };
+        if !self.accepts(&mut module, &promote::to_blocks(), &options)? {
+            return Err("its control flow does not become blocks".to_owned());
+        }
+        let program = promote::read_program(&module, &self.semantics, &Target::host());
+        let program = program.map_err(|error| error.to_string())?;
+        match Program::parse(&program.to_string()) {
+            Ok(read) if read == program => Ok(()),
+            read => Err(format!("the program reads back as {read:?}\n{program}")),
+        }
+    }
+
     /// Its code, unless an op is not lowered.
     fn compiled(&self, text: &str, level: OptLevel) -> Result<Option<Compiled>, Finding> {
         let native = CompileOptions { level, ..CompileOptions::default() };
@@ -230,21 +259,16 @@ const fn level(number: u64) -> OptLevel {
     if number.is_multiple_of(5) { OptLevel::Aggressive } else { OptLevel::None }
 }
 
-/// Writes the code as one of the kinds of output.
+/// Writes the code as every kind of output; as a library, for which the linker takes longer, of one program in eight.
 fn written(compiled: &Compiled, number: u64) -> Result<(), Finding> {
     let said = |error: promote::CompileError| error.to_string();
-    match number % 8 {
-        0 => compiled.library().map(drop).map_err(said),
-        1..=2 => {
-            let _ = compiled.header();
-            Ok(())
-        }
-        3..=4 => compiled.assembly().map(drop).map_err(said),
-        5 => compiled.object().map(drop).map_err(said),
-        _ => {
-            let _ = compiled.ir_text();
-            Ok(())
-        }
+    compiled.header();
+    compiled.ir_text();
+    compiled.assembly().map(drop).map_err(said)?;
+    compiled.object().map(drop).map_err(said)?;
+    match number.is_multiple_of(8) {
+        true => compiled.library().map(drop).map_err(said),
+        false => Ok(()),
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::check::Ending;
 use crate::worker::Mode;
 
 /// How many programs a process checks before another one takes over: what MLIR has made unique stays in its memory.
@@ -35,8 +36,17 @@ impl Report {
 
     /// The share of programs that are not refused.
     pub fn acceptance(&self) -> f64 {
-        let refused = self.endings.get("Refused").copied().unwrap_or(0);
-        1.0 - refused as f64 / self.programs().max(1) as f64
+        1.0 - self.share(&[Ending::Refused])
+    }
+
+    /// The share of programs whose results are compared with nothing, though they are accepted.
+    pub fn uncompared(&self) -> f64 {
+        self.share(&[Ending::NotLowered, Ending::NotCompared])
+    }
+
+    fn share(&self, endings: &[Ending]) -> f64 {
+        let count = |ending| self.endings.get(&format!("{ending:?}")).copied().unwrap_or(0);
+        endings.iter().map(count).sum::<u64>() as f64 / self.programs().max(1) as f64
     }
 }
 

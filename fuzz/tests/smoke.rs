@@ -1,7 +1,8 @@
 //! A first part of the programs and mutants, in child processes: `promote-fuzz` says what is wrong with which.
 //!
-//! Every program goes through the passes twice, bytecode, linalg, StableHLO and LLVM's dialect, is compiled and run beside
-//! the interpreter; its code is also written as one of LLVM IR, assembly, an object, a library and a header, by its number.
+//! Every program goes through the passes twice, bytecode, the graph, linalg, StableHLO, steps and LLVM's dialect, is compiled
+//! and run beside the interpreter; its code is also written as LLVM IR, assembly, an object and a header, and one in eight as
+//! a library.
 //! `PROMOTE_SEEDS=10000..20000` takes others.
 
 use std::process::Command;

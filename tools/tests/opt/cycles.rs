@@ -4,7 +4,8 @@
 use crate::support::{Run, Tool, in_parallel, run};
 
 /// What is made of a program.
-const KINDS: [&str; 9] = ["mlir", "dot", "linalg", "stablehlo", "program", "llvm", "llvm-ir", "obj", "header"];
+const KINDS: [&str; 9] =
+    ["mlir", "dot", "linalg", "stablehlo", "program", "llvm", "llvm-ir", "obj", "header"];
 
 /// Ops, each of which needs what comes of it, or comes later.
 const LOOPS: [&str; 20] = [
