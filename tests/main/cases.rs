@@ -467,10 +467,14 @@ fn shapes(op: Op, shape: &[usize], random: &mut Random) -> Option<(String, Vec<V
             for extent in shape {
                 let span = *extent as i64 + 3;
                 let mut any = || random.below(2 * span as usize) as i64 - span;
-                let (start, stop) = (any(), any());
+                // Now and then the first part of a dimension, as it stands.
+                let (start, stop, step) = match any() % 3 {
+                    0 => (0, any().abs() % (span - 2), 1),
+                    _ => (any(), any(), [1, 2, 3, -1, -2, -5][random.below(6)]),
+                };
                 parts[0].push(start);
                 parts[1].push(stop);
-                parts[2].push([1, 2, 3, -1, -2, -5][random.below(6)]);
+                parts[2].push(step);
             }
             let [start, stop, step] = parts.map(list);
             one(format!("start = {start}, stop = {stop}, step = {step}"))

@@ -21,6 +21,7 @@ mod loops;
 mod npy;
 mod oracle_programs;
 mod placement;
+mod program_page;
 mod refusals;
 mod relaxes;
 mod remedies;

@@ -22,7 +22,9 @@ impl Lowering<'_> {
         let loops = vec![false; shape.len()];
         let outs = vec![Part { tensor: empty, at: identity(shape.len()) }];
         let tensor = self.value(arg);
-        let made = match indices.iter().map(|index| self.fixed(index)).collect::<Option<Vec<At>>>() {
+        let of_arg = self.graph.shape(arg);
+        let at = indices.iter().zip(&of_arg).map(|(index, extent)| self.fixed(index, *extent, &shape));
+        let made = match at.collect::<Option<Vec<At>>>() {
             Some(at) => {
                 let nest = Nest { loops, ins: vec![Part { tensor, at }], outs };
                 self.nest(&nest, &|_, elements| Some(vec![elements[0]]))?
@@ -42,11 +44,14 @@ impl Lowering<'_> {
         Ok(made[0])
     }
 
-    /// An index all of which is known.
-    fn fixed(&self, index: &Index) -> Option<At> {
+    /// An index all of which is known, into a dimension of this extent. An op of linalg takes a loop to go through all of a
+    /// dimension that it indexes: a slice that is the first part of one has no such index.
+    fn fixed(&self, index: &Index, extent: Extent, shape: &[Extent]) -> Option<At> {
         let [start, step] = [index.start, index.step].map(|extent| self.graph.resolve(extent).fixed());
         let step = if index.down { step?.wrapping_neg() } else { step? };
-        Some(At { loop_: index.dim, start: start?, step })
+        let is_loop = (start?, step) == (0, 1);
+        let is_part = is_loop && index.dim.is_some_and(|dim| shape[dim] != extent);
+        (!is_part).then_some(At { loop_: index.dim, start: start?, step })
     }
 
     fn ends(&mut self, index: &Index) -> (MlirValue, MlirValue) {
