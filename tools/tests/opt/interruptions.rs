@@ -18,6 +18,9 @@ echo $$ > linker
 while :; do echo > \"$TMPDIR/$$.$(date +%N)\"; done
 ";
 
+/// The signals that are meant to end a program.
+const SIGNALS: [libc::c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
+
 /// No run takes longer to get where it is interrupted, or to end.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -38,6 +41,16 @@ fn linking(directory: &Path, prepare: impl FnOnce(&mut Command)) -> (Child, i32)
     command.args(["in.mlir", "--emit=so", "-o", "out.so"]).current_dir(directory).process_group(0);
     command.env("CC", directory.join("slow")).env("TMPDIR", directory.join("tmp"));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    // Whoever runs the tests may ignore signals, as nohup does, and what it starts would inherit that.
+    // SAFETY: between fork and exec this only sets how signals are met.
+    unsafe {
+        command.pre_exec(|| {
+            for signal in SIGNALS {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+            Ok(())
+        })
+    };
     prepare(&mut command);
     let child = command.spawn().expect("the tool can be run");
     let number = || fs::read_to_string(directory.join("linker")).ok()?.trim().parse().ok();
@@ -88,7 +101,7 @@ fn is_running(process: i32) -> bool {
 
 #[test]
 fn signals_end_the_tool_and_leave_nothing() {
-    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
+    for signal in SIGNALS {
         // As `kill` sends it, and as a terminal does.
         for whole_group in [false, true] {
             let directory = place();
