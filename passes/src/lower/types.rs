@@ -22,6 +22,10 @@ pub enum Number {
     Float(DType),
 }
 
+/// The most dimensions of a tensor that code is made for. A kernel may have a few more than its tensors, and keeps a set of
+/// them in a word.
+pub const MAX_RANK: usize = 60;
+
 impl Type {
     /// The extents; none for numbers.
     pub fn dims(&self) -> &[Option<i64>] {

@@ -11,14 +11,15 @@ use super::report::place_of;
 use super::{constant, view};
 use crate::lower::program::{Foreign, Place, PlaceId};
 use crate::lower::strong::{Block, Edge, Function, Kind, Module, Operation, Value};
-use crate::lower::types::{Number, Type};
+use crate::lower::types::{MAX_RANK, Number, Type};
 
 /// What a type means; `None` for one that no code is made for.
 pub fn type_of(r#type: MlirType, names: &Names) -> Option<Type> {
     // SAFETY: types live as long as the context; each accessor is called on a type of its kind.
     unsafe {
         if mlirTypeIsARankedTensor(r#type) {
-            if !mlirRankedTensorTypeGetEncoding(r#type).ptr.is_null() {
+            let is_encoded = !mlirRankedTensorTypeGetEncoding(r#type).ptr.is_null();
+            if is_encoded || raw::extents(r#type).len() > MAX_RANK {
                 return None;
             }
             let dtype = names.dtype(mlirShapedTypeGetElementType(r#type))?;
@@ -159,7 +160,9 @@ impl Reading<'_, '_> {
 
     fn promote(&mut self, op: Op, operation: MlirOperation, operands: &[Value], results: &[Value]) -> Kind {
         if !results.iter().chain(operands).all(|value| self.is_tensor(*value)) {
-            return Kind::Unsupported("its operands and results must be ranked tensors".to_owned());
+            let why =
+                format!("its operands and results must be tensors of a known rank, of {MAX_RANK} at most");
+            return Kind::Unsupported(why);
         }
         if op == Op::Constant {
             return self.constant(operation, results[0]);

@@ -373,3 +373,19 @@ fn shapes_are_told_of_arguments_larger_than_memory() {
     let refused = open.run(&[view(), view()]).map(drop).map_err(|error| error.status);
     assert_eq!(refused, Err(promote::Status::Memory));
 }
+
+#[test]
+fn a_rank_of_more_than_60_is_refused() {
+    let session = session("jax", false, false);
+    let negated = |rank: usize| {
+        let r#type = format!("tensor<{}f32>", "?x".repeat(rank));
+        let text = format!(
+            "func.func @f(%x: {type}) -> {type} {{\n  %0 = \"promote.negative\"(%x) : ({type}) -> {type}\n  \
+             return %0 : {type}\n}}"
+        );
+        super::support::compile_for(&session, &text, promote::Target::host())
+    };
+    assert!(negated(60).is_ok());
+    let Err(refused) = negated(61) else { panic!("it is accepted") };
+    assert!(refused.contains("for which no code is made"), "{refused}");
+}

@@ -83,7 +83,7 @@ pub fn of_function(function: MlirOperation, names: &Names) -> Result<Interface, 
                 raw::type_text(wrong)
             );
             Err(Diagnostic::error(Code::NotLowered, location, message)
-                .with_remedy("functions take and return ranked tensors of the dialect's dtypes, and numbers"))
+                .with_remedy("functions take and return tensors of the dialect's dtypes and a known rank, of 60 at most, and numbers"))
         }
     }
 }
