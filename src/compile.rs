@@ -83,7 +83,7 @@ pub fn lowering() -> Pipeline {
     Pipeline::parse(LOWERING).unwrap_or_else(|error| unreachable!("{error}"))
 }
 
-/// The passes after which the control flow of a module is blocks, as [`program`] reads it.
+/// The passes after which the control flow of a module is blocks, as [`read_program`] reads it.
 pub fn to_blocks() -> Pipeline {
     Pipeline::parse("lower-affine,convert-scf-to-cf").unwrap_or_else(|error| unreachable!("{error}"))
 }
@@ -92,7 +92,11 @@ pub fn to_blocks() -> Pipeline {
 ///
 /// # Errors
 /// [`CompileError::Refused`], for what no code is made for.
-pub fn program(module: &Module<'_>, semantics: &Semantics, target: &Target) -> Result<Program, CompileError> {
+pub fn read_program(
+    module: &Module<'_>,
+    semantics: &Semantics,
+    target: &Target,
+) -> Result<Program, CompileError> {
     module.program(semantics, machine(target)).map_err(CompileError::Refused)
 }
 

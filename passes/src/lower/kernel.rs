@@ -5,8 +5,9 @@
 //!
 //! ## Laws
 //! - The first dimensions are parallel: no two of their indices write to one place.
-//! - Reductions are over the dimensions behind them ([`Form::Rows`]), or over some in the middle ([`Form::Columns`]).
-//! - Expressions stand behind their operands. One of stage `n + 1` needs a reduction of stage `n`.
+//! - Reductions are over the dimensions after them ([`Form::Rows`]), or over some in the middle ([`Form::Columns`]).
+//! - Expressions come after their operands. One of stage `n + 1` needs a reduction of stage `n`.
+//! - What a kernel writes it does not read.
 
 use promote_lattice::convert::Bits;
 use promote_lattice::{DType, Op};

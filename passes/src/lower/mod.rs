@@ -7,6 +7,7 @@
 
 pub mod canonical;
 pub mod extent;
+pub mod flow;
 pub mod fuse;
 pub mod graph;
 pub mod kernel;

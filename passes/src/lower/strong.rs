@@ -161,7 +161,20 @@ impl Function {
         let depends = |operation: &Operation| match operation.kind {
             Kind::Call(_) | Kind::Extract => true,
             Kind::Select => !operation.results.iter().all(is_known),
-            _ => false,
+            Kind::Promote(..)
+            | Kind::Constant(..)
+            | Kind::Poison
+            | Kind::Dim(_)
+            | Kind::Rank
+            | Kind::Cast
+            | Kind::FromElements
+            | Kind::Foreign(_)
+            | Kind::Assert(_)
+            | Kind::Return
+            | Kind::Branch(_)
+            | Kind::BranchIf(..)
+            | Kind::Switch(..)
+            | Kind::Unsupported(_) => false,
         };
         self.blocks.len() == 1 && !self.blocks[0].operations.iter().any(depends)
     }

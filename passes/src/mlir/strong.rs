@@ -4,11 +4,12 @@ use mlir_sys::*;
 use promote_dialect::attrs;
 use promote_dialect::mlir::Names;
 use promote_lattice::{Kind as DTypeKind, Op};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::raw::{self, Address};
 use super::report::place_of;
 use super::{constant, view};
+use crate::lower::flow::reverse_postorder;
 use crate::lower::program::{Foreign, Place, PlaceId};
 use crate::lower::strong::{Block, Edge, Function, Kind, Module, Operation, Value};
 use crate::lower::types::{MAX_RANK, Number, Type};
@@ -110,11 +111,9 @@ impl Reading<'_, '_> {
         let mut operands: Vec<Value> = raw::operands(operation).map(|operand| self.value(operand)).collect();
         let results: Vec<Value> = raw::results(operation).map(|result| self.value(result)).collect();
         let kind = self.kind(operation, &operands, &results);
-        match kind {
-            Kind::Branch(_) => operands.clear(),
-            Kind::BranchIf(..) | Kind::Switch(..) => operands.truncate(1),
-            _ => {}
-        }
+        // What a terminator passes on stands with its edges.
+        let passed: usize = kind.edges().iter().map(|edge| edge.values.len()).sum();
+        operands.truncate(operands.len() - passed);
         Operation { kind, operands, results, place }
     }
 
@@ -277,29 +276,14 @@ fn passed(name: &str, operation: MlirOperation, operands: &[Value], count: usize
     passed.collect()
 }
 
-/// The blocks that can be reached from the first one, each after those that dominate it: what comes of a depth-first walk,
-/// from the last that it leaves to the first.
+/// The blocks that paths from the first one lead to, each after those that dominate it.
 fn in_order(region: MlirRegion) -> Vec<MlirBlock> {
-    let successors = |block: MlirBlock| -> Vec<MlirBlock> {
-        raw::last_operation(block).into_iter().flat_map(raw::successors).collect()
+    let blocks: Vec<MlirBlock> = raw::blocks(region).collect();
+    let indices: FxHashMap<_, _> =
+        blocks.iter().enumerate().map(|(index, block)| (Address(*block), index)).collect();
+    let successors = |block: usize| {
+        let next = raw::last_operation(blocks[block]).into_iter().flat_map(raw::successors);
+        next.map(|next| indices[&Address(next)]).collect::<Vec<_>>().into_iter()
     };
-    let Some(first) = raw::blocks(region).next() else { return Vec::new() };
-    let mut seen = FxHashSet::from_iter([Address(first)]);
-    let mut walk = vec![(first, successors(first))];
-    let mut order = Vec::new();
-    while let Some((block, rest)) = walk.last_mut() {
-        match rest.pop() {
-            Some(next) => {
-                if seen.insert(Address(next)) {
-                    walk.push((next, successors(next)));
-                }
-            }
-            None => {
-                order.push(*block);
-                walk.pop();
-            }
-        }
-    }
-    order.reverse();
-    order
+    reverse_postorder(blocks.len(), successors).into_iter().map(|index| blocks[index]).collect()
 }

@@ -209,22 +209,6 @@ enum Next {
     Return(Vec<Slot>),
 }
 
-/// What the values are that carry values of these types: of each a number, or a buffer and the extents left open.
-fn layout(types: &[Type]) -> Vec<ValueKind> {
-    let mut kinds = Vec::new();
-    for r#type in types {
-        match r#type {
-            Type::Scalar(number) => kinds.push(ValueKind::Number(*number)),
-            Type::Tensor(dtype, dims) => {
-                kinds.push(ValueKind::Buffer(*dtype));
-                let open = dims.iter().filter(|extent| extent.is_none());
-                kinds.extend(open.map(|_| ValueKind::Number(Scalar::Index)));
-            }
-        }
-    }
-    kinds
-}
-
 /// Whether a type allows for a shape.
 fn has_shape(r#type: &Type, shape: &[usize]) -> bool {
     let alike = |(own, stated): (&usize, &Option<i64>)| stated.is_none_or(|stated| stated == *own as i64);
@@ -321,7 +305,7 @@ impl<'r> Machine<'r> {
         }
         if frame.is_entry() {
             let kinds: Vec<ValueKind> = parameters.iter().map(|value| frame.function.kind(*value)).collect();
-            if kinds != layout(&frame.function.inputs) {
+            if kinds != ValueKind::carrying(&frame.function.inputs) {
                 return fault("the parameters are not laid out as the inputs");
             }
         }
@@ -375,7 +359,7 @@ impl<'r> Machine<'r> {
     fn r#return(&mut self, frame: &mut Frame<'r>, values: &[Arg]) -> Result<Next, Stop> {
         let kinds = match frame.function.entry {
             EntryKind::Public | EntryKind::Shapes => Vec::new(),
-            EntryKind::Private => layout(&frame.function.outputs),
+            EntryKind::Private => ValueKind::carrying(&frame.function.outputs),
         };
         let slots = self.passed(frame, values)?;
         if slots.len() != kinds.len() {

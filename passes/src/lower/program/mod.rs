@@ -5,15 +5,19 @@
 //! an error is decided here, by [`build`]; a target decides how a kernel runs on its machine, and nothing else.
 //!
 //! ## Laws
-//! - A value is defined once, and on every path before it is used.
+//! - A value is defined once, and on every path before it is used. No edge leads to the first block of a function.
 //! - A buffer is counted. Who makes one has a [reference](Step::Retain) to it: a step that returns a buffer of its own, a
 //!   block or a function to which it is passed. Each reference is dropped once on every path that returns: by
 //!   [`Step::Release`], or by passing it to a block or to the caller. Arguments of functions, constants and outputs are
 //!   not counted: they live longer than the call.
 //! - A buffer is contiguous and row-major. It is written by steps between the one that makes it and the first that reads
-//!   it; who writes it has the only reference.
+//!   it; who writes it has the only reference. What is read has been written, and no kernel reads what it writes.
+//! - A public function asks for the memory of each result once on every path that returns, and writes it.
 //! - A run that fails stops where it is: the run time frees what the call has allocated.
+//!
+//! [`Program::verify`] finds what breaks them.
 
+mod arith;
 pub mod build;
 mod parse;
 mod print;
@@ -24,6 +28,7 @@ mod verify;
 use promote_lattice::DType;
 use promote_lattice::convert::{Bits, Numerics};
 
+pub use self::arith::Arith;
 pub use self::parse::ParseError;
 pub use self::verify::{Item, Position, Problem};
 
@@ -106,6 +111,29 @@ pub enum ValueKind {
     Number(Number),
 }
 
+impl ValueKind {
+    /// An index: what extents are.
+    pub const INDEX: Self = Self::Number(Number::Index);
+    /// A truth value.
+    pub const TRUTH: Self = Self::Number(Number::Int(1));
+
+    /// What carries values of these types between blocks and functions: numbers themselves; for a tensor its buffer, and the
+    /// extents that its type leaves open.
+    pub fn carrying(types: &[Type]) -> Vec<Self> {
+        let mut kinds = Vec::new();
+        for r#type in types {
+            match r#type {
+                Type::Scalar(number) => kinds.push(Self::Number(*number)),
+                Type::Tensor(dtype, dims) => {
+                    kinds.push(Self::Buffer(*dtype));
+                    kinds.extend(dims.iter().filter(|extent| extent.is_none()).map(|_| Self::INDEX));
+                }
+            }
+        }
+        kinds
+    }
+}
+
 /// A function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
@@ -115,8 +143,7 @@ pub struct Function {
     pub entry: EntryKind,
     /// Where it comes from.
     pub place: PlaceId,
-    /// What it takes. The values are the parameters of the first block: for a number itself; for a tensor its buffer, then
-    /// its extents that the type leaves open.
+    /// What it takes. The values are the parameters of the first block, [carried](ValueKind::carrying) as between blocks.
     pub inputs: Vec<Type>,
     /// What it returns.
     pub outputs: Vec<Type>,
@@ -208,39 +235,6 @@ pub struct Foreign {
     pub name: String,
     /// Its attributes, as MLIR prints them.
     pub attributes: Vec<(String, String)>,
-}
-
-/// Arithmetic on extents. Sums and products wrap around; comparisons return truth values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Arith {
-    /// The sum.
-    Add,
-    /// The difference.
-    Sub,
-    /// The product.
-    Mul,
-    /// The quotient of signed numbers, towards zero. The divisor is positive.
-    DivS,
-    /// The quotient of unsigned numbers. The divisor is not zero.
-    DivU,
-    /// The less of signed numbers.
-    MinS,
-    /// The greater of signed numbers.
-    MaxS,
-    /// The greater of unsigned numbers.
-    MaxU,
-    /// Whether they are equal.
-    Eq,
-    /// Whether they differ.
-    Ne,
-    /// Whether the first is less, unsigned.
-    LtU,
-    /// Whether both truth values hold.
-    And,
-    /// Whether a truth value does not hold.
-    Not,
-    /// The second if the first, a truth value, holds, else the third.
-    Select,
 }
 
 /// The matrices of a product, contiguous, and their extents.

@@ -9,7 +9,7 @@ use promote_dialect::mlir::Names;
 
 use super::{has_body, is_public};
 use crate::diagnostic::{Code, Diagnostic, Location};
-use crate::lower::types::Type;
+use crate::lower::types::{MAX_RANK, Type};
 use crate::mlir::raw;
 use crate::mlir::report::place_of;
 use crate::mlir::strong::type_of;
@@ -83,7 +83,7 @@ pub fn of_function(function: MlirOperation, names: &Names) -> Result<Interface, 
                 raw::type_text(wrong)
             );
             Err(Diagnostic::error(Code::NotLowered, location, message)
-                .with_remedy("functions take and return tensors of the dialect's dtypes and a known rank, of 60 at most, and numbers"))
+                .with_remedy(format!("functions take and return tensors of the dialect's dtypes and a known rank, of {MAX_RANK} at most, and numbers")))
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::lower::extent::{Product, Sum};
 use crate::lower::graph::NodeId;
 use crate::lower::kernel::{Code as What, Kernel};
 use crate::lower::program::{Arg, Launch, Matmul, PlaceId};
+use crate::lower::target::Target;
 
 /// Elements that are worth a thread.
 const GRAIN: i64 = 1 << 15;
@@ -140,7 +141,7 @@ impl Function<'_, '_> {
         };
         let found = kernel.exprs.iter().find(|expr| is_it(&expr.code)).unwrap_or(&kernel.exprs[0]);
         let place = self.lowering.place(launch.places[found.node.0 as usize]).location.clone();
-        let message = format!("{op} of {dtype} is not lowered to the CPU");
+        let message = format!("{op} of {dtype} is not lowered to {}", self.lowering.setting.machine.name());
         let error = Diagnostic::error(Code::NotLowered, place, message);
         let error = error.with_remedy("convert the operands with promote.convert");
         // The entries of a function launch the same kernels.

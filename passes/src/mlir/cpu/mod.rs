@@ -14,6 +14,7 @@ mod matmul;
 mod names;
 mod scalars;
 mod signature;
+mod steps;
 mod target;
 
 use mlir_sys::*;

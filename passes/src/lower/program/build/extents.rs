@@ -4,7 +4,6 @@ use super::Builder;
 use crate::lower::extent::{Extent, Product, Symbol};
 use crate::lower::graph::{MAX_PARTS, NodeId, PART, Prim, Rule};
 use crate::lower::program::{Arg, Arith, Step, ValueId, ValueKind};
-use crate::lower::types::Number;
 
 impl Builder<'_, '_> {
     /// A new value.
@@ -18,19 +17,8 @@ impl Builder<'_, '_> {
         if let Some(known) = folded(op, args) {
             return known;
         }
-        let number = match op {
-            Arith::Eq | Arith::Ne | Arith::LtU | Arith::And | Arith::Not => Number::Int(1),
-            Arith::Add
-            | Arith::Sub
-            | Arith::Mul
-            | Arith::DivS
-            | Arith::DivU
-            | Arith::MinS
-            | Arith::MaxS
-            | Arith::MaxU
-            | Arith::Select => Number::Index,
-        };
-        let value = self.new_value(ValueKind::Number(number));
+        let (_, kind) = op.signature();
+        let value = self.new_value(kind);
         self.push(Step::Arith { value, op, args: args.to_vec() });
         Arg::Value(value)
     }
@@ -167,26 +155,5 @@ fn folded(op: Arith, args: &[Arg]) -> Option<Arg> {
         _ => {}
     }
     let known: Vec<i64> = args.iter().map(|arg| arg.fixed()).collect::<Option<_>>()?;
-    evaluate(op, &known).map(Arg::Known)
-}
-
-/// What arithmetic gives of numbers; `None` for a division by zero.
-pub fn evaluate(op: Arith, args: &[i64]) -> Option<i64> {
-    Some(match (op, args) {
-        (Arith::Add, [x, y]) => x.wrapping_add(*y),
-        (Arith::Sub, [x, y]) => x.wrapping_sub(*y),
-        (Arith::Mul, [x, y]) => x.wrapping_mul(*y),
-        (Arith::DivS, [x, y]) => x.checked_div(*y)?,
-        (Arith::DivU, [x, y]) => x.cast_unsigned().checked_div(y.cast_unsigned())?.cast_signed(),
-        (Arith::MinS, [x, y]) => *x.min(y),
-        (Arith::MaxS, [x, y]) => *x.max(y),
-        (Arith::MaxU, [x, y]) => x.cast_unsigned().max(y.cast_unsigned()).cast_signed(),
-        (Arith::Eq, [x, y]) => (x == y).into(),
-        (Arith::Ne, [x, y]) => (x != y).into(),
-        (Arith::LtU, [x, y]) => (x.cast_unsigned() < y.cast_unsigned()).into(),
-        (Arith::And, [x, y]) => x & y,
-        (Arith::Not, [x]) => 1 - x,
-        (Arith::Select, [condition, x, y]) => *if *condition != 0 { x } else { y },
-        _ => unreachable!("{op:?} takes other than {} numbers", args.len()),
-    })
+    op.evaluate(&known).map(Arg::Known)
 }

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::{Builder, Known};
+use super::{Builder, Lowered};
 use crate::lower::program::{Arg, Edge, End, EntryKind, Step, ValueId, ValueKind};
 use crate::lower::strong::{self, Kind, Operation, Value};
 use crate::lower::types::{Number, Type};
@@ -28,7 +28,7 @@ impl Builder<'_, '_> {
             let Some(r#type) = source.r#type(*result) else { continue };
             let (known, parts) = self.parts(r#type);
             results.extend(parts);
-            if let Known::Tensor(_) = known {
+            if let Lowered::Tensor(_) = known {
                 self.owned.push(*result);
             }
             self.values.insert(*result, known);
@@ -84,7 +84,7 @@ impl Builder<'_, '_> {
         for value in &operation.operands {
             let Some(r#type) = source.r#type(*value) else { continue };
             let known = self.value(*value);
-            if let Known::Tensor(stored) = &known {
+            if let Lowered::Tensor(stored) = &known {
                 self.retain(stored.buffer);
             }
             parts.extend(Self::carried(&known, r#type));
@@ -115,7 +115,8 @@ impl Builder<'_, '_> {
                 let cases = cases.iter().map(|(case, _)| (*case, next())).collect();
                 End::Switch(self.number(operation.operands[0]), cases, default)
             }
-            _ => End::Jump(next()),
+            Kind::Branch(_) => End::Jump(next()),
+            kind => unreachable!("{kind:?} is no branch"),
         };
         self.end(end);
     }
@@ -142,7 +143,7 @@ impl Builder<'_, '_> {
         for (value, argument) in edge.values.iter().zip(&source.blocks[edge.block].arguments) {
             let Some(r#type) = source.r#type(*argument) else { continue };
             let known = self.value(*value);
-            if let Known::Tensor(stored) = &known
+            if let Lowered::Tensor(stored) = &known
                 && !dead.remove(value)
             {
                 retained.push(stored.buffer);

@@ -18,7 +18,6 @@ mod segment;
 use promote_lattice::convert::Numerics;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub use self::extents::evaluate;
 use self::liveness::Liveness;
 use self::segment::{Segment, Stored};
 use super::{
@@ -119,7 +118,7 @@ impl Context<'_> {
 
 /// What a value of the source is now.
 #[derive(Clone, Debug)]
-enum Known {
+enum Lowered {
     Tensor(Stored),
     Number(ValueId),
 }
@@ -139,7 +138,7 @@ struct Builder<'b, 'm> {
     segment: Segment,
     /// The buffers of which another shape alone is in use.
     floating: Vec<ValueId>,
-    values: FxHashMap<Value, Known>,
+    values: FxHashMap<Value, Lowered>,
     live: Liveness,
     /// The tensors to which the block at hand owns a reference.
     owned: Vec<Value>,
@@ -231,11 +230,11 @@ impl<'b, 'm> Builder<'b, 'm> {
 
     /// New values for what carries a value between blocks and functions: a number; or the buffer of a tensor, and the
     /// extents that its type leaves open.
-    fn parts(&mut self, r#type: &Type) -> (Known, Vec<ValueId>) {
+    fn parts(&mut self, r#type: &Type) -> (Lowered, Vec<ValueId>) {
         match r#type {
             Type::Scalar(number) => {
                 let value = self.new_value(ValueKind::Number(*number));
-                (Known::Number(value), vec![value])
+                (Lowered::Number(value), vec![value])
             }
             Type::Tensor(dtype, dims) => {
                 let buffer = self.new_value(ValueKind::Buffer(*dtype));
@@ -249,16 +248,16 @@ impl<'b, 'm> Builder<'b, 'm> {
                     }
                 });
                 let dims = dims.collect();
-                (Known::Tensor(Stored { buffer, dims }), parts)
+                (Lowered::Tensor(Stored { buffer, dims }), parts)
             }
         }
     }
 
     /// What carries a value between blocks and functions.
-    fn carried(known: &Known, r#type: &Type) -> Vec<Arg> {
+    fn carried(known: &Lowered, r#type: &Type) -> Vec<Arg> {
         match (known, r#type) {
-            (Known::Number(value), Type::Scalar(_)) => vec![Arg::Value(*value)],
-            (Known::Tensor(stored), Type::Tensor(_, dims)) => {
+            (Lowered::Number(value), Type::Scalar(_)) => vec![Arg::Value(*value)],
+            (Lowered::Tensor(stored), Type::Tensor(_, dims)) => {
                 let open = dims.iter().zip(&stored.dims).filter(|(known, _)| known.is_none());
                 std::iter::once(Arg::Value(stored.buffer)).chain(open.map(|(_, extent)| *extent)).collect()
             }

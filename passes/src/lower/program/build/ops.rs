@@ -5,7 +5,7 @@ use promote_lattice::convert::Bits;
 use promote_lattice::{DType, Op};
 
 use super::segment::Stored;
-use super::{Builder, Known};
+use super::{Builder, Lowered};
 use crate::lower::extent::Extent;
 use crate::lower::graph::{NodeId, Prim};
 use crate::lower::ops;
@@ -40,7 +40,7 @@ impl Builder<'_, '_> {
 
     // Values.
 
-    fn known(&self, value: Value) -> &Known {
+    fn known(&self, value: Value) -> &Lowered {
         match self.values.get(&value) {
             Some(known) => known,
             None => unreachable!("values are made before they are used, and tensors come into memory"),
@@ -48,29 +48,29 @@ impl Builder<'_, '_> {
     }
 
     /// What a value is now, in memory or in a register.
-    pub(super) fn value(&self, value: Value) -> Known {
+    pub(super) fn value(&self, value: Value) -> Lowered {
         self.known(value).clone()
     }
 
     /// A tensor that is in memory.
     pub(super) fn stored(&self, value: Value) -> Stored {
         match self.known(value) {
-            Known::Tensor(stored) => stored.clone(),
-            Known::Number(_) => unreachable!("the type of the value is a tensor's"),
+            Lowered::Tensor(stored) => stored.clone(),
+            Lowered::Number(_) => unreachable!("the type of the value is a tensor's"),
         }
     }
 
     /// Lets a value be a tensor in memory, to which the block owns a reference.
     pub(super) fn own(&mut self, value: Value, stored: Stored) {
-        self.values.insert(value, Known::Tensor(stored));
+        self.values.insert(value, Lowered::Tensor(stored));
         self.owned.push(value);
     }
 
     /// A number.
     pub(super) fn number(&self, value: Value) -> ValueId {
         match self.known(value) {
-            Known::Number(value) => *value,
-            Known::Tensor(_) => unreachable!("the type of the value is a number's"),
+            Lowered::Number(value) => *value,
+            Lowered::Tensor(_) => unreachable!("the type of the value is a number's"),
         }
     }
 
@@ -107,7 +107,7 @@ impl Builder<'_, '_> {
                 value
             }
         };
-        self.values.insert(operation.results[0], Known::Number(value));
+        self.values.insert(operation.results[0], Lowered::Number(value));
     }
 
     // Tensors.
@@ -249,7 +249,7 @@ impl Builder<'_, '_> {
                 unreachable!("the host reads such ops on numbers alone")
             };
             let value = self.new_value(ValueKind::Number(*number));
-            self.values.insert(*result, Known::Number(value));
+            self.values.insert(*result, Lowered::Number(value));
             results.push(value);
         }
         self.push(Step::Foreign { op: op.clone(), args, results });

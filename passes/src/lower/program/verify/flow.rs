@@ -3,6 +3,7 @@
 use petgraph::algo::dominators;
 use petgraph::graphmap::DiGraphMap;
 
+use crate::lower::flow::reverse_postorder;
 use crate::lower::program::Function;
 
 /// The control flow of a function whose edges lead to blocks that are there.
@@ -32,28 +33,6 @@ impl Flow {
                 dominated[parent].push(block);
             }
         }
-        Self { order: order(function.blocks.len(), successors), dominated }
+        Self { order: reverse_postorder(function.blocks.len(), successors), dominated }
     }
-}
-
-/// The blocks in reverse postorder.
-fn order<S: Iterator<Item = usize>>(count: usize, successors: impl Fn(usize) -> S) -> Vec<usize> {
-    let mut is_seen = vec![false; count];
-    is_seen[0] = true;
-    let (mut stack, mut order) = (vec![(0, successors(0))], Vec::new());
-    while let Some((block, rest)) = stack.last_mut() {
-        match rest.next() {
-            None => {
-                order.push(*block);
-                stack.pop();
-            }
-            Some(next) if is_seen[next] => {}
-            Some(next) => {
-                is_seen[next] = true;
-                stack.push((next, successors(next)));
-            }
-        }
-    }
-    order.reverse();
-    order
 }

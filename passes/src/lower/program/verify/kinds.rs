@@ -21,42 +21,8 @@ struct Kinds<'p> {
     reporter: Reporter<'p>,
 }
 
-const INDEX: ValueKind = ValueKind::Number(Number::Index);
-const TRUTH: ValueKind = ValueKind::Number(Number::Int(1));
-
-/// What carries values of these types: numbers themselves; for a tensor its buffer, and the extents that its type leaves
-/// open.
-fn layout(types: &[Type]) -> Vec<ValueKind> {
-    let mut kinds = Vec::new();
-    for r#type in types {
-        match r#type {
-            Type::Scalar(number) => kinds.push(ValueKind::Number(*number)),
-            Type::Tensor(dtype, dims) => {
-                kinds.push(ValueKind::Buffer(*dtype));
-                kinds.extend(dims.iter().filter(|extent| extent.is_none()).map(|_| INDEX));
-            }
-        }
-    }
-    kinds
-}
-
-/// What arithmetic takes, and what it computes.
-const fn signature(op: Arith) -> (&'static [ValueKind], ValueKind) {
-    match op {
-        Arith::Add
-        | Arith::Sub
-        | Arith::Mul
-        | Arith::DivS
-        | Arith::DivU
-        | Arith::MinS
-        | Arith::MaxS
-        | Arith::MaxU => (&[INDEX, INDEX], INDEX),
-        Arith::Eq | Arith::Ne | Arith::LtU => (&[INDEX, INDEX], TRUTH),
-        Arith::And => (&[TRUTH, TRUTH], TRUTH),
-        Arith::Not => (&[TRUTH], TRUTH),
-        Arith::Select => (&[TRUTH, INDEX, INDEX], INDEX),
-    }
-}
+const INDEX: ValueKind = ValueKind::INDEX;
+const TRUTH: ValueKind = ValueKind::TRUTH;
 
 impl Kinds<'_> {
     fn report(&mut self, message: impl Into<String>) {
@@ -80,7 +46,7 @@ impl Kinds<'_> {
         self.reporter.at = Some((BlockId(0), Position::Start));
         let parameters: Option<Vec<ValueKind>> =
             entry.parameters.iter().map(|parameter| self.kind(*parameter)).collect();
-        if parameters.is_some_and(|kinds| kinds != layout(&function.inputs)) {
+        if parameters.is_some_and(|kinds| kinds != ValueKind::carrying(&function.inputs)) {
             self.report("the parameters are not what the function takes");
         }
         for (index, block) in function.blocks.iter().enumerate() {
@@ -327,7 +293,7 @@ impl Kinds<'_> {
     }
 
     fn arith(&mut self, value: ValueId, op: Arith, args: &[Arg]) {
-        let (operands, result) = signature(op);
+        let (operands, result) = op.signature();
         self.args(args, operands, &format!("arith.{}", op.name()));
         self.is(value, result);
         let is_divisor = match op {
@@ -357,8 +323,8 @@ impl Kinds<'_> {
         let Some(function) = self.context.private.get(callee).copied() else {
             return self.report(format!("there is no private function @{callee}"));
         };
-        self.args(args, &layout(&function.inputs), &format!("the operands of @{callee}"));
-        let returned = layout(&function.outputs);
+        self.args(args, &ValueKind::carrying(&function.inputs), &format!("the operands of @{callee}"));
+        let returned = ValueKind::carrying(&function.outputs);
         if results.len() != returned.len() {
             return self.report(format!("@{callee} returns {} values", returned.len()));
         }
@@ -393,7 +359,7 @@ impl Kinds<'_> {
             End::Return(args) => {
                 let returned = match self.function.entry {
                     EntryKind::Public | EntryKind::Shapes => Vec::new(),
-                    EntryKind::Private => layout(&self.function.outputs),
+                    EntryKind::Private => ValueKind::carrying(&self.function.outputs),
                 };
                 self.args(args, &returned, "what is returned");
             }
