@@ -59,10 +59,9 @@
 //! Without the feature `mlir`, the lattices, rules and the engine remain, and build without LLVM.
 
 pub use promote_lattice::{DType, Kind, Lattice, Op, Policy, Semantics, convert, op, semantics};
-pub use promote_passes::diagnostic;
-pub use promote_passes::engine;
-pub use promote_passes::lower::program;
-pub use promote_passes::symbols;
+pub use promote_diagnostics as diagnostic;
+pub use promote_infer as engine;
+pub use promote_lower::{program, symbols};
 
 #[cfg(feature = "mlir")]
 mod compile;
@@ -88,10 +87,11 @@ pub use tensor::{Element, RunError, Status, Tensor, TensorError, TensorMut};
 #[cfg(feature = "mlir")]
 pub use promote_dialect::mlir as dialect;
 #[cfg(feature = "mlir")]
-pub use promote_passes::mlir::{
-    cpu::Interface,
+pub use promote_mlir::targets::cpu::Interface;
+#[cfg(feature = "mlir")]
+pub use promote_mlir::{
     pass,
-    pipeline::{Pipeline, PipelineError},
+    pipeline::{self, Pipeline, PipelineError},
     print_ir::PrintIr,
     session::{Module, NotLoaded, Options, PrintOptions, RunOptions, Session, Source, Verdict},
 };

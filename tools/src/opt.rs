@@ -13,7 +13,7 @@ use promote::{
     CompileError, CompileOptions, Compiled, Module, Options, Pipeline, PrintIr, PrintOptions, RunOptions,
     Semantics, Session, Source, Verdict,
 };
-use promote_passes::mlir::pipeline::Element;
+use promote::pipeline::Element;
 
 use crate::cli::{self, Args, Emit, Printing, Request, Testing};
 use crate::compiler;

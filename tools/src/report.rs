@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use promote_passes::diagnostic::{Code, Diagnostic, Severity};
+use promote::diagnostic::{Code, Diagnostic, Severity};
 
 use crate::flags::{self, Diagnostics};
 use crate::input::Input;

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use promote_lattice::Semantics;
 use promote_lattice::semantics::{FileError, Place};
-use promote_passes::diagnostic::{Code, Diagnostic, Location};
+use promote::diagnostic::{Code, Diagnostic, Location};
 
 use crate::input::{Content, Input, locate};
 

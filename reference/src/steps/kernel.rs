@@ -7,8 +7,8 @@
 
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Kind, Op};
-use promote_passes::lower::kernel::{Access, Code, Expr, ExprId, Form, Kernel, Role};
-use promote_passes::lower::program::Launch;
+use promote_lower::kernel::{Access, Code, Expr, ExprId, Form, Kernel, Role};
+use promote_lower::program::Launch;
 
 use super::fold::{self, Fold};
 use super::frame::Frame;

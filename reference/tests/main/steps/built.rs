@@ -3,10 +3,10 @@
 use promote_dialect::attrs::{Value as Attr, check};
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Op};
-use promote_passes::lower::program::{Arith, Foreign, Place, PlaceId, Program, Step, build};
-use promote_passes::lower::strong::{Block, Edge, Function, Kind, Module, Operation, Value as Id};
-use promote_passes::lower::target::Target;
-use promote_passes::lower::types::{Number, Type};
+use promote_lower::program::{Arith, Foreign, Place, PlaceId, Program, Step, build};
+use promote_lower::strong::{Block, Edge, Function, Kind, Module, Operation, Value as Id};
+use promote_lower::target::Target;
+use promote_lower::types::{Number, Type};
 use promote_reference::steps::{run, shapes};
 use promote_reference::{Array, Value};
 

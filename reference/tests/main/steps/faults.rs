@@ -2,9 +2,9 @@
 
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Op};
-use promote_passes::lower::extent::{Product, Sum};
-use promote_passes::lower::kernel::{Code, ExprId, Form, Kernel, Role};
-use promote_passes::lower::program::{Arg, End, EntryKind, Program, Step, ValueId};
+use promote_lower::extent::{Product, Sum};
+use promote_lower::kernel::{Code, ExprId, Form, Kernel, Role};
+use promote_lower::program::{Arg, End, EntryKind, Program, Step, ValueId};
 use promote_reference::steps::run;
 
 use super::make::*;
@@ -15,7 +15,7 @@ fn run_steps(steps: Vec<Step>) {
     run_blocks(vec![block(&[0], steps, done())]);
 }
 
-fn run_blocks(blocks: Vec<promote_passes::lower::program::Block>) {
+fn run_blocks(blocks: Vec<promote_lower::program::Block>) {
     let types = [tensor(DType::F32, &[2])];
     let f = function(("f", EntryKind::Public), (&types, &types), &[F32; 8], blocks);
     let kernels = vec![twice(Op::Add, 2), twice(Op::Multiply, 2), twice(Op::Add, 3)];
@@ -157,11 +157,11 @@ fn an_argument_returned_without_a_reference() {
 #[should_panic(expected = "is in use after the function returns that spilled it")]
 fn a_spilled_number_that_outlives_its_function() {
     let types = [tensor(DType::I64, &[])];
-    let buffer = promote_passes::lower::program::ValueKind::Buffer(DType::I64);
+    let buffer = promote_lower::program::ValueKind::Buffer(DType::I64);
     let steps = vec![
         Step::Arith {
             value: ValueId(0),
-            op: promote_passes::lower::program::Arith::Add,
+            op: promote_lower::program::Arith::Add,
             args: vec![Arg::Known(2), Arg::Known(2)],
         },
         Step::Spill { buffer: ValueId(1), value: ValueId(0) },

@@ -2,13 +2,13 @@
 
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Op};
-use promote_passes::lower::extent::{Product, Sum};
-use promote_passes::lower::graph::NodeId;
-use promote_passes::lower::kernel::{Access, Code, ExprId, Form, Kernel, Role};
-use promote_passes::lower::program::{
+use promote_lower::extent::{Product, Sum};
+use promote_lower::graph::NodeId;
+use promote_lower::kernel::{Access, Code, ExprId, Form, Kernel, Role};
+use promote_lower::program::{
     Arith, Constant, ConstantId, End, EntryKind, Foreign, Matmul, Program, Step, ValueId, ValueKind,
 };
-use promote_passes::lower::types::{Number, Type};
+use promote_lower::types::{Number, Type};
 use promote_reference::steps::{Interpreter, run, shapes};
 use promote_reference::{Array, Error, Value};
 

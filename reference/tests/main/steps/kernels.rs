@@ -2,8 +2,8 @@
 
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Op};
-use promote_passes::lower::extent::{Extent, Product, Sum};
-use promote_passes::lower::kernel::{Chunk, Code, ExprId, Form, Kernel, Role};
+use promote_lower::extent::{Extent, Product, Sum};
+use promote_lower::kernel::{Chunk, Code, ExprId, Form, Kernel, Role};
 use promote_reference::steps::run;
 use promote_reference::{Error, Value};
 

@@ -2,14 +2,14 @@
 
 use promote_lattice::DType;
 use promote_lattice::convert::Numerics;
-use promote_passes::lower::extent::{Product, Sum, Symbol};
-use promote_passes::lower::graph::NodeId;
-use promote_passes::lower::kernel::{Access, Anchor, Code, Expr, ExprId, Form, Kernel, Role};
-use promote_passes::lower::program::{
+use promote_lower::extent::{Product, Sum, Symbol};
+use promote_lower::graph::NodeId;
+use promote_lower::kernel::{Access, Anchor, Code, Expr, ExprId, Form, Kernel, Role};
+use promote_lower::program::{
     Arg, Block, BlockId, Edge, End, EntryKind, Function, KernelId, Launch, Place, PlaceId, Program, Step,
     ValueId, ValueKind,
 };
-use promote_passes::lower::types::{Number, Type};
+use promote_lower::types::{Number, Type};
 use promote_reference::{Array, Value};
 
 pub const INDEX: ValueKind = ValueKind::Number(Number::Index);
