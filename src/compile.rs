@@ -5,14 +5,14 @@
 
 use std::path::Path;
 
-use promote_lattice::Semantics;
-use promote_native::{self as native, Argument, Signature};
 use promote_diagnostics::Diagnostic;
+use promote_lattice::Semantics;
 use promote_lower::program::Program;
-use promote_mlir::targets::cpu::{Interface, Machine, Type};
+use promote_lower::symbols::{self, Symbols};
 use promote_mlir::pipeline::{Pipeline, PipelineError};
 use promote_mlir::session::{Module, RunOptions, Session, Verdict};
-use promote_lower::symbols::{self, Symbols};
+use promote_mlir::targets::cpu::{Interface, Machine, Type};
+use promote_native::{self as native, Argument, Signature};
 
 use crate::dlpack;
 use crate::run::Executable;

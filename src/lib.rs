@@ -25,7 +25,7 @@
 //! ```
 //!
 //! Or it goes on to code, in this process or ahead of time. [`Executable::compile`] promotes, lowers and compiles a module;
-//! its [`Function`]s take and give [`Tensor`]s, from any thread, as often as you like:
+//! its [`Function`]s take and return [`Tensor`]s, from any thread, as often as you like:
 //!
 //! ```
 //! # #[cfg(feature = "mlir")] {
@@ -58,9 +58,9 @@
 //!
 //! Without the feature `mlir`, the lattices, rules and the engine remain, and build without LLVM.
 
-pub use promote_lattice::{DType, Kind, Lattice, Op, Policy, Semantics, convert, op, semantics};
 pub use promote_diagnostics as diagnostic;
 pub use promote_infer as engine;
+pub use promote_lattice::{DType, Kind, Lattice, Op, Policy, Semantics, convert, op, semantics};
 pub use promote_lower::{program, symbols};
 
 #[cfg(feature = "mlir")]

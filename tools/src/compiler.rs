@@ -57,7 +57,7 @@ pub fn take_diagnostics(session: &Session, input: &Input) -> Vec<Diagnostic> {
     said
 }
 
-/// Gives text the name that the reader knows it by.
+/// Returns text the name that the reader knows it by.
 pub fn rename(said: &mut [Diagnostic], input: &Input) {
     let rename = |location: &mut Option<Location>| {
         if let Some(location) = location.as_mut().filter(|location| location.file == "-") {

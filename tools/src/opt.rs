@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use promote::diagnostic::{Code, Diagnostic};
 use promote::pass::Kind as PassKind;
+use promote::pipeline::Element;
 use promote::{
     CompileError, CompileOptions, Compiled, Module, Options, Pipeline, PrintIr, PrintOptions, RunOptions,
     Semantics, Session, Source, Verdict,
 };
-use promote::pipeline::Element;
 
 use crate::cli::{self, Args, Emit, Printing, Request, Testing};
 use crate::compiler;

@@ -1,7 +1,7 @@
 //! Dominance: which blocks every way to a block leads through, and which loops a block stands in.
 //!
-//! [`Dominance::new`] looks at the blocks of a [`Graph`] once. A region's first block is dominated by the block around
-//! the region, so one tree holds all blocks of nested regions and of branches alike.
+//! [`Dominance::new`] looks at the blocks of a [`Graph`] once. A region's first block is dominated by the block that
+//! contains the region, so one tree holds all blocks of nested regions and of branches alike.
 //!
 //! ## Algorithms
 //! - Dominators: semidominators with path compression, then nearest common ancestors (Georgiadis' SEMI-NCA).
@@ -16,7 +16,7 @@ use super::graph::{BlockId, Graph};
 
 const NONE: u32 = u32::MAX;
 
-/// The dominator tree of a graph's blocks and the loops around them.
+/// The dominator tree of a graph's blocks and the loops that contain them.
 #[derive(Debug)]
 pub struct Dominance {
     tree: Forest,
@@ -24,9 +24,9 @@ pub struct Dominance {
     nodes: Vec<u32>,
     /// The block of each node but the root.
     blocks: Vec<BlockId>,
-    /// The innermost loop around each block.
+    /// The innermost loop that contains each block.
     loops: Vec<u32>,
-    /// The loops, each below the one around what is outside of it.
+    /// The loops, each below the one that contains what is outside of it.
     exits: Forest,
     /// For each loop, the last block that dominates it and is not in it. The first is no loop: what is in none.
     outside: Vec<BlockId>,
@@ -97,17 +97,17 @@ impl Dominance {
         for index in 1..search.order.len() {
             let block = BlockId(search.order[index] - 1);
             let info = graph.block(block);
-            let around = match nests.header[index] {
-                NONE if info.entry == block => match info.around {
-                    Some(around) if info.repeats => self.add_loop(around),
-                    Some(around) => self.loops[around.0 as usize],
+            let parent = match nests.header[index] {
+                NONE if info.entry == block => match info.parent {
+                    Some(parent) if info.repeats => self.add_loop(parent),
+                    Some(parent) => self.loops[parent.0 as usize],
                     None => 0,
                 },
                 NONE => self.loops[info.entry.0 as usize],
                 header => ids[header as usize],
             };
             ids[index] = match nests.outside[index] {
-                NONE => around,
+                NONE => parent,
                 outside => self.add_loop(BlockId(search.order[outside as usize] - 1)),
             };
             self.loops[block.0 as usize] = ids[index];
@@ -141,7 +141,7 @@ impl Search {
         let mut next: Vec<Vec<u32>> = vec![Vec::new(); count];
         for (index, block) in blocks.iter().enumerate() {
             if block.entry.0 as usize == index {
-                next[block.around.map_or(0, |around| around.0 as usize + 1)].push(index as u32 + 1);
+                next[block.parent.map_or(0, |parent| parent.0 as usize + 1)].push(index as u32 + 1);
             }
         }
         for (from, to) in graph.branches() {
@@ -261,7 +261,7 @@ fn dominators(search: &Search) -> Vec<u32> {
 
 /// The loops that branches make, by the numbers of the search.
 struct Nests {
-    /// For each vertex, the header of the innermost loop around it, itself apart.
+    /// For each vertex, the header of the innermost loop that contains it, itself apart.
     header: Vec<u32>,
     /// For each header, the last vertex that dominates its loop and is not in it.
     outside: Vec<u32>,
@@ -416,9 +416,9 @@ mod tests {
     fn regions_of_loops_are_left_and_those_of_conditions_are_not() {
         let mut graph = Graph::default();
         let outer = graph.add_block(Region::Outer);
-        let condition = graph.add_block(Region::In { around: outer, repeats: false });
-        let body = graph.add_block(Region::In { around: condition, repeats: true });
-        let inner = graph.add_block(Region::In { around: body, repeats: false });
+        let condition = graph.add_block(Region::In { parent: outer, repeats: false });
+        let body = graph.add_block(Region::In { parent: condition, repeats: true });
+        let inner = graph.add_block(Region::In { parent: body, repeats: false });
         let dominance = Dominance::new(&graph);
         assert_eq!(dominance.outside_loops(inner, outer), condition);
         assert_eq!(dominance.outside_loops(inner, body), inner);

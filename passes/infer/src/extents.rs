@@ -18,7 +18,7 @@ use super::shape::{self, DYNAMIC, Shape, is_dynamic};
 use super::solve::Solution;
 use promote_lattice::op::ShapeRule;
 
-/// How many rounds names may take to settle around loops. After that each slot has names of its own.
+/// How many rounds names may take to settle in loops. After that each slot has names of its own.
 const MAX_ROUNDS: usize = 16;
 
 /// How many extents a name of what they broadcast to may have.

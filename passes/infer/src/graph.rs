@@ -211,8 +211,8 @@ pub struct Feed {
 pub struct Block {
     /// The first block of its region.
     pub entry: BlockId,
-    /// The block around its region, if that is in the graph.
-    pub around: Option<BlockId>,
+    /// The block that contains its region, if that is in the graph.
+    pub parent: Option<BlockId>,
     /// Whether its region is run any number of times.
     pub repeats: bool,
     /// How many ops stand before it.
@@ -227,7 +227,7 @@ pub enum Region {
     /// First in a region of an op in this block.
     In {
         /// The block.
-        around: BlockId,
+        parent: BlockId,
         /// Whether the region is run any number of times.
         repeats: bool,
     },
@@ -281,8 +281,8 @@ impl Graph {
     pub fn add_block(&mut self, region: Region) -> BlockId {
         let (id, after) = (BlockId(self.blocks.len() as u32), self.nodes.len() as u32);
         self.blocks.push(match region {
-            Region::Outer => Block { entry: id, around: None, repeats: false, after },
-            Region::In { around, repeats } => Block { entry: id, around: Some(around), repeats, after },
+            Region::Outer => Block { entry: id, parent: None, repeats: false, after },
+            Region::In { parent, repeats } => Block { entry: id, parent: Some(parent), repeats, after },
             Region::Of(entry) => Block { after, ..self.blocks[entry.0 as usize] },
         });
         id

@@ -1,12 +1,12 @@
 //! The engine on graphs built by hand, without an IR: fixpoints over slots, and the plans made of solutions.
 
 use promote_dialect::attrs::Attrs;
-use promote_lattice::convert::Literal;
-use promote_lattice::{DType, Op, Semantics};
 use promote_infer::graph::{BlockId, Graph, Known, NewOp, Region, Type, ValueId};
 use promote_infer::plan::{Make, Position, Role, Use, plan};
 use promote_infer::shape::{DYNAMIC, Shape};
 use promote_infer::solve::{Place, ProblemKind, solve};
+use promote_lattice::convert::Literal;
+use promote_lattice::{DType, Op, Semantics};
 
 fn jax() -> Semantics {
     Semantics::by_name("jax", false).expect("jax is known")
@@ -155,7 +155,7 @@ fn a_use_in_another_block_puts_the_insert_before_it() {
     let mut b = Builder::new();
     let (x, y) = (b.value(DType::BF16, &[]), b.value(DType::F32, &[]));
     let entry = b.block;
-    b.block = b.graph.add_block(Region::In { around: entry, repeats: false });
+    b.block = b.graph.add_block(Region::In { parent: entry, repeats: false });
     b.op(Op::Add, &[x, y]);
     let solution = solve(&mut b.graph, &jax());
     let plan = plan(&mut b.graph, &solution, &jax());
@@ -171,12 +171,15 @@ fn a_use_in_a_loop_puts_the_insert_before_the_loop() {
     let mut b = Builder::new();
     let (x, y) = (b.value(DType::BF16, &[]), b.value(DType::F32, &[]));
     let entry = b.block;
-    let body = b.graph.add_block(Region::In { around: entry, repeats: true });
-    b.block = b.graph.add_block(Region::In { around: body, repeats: false });
+    let body = b.graph.add_block(Region::In { parent: entry, repeats: true });
+    b.block = b.graph.add_block(Region::In { parent: body, repeats: false });
     b.op(Op::Add, &[x, y]);
     let solution = solve(&mut b.graph, &jax());
     let plan = plan(&mut b.graph, &solution, &jax());
-    assert!(matches!(plan.inserts[..], [ref only] if only.position == Position::Around(body)), "{plan:?}");
+    assert!(
+        matches!(plan.inserts[..], [ref only] if only.position == Position::BeforeParent(body)),
+        "{plan:?}"
+    );
 }
 
 #[test]

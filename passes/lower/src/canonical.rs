@@ -59,9 +59,9 @@ impl Canonical {
                 }
             }
         }
-        for anchor in &mut kernel.anchors {
-            names.number_node(&mut anchor.node);
-            anchor.sinks.iter_mut().for_each(|sink| names.number_access(sink));
+        for root in &mut kernel.roots {
+            names.number_node(&mut root.node);
+            root.sinks.iter_mut().for_each(|sink| names.number_access(sink));
         }
         Self { kernel, names }
     }

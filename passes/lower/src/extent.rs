@@ -11,7 +11,7 @@ pub struct Symbol(pub u32);
 pub enum Extent {
     /// As many.
     Fixed(i64),
-    /// As many as a run says.
+    /// Known at run time only.
     Of(Symbol),
 }
 

@@ -74,7 +74,7 @@ pub enum Prim {
     Sort(usize),
     /// Elements of the first operand at indices along a dimension, which the second operand holds.
     Take(usize),
-    /// Operands one behind the other along a dimension.
+    /// Operands one after the other along a dimension.
     Concat(usize),
     /// Batches of `[m, k]` by `[k, n]`, the batch dimensions equal.
     Matmul,
@@ -148,9 +148,9 @@ pub enum Rule {
 /// A program.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
-    /// Its nodes, each behind its operands.
+    /// Its nodes, each after its operands.
     pub nodes: Vec<Node>,
-    /// How each symbol is computed, each behind those it needs.
+    /// How each symbol is computed, each after those it needs.
     pub symbols: Vec<Rule>,
     /// Nodes that are computed for the exceptions that they may raise alone.
     pub checked: Vec<NodeId>,

@@ -1,6 +1,6 @@
 //! Kernels: loops over a space of indices, and what they store and accumulate there.
 //!
-//! A [`Kernel`] has dimensions, expressions over them, and [`Anchor`]s: the expressions whose values leave the loops, into
+//! A [`Kernel`] has dimensions, expressions over them, and [`Root`]s: the expressions whose values leave the loops, into
 //! memory or into a reduction. How the loops are run, on which machine and how many lanes at a time, a target decides.
 //!
 //! ## Laws
@@ -62,7 +62,7 @@ pub enum Code {
     Map(Op, Vec<ExprId>),
     /// A conversion.
     Convert(ExprId),
-    /// The result of the reduction that is the anchor of this number.
+    /// The result of the reduction that is the root of this number.
     Reduced(usize),
 }
 
@@ -81,7 +81,7 @@ pub struct Expr {
     pub stage: usize,
 }
 
-/// What is done with the values of an anchor.
+/// What is done with the values of a root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// They are stored.
@@ -96,7 +96,7 @@ pub enum Role {
 
 /// An expression whose values leave the loops.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Anchor {
+pub struct Root {
     /// The node that it is.
     pub node: NodeId,
     /// The expression.
@@ -117,7 +117,7 @@ pub enum Form {
         /// How many.
         reduced: usize,
     },
-    /// `reduced` ones behind the first `outer` ones are reduced, the last ones are parallel again.
+    /// `reduced` ones after the first `outer` ones are reduced, the last ones are parallel again.
     Columns {
         /// How many stand before them.
         outer: usize,
@@ -148,8 +148,8 @@ pub struct Kernel {
     pub chunk: Option<Chunk>,
     /// The expressions.
     pub exprs: Vec<Expr>,
-    /// What leaves the loops, each behind what it needs.
-    pub anchors: Vec<Anchor>,
+    /// What leaves the loops, each after what it needs.
+    pub roots: Vec<Root>,
 }
 
 impl Kernel {
@@ -161,7 +161,7 @@ impl Kernel {
     /// The nodes whose buffers it reads or writes.
     pub fn accessed(&self) -> impl Iterator<Item = NodeId> + '_ {
         let read = self.exprs.iter().filter_map(|expr| expr.code.buffer());
-        let sinks = self.anchors.iter().flat_map(|anchor| &anchor.sinks);
+        let sinks = self.roots.iter().flat_map(|root| &root.sinks);
         read.chain(sinks.map(|sink| sink.buffer))
     }
 
@@ -230,11 +230,7 @@ impl Kernel {
             }
         };
         kernel.exprs.iter_mut().filter_map(|expr| expr.code.strides_mut()).for_each(&mut simplify);
-        kernel
-            .anchors
-            .iter_mut()
-            .flat_map(|anchor| &mut anchor.sinks)
-            .for_each(|sink| simplify(&mut sink.strides));
+        kernel.roots.iter_mut().flat_map(|root| &mut root.sinks).for_each(|sink| simplify(&mut sink.strides));
         found.sort_unstable();
         found.dedup();
         kernel.collapse();
@@ -257,7 +253,7 @@ impl Kernel {
         self.strides().all(|strides| strides[dim] == &strides[dim + 1] * &self.dims[dim + 1])
     }
 
-    /// Removes a dimension; what it counted, the one behind it counts now.
+    /// Removes a dimension; what it counted, the one after it counts now.
     fn remove(&mut self, dim: usize) {
         let reduced = self.reduced();
         match &mut self.form {
@@ -278,7 +274,7 @@ impl Kernel {
                 strides.remove(dim);
             }
         }
-        for sink in self.anchors.iter_mut().flat_map(|anchor| &mut anchor.sinks) {
+        for sink in self.roots.iter_mut().flat_map(|root| &mut root.sinks) {
             sink.strides.remove(dim);
         }
     }
@@ -304,7 +300,7 @@ impl Kernel {
     }
 
     fn strides(&self) -> impl Iterator<Item = &Vec<Product>> {
-        let sinks = self.anchors.iter().flat_map(|anchor| anchor.sinks.iter().map(|sink| &sink.strides));
+        let sinks = self.roots.iter().flat_map(|root| root.sinks.iter().map(|sink| &sink.strides));
         self.exprs.iter().filter_map(|expr| expr.code.strides()).chain(sinks)
     }
 }

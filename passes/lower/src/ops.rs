@@ -308,16 +308,16 @@ fn take(graph: &mut Graph, call: Call<'_>) -> NodeId {
 }
 
 /// NumPy looks at the indices of `take` once for each index of the dimensions before the one that it takes from, also where
-/// those behind it leave nothing to take. Then they are asked for in a tensor of truth values, which holds nothing that is
+/// those after it leave nothing to take. Then they are asked for in a tensor of truth values, which holds nothing that is
 /// needed.
 fn check_indices(graph: &mut Graph, own: &[Extent], at: usize, indices: NodeId) {
-    let behind = own[at + 1..].iter().fold(Product::number(1), |all, extent| &all * &Product::from(*extent));
-    let behind = graph.symbol(Rule::Quotient(behind, Product::number(1)));
+    let after = own[at + 1..].iter().fold(Product::number(1), |all, extent| &all * &Product::from(*extent));
+    let after = graph.symbol(Rule::Quotient(after, Product::number(1)));
     let at_most_one =
         |graph: &mut Graph, extent| graph.symbol(Rule::SliceCount { extent, start: 0, stop: 1, step: 1 });
-    let behind = at_most_one(graph, behind);
-    // 1 if nothing is behind.
-    let is_asked = graph.symbol(Rule::Stretch(behind));
+    let after = at_most_one(graph, after);
+    // 1 if nothing is after.
+    let is_asked = graph.symbol(Rule::Stretch(after));
     if is_asked == Extent::Fixed(0) {
         return;
     }

@@ -90,7 +90,7 @@ pub enum Kind {
     Rank,
     /// The same tensor, of which the type says more or less.
     Cast,
-    /// An element, at indices behind the tensor.
+    /// An element, at indices after the tensor.
     Extract,
     /// A tensor of numbers.
     FromElements,

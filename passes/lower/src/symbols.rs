@@ -31,7 +31,7 @@ pub const RESERVED: [&str; 4] = ["last_error", "set_num_threads", "get_num_threa
 /// What ends the symbol that tells shapes.
 const SHAPE: &str = "_shape";
 
-/// What begins the symbol of metadata, behind [`PREFIX`].
+/// What begins the symbol of metadata, after [`PREFIX`].
 const METADATA: &str = "meta_";
 
 /// What begins the encoding of a name that does not stand for itself.
@@ -104,7 +104,7 @@ pub fn decoded(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok().filter(|name| encoded(name) == text)
 }
 
-/// A name as MLIR writes it behind `@`: in quotes unless it is made of letters, digits, `_`, `$` and `.`.
+/// A name as MLIR writes it after `@`: in quotes unless it is made of letters, digits, `_`, `$` and `.`.
 pub fn in_mlir(name: &str) -> Cow<'_, str> {
     let mut bytes = name.bytes();
     let is_bare = bytes.next().is_some_and(|first| first == b'_' || first.is_ascii_alphabetic())

@@ -76,7 +76,7 @@ impl Tracer {
         (self.exprs.len(), self.log.len())
     }
 
-    /// Forgets what came behind a mark.
+    /// Forgets what came after a mark.
     pub fn undo(&mut self, (exprs, log): (usize, usize)) {
         self.exprs.truncate(exprs);
         for key in self.log.drain(log..) {
@@ -85,7 +85,7 @@ impl Tracer {
     }
 
     /// The expression of `node` at `at`. `find` says where nodes are, `stages` the
-    /// stage of each anchor.
+    /// stage of each root.
     ///
     /// # Errors
     /// [`Elsewhere`]; what was traced so far must be undone.
@@ -105,8 +105,8 @@ impl Tracer {
         let found = match find(node) {
             Found::Stored => self.push(node, Code::Load(self.access(graph, node, at)), dtype, 0),
             Found::Here(expr, own) if own == *at => expr,
-            Found::Reduced(anchor, own) if own == *at => {
-                self.push(node, Code::Reduced(anchor), dtype, stages[anchor] + 1)
+            Found::Reduced(root, own) if own == *at => {
+                self.push(node, Code::Reduced(root), dtype, stages[root] + 1)
             }
             Found::Reduced(..) | Found::Later => return Err(Elsewhere),
             Found::Here(..) | Found::Inline => self.inline(graph, node, at.clone(), find, stages)?,
@@ -150,11 +150,11 @@ impl Tracer {
                 let rank = graph.node(this.args[1]).shape.len();
                 let index = at[*axis..*axis + rank].to_vec();
                 let index = self.trace(graph, this.args[1], index, find, stages)?;
-                let around = [&at[..*axis], &[Coord::first()], &at[*axis + rank..]].concat();
+                let whole = [&at[..*axis], &[Coord::first()], &at[*axis + rank..]].concat();
                 let source = this.args[0];
                 let shape = graph.shape(source);
                 let stride = graph.strides(&shape)[*axis].clone();
-                let access = self.access(graph, source, &around);
+                let access = self.access(graph, source, &whole);
                 (Code::Take { access, index, stride, extent: shape[*axis] }, self.stage(index))
             }
             prim => unreachable!("{prim:?} is stored or reduced"),

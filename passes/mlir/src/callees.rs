@@ -23,9 +23,9 @@ impl Callees {
         Self(views.into_iter().enumerate().filter_map(symbol).collect())
     }
 
-    /// The function of that name in the nearest symbol table around an op.
-    pub fn find(&self, around: MlirOperation, name: &str) -> Option<FunctionId> {
-        let mut tables = std::iter::successors(raw::parent(around), |table| raw::parent(*table));
+    /// The function of that name in the nearest symbol table that contains an op.
+    pub fn find(&self, parent: MlirOperation, name: &str) -> Option<FunctionId> {
+        let mut tables = std::iter::successors(raw::parent(parent), |table| raw::parent(*table));
         tables.find_map(|table| self.0.get(&(Address(table), name.to_owned())).copied())
     }
 
@@ -37,14 +37,14 @@ impl Callees {
 
 /// The functions of the engine's program, and for each the indices in its view of the calls that it has there.
 ///
-/// Not generic are `root`, as who calls it is not seen, and functions around others, which would have to be copied too.
+/// Not generic are `root`, as who calls it is not seen, and functions that contain others, which would have to be copied too.
 pub fn functions(views: &[View], callees: &Callees, root: MlirOperation) -> (Vec<Function>, Vec<Vec<usize>>) {
     let above =
         |view: &View| std::iter::successors(raw::parent(view.root.0), |o| raw::parent(*o)).map(Address);
-    let around: HashSet<Address<MlirOperation>> =
+    let parent: HashSet<Address<MlirOperation>> =
         views.iter().filter(|view| view.is_function).flat_map(above).chain([Address(root)]).collect();
     let generic: Vec<bool> =
-        views.iter().map(|view| view.is_generic() && !around.contains(&view.root)).collect();
+        views.iter().map(|view| view.is_generic() && !parent.contains(&view.root)).collect();
     let function = |(view, is_generic): (&View, &bool)| {
         let followed = |(index, call): (usize, &Call)| {
             let callee = callees.callee(call)?;

@@ -48,7 +48,7 @@ pub fn write(view: &View, check: &Check) {
     writer.assert(&condition, &told(&check.condition), values.first().map(|v| view.values[v.0 as usize].0));
 }
 
-/// An implicit convert may be moved behind a check, and has the extents of what it converts.
+/// An implicit convert may be moved after a check, and has the extents of what it converts.
 fn source_of_implicit(value: MlirValue) -> MlirValue {
     let convert = raw::defining_op(value).filter(|operation| {
         raw::is_named(*operation, "promote.convert") && raw::attribute(*operation, IMPLICIT).is_some()

@@ -24,7 +24,7 @@ pub struct OutOfRange {
     becomes: String,
     /// What it is used as.
     role: Role,
-    /// Whether it is an exponent, and gives the same power.
+    /// Whether it is an exponent, and returns the same power.
     same_power: bool,
     /// Where it is written.
     definition: Option<Location>,

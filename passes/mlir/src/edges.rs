@@ -17,7 +17,7 @@ use promote_infer::graph::{Counts, Graph, Known, ShapeId, SlotId, Type, ValueId}
 use promote_infer::shape::{DYNAMIC, Shape, broadcast, is_dynamic};
 use promote_infer::solve::Solution;
 
-/// Gives every value that flows somewhere the type of where it flows to; how many ops that took.
+/// Returns every value that flows somewhere the type of where it flows to; how many ops that took.
 pub fn settle(view: &mut View, solution: &Solution, names: &Names) -> usize {
     let mut made = 0;
     for slot in view.graph.slot_ids() {
@@ -44,7 +44,7 @@ pub fn settle(view: &mut View, solution: &Solution, names: &Names) -> usize {
     made
 }
 
-/// Gives the users of what is `stored` in another type the type that it has in the program, which differs in weakness; how
+/// Returns the users of what is `stored` in another type the type that it has in the program, which differs in weakness; how
 /// many ops that took.
 pub fn take_out(
     view: &mut View,
@@ -58,18 +58,18 @@ pub fn take_out(
         let target = view.values[value.0 as usize].0;
         let result = view.types.tensor(dtype, found.shape, names, &view.graph);
         let definition = raw::defining_op(target);
-        let around =
-            definition.or_else(|| raw::around_argument(target)).expect("it is a result or an argument");
+        let parent =
+            definition.or_else(|| raw::parent_of_argument(target)).expect("it is a result or an argument");
         let convert = raw::create(&NewOp {
             name: "promote.convert",
             // SAFETY: the op is alive.
-            location: unsafe { mlirOperationGetLocation(around) },
+            location: unsafe { mlirOperationGetLocation(parent) },
             operands: &[target],
             results: &[result],
-            attributes: &[raw::mark(raw::context(around), IMPLICIT)],
+            attributes: &[raw::mark(raw::context(parent), IMPLICIT)],
         });
         match definition {
-            Some(definition) => raw::insert_behind(convert, definition),
+            Some(definition) => raw::insert_after(convert, definition),
             None => {
                 let block = raw::argument_block(target);
                 let first = raw::operations(block).next().expect("a block ends with an op");
@@ -109,7 +109,7 @@ struct Edge {
 }
 
 impl Edge {
-    /// Gives the operand, of type `own`, the type that is wanted. How many ops that took.
+    /// Returns the operand, of type `own`, the type that is wanted. How many ops that took.
     fn settle(mut self, view: &mut View, own: Type, wanted: &Wanted, names: &Names) -> usize {
         let tensor =
             |shape: ShapeId, view: &mut View| view.types.tensor(wanted.dtype, shape, names, &view.graph);

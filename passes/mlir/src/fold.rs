@@ -110,7 +110,7 @@ fn fold_constant(convert: MlirOperation, operand: MlirValue, names: &Names, sema
     let Some(new) = constant::of_convert(written, from, to, raw::value_type(result), names, semantics) else {
         return false;
     };
-    raw::insert_behind(new, written);
+    raw::insert_after(new, written);
     raw::replace_all_uses(result, raw::result(new));
     raw::erase(convert);
     if !raw::is_used(operand) {

@@ -51,7 +51,7 @@ pub fn specialise(
     instances: Vec<Instance>,
     names: &Names,
 ) -> (Units, Vec<Diagnostic>) {
-    let mut said = Vec::new();
+    let mut diagnostics = Vec::new();
     let targets: Vec<Vec<Option<usize>>> =
         instances.iter().map(|instance| instance.targets.clone()).collect();
     let of: Vec<FunctionId> = instances.iter().map(|instance| instance.function).collect();
@@ -65,7 +65,7 @@ pub fn specialise(
             own.push(instance);
         }
         if own.is_empty() {
-            said.push(unused(&original));
+            diagnostics.push(unused(&original));
             raw::erase(original.root.0);
             continue;
         }
@@ -94,7 +94,7 @@ pub fn specialise(
             }
         }
     }
-    (units, said)
+    (units, diagnostics)
 }
 
 fn unused(view: &View) -> Diagnostic {

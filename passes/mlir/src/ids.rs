@@ -1,6 +1,6 @@
 //! From addresses of MLIR values to dense ids, fast for millions of them.
 //!
-//! MLIR allocates ops one behind another, so values that are close in the program are close in memory. The map is a
+//! MLIR allocates ops one after another, so values that are close in the program are close in memory. The map is a
 //! table of pages, as a processor's: a page covers 64 KiB of addresses and holds one id for each 16 bytes, because no
 //! two values are closer than that. Most look-ups hit the page of the one before.
 
@@ -48,7 +48,7 @@ impl Ids {
         (id != EMPTY).then_some(ValueId(id))
     }
 
-    /// Gives a value its id.
+    /// Returns a value its id.
     pub fn insert(&mut self, value: MlirValue, id: ValueId) {
         let (number, slot) = Self::slot(value);
         let page = self.page(number).unwrap_or_else(|| {

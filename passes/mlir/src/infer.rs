@@ -17,11 +17,11 @@ use super::checks::{self, Writer};
 use super::constant;
 use super::edges;
 use super::generic;
+use super::history::Historian;
 use super::pass::Config;
 use super::raw::{self, Address};
 use super::remark;
 use super::report;
-use super::story::Teller;
 use super::units::{self, Shared, Units};
 use super::view::{Call, POISON, View, function_type, view};
 use promote_diagnostics::Diagnostic;
@@ -30,7 +30,7 @@ use promote_infer::program::{Instance, solve_program};
 use promote_infer::scalars;
 use promote_infer::solve::{Solution, Solver};
 
-/// Infers all types in `root`, and gives every finding in program order. Changes nothing if there is an error.
+/// Infers all types in `root`, and returns every finding in program order. Changes nothing if there is an error.
 ///
 /// The units come back too, if they still show the program: not if a relax, which they have, is gone from it.
 pub fn infer_types(
@@ -48,18 +48,18 @@ pub fn infer_types(
         shared.map(solvers, Solver::start);
     });
 
-    let mut said = generic::other_uses(root, &functions, &callees);
+    let mut diagnostics = generic::other_uses(root, &functions, &callees);
     let told: Vec<Vec<Diagnostic>> =
-        (0..instances.len()).map(|index| diagnostics(index, &mut instances, &mut views, &calls)).collect();
-    said.extend(told.into_iter().flatten());
-    if !said.is_empty() {
-        return (said, None);
+        (0..instances.len()).map(|index| problems(index, &mut instances, &mut views, &calls)).collect();
+    diagnostics.extend(told.into_iter().flatten());
+    if !diagnostics.is_empty() {
+        return (diagnostics, None);
     }
-    let (mut units, mut said) = generic::specialise(views, &calls, instances, shared.names);
+    let (mut units, mut diagnostics) = generic::specialise(views, &calls, instances, shared.names);
     for (view, solution) in &units {
-        said.extend(remark::edges(view, solution, config));
+        diagnostics.extend(remark::edges(view, solution, config));
         if config.remarks {
-            said.extend(Teller::new(view, solution).remarks());
+            diagnostics.extend(Historian::new(view, solution).remarks());
         }
     }
     let solved = units.iter_mut().collect();
@@ -71,11 +71,11 @@ pub fn infer_types(
         callees.callee(call).map_or(0, |callee| cast_operands(call, functions[callee.0 as usize].0))
     });
     let cast: usize = cast.sum();
-    (said, (!changed && cast == 0).then_some(units))
+    (diagnostics, (!changed && cast == 0).then_some(units))
 }
 
 /// What is wrong with an instance: at the places of its function, and for a generic one with the call it was made for.
-fn diagnostics(
+fn problems(
     index: usize,
     instances: &mut [Instance],
     views: &mut [View],
@@ -91,10 +91,10 @@ fn diagnostics(
         found.sort_by_key(|diagnostic| diagnostic.location.as_ref().map(|l| (l.line, l.column)));
     }
     let found = match instances[index].made_for {
-        Some((maker, call)) if !found.is_empty() => {
-            let maker = instances[maker].function.0 as usize;
-            let call = calls[maker][call.0 as usize];
-            let place = report::place_of(views[maker].calls[call].operation.0);
+        Some((caller, call)) if !found.is_empty() => {
+            let caller = instances[caller].function.0 as usize;
+            let call = calls[caller][call.0 as usize];
+            let place = report::place_of(views[caller].calls[call].operation.0);
             let note = views[function].signature_note();
             found.into_iter().map(|diagnostic| diagnostic.with_note(place.clone(), note.clone())).collect()
         }
@@ -169,7 +169,7 @@ fn write_scalars(view: &View, names: &Names) -> usize {
     computed.len()
 }
 
-/// Gives what has no value the type of the slot that it flows to; whether there is such.
+/// Returns what has no value the type of the slot that it flows to; whether there is such.
 fn define(view: &mut View, solution: &Solution, names: &Names) -> bool {
     for (slot, operation, index) in std::mem::take(&mut view.undefined) {
         let found = solution.slot(slot);
@@ -206,7 +206,7 @@ fn same(a: MlirType, b: MlirType) -> bool {
     unsafe { mlirTypeEqual(a, b) }
 }
 
-/// Gives a function the type of its arguments and of what it returns.
+/// Returns a function the type of its arguments and of what it returns.
 fn set_function_type(view: &mut View, solution: &Solution, names: &Names) {
     let function = view.root.0;
     let Some(old) = function_type(function) else { return };

@@ -62,24 +62,24 @@ fn not_inferred(view: &View) -> Option<Diagnostic> {
     Some(diagnostic.with_remedy("run promote-infer-types first"))
 }
 
-/// Makes every conversion in `units` explicit, and gives every finding in program order.
+/// Makes every conversion in `units` explicit, and returns every finding in program order.
 pub fn insert_converts(mut units: Units, shared: Shared<'_>, config: &Config) -> Vec<Diagnostic> {
     let Shared { names, semantics, .. } = shared;
     let unranked: Vec<_> = units.iter().flat_map(|(view, solution)| view.unranked(solution)).collect();
     if !unranked.is_empty() {
         return unranked;
     }
-    let said = shared.map(units.iter_mut().collect(), |(view, solution)| {
+    let diagnostics = shared.map(units.iter_mut().collect(), |(view, solution)| {
         let plan = plan(&mut view.graph, solution, semantics);
-        let said = remark::all(view, solution, &plan, config);
+        let diagnostics = remark::all(view, solution, &plan, config);
         let mut writer = Writer::new(view, solution, &plan, names, semantics);
-        writer.said = said;
+        writer.diagnostics = diagnostics;
         writer.write();
-        writer.said
+        writer.diagnostics
     });
-    let mut said: Vec<Diagnostic> = said.into_iter().flatten().collect();
-    said.sort_by_key(|diagnostic| diagnostic.location.as_ref().map(|l| (l.line, l.column)));
-    said
+    let mut diagnostics: Vec<Diagnostic> = diagnostics.into_iter().flatten().collect();
+    diagnostics.sort_by_key(|diagnostic| diagnostic.location.as_ref().map(|l| (l.line, l.column)));
+    diagnostics
 }
 
 /// Moves and merges the implicit converts of a unit, if its program is strong.
@@ -104,9 +104,9 @@ struct Writer<'a> {
     context: MlirContext,
     /// The op made for each insert.
     made: Vec<MlirOperation>,
-    /// The last op put behind something.
+    /// The last op put after something.
     tails: FxHashMap<Address<MlirOperation>, MlirOperation>,
-    said: Vec<Diagnostic>,
+    diagnostics: Vec<Diagnostic>,
 }
 
 impl<'a> Writer<'a> {
@@ -127,7 +127,7 @@ impl<'a> Writer<'a> {
             context,
             made: Vec::with_capacity(plan.inserts.len()),
             tails: FxHashMap::default(),
-            said: Vec::new(),
+            diagnostics: Vec::new(),
         }
     }
 
@@ -239,7 +239,8 @@ impl<'a> Writer<'a> {
                 let weak = self.weak_dtype(insert.source);
                 let (operation, warning) =
                     constant::of_literal(source, weak, (dtype, role), result, self.context, self.semantics);
-                self.said.extend(warning.map(|out_of_range| out_of_range.diagnostic(report::place_of(user))));
+                self.diagnostics
+                    .extend(warning.map(|out_of_range| out_of_range.diagnostic(report::place_of(user))));
                 operation
             }
             Make::Broadcast { shape, like, checked } => {
@@ -271,10 +272,10 @@ impl<'a> Writer<'a> {
         let operation = self.view.ops[op.0 as usize].0;
         let to = raw::value_type(value);
         // SAFETY: the op is alive, and ends no block.
-        let behind = unsafe { mlirOperationGetNextInBlock(operation) };
+        let after = unsafe { mlirOperationGetNextInBlock(operation) };
         raw::set_type(value, self.view.types.tensor(dtype, shape, self.names, &self.view.graph));
         let users: Vec<_> = raw::users(value).map(Address).collect();
-        let writer = Checks::new(operation, behind);
+        let writer = Checks::new(operation, after);
         writer.assert_stated(value, to);
         let cast = writer.add("tensor.cast", &[value], to, &[]);
         for user in users {
@@ -298,17 +299,17 @@ impl<'a> Writer<'a> {
             Ok(before) => raw::insert_before(operation, before),
             Err(definition) => {
                 let tail = self.tails.insert(Address(definition), operation).unwrap_or(definition);
-                raw::insert_behind(operation, tail);
+                raw::insert_after(operation, tail);
             }
         }
     }
 
-    /// The op that a position is in front of, or else the one that it is behind.
+    /// The op that a position is in front of, or else the one that it is after.
     fn anchor(&self, position: Position) -> Result<MlirOperation, MlirOperation> {
         let block = |block: BlockId| self.view.blocks[block.0 as usize].0;
         match position {
             Position::Before(place) => Ok(raw::outside_of_combining(self.user(place).0)),
-            Position::Around(first) => Ok(raw::around(block(first))),
+            Position::BeforeParent(first) => Ok(raw::parent_of_block(block(first))),
             Position::AtEnd(at) => Ok(raw::last_operation(block(at)).expect("what uses it is in the block")),
             Position::Behind(literal) => {
                 let definition = raw::defining_op(self.view.values[literal.0 as usize].0);
@@ -352,9 +353,9 @@ impl<'a> Writer<'a> {
             let r#type = self.view.types.tensor(strong, shape, self.names, &self.view.graph);
             let used = (strong, Role::Number);
             let (new, warning) = constant::of_literal(old, dtype, used, r#type, self.context, self.semantics);
-            self.said
+            self.diagnostics
                 .extend(warning.map(|out_of_range| out_of_range.diagnostic(report::place_of(operation))));
-            raw::insert_behind(new, operation);
+            raw::insert_after(new, operation);
             raw::replace_all_uses(old, raw::result(new));
         }
         raw::erase(operation);

@@ -1,6 +1,6 @@
 //! The names of symbols: text that is not empty.
 //!
-//! MLIR prints an empty name as what it cannot read, and takes any bytes for a name; everything behind the parser takes
+//! MLIR prints an empty name as what it cannot read, and takes any bytes for a name; everything after the parser takes
 //! names for text, where two that are not would be the same.
 
 use mlir_sys::*;

@@ -16,10 +16,10 @@ use promote_dialect::mlir::{Names, NotLoaded};
 use promote_lattice::{Policy, Semantics};
 use rustc_hash::FxHashMap;
 
-use super::targets::cpu::Machine;
 use super::raw::Address;
-use super::units::{Shared, Units};
+use super::targets::cpu::Machine;
 use super::targets::{cpu, linalg, stablehlo};
+use super::units::{Shared, Units};
 use super::{fold, infer, insert, verify};
 use promote_diagnostics::{Code, Diagnostic, Severity};
 
@@ -123,7 +123,7 @@ impl Kind {
         Self::ALL.iter().copied().find(|kind| kind.name() == name)
     }
 
-    /// Runs the pass on an op and gives what it has to say.
+    /// Runs the pass on an op and returns what it has to say.
     ///
     /// # Safety
     /// `root` must be alive, and no other thread may change it or what it contains. What `handoff` holds for `root`
@@ -138,9 +138,9 @@ impl Kind {
         let shared = Shared { names, semantics: &config.semantics, threads: config.threads };
         match self {
             Self::InferTypes => {
-                let (said, units) = infer::infer_types(root, shared, config);
+                let (diagnostics, units) = infer::infer_types(root, shared, config);
                 handoff.put(root, units);
-                said
+                diagnostics
             }
             Self::InsertConverts => {
                 let units = handoff.take(root).map_or_else(|| insert::solved(root, shared), Ok);
@@ -201,7 +201,7 @@ impl<'c> RunExternalPass<'c> for Host {
 
     fn run(&mut self, operation: OperationRef<'c, '_>, pass: ExternalPass<'_>) {
         // A panic must not unwind into MLIR.
-        let said = catch_unwind(AssertUnwindSafe(|| match self.names.get() {
+        let diagnostics = catch_unwind(AssertUnwindSafe(|| match self.names.get() {
             // SAFETY: MLIR gives a pass an op that no other thread works on.
             Some(Ok(names)) => unsafe {
                 self.kind.run(operation.to_raw(), names, &self.config, &self.handoff)
@@ -209,14 +209,14 @@ impl<'c> RunExternalPass<'c> for Host {
             Some(Err(error)) => vec![Diagnostic::error(Code::Pipeline, None, error.to_string())],
             None => vec![Diagnostic::error(Code::Internal, None, "MLIR did not initialise the pass")],
         }));
-        let said = said.unwrap_or_else(|panic| {
+        let diagnostics = diagnostics.unwrap_or_else(|panic| {
             let what =
                 panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
             let message = format!("{} panicked: {}", self.kind.name(), what.unwrap_or("no message"));
             vec![Diagnostic::error(Code::Internal, None, message)]
         });
-        let failed = said.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
-        said.into_iter().for_each(|diagnostic| (self.config.sink)(diagnostic));
+        let failed = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+        diagnostics.into_iter().for_each(|diagnostic| (self.config.sink)(diagnostic));
         if failed {
             pass.signal_failure();
         }

@@ -270,7 +270,7 @@ fn add(
                 match Kind::by_name(name) {
                     Some(_) if !options.is_empty() => return Err(PipelineError::Options(name.clone())),
                     Some(kind) => {
-                        // What inference found serves the inserts right behind it.
+                        // What inference found serves the inserts right after it.
                         if kind != Kind::InsertConverts {
                             handoff = Handoff::new();
                         }

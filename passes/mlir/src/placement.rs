@@ -44,9 +44,9 @@ pub fn outside_of_functions(root: MlirOperation, names: &Names, functions: Funct
 
 fn misplaced(operation: MlirOperation, root: MlirOperation) -> Diagnostic {
     let name = raw::name(operation);
-    let around = std::iter::successors(raw::parent(operation), |around| raw::parent(*around));
-    let mut around = around.take_while(|around| Address(*around) != Address(root));
-    let (message, remedy) = match around.any(|around| raw::is_named(around, FUNCTION)) {
+    let parent = std::iter::successors(raw::parent(operation), |parent| raw::parent(*parent));
+    let mut parent = parent.take_while(|parent| Address(*parent) != Address(root));
+    let (message, remedy) = match parent.any(|parent| raw::is_named(parent, FUNCTION)) {
         true => (
             format!("{name} stands in a function of a module in the module: code is made of the outer one's"),
             "move the function into the outer module",
@@ -58,10 +58,10 @@ fn misplaced(operation: MlirOperation, root: MlirOperation) -> Diagnostic {
 
 /// Whether an op stands in what counts as a function.
 fn is_inside(operation: MlirOperation, root: MlirOperation, functions: Functions) -> bool {
-    let mut around = std::iter::successors(raw::parent(operation), |operation| {
+    let mut parent = std::iter::successors(raw::parent(operation), |operation| {
         (Address(*operation) != Address(root)).then(|| raw::parent(*operation)).flatten()
     });
-    around.any(|around| is_function_of(around, root, functions))
+    parent.any(|parent| is_function_of(parent, root, functions))
 }
 
 fn is_function_of(operation: MlirOperation, root: MlirOperation, functions: Functions) -> bool {

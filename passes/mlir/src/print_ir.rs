@@ -1,6 +1,6 @@
 //! Printing the IR around passes, as `mlir-opt` does.
 //!
-//! MLIR prints around all passes itself; around named ones, a pass that prints is put before or behind them.
+//! MLIR prints around all passes itself; around named ones, a pass that prints is put before or after them.
 
 use std::io::{self, Write};
 

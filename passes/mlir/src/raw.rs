@@ -172,7 +172,7 @@ pub fn value_type(value: MlirValue) -> MlirType {
     unsafe { mlirValueGetType(value) }
 }
 
-/// Gives a value another type.
+/// Returns a value another type.
 pub fn set_type(value: MlirValue, r#type: MlirType) {
     // SAFETY: the value and the type are alive.
     unsafe { mlirValueSetType(value, r#type) }
@@ -214,7 +214,7 @@ pub fn block_of(operation: MlirOperation) -> MlirBlock {
     unsafe { mlirOperationGetBlock(operation) }
 }
 
-/// The op around an op, if there is one.
+/// The parent of an op, if there is one.
 pub fn parent(operation: MlirOperation) -> Option<MlirOperation> {
     // SAFETY: the operation is alive; MLIR returns null at the top.
     let parent = unsafe { mlirOperationGetParentOperation(operation) };
@@ -254,8 +254,8 @@ pub fn argument_block(value: MlirValue) -> MlirBlock {
     unsafe { mlirBlockArgumentGetOwner(value) }
 }
 
-/// The op around the block whose argument a value is; only for block arguments.
-pub fn around_argument(value: MlirValue) -> Option<MlirOperation> {
+/// The parent of the block whose argument a value is; only for block arguments.
+pub fn parent_of_argument(value: MlirValue) -> Option<MlirOperation> {
     // SAFETY: the block is alive.
     let operation = unsafe { mlirBlockGetParentOperation(argument_block(value)) };
     (!operation.ptr.is_null()).then_some(operation)
@@ -292,15 +292,15 @@ pub fn last_operation(block: MlirBlock) -> Option<MlirOperation> {
     if terminator.ptr.is_null() { operations(block).last() } else { Some(terminator) }
 }
 
-/// The op that others may stand before: `operation`, or the one around it that holds ops which combine results and no
+/// The op that others may stand before: `operation`, or its parent that holds ops which combine results and no
 /// others.
 pub fn outside_of_combining(operation: MlirOperation) -> MlirOperation {
-    let around = parent(operation).filter(|around| is_named(*around, "scf.forall.in_parallel"));
-    around.unwrap_or(operation)
+    let parent = parent(operation).filter(|parent| is_named(*parent, "scf.forall.in_parallel"));
+    parent.unwrap_or(operation)
 }
 
-/// The op around a block.
-pub fn around(block: MlirBlock) -> MlirOperation {
+/// The parent of a block.
+pub fn parent_of_block(block: MlirBlock) -> MlirOperation {
     // SAFETY: the block is alive and in a region of an op.
     unsafe { mlirBlockGetParentOperation(block) }
 }
@@ -325,8 +325,8 @@ pub fn move_before(operation: MlirOperation, other: MlirOperation) {
     unsafe { mlirOperationMoveBefore(operation, other) }
 }
 
-/// Puts a new op behind another in its block.
-pub fn insert_behind(new: MlirOperation, other: MlirOperation) {
+/// Puts a new op after another in its block.
+pub fn insert_after(new: MlirOperation, other: MlirOperation) {
     // SAFETY: `new` is in no block, and `other` is in the block asked for.
     unsafe { mlirBlockInsertOwnedOperationAfter(block_of(other), other, new) }
 }

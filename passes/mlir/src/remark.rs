@@ -17,9 +17,10 @@ use promote_infer::solve::{Solution, typing};
 /// unasked: it refuses them.
 pub fn all(view: &View, solution: &Solution, plan: &Plan, config: &Config) -> Vec<Diagnostic> {
     let semantics = &*config.semantics;
-    let mut said = Vec::new();
+    let mut diagnostics = Vec::new();
     if config.remarks {
-        said.extend(plan.inserts.iter().filter_map(|insert| remark(view, solution, insert, semantics)));
+        diagnostics
+            .extend(plan.inserts.iter().filter_map(|insert| remark(view, solution, insert, semantics)));
     }
     let policies = severities(&config.policies);
     if !policies.is_empty() {
@@ -34,7 +35,7 @@ pub fn all(view: &View, solution: &Solution, plan: &Plan, config: &Config) -> Ve
                 finding(view, solution, (op, index), make, policy, semantics)
                     .map(|found| Diagnostic { severity, ..found })
             };
-            said.extend(policies.iter().copied().filter_map(finding));
+            diagnostics.extend(policies.iter().copied().filter_map(finding));
         }
     }
     if semantics.lacks_kernels() {
@@ -45,9 +46,10 @@ pub fn all(view: &View, solution: &Solution, plan: &Plan, config: &Config) -> Ve
             None => converted_ops(plan),
         };
         let severity = asked.unwrap_or(Severity::Warning);
-        said.extend(ops.into_iter().filter_map(|op| no_kernel(view, solution, op, severity, semantics)));
+        diagnostics
+            .extend(ops.into_iter().filter_map(|op| no_kernel(view, solution, op, severity, semantics)));
     }
-    said
+    diagnostics
 }
 
 /// The ops of which an operand is converted, each once.
@@ -191,7 +193,7 @@ fn converted(
 
 /// What [`all`] says of operands, of the values that flow to slots: inference converts them.
 pub fn edges(view: &View, solution: &Solution, config: &Config) -> Vec<Diagnostic> {
-    let mut said = Vec::new();
+    let mut diagnostics = Vec::new();
     for slot in view.graph.slot_ids() {
         let Some(to) = solution.slot_dtype(slot) else { continue };
         let mut dtypes = None;
@@ -200,11 +202,11 @@ pub fn edges(view: &View, solution: &Solution, config: &Config) -> Vec<Diagnosti
         {
             if solution.dtype(feed.value).is_some_and(|dtype| dtype != to) {
                 let dtypes = dtypes.get_or_insert_with(|| flowing(view, solution, slot));
-                said.extend(edge(view, solution, (slot, index), (to, dtypes), config));
+                diagnostics.extend(edge(view, solution, (slot, index), (to, dtypes), config));
             }
         }
     }
-    said
+    diagnostics
 }
 
 /// The dtypes that flow to a slot, each once.
@@ -231,9 +233,9 @@ fn edge(
     let (operation, operand) = view.feeds[slot.0 as usize][index];
     let (place, subject) =
         (place_of(operation.0), format!("operand {operand} of {}", raw::name(operation.0)));
-    let mut said = Vec::new();
+    let mut diagnostics = Vec::new();
     if config.remarks && literal.is_none() && from != to {
-        said.push(converted(view, solution, value, (dtype, to), (place.clone(), &subject), semantics));
+        diagnostics.push(converted(view, solution, value, (dtype, to), (place.clone(), &subject), semantics));
     }
     for (policy, severity) in severities(&config.policies) {
         let (what, reason) = match literal {
@@ -244,7 +246,7 @@ fn edge(
         };
         let Some(reason) = reason.filter(|_| literal.is_some() || from != to) else { continue };
         let message = format!("promoting {subject}{what} to {to} {reason}");
-        said.push(
+        diagnostics.push(
             Diagnostic::new(severity, code(policy), place.clone(), message)
                 .with_note(
                     definition_of(view.values[value.0 as usize].0),
@@ -253,7 +255,7 @@ fn edge(
                 .with_remedy("convert it with promote.convert, to say that it is meant or to avoid it"),
         );
     }
-    said
+    diagnostics
 }
 
 /// The policies that are asked for, each once, as what is found by them.

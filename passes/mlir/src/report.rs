@@ -7,8 +7,8 @@ use promote_lattice::op::ShapeRule;
 use promote_lattice::semantics::Refusal;
 use rustc_hash::FxHashSet;
 
+use super::history::Historian;
 use super::raw::{self, Address};
-use super::story::Teller;
 use super::units;
 use super::view::{Call, View, function_type};
 use promote_diagnostics::{Code, Diagnostic, Location};
@@ -46,11 +46,11 @@ pub fn location(location: MlirLocation) -> Option<Location> {
     None
 }
 
-/// The place of an op, or, if it has none, of what is around it.
+/// The place of an op, or, if it has none, of its parents.
 pub fn place_of(operation: MlirOperation) -> Option<Location> {
-    let around = std::iter::successors(Some(operation), |operation| raw::parent(*operation));
+    let parent = std::iter::successors(Some(operation), |operation| raw::parent(*operation));
     // SAFETY: the operations are alive.
-    around.into_iter().find_map(|operation| location(unsafe { mlirOperationGetLocation(operation) }))
+    parent.into_iter().find_map(|operation| location(unsafe { mlirOperationGetLocation(operation) }))
 }
 
 /// The place where a value is defined.
@@ -160,13 +160,13 @@ impl View {
                     | ShapeRule::Take => true,
                 }
         };
-        let said = self.graph.ops().filter(looks).map(|op| {
+        let diagnostics = self.graph.ops().filter(looks).map(|op| {
             let message =
                 format!("{} needs the ranks of its operands, and not all are known", self.graph.node(op).op);
             Diagnostic::error(Code::RankNeeded, self.op_place(op), message)
                 .with_remedy("state the rank of the operands, as in tensor<?x?xf32>")
         });
-        said.collect()
+        diagnostics.collect()
     }
 
     pub(super) fn op_place(&self, op: OpId) -> Option<Location> {
@@ -223,10 +223,10 @@ impl View {
         }
         let diagnostic = Diagnostic::error(code, place, message).with_remedy(remedy);
         if *kind == ProblemKind::Unsettled {
-            return Teller::new(self, solution).tell(diagnostic, slot);
+            return Historian::new(self, solution).tell(diagnostic, slot);
         }
-        let around =
-            target.and_then(|target| raw::defining_op(target).or_else(|| raw::around_argument(target)));
+        let parent =
+            target.and_then(|target| raw::defining_op(target).or_else(|| raw::parent_of_argument(target)));
         sources.iter().zip(feeds).enumerate().fold(
             diagnostic,
             |diagnostic, (index, (feed, (operation, _)))| {
@@ -234,8 +234,8 @@ impl View {
                 let found = met.get(index).copied().unwrap_or_else(|| solution.value(feed.value));
                 let r#type = self.found_type(found, value);
                 // A loop stands where its carries do: its initial values say more.
-                let is_around = around.is_some_and(|around| Address(around) == *operation);
-                let place = if is_around { definition_of(value) } else { place_of(operation.0) };
+                let is_parent = parent.is_some_and(|parent| Address(parent) == *operation);
+                let place = if is_parent { definition_of(value) } else { place_of(operation.0) };
                 diagnostic.with_note(place, format!("{type} comes from here"))
             },
         )
@@ -301,8 +301,8 @@ impl View {
     }
 
     fn is_argument_of_function(&self, value: MlirValue) -> bool {
-        let around = raw::around_argument(value).filter(|_| raw::is_entry_argument(value));
-        self.is_function && around.map(Address) == Some(self.root)
+        let parent = raw::parent_of_argument(value).filter(|_| raw::is_entry_argument(value));
+        self.is_function && parent.map(Address) == Some(self.root)
     }
 
     fn unknown_value(&self, value: Address<MlirValue>) -> Diagnostic {

@@ -13,13 +13,13 @@ use melior::pass::PassManager;
 use mlir_sys::*;
 use promote_lattice::Semantics;
 
-use crate::targets::cpu::{Interface, Machine};
 use super::messages::translate;
 use super::pass::{Config, Policies};
 use super::pipeline::{Pipeline, PipelineError};
 use super::print_ir::{PrintIr, printer};
 use super::raw::{self, Address};
 use super::units::Shared;
+use crate::targets::cpu::{Interface, Machine};
 use promote_diagnostics::{Code, Diagnostic, Severity};
 use promote_infer::graph::Graph;
 use promote_infer::solve::Solution;
@@ -129,7 +129,7 @@ type Said = Arc<Mutex<Vec<Diagnostic>>>;
 pub struct Session {
     context: Context,
     config: Config,
-    said: Said,
+    diagnostics: Said,
     threads: bool,
 }
 
@@ -161,8 +161,8 @@ impl Session {
         let context = Context::new_with_registry(&registry, options.threads);
         context.set_allow_unregistered_dialects(true);
         promote_dialect::mlir::register(&context)?;
-        let said = Said::default();
-        let (heard, sink) = (Arc::clone(&said), Arc::clone(&said));
+        let diagnostics = Said::default();
+        let (heard, sink) = (Arc::clone(&diagnostics), Arc::clone(&diagnostics));
         context.attach_diagnostic_handler(move |diagnostic| {
             lock(&heard).push(translate(&diagnostic));
             true
@@ -175,7 +175,7 @@ impl Session {
             threads: options.threads,
             machine: Machine::default(),
         };
-        Ok(Self { context, config, said, threads: options.threads })
+        Ok(Self { context, config, diagnostics, threads: options.threads })
     }
 
     /// The melior context, for those who build modules themselves.
@@ -196,9 +196,10 @@ impl Session {
 
     /// Everything said since the last call, by the passes and by MLIR, in the order of the source.
     pub fn take_diagnostics(&self) -> Vec<Diagnostic> {
-        let mut said = std::mem::take(&mut *lock(&self.said));
-        said.sort_by(|a, b| (a.location.is_none(), &a.location).cmp(&(b.location.is_none(), &b.location)));
-        said
+        let mut diagnostics = std::mem::take(&mut *lock(&self.diagnostics));
+        diagnostics
+            .sort_by(|a, b| (a.location.is_none(), &a.location).cmp(&(b.location.is_none(), &b.location)));
+        diagnostics
     }
 
     /// Parses and verifies a module. `None` if MLIR refuses it, or a name in it; why is in the diagnostics.
@@ -222,9 +223,9 @@ impl Session {
             }
         };
         if module.ptr.is_null() {
-            let mut said = lock(&self.said);
-            if !said.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
-                said.push(Diagnostic::error(Code::Unreadable, None, "MLIR cannot read the input"));
+            let mut diagnostics = lock(&self.diagnostics);
+            if !diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
+                diagnostics.push(Diagnostic::error(Code::Unreadable, None, "MLIR cannot read the input"));
             }
             return None;
         }
@@ -232,7 +233,7 @@ impl Session {
         let module = Module(unsafe { MlirModule::from_raw(module) });
         let wrong = super::names::check(module.0.as_operation().to_raw());
         let is_named = wrong.is_empty();
-        lock(&self.said).extend(wrong);
+        lock(&self.diagnostics).extend(wrong);
         is_named.then_some(module)
     }
 
@@ -267,11 +268,15 @@ impl Session {
         }
         let ok = manager.run(&mut module.0).is_ok();
         self.context.enable_multi_threading(self.threads);
-        let mut said = lock(&self.said);
-        if !ok && !said.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
-            said.push(Diagnostic::error(Code::Pipeline, None, format!("the pipeline {pipeline} failed")));
+        let mut diagnostics = lock(&self.diagnostics);
+        if !ok && !diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
+            diagnostics.push(Diagnostic::error(
+                Code::Pipeline,
+                None,
+                format!("the pipeline {pipeline} failed"),
+            ));
         }
-        let refused = !ok || said.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+        let refused = !ok || diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
         Ok(if refused { Verdict::Refused } else { Verdict::Done })
     }
 
@@ -296,8 +301,8 @@ impl Session {
     }
 }
 
-fn lock(said: &Mutex<Vec<Diagnostic>>) -> std::sync::MutexGuard<'_, Vec<Diagnostic>> {
-    said.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(diagnostics: &Mutex<Vec<Diagnostic>>) -> std::sync::MutexGuard<'_, Vec<Diagnostic>> {
+    diagnostics.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Module<'_> {

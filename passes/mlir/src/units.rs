@@ -25,7 +25,7 @@ pub struct Shared<'a> {
 }
 
 impl Shared<'_> {
-    /// Does `work` on every item, and gives what comes of it in the items' order.
+    /// Does `work` on every item, and returns what comes of it in the items' order.
     pub fn map<T: Send, R: Send>(&self, items: Vec<T>, work: impl Fn(T) -> R + Sync + Send) -> Vec<R> {
         if self.threads && items.len() > 1 {
             items.into_par_iter().map(work).collect()
@@ -73,7 +73,7 @@ pub fn results(r#type: MlirType) -> Vec<MlirType> {
     }
 }
 
-/// Gives `function`, whose type was `old`, other results and, if given, other inputs.
+/// Returns `function`, whose type was `old`, other results and, if given, other inputs.
 pub fn replace_function_type(
     function: MlirOperation,
     old: MlirType,

@@ -229,7 +229,7 @@ impl Viewer<'_> {
             if has_regions {
                 stack.extend(next.map(|next| Step::Ops(next, block)));
                 let repeats = self.loops.contains(&name);
-                push_regions(operation, Region::In { around: block, repeats }, stack);
+                push_regions(operation, Region::In { parent: block, repeats }, stack);
                 return;
             }
         }

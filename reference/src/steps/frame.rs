@@ -1,8 +1,6 @@
 //! A call of a function: its values, and the references that it has.
 
-use promote_lower::program::{
-    Arg, Block, BlockId, Function, PlaceId, Program, Step, ValueId, ValueKind,
-};
+use promote_lower::program::{Arg, Block, BlockId, Function, PlaceId, Program, Step, ValueId, ValueKind};
 use promote_lower::types::Number as Scalar;
 
 use super::memory::{BufferId, Heap, References};

@@ -86,11 +86,11 @@ pub enum Use {
 pub enum Position {
     /// Before the op that uses it first.
     Before(Use),
-    /// Before the op around a region, whose first block this is.
-    Around(BlockId),
+    /// Before the parent of a region, whose first block this is.
+    BeforeParent(BlockId),
     /// Before the op that ends a block.
     AtEnd(BlockId),
-    /// Right behind the definition of a literal.
+    /// Right after the definition of a literal.
     Behind(ValueId),
 }
 

@@ -13,21 +13,21 @@ pub struct Point {
 }
 
 /// The order of places in a block: how many ops stand before one, then how many blocks. An op of the dialect stands
-/// behind all that as many ops are before.
+/// after all that as many ops are before.
 type Order = (u32, u32);
 
 #[derive(Clone, Copy, Debug)]
 enum At {
     Use(Use, Order),
-    /// Before the op around this block.
-    Around(BlockId, Order),
+    /// Before the parent of this block.
+    BeforeParent(BlockId, Order),
     End,
 }
 
 impl At {
     fn order(self) -> Order {
         match self {
-            Self::Use(_, order) | Self::Around(_, order) => order,
+            Self::Use(_, order) | Self::BeforeParent(_, order) => order,
             Self::End => (u32::MAX, u32::MAX),
         }
     }
@@ -88,11 +88,11 @@ impl Places {
             Some(tree) if point.block != block => tree.next_towards(block, point.block),
             _ => return point,
         };
-        let Some(around) = graph.block(next).around.filter(|_| graph.block(next).entry == next) else {
+        let Some(parent) = graph.block(next).parent.filter(|_| graph.block(next).entry == next) else {
             return Point { block, at: At::End };
         };
-        debug_assert_eq!(around, block, "a region is dominated by the block around it");
-        Point { block, at: At::Around(next, (graph.block(next).after, next.0)) }
+        debug_assert_eq!(parent, block, "a region is dominated by its parent block");
+        Point { block, at: At::BeforeParent(next, (graph.block(next).after, next.0)) }
     }
 
     /// The nearest point that dominates `point` and is in no loop that `definition` is not in.
@@ -101,7 +101,7 @@ impl Places {
         self.within(graph, point, tree.outside_loops(point.block, definition))
     }
 
-    /// Whether what stands in `block` right behind so many ops stands before `point`, in its block.
+    /// Whether what stands in `block` right after so many ops stands before `point`, in its block.
     pub fn is_before(&self, block: BlockId, after: u32, point: Point) -> bool {
         block == point.block && (after, u32::MAX) < point.at.order()
     }
@@ -111,7 +111,7 @@ impl From<Point> for Position {
     fn from(point: Point) -> Self {
         match point.at {
             At::Use(place, _) => Self::Before(place),
-            At::Around(block, _) => Self::Around(block),
+            At::BeforeParent(block, _) => Self::BeforeParent(block),
             At::End => Self::AtEnd(point.block),
         }
     }

@@ -359,9 +359,9 @@ impl<'a> Program<'a> {
         signature: Signature,
         made_for: (usize, CallId),
     ) -> Option<usize> {
-        let maker = &self.states[made_for.0];
+        let caller = &self.states[made_for.0];
         let component = |id: FunctionId| self.components[id.0 as usize];
-        let origin = (component(maker.id) == component(id)).then_some(maker.origin);
+        let origin = (component(caller.id) == component(id)).then_some(caller.origin);
         if let Some(origin) = origin {
             let made = self.recursive.entry((origin, id)).or_insert(0);
             *made += 1;
@@ -467,7 +467,7 @@ impl<'a> Program<'a> {
                 Some(trace) => strict::adopt(&mut solution, trace),
                 None => Vec::new(),
             };
-            let made_for = state.made_for.and_then(|(maker, call)| Some((place[maker]?, call)));
+            let made_for = state.made_for.and_then(|(caller, call)| Some((place[caller]?, call)));
             let function = state.id;
             let inferred_arguments = self.generic_arguments(function).map(|(_, argument)| argument).collect();
             let instance =

@@ -1,6 +1,6 @@
 //! Inference: the dtype and shape of every value, as the least fixpoint of the op rules over the graph.
 //!
-//! [`solve`] takes a [`Graph`] and a [`Semantics`] and gives a [`Solution`]: a type for every value and slot, and
+//! [`solve`] takes a [`Graph`] and a [`Semantics`] and returns a [`Solution`]: a type for every value and slot, and
 //! every [`Problem`] found, in program order.
 //!
 //! ## Algorithm
@@ -84,7 +84,7 @@ pub struct Solver<'a> {
     calls: &'a [Call],
     values: Vec<Type>,
     slots: Vec<Type>,
-    stories: FxHashMap<SlotId, Vec<Step>>,
+    histories: FxHashMap<SlotId, Vec<Step>>,
     /// The last refusal of each slot that had one.
     refused: FxHashMap<SlotId, Refused>,
     /// What is wrong, in program order.
@@ -125,7 +125,7 @@ impl<'a> Solver<'a> {
             graph,
             semantics,
             calls,
-            stories: FxHashMap::default(),
+            histories: FxHashMap::default(),
             refused: FxHashMap::default(),
             problems: BTreeMap::new(),
             broadcasts: FxHashMap::default(),
@@ -209,7 +209,7 @@ impl<'a> Solver<'a> {
         for (value, found) in &self.answered {
             self.values[value.0 as usize] = *found;
         }
-        self.stories.retain(|slot, _| self.given_up.contains(&Place::Slot(*slot)));
+        self.histories.retain(|slot, _| self.given_up.contains(&Place::Slot(*slot)));
         self.refused.clear();
         self.problems.retain(|place, problem| {
             matches!(place, Place::Call(_)) || problem.kind == ProblemKind::Unsettled
@@ -330,8 +330,8 @@ impl<'a> Solver<'a> {
         self.define();
         self.report_unknown();
         let problems = self.problems.into_values().collect();
-        let Self { graph, values, slots, stories, refused, .. } = self;
-        (graph, Solution { values, slots, stories, refused, problems })
+        let Self { graph, values, slots, histories, refused, .. } = self;
+        (graph, Solution { values, slots, histories, refused, problems })
     }
 
     /// Infers the result of an op; the value whose type changed by it, if one did.
@@ -376,7 +376,7 @@ impl<'a> Solver<'a> {
         let changed = self.graph.slot(slot).target.and_then(|target| self.update(target, joined))?;
         if let Known::DType(_) = joined.dtype {
             let feed = self.raised_by(slot, before);
-            self.stories.entry(slot).or_default().push(Step { found: joined, feed });
+            self.histories.entry(slot).or_default().push(Step { found: joined, feed });
         }
         Some(changed)
     }

@@ -238,7 +238,7 @@ impl Solver<'_> {
         };
         let typed = sources.iter().filter(|feed| feed.counts != Counts::Shape);
         let mut known: Vec<Type> = typed.map(type_of).filter(|t| t.dtype != Known::Unknown).collect();
-        // What was refused counts as unknown while something else is known: around a loop the op that was refused may be
+        // What was refused counts as unknown while something else is known: in a loop the op that was refused may be
         // asked again with other dtypes. But the slot does not lose what it had, which may be what was refused.
         let mut had = None;
         if known.iter().any(|t| matches!(t.dtype, Known::DType(_))) {

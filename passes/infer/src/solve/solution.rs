@@ -20,14 +20,14 @@ pub struct Step {
 pub struct Solution {
     pub(super) values: Vec<Type>,
     pub(super) slots: Vec<Type>,
-    pub(super) stories: FxHashMap<SlotId, Vec<Step>>,
+    pub(super) histories: FxHashMap<SlotId, Vec<Step>>,
     pub(super) refused: FxHashMap<SlotId, Refused>,
     /// What was found wrong, in program order.
     pub problems: Vec<Problem>,
 }
 
 impl Solution {
-    /// Replaces what was found, but for what has no type now; the stories stay.
+    /// Replaces what was found, but for what has no type now; the histories stay.
     pub(in super::super) fn replace(
         &mut self,
         mut values: Vec<Type>,
@@ -41,7 +41,7 @@ impl Solution {
             }
         }
         *self = Self {
-            stories: std::mem::take(&mut self.stories),
+            histories: std::mem::take(&mut self.histories),
             values,
             slots,
             problems,
@@ -62,9 +62,9 @@ impl Solution {
         }
     }
 
-    /// The types that a slot with a target has had, in turn: the story of a loop's carry.
-    pub fn story(&self, slot: SlotId) -> &[Step] {
-        self.stories.get(&slot).map_or(&[], Vec::as_slice)
+    /// The types that a slot with a target has had, in turn: the history of a loop's carry.
+    pub fn history(&self, slot: SlotId) -> &[Step] {
+        self.histories.get(&slot).map_or(&[], Vec::as_slice)
     }
 
     /// The types of what flows to a refused slot, as they were when they did not meet.
@@ -87,7 +87,7 @@ impl Solution {
 }
 
 /// What a slot refused. If it comes a second time, the slot stays refused: what it refuses is what becomes of its own
-/// type around a loop.
+/// type in a loop.
 #[derive(Clone, Debug)]
 pub(super) struct Refused {
     pub kind: ProblemKind,

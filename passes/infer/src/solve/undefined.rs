@@ -1,6 +1,6 @@
 //! Places that nothing but what has no value flows to, as the results of a branch that is never taken: any type will do.
 //!
-//! Upstream passes pass `ub.poison` on where control flow makes a value out of nothing, and leave blocks behind that nothing
+//! Upstream passes pass `ub.poison` on where control flow makes a value out of nothing, and leave blocks that nothing
 //! branches to. Poison adds nothing to what it meets; where it meets nothing, the place takes the type of what it flows to in
 //! turn, so that no conversion is needed, and is one integer, which most ops take, if there is no such type. What is known
 //! stays as it is.
@@ -21,7 +21,7 @@ struct Unreached {
 }
 
 impl Solver<'_> {
-    /// Gives types to the places that no value reaches.
+    /// Returns types to the places that no value reaches.
     pub(super) fn define(&mut self) {
         if self.graph.gets_undefined.is_empty() {
             return;

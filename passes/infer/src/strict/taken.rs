@@ -15,25 +15,25 @@ pub(super) fn alternatives(graph: &Graph, slot: SlotId) -> &[Feed] {
 
 /// For each structured op, the values that it takes from outside, each once.
 pub(super) fn taken(graph: &Graph, calls: &[Call]) -> Vec<Vec<ValueId>> {
-    // The structured ops around a block, the innermost last.
+    // The structured ops that contain a block, the innermost last.
     let mut holder: FxHashMap<BlockId, usize> = FxHashMap::default();
     for (index, structure) in graph.structures.iter().enumerate() {
         holder.extend(structure.bodies.iter().map(|body| (*body, index)));
     }
-    let around = |block: BlockId| {
+    let parent = |block: BlockId| {
         let mut next = Some(block);
         std::iter::from_fn(move || {
             let block = next?;
             let info = graph.block(block);
-            next = info.around;
+            next = info.parent;
             Some(info.entry)
         })
     };
-    let holders = |block: BlockId| around(block).filter_map(|entry| holder.get(&entry).copied()).collect();
+    let holders = |block: BlockId| parent(block).filter_map(|entry| holder.get(&entry).copied()).collect();
     let mut taken: Vec<FxHashSet<ValueId>> = vec![FxHashSet::default(); graph.structures.len()];
     let mut take = |value: ValueId, block: BlockId| {
         let defined: FxHashSet<usize> =
-            around(graph.value(value).block).filter_map(|entry| holder.get(&entry).copied()).collect();
+            parent(graph.value(value).block).filter_map(|entry| holder.get(&entry).copied()).collect();
         let holders: Vec<usize> = holders(block);
         for index in holders.into_iter().filter(|index| !defined.contains(index)) {
             taken[index].insert(value);

@@ -1,4 +1,4 @@
-//! A kernel in the making: which space its loops go over, and which anchors they compute.
+//! A kernel in the making: which space its loops go over, and which roots they compute.
 
 use super::super::extent::{Extent, Sum};
 use super::super::graph::{Cut, NodeId};
@@ -8,7 +8,7 @@ use super::super::trace::{Coord, Tracer};
 /// A kernel in the making.
 #[derive(Debug)]
 pub struct Group {
-    /// The extents of the space that the anchors' values have before they are reduced.
+    /// The extents of the space that the roots' values have before they are reduced.
     pub space: Vec<Extent>,
     /// The dimension of the kernel that each dimension of the space is.
     pub position: Vec<usize>,
@@ -37,7 +37,7 @@ pub struct Member {
     pub into: Option<Access>,
 }
 
-/// An anchor that looks for a group.
+/// A root that looks for a group.
 #[derive(Debug)]
 pub struct Wanted {
     pub node: NodeId,
@@ -50,7 +50,7 @@ pub struct Wanted {
 }
 
 impl Group {
-    /// A group for an anchor to start.
+    /// A group for a root to start.
     pub fn new(space: Vec<Extent>, wanted: &Wanted) -> Self {
         let shift = usize::from(wanted.reduction.as_ref().is_some_and(|reduction| reduction.cut.is_some()));
         let rank = space.len();
@@ -88,7 +88,7 @@ impl Group {
         }
     }
 
-    /// Where the values of an anchor are whose traced node has this shape, if the group can take it.
+    /// Where the values of a root are whose traced node has this shape, if the group can take it.
     pub fn coords(&self, shape: &[Extent], wanted: &Wanted) -> Option<Vec<Coord>> {
         if self.is_closed && !self.members.is_empty() {
             return None;
@@ -118,7 +118,7 @@ impl Group {
         }
     }
 
-    /// Whether an anchor of that role would have had its dimensions in another order.
+    /// Whether a root of that role would have had its dimensions in another order.
     fn is_permuted(&self, role: Role) -> bool {
         let rank = self.space.len();
         let order = order(self.axes(), rank, matches!(role, Role::Arg(_)));
@@ -155,8 +155,8 @@ impl Group {
 /// any there; or last in any case.
 fn order(axes: &[usize], rank: usize, last: bool) -> Vec<usize> {
     let is_kept = |axis: &usize| !axes.contains(axis);
-    let behind =
+    let after =
         if last { rank } else { (0..rank).rev().find(|axis| !is_kept(axis)).map_or(0, |axis| axis + 1) };
-    let before = (0..behind).filter(is_kept);
-    before.chain(axes.iter().copied()).chain(behind..rank).collect()
+    let before = (0..after).filter(is_kept);
+    before.chain(axes.iter().copied()).chain(after..rank).collect()
 }

@@ -1,15 +1,15 @@
 //! Fusion: partitions a graph into kernels, so that little goes through memory.
 //!
-//! [`fuse`] takes the nodes that are needed and gives [`Step`]s in the order in which they run.
+//! [`fuse`] takes the nodes that are needed and returns [`Step`]s in the order in which they run.
 //!
 //! ## Algorithm
-//! 1. Some nodes are *anchors*: reductions, what is needed in memory, and expressions that are too dear to be computed
+//! 1. Some nodes are *roots*: reductions, what is needed in memory, and expressions that are too expensive to be computed
 //!    twice. All others are computed where they are used.
-//! 2. In topological order an anchor joins a kernel that computes something it needs, or a recent one over the same space,
+//! 2. In topological order a root joins a kernel that computes something it needs, or a recent one over the same space,
 //!    if that makes no circle and it needs results of that kernel's reductions at its own index only; else it starts one.
-//!    A kernel over `P × R` takes element-wise anchors over `P × R`, reductions over `R`, and anchors over `P`: softmax
+//!    A kernel over `P × R` takes element-wise roots over `P × R`, reductions over `R`, and roots over `P`: softmax
 //!    and normalisations are one kernel, and their rows stay in the cache.
-//! 3. An anchor that another kernel needs is stored.
+//! 3. A root that another kernel needs is stored.
 
 mod group;
 mod order;
@@ -23,7 +23,7 @@ use self::group::{Group, Member, Reduction, Wanted};
 use self::order::{Order, UnitId};
 use super::extent::{Product, Sum};
 use super::graph::{Graph, NodeId, Prim};
-use super::kernel::{Anchor, Chunk, Code, Expr, ExprId, Form, Kernel, Role, cost};
+use super::kernel::{Chunk, Code, Expr, ExprId, Form, Kernel, Role, Root, cost};
 use super::trace::{Coord, Found, Tracer};
 
 /// One step of a program.
@@ -55,7 +55,7 @@ impl Step {
         match self {
             Self::Sort(node, _) | Self::Matmul(node) => vec![*node],
             Self::Kernel(kernel) => {
-                kernel.anchors.iter().flat_map(|anchor| &anchor.sinks).map(|sink| sink.buffer).collect()
+                kernel.roots.iter().flat_map(|root| &root.sinks).map(|sink| sink.buffer).collect()
             }
         }
     }
@@ -72,7 +72,7 @@ pub struct Plan {
 }
 
 /// From this cost on, an expression that is used several times is computed once.
-const DEAR: u32 = 8;
+const EXPENSIVE: u32 = 8;
 /// An expression of this cost is computed in a kernel of its own.
 const TOO_LONG: u32 = 256;
 /// How many expressions a kernel has at most.
@@ -108,12 +108,12 @@ pub fn matmul(graph: &Graph, node: NodeId) -> Kernel {
     let product = Expr { node, code: product, dtype: this.dtype, dims: 0, stage: 0 };
     let exprs = vec![load(x, [batch, batch + 1]), load(y, [batch + 1, batch + 2]), product];
     let sink = tracer.access(graph, node, &at([batch, batch + 2]));
-    let anchor = Anchor { node, expr: ExprId(2), role: Role::Reduce(Op::Sum), sinks: vec![sink] };
+    let root = Root { node, expr: ExprId(2), role: Role::Reduce(Op::Sum), sinks: vec![sink] };
     let shape = graph.shape(node);
     let inner = graph.shape(x)[rank - 1];
     let dims = shape[..rank - 1].iter().chain([&inner, &shape[rank - 1]]).map(|extent| (*extent).into());
     let form = Form::Columns { outer: batch + 1, reduced: 1 };
-    let mut kernel = Kernel { dims: dims.collect(), form, chunk: None, exprs, anchors: vec![anchor] };
+    let mut kernel = Kernel { dims: dims.collect(), form, chunk: None, exprs, roots: vec![root] };
     kernel.collapse();
     kernel
 }
@@ -125,8 +125,8 @@ enum Place {
     Inline,
     /// Kernels find it in memory.
     Memory,
-    /// An anchor of a group, which is the unit of this number.
-    Anchor(UnitId),
+    /// A root of a group, which is the unit of this number.
+    Root(UnitId),
 }
 
 /// What becomes a step.
@@ -211,15 +211,15 @@ impl<'g> Fusion<'g> {
             }
             Prim::Concat(axis) => self.concat(id, *axis),
             Prim::Reduce(op, axes) => {
-                self.anchor(id, Role::Reduce(*op), Some(Reduction { axes: axes.clone(), cut: None }));
+                self.root(id, Role::Reduce(*op), Some(Reduction { axes: axes.clone(), cut: None }));
             }
             Prim::Partial(op, axes, cut) => {
-                self.anchor(id, Role::Reduce(*op), Some(Reduction { axes: axes.clone(), cut: Some(*cut) }));
+                self.root(id, Role::Reduce(*op), Some(Reduction { axes: axes.clone(), cut: Some(*cut) }));
             }
-            Prim::Arg(op, axis) => self.anchor(id, Role::Arg(*op), along(*axis)),
+            Prim::Arg(op, axis) => self.root(id, Role::Arg(*op), along(*axis)),
             Prim::Scan(op, axis) => {
                 self.stored[id.0 as usize] = true;
-                self.anchor(id, Role::Scan(*op), along(*axis));
+                self.root(id, Role::Scan(*op), along(*axis));
             }
             Prim::Splat(_)
             | Prim::Size(_)
@@ -235,9 +235,10 @@ impl<'g> Fusion<'g> {
         let (node, index) = (self.graph.node(id), id.0 as usize);
         let of_args = node.args.iter().map(|arg| self.cost[arg.0 as usize]).fold(0, u32::saturating_add);
         self.cost[index] = of_args.saturating_add(instructions(&node.prim));
-        let is_dear = self.uses[index] > 1 && self.cost[index] >= DEAR || self.cost[index] >= TOO_LONG;
-        if self.stored[index] || is_dear {
-            self.anchor(id, Role::Store, None);
+        let is_expensive =
+            self.uses[index] > 1 && self.cost[index] >= EXPENSIVE || self.cost[index] >= TOO_LONG;
+        if self.stored[index] || is_expensive {
+            self.root(id, Role::Store, None);
         }
     }
 
@@ -267,20 +268,20 @@ impl<'g> Fusion<'g> {
         self.in_memory(id, writers);
     }
 
-    /// Adds an anchor that writes a node into the buffer of another, from these indices on; its unit.
+    /// Adds a root that writes a node into the buffer of another, from these indices on; its unit.
     fn copy_into(&mut self, target: NodeId, source: NodeId, starts: Vec<Sum>) -> UnitId {
         let into = Some((target, starts));
         self.join(&Wanted { node: source, traced: source, role: Role::Store, reduction: None, into })
     }
 
-    fn anchor(&mut self, node: NodeId, role: Role, reduction: Option<Reduction>) {
+    fn root(&mut self, node: NodeId, role: Role, reduction: Option<Reduction>) {
         let traced = if role == Role::Store { node } else { self.graph.node(node).args[0] };
         let unit = self.join(&Wanted { node, traced, role, reduction, into: None });
-        self.places[node.0 as usize] = Place::Anchor(unit);
+        self.places[node.0 as usize] = Place::Root(unit);
         self.cost[node.0 as usize] = 1;
     }
 
-    /// Adds an anchor to the group that suits it best, or to a new one; its unit.
+    /// Adds a root to the group that suits it best, or to a new one; its unit.
     fn join(&mut self, wanted: &Wanted) -> UnitId {
         let (needs, in_memory) = self.needs_of(wanted.traced);
         let recent = self.units.len().saturating_sub(NEIGHBOURS)..self.units.len();
@@ -300,7 +301,7 @@ impl<'g> Fusion<'g> {
         let entered = self.enter(unit, wanted);
         assert!(
             entered,
-            "a group takes the anchor that it is made for: it has no results that could be needed elsewhere"
+            "a group takes the root that it is made for: it has no results that could be needed elsewhere"
         );
         unit
     }
@@ -316,7 +317,7 @@ impl<'g> Fusion<'g> {
             match self.places[node.0 as usize] {
                 Place::Inline => {
                     let args = &self.graph.node(node).args;
-                    if let (Prim::Take(_), Place::Anchor(unit)) = (
+                    if let (Prim::Take(_), Place::Root(unit)) = (
                         &self.graph.node(node).prim,
                         args.first().map_or(Place::Inline, |arg| self.places[arg.0 as usize]),
                     ) {
@@ -325,7 +326,7 @@ impl<'g> Fusion<'g> {
                     rest.extend(args);
                 }
                 Place::Memory => in_memory.extend(&self.writers[node.0 as usize]),
-                Place::Anchor(unit) => needs.push(unit),
+                Place::Root(unit) => needs.push(unit),
             }
         }
         needs.extend(&in_memory);
@@ -334,7 +335,7 @@ impl<'g> Fusion<'g> {
         (needs, in_memory)
     }
 
-    /// Adds an anchor to a group, if that can take it.
+    /// Adds a root to a group, if that can take it.
     fn enter(&mut self, unit: UnitId, wanted: &Wanted) -> bool {
         let Unit::Group(group) = &mut self.units[unit] else { return false };
         let shape = self.graph.shape(wanted.traced);
@@ -345,9 +346,9 @@ impl<'g> Fusion<'g> {
         let (places, members) = (&self.places, &group.members);
         let mut find = |node: NodeId| match places[node.0 as usize] {
             Place::Inline => Found::Inline,
-            Place::Anchor(own) if own == unit => {
+            Place::Root(own) if own == unit => {
                 let number = members.iter().position(|member| member.node == node && member.into.is_none());
-                let Some(number) = number else { unreachable!("an anchor is a member of its group") };
+                let Some(number) = number else { unreachable!("a root is a member of its group") };
                 let member = &members[number];
                 match member.role {
                     Role::Store => Found::Here(member.expr, member.at.clone()),
@@ -355,7 +356,7 @@ impl<'g> Fusion<'g> {
                     Role::Reduce(_) | Role::Arg(_) => Found::Reduced(number, member.at.clone()),
                 }
             }
-            Place::Anchor(_) | Place::Memory => Found::Stored,
+            Place::Root(_) | Place::Memory => Found::Stored,
         };
         let traced = tracer.trace(self.graph, wanted.traced, at.clone(), &mut find, &stages);
         let is_long = tracer.exprs.len() > MAX_EXPRS && !members.is_empty();
@@ -399,7 +400,7 @@ impl<'g> Fusion<'g> {
             Place::Memory => {
                 !self.writers[*index].is_empty() && self.graph.nodes[*index].prim != Prim::Reshape
             }
-            Place::Anchor(_) => self.stored[*index],
+            Place::Root(_) => self.stored[*index],
         };
         let buffers = (0..self.graph.nodes.len()).filter(owns).map(|index| NodeId(index as u32)).collect();
         let order = std::mem::take(&mut self.order).into_order();
@@ -424,14 +425,14 @@ impl<'g> Fusion<'g> {
             dims[0] = cut.parts.into();
         }
         let form = group.form();
-        let anchors = group.members.iter().map(|member| {
+        let roots = group.members.iter().map(|member| {
             let is_stored = self.stored[member.node.0 as usize] && member.into.is_none();
             let own = is_stored.then(|| group.tracer.access(self.graph, member.node, &member.at));
             let sinks = own.into_iter().chain(member.into.clone()).collect();
-            Anchor { node: member.node, expr: member.expr, role: member.role, sinks }
+            Root { node: member.node, expr: member.expr, role: member.role, sinks }
         });
-        let anchors = anchors.collect();
-        let mut kernel = Kernel { dims, form, chunk, exprs: group.tracer.exprs, anchors };
+        let roots = roots.collect();
+        let mut kernel = Kernel { dims, form, chunk, exprs: group.tracer.exprs, roots };
         kernel.collapse();
         kernel
     }

@@ -16,8 +16,8 @@ use promote_lattice::{DType, Kind};
 use self::lexer::{Fault, Lexer, Token};
 use super::print::numerics_name;
 use super::{Constant, Place, PlaceId, Program};
-use promote_diagnostics::Location;
 use crate::types::Number;
+use promote_diagnostics::Location;
 
 /// Why a text is no program, and where. Lines and columns count from 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -178,7 +178,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The number behind a letter, as in `e3`.
+    /// The number after a letter, as in `e3`.
     fn lettered<T: std::str::FromStr>(&mut self, letter: char, what: &str) -> Result<T> {
         let number = match self.token {
             Token::Word(word) => word.strip_prefix(letter).and_then(number_of),

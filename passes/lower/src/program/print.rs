@@ -23,7 +23,7 @@
 //! #1 = "promote.exp" at "f.mlir":2:8
 //! ```
 //!
-//! What a step is from stands behind it, `loc(#1)`, and what the nodes of a kernel are from behind a launch, `at(…)`. In a
+//! What a step is from stands after it, `loc(#1)`, and what the nodes of a kernel are from after a launch, `at(…)`. In a
 //! kernel, `d0` is the index of a dimension, `s0` the extent that a launch states first in its brackets, `b0` the buffer
 //! of its first node, `_` if it has none. Values that no step defines are listed at the end of a function as `unused`.
 
@@ -38,8 +38,8 @@ use super::{
     Arg, Arith, Block, BlockId, Constant, ConstantId, Edge, End, EntryKind, Foreign, Function, KernelId,
     Launch, Matmul, Place, PlaceId, Program, Step, ValueId, ValueKind,
 };
-use promote_diagnostics::Location;
 use crate::types::{Number, Type};
+use promote_diagnostics::Location;
 
 impl Display for Program {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {

@@ -24,11 +24,11 @@ use super::{
     Arg, Block, BlockId, Constant, ConstantId, End, EntryKind, Function, KernelId, Place, PlaceId, Program,
     Step, ValueId, ValueKind,
 };
-use promote_diagnostics::{Code, Diagnostic};
 use crate::kernel::Kernel;
 use crate::strong::{self, Kind, Value};
 use crate::target::Target;
 use crate::types::{Number, Type};
+use promote_diagnostics::{Code, Diagnostic};
 
 /// Makes the program of a module.
 ///

@@ -10,9 +10,7 @@ use crate::extent::{Extent, Symbol};
 use crate::fuse::{self, fuse};
 use crate::graph::{Graph, Index, NodeId, Prim, Rule};
 use crate::kernel::Kernel;
-use crate::program::{
-    Arg, Arith, ConstantId, Edge, End, Launch, Matmul, PlaceId, Step, ValueId, ValueKind,
-};
+use crate::program::{Arg, Arith, ConstantId, Edge, End, Launch, Matmul, PlaceId, Step, ValueId, ValueKind};
 use crate::strong::Value;
 
 /// A tensor in memory.
@@ -340,7 +338,7 @@ impl Builder<'_, '_> {
         }
         let places = names.nodes().iter().map(|node| self.segment.origins[node.0 as usize]).collect();
         let kernel_id = self.context.kernel(canonical);
-        self.at_node(kernel.anchors[0].node, |builder| {
+        self.at_node(kernel.roots[0].node, |builder| {
             builder.push(Step::Launch(Launch { kernel: kernel_id, buffers, places, extents }));
         });
     }

@@ -50,7 +50,7 @@ impl Parser<'_> {
         if !self.is('<') {
             return self.expected("`<`");
         }
-        // The token is `<`: the extents behind it are no tokens.
+        // The token is `<`: the extents after it are no tokens.
         let mut dims = Vec::new();
         while let Some(extent) = self.lexer.extent()? {
             dims.push(extent);

@@ -5,7 +5,7 @@ use promote_lattice::Op;
 use super::{Fault, Parser, Result, Token};
 use crate::extent::{Extent, Product, Sum, Symbol};
 use crate::graph::NodeId;
-use crate::kernel::{Access, Anchor, Chunk, Code, Expr, ExprId, Form, Kernel, Role};
+use crate::kernel::{Access, Chunk, Code, Expr, ExprId, Form, Kernel, Role, Root};
 
 /// Which dimensions an expression depends on is a mask of 64 bits.
 const MAX_DIMS: usize = u64::BITS as usize;
@@ -25,7 +25,7 @@ impl Parser<'_> {
         self.expect_word("form")?;
         let form = self.form()?;
         let chunk = if self.accept_word("chunk")? { Some(self.chunk()?) } else { None };
-        let mut kernel = Kernel { dims, form, chunk, exprs: Vec::new(), anchors: Vec::new() };
+        let mut kernel = Kernel { dims, form, chunk, exprs: Vec::new(), roots: Vec::new() };
         while !self.accept('}')? {
             self.line(&mut kernel)?;
         }
@@ -72,10 +72,10 @@ impl Parser<'_> {
             }
             Token::Word(word) if word.starts_with('r') => {
                 let number = self.lettered('r', ROOT)?;
-                self.next_number((number, start), kernel.anchors.len(), "r")?;
+                self.next_number((number, start), kernel.roots.len(), "r")?;
                 self.expect('=')?;
-                let anchor = self.anchor(rank)?;
-                kernel.anchors.push(anchor);
+                let root = self.root(rank)?;
+                kernel.roots.push(root);
             }
             _ => return self.expected("an expression, such as `e0`, a fusion root, such as `r0`, or `}`"),
         }
@@ -146,7 +146,7 @@ impl Parser<'_> {
         })
     }
 
-    fn anchor(&mut self, rank: usize) -> Result<Anchor> {
+    fn root(&mut self, rank: usize) -> Result<Root> {
         let role = if self.accept_word("store")? {
             Role::Store
         } else if self.accept_word("reduce")? {
@@ -160,7 +160,7 @@ impl Parser<'_> {
         };
         let expr = self.expr_id()?;
         let sinks = if self.accept_word("to")? { self.series(|p| p.access(rank))? } else { Vec::new() };
-        Ok(Anchor { node: self.node()?, expr, role, sinks })
+        Ok(Root { node: self.node()?, expr, role, sinks })
     }
 
     fn op(&mut self) -> Result<Op> {

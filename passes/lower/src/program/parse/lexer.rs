@@ -9,9 +9,9 @@ pub(super) enum Token<'t> {
     Word(&'t str),
     /// Digits, with what follows them without a gap.
     Number(&'t str),
-    /// `%`, `^` or `#`, and the word or number behind it.
+    /// `%`, `^` or `#`, and the word or number after it.
     Id(char, &'t str),
-    /// A name behind an `@`.
+    /// A name after an `@`.
     Symbol(String),
     /// A string, without its quotes.
     Text(String),

@@ -4,11 +4,11 @@ use std::fmt::{self, Display, Formatter, Write};
 
 use super::{Commas, commas};
 use crate::extent::{Extent, Product, Sum, Symbol};
-use crate::kernel::{Access, Anchor, Chunk, Code, Expr, ExprId, Form, Kernel, Role};
+use crate::kernel::{Access, Chunk, Code, Expr, ExprId, Form, Kernel, Role, Root};
 
 /// Writes what stands between the braces of a kernel.
 pub(super) fn write(f: &mut Formatter<'_>, kernel: &Kernel) -> fmt::Result {
-    let Kernel { dims, form, chunk, exprs, anchors } = kernel;
+    let Kernel { dims, form, chunk, exprs, roots } = kernel;
     writeln!(f, "  dims [{}]", Commas(dims))?;
     writeln!(f, "  form {form}")?;
     if let Some(Chunk { dim, by, length }) = chunk {
@@ -19,7 +19,7 @@ pub(super) fn write(f: &mut Formatter<'_>, kernel: &Kernel) -> fmt::Result {
         commas(f, (0..u64::BITS).filter(|dim| dims >> dim & 1 == 1), |f, dim| write!(f, "d{dim}"))?;
         writeln!(f, "] stage {stage} node {}", node.0)?;
     }
-    for (index, Anchor { node, expr, role, sinks }) in anchors.iter().enumerate() {
+    for (index, Root { node, expr, role, sinks }) in roots.iter().enumerate() {
         write!(f, "  r{index} = {role} {expr}")?;
         if !sinks.is_empty() {
             write!(f, " to {}", Commas(sinks))?;
@@ -83,7 +83,7 @@ impl Display for Code {
             }
             Self::Map(op, operands) => write!(f, "{op} {}", Commas(operands)),
             Self::Convert(operand) => write!(f, "convert {operand}"),
-            Self::Reduced(anchor) => write!(f, "reduced r{anchor}"),
+            Self::Reduced(root) => write!(f, "reduced r{root}"),
         }
     }
 }

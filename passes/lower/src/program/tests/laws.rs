@@ -165,7 +165,7 @@ fn values_are_defined_once_and_before_use() {
 
 // References.
 
-/// A program whose first block allocates and fills `%2`, and has these steps and blocks behind that.
+/// A program whose first block allocates and fills `%2`, and has these steps and blocks after that.
 fn filled(blocks: &str) -> crate::program::Program {
     body(&format!("  %2 = allocate [%1] : buffer<f32>\n  launch @k1(%2)[%1] at(#0)\n{blocks}"))
 }

@@ -68,7 +68,7 @@ fn numbers_of_all_sizes_are_kept() {
         for (extent, symbols) in kernel.dims.iter_mut().zip(symbols.iter().cycle()) {
             *extent = Product { number, symbols: symbols.clone() };
         }
-        for sink in kernel.anchors.iter_mut().flat_map(|anchor| &mut anchor.sinks) {
+        for sink in kernel.roots.iter_mut().flat_map(|root| &mut root.sinks) {
             for (stride, symbols) in sink.strides.iter_mut().zip(&symbols) {
                 *stride = Product { number, symbols: symbols.clone() };
             }

@@ -9,7 +9,7 @@ use crate::program::Function;
 /// The control flow of a function whose edges lead to blocks that are there.
 #[derive(Debug)]
 pub(super) struct Flow {
-    /// The blocks that paths lead to, each before those behind it but for the ways back of loops.
+    /// The blocks that paths lead to, each before those after it but for the ways back of loops.
     pub order: Vec<usize>,
     /// The blocks that each block dominates with no other one between.
     pub dominated: Vec<Vec<usize>>,

@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 
 use crate::extent::{Extent, Product, Sum, Symbol};
 use crate::graph::NodeId;
-use crate::kernel::{Access, Anchor, Chunk, Code, Expr, ExprId, Form, Kernel, Role};
+use crate::kernel::{Access, Chunk, Code, Expr, ExprId, Form, Kernel, Role, Root};
 
 /// What a launch of a kernel must provide.
 #[derive(Debug, Default)]
@@ -40,8 +40,8 @@ pub(super) fn verify(kernel: &Kernel) -> (Interface, Vec<String>) {
             let need = verifier.expr(index, expr, &needs);
             needs.push(need);
         }
-        for (index, anchor) in kernel.anchors.iter().enumerate() {
-            verifier.anchor(index, anchor, &needs);
+        for (index, root) in kernel.roots.iter().enumerate() {
+            verifier.root(index, root, &needs);
         }
         verifier.numbers();
     }
@@ -60,7 +60,7 @@ struct Verifier<'k> {
 #[derive(Clone, Copy, Debug, Default)]
 struct Need {
     /// How many of the first fusion roots.
-    anchors: usize,
+    roots: usize,
     /// How many reductions one after another.
     stage: usize,
     /// The dimensions that it depends on.
@@ -70,7 +70,7 @@ struct Need {
 impl Need {
     fn and(self, other: Self) -> Self {
         Self {
-            anchors: self.anchors.max(other.anchors),
+            roots: self.roots.max(other.roots),
             stage: self.stage.max(other.stage),
             dims: self.dims | other.dims,
         }
@@ -209,7 +209,7 @@ impl Verifier<'_> {
                 }
             }
             Code::Map(op, operands) => self.map(name, *op, operands.len()),
-            Code::Reduced(anchor) => need = need.and(self.reduced(name, *anchor, expr.dtype, needs)),
+            Code::Reduced(root) => need = need.and(self.reduced(name, *root, expr.dtype, needs)),
         }
         if (expr.stage, expr.dims) != (need.stage, need.dims) {
             let (stage, dims) = (need.stage, dims(need.dims));
@@ -233,48 +233,48 @@ impl Verifier<'_> {
 
     /// What the result of a reduction needs.
     fn reduced(&mut self, name: ExprId, index: usize, dtype: DType, needs: &[Need]) -> Need {
-        let Some(anchor) = self.kernel.anchors.get(index) else {
+        let Some(root) = self.kernel.roots.get(index) else {
             self.report(format!("{name} needs r{index}, which is not there"));
             return Need::default();
         };
-        match anchor.role {
+        match root.role {
             Role::Reduce(_) | Role::Arg(_) => {}
             Role::Store | Role::Scan(_) => self.report(format!("{name}: r{index} has no one result")),
         }
-        let Some(reduced) = needs.get(anchor.expr.0 as usize) else {
+        let Some(reduced) = needs.get(root.expr.0 as usize) else {
             self.report(format!("{name} needs r{index}, whose expression does not stand before it"));
             return Need::default();
         };
-        if self.result(anchor).is_some_and(|result| result != dtype) {
+        if self.result(root).is_some_and(|result| result != dtype) {
             self.report(format!("{name}: r{index} is no {dtype}"));
         }
-        Need { anchors: index + 1, stage: reduced.stage + 1, dims: self.parallel() }
+        Need { roots: index + 1, stage: reduced.stage + 1, dims: self.parallel() }
     }
 
     // Fusion roots.
 
     /// The dtype of what a fusion root stores.
-    fn result(&self, anchor: &Anchor) -> Option<DType> {
-        match anchor.role {
+    fn result(&self, root: &Root) -> Option<DType> {
+        match root.role {
             Role::Arg(_) => Some(DType::I64),
             Role::Store | Role::Reduce(_) | Role::Scan(_) => {
-                self.kernel.exprs.get(anchor.expr.0 as usize).map(|expr| expr.dtype)
+                self.kernel.exprs.get(root.expr.0 as usize).map(|expr| expr.dtype)
             }
         }
     }
 
-    fn anchor(&mut self, index: usize, anchor: &Anchor, needs: &[Need]) {
-        self.nodes.insert(anchor.node);
-        self.role(index, anchor.role);
-        match needs.get(anchor.expr.0 as usize) {
-            None => self.report(format!("r{index} needs {}, which is not there", anchor.expr)),
-            Some(need) if need.anchors > index => {
-                self.report(format!("r{index} needs r{}, which does not stand before it", need.anchors - 1));
+    fn root(&mut self, index: usize, root: &Root, needs: &[Need]) {
+        self.nodes.insert(root.node);
+        self.role(index, root.role);
+        match needs.get(root.expr.0 as usize) {
+            None => self.report(format!("r{index} needs {}, which is not there", root.expr)),
+            Some(need) if need.roots > index => {
+                self.report(format!("r{index} needs r{}, which does not stand before it", need.roots - 1));
             }
             Some(_) => {}
         }
-        for sink in &anchor.sinks {
-            self.sink(index, anchor, sink);
+        for sink in &root.sinks {
+            self.sink(index, root, sink);
         }
     }
 
@@ -293,13 +293,13 @@ impl Verifier<'_> {
         }
     }
 
-    fn sink(&mut self, index: usize, anchor: &Anchor, sink: &Access) {
+    fn sink(&mut self, index: usize, root: &Root, sink: &Access) {
         let name = format!("r{index}");
         let (buffer, differs) = (sink.buffer.0, self.access(&name, sink));
         if self.interface.reads.contains_key(&sink.buffer) {
             self.report(format!("{name} writes b{buffer}, which the kernel reads"));
         }
-        if let Some(dtype) = self.result(anchor) {
+        if let Some(dtype) = self.result(root) {
             let known = *self.interface.writes.entry(sink.buffer).or_insert(dtype);
             if known != dtype {
                 self.report(format!(
@@ -312,7 +312,7 @@ impl Verifier<'_> {
             let dims = dims(alike);
             self.report(format!("{name} writes to one place of b{buffer} for all indices of {dims}"));
         }
-        let is_one = match anchor.role {
+        let is_one = match root.role {
             Role::Reduce(_) | Role::Arg(_) => true,
             Role::Store | Role::Scan(_) => false,
         };

@@ -165,7 +165,7 @@ impl References<'_> {
         starts
     }
 
-    /// Goes through a block; what is known behind each of its edges.
+    /// Goes through a block; what is known after each of its edges.
     fn block(&mut self, id: BlockId, start: &State) -> Vec<(BlockId, State)> {
         let block: &Block = self.function.block(id);
         self.state = start.clone();

@@ -203,7 +203,7 @@ impl Emit for Lanes<'_> {
         let types: Vec<_> = state.iter().map(|register| raw::value_type(register.value)).collect();
         let values =
             |registers: &[Register]| registers.iter().map(|register| register.value).collect::<Vec<_>>();
-        let (header, inside, behind) =
+        let (header, inside, after) =
             (self.code.new_block(&types), self.code.new_block(&[]), self.code.new_block(&[]));
         self.code.branch(header, &values(state));
         self.code.go_to(header);
@@ -212,18 +212,18 @@ impl Emit for Lanes<'_> {
             carried.map(|(i, start)| Register { value: block_argument(header, i), ty: start.ty }).collect();
         let goes_on = condition(self, &carried);
         let goes_on = self.any(goes_on);
-        self.code.branch_if(goes_on, (inside, &[]), (behind, &[]));
+        self.code.branch_if(goes_on, (inside, &[]), (after, &[]));
         self.code.go_to(inside);
         let next = body(self, &carried);
         self.code.branch(header, &values(&next));
-        self.code.go_to(behind);
+        self.code.go_to(after);
         carried
     }
 
     fn trap(&mut self, condition: Register, why: Trap) {
         let condition = self.any(condition);
-        let (noted, behind) = (self.code.new_block(&[]), self.code.new_block(&[]));
-        self.code.branch_if(condition, (noted, &[]), (behind, &[]));
+        let (noted, after) = (self.code.new_block(&[]), self.code.new_block(&[]));
+        self.code.branch_if(condition, (noted, &[]), (after, &[]));
         self.code.go_to(noted);
         let code = self.code.constant(Ty::I32, why as u64, 1);
         let (text, length) = match self.place {
@@ -231,8 +231,8 @@ impl Emit for Lanes<'_> {
             None => (self.code.null(), self.code.index(0)),
         };
         self.code.call("promote_rt_trap", &[self.context, code, text, length], None);
-        self.code.branch(behind, &[]);
-        self.code.go_to(behind);
+        self.code.branch(after, &[]);
+        self.code.go_to(after);
     }
 
     fn has_f16(&self) -> bool {

@@ -7,10 +7,10 @@ use promote_scalar::{Ty, memory_size};
 
 use super::llvm::{Code, Predicate, block_argument};
 use super::{Lowering, scalars};
+use crate::raw;
 use promote_lower::flow::reverse_postorder;
 use promote_lower::program::{Arg, Block, Edge, End, EntryKind, Function as Source, ValueId, ValueKind};
 use promote_lower::types::{Number, Type};
-use crate::raw;
 
 /// What a value is in code.
 #[derive(Clone, Copy, Debug)]

@@ -8,14 +8,14 @@ use mlir_sys::*;
 use promote_dialect::mlir::Names;
 
 use super::{has_body, is_public};
-use promote_diagnostics::{Code, Diagnostic, Location};
-use promote_lower::types::{MAX_RANK, Type};
 use crate::raw;
 use crate::report::place_of;
 use crate::strong::type_of;
 use crate::units;
 use crate::view::{FUNCTION, function_type};
+use promote_diagnostics::{Code, Diagnostic, Location};
 use promote_lower::symbols::{decoded, encoded, in_mlir};
+use promote_lower::types::{MAX_RANK, Type};
 
 /// A public function, as callers outside see it.
 #[derive(Clone, Debug, PartialEq, Eq)]

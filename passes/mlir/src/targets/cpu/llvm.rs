@@ -154,7 +154,7 @@ impl Code {
         self.block
     }
 
-    /// A new block behind all others, with arguments.
+    /// A new block after all others, with arguments.
     pub fn new_block(&self, arguments: &[MlirType]) -> MlirBlock {
         let block = new_block(arguments, self.location);
         // SAFETY: the region is alive and takes the block.
@@ -265,7 +265,7 @@ impl Code {
         self.value("llvm.select", &[condition, x, y], raw::value_type(x), &[])
     }
 
-    /// The address `index` elements of a type behind `base`; of a vector of indices a vector of addresses.
+    /// The address `index` elements of a type past `base`; of a vector of indices a vector of addresses.
     pub fn element(&self, base: MlirValue, index: MlirValue, element: MlirType, lanes: usize) -> MlirValue {
         const DYNAMIC: i32 = i32::MIN;
         // SAFETY: the context is alive, and MLIR copies the array.
@@ -312,7 +312,7 @@ impl Code {
         let alignment = self.types.int(self.types.i64, alignment as i64);
         let attributes = [("elem_type", of), ("alignment", alignment)];
         let operation = self.detached("llvm.alloca", &[count], &[self.types.pointer], &attributes);
-        // SAFETY: the constant's op is in the entry block, and its block takes the op behind it.
+        // SAFETY: the constant's op is in the entry block, and its block takes the op after it.
         unsafe {
             match raw::defining_op(count) {
                 Some(constant) => mlirBlockInsertOwnedOperationAfter(self.entry, constant, operation),
@@ -366,15 +366,15 @@ impl Code {
     pub fn open(&mut self, (from, to, step): (MlirValue, MlirValue, i64), carried: &[MlirValue]) -> Loop {
         let types: Vec<_> = carried.iter().map(|value| raw::value_type(*value)).collect();
         let header = self.new_block(&[&[self.types.i64], types.as_slice()].concat());
-        let (inside, behind) = (self.new_block(&[]), self.new_block(&[]));
+        let (inside, after) = (self.new_block(&[]), self.new_block(&[]));
         self.branch(header, &[&[from], carried].concat());
         self.go_to(header);
         let index = block_argument(header, 0);
         let carried = (1..=carried.len()).map(|i| block_argument(header, i)).collect();
         let goes_on = self.compare(Predicate::Slt, index, to);
-        self.branch_if(goes_on, (inside, &[]), (behind, &[]));
+        self.branch_if(goes_on, (inside, &[]), (after, &[]));
         self.go_to(inside);
-        Loop { header, behind, step, index, carried }
+        Loop { header, after, step, index, carried }
     }
 
     /// Closes a loop, whose next round carries `next`. Behind it, what it carries is what its last round left.
@@ -382,7 +382,7 @@ impl Code {
         let step = self.index(open.step);
         let after = self.int("llvm.add", open.index, step);
         self.branch(open.header, &[&[after], next].concat());
-        self.go_to(open.behind);
+        self.go_to(open.after);
     }
 
     /// Returns from the function.
@@ -417,7 +417,7 @@ impl Code {
 #[derive(Debug)]
 pub struct Loop {
     header: MlirBlock,
-    behind: MlirBlock,
+    after: MlirBlock,
     step: i64,
     /// The index.
     pub index: MlirValue,

@@ -67,14 +67,14 @@ impl Tile {
     }
 }
 
-struct Maker {
+struct MatmulEmitter {
     setting: Setting,
     code: Code,
     tile: Tile,
     ty: Ty,
 }
 
-impl Maker {
+impl MatmulEmitter {
     fn new(setting: Setting, name: &str, location: MlirLocation, ty: Ty) -> Self {
         let types = setting.types;
         let arguments = [types.pointer, types.i64, types.i64];
@@ -154,7 +154,7 @@ impl Maker {
 
 /// Compiles the function that packs panels of the right operand: a unit is a panel of a batch.
 pub fn pack(setting: Setting, name: &str, location: MlirLocation, ty: Ty) {
-    let mut m = Maker::new(setting, name, location, ty);
+    let mut m = MatmulEmitter::new(setting, name, location, ty);
     let (right, packed) = (m.word(Slot::Right), m.word(Slot::Packed));
     let (k, n, panels) = (m.word(Slot::K), m.word(Slot::N), m.word(Slot::Panels));
     let (begin, end, zero) = (m.code.argument(1), m.code.argument(2), m.code.index(0));
@@ -169,7 +169,7 @@ pub fn pack(setting: Setting, name: &str, location: MlirLocation, ty: Ty) {
     let first = m.multiply(panel, width);
     let rest = m.code.int("llvm.sub", n, first);
     let is_whole = m.code.compare(Predicate::Sge, rest, width);
-    let (whole, part, behind) = (m.code.new_block(&[]), m.code.new_block(&[]), m.code.new_block(&[]));
+    let (whole, part, after) = (m.code.new_block(&[]), m.code.new_block(&[]), m.code.new_block(&[]));
     m.code.branch_if(is_whole, (whole, &[]), (part, &[]));
 
     m.code.go_to(whole);
@@ -179,7 +179,7 @@ pub fn pack(setting: Setting, name: &str, location: MlirLocation, ty: Ty) {
     let value = m.load(from, m.tile.columns as usize);
     m.store(value, to);
     m.code.close(&rows, &[]);
-    m.code.branch(behind, &[]);
+    m.code.branch(after, &[]);
 
     m.code.go_to(part);
     let rows = m.code.open((zero, k, 1), &[]);
@@ -198,16 +198,16 @@ pub fn pack(setting: Setting, name: &str, location: MlirLocation, ty: Ty) {
     m.store(value, to);
     m.code.close(&columns, &[]);
     m.code.close(&rows, &[]);
-    m.code.branch(behind, &[]);
+    m.code.branch(after, &[]);
 
-    m.code.go_to(behind);
+    m.code.go_to(after);
     m.code.close(&units, &[]);
     m.code.give(None);
 }
 
 /// Compiles the function that multiplies: a unit is a block of rows of a batch.
 pub fn multiply(setting: Setting, name: &str, location: MlirLocation, ty: Ty) {
-    let mut m = Maker::new(setting, name, location, ty);
+    let mut m = MatmulEmitter::new(setting, name, location, ty);
     let (left, packed, product) = (m.word(Slot::Left), m.word(Slot::Packed), m.word(Slot::Product));
     let (rows, k, n) = (m.word(Slot::M), m.word(Slot::K), m.word(Slot::N));
     let (panels, blocks) = (m.word(Slot::Panels), m.word(Slot::Blocks));
@@ -246,22 +246,22 @@ pub fn multiply(setting: Setting, name: &str, location: MlirLocation, ty: Ty) {
     let column = m.multiply(columns.index, width);
     let count = m.code.int("llvm.sub", n, column);
     let is_whole = m.code.compare(Predicate::Sge, count, width);
-    let (whole, part, behind) = (m.code.new_block(&[]), m.code.new_block(&[]), m.code.new_block(&[]));
+    let (whole, part, after) = (m.code.new_block(&[]), m.code.new_block(&[]), m.code.new_block(&[]));
     m.code.branch_if(is_whole, (whole, &[]), (part, &[]));
     m.code.go_to(whole);
     m.put(&sums, product, (first, rows), (column, n), is_first);
-    m.code.branch(behind, &[]);
+    m.code.branch(after, &[]);
     m.code.go_to(part);
     m.put_part(&sums, room, product, (first, rows), (column, n), is_first);
-    m.code.branch(behind, &[]);
-    m.code.go_to(behind);
+    m.code.branch(after, &[]);
+    m.code.go_to(after);
     m.code.close(&columns, &[]);
     m.code.close(&parts, &[]);
     m.code.close(&units, &[]);
     m.code.give(None);
 }
 
-impl Maker {
+impl MatmulEmitter {
     /// Packs rows from `first` on, one element of each after another; a row beyond the last is the last.
     fn pack_rows(
         &mut self,
@@ -350,8 +350,8 @@ impl Maker {
             let row = self.code.index(row as i64);
             let row = self.add(first, row);
             let is_inside = self.code.compare(Predicate::Slt, row, rows);
-            let (inside, behind) = (self.code.new_block(&[]), self.code.new_block(&[]));
-            self.code.branch_if(is_inside, (inside, &[]), (behind, &[]));
+            let (inside, after) = (self.code.new_block(&[]), self.code.new_block(&[]));
+            self.code.branch_if(is_inside, (inside, &[]), (after, &[]));
             self.code.go_to(inside);
             let from = self.place(row, n, column);
             for (number, sum) in sums.iter().enumerate() {
@@ -360,8 +360,8 @@ impl Maker {
                 let address = self.at(product, place);
                 self.put_sum(*sum, address, lanes, is_first);
             }
-            self.code.branch(behind, &[]);
-            self.code.go_to(behind);
+            self.code.branch(after, &[]);
+            self.code.go_to(after);
         }
     }
 

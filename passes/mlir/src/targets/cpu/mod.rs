@@ -39,8 +39,8 @@ use crate::view::{FUNCTION, function_type};
 use promote_diagnostics::{Code as Id, Diagnostic};
 use promote_lower::kernel::Kernel;
 use promote_lower::program::{self, Constant, EntryKind, KernelId, Place, PlaceId, Program};
-pub use promote_lower::types::{Number, Type};
 use promote_lower::symbols::{Symbols, encoded, in_mlir};
+pub use promote_lower::types::{Number, Type};
 
 /// A module as a program, and what it is made of.
 struct Source {
@@ -223,8 +223,8 @@ impl<'a> Lowering<'a> {
             text.push_str(&signature::stack(&symbol));
         }
         if let (Some(entry), [program::Function { name, inputs, outputs, .. }, ..]) = (entry, entries) {
-            let face = signature::Face { name, inputs, outputs, entry: &entry, shape: shape.as_deref() };
-            text.push_str(&signature::symbols(&face));
+            let export = signature::Export { name, inputs, outputs, entry: &entry, shape: shape.as_deref() };
+            text.push_str(&signature::symbols(&export));
             self.keep_type(self.sources[name], name);
         }
     }

@@ -7,9 +7,9 @@ use promote_lattice::DType;
 use promote_scalar::Ty;
 
 use super::llvm::{Code, Types};
+use crate::raw;
 use promote_lower::program::ValueKind;
 use promote_lower::types::Number;
-use crate::raw;
 
 /// The type that a number has in registers.
 pub fn register_type(types: &Types, number: Number) -> MlirType {

@@ -1,17 +1,17 @@
-//! What functions take and give, and the symbols by which they are called from outside.
+//! What functions take and return, and the symbols by which they are called from outside.
 //!
 //! A public function `f` has three symbols ([`promote_lower::symbols`]): `promote_f` and `promote_f_shape`, which DLPack tensors are
-//! given to, and `promote_meta_f`, a constant that says what the function takes and gives and where its code is. The run
+//! given to, and `promote_meta_f`, a constant that says what the function takes and returns and where its code is. The run
 //! time checks tensors against it. The layouts are those of `promote-runtime`'s `Function` and `TensorType`.
 
 use std::fmt::Write;
 
 use super::names;
-use promote_lower::types::Type;
 use promote_lower::symbols::{Symbols, encoded};
+use promote_lower::types::Type;
 
-/// The public face of a function.
-pub struct Face<'a> {
+/// A public function, as the outside sees it.
+pub struct Export<'a> {
     /// Its name in the program.
     pub name: &'a str,
     /// What it takes.
@@ -45,17 +45,17 @@ llvm.func @promote_rt_shapes(!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
 const TENSOR_TYPE: &str = "!llvm.struct<(i8, i8, i16, i32, ptr, ptr)>";
 
 /// The symbols of a function, as MLIR text. The entries are declared, so that the text stands on its own.
-pub fn symbols(face: &Face<'_>) -> String {
+pub fn symbols(export: &Export<'_>) -> String {
     let mut text = String::new();
-    for entry in [Some(face.entry), face.shape].into_iter().flatten() {
+    for entry in [Some(export.entry), export.shape].into_iter().flatten() {
         let _ = writeln!(text, "llvm.func @{entry}(!llvm.ptr, !llvm.ptr) -> i32");
     }
-    let Symbols { call, shape, metadata } = Symbols::of(face.name);
-    let name = format!("promote.name.{}", encoded(face.name));
+    let Symbols { call, shape, metadata } = Symbols::of(export.name);
+    let name = format!("promote.name.{}", encoded(export.name));
     let _ =
         writeln!(text, "llvm.mlir.global internal constant @{name}(\"{call}\\00\") {{addr_space = 0 : i32}}");
-    types(&mut text, face, "in", face.inputs);
-    types(&mut text, face, "out", face.outputs);
+    types(&mut text, export, "in", export.inputs);
+    types(&mut text, export, "out", export.outputs);
     let _ = write!(
         text,
         "llvm.mlir.global external constant @{metadata}() : !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr, ptr, ptr)> {{
@@ -68,14 +68,14 @@ pub fn symbols(face: &Face<'_>) -> String {
     };
     let fields = [
         address(Some(name)),
-        format!("llvm.mlir.constant({} : i32) : i32", face.inputs.len()),
-        format!("llvm.mlir.constant({} : i32) : i32", face.outputs.len()),
-        address((!face.inputs.is_empty()).then(|| array(face, "in"))),
-        address((!face.outputs.is_empty()).then(|| array(face, "out"))),
-        address(Some(face.entry.to_owned())),
-        address(face.shape.map(str::to_owned)),
-        address(Some(stack_symbol(face.entry))),
-        address(face.shape.map(stack_symbol)),
+        format!("llvm.mlir.constant({} : i32) : i32", export.inputs.len()),
+        format!("llvm.mlir.constant({} : i32) : i32", export.outputs.len()),
+        address((!export.inputs.is_empty()).then(|| array(export, "in"))),
+        address((!export.outputs.is_empty()).then(|| array(export, "out"))),
+        address(Some(export.entry.to_owned())),
+        address(export.shape.map(str::to_owned)),
+        address(Some(stack_symbol(export.entry))),
+        address(export.shape.map(stack_symbol)),
     ];
     for (index, field) in fields.iter().enumerate() {
         let _ = write!(
@@ -105,8 +105,8 @@ pub fn symbols(face: &Face<'_>) -> String {
 }
 
 /// The symbol of the array of the types of arguments or results.
-fn array(face: &Face<'_>, which: &str) -> String {
-    format!("promote.{which}.{}", encoded(face.name))
+fn array(export: &Export<'_>, which: &str) -> String {
+    format!("promote.{which}.{}", encoded(export.name))
 }
 
 /// The symbol of the bytes of stack that a function takes: its own frame, and the largest one of a kernel. Only the code
@@ -124,11 +124,11 @@ pub fn stack(function: &str) -> String {
 }
 
 /// An array of the types of arguments or results.
-fn types(text: &mut String, face: &Face<'_>, which: &str, types: &[Type]) {
+fn types(text: &mut String, export: &Export<'_>, which: &str, types: &[Type]) {
     if types.is_empty() {
         return;
     }
-    let symbol = array(face, which);
+    let symbol = array(export, which);
     for (index, r#type) in types.iter().enumerate().filter(|(_, r#type)| !r#type.dims().is_empty()) {
         let dims: Vec<String> = r#type.dims().iter().map(|extent| extent.unwrap_or(-1).to_string()).collect();
         let _ = writeln!(

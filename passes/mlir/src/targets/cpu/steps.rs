@@ -6,8 +6,8 @@ use promote_scalar::{Ty, memory_size};
 use super::function::{Function, Value};
 use super::llvm::Predicate;
 use super::{Lowering, names, scalars, signature};
-use promote_lower::program::{Arg, Arith, Foreign, PlaceId, Step, ValueId, ValueKind};
 use crate::raw;
+use promote_lower::program::{Arg, Arith, Foreign, PlaceId, Step, ValueId, ValueKind};
 
 impl Function<'_, '_> {
     pub(super) fn step(&mut self, step: &Step, place: PlaceId) {

@@ -2,10 +2,10 @@
 
 use mlir_sys::*;
 
-use crate::raw;
 use super::build::Make;
 use super::structured::{At, Nest, Part, identity};
 use super::{Failure, Lowering};
+use crate::raw;
 use promote_lower::extent::Extent;
 use promote_lower::graph::{Index, NodeId};
 
@@ -125,7 +125,7 @@ impl Lowering<'_> {
         self.builder.array_attribute(&groups)
     }
 
-    /// Operands one behind the other, each put into its place of the whole.
+    /// Operands one after the other, each put into its place of the whole.
     pub fn concat(&mut self, id: NodeId, args: &[NodeId], axis: usize) -> MlirValue {
         let shape = self.graph.shape(id);
         let element = self.element_type(self.dtype(id));

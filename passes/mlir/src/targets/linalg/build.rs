@@ -1,8 +1,8 @@
-//! Ops made one behind the other, at a place in the program or in a region that is not in it yet.
+//! Ops made one after the other, at a place in the program or in a region that is not in it yet.
 //!
 //! A [`Builder`] stands before an op. [`open`](Builder::open) begins a region, in which it stands until
 //! [`close`](Builder::close) gives the region away, to the op it is for. Constants are made once a region, and those of the
-//! regions around are used again.
+//! enclosing regions are used again.
 
 use mlir_sys::*;
 use rustc_hash::FxHashMap;
@@ -109,7 +109,7 @@ impl Builder {
         self.make(name, &Make { operands, ..Make::default() });
     }
 
-    /// Begins a region of one block, and gives the block's arguments.
+    /// Begins a region of one block, and returns the block's arguments.
     pub fn open(&mut self, arguments: &[MlirType]) -> Vec<MlirValue> {
         let locations = vec![self.location; arguments.len()];
         // SAFETY: the types and locations are alive; the region takes the block, and `close` gives it to an op.

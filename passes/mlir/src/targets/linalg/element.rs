@@ -10,9 +10,9 @@ use promote_lattice::{DType, Kind, Op};
 use promote_scalar::eval::Eval;
 use promote_scalar::{Cast, Element, Emit, Ty, identity, memory, register};
 
-use crate::raw;
 use super::Lowering;
 use super::emit::{Machine, Register};
+use crate::raw;
 
 /// How a part of an element stands in a tensor.
 enum Storage {

@@ -6,8 +6,8 @@
 use mlir_sys::*;
 use promote_scalar::{Binary, Cast, Compare, Emit, Trap, Ty, Unary};
 
-use crate::raw;
 use super::build::{Builder, Make};
+use crate::raw;
 use promote_lower::graph::Index;
 
 /// A value with its type.
@@ -226,7 +226,7 @@ impl Emit for Machine<'_> {
 }
 
 impl Machine<'_> {
-    /// `linalg.index`: the index of a loop of the nest around.
+    /// `linalg.index`: the index of a loop of the enclosing nest.
     pub fn loop_index(&mut self, dim: usize) -> MlirValue {
         let dim = self.builder.number_attribute(dim as i64);
         self.builder.add_with("linalg.index", &[], self.builder.index_type(), &[("dim", dim)])

@@ -2,8 +2,8 @@
 
 use mlir_sys::*;
 
-use crate::raw;
 use super::Lowering;
+use crate::raw;
 use promote_lower::extent::{Extent, Product, Symbol};
 use promote_lower::graph::Rule;
 

@@ -63,16 +63,16 @@ pub fn lower(root: MlirOperation, shared: Shared<'_>) -> Vec<Diagnostic> {
     }
     let views = shared.map(units::roots(root), |unit| view(unit.0, shared.names));
     types::make_signless(root);
-    let said = shared.map(views, |view| lower_unit(&view, shared));
-    said.into_iter().flatten().collect()
+    let diagnostics = shared.map(views, |view| lower_unit(&view, shared));
+    diagnostics.into_iter().flatten().collect()
 }
 
 fn lower_unit(view: &View, shared: Shared<'_>) -> Vec<Diagnostic> {
     let mut types = Signless::default();
     let lowered = view.graph.ops().map(|op| lower_op(view, op, shared, &mut types));
-    let mut said: Vec<Diagnostic> = lowered.filter_map(Result::err).collect();
-    said.extend(upstream::lower(view.root.0, shared, &mut types));
-    said
+    let mut diagnostics: Vec<Diagnostic> = lowered.filter_map(Result::err).collect();
+    diagnostics.extend(upstream::lower(view.root.0, shared, &mut types));
+    diagnostics
 }
 
 /// Puts what an op means in its place.

@@ -46,7 +46,7 @@ impl Lowering<'_> {
         let (dtype, numbers) = (self.dtype(arg), self.element_type(self.dtype(id)));
         let element = self.element_type(dtype);
         let extreme = if op == Op::ArgMax { Op::Max } else { Op::Min };
-        // No place is behind this one, so any element like the first accumulator comes before it.
+        // No place is after this one, so any element like the first accumulator comes before it.
         let nowhere = self.builder.integer(numbers, i64::MAX);
         let kept = self.graph.shape(id);
         let places = self.filled(nowhere, numbers, &kept);

@@ -9,12 +9,12 @@
 use mlir_sys::*;
 use promote_lattice::DType;
 
-use crate::raw;
 use super::Lowering;
 use super::build::Make;
 use super::emit::Machine;
 use super::extent::{EQUAL, LESS};
 use super::structured::element_of;
+use crate::raw;
 use promote_lower::extent::Extent;
 use promote_lower::graph::NodeId;
 

@@ -3,10 +3,10 @@
 use mlir_sys::*;
 use promote_scalar::{Binary, Emit, Trap, Ty};
 
-use crate::raw;
 use super::build::Make;
 use super::emit::{Machine, Register};
 use super::{Failure, Lowering};
+use crate::raw;
 use promote_lower::extent::Extent;
 
 /// An index into a tensor: `start + step * index of a loop`.
@@ -60,7 +60,7 @@ pub struct Nest {
 pub type Round<'r> = &'r dyn Fn(&mut Machine<'_>, &[MlirValue]) -> Option<Vec<MlirValue>>;
 
 impl Lowering<'_> {
-    /// Makes loops, and gives the tensors that they make. Where a round may fail, a second nest finds out whether one does,
+    /// Makes loops, and returns the tensors that they make. Where a round may fail, a second nest finds out whether one does,
     /// and an assertion says so.
     ///
     /// # Errors

@@ -6,13 +6,13 @@
 use mlir_sys::*;
 use promote_lattice::{DType, Op};
 
-use crate::raw;
-use crate::units::{self, Shared};
-use crate::view::{POISON, SELECT};
 use super::build::{Builder, Make};
 use super::extent::EQUAL;
 use super::types::Signless;
 use super::{Failure, Lowering, unsupported};
+use crate::raw;
+use crate::units::{self, Shared};
+use crate::view::{POISON, SELECT};
 use promote_diagnostics::Diagnostic;
 use promote_lower::graph::{Graph, NodeId};
 use promote_lower::ops;

@@ -12,10 +12,10 @@ use promote_lattice::convert::{Bits, Literal, Numerics, literal};
 use promote_lattice::{DType, Kind};
 use rustc_hash::FxHashMap;
 
-use promote_infer::shape::Shape;
 use crate::constant::dense;
 use crate::raw::{self, Address};
 use crate::types;
+use promote_infer::shape::Shape;
 
 /// Why something cannot be said in StableHLO, and what to do about it.
 #[derive(Clone, Debug)]
@@ -104,7 +104,7 @@ pub struct Parts<'p> {
 /// A region that is being built, and what was left for it.
 pub struct Opened {
     region: MlirRegion,
-    around: Option<MlirBlock>,
+    parent: Option<MlirBlock>,
     constants: Constants,
 }
 
@@ -201,13 +201,13 @@ impl<'a> Builder<'a> {
             mlirRegionAppendOwnedBlock(region, block);
             (region, block)
         };
-        let around = self.block.replace(block);
-        Opened { region, around, constants: std::mem::take(&mut self.constants) }
+        let parent = self.block.replace(block);
+        Opened { region, parent, constants: std::mem::take(&mut self.constants) }
     }
 
     /// Moves back out of a region, which an op is to take.
     pub fn close(&mut self, opened: Opened) -> MlirRegion {
-        self.block = opened.around;
+        self.block = opened.parent;
         self.constants = opened.constants;
         opened.region
     }

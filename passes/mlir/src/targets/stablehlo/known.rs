@@ -12,19 +12,19 @@ const ARRANGING: &[&str] =
     &["stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.transpose", "stablehlo.reverse"];
 
 /// The op that makes the elements of `x`.
-fn maker(x: Tensor) -> Option<MlirOperation> {
-    let mut maker = raw::defining_op(x.value)?;
-    while ARRANGING.contains(&raw::name(maker).as_str()) {
-        maker = raw::defining_op(raw::operand(maker, 0))?;
+fn producer(x: Tensor) -> Option<MlirOperation> {
+    let mut producer = raw::defining_op(x.value)?;
+    while ARRANGING.contains(&raw::name(producer).as_str()) {
+        producer = raw::defining_op(raw::operand(producer, 0))?;
     }
-    Some(maker)
+    Some(producer)
 }
 
 /// All that elements of `x` can be, if it is made of a constant; each in the bits of its dtype.
 pub fn elements(x: Tensor) -> Option<Vec<Bits>> {
-    let maker = maker(x)?;
-    let is_constant = raw::is_named(maker, "stablehlo.constant");
-    let value = is_constant.then(|| raw::attribute(maker, "value")).flatten()?;
+    let producer = producer(x)?;
+    let is_constant = raw::is_named(producer, "stablehlo.constant");
+    let value = is_constant.then(|| raw::attribute(producer, "value")).flatten()?;
     constant::elements(value, x.dtype)
 }
 
@@ -53,15 +53,15 @@ pub fn range(b: &Builder<'_>, x: Tensor) -> Option<(i128, i128)> {
         let (low, high) = (numbers().min()?, numbers().max()?);
         return Some((low, high));
     }
-    let maker = maker(x)?;
-    if raw::is_named(maker, "stablehlo.convert") {
-        let from = b.tensor(raw::operand(maker, 0)).dtype;
+    let producer = producer(x)?;
+    if raw::is_named(producer, "stablehlo.convert") {
+        let from = b.tensor(raw::operand(producer, 0)).dtype;
         let is_kept = matches!(from.kind(), Kind::Bool | Kind::Unsigned) && from.bits() < x.dtype.bits();
         return is_kept.then(|| (0, (1 << from.bits()) - 1));
     }
-    if !raw::is_named(maker, "stablehlo.iota") {
+    if !raw::is_named(producer, "stablehlo.iota") {
         return None;
     }
-    let longest = b.tensor(raw::result(maker)).shape().into_iter().max().unwrap_or(0);
+    let longest = b.tensor(raw::result(producer)).shape().into_iter().max().unwrap_or(0);
     Some((0, i128::from(longest) - 1))
 }

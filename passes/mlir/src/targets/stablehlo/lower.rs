@@ -10,10 +10,10 @@ use rustc_hash::FxHashMap;
 use super::builder::{Builder, Made, Parts, Refusal, Tensor, refuse};
 use super::elementwise::{elementwise, is_stablehlo};
 use super::{error, layout, matmul, reduce};
-use promote_diagnostics::Diagnostic;
 use crate::raw::{self, Address};
 use crate::units::{self, Shared};
 use crate::view::{self, function_type};
+use promote_diagnostics::Diagnostic;
 
 /// A function that was built anew, beside the old one.
 pub struct Lowered {
@@ -21,7 +21,7 @@ pub struct Lowered {
     body: MlirRegion,
     r#type: Option<MlirType>,
     /// What there is to say.
-    pub said: Vec<Diagnostic>,
+    pub diagnostics: Vec<Diagnostic>,
 }
 
 // SAFETY: the handles are of one function, which one thread works on at a time.
@@ -52,9 +52,10 @@ pub fn function(function: MlirOperation, shared: Shared<'_>) -> Lowered {
     // SAFETY: the function is alive.
     let location = unsafe { mlirOperationGetLocation(function) };
     let b = Builder::new(shared.names, shared.semantics.numerics(), location);
-    let mut lowering = Lowering { b, names: shared.names, values: FxHashMap::default(), said: Vec::new() };
+    let mut lowering =
+        Lowering { b, names: shared.names, values: FxHashMap::default(), diagnostics: Vec::new() };
     let (body, r#type) = lowering.function(function);
-    Lowered { function, body, r#type, said: lowering.said }
+    Lowered { function, body, r#type, diagnostics: lowering.diagnostics }
 }
 
 /// What is known while a function is built anew.
@@ -64,7 +65,7 @@ pub struct Lowering<'a> {
     names: &'a Names,
     /// The new value of each old one; none, where an op that it is made of was refused.
     values: FxHashMap<Address<MlirValue>, Option<MlirValue>>,
-    said: Vec<Diagnostic>,
+    diagnostics: Vec<Diagnostic>,
 }
 
 impl Lowering<'_> {
@@ -103,7 +104,7 @@ impl Lowering<'_> {
 
     /// Says that an op is not StableHLO.
     fn refuse(&mut self, operation: MlirOperation, (message, remedy): (&str, &'static str)) {
-        self.said.push(error(operation, Refusal { message: message.to_owned(), remedy }));
+        self.diagnostics.push(error(operation, Refusal { message: message.to_owned(), remedy }));
     }
 
     /// The new types of the old ones; where there is none, that is said of `operation`.
@@ -113,7 +114,7 @@ impl Lowering<'_> {
             let made = self.r#type(*r#type).map_err(|refusal| error(operation, refusal));
             new.push(made.as_ref().ok().copied());
             // A type that stands several times in a signature is refused once.
-            self.said.extend(made.err().filter(|refused| !self.said.contains(refused)));
+            self.diagnostics.extend(made.err().filter(|refused| !self.diagnostics.contains(refused)));
         }
         new
     }
@@ -158,13 +159,13 @@ impl Lowering<'_> {
         dtype.unwrap_or_else(|| unreachable!("new types have dtypes"))
     }
 
-    /// Gives the arguments of an old block their new values.
+    /// Returns the arguments of an old block their new values.
     pub fn bind(&mut self, block: MlirBlock, values: &[MlirValue]) {
         let values = values.iter().copied().map(Some);
         self.values.extend(raw::arguments(block).map(Address).zip(values));
     }
 
-    /// Builds the ops of a block but the last, and gives what that has as operands. Zeros stand for what was refused: then
+    /// Builds the ops of a block but the last, and returns what that has as operands. Zeros stand for what was refused: then
     /// nothing of all this is kept.
     pub fn block(&mut self, block: MlirBlock) -> Vec<MlirValue> {
         let Some(last) = raw::last_operation(block) else { return Vec::new() };
@@ -220,7 +221,7 @@ impl Lowering<'_> {
         // What is made of something refused is not looked at.
         let made = operands.map_or_else(|| Ok(Vec::new()), |operands| self.make(operation, &operands));
         let values = made.unwrap_or_else(|refusal| {
-            self.said.push(error(operation, refusal));
+            self.diagnostics.push(error(operation, refusal));
             Vec::new()
         });
         let values = values.into_iter().map(Some).chain(std::iter::repeat(None));

@@ -43,31 +43,31 @@ use crate::report::place_of;
 use crate::units::{self, Shared};
 use crate::verify::verify_strong;
 use crate::view::FUNCTION;
-use promote_diagnostics::{Code, Diagnostic, Severity};
 use builder::Refusal;
+use promote_diagnostics::{Code, Diagnostic, Severity};
 
 /// Rewrites the functions in `root` as StableHLO; what there is to say, in program order. With an error nothing is changed.
 pub fn to_stablehlo(root: MlirOperation, shared: Shared<'_>) -> Vec<Diagnostic> {
-    let mut said = verify_strong(root, shared);
-    if refuses(&said) {
-        return said;
+    let mut diagnostics = verify_strong(root, shared);
+    if refuses(&diagnostics) {
+        return diagnostics;
     }
-    said.extend(unmade(root));
-    said.extend(outside_of_functions(root));
+    diagnostics.extend(unmade(root));
+    diagnostics.extend(outside_of_functions(root));
     let mut functions = units::roots(root);
     functions.retain(|unit| raw::is_named(unit.0, FUNCTION));
-    said.extend(recursion::refusals(&functions));
+    diagnostics.extend(recursion::refusals(&functions));
     let lowered = shared.map(functions, |function| lower::function(function.0, shared));
-    said.extend(lowered.iter().flat_map(|function| function.said.iter().cloned()));
-    let refused = refuses(&said);
+    diagnostics.extend(lowered.iter().flat_map(|function| function.diagnostics.iter().cloned()));
+    let refused = refuses(&diagnostics);
     for function in lowered {
         if refused { function.discard() } else { function.commit() }
     }
-    said
+    diagnostics
 }
 
-fn refuses(said: &[Diagnostic]) -> bool {
-    said.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+fn refuses(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
 }
 
 /// The error that an op is not StableHLO.

@@ -81,7 +81,7 @@ impl Builder<'_> {
     }
 
     /// Whether a number stands before another one where they are sorted: NaN is larger than all others. Of complex numbers JAX
-    /// compares the real parts so, then the imaginary ones; NumPy puts those with a NaN in the imaginary part behind the
+    /// compares the real parts so, then the imaginary ones; NumPy puts those with a NaN in the imaginary part after the
     /// others, and those with one in the real part last.
     pub fn is_before(&mut self, x: Tensor, y: Tensor) -> Tensor {
         if x.kind() != Kind::Complex {

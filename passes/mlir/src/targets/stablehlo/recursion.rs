@@ -6,9 +6,9 @@ use mlir_sys::MlirOperation;
 
 use super::builder::Refusal;
 use super::error;
-use promote_diagnostics::Diagnostic;
 use crate::raw::{self, Address};
 use crate::units;
+use promote_diagnostics::Diagnostic;
 
 /// How far the search has come with a function.
 #[derive(Clone, Copy, PartialEq, Eq)]

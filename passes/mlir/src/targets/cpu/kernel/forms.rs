@@ -3,29 +3,29 @@
 use mlir_sys::*;
 use rustc_hash::FxHashMap;
 
-use super::Maker;
+use super::KernelEmitter;
 use promote_lower::kernel::{ExprId, Role};
 
-impl<'k> Maker<'k> {
+impl<'k> KernelEmitter<'k> {
     pub(super) fn map(&mut self, tile: Option<(MlirValue, MlirValue)>) {
         let kernel = self.kernel;
-        let anchors: Vec<usize> = (0..kernel.anchors.len()).collect();
+        let roots: Vec<usize> = (0..kernel.roots.len()).collect();
         let Some(bounds) = tile else {
-            return anchors.into_iter().for_each(|anchor| self.store_anchor(anchor, 1));
+            return roots.into_iter().for_each(|root| self.store_root(root, 1));
         };
         let dim = kernel.dims.len() - 1;
         if let Some(extent) = self.short {
-            return self.short_map(extent, bounds, &anchors);
+            return self.short_map(extent, bounds, &roots);
         }
         self.hoist(1 << dim, usize::MAX);
-        self.innermost(dim, bounds, &[], &mut |maker, lanes, _| {
-            anchors.iter().for_each(|anchor| maker.store_anchor(*anchor, lanes));
+        self.innermost(dim, bounds, &[], &mut |emitter, lanes, _| {
+            roots.iter().for_each(|root| emitter.store_root(*root, lanes));
             Vec::new()
         });
     }
 
     /// A map whose innermost dimension is short: `bounds` are those of the dimension before it.
-    pub(super) fn short_map(&mut self, extent: i64, (from, to): (MlirValue, MlirValue), anchors: &[usize]) {
+    pub(super) fn short_map(&mut self, extent: i64, (from, to): (MlirValue, MlirValue), roots: &[usize]) {
         let dim = self.kernel.dims.len() - 1;
         self.hoist(3 << (dim - 1), usize::MAX);
         let (width, zero) = (self.code.index(extent), self.code.index(0));
@@ -43,14 +43,14 @@ impl<'k> Maker<'k> {
             let ahead = self.code.index((phase * self.lanes) as i64);
             self.index[dim] = Some(self.code.int("llvm.add", rounds.index, ahead));
             self.frames.push(FxHashMap::default());
-            anchors.iter().for_each(|anchor| self.store_anchor(*anchor, self.lanes));
+            roots.iter().for_each(|root| self.store_root(*root, self.lanes));
             self.frames.pop();
         }
         self.phase = 0;
         self.index[dim] = None;
         self.code.close(&rounds, &[]);
-        self.repeat(dim, (middle, to), 1, &[], &mut |maker, _| {
-            anchors.iter().for_each(|anchor| maker.store_anchor(*anchor, 1));
+        self.repeat(dim, (middle, to), 1, &[], &mut |emitter, _| {
+            roots.iter().for_each(|root| emitter.store_root(*root, 1));
             Vec::new()
         });
         self.index[dim - 1] = None;
@@ -77,38 +77,36 @@ impl<'k> Maker<'k> {
     pub(super) fn rows(&mut self) {
         let reduced = self.kernel.reduced();
         self.results.fill(None);
-        let full: Vec<usize> =
-            (0..self.kernel.anchors.len()).filter(|anchor| self.is_full(*anchor)).collect();
-        let last = full.iter().map(|anchor| self.stage(*anchor)).max().unwrap_or(0);
+        let full: Vec<usize> = (0..self.kernel.roots.len()).filter(|root| self.is_full(*root)).collect();
+        let last = full.iter().map(|root| self.stage(*root)).max().unwrap_or(0);
         for stage in 0..=last {
             self.stage = stage;
-            let anchors: Vec<usize> =
-                full.iter().copied().filter(|anchor| self.stage(*anchor) == stage).collect();
+            let roots: Vec<usize> = full.iter().copied().filter(|root| self.stage(*root) == stage).collect();
             let kept: Vec<ExprId> =
                 self.kept.iter().filter(|(_, kept)| kept.stage == stage).map(|(expr, _)| *expr).collect();
             let mut carried = Vec::new();
-            for anchor in &anchors {
-                carried.extend(self.start(*anchor));
+            for root in &roots {
+                carried.extend(self.start(*root));
             }
-            let carried = self.nest(reduced.clone(), stage, &carried, &mut |maker, lanes, state| {
-                maker.row_step(&anchors, &kept, lanes, state)
+            let carried = self.nest(reduced.clone(), stage, &carried, &mut |emitter, lanes, state| {
+                emitter.row_step(&roots, &kept, lanes, state)
             });
             let mut rest = carried.as_slice();
-            for anchor in &anchors {
-                let (own, others) = rest.split_at(self.accumulator(*anchor).len() * self.copies(*anchor));
+            for root in &roots {
+                let (own, others) = rest.split_at(self.accumulator(*root).len() * self.copies(*root));
                 rest = others;
                 if !own.is_empty() {
-                    self.results[*anchor] = Some(self.finish(*anchor, own));
+                    self.results[*root] = Some(self.finish(*root, own));
                 }
             }
         }
         self.stage = usize::MAX;
-        for anchor in 0..self.kernel.anchors.len() {
-            match self.results[anchor] {
-                Some(result) if !matches!(self.kernel.anchors[anchor].role, Role::Scan(_)) => {
-                    self.store_result(anchor, result, 1);
+        for root in 0..self.kernel.roots.len() {
+            match self.results[root] {
+                Some(result) if !matches!(self.kernel.roots[root].role, Role::Scan(_)) => {
+                    self.store_result(root, result, 1);
                 }
-                _ if !full.contains(&anchor) => self.store_anchor(anchor, 1),
+                _ if !full.contains(&root) => self.store_root(root, 1),
                 _ => {}
             }
         }
@@ -117,7 +115,7 @@ impl<'k> Maker<'k> {
     /// What a stage does at an index of a row: stores, keeps and accumulates.
     pub(super) fn row_step(
         &mut self,
-        anchors: &[usize],
+        roots: &[usize],
         kept: &[ExprId],
         lanes: usize,
         state: &[MlirValue],
@@ -127,20 +125,20 @@ impl<'k> Maker<'k> {
             self.keep(*expr, value, lanes);
         }
         let (mut next, mut rest) = (Vec::with_capacity(state.len()), state);
-        for anchor in anchors {
-            let parts = self.accumulator(*anchor);
+        for root in roots {
+            let parts = self.accumulator(*root);
             if parts.is_empty() {
-                self.store_anchor(*anchor, lanes);
+                self.store_root(*root, lanes);
                 continue;
             }
-            let copies = self.copies(*anchor);
+            let copies = self.copies(*root);
             let (own, others) = rest.split_at(parts.len() * copies);
             rest = others;
             // Vectors have an accumulator of their own.
             let own_lanes = if copies == 1 { 1 } else { lanes };
             let at = if copies == 2 && lanes == 1 { parts.len() } else { 0 };
             let old = &own[at..at + parts.len()];
-            let new = self.accumulate(*anchor, old, own_lanes);
+            let new = self.accumulate(*root, old, own_lanes);
             let mut all = own.to_vec();
             all[at..at + parts.len()].copy_from_slice(&new);
             next.extend(all);
@@ -154,32 +152,31 @@ impl<'k> Maker<'k> {
         self.tile = Some(from);
         let dim = kernel.dims.len() - 1;
         let reduced = kernel.reduced();
-        let is_reduction =
-            |anchor: &usize| matches!(kernel.anchors[*anchor].role, Role::Reduce(_) | Role::Scan(_));
-        let reductions: Vec<usize> = (0..kernel.anchors.len()).filter(is_reduction).collect();
-        let last = reductions.iter().map(|anchor| self.stage(*anchor)).max().unwrap_or(0);
-        for anchor in &reductions {
-            if self.columns[*anchor].is_empty() {
-                self.columns[*anchor] = self.column_room(*anchor);
+        let is_reduction = |root: &usize| matches!(kernel.roots[*root].role, Role::Reduce(_) | Role::Scan(_));
+        let reductions: Vec<usize> = (0..kernel.roots.len()).filter(is_reduction).collect();
+        let last = reductions.iter().map(|root| self.stage(*root)).max().unwrap_or(0);
+        for root in &reductions {
+            if self.columns[*root].is_empty() {
+                self.columns[*root] = self.column_room(*root);
             }
         }
         for stage in 0..=last {
-            let anchors: Vec<usize> =
-                reductions.iter().copied().filter(|anchor| self.stage(*anchor) == stage).collect();
-            self.innermost(dim, (from, to), &[], &mut |maker, lanes, _| {
-                for anchor in &anchors {
-                    let start = maker.identity(*anchor, lanes);
-                    maker.put_column(*anchor, &start, from, lanes);
+            let roots: Vec<usize> =
+                reductions.iter().copied().filter(|root| self.stage(*root) == stage).collect();
+            self.innermost(dim, (from, to), &[], &mut |emitter, lanes, _| {
+                for root in &roots {
+                    let start = emitter.identity(*root, lanes);
+                    emitter.put_column(*root, &start, from, lanes);
                 }
                 Vec::new()
             });
-            self.around(reduced.clone(), stage, &[], &mut |maker, _| {
-                maker.hoist(1 << dim, stage);
-                maker.innermost(dim, (from, to), &[], &mut |maker, lanes, _| {
-                    for anchor in &anchors {
-                        let old = maker.column(*anchor, from, lanes);
-                        let new = maker.accumulate(*anchor, &old, lanes);
-                        maker.put_column(*anchor, &new, from, lanes);
+            self.enclose(reduced.clone(), stage, &[], &mut |emitter, _| {
+                emitter.hoist(1 << dim, stage);
+                emitter.innermost(dim, (from, to), &[], &mut |emitter, lanes, _| {
+                    for root in &roots {
+                        let old = emitter.column(*root, from, lanes);
+                        let new = emitter.accumulate(*root, &old, lanes);
+                        emitter.put_column(*root, &new, from, lanes);
                     }
                     Vec::new()
                 });
@@ -187,16 +184,16 @@ impl<'k> Maker<'k> {
             });
         }
         self.hoist(1 << dim, usize::MAX);
-        self.innermost(dim, (from, to), &[], &mut |maker, lanes, _| {
-            for anchor in 0..kernel.anchors.len() {
-                if matches!(kernel.anchors[anchor].role, Role::Scan(_)) {
+        self.innermost(dim, (from, to), &[], &mut |emitter, lanes, _| {
+            for root in 0..kernel.roots.len() {
+                if matches!(kernel.roots[root].role, Role::Scan(_)) {
                     // Each step was stored.
-                } else if reductions.contains(&anchor) {
-                    let values = maker.column(anchor, from, lanes);
-                    let value = maker.element(anchor, &values);
-                    maker.store_result(anchor, value, lanes);
+                } else if reductions.contains(&root) {
+                    let values = emitter.column(root, from, lanes);
+                    let value = emitter.element(root, &values);
+                    emitter.store_result(root, value, lanes);
                 } else {
-                    maker.store_anchor(anchor, lanes);
+                    emitter.store_root(root, lanes);
                 }
             }
             Vec::new()

@@ -5,12 +5,12 @@ use promote_lattice::DType;
 use promote_scalar::{Ty, memory};
 use rustc_hash::FxHashMap;
 
-use super::{Body, Maker, STREAM_ALIGNMENT, STREAMED, part_count};
+use super::{Body, KernelEmitter, STREAM_ALIGNMENT, STREAMED, part_count};
+use crate::targets::cpu::llvm::Predicate;
 use promote_lower::extent::Product;
 use promote_lower::kernel::{Access, Code as What, ExprId, Form, Role};
-use crate::targets::cpu::llvm::Predicate;
 
-impl<'k> Maker<'k> {
+impl<'k> KernelEmitter<'k> {
     /// A loop over a dimension by `lanes`, carrying values.
     pub(super) fn repeat(
         &mut self,
@@ -40,7 +40,7 @@ impl<'k> Maker<'k> {
     ) -> Vec<MlirValue> {
         let lanes = self.lanes;
         if lanes == 1 {
-            return self.repeat(dim, (from, to), 1, carried, &mut |maker, state| body(maker, 1, state));
+            return self.repeat(dim, (from, to), 1, carried, &mut |emitter, state| body(emitter, 1, state));
         }
         let count = self.code.int("llvm.sub", to, from);
         let mask = self.code.index(-(lanes as i64));
@@ -55,14 +55,14 @@ impl<'k> Maker<'k> {
             self.streamed(dim, (from, to), (condition, start, middle), body);
             return Vec::new();
         }
-        let carried =
-            self.repeat(dim, (from, middle), lanes, carried, &mut |maker, state| body(maker, lanes, state));
+        let carried = self
+            .repeat(dim, (from, middle), lanes, carried, &mut |emitter, state| body(emitter, lanes, state));
         let is_exact = self.kernel.dims[dim].fixed().is_some_and(|extent| extent % lanes as i64 == 0)
             && self.kernel.chunk.is_none();
         if is_exact {
             return carried;
         }
-        self.repeat(dim, (middle, to), 1, &carried, &mut |maker, state| body(maker, 1, state))
+        self.repeat(dim, (middle, to), 1, &carried, &mut |emitter, state| body(emitter, 1, state))
     }
 
     /// The innermost loop of a kernel that carries nothing: from `start` on past the caches if a condition holds, which is
@@ -76,25 +76,25 @@ impl<'k> Maker<'k> {
     ) {
         let lanes = self.lanes;
         let (streams, plain) = (self.code.new_block(&[]), self.code.new_block(&[]));
-        let behind = self.code.new_block(&[self.code.types.i64]);
+        let after = self.code.new_block(&[self.code.types.i64]);
         self.code.branch_if(condition, (streams, &[]), (plain, &[]));
         self.code.go_to(streams);
-        self.repeat(dim, (from, start), 1, &[], &mut |maker, state| body(maker, 1, state));
+        self.repeat(dim, (from, start), 1, &[], &mut |emitter, state| body(emitter, 1, state));
         let count = self.code.int("llvm.sub", to, start);
         let mask = self.code.index(-(lanes as i64));
         let whole = self.code.int("llvm.and", count, mask);
         let last = self.code.int("llvm.add", start, whole);
         self.streams = true;
         self.has_streamed = true;
-        self.repeat(dim, (start, last), lanes, &[], &mut |maker, state| body(maker, lanes, state));
+        self.repeat(dim, (start, last), lanes, &[], &mut |emitter, state| body(emitter, lanes, state));
         self.streams = false;
-        self.code.branch(behind, &[last]);
+        self.code.branch(after, &[last]);
         self.code.go_to(plain);
-        self.repeat(dim, (from, middle), lanes, &[], &mut |maker, state| body(maker, lanes, state));
-        self.code.branch(behind, &[middle]);
-        self.code.go_to(behind);
-        let rest = crate::targets::cpu::llvm::block_argument(behind, 0);
-        self.repeat(dim, (rest, to), 1, &[], &mut |maker, state| body(maker, 1, state));
+        self.repeat(dim, (from, middle), lanes, &[], &mut |emitter, state| body(emitter, lanes, state));
+        self.code.branch(after, &[middle]);
+        self.code.go_to(after);
+        let rest = crate::targets::cpu::llvm::block_argument(after, 0);
+        self.repeat(dim, (rest, to), 1, &[], &mut |emitter, state| body(emitter, 1, state));
     }
 
     /// Whether, in a run, vectors may be stored past the caches, as there are many, and the index from which on they are
@@ -109,9 +109,9 @@ impl<'k> Maker<'k> {
             return None;
         }
         let mut sinks = Vec::new();
-        for anchor in kernel.anchors.iter().filter(|anchor| anchor.role == Role::Store) {
-            let dtype = kernel.expr(anchor.expr).dtype;
-            sinks.extend(anchor.sinks.iter().map(|sink| (sink, dtype)));
+        for root in kernel.roots.iter().filter(|root| root.role == Role::Store) {
+            let dtype = kernel.expr(root.expr).dtype;
+            sinks.extend(root.sinks.iter().map(|sink| (sink, dtype)));
         }
         sinks.retain(|(sink, _)| !sink.strides[dim].is_zero());
         let (_, dtype) = *sinks.first()?;
@@ -170,15 +170,15 @@ impl<'k> Maker<'k> {
         body: &mut Body<'_, 'k>,
     ) -> Vec<MlirValue> {
         let last = dims.end - 1;
-        self.around(dims.start..last, stage, carried, &mut |maker, state| {
-            maker.hoist(1 << last, stage);
-            let bounds = maker.bounds(last);
-            maker.innermost(last, bounds, state, body)
+        self.enclose(dims.start..last, stage, carried, &mut |emitter, state| {
+            emitter.hoist(1 << last, stage);
+            let bounds = emitter.bounds(last);
+            emitter.innermost(last, bounds, state, body)
         })
     }
 
     /// Loops over dimensions one by one.
-    pub(super) fn around(
+    pub(super) fn enclose(
         &mut self,
         dims: std::ops::Range<usize>,
         stage: usize,
@@ -191,8 +191,8 @@ impl<'k> Maker<'k> {
         let deeper = (dims.start..self.kernel.dims.len()).fold(0, |all, dim| all | 1u64 << dim);
         self.hoist(deeper, stage);
         let bounds = self.bounds(dims.start);
-        self.repeat(dims.start, bounds, 1, carried, &mut |maker, state| {
-            maker.around(dims.start + 1..dims.end, stage, state, body)
+        self.repeat(dims.start, bounds, 1, carried, &mut |emitter, state| {
+            emitter.enclose(dims.start + 1..dims.end, stage, state, body)
         })
     }
 

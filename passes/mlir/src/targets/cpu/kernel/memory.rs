@@ -5,13 +5,13 @@ use promote_lattice::DType;
 use promote_lattice::convert::Numerics;
 use promote_scalar::{Binary, Compare, Element, Emit, Trap, Ty, convert, memory};
 
-use super::{Maker, STREAM_ALIGNMENT, Slot, element, filler, part_count, parts};
-use promote_lower::extent::{Extent, Product, Sum};
-use promote_lower::kernel::{Access, ExprId};
+use super::{KernelEmitter, STREAM_ALIGNMENT, Slot, element, filler, part_count, parts};
 use crate::targets::cpu::emit::{self, Register};
 use crate::targets::cpu::llvm::vector;
+use promote_lower::extent::{Extent, Product, Sum};
+use promote_lower::kernel::{Access, ExprId};
 
-impl<'k> Maker<'k> {
+impl<'k> KernelEmitter<'k> {
     /// The current index of a dimension.
     pub(super) fn at(&mut self, dim: usize) -> MlirValue {
         match self.index[dim] {
@@ -196,10 +196,10 @@ impl<'k> Maker<'k> {
         let whole = |value| Register { value, ty };
         match (lanes, stride) {
             (1, _) => {
-                let part = |maker: &mut Self, part: i64| {
-                    let index = maker.code.index(part);
-                    let address = maker.code.element(first, index, unit, 1);
-                    whole(maker.code.load(address, unit, size))
+                let part = |emitter: &mut Self, part: i64| {
+                    let index = emitter.code.index(part);
+                    let address = emitter.code.element(first, index, unit, 1);
+                    whole(emitter.code.load(address, unit, size))
                 };
                 (0..count as i64).map(|number| part(self, number)).collect()
             }

@@ -17,10 +17,10 @@
 //! the one before it as one: a round does as many vectors as that dimension has indices, so that what depends on that
 //! dimension alone is the same in each round, and computed before the loop.
 
-mod anchors;
 mod forms;
 mod loops;
 mod memory;
+mod roots;
 
 use mlir_sys::*;
 use promote_lattice::convert::Numerics;
@@ -40,7 +40,7 @@ use promote_lower::kernel::{Code as What, ExprId, Form, Kernel, Role};
 pub enum Slot {
     /// The context of the call.
     Context,
-    /// So many elements behind the start of a buffer.
+    /// So many elements past the start of a buffer.
     Address(NodeId, Sum),
     /// A number of elements or indices.
     Number(Sum),
@@ -72,7 +72,7 @@ const STREAMED: i64 = 1 << 24;
 /// What a store past the caches must be aligned to.
 const STREAM_ALIGNMENT: usize = 64;
 /// From this cost on, keeping the value of an op is cheaper than computing it again.
-const DEAR: u32 = 12;
+const EXPENSIVE: u32 = 12;
 /// The most elements of a row that are kept from one stage to another.
 const MAX_KEPT: i64 = 1 << 14;
 
@@ -104,7 +104,7 @@ pub fn compile(
     let code = Code::function(types, setting.module, location, name, (None, &arguments));
     let entry = code.block();
     let short = short(kernel, setting.machine);
-    let maker = Maker {
+    let emitter = KernelEmitter {
         setting,
         kernel,
         lanes: lanes_of(kernel, setting.machine, short),
@@ -118,8 +118,8 @@ pub fn compile(
         loaded: FxHashMap::default(),
         index: vec![None; kernel.dims.len()],
         frames: vec![FxHashMap::default()],
-        results: vec![None; kernel.anchors.len()],
-        columns: vec![Vec::new(); kernel.anchors.len()],
+        results: vec![None; kernel.roots.len()],
+        columns: vec![Vec::new(); kernel.roots.len()],
         kept: FxHashMap::default(),
         stage: 0,
         tile: None,
@@ -129,7 +129,7 @@ pub fn compile(
         current: None,
         code,
     };
-    maker.run()
+    emitter.run()
 }
 
 /// The dimensions of what uses each expression.
@@ -140,14 +140,14 @@ fn users(kernel: &Kernel) -> Vec<u64> {
             users[operand.0 as usize] |= expr.dims;
         }
     }
-    for anchor in &kernel.anchors {
-        let own = match anchor.role {
-            Role::Store => kernel.expr(anchor.expr).dims,
+    for root in &kernel.roots {
+        let own = match root.role {
+            Role::Store => kernel.expr(root.expr).dims,
             Role::Reduce(_) | Role::Arg(_) | Role::Scan(_) => u64::MAX,
         };
-        let stored = anchor.sinks.iter().flat_map(|sink| sink.strides.iter().enumerate());
+        let stored = root.sinks.iter().flat_map(|sink| sink.strides.iter().enumerate());
         let stored = stored.filter(|(_, stride)| !stride.is_zero()).fold(0, |all, (dim, _)| all | 1 << dim);
-        users[anchor.expr.0 as usize] |= own | stored;
+        users[root.expr.0 as usize] |= own | stored;
     }
     users
 }
@@ -158,7 +158,7 @@ fn short(kernel: &Kernel, machine: Machine) -> Option<i64> {
     let (Form::Map, [.., _, last]) = (kernel.form, kernel.dims.as_slice()) else { return None };
     let extent =
         last.fixed().filter(|extent| (2..=16).contains(extent) && *extent < machine.vector_bytes as i64)?;
-    let stored = kernel.anchors.iter().flat_map(|anchor| anchor.sinks.iter().map(|sink| &sink.strides));
+    let stored = kernel.roots.iter().flat_map(|root| root.sinks.iter().map(|sink| &sink.strides));
     // What varies with the last two dimensions is stored in their order; what does not vary with the one before the last
     // depends on the last alone, or not on it either.
     let suits = |strides: &Vec<Product>| {
@@ -186,7 +186,7 @@ fn periodic(kernel: &Kernel, short: Option<i64>) -> Vec<bool> {
     kernel.exprs.iter().map(|expr| short.is_some() && expr.dims == 1 << last).collect()
 }
 
-/// How many lanes: some vector registers of the widest type at once, so that the latency of one hides behind the others.
+/// How many lanes: some vector registers of the widest type at once, so that the latency of one is hidden by the others.
 fn lanes_of(kernel: &Kernel, machine: Machine, short: Option<i64>) -> usize {
     let bytes = |dtype: DType| register(dtype).bits().div_ceil(8) as usize;
     let widest = kernel.exprs.iter().filter(|expr| expr.dims != 0).map(|expr| bytes(expr.dtype)).max();
@@ -194,16 +194,16 @@ fn lanes_of(kernel: &Kernel, machine: Machine, short: Option<i64>) -> usize {
         (Some(_), _) => 1,
         (None, ..=4) => 4,
         (None, ..=64) => 2,
-        // There is enough to do at a time, and registers and compile time are dear.
+        // There is enough to do at a time, and registers and compile time are expensive.
         (None, _) => 1,
     };
     let most = (machine.vector_bytes * at_once / widest.unwrap_or(1)).clamp(1, 128);
-    let is_in_order = |anchor: &promote_lower::kernel::Anchor| match anchor.role {
+    let is_in_order = |root: &promote_lower::kernel::Root| match root.role {
         Role::Scan(_) => true,
-        Role::Reduce(op) => depends_on_order(op, kernel.expr(anchor.expr).dtype),
+        Role::Reduce(op) => depends_on_order(op, kernel.expr(root.expr).dtype),
         Role::Store | Role::Arg(_) => false,
     };
-    let is_ordered = matches!(kernel.form, Form::Rows { .. }) && kernel.anchors.iter().any(is_in_order);
+    let is_ordered = matches!(kernel.form, Form::Rows { .. }) && kernel.roots.iter().any(is_in_order);
     match kernel.dims.last().and_then(Product::fixed) {
         _ if is_ordered => 1,
         None if kernel.dims.is_empty() => 1,
@@ -213,7 +213,7 @@ fn lanes_of(kernel: &Kernel, machine: Machine, short: Option<i64>) -> usize {
     }
 }
 
-struct Maker<'k> {
+struct KernelEmitter<'k> {
     setting: Setting,
     kernel: &'k Kernel,
     code: Code,
@@ -258,9 +258,9 @@ struct Kept {
 }
 
 /// What a loop over the innermost dimension does at an index, in so many lanes, with what is carried.
-type Body<'a, 'k> = dyn FnMut(&mut Maker<'k>, usize, &[MlirValue]) -> Vec<MlirValue> + 'a;
+type Body<'a, 'k> = dyn FnMut(&mut KernelEmitter<'k>, usize, &[MlirValue]) -> Vec<MlirValue> + 'a;
 
-impl<'k> Maker<'k> {
+impl<'k> KernelEmitter<'k> {
     fn run(mut self) -> Compiled {
         let start = self.code.new_block(&[]);
         self.code.go_to(start);
@@ -474,7 +474,7 @@ impl<'k> Maker<'k> {
                     }
                 }
             }
-            What::Reduced(anchor) => match self.results[*anchor] {
+            What::Reduced(root) => match self.results[*root] {
                 Some(result) => {
                     let code = &mut self.code;
                     each(result, |part| emit::splat(code, part, lanes))
@@ -483,8 +483,8 @@ impl<'k> Maker<'k> {
                     let Some(from) = self.tile else {
                         unreachable!("a reduction is done before its result is used")
                     };
-                    let values = self.column(*anchor, from, lanes);
-                    self.element(*anchor, &values)
+                    let values = self.column(*root, from, lanes);
+                    self.element(*root, &values)
                 }
             },
         }

@@ -1,4 +1,4 @@
-//! Anchors: what is stored, accumulated and kept.
+//! Roots: what is stored, accumulated and kept.
 
 use mlir_sys::*;
 use promote_lattice::{DType, Kind, Op};
@@ -6,35 +6,35 @@ use promote_scalar::{
     Cast, Compare, Element, Emit, Ty, combine, combine_arg, identity, keeps_first, register, select,
 };
 
-use super::{COLUMN_TILE, DEAR, Kept, MAX_KEPT, Maker, element, memory_of, parts};
-use promote_lower::kernel::{Code as What, ExprId, Form, Role, cost};
+use super::{COLUMN_TILE, EXPENSIVE, Kept, KernelEmitter, MAX_KEPT, element, memory_of, parts};
 use crate::targets::cpu::emit::{self, Register};
 use crate::targets::cpu::llvm::vector;
+use promote_lower::kernel::{Code as What, ExprId, Form, Role, cost};
 
-impl<'k> Maker<'k> {
-    pub(super) fn stage(&self, anchor: usize) -> usize {
-        self.kernel.expr(self.kernel.anchors[anchor].expr).stage
+impl<'k> KernelEmitter<'k> {
+    pub(super) fn stage(&self, root: usize) -> usize {
+        self.kernel.expr(self.kernel.roots[root].expr).stage
     }
 
-    /// Whether an anchor of rows has something to do at each index, not only once a row.
-    pub(super) fn is_full(&self, anchor: usize) -> bool {
-        let anchor = &self.kernel.anchors[anchor];
+    /// Whether a root of rows has something to do at each index, not only once a row.
+    pub(super) fn is_full(&self, root: usize) -> bool {
+        let root = &self.kernel.roots[root];
         let reduced = self.kernel.reduced();
-        match anchor.role {
+        match root.role {
             Role::Reduce(_) | Role::Arg(_) | Role::Scan(_) => true,
             Role::Store => {
-                anchor.sinks.iter().any(|sink| reduced.clone().any(|dim| !sink.strides[dim].is_zero()))
+                root.sinks.iter().any(|sink| reduced.clone().any(|dim| !sink.strides[dim].is_zero()))
             }
         }
     }
 
-    /// The parts of an anchor's accumulator; none if it has none.
-    pub(super) fn accumulator(&self, anchor: usize) -> Vec<Ty> {
-        let anchor = &self.kernel.anchors[anchor];
-        let dtype = self.kernel.expr(anchor.expr).dtype;
+    /// The parts of a root's accumulator; none if it has none.
+    pub(super) fn accumulator(&self, root: usize) -> Vec<Ty> {
+        let root = &self.kernel.roots[root];
+        let dtype = self.kernel.expr(root.expr).dtype;
         let part = register(dtype);
         let mut parts = if dtype.kind() == Kind::Complex { vec![part, part] } else { vec![part] };
-        match anchor.role {
+        match root.role {
             Role::Store => parts.clear(),
             Role::Reduce(_) | Role::Scan(_) => {}
             Role::Arg(_) => parts.push(Ty::I64),
@@ -42,9 +42,9 @@ impl<'k> Maker<'k> {
         parts
     }
 
-    /// How many accumulators an anchor has: for vectors and for what remains.
-    pub(super) fn copies(&self, anchor: usize) -> usize {
-        match self.kernel.anchors[anchor].role {
+    /// How many accumulators a root has: for vectors and for what remains.
+    pub(super) fn copies(&self, root: usize) -> usize {
+        match self.kernel.roots[root].role {
             Role::Store => 0,
             Role::Reduce(_) | Role::Arg(_) if self.lanes > 1 => 2,
             Role::Reduce(_) | Role::Arg(_) | Role::Scan(_) => 1,
@@ -52,10 +52,10 @@ impl<'k> Maker<'k> {
     }
 
     /// What an accumulator begins with.
-    pub(super) fn identity(&mut self, anchor: usize, lanes: usize) -> Vec<MlirValue> {
+    pub(super) fn identity(&mut self, root: usize, lanes: usize) -> Vec<MlirValue> {
         let kernel = self.kernel;
-        let dtype = kernel.expr(kernel.anchors[anchor].expr).dtype;
-        let op = match kernel.anchors[anchor].role {
+        let dtype = kernel.expr(kernel.roots[root].expr).dtype;
+        let op = match kernel.roots[root].role {
             Role::Store => return Vec::new(),
             Role::Scan(op) | Role::Reduce(op) => op,
             Role::Arg(Op::ArgMax) => Op::Max,
@@ -67,31 +67,31 @@ impl<'k> Maker<'k> {
             unreachable!("{op} of {dtype} is a reduction")
         };
         let mut values = parts(first);
-        if let Role::Arg(_) = kernel.anchors[anchor].role {
+        if let Role::Arg(_) = kernel.roots[root].role {
             // Nothing was seen yet: any index is better.
             values.push(e.int(Ty::I64, i64::MAX));
         }
         values.into_iter().map(|register| register.value).collect()
     }
 
-    pub(super) fn start(&mut self, anchor: usize) -> Vec<MlirValue> {
-        match self.copies(anchor) {
+    pub(super) fn start(&mut self, root: usize) -> Vec<MlirValue> {
+        match self.copies(root) {
             0 => Vec::new(),
-            1 => self.identity(anchor, 1),
-            _ => [self.identity(anchor, self.lanes), self.identity(anchor, 1)].concat(),
+            1 => self.identity(root, 1),
+            _ => [self.identity(root, self.lanes), self.identity(root, 1)].concat(),
         }
     }
 
     /// Takes the values at an index into an accumulator.
-    pub(super) fn accumulate(&mut self, anchor: usize, old: &[MlirValue], lanes: usize) -> Vec<MlirValue> {
+    pub(super) fn accumulate(&mut self, root: usize, old: &[MlirValue], lanes: usize) -> Vec<MlirValue> {
         let kernel = self.kernel;
-        let expr = kernel.anchors[anchor].expr;
+        let expr = kernel.roots[root].expr;
         let value = self.eval(expr, lanes);
-        let types = self.accumulator(anchor);
+        let types = self.accumulator(root);
         let dtype = kernel.expr(expr).dtype;
         let old: Vec<Register> =
             old.iter().zip(types).map(|(value, ty)| Register { value: *value, ty }).collect();
-        let new = match kernel.anchors[anchor].role {
+        let new = match kernel.roots[root].role {
             Role::Store => Vec::new(),
             Role::Reduce(op) => parts(self.combined((op, dtype), lanes, element(&old), value)),
             Role::Scan(op) => {
@@ -100,7 +100,7 @@ impl<'k> Maker<'k> {
                     let is_first = self.is_first(lanes);
                     all = select(&mut self.emit(lanes), is_first, value, all);
                 }
-                self.store_result(anchor, all, lanes);
+                self.store_result(root, all, lanes);
                 parts(all)
             }
             Role::Arg(op) => {
@@ -156,19 +156,19 @@ impl<'k> Maker<'k> {
     }
 
     /// The result of a reduction: the lanes of its accumulator and that of what remained, as one.
-    pub(super) fn finish(&mut self, anchor: usize, state: &[MlirValue]) -> Element<Register> {
+    pub(super) fn finish(&mut self, root: usize, state: &[MlirValue]) -> Element<Register> {
         let kernel = self.kernel;
-        let types = self.accumulator(anchor);
+        let types = self.accumulator(root);
         let registers = |values: &[MlirValue]| -> Vec<Register> {
             values.iter().zip(&types).map(|(value, ty)| Register { value: *value, ty: *ty }).collect()
         };
-        let role = kernel.anchors[anchor].role;
-        let dtype = kernel.expr(kernel.anchors[anchor].expr).dtype;
-        let join = |maker: &mut Self, lanes: usize, x: &[Register], y: &[Register]| match role {
-            Role::Reduce(op) => parts(maker.combined((op, dtype), lanes, element(x), element(y))),
+        let role = kernel.roots[root].role;
+        let dtype = kernel.expr(kernel.roots[root].expr).dtype;
+        let join = |emitter: &mut Self, lanes: usize, x: &[Register], y: &[Register]| match role {
+            Role::Reduce(op) => parts(emitter.combined((op, dtype), lanes, element(x), element(y))),
             Role::Arg(op) => {
                 let pair = |all: &[Register]| (element(&all[..all.len() - 1]), all[all.len() - 1]);
-                let (best, at) = maker.chosen((op, dtype), lanes, pair(x), pair(y));
+                let (best, at) = emitter.chosen((op, dtype), lanes, pair(x), pair(y));
                 let mut all = parts(best);
                 all.push(at);
                 all
@@ -180,9 +180,9 @@ impl<'k> Maker<'k> {
         if state.len() > types.len() {
             while lanes > 1 {
                 lanes /= 2;
-                let half = |maker: &Self, from: usize| -> Vec<Register> {
+                let half = |emitter: &Self, from: usize| -> Vec<Register> {
                     let mask: Vec<i32> = (from..from + lanes).map(|lane| lane as i32).collect();
-                    let of = |register: &Register| maker.part_of(*register, &mask);
+                    let of = |register: &Register| emitter.part_of(*register, &mask);
                     all.iter().map(of).collect()
                 };
                 let (low, high) = (half(self, 0), half(self, lanes));
@@ -212,31 +212,31 @@ impl<'k> Maker<'k> {
         Register { value, ty: register.ty }
     }
 
-    /// Stores the value of an anchor where it belongs.
-    pub(super) fn store_anchor(&mut self, anchor: usize, lanes: usize) {
+    /// Stores the value of a root where it belongs.
+    pub(super) fn store_root(&mut self, root: usize, lanes: usize) {
         let kernel = self.kernel;
-        let anchor = &kernel.anchors[anchor];
-        if anchor.sinks.is_empty() {
+        let root = &kernel.roots[root];
+        if root.sinks.is_empty() {
             return;
         }
-        let value = self.eval(anchor.expr, lanes);
-        let dtype = kernel.expr(anchor.expr).dtype;
-        anchor.sinks.iter().for_each(|sink| self.store(sink, dtype, value, lanes));
+        let value = self.eval(root.expr, lanes);
+        let dtype = kernel.expr(root.expr).dtype;
+        root.sinks.iter().for_each(|sink| self.store(sink, dtype, value, lanes));
     }
 
     /// Stores the result of a reduction where it belongs.
-    pub(super) fn store_result(&mut self, anchor: usize, value: Element<Register>, lanes: usize) {
+    pub(super) fn store_result(&mut self, root: usize, value: Element<Register>, lanes: usize) {
         let kernel = self.kernel;
-        let anchor = &kernel.anchors[anchor];
-        let dtype = match anchor.role {
+        let root = &kernel.roots[root];
+        let dtype = match root.role {
             Role::Arg(_) => DType::I64,
-            Role::Store | Role::Reduce(_) | Role::Scan(_) => kernel.expr(anchor.expr).dtype,
+            Role::Store | Role::Reduce(_) | Role::Scan(_) => kernel.expr(root.expr).dtype,
         };
-        anchor.sinks.iter().for_each(|sink| self.store(sink, dtype, value, lanes));
+        root.sinks.iter().for_each(|sink| self.store(sink, dtype, value, lanes));
     }
 
-    pub(super) fn column_room(&mut self, anchor: usize) -> Vec<(MlirValue, Ty)> {
-        let types = self.accumulator(anchor);
+    pub(super) fn column_room(&mut self, root: usize) -> Vec<(MlirValue, Ty)> {
+        let types = self.accumulator(root);
         types.into_iter().map(|ty| (self.room(ty, COLUMN_TILE), ty)).collect()
     }
 
@@ -245,13 +245,13 @@ impl<'k> Maker<'k> {
         self.code.stack(element, count, 64)
     }
 
-    pub(super) fn column(&mut self, anchor: usize, from: MlirValue, lanes: usize) -> Vec<MlirValue> {
-        let rooms = self.columns[anchor].clone();
+    pub(super) fn column(&mut self, root: usize, from: MlirValue, lanes: usize) -> Vec<MlirValue> {
+        let rooms = self.columns[root].clone();
         rooms.into_iter().map(|room| self.get(room, from, lanes).value).collect()
     }
 
-    pub(super) fn put_column(&mut self, anchor: usize, values: &[MlirValue], from: MlirValue, lanes: usize) {
-        for (room, value) in self.columns[anchor].clone().into_iter().zip(values) {
+    pub(super) fn put_column(&mut self, root: usize, values: &[MlirValue], from: MlirValue, lanes: usize) {
+        for (room, value) in self.columns[root].clone().into_iter().zip(values) {
             self.put(room, Register { value: *value, ty: room.1 }, from, lanes);
         }
     }
@@ -286,14 +286,14 @@ impl<'k> Maker<'k> {
         self.code.element(room, index, self.code.types.scalar(memory_of(ty)), 1)
     }
 
-    pub(super) fn element(&self, anchor: usize, values: &[MlirValue]) -> Element<Register> {
-        let types = self.accumulator(anchor);
+    pub(super) fn element(&self, root: usize, values: &[MlirValue]) -> Element<Register> {
+        let types = self.accumulator(root);
         let registers: Vec<_> =
             values.iter().zip(types).map(|(value, ty)| Register { value: *value, ty }).collect();
         element(&registers)
     }
 
-    /// Dear expressions that several stages need are computed in the first of them, and kept.
+    /// Expensive expressions that several stages need are computed in the first of them, and kept.
     pub(super) fn plan_kept(&mut self) {
         let Form::Rows { reduced: 1 } = self.kernel.form else { return };
         let last = self.kernel.dims.len() - 1;
@@ -313,8 +313,8 @@ impl<'k> Maker<'k> {
             }
         }
         for (index, expr) in kernel.exprs.iter().enumerate() {
-            let is_dear = matches!(&expr.code, What::Map(op, _) if cost(*op) >= DEAR);
-            if is_dear && expr.dims & 1 << last != 0 && latest[index] > expr.stage {
+            let is_expensive = matches!(&expr.code, What::Map(op, _) if cost(*op) >= EXPENSIVE);
+            if is_expensive && expr.dims & 1 << last != 0 && latest[index] > expr.stage {
                 let part = register(expr.dtype);
                 let count = if expr.dtype.kind() == Kind::Complex { 2 } else { 1 };
                 let parts = (0..count).map(|_| (self.room(part, extent), part)).collect();

@@ -1,4 +1,4 @@
-//! The story of a carry: which round of a loop made it which dtype, through which ops.
+//! The history of a carry: which round of a loop made it which dtype, through which ops.
 
 use rustc_hash::FxHashMap;
 
@@ -10,7 +10,7 @@ use promote_infer::graph::{BlockId, SlotId, Source, ValueId};
 use promote_infer::solve::{Solution, Step};
 use promote_infer::strict::{Mismatch, Refused};
 
-/// How many steps of a story are told.
+/// How many steps of a history are told.
 const STEPS: usize = 4;
 
 /// How many types of a cycle are told.
@@ -22,8 +22,8 @@ const OPS: usize = 6;
 /// How many places a round is counted back through.
 const BACK: usize = 64;
 
-/// Tells the stories of one unit.
-pub struct Teller<'a> {
+/// Tells the histories of one unit.
+pub struct Historian<'a> {
     view: &'a View,
     solution: &'a Solution,
     /// The slot that each value stands for.
@@ -32,7 +32,7 @@ pub struct Teller<'a> {
     loops: FxHashMap<SlotId, BlockId>,
 }
 
-impl<'a> Teller<'a> {
+impl<'a> Historian<'a> {
     /// A teller of what was found of a unit.
     pub fn new(view: &'a View, solution: &'a Solution) -> Self {
         let graph = &view.graph;
@@ -60,7 +60,7 @@ impl<'a> Teller<'a> {
     /// A remark for each slot that goes round a loop and is not of the type that it begins with.
     pub fn remarks(&self) -> Vec<Diagnostic> {
         let mut carries: Vec<SlotId> = self.loops.keys().copied().collect();
-        carries.retain(|slot| self.solution.story(*slot).len() > 1);
+        carries.retain(|slot| self.solution.history(*slot).len() > 1);
         carries.sort_unstable();
         let remark = |slot: SlotId| {
             let found = self.view.type_name(self.solution.slot(slot));
@@ -74,30 +74,30 @@ impl<'a> Teller<'a> {
 
     /// Adds how the type of a slot came about: its first types, and those it went round at the end.
     pub fn tell(&self, diagnostic: Diagnostic, slot: SlotId) -> Diagnostic {
-        let story = self.solution.story(slot);
-        let told = (0..story.len().min(STEPS)).map(|index| self.step(slot, index));
+        let history = self.solution.history(slot);
+        let told = (0..history.len().min(STEPS)).map(|index| self.step(slot, index));
         let mut diagnostic = told.fold(diagnostic, |diagnostic, Note { location, message }| {
             diagnostic.with_note(location, message)
         });
         let place = |step: &Step| place_of(self.view.feeds[slot.0 as usize][step.feed].0.0);
-        if let Some(cycle) = cycle(story) {
+        if let Some(cycle) = cycle(history) {
             let mut types: Vec<String> = cycle.iter().map(|step| self.view.type_name(step.found)).collect();
             if types.len() > CYCLE {
                 types.splice(CYCLE - 1..types.len() - 1, ["…".to_owned()]);
             }
             let message = format!("and so on, round and round: {}", types.join(" → "));
             diagnostic = diagnostic.with_note(place(&cycle[0]), message);
-        } else if story.len() > STEPS {
-            let message = format!("and so on: {} steps are not told", story.len() - STEPS);
-            diagnostic = diagnostic.with_note(place(&story[story.len() - 1]), message);
+        } else if history.len() > STEPS {
+            let message = format!("and so on: {} steps are not told", history.len() - STEPS);
+            diagnostic = diagnostic.with_note(place(&history[history.len() - 1]), message);
         }
         diagnostic
     }
 
-    /// One step of a slot's story, in words.
+    /// One step of a slot's history, in words.
     fn step(&self, slot: SlotId, index: usize) -> Note {
-        let story = self.solution.story(slot);
-        let step = story[index];
+        let history = self.solution.history(slot);
+        let step = history[index];
         let (operation, _) = self.view.feeds[slot.0 as usize][step.feed];
         let found = self.view.type_name(step.found);
         let ops = self.way(slot, step).0;
@@ -112,7 +112,7 @@ impl<'a> Teller<'a> {
                 let round = self.round(slot, index, BACK);
                 format!(
                     "round {round} makes it {found} of {}{through}",
-                    self.view.type_name(story[before].found)
+                    self.view.type_name(history[before].found)
                 )
             }
         };
@@ -147,7 +147,7 @@ impl<'a> Teller<'a> {
                     let through = self.slots.get(&value);
                     let through = through.filter(|other| self.loops.get(*other) != self.loops.get(&slot));
                     let raised = through.and_then(|through| {
-                        let step = self.solution.story(*through).last()?;
+                        let step = self.solution.history(*through).last()?;
                         Some(graph.slot(*through).sources[step.feed].value)
                     });
                     raised.filter(|_| self.loops.contains_key(&slot))
@@ -167,11 +167,11 @@ impl<'a> Teller<'a> {
         if !self.loops.contains_key(&slot) {
             return index;
         }
-        let (_, origin) = self.way(slot, self.solution.story(slot)[index]);
+        let (_, origin) = self.way(slot, self.solution.history(slot)[index]);
         match self.slots.get(&origin) {
             Some(carry) if *carry == slot => index,
             Some(carry) if budget > 0 && self.loops.contains_key(carry) => {
-                match self.solution.story(*carry).len() {
+                match self.solution.history(*carry).len() {
                     0 | 1 => 1,
                     steps => 1 + self.round(*carry, steps - 1, budget - 1),
                 }
@@ -223,9 +223,9 @@ impl View {
     }
 }
 
-/// The types that a story goes round at its end, from one to the same again.
-fn cycle(story: &[Step]) -> Option<&[Step]> {
-    let last = story.last()?;
-    let before = story[..story.len() - 1].iter().rposition(|step| step.found == last.found)?;
-    Some(&story[before..])
+/// The types that a history goes round at its end, from one to the same again.
+fn cycle(history: &[Step]) -> Option<&[Step]> {
+    let last = history.last()?;
+    let before = history[..history.len() - 1].iter().rposition(|step| step.found == last.found)?;
+    Some(&history[before..])
 }
