@@ -47,7 +47,7 @@ pub unsafe extern "C" fn promote_rt_new(
     guarded(context, None, || context.allocate(dims, element_size)).unwrap_or(std::ptr::null_mut())
 }
 
-/// Returns a buffer of [`promote_rt_new`] one more owner. Null does nothing.
+/// Gives a buffer of [`promote_rt_new`] one more owner. Null does nothing.
 ///
 /// # Safety
 /// `owner` is null, or a buffer that has an owner.

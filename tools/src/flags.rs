@@ -117,7 +117,7 @@ pub fn colored(choice: ColorChoice, stream: &impl RawStream) -> bool {
     }
 }
 
-/// Returns long flags that are written with one dash their second one: `-split-input-file`, `-pass-pipeline=…`.
+/// Gives long flags that are written with one dash their second one: `-split-input-file`, `-pass-pipeline=…`.
 ///
 /// Only the exact name of a long flag counts, so `-o`, `-oFILE`, `-h`, `-V`, `-` and misspelt flags stay as they are.
 /// Arguments after `--` are never flags.

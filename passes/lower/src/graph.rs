@@ -13,6 +13,7 @@ use promote_lattice::convert::Bits;
 use promote_lattice::{DType, Op};
 
 use super::extent::{Extent, Product, Symbol};
+use super::target::Cuts;
 
 /// A node of a graph: an index into [`Graph::nodes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -140,7 +141,7 @@ pub enum Rule {
     /// 0 if the extent is 1, else 1: the step of a dimension that may be stretched.
     Stretch(Extent),
     /// Into how many parts a reduction of so many elements is cut.
-    Parts(Product),
+    Parts(Product, Cuts),
     /// How many indices each of some parts of an extent has.
     PartLength(Extent, Extent),
 }
@@ -154,8 +155,8 @@ pub struct Graph {
     pub symbols: Vec<Rule>,
     /// Nodes that are computed for the exceptions that they may raise alone.
     pub checked: Vec<NodeId>,
-    /// Whether long reductions are cut into parts, which may be reduced in parallel.
-    pub cuts_reductions: bool,
+    /// How long reductions are cut, if they are.
+    pub cuts: Option<Cuts>,
     /// What symbols are known to be equal to, if to something else.
     equal: Vec<Option<Extent>>,
 }
@@ -317,20 +318,9 @@ fn simple(rule: &Rule) -> Option<Extent> {
             _ => fixed(extents)?.into_iter().find(|extent| *extent != 1).unwrap_or(1),
         },
         Rule::Stretch(extent) => (extent.fixed()? != 1).into(),
-        Rule::Parts(count) => parts(count.fixed()?),
+        Rule::Parts(count, cuts) => cuts.parts(count.fixed()?),
         Rule::PartLength(extent, parts) => part_length(extent.fixed()?, parts.fixed()?),
     }))
-}
-
-/// A part of a reduction has about so many elements.
-pub const PART: i64 = 1 << 16;
-/// The most parts.
-pub const MAX_PARTS: i64 = 64;
-
-/// Into how many parts a reduction of so many elements is cut: the shape alone says, so results do not depend on how many
-/// threads there are.
-pub fn parts(count: i64) -> i64 {
-    (count / PART).clamp(1, MAX_PARTS)
 }
 
 /// How many indices each of some parts of an extent has.

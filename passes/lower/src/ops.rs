@@ -8,7 +8,7 @@ use promote_lattice::convert::{Literal, Numerics, literal};
 use promote_lattice::{DType, Kind, Op};
 
 use super::extent::{Extent, Product};
-use super::graph::{Cut, Graph, Index, NodeId, PART, Prim, Rule};
+use super::graph::{Cut, Graph, Index, NodeId, Prim, Rule};
 
 /// An op to be added to a graph.
 #[derive(Clone, Copy, Debug)]
@@ -411,18 +411,18 @@ fn reduce(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize]) -> NodeId {
 
 /// A reduction with so few results that they do not occupy all processors is cut, if it is or may be long.
 fn cut(graph: &mut Graph, own: &[Extent], gone: &[usize]) -> Option<Cut> {
-    const MANY_ROWS: i64 = 64;
-    const MANY_COLUMNS: i64 = 1 << 16;
+    let cuts = graph.cuts?;
     let is_gone = |axis: &usize| gone.contains(axis);
     let kept = (0..own.len()).filter(|axis| !is_gone(axis));
     let kept = kept.fold(Product::number(1), |all, axis| &all * &Product::from(own[axis])).fixed()?;
-    let many = if gone.last() == own.len().checked_sub(1).as_ref() { MANY_ROWS } else { MANY_COLUMNS };
+    let many =
+        if gone.last() == own.len().checked_sub(1).as_ref() { cuts.many_rows } else { cuts.many_columns };
     let axis = *gone.iter().max_by_key(|axis| own[**axis].fixed().unwrap_or(i64::MAX))?;
     let count = own.iter().fold(Product::number(1), |all, extent| &all * &Product::from(*extent));
-    if !graph.cuts_reductions || kept >= many || count.fixed().is_some_and(|count| count < 2 * PART) {
+    if kept >= many || count.fixed().is_some_and(|count| count < 2 * cuts.length) {
         return None;
     }
-    let parts = graph.symbol(Rule::Parts(count));
+    let parts = graph.symbol(Rule::Parts(count, cuts));
     let length = graph.symbol(Rule::PartLength(own[axis], parts));
     Some(Cut { axis, parts, length })
 }

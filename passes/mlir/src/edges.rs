@@ -17,7 +17,7 @@ use promote_infer::graph::{Counts, Graph, Known, ShapeId, SlotId, Type, ValueId}
 use promote_infer::shape::{DYNAMIC, Shape, broadcast, is_dynamic};
 use promote_infer::solve::Solution;
 
-/// Returns every value that flows somewhere the type of where it flows to; how many ops that took.
+/// Gives every value that flows somewhere the type of where it flows to; how many ops that took.
 pub fn settle(view: &mut View, solution: &Solution, names: &Names) -> usize {
     let mut made = 0;
     for slot in view.graph.slot_ids() {
@@ -44,7 +44,7 @@ pub fn settle(view: &mut View, solution: &Solution, names: &Names) -> usize {
     made
 }
 
-/// Returns the users of what is `stored` in another type the type that it has in the program, which differs in weakness; how
+/// Gives the users of what is `stored` in another type the type that it has in the program, which differs in weakness; how
 /// many ops that took.
 pub fn take_out(
     view: &mut View,
@@ -109,7 +109,7 @@ struct Edge {
 }
 
 impl Edge {
-    /// Returns the operand, of type `own`, the type that is wanted. How many ops that took.
+    /// Gives the operand, of type `own`, the type that is wanted. How many ops that took.
     fn settle(mut self, view: &mut View, own: Type, wanted: &Wanted, names: &Names) -> usize {
         let tensor =
             |shape: ShapeId, view: &mut View| view.types.tensor(wanted.dtype, shape, names, &view.graph);

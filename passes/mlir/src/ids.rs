@@ -48,7 +48,7 @@ impl Ids {
         (id != EMPTY).then_some(ValueId(id))
     }
 
-    /// Returns a value its id.
+    /// Gives a value its id.
     pub fn insert(&mut self, value: MlirValue, id: ValueId) {
         let (number, slot) = Self::slot(value);
         let page = self.page(number).unwrap_or_else(|| {

@@ -169,7 +169,7 @@ fn write_scalars(view: &View, names: &Names) -> usize {
     computed.len()
 }
 
-/// Returns what has no value the type of the slot that it flows to; whether there is such.
+/// Gives what has no value the type of the slot that it flows to; whether there is such.
 fn define(view: &mut View, solution: &Solution, names: &Names) -> bool {
     for (slot, operation, index) in std::mem::take(&mut view.undefined) {
         let found = solution.slot(slot);
@@ -206,7 +206,7 @@ fn same(a: MlirType, b: MlirType) -> bool {
     unsafe { mlirTypeEqual(a, b) }
 }
 
-/// Returns a function the type of its arguments and of what it returns.
+/// Gives a function the type of its arguments and of what it returns.
 fn set_function_type(view: &mut View, solution: &Solution, names: &Names) {
     let function = view.root.0;
     let Some(old) = function_type(function) else { return };

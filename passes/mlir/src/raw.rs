@@ -172,7 +172,7 @@ pub fn value_type(value: MlirValue) -> MlirType {
     unsafe { mlirValueGetType(value) }
 }
 
-/// Returns a value another type.
+/// Gives a value another type.
 pub fn set_type(value: MlirValue, r#type: MlirType) {
     // SAFETY: the value and the type are alive.
     unsafe { mlirValueSetType(value, r#type) }

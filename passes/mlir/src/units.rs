@@ -73,7 +73,7 @@ pub fn results(r#type: MlirType) -> Vec<MlirType> {
     }
 }
 
-/// Returns `function`, whose type was `old`, other results and, if given, other inputs.
+/// Gives `function`, whose type was `old`, other results and, if given, other inputs.
 pub fn replace_function_type(
     function: MlirOperation,
     old: MlirType,

@@ -21,7 +21,7 @@ struct Unreached {
 }
 
 impl Solver<'_> {
-    /// Returns types to the places that no value reaches.
+    /// Gives types to the places that no value reaches.
     pub(super) fn define(&mut self) {
         if self.graph.gets_undefined.is_empty() {
             return;

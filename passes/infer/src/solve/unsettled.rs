@@ -7,7 +7,7 @@ use super::super::graph::{SlotId, Type, ValueId};
 use super::{Place, Problem, ProblemKind, Solver};
 
 impl Solver<'_> {
-    /// Returns up a slot that does not settle. That is reported; what was found of its types on the way is not, nor of what
+    /// Gives up a slot that does not settle. That is reported; what was found of its types on the way is not, nor of what
     /// depends on them.
     pub(super) fn give_up(&mut self, slot: SlotId) {
         let place = Place::Slot(slot);

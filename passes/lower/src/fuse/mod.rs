@@ -24,6 +24,7 @@ use self::order::{Order, UnitId};
 use super::extent::{Product, Sum};
 use super::graph::{Graph, NodeId, Prim};
 use super::kernel::{Chunk, Code, Expr, ExprId, Form, Kernel, Role, Root, cost};
+use super::target::Costs;
 use super::trace::{Coord, Found, Tracer};
 
 /// One step of a program.
@@ -71,18 +72,12 @@ pub struct Plan {
     pub buffers: Vec<NodeId>,
 }
 
-/// From this cost on, an expression that is used several times is computed once.
-const EXPENSIVE: u32 = 8;
-/// An expression of this cost is computed in a kernel of its own.
-const TOO_LONG: u32 = 256;
-/// How many expressions a kernel has at most.
-const MAX_EXPRS: usize = 600;
 /// How many of the kernels made last are looked through for one over the same space.
 const NEIGHBOURS: usize = 4;
 
 /// Plans how the `needed` nodes come into memory.
-pub fn fuse(graph: &Graph, needed: &[NodeId]) -> Plan {
-    let mut fusion = Fusion::new(graph, needed);
+pub fn fuse(graph: &Graph, needed: &[NodeId], costs: &Costs) -> Plan {
+    let mut fusion = Fusion::new(graph, needed, costs);
     for index in 0..graph.nodes.len() {
         if fusion.live[index] {
             fusion.place(NodeId(index as u32));
@@ -139,6 +134,7 @@ enum Unit {
 
 struct Fusion<'g> {
     graph: &'g Graph,
+    costs: &'g Costs,
     live: Vec<bool>,
     uses: Vec<u32>,
     /// Whether the node must be in memory.
@@ -153,7 +149,7 @@ struct Fusion<'g> {
 }
 
 impl<'g> Fusion<'g> {
-    fn new(graph: &'g Graph, needed: &[NodeId]) -> Self {
+    fn new(graph: &'g Graph, needed: &[NodeId], costs: &'g Costs) -> Self {
         let count = graph.nodes.len();
         let (mut live, mut uses, mut stored) = (vec![false; count], vec![0; count], vec![false; count]);
         for node in needed {
@@ -172,12 +168,26 @@ impl<'g> Fusion<'g> {
             let in_memory = match node.prim {
                 Prim::Reshape | Prim::Matmul => node.args.as_slice(),
                 Prim::Take(_) => &node.args[..1],
-                _ => &[],
+                Prim::Source(_)
+                | Prim::Dense(_)
+                | Prim::Splat(_)
+                | Prim::Size(_)
+                | Prim::Iota(_)
+                | Prim::Map(_)
+                | Prim::Convert
+                | Prim::View(_)
+                | Prim::Concat(_)
+                | Prim::Sort(_)
+                | Prim::Reduce(..)
+                | Prim::Partial(..)
+                | Prim::Arg(..)
+                | Prim::Scan(..) => &[],
             };
             in_memory.iter().for_each(|arg| stored[arg.0 as usize] = true);
         }
         Self {
             graph,
+            costs,
             live,
             uses,
             stored,
@@ -235,8 +245,8 @@ impl<'g> Fusion<'g> {
         let (node, index) = (self.graph.node(id), id.0 as usize);
         let of_args = node.args.iter().map(|arg| self.cost[arg.0 as usize]).fold(0, u32::saturating_add);
         self.cost[index] = of_args.saturating_add(instructions(&node.prim));
-        let is_expensive =
-            self.uses[index] > 1 && self.cost[index] >= EXPENSIVE || self.cost[index] >= TOO_LONG;
+        let is_expensive = self.uses[index] > 1 && self.cost[index] >= self.costs.expensive
+            || self.cost[index] >= self.costs.too_long;
         if self.stored[index] || is_expensive {
             self.root(id, Role::Store, None);
         }
@@ -359,7 +369,7 @@ impl<'g> Fusion<'g> {
             Place::Root(_) | Place::Memory => Found::Stored,
         };
         let traced = tracer.trace(self.graph, wanted.traced, at.clone(), &mut find, &stages);
-        let is_long = tracer.exprs.len() > MAX_EXPRS && !members.is_empty();
+        let is_long = tracer.exprs.len() > self.costs.max_exprs && !members.is_empty();
         let expr = traced.ok().filter(|_| !is_long);
         match expr {
             None => tracer.undo(mark),

@@ -7,6 +7,8 @@ use super::*;
 use crate::extent::{Extent, Symbol};
 use crate::graph::{Index, Rule};
 
+const COSTS: Costs = Costs { expensive: 8, too_long: 256, max_exprs: 600, cuts: None };
+
 /// A small generator of numbers, the same in each run.
 struct Random(u64);
 
@@ -69,7 +71,7 @@ fn graph(random: &mut Random) -> (Graph, Vec<NodeId>) {
 fn steps_read_what_steps_before_them_wrote() {
     for seed in 0..20_000 {
         let (graph, needed) = graph(&mut Random(seed));
-        let plan = fuse(&graph, &needed);
+        let plan = fuse(&graph, &needed, &COSTS);
         let mut last_write = vec![0; graph.nodes.len()];
         for (index, step) in plan.steps.iter().enumerate() {
             step.writes().iter().for_each(|node| last_write[node.0 as usize] = index);

@@ -5,7 +5,7 @@ use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Op};
 use promote_lower::program::{Arith, Foreign, Place, PlaceId, Program, Step, build};
 use promote_lower::strong::{Block, Edge, Function, Kind, Module, Operation, Value as Id};
-use promote_lower::target::Target;
+use promote_lower::target::{Costs, Cuts, Target};
 use promote_lower::types::{Number, Type};
 use promote_reference::steps::{run, shapes};
 use promote_reference::{Array, Value};
@@ -21,8 +21,9 @@ impl Target for Parts {
         "steps"
     }
 
-    fn cuts_reductions(&self) -> bool {
-        true
+    fn costs(&self) -> Costs {
+        let cuts = Cuts { length: 16, most: 8, many_rows: 4, many_columns: 8 };
+        Costs { expensive: 8, too_long: 256, max_exprs: 600, cuts: Some(cuts) }
     }
 
     fn panel(&self, dtype: DType, _extents: [Option<i64>; 3]) -> Option<i64> {

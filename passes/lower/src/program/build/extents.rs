@@ -2,7 +2,7 @@
 
 use super::Builder;
 use crate::extent::{Extent, Product, Symbol};
-use crate::graph::{MAX_PARTS, NodeId, PART, Prim, Rule};
+use crate::graph::{NodeId, Prim, Rule};
 use crate::program::{Arg, Arith, Step, ValueId, ValueKind};
 
 impl Builder<'_, '_> {
@@ -96,11 +96,11 @@ impl Builder<'_, '_> {
                 let is_one = self.arith(Arith::Eq, &[extent, Arg::Known(1)]);
                 self.arith(Arith::Select, &[is_one, Arg::Known(0), Arg::Known(1)])
             }
-            Rule::Parts(count) => {
+            Rule::Parts(count, cuts) => {
                 let count = self.product(&count);
-                let parts = self.arith(Arith::DivS, &[count, Arg::Known(PART)]);
+                let parts = self.arith(Arith::DivS, &[count, Arg::Known(cuts.length)]);
                 let parts = self.arith(Arith::MaxS, &[parts, Arg::Known(1)]);
-                self.arith(Arith::MinS, &[parts, Arg::Known(MAX_PARTS)])
+                self.arith(Arith::MinS, &[parts, Arg::Known(cuts.most)])
             }
             Rule::PartLength(extent, parts) => {
                 let (extent, parts) = (self.extent(extent), self.extent(parts));

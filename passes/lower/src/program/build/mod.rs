@@ -155,7 +155,7 @@ impl<'b, 'm> Builder<'b, 'm> {
             values: Vec::new(),
             blocks: Vec::new(),
         };
-        let segment = Segment::new(context.target.cuts_reductions());
+        let segment = Segment::new(&context.target.costs());
         Self {
             context,
             source,

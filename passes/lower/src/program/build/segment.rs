@@ -12,6 +12,7 @@ use crate::graph::{Graph, Index, NodeId, Prim, Rule};
 use crate::kernel::Kernel;
 use crate::program::{Arg, Arith, ConstantId, Edge, End, Launch, Matmul, PlaceId, Step, ValueId, ValueKind};
 use crate::strong::Value;
+use crate::target::Costs;
 
 /// A tensor in memory.
 #[derive(Clone, Debug)]
@@ -41,9 +42,9 @@ pub struct Segment {
 
 impl Segment {
     /// A new one.
-    pub fn new(cuts_reductions: bool) -> Self {
+    pub fn new(costs: &Costs) -> Self {
         let mut segment = Self::default();
-        segment.graph.cuts_reductions = cuts_reductions;
+        segment.graph.cuts = costs.cuts;
         segment
     }
 }
@@ -139,7 +140,7 @@ impl Builder<'_, '_> {
                 self.push(Step::Shape { index, dims });
             }
         }
-        self.segment = Segment::new(self.context.target.cuts_reductions());
+        self.segment = Segment::new(&self.context.target.costs());
         stored
     }
 
@@ -164,7 +165,7 @@ impl Builder<'_, '_> {
     }
 
     fn compute(&mut self, wanted: &[NodeId], places: &FxHashMap<NodeId, usize>) -> Places {
-        let plan = fuse(&self.segment.graph, wanted);
+        let plan = fuse(&self.segment.graph, wanted, &self.context.target.costs());
         let mut stored = Places::default();
         let buffers: FxHashSet<NodeId> = plan.buffers.iter().copied().collect();
         let steps: Vec<(Vec<NodeId>, Vec<NodeId>)> =

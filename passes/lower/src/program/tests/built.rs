@@ -8,7 +8,7 @@ use super::is_valid;
 use crate::program::build::build;
 use crate::program::{Place, PlaceId, Program, Step};
 use crate::strong::{Block, Edge, Function, Kind, Module, Operation, Value};
-use crate::target::Target;
+use crate::target::{Costs, Cuts, Target};
 use crate::types::{Number, Type};
 
 struct Machine;
@@ -18,8 +18,9 @@ impl Target for Machine {
         "the machine of tests"
     }
 
-    fn cuts_reductions(&self) -> bool {
-        true
+    fn costs(&self) -> Costs {
+        let cuts = Cuts { length: 16, most: 8, many_rows: 4, many_columns: 8 };
+        Costs { expensive: 8, too_long: 256, max_exprs: 600, cuts: Some(cuts) }
     }
 
     fn panel(&self, _: DType, extents: [Option<i64>; 3]) -> Option<i64> {

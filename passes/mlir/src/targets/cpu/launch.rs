@@ -6,6 +6,7 @@ use promote_lattice::{DType, Op};
 use promote_scalar::memory_size;
 use rustc_hash::FxHashMap;
 
+use super::costs::{GRAIN, SMALL};
 use super::function::Function;
 use super::kernel::{self, Compiled, Slot};
 use super::matmul::{self, Environment, Tile};
@@ -15,11 +16,6 @@ use promote_lower::graph::NodeId;
 use promote_lower::kernel::{Code as What, Kernel};
 use promote_lower::program::{Arg, Launch, Matmul, PlaceId};
 use promote_lower::target::Target;
-
-/// Elements that are worth a thread.
-const GRAIN: i64 = 1 << 15;
-/// A kernel of fewer elements is called in place.
-const SMALL: i64 = 1 << 13;
 
 impl Function<'_, '_> {
     /// The number that a product of a kernel's symbols is, if it is known.

@@ -12,6 +12,7 @@
 use mlir_sys::*;
 use promote_scalar::{Binary, Emit, Ty};
 
+use super::costs::SUMMED_BLOCK;
 use super::emit::{self, Lanes, Register};
 use super::kernel::Setting;
 use super::llvm::{Code, Predicate, vector};
@@ -39,9 +40,6 @@ enum Slot {
 
 /// How many words the environments hold.
 pub const SLOTS: i64 = 9;
-
-/// How long a sum is before it is cut.
-const PART: i64 = 384;
 
 /// The tile of the result that stays in registers.
 #[derive(Clone, Copy, Debug)]
@@ -214,7 +212,7 @@ pub fn multiply(setting: Setting, name: &str, location: MlirLocation, ty: Ty) {
     let (begin, end, zero, one) = (m.code.argument(1), m.code.argument(2), m.code.index(0), m.code.index(1));
     let (width, height) = (m.code.index(m.tile.columns), m.code.index(m.tile.rows));
     let scalar = m.scalar();
-    let packed_rows = m.code.stack(scalar, PART * m.tile.rows, 64);
+    let packed_rows = m.code.stack(scalar, SUMMED_BLOCK * m.tile.rows, 64);
     let room = m.code.stack(scalar, m.tile.rows * m.tile.columns, 64);
 
     let units = m.code.open((begin, end, 1), &[]);
@@ -231,9 +229,9 @@ pub fn multiply(setting: Setting, name: &str, location: MlirLocation, ty: Ty) {
 
     // A sum of nothing is a part, too: it stores zeros.
     let sums = m.code.int("llvm.intr.smax", k, one);
-    let parts = m.code.open((zero, sums, PART), &[]);
+    let parts = m.code.open((zero, sums, SUMMED_BLOCK), &[]);
     let rest = m.code.int("llvm.sub", k, parts.index);
-    let length = m.code.index(PART);
+    let length = m.code.index(SUMMED_BLOCK);
     let length = m.less(rest, length);
     m.pack_rows((left, packed_rows), (first, rows), (parts.index, length, k));
     let is_first = m.code.compare(Predicate::Eq, parts.index, zero);

@@ -4,6 +4,7 @@
 //! code here ([`function`]) that launches kernels ([`kernel`]), one function each, on the threads of the run time. Control
 //! flow must be blocks. Of each public function there is an interface for callers outside ([`signature`]).
 
+mod costs;
 mod emit;
 mod function;
 mod interface;

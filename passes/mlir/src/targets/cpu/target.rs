@@ -2,8 +2,9 @@
 
 use promote_lattice::DType;
 
+use super::costs::{self, LEAST_EXTENT, MANY_PRODUCTS, USUAL_EXTENT};
 use super::matmul::Tile;
-use promote_lower::target::Target;
+use promote_lower::target::{Costs, Target};
 
 /// A processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,20 +26,13 @@ impl Default for Machine {
     }
 }
 
-/// From so many products on, packing the matrices is worth it: their elements are used often.
-const MANY_PRODUCTS: i64 = 1 << 15;
-/// The least extent of such a matrix.
-const LEAST_EXTENT: i64 = 8;
-/// What an extent is taken to be that is known at run time only.
-const USUAL_EXTENT: i64 = 64;
-
 impl Target for Machine {
     fn name(&self) -> &'static str {
         "the CPU"
     }
 
-    fn cuts_reductions(&self) -> bool {
-        true
+    fn costs(&self) -> Costs {
+        costs::FUSION
     }
 
     fn panel(&self, dtype: DType, extents: [Option<i64>; 3]) -> Option<i64> {

@@ -111,7 +111,7 @@ impl Lowering<'_> {
                 let stretches = self.compare(EQUAL, extent, one);
                 self.select(stretches, zero, one)
             }
-            Rule::Parts(_) | Rule::PartLength(..) => unreachable!("this lowering cuts no reductions"),
+            Rule::Parts(..) | Rule::PartLength(..) => unreachable!("this lowering cuts no reductions"),
         }
     }
 

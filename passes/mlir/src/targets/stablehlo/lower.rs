@@ -159,7 +159,7 @@ impl Lowering<'_> {
         dtype.unwrap_or_else(|| unreachable!("new types have dtypes"))
     }
 
-    /// Returns the arguments of an old block their new values.
+    /// Gives the arguments of an old block their new values.
     pub fn bind(&mut self, block: MlirBlock, values: &[MlirValue]) {
         let values = values.iter().copied().map(Some);
         self.values.extend(raw::arguments(block).map(Address).zip(values));

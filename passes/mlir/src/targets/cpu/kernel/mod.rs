@@ -28,6 +28,7 @@ use promote_lattice::{DType, Kind, Op};
 use promote_scalar::{Cast, Element, Emit, Ty, convert, depends_on_order, elementwise, memory, register};
 use rustc_hash::FxHashMap;
 
+use super::costs::{COLUMN_TILE, MAP_TILE, TRANSPOSED_TILE};
 use super::emit::{self, Lanes, Register};
 use super::llvm::{Code, Predicate, Types};
 use super::target::Machine;
@@ -60,21 +61,6 @@ pub struct Compiled {
     /// The op that cannot be computed, if there is one.
     pub missing: Option<(Op, DType)>,
 }
-
-/// A tile of the innermost dimension of a map.
-const MAP_TILE: i64 = 1 << 13;
-/// The same where elements are read across rows: the lines of the cache that a tile reads of are all used before the next.
-const TRANSPOSED_TILE: i64 = 1 << 6;
-/// A tile of columns: their accumulators stay in the first-level cache.
-const COLUMN_TILE: i64 = 1 << 11;
-/// From so many bytes on, results are written past the caches: they would not stay there, and need not be read first.
-const STREAMED: i64 = 1 << 24;
-/// What a store past the caches must be aligned to.
-const STREAM_ALIGNMENT: usize = 64;
-/// From this cost on, keeping the value of an op is cheaper than computing it again.
-const EXPENSIVE: u32 = 12;
-/// The most elements of a row that are kept from one stage to another.
-const MAX_KEPT: i64 = 1 << 14;
 
 /// What of a kernel is the same for all of a module.
 #[derive(Clone, Copy)]

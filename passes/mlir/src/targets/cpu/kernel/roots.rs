@@ -6,7 +6,8 @@ use promote_scalar::{
     Cast, Compare, Element, Emit, Ty, combine, combine_arg, identity, keeps_first, register, select,
 };
 
-use super::{COLUMN_TILE, EXPENSIVE, Kept, KernelEmitter, MAX_KEPT, element, memory_of, parts};
+use super::{Kept, KernelEmitter, element, memory_of, parts};
+use crate::targets::cpu::costs::{COLUMN_TILE, MAX_KEPT, WORTH_KEEPING};
 use crate::targets::cpu::emit::{self, Register};
 use crate::targets::cpu::llvm::vector;
 use promote_lower::kernel::{Code as What, ExprId, Form, Role, cost};
@@ -313,7 +314,7 @@ impl<'k> KernelEmitter<'k> {
             }
         }
         for (index, expr) in kernel.exprs.iter().enumerate() {
-            let is_expensive = matches!(&expr.code, What::Map(op, _) if cost(*op) >= EXPENSIVE);
+            let is_expensive = matches!(&expr.code, What::Map(op, _) if cost(*op) >= WORTH_KEEPING);
             if is_expensive && expr.dims & 1 << last != 0 && latest[index] > expr.stage {
                 let part = register(expr.dtype);
                 let count = if expr.dtype.kind() == Kind::Complex { 2 } else { 1 };
