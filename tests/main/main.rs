@@ -29,7 +29,6 @@ mod refusals;
 mod relaxes;
 mod remedies;
 mod semantics;
-mod snapshots_by_concern;
 mod stablehlo;
 mod stories;
 mod support;
