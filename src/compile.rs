@@ -5,14 +5,14 @@
 
 use std::path::Path;
 
+use promote_diagnostics::Diagnostic;
 use promote_lattice::Semantics;
+use promote_lower::program::Program;
+use promote_lower::symbols::{self, Symbols};
+use promote_mlir::pipeline::{Pipeline, PipelineError};
+use promote_mlir::session::{Module, RunOptions, Session, Verdict};
+use promote_mlir::targets::cpu::{Interface, Machine, Type};
 use promote_native::{self as native, Argument, Signature};
-use promote_passes::diagnostic::Diagnostic;
-use promote_passes::lower::program::Program;
-use promote_passes::mlir::cpu::{Interface, Machine, Type};
-use promote_passes::mlir::pipeline::{Pipeline, PipelineError};
-use promote_passes::mlir::session::{Module, RunOptions, Session, Verdict};
-use promote_passes::symbols::{self, Symbols};
 
 use crate::dlpack;
 use crate::run::Executable;
@@ -71,7 +71,7 @@ pub enum CompileError {
 }
 
 fn first_error(diagnostics: &[Diagnostic]) -> String {
-    use promote_passes::diagnostic::Severity;
+    use promote_diagnostics::Severity;
     let error = diagnostics.iter().find(|diagnostic| diagnostic.severity == Severity::Error);
     let Some(error) = error else { return "the module was refused".to_owned() };
     let place = error.location.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();

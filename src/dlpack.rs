@@ -1,7 +1,7 @@
 //! Dtypes as DLPack names them.
 
 use promote_lattice::DType;
-use promote_passes::mlir::cpu::dlpack;
+use promote_mlir::targets::cpu::dlpack;
 use promote_runtime::DLDataType;
 
 /// The type code and width of a dtype in memory: a weak one is there as what it is stored in.

@@ -25,7 +25,7 @@
 //! ```
 //!
 //! Or it goes on to code, in this process or ahead of time. [`Executable::compile`] promotes, lowers and compiles a module;
-//! its [`Function`]s take and give [`Tensor`]s, from any thread, as often as you like:
+//! its [`Function`]s take and return [`Tensor`]s, from any thread, as often as you like:
 //!
 //! ```
 //! # #[cfg(feature = "mlir")] {
@@ -58,11 +58,10 @@
 //!
 //! Without the feature `mlir`, the lattices, rules and the engine remain, and build without LLVM.
 
+pub use promote_diagnostics as diagnostic;
+pub use promote_infer as engine;
 pub use promote_lattice::{DType, Kind, Lattice, Op, Policy, Semantics, convert, op, semantics};
-pub use promote_passes::diagnostic;
-pub use promote_passes::engine;
-pub use promote_passes::lower::program;
-pub use promote_passes::symbols;
+pub use promote_lower::{program, symbols};
 
 #[cfg(feature = "mlir")]
 mod compile;
@@ -88,10 +87,11 @@ pub use tensor::{Element, RunError, Status, Tensor, TensorError, TensorMut};
 #[cfg(feature = "mlir")]
 pub use promote_dialect::mlir as dialect;
 #[cfg(feature = "mlir")]
-pub use promote_passes::mlir::{
-    cpu::Interface,
+pub use promote_mlir::targets::cpu::Interface;
+#[cfg(feature = "mlir")]
+pub use promote_mlir::{
     pass,
-    pipeline::{Pipeline, PipelineError},
+    pipeline::{self, Pipeline, PipelineError},
     print_ir::PrintIr,
     session::{Module, NotLoaded, Options, PrintOptions, RunOptions, Session, Source, Verdict},
 };

@@ -98,7 +98,7 @@ pub struct Array<R> {
     elements: Elements,
     shape: Vec<i64>,
     columns_first: bool,
-    /// Bytes behind the header, where they are known without reading.
+    /// Bytes after the header, where they are known without reading.
     length: Option<u64>,
     rest: R,
 }

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use promote_diagnostics::Location;
 use promote_lattice::DType;
+use promote_lower::symbols::Symbols;
+use promote_mlir::session::{Module, Session};
+use promote_mlir::targets::cpu::Interface;
 use promote_native::Image;
-use promote_passes::diagnostic::Location;
-use promote_passes::mlir::cpu::Interface;
-use promote_passes::mlir::session::{Module, Session};
-use promote_passes::symbols::Symbols;
 use promote_runtime as runtime;
 
 use crate::compile::{CompileError, CompileOptions, Denormals, compile};

@@ -121,7 +121,7 @@ impl<'a> Tensor<'a> {
         Ok(Tensor { dtype, data: Data::Borrowed { layout, bytes } })
     }
 
-    /// A tensor in memory of the caller, with `strides` in elements; its first element is `offset` bytes behind the start.
+    /// A tensor in memory of the caller, with `strides` in elements; its first element is `offset` bytes past the start.
     /// Whether all elements lie in the memory is checked when it is used.
     ///
     /// # Errors

@@ -48,7 +48,7 @@ impl Form {
     }
 }
 
-/// A value of a function: an argument, or the result of a node behind all arguments.
+/// A value of a function: an argument, or the result of a node after all arguments.
 pub type Id = u32;
 
 /// An argument.

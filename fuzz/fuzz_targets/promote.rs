@@ -46,10 +46,10 @@ fn promote(program: &str) -> Option<String> {
         session.run(module, &Pipeline::default(), &RunOptions { verify_each: true, ..RunOptions::default() })
             == Ok(Verdict::Done)
     });
-    let said = session.take_diagnostics();
-    assert!(said.iter().all(|diagnostic| diagnostic.code != Code::Internal), "{said:?}");
-    let refused = said.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
-    assert_eq!(done, !refused, "{said:?}");
+    let diagnostics = session.take_diagnostics();
+    assert!(diagnostics.iter().all(|diagnostic| diagnostic.code != Code::Internal), "{diagnostics:?}");
+    let refused = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+    assert_eq!(done, !refused, "{diagnostics:?}");
     let mut text = Vec::new();
     module.filter(|_| done)?.print(&mut text, PrintOptions::default()).expect("a vector can be written to");
     Some(String::from_utf8(text).expect("MLIR prints UTF-8"))

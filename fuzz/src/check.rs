@@ -119,9 +119,9 @@ impl Rules {
     ) -> Result<bool, Finding> {
         let verdict = self.session.run(module, pipeline, options).map_err(|error| error.to_string())?;
         let is_accepted = verdict == Verdict::Done;
-        let said = self.session.take_diagnostics();
-        match fault(&said, is_accepted) {
-            Some(fault) => Err(format!("{fault} ({pipeline}): {said:?}")),
+        let diagnostics = self.session.take_diagnostics();
+        match fault(&diagnostics, is_accepted) {
+            Some(fault) => Err(format!("{fault} ({pipeline}): {diagnostics:?}")),
             None => Ok(is_accepted),
         }
     }
@@ -145,13 +145,13 @@ impl Rules {
         let mut module = self.read(Source::Text(text), "the program")?;
         let options = RunOptions { verify_each: true, ..RunOptions::default() };
         let verdict = self.session.run(&mut module, &Pipeline::to_linalg(), &options);
-        let said = self.session.take_diagnostics();
+        let diagnostics = self.session.take_diagnostics();
         let is_accepted = verdict.map_err(|error| error.to_string())? == Verdict::Done;
-        let mut errors = said.iter().filter(|said| said.severity == Severity::Error);
-        match fault(&said, is_accepted) {
-            Some(fault) => Err(format!("{fault} (linalg): {said:?}")),
+        let mut errors = diagnostics.iter().filter(|diagnostics| diagnostics.severity == Severity::Error);
+        match fault(&diagnostics, is_accepted) {
+            Some(fault) => Err(format!("{fault} (linalg): {diagnostics:?}")),
             None if errors.all(|error| error.code == Code::NotLowered) => Ok(()),
-            None => Err(format!("it is not lowered to linalg: {said:?}")),
+            None => Err(format!("it is not lowered to linalg: {diagnostics:?}")),
         }
     }
 
@@ -246,13 +246,18 @@ fn printed(module: &Module<'_>) -> String {
 }
 
 /// What is wrong with diagnostics.
-fn fault(said: &[Diagnostic], is_accepted: bool) -> Option<&'static str> {
-    let errors: Vec<_> = said.iter().filter(|said| said.severity == Severity::Error).collect();
+fn fault(diagnostics: &[Diagnostic], is_accepted: bool) -> Option<&'static str> {
+    let errors: Vec<_> =
+        diagnostics.iter().filter(|diagnostics| diagnostics.severity == Severity::Error).collect();
     match () {
-        () if said.iter().any(|said| said.code == Code::Internal) => Some("an internal error"),
+        () if diagnostics.iter().any(|diagnostics| diagnostics.code == Code::Internal) => {
+            Some("an internal error")
+        }
         () if is_accepted && !errors.is_empty() => Some("an error of what is accepted"),
         () if !is_accepted && errors.is_empty() => Some("refused without an error"),
-        () if errors.iter().any(|said| said.location.is_none()) => Some("an error without a place"),
+        () if errors.iter().any(|diagnostics| diagnostics.location.is_none()) => {
+            Some("an error without a place")
+        }
         () => None,
     }
 }
@@ -273,13 +278,13 @@ const fn level(number: u64) -> OptLevel {
 
 /// Writes the code as every kind of output; as a library, for which the linker takes longer, of one program in eight.
 fn written(compiled: &Compiled, number: u64) -> Result<(), Finding> {
-    let said = |error: promote::CompileError| error.to_string();
+    let diagnostics = |error: promote::CompileError| error.to_string();
     compiled.header();
     compiled.ir_text();
-    compiled.assembly().map(drop).map_err(said)?;
-    compiled.object().map(drop).map_err(said)?;
+    compiled.assembly().map(drop).map_err(diagnostics)?;
+    compiled.object().map(drop).map_err(diagnostics)?;
     match number.is_multiple_of(8) {
-        true => compiled.library().map(drop).map_err(said),
+        true => compiled.library().map(drop).map_err(diagnostics),
         false => Ok(()),
     }
 }

@@ -13,7 +13,7 @@ pub fn limit_memory() {
     set(libc::RLIMIT_CORE, 0);
 }
 
-/// Gives this process [`SECONDS`] more; then a signal ends it.
+/// Returns this process [`SECONDS`] more; then a signal ends it.
 pub fn restart_clock() {
     // SAFETY: zeros are a value of the type, and it outlives the call.
     let usage = unsafe {

@@ -1,7 +1,7 @@
 //! The one table of ops: name, operands, attributes, shape rule.
 //!
 //! Everything that depends on which ops there are is made from this table: the IRDL file, the MLIR builders and checks
-//! (crate `promote-dialect`), shape inference (crate `promote-passes`). The dtype rules stand in
+//! (crate `promote-dialect`), shape inference (crate `promote-infer`). The dtype rules stand in
 //! [`semantics`](crate::semantics), one row an op, and the compiler asks for the row of a new op.
 //!
 //! Names are the Array API standard's.

@@ -2,7 +2,7 @@
 //!
 //! A function `f` that has a number `promote.stack.f` calls others only where the stack holds them. Only the code generator knows how
 //! large a frame is, once it has laid it out, and it says so if a function has a limit for its frame: as a warning, for the limit
-//! here is 0. Numbers are written behind all functions; so each is set as the frame becomes known, to the frame and the
+//! here is 0. Numbers are written after all functions; so each is set as the frame becomes known, to the frame and the
 //! largest one of a function without a number, which is a loop that others run.
 
 use std::ffi::c_char;

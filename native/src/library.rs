@@ -59,7 +59,7 @@ pub fn shared_library_bytes_in<S: AsRef<str>>(
     std::fs::read(&library).map_err(|error| Error::File { path: library, error })
 }
 
-/// Links in a directory, and gives the library's path there.
+/// Links in a directory, and returns the library's path there.
 fn link<S: AsRef<str>>(
     object: &[u8],
     exports: &[S],

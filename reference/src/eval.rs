@@ -114,7 +114,7 @@ impl Exit {
 
 /// Where control goes after an op.
 enum Next {
-    /// To the op behind it.
+    /// To the op after it.
     Op,
     /// To a block of the region, with arguments.
     Block(usize, Vec<Value>),

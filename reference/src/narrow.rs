@@ -102,7 +102,7 @@ pub(crate) fn round(value: f64, format: FloatFormat) -> f64 {
     }
 }
 
-/// The least code whose number is at least `size`, or the one behind the largest.
+/// The least code whose number is at least `size`, or the one after the largest.
 fn first_from(size: f64, format: FloatFormat) -> Bits {
     let (mut from, mut to) = (0, largest(format) + 1);
     while from < to {

@@ -38,7 +38,7 @@ pub struct TensorType {
     pub name: *const c_char,
 }
 
-/// What a compiled function takes and gives.
+/// What a compiled function takes and returns.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Function {
@@ -94,7 +94,7 @@ pub struct DLDataType {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLTensor {
-    /// Start of the memory; the first element is `byte_offset` behind it.
+    /// Start of the memory; the first element is `byte_offset` past it.
     pub data: *mut c_void,
     /// Where the memory is.
     pub device: DLDevice,

@@ -4,7 +4,7 @@
 //! block goes to a cache, and the next buffer of its size class gets it with its pages. Classes are four to a doubling;
 //! when the cache holds more than its bound, the block that was put there longest ago is given back.
 //!
-//! A block starts with a [`Header`] of one cache line; the data behind it are aligned to 64 bytes.
+//! A block starts with a [`Header`] of one cache line; the data after it are aligned to 64 bytes.
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::collections::VecDeque;

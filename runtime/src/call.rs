@@ -71,7 +71,7 @@ unsafe fn types<'a>(types: *const TensorType, count: i32) -> &'a [TensorType] {
     }
 }
 
-/// Runs a function on tensors, and gives its outputs: with a buffer each where `outputs` has none.
+/// Runs a function on tensors, and returns its outputs: with a buffer each where `outputs` has none.
 ///
 /// # Safety
 /// `function` is the metadata of a compiled function, and the views are of memory that the call may read or write.

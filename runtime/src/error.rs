@@ -34,7 +34,7 @@ thread_local! {
     static LAST: RefCell<Option<CString>> = const { RefCell::new(None) };
 }
 
-/// Keeps the outcome for [`last`], and gives its number.
+/// Keeps the outcome for [`last`], and returns its number.
 pub fn keep(outcome: Result<(), RunError>) -> i32 {
     let (status, message) = match outcome {
         Ok(()) => (Status::Ok, None),

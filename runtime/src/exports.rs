@@ -225,7 +225,7 @@ pub unsafe extern "C" fn promote_rt_sort(
     });
 }
 
-/// Runs a compiled function on DLPack tensors in CPU memory, and gives a [`Status`].
+/// Runs a compiled function on DLPack tensors in CPU memory, and returns a [`Status`].
 ///
 /// Inputs may be strided in any way. Outputs must have the dtype and shape of the results ([`promote_rt_shapes`] tells
 /// them); they may be strided, and may overlap inputs, which are then read before they are written. What outputs hold
@@ -233,7 +233,7 @@ pub unsafe extern "C" fn promote_rt_sort(
 ///
 /// # Safety
 /// `function` is the metadata of a compiled function. Each pointer may be null (which is an error), else it points to what
-/// its type says: as many tensors as the function takes and gives, with memory for the elements that they describe.
+/// its type says: as many tensors as the function takes and returns, with memory for the elements that they describe.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn promote_rt_call(
     function: *const Function,
@@ -244,7 +244,7 @@ pub unsafe extern "C" fn promote_rt_call(
     kept(|| unsafe { call::call(function, inputs, outputs) })
 }
 
-/// Fills dtype, `ndim` and shape of each output that [`promote_rt_call`] would need for these inputs, and gives a [`Status`].
+/// Fills dtype, `ndim` and shape of each output that [`promote_rt_call`] would need for these inputs, and returns a [`Status`].
 ///
 /// `ndim` says before how many extents `shape` has room for; other fields are neither read nor written. If only a run can
 /// tell a shape, the function is run.

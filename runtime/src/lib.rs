@@ -1,8 +1,8 @@
 //! What compiled code calls: buffers, threads, sorting, the DLPack interface, errors.
 //!
 //! Compiled functions are LLVM code with the signature [`Entry`]; they come with a constant [`Function`] that says what
-//! they take and give. Whoever calls one does so by [`promote_rt_call`] (DLPack tensors, from C) or by [`Callable`] (slices, from
-//! Rust): these check every argument, pack what is strided, run the entry, and free what it left behind. The entry
+//! they take and return. Whoever calls one does so by [`promote_rt_call`] (DLPack tensors, from C) or by [`Callable`] (slices, from
+//! Rust): these check every argument, pack what is strided, run the entry, and free what it left. The entry
 //! itself calls the `promote_rt_*` functions of [`mod@exports`] with the [`Context`] it was given. [`symbols`] lists them for
 //! a loader that links code in memory.
 //!

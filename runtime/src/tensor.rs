@@ -112,7 +112,7 @@ pub struct Placed {
     pub strides: Vec<isize>,
     /// The lowest address in use.
     pub low: usize,
-    /// The first address behind those in use; equal to `low` without elements.
+    /// The first address past those in use; equal to `low` without elements.
     pub high: usize,
     /// Whether it is row-major and each element aligned, so that compiled code may use it where it is.
     pub direct: bool,

@@ -124,7 +124,7 @@ impl<'a> Parser<'a> {
         }
         self.skip_spaces();
         if !self.rest().is_empty() {
-            return Err(self.error("something stands behind the end"));
+            return Err(self.error("something stands after the end"));
         }
         let missing = self.error("an entry is missing");
         match (descr, columns_first, shape) {

@@ -24,7 +24,7 @@ use clap::builder::{
 };
 use clap::{ArgAction, CommandFactory, Parser, ValueEnum, ValueHint};
 use clap_complete::Shell;
-use promote_passes::diagnostic::Code;
+use promote::diagnostic::Code;
 
 use crate::expect;
 use crate::flags::{Diagnostics, Processor, Rules, double_dashes};

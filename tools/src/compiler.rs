@@ -52,19 +52,19 @@ pub fn start_helpers(threads: bool) {
 
 /// What the session has to say. MLIR calls text `-`, and the reader knows it by its name.
 pub fn take_diagnostics(session: &Session, input: &Input) -> Vec<Diagnostic> {
-    let mut said = session.take_diagnostics();
-    rename(&mut said, input);
-    said
+    let mut diagnostics = session.take_diagnostics();
+    rename(&mut diagnostics, input);
+    diagnostics
 }
 
 /// Gives text the name that the reader knows it by.
-pub fn rename(said: &mut [Diagnostic], input: &Input) {
+pub fn rename(diagnostics: &mut [Diagnostic], input: &Input) {
     let rename = |location: &mut Option<Location>| {
         if let Some(location) = location.as_mut().filter(|location| location.file == "-") {
             location.file.clone_from(&input.name);
         }
     };
-    for diagnostic in said {
+    for diagnostic in diagnostics {
         rename(&mut diagnostic.location);
         diagnostic.notes.iter_mut().for_each(|note| rename(&mut note.location));
     }

@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
-use promote_passes::diagnostic::{Code, Diagnostic, Location, Severity};
+use promote::diagnostic::{Code, Diagnostic, Location, Severity};
 use regex::Regex;
 
 use crate::input::Chunk;

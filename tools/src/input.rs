@@ -20,7 +20,7 @@ use std::fs;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-use promote_passes::diagnostic::{Code, Diagnostic, Location};
+use promote::diagnostic::{Code, Diagnostic, Location};
 
 pub use nesting::{NESTING_LIMIT, check_nesting};
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use promote_passes::diagnostic::{Code, Diagnostic};
+use promote::diagnostic::{Code, Diagnostic};
 
 /// The way to the parent; none in a process that has no such parent.
 static PARENT: OnceLock<Mutex<File>> = OnceLock::new();

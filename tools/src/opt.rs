@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use promote::diagnostic::{Code, Diagnostic};
 use promote::pass::Kind as PassKind;
+use promote::pipeline::Element;
 use promote::{
     CompileError, CompileOptions, Compiled, Module, Options, Pipeline, PrintIr, PrintOptions, RunOptions,
     Semantics, Session, Source, Verdict,
 };
-use promote_passes::mlir::pipeline::Element;
 
 use crate::cli::{self, Args, Emit, Printing, Request, Testing};
 use crate::compiler;
@@ -229,9 +229,9 @@ impl<'a> Compiler<'a> {
     /// Compiles the whole input and streams the result.
     fn compile_whole(&self, source: Source<'_>, input: &Input, reread: Option<&Path>) -> Result<(), Stop> {
         let compiled = self.promote(source);
-        let said = compiler::take_diagnostics(&self.session, input);
-        let again = reread.filter(|_| !said.is_empty()).and_then(|path| Input::read(path).ok());
-        self.say(again.as_ref().unwrap_or(input), said);
+        let diagnostics = compiler::take_diagnostics(&self.session, input);
+        let again = reread.filter(|_| !diagnostics.is_empty()).and_then(|path| Input::read(path).ok());
+        self.say(again.as_ref().unwrap_or(input), diagnostics);
         let Some(module) = compiled? else { return Err(Stop::Said) };
         if self.args.testing.verify_roundtrip {
             self.verify_roundtrip(&module)?;
@@ -295,11 +295,11 @@ impl<'a> Compiler<'a> {
         let mut refused = false;
         for chunk in chunks {
             let module = self.promote(Source::Text(&chunk.padded()))?.filter(Module::verify);
-            let said = compiler::take_diagnostics(&self.session, input);
+            let diagnostics = compiler::take_diagnostics(&self.session, input);
             refused |= match self.args.testing.verify_diagnostics {
-                Some(mode) => self.verify_diagnostics(input, chunk, &said, mode),
+                Some(mode) => self.verify_diagnostics(input, chunk, &diagnostics, mode),
                 None => {
-                    self.say(input, said);
+                    self.say(input, diagnostics);
                     module.is_none()
                 }
             };
@@ -343,13 +343,19 @@ impl<'a> Compiler<'a> {
         Ok((verdict == Verdict::Done).then_some(module))
     }
 
-    fn say(&self, input: &Input, said: Vec<Diagnostic>) {
-        self.reporter.borrow_mut().say_of(input, &said);
+    fn say(&self, input: &Input, diagnostics: Vec<Diagnostic>) {
+        self.reporter.borrow_mut().say_of(input, &diagnostics);
     }
 
     /// Compares what was said with what the input expects; whether they differ.
-    fn verify_diagnostics(&self, input: &Input, chunk: &Chunk<'_>, said: &[Diagnostic], mode: Mode) -> bool {
-        let mismatches = Expectations::parse(&input.name, chunk).check(said, mode);
+    fn verify_diagnostics(
+        &self,
+        input: &Input,
+        chunk: &Chunk<'_>,
+        diagnostics: &[Diagnostic],
+        mode: Mode,
+    ) -> bool {
+        let mismatches = Expectations::parse(&input.name, chunk).check(diagnostics, mode);
         let differ = !mismatches.is_empty();
         self.say(input, mismatches.into_iter().map(|m| m.into_diagnostic(Code::Expectation)).collect());
         differ

@@ -14,7 +14,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use promote_passes::diagnostic::{Code, Diagnostic};
+use promote::diagnostic::{Code, Diagnostic};
 use tempfile::NamedTempFile;
 
 use crate::leftovers;

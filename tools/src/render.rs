@@ -17,7 +17,7 @@ mod text;
 
 use std::io::{self, Write};
 
-use promote_passes::diagnostic::Diagnostic;
+use promote::diagnostic::Diagnostic;
 
 use crate::sources::Sources;
 

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use promote_passes::diagnostic::{Code, Diagnostic, Severity};
+use promote::diagnostic::{Code, Diagnostic, Severity};
 
 use crate::flags::{self, Diagnostics};
 use crate::input::Input;
@@ -48,7 +48,7 @@ impl Reporter {
         self.say(diagnostics, &sources);
     }
 
-    /// Says why a run ended, and gives its status.
+    /// Says why a run ended, and returns its status.
     pub fn stop(&mut self, stop: Stop) -> u8 {
         match stop {
             Stop::Said => REFUSED,
@@ -71,7 +71,7 @@ impl Reporter {
         }
     }
 
-    /// Writes what is only written at the end, and gives the status of a run that came to its end or not.
+    /// Writes what is only written at the end, and returns the status of a run that came to its end or not.
     pub fn finish(mut self, outcome: Result<(), Stop>) -> ExitCode {
         let status = match outcome {
             Ok(()) if self.errors => REFUSED,

@@ -11,9 +11,9 @@
 use std::fs;
 use std::path::Path;
 
+use promote::diagnostic::{Code, Diagnostic, Location};
 use promote_lattice::Semantics;
 use promote_lattice::semantics::{FileError, Place};
-use promote_passes::diagnostic::{Code, Diagnostic, Location};
 
 use crate::input::{Content, Input, locate};
 

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use promote_passes::diagnostic::Location;
+use promote::diagnostic::Location;
 
 /// Files by the name that locations use.
 #[derive(Debug, Default)]

@@ -22,7 +22,7 @@ const STACK: usize = 1 << 30;
 /// Stack of that thread where the address space is limited, and of the threads that help it.
 pub const SMALL_STACK: usize = 64 << 20;
 
-/// Does `work` in a child process, on a big stack, and gives its exit code. If the child dies of a signal, `on_crash`
+/// Does `work` in a child process, on a big stack, and returns its exit code. If the child dies of a signal, `on_crash`
 /// says so, given the signal, and decides the exit code. Must be called before any other thread is started.
 pub fn run(work: impl FnOnce() -> ExitCode + Send, on_crash: impl FnOnce(i32) -> ExitCode) -> ExitCode {
     let Some((mut from_child, to_parent)) = pipe() else { return on_big_stack(work) };

@@ -1,6 +1,6 @@
 //! Whatever the bytes are, the tools' own parts refuse or accept them; none panics.
 
-use promote_passes::diagnostic::{Code, Diagnostic, Location};
+use promote::diagnostic::{Code, Diagnostic, Location};
 use promote_tools::expect::{Expectations, Mode};
 use promote_tools::input::{Content, Input, SPLIT_MARKER, check_nesting, locate, split};
 use promote_tools::render::{Format, Renderer};

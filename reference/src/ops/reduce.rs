@@ -153,7 +153,7 @@ fn variance(call: Call<'_>, lane: &[Number], dtype: DType) -> Element {
 }
 
 /// The order of `sort`: NaN is larger than all others. Of complex numbers JAX compares the real parts so, then the imaginary
-/// ones; NumPy puts those with a NaN in the imaginary part behind the others, and those with one in the real part last.
+/// ones; NumPy puts those with a NaN in the imaginary part after the others, and those with one in the real part last.
 pub(crate) fn order(x: Number, y: Number, numerics: Numerics) -> Ordering {
     if let (Number::Int(x), Number::Int(y)) = (x, y) {
         return x.cmp(&y);

@@ -16,7 +16,7 @@ pub struct Choices {
     rng: Rng,
     /// What is not asked for yet of the frame.
     stated: Vec<u16>,
-    /// The frames behind it, the next one last.
+    /// The frames after it, the next one last.
     frames: Option<Vec<[u8; FRAME]>>,
 }
 

@@ -41,14 +41,14 @@ pub(super) fn module(mut rng: Choices, options: &Options) -> Generated {
     };
     let count = 2 + rng.below(3);
     let parameters: Vec<Parameter> = (0..count).map(|_| parameter(&mut rng, &profile, dynamic)).collect();
-    let mut maker = Maker { rng, profile, next: 0, callables: Vec::new() };
+    let mut generator = Generator { rng, profile, next: 0, callables: Vec::new() };
     let mut text = format!("{OPEN} = tensor<*x!promote.unknown>\n");
-    for number in 0..maker.rng.below(4) {
-        text.push_str(&maker.helper(number, &parameters));
+    for number in 0..generator.rng.below(4) {
+        text.push_str(&generator.helper(number, &parameters));
     }
-    text.push_str(&maker.main(&parameters));
-    let semantics = &maker.profile.semantics;
-    let arguments = arguments::values(&mut maker.rng, &parameters, |dtype| semantics.strengthen(dtype));
+    text.push_str(&generator.main(&parameters));
+    let semantics = &generator.profile.semantics;
+    let arguments = arguments::values(&mut generator.rng, &parameters, |dtype| semantics.strengthen(dtype));
     Generated { text, arguments }
 }
 
@@ -77,7 +77,7 @@ fn parameter(rng: &mut Choices, profile: &Profile, dynamic: bool) -> Parameter {
     Parameter { dtype, extents, open }
 }
 
-struct Maker {
+struct Generator {
     rng: Choices,
     profile: Profile,
     next: usize,
@@ -92,7 +92,7 @@ enum Recursion {
     Blocks,
 }
 
-impl Maker {
+impl Generator {
     /// A writer of a function whose last arguments are `%n` and, if `flag` is that, `%c`; else `%z` says whether `%n` is 0.
     fn writer<'a>(&'a mut self, callables: &'a [Callable], budget: usize, flag: &str) -> Writer<'a> {
         let mut writer = Writer {

@@ -1,8 +1,8 @@
 //! What each step does.
 
 use promote_lattice::{DType, Kind};
-use promote_passes::lower::program::{Arg, Arith, EntryKind, Step, ValueId, ValueKind};
-use promote_passes::lower::types::Number as Scalar;
+use promote_lower::program::{Arg, Arith, EntryKind, Step, ValueId, ValueKind};
+use promote_lower::types::Number as Scalar;
 
 use super::frame::{Frame, Slot};
 use super::memory::{BufferId, Lifetime};

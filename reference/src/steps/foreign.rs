@@ -1,7 +1,7 @@
 //! Ops of other dialects on numbers: those of `arith` that the interpreter of modules models too, and constants.
 
-use promote_passes::lower::program::{Foreign, ValueId};
-use promote_passes::lower::types::Number as Scalar;
+use promote_lower::program::{Foreign, ValueId};
+use promote_lower::types::Number as Scalar;
 
 use super::frame::{Frame, Slot};
 use super::{Stop, fault};

@@ -1,9 +1,7 @@
 //! A call of a function: its values, and the references that it has.
 
-use promote_passes::lower::program::{
-    Arg, Block, BlockId, Function, PlaceId, Program, Step, ValueId, ValueKind,
-};
-use promote_passes::lower::types::Number as Scalar;
+use promote_lower::program::{Arg, Block, BlockId, Function, PlaceId, Program, Step, ValueId, ValueKind};
+use promote_lower::types::Number as Scalar;
 
 use super::memory::{BufferId, Heap, References};
 use super::{Stop, fault};

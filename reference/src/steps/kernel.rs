@@ -7,8 +7,8 @@
 
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Kind, Op};
-use promote_passes::lower::kernel::{Access, Code, Expr, ExprId, Form, Kernel, Role};
-use promote_passes::lower::program::Launch;
+use promote_lower::kernel::{Access, Code, Expr, ExprId, Form, Kernel, Role};
+use promote_lower::program::Launch;
 
 use super::fold::{self, Fold};
 use super::frame::Frame;
@@ -41,8 +41,8 @@ impl<'r> Machine<'r> {
             sources.push(source(expr, &symbols, kernel.dims.len(), &bind)?);
         }
         let mut sinks = Vec::new();
-        for anchor in &kernel.anchors {
-            sinks.push(anchor.sinks.iter().map(&bind).collect::<Result<Vec<_>, _>>()?);
+        for root in &kernel.roots {
+            sinks.push(root.sinks.iter().map(&bind).collect::<Result<Vec<_>, _>>()?);
         }
         let read: Vec<BufferId> = sources.iter().filter_map(Source::buffer).collect();
         read.iter().try_for_each(|id| self.heap.read(*id))?;
@@ -67,7 +67,7 @@ impl<'r> Machine<'r> {
             part,
             write,
             values: vec![Number::Int(0); kernel.exprs.len()],
-            results: vec![None; kernel.anchors.len()],
+            results: vec![None; kernel.roots.len()],
         };
         run.all()
     }
@@ -125,7 +125,7 @@ fn source<'k>(
         },
         Code::Map(op, operands) => Source::Map(*op, operands),
         Code::Convert(operand) => Source::Convert(*operand),
-        Code::Reduced(anchor) => Source::Reduced(*anchor),
+        Code::Reduced(root) => Source::Reduced(*root),
     })
 }
 
@@ -145,8 +145,8 @@ fn check(kernel: &Kernel) -> Result<(), Stop> {
         if is_number && expr.dtype != DType::I64 {
             return fault(format!("expression {index} is an extent or an index, and of {}", expr.dtype));
         }
-        if let Code::Reduced(anchor) = expr.code {
-            let needs = kernel.anchors.get(anchor).map(|anchor| kernel.expr(anchor.expr).stage + 1);
+        if let Code::Reduced(root) = expr.code {
+            let needs = kernel.roots.get(root).map(|root| kernel.expr(root.expr).stage + 1);
             if needs.is_none_or(|needs| needs > expr.stage) {
                 return fault(format!("expression {index} is of the stage of a reduction that it needs"));
             }
@@ -161,9 +161,9 @@ fn check(kernel: &Kernel) -> Result<(), Stop> {
     {
         return fault(format!("{chunk:?} in {:?}", kernel.form));
     }
-    for (index, anchor) in kernel.anchors.iter().enumerate() {
+    for (index, root) in kernel.roots.iter().enumerate() {
         let is_along = reduced.len() == 1 && kernel.chunk.is_none();
-        let fits = match (anchor.role, kernel.form) {
+        let fits = match (root.role, kernel.form) {
             (Role::Store, Form::Map | Form::Rows { .. }) => true,
             (Role::Store, Form::Columns { .. }) => !is_full(kernel, index),
             (Role::Reduce(_), Form::Rows { .. } | Form::Columns { .. }) => true,
@@ -173,24 +173,24 @@ fn check(kernel: &Kernel) -> Result<(), Stop> {
             | (Role::Reduce(_) | Role::Scan(_), Form::Map) => false,
         };
         if !fits {
-            return fault(format!("{:?} in a kernel of {:?}", anchor.role, kernel.form));
+            return fault(format!("{:?} in a kernel of {:?}", root.role, kernel.form));
         }
     }
     Ok(())
 }
 
-/// Whether an anchor has something to do at each index of the reduced dimensions.
-fn is_full(kernel: &Kernel, anchor: usize) -> bool {
-    let anchor = &kernel.anchors[anchor];
-    match anchor.role {
+/// Whether a root has something to do at each index of the reduced dimensions.
+fn is_full(kernel: &Kernel, root: usize) -> bool {
+    let root = &kernel.roots[root];
+    match root.role {
         Role::Reduce(_) | Role::Arg(_) | Role::Scan(_) => true,
         Role::Store => {
-            anchor.sinks.iter().any(|sink| sink.strides[kernel.reduced()].iter().any(|by| !by.is_zero()))
+            root.sinks.iter().any(|sink| sink.strides[kernel.reduced()].iter().any(|by| !by.is_zero()))
         }
     }
 }
 
-/// What an anchor has of the elements so far.
+/// What a root has of the elements so far.
 enum State {
     /// Nothing: they are stored.
     Stored,
@@ -202,9 +202,9 @@ enum State {
     Scanned(Fold, Option<Number>),
 }
 
-/// Anchors that are done at the same indices, and the expressions that they need, in order.
+/// Roots that are done at the same indices, and the expressions that they need, in order.
 struct Stage {
-    anchors: Vec<usize>,
+    roots: Vec<usize>,
     exprs: Vec<usize>,
 }
 
@@ -216,7 +216,7 @@ struct Run<'k> {
     work: &'k mut u64,
     /// Where each expression comes from.
     sources: Vec<Source<'k>>,
-    /// Where each anchor is stored.
+    /// Where each root is stored.
     sinks: Vec<Vec<Bound>>,
     /// How many indices each dimension has.
     dims: Vec<i64>,
@@ -238,14 +238,13 @@ impl Run<'_> {
             return fault(format!("{} parts of {length} are not all of a dimension", self.dims[chunk.by]));
         }
         let (full, mut once): (Vec<usize>, Vec<usize>) =
-            (0..kernel.anchors.len()).partition(|anchor| is_full(kernel, *anchor));
+            (0..kernel.roots.len()).partition(|root| is_full(kernel, *root));
         // What is stored nowhere is computed where others need it.
-        once.retain(|anchor| !kernel.anchors[*anchor].sinks.is_empty());
-        let stage = |anchor: &usize| kernel.expr(kernel.anchors[*anchor].expr).stage;
-        let count = full.iter().map(|anchor| stage(anchor) + 1).max().unwrap_or(0);
-        let of_stage = |number: usize| {
-            self.stage(full.iter().copied().filter(|anchor| stage(anchor) == number).collect())
-        };
+        once.retain(|root| !kernel.roots[*root].sinks.is_empty());
+        let stage = |root: &usize| kernel.expr(kernel.roots[*root].expr).stage;
+        let count = full.iter().map(|root| stage(root) + 1).max().unwrap_or(0);
+        let of_stage =
+            |number: usize| self.stage(full.iter().copied().filter(|root| stage(root) == number).collect());
         let stages: Vec<Stage> = (0..count).map(of_stage).collect();
         let once = self.stage(once);
         let reduced = kernel.reduced();
@@ -255,17 +254,17 @@ impl Run<'_> {
         point.each(&loops, &mut |point| self.at_parallel(point, &stages, &once))
     }
 
-    fn stage(&self, anchors: Vec<usize>) -> Stage {
+    fn stage(&self, roots: Vec<usize>) -> Stage {
         let kernel = self.kernel;
         let mut needed = vec![false; kernel.exprs.len()];
-        anchors.iter().for_each(|anchor| needed[kernel.anchors[*anchor].expr.0 as usize] = true);
+        roots.iter().for_each(|root| needed[kernel.roots[*root].expr.0 as usize] = true);
         for index in (0..needed.len()).rev() {
             if needed[index] {
                 let operands = kernel.operands(ExprId(index as u32));
                 operands.iter().for_each(|operand| needed[operand.0 as usize] = true);
             }
         }
-        Stage { anchors, exprs: (0..needed.len()).filter(|index| needed[*index]).collect() }
+        Stage { roots, exprs: (0..needed.len()).filter(|index| needed[*index]).collect() }
     }
 
     /// The loops over the reduced dimensions, or the part of them, at a parallel index.
@@ -289,18 +288,18 @@ impl Run<'_> {
         self.results.fill(None);
         let loops = self.reduced_loops(point);
         for stage in stages {
-            let states = stage.anchors.iter().map(|anchor| self.start(*anchor));
+            let states = stage.roots.iter().map(|root| self.start(*root));
             let mut states: Vec<State> = states.collect::<Result<_, _>>()?;
             point.each(&loops, &mut |point| {
                 self.compute(&stage.exprs, point)?;
-                let all = stage.anchors.iter().zip(&mut states);
-                all.into_iter().try_for_each(|(anchor, state)| self.take(*anchor, state, point))
+                let all = stage.roots.iter().zip(&mut states);
+                all.into_iter().try_for_each(|(root, state)| self.take(*root, state, point))
             })?;
-            for (anchor, state) in stage.anchors.iter().zip(states) {
-                self.results[*anchor] = match state {
+            for (root, state) in stage.roots.iter().zip(states) {
+                self.results[*root] = match state {
                     State::Stored | State::Scanned(..) => None,
                     State::Reduced(_, all) => Some(all),
-                    State::Lane(lane) => match self.kernel.anchors[*anchor].role {
+                    State::Lane(lane) => match self.kernel.roots[*root].role {
                         Role::Arg(op) => Some(fold::arg(op, &lane)?),
                         Role::Store | Role::Reduce(_) | Role::Scan(_) => None,
                     },
@@ -308,21 +307,21 @@ impl Run<'_> {
             }
         }
         self.compute(&once.exprs, point)?;
-        for anchor in 0..self.kernel.anchors.len() {
-            if let Some(result) = self.results[anchor] {
-                self.store(anchor, result, point)?;
+        for root in 0..self.kernel.roots.len() {
+            if let Some(result) = self.results[root] {
+                self.store(root, result, point)?;
             }
         }
-        for anchor in &once.anchors {
-            self.store(*anchor, self.value(self.kernel.anchors[*anchor].expr), point)?;
+        for root in &once.roots {
+            self.store(*root, self.value(self.kernel.roots[*root].expr), point)?;
         }
         Ok(())
     }
 
-    fn start(&self, anchor: usize) -> Result<State, Stop> {
-        let anchor = &self.kernel.anchors[anchor];
-        let dtype = self.kernel.expr(anchor.expr).dtype;
-        Ok(match anchor.role {
+    fn start(&self, root: usize) -> Result<State, Stop> {
+        let root = &self.kernel.roots[root];
+        let dtype = self.kernel.expr(root.expr).dtype;
+        Ok(match root.role {
             Role::Store => State::Stored,
             Role::Reduce(op) => {
                 let fold = Fold::reduction(op, self.numerics, dtype)?;
@@ -333,11 +332,11 @@ impl Run<'_> {
         })
     }
 
-    /// What an anchor does at an index.
-    fn take(&mut self, anchor: usize, state: &mut State, point: &Point) -> Result<(), Stop> {
-        let value = self.value(self.kernel.anchors[anchor].expr);
+    /// What a root does at an index.
+    fn take(&mut self, root: usize, state: &mut State, point: &Point) -> Result<(), Stop> {
+        let value = self.value(self.kernel.roots[root].expr);
         match state {
-            State::Stored => self.store(anchor, value, point),
+            State::Stored => self.store(root, value, point),
             State::Reduced(fold, all) => {
                 *all = fold.take(*all, value)?;
                 Ok(())
@@ -352,19 +351,19 @@ impl Run<'_> {
                     Some(all) => fold.take(*all, value),
                 }?;
                 *all = Some(next);
-                self.store(anchor, next, point)
+                self.store(root, next, point)
             }
         }
     }
 
-    fn store(&mut self, anchor: usize, value: Number, point: &Point) -> Result<(), Stop> {
-        let dtype = match self.kernel.anchors[anchor].role {
+    fn store(&mut self, root: usize, value: Number, point: &Point) -> Result<(), Stop> {
+        let dtype = match self.kernel.roots[root].role {
             Role::Arg(_) => DType::I64,
             Role::Store | Role::Reduce(_) | Role::Scan(_) => {
-                self.kernel.expr(self.kernel.anchors[anchor].expr).dtype
+                self.kernel.expr(self.kernel.roots[root].expr).dtype
             }
         };
-        for sink in &self.sinks[anchor] {
+        for sink in &self.sinks[root] {
             check_dtype(self.heap, sink.buffer, dtype)?;
             self.heap.store(sink.buffer, sink.place.at(point)?, value, self.write)?;
         }
@@ -422,9 +421,9 @@ impl Run<'_> {
                 let from = self.kernel.expr(*operand).dtype;
                 Ok(convert(self.value(*operand), from, dtype, self.numerics))
             }
-            Source::Reduced(anchor) => match self.results[*anchor] {
+            Source::Reduced(root) => match self.results[*root] {
                 Some(result) => Ok(result),
-                None => fault(format!("the result of anchor {anchor} is used before it is done")),
+                None => fault(format!("the result of root {root} is used before it is done")),
             },
         }
     }

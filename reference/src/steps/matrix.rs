@@ -1,7 +1,7 @@
 //! Steps that are no kernels: products of matrices, and sorting.
 
 use promote_lattice::Op;
-use promote_passes::lower::program::Matmul;
+use promote_lower::program::Matmul;
 
 use super::frame::Frame;
 use super::memory::BufferId;

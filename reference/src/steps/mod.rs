@@ -5,7 +5,7 @@
 //! are plain loops over their index spaces, in order of the index.
 //!
 //! ## Faults
-//! The laws of [`passes::lower::program`](promote_passes::lower::program) are checked in the run. What breaks one is a
+//! The laws of [`passes::lower::program`](promote_lower::program) are checked in the run. What breaks one is a
 //! fault of the compiler, not of the program that it compiled, so it is a panic, which names the function, the block and
 //! the step:
 //! - a value that was not defined, or is of another kind than the function states;
@@ -29,8 +29,8 @@ mod space;
 use std::collections::BTreeMap;
 
 use promote_lattice::DType;
-use promote_passes::lower::program::{Arg, Edge, End, EntryKind, Function, Program, ValueKind};
-use promote_passes::lower::types::{Number as Scalar, Type};
+use promote_lower::program::{Arg, Edge, End, EntryKind, Function, Program, ValueKind};
+use promote_lower::types::{Number as Scalar, Type};
 
 use self::frame::{At, Frame, Slot};
 use self::memory::{BufferId, Heap, Lifetime};

@@ -1,6 +1,6 @@
 //! Index spaces of kernels, and numbers that follow from the indices.
 
-use promote_passes::lower::extent::{Extent, Product, Sum};
+use promote_lower::extent::{Extent, Product, Sum};
 
 use super::{Stop, fault};
 

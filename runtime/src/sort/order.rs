@@ -79,7 +79,7 @@ pub fn floats<T: Key>(line: &mut [T], format: Format<T>) {
     }
 }
 
-/// Moves NaNs behind the numbers, both in their order, and gives the number of numbers.
+/// Moves NaNs after the numbers, both in their order, and returns the number of numbers.
 fn nans_last<T: Key>(line: &mut [T], format: Format<T>) -> usize {
     let is_nan = |value: &T| format.is_nan(*value);
     if !line.iter().any(is_nan) {
@@ -119,14 +119,14 @@ pub fn complex_bits<T: Key>(line: &mut [[T; 2]], format: Format<T>, order: Order
     line.sort_by(|left, right| order(&left.map(ordered), &right.map(ordered)));
 }
 
-/// NumPy's order of complex numbers: by real part, then imaginary; those with a NaN behind the others, sorted by the part
+/// NumPy's order of complex numbers: by real part, then imaginary; those with a NaN after the others, sorted by the part
 /// that is a number, a NaN in the real part last.
 pub fn by_groups<T: PartialOrd + Copy>(left: &[T; 2], right: &[T; 2]) -> Ordering {
     let group = |[real, imaginary]: &[T; 2]| 2 * u8::from(is_nan(*real)) + u8::from(is_nan(*imaginary));
     group(left).cmp(&group(right)).then_with(|| by_parts(left, right))
 }
 
-/// JAX's order of complex numbers: by real part, then imaginary, each with NaN behind the numbers.
+/// JAX's order of complex numbers: by real part, then imaginary, each with NaN after the numbers.
 pub fn by_parts<T: PartialOrd + Copy>(left: &[T; 2], right: &[T; 2]) -> Ordering {
     let part = |index: usize| {
         let (left, right) = (left[index], right[index]);

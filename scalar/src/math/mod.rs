@@ -1,6 +1,6 @@
 //! Elementary functions in instructions.
 //!
-//! Each takes and gives a register of [`Ty::F32`](crate::Ty::F32) or [`Ty::F64`](crate::Ty::F64). They are free of branches, so
+//! Each takes and returns a register of [`Ty::F32`](crate::Ty::F32) or [`Ty::F64`](crate::Ty::F64). They are free of branches, so
 //! as fast on sixteen lanes as on one; only the argument of sin, cos and tan is reduced in a [`repeat`](Emit::repeat) where a
 //! lane is huge. They need no library and give the same bits on every target.
 //!

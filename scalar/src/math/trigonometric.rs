@@ -56,7 +56,7 @@ const DOUBLE: Constants = Constants {
 
 const HALF_PI_LOW: f64 = 6.123233995736766e-17;
 
-/// The bits of 2/π behind the point, after 64 zeros, as many as the greatest number needs.
+/// The bits of 2/π after the point, after 64 zeros, as many as the greatest number needs.
 const TWO_OVER_PI: [u64; 20] = [
     0,
     0xa2f9836e4e441529,
@@ -152,15 +152,15 @@ fn multiply_high<'m, E: Emit>(x: Num<'m, E>, y: Num<'m, E>) -> Num<'m, E> {
     x1 * y1 + (first >> 32) + (second >> 32) + (middle >> 32)
 }
 
-/// π/2 times a signed number of 2^-62, and 64 bits behind it, in two parts.
+/// π/2 times a signed number of 2^-62, and 64 bits after it, in two parts.
 fn quarters<'m, E: Emit>(high: Num<'m, E>, low: Num<'m, E>) -> [Num<'m, E>; 2] {
     let float = |bits: Num<'m, E>, unit: f64| bits.cast(Cast::SToF, Ty::F64) * unit;
     let mask = (1 << 32) - 1;
     let (first, second) = (float(high.shift_signed(32), 2f64.powi(-30)), float(high & mask, 2f64.powi(-62)));
-    let behind = float(low >> 32, 2f64.powi(-94)) + float(low & mask, 2f64.powi(-126));
+    let after = float(low >> 32, 2f64.powi(-94)) + float(low & mask, 2f64.powi(-126));
     // Each sum takes the lesser part second, and what rounding took goes on.
     let sum = first + second;
-    let rest = (first - sum) + second + behind;
+    let rest = (first - sum) + second + after;
     let turns = sum + rest;
     let rest = (sum - turns) + rest;
     let r = turns * std::f64::consts::FRAC_PI_2;

@@ -262,7 +262,7 @@ fn less_pair<E: Emit>(e: &mut E, x: (E::Value, E::Value), y: (E::Value, E::Value
 }
 
 /// Whether an element stands before another one where they are sorted: NaN is larger than all others. Of complex numbers JAX
-/// compares the real parts so, then the imaginary ones; NumPy puts those with a NaN in the imaginary part behind the others,
+/// compares the real parts so, then the imaginary ones; NumPy puts those with a NaN in the imaginary part after the others,
 /// and those with one in the real part last.
 pub fn is_before<E: Emit>(
     e: &mut E,

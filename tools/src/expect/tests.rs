@@ -2,13 +2,13 @@
 
 use super::*;
 
-fn said(severity: Severity, line: u32, message: &str) -> Diagnostic {
+fn diagnostics(severity: Severity, line: u32, message: &str) -> Diagnostic {
     let location = (line > 0).then(|| Location { file: "a.mlir".into(), line, column: 1 });
     Diagnostic::new(severity, Code::Shape, location, message)
 }
 
 fn error(line: u32, message: &str) -> Diagnostic {
-    said(Severity::Error, line, message)
+    diagnostics(Severity::Error, line, message)
 }
 
 /// The mismatches as `line:column: message`, lines 0 for those without place.
@@ -59,9 +59,9 @@ fn offsets_may_lead_anywhere() {
 #[test]
 fn severities_are_told_apart() {
     let text = "// expected-warning@+3 {{w}}\n// expected-remark@+2 {{r}}\n// expected-note@+1 {{n}}\nop";
-    let warning = said(Severity::Warning, 4, "w")
+    let warning = diagnostics(Severity::Warning, 4, "w")
         .with_note(Some(Location { file: "a.mlir".into(), line: 4, column: 9 }), "n");
-    assert_eq!(check(text, &[warning, said(Severity::Remark, 4, "r")]), MET);
+    assert_eq!(check(text, &[warning, diagnostics(Severity::Remark, 4, "r")]), MET);
 }
 
 #[test]
@@ -75,9 +75,9 @@ fn a_diagnostic_of_another_severity_is_a_near_miss() {
 fn what_is_unexpected_and_what_is_missing_is_located() {
     let text = "// expected-error@below {{z}}\nop // expected-error {{y}}\nop";
     let elsewhere = Location { file: "b.mlir".into(), line: 2, column: 1 };
-    let said = [error(3, "x"), Diagnostic::error(Code::Shape, Some(elsewhere), "y"), error(0, "y")];
+    let diagnostics = [error(3, "x"), Diagnostic::error(Code::Shape, Some(elsewhere), "y"), error(0, "y")];
     assert_eq!(
-        check(text, &said),
+        check(text, &diagnostics),
         [
             "3:1: unexpected error: P0010: x",
             "2:1: unexpected error: P0010: y",

@@ -10,7 +10,7 @@
 //! as what is around it.
 
 use memchr::{memchr, memchr3_iter};
-use promote_passes::diagnostic::{Code, Diagnostic};
+use promote::diagnostic::{Code, Diagnostic};
 
 use super::locate;
 

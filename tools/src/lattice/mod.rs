@@ -25,7 +25,7 @@ mod words;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use promote_passes::diagnostic::Diagnostic;
+use promote::diagnostic::Diagnostic;
 
 use crate::flags::{colored, leave};
 use crate::input::Input;

@@ -197,8 +197,9 @@ impl System {
     /// The semantics that a file describes.
     fn in_file(semantics: Semantics, file: &str) -> Self {
         let label = semantics.name().to_owned();
-        let said = semantics.description().map(in_a_line);
-        let summary = said.filter(|said| !said.is_empty()).unwrap_or_else(|| OWN.to_owned());
+        let diagnostics = semantics.description().map(in_a_line);
+        let summary =
+            diagnostics.filter(|diagnostics| !diagnostics.is_empty()).unwrap_or_else(|| OWN.to_owned());
         Self { label, summary, semantics, file: Some(file.to_owned()) }
     }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use promote_passes::diagnostic::{Diagnostic, Location};
+use promote::diagnostic::{Diagnostic, Location};
 use serde::Serialize;
 
 use super::TOOL;

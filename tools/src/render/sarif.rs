@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use promote_passes::diagnostic::{Code, Diagnostic, Location, Note, Severity};
+use promote::diagnostic::{Code, Diagnostic, Location, Note, Severity};
 use serde_json::{Value, json};
 
 use super::TOOL;

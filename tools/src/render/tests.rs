@@ -1,7 +1,7 @@
 //! Every format, on the same diagnostics.
 
 use insta::assert_snapshot;
-use promote_passes::diagnostic::{Code, Location, Severity};
+use promote::diagnostic::{Code, Location, Severity};
 use serde_json::Value;
 
 use super::*;

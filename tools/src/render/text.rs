@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
-use promote_passes::diagnostic::{Diagnostic, Location, Severity};
+use promote::diagnostic::{Diagnostic, Location, Severity};
 
 use super::snippet::{self, Snippet};
 use crate::sources::Sources;

@@ -226,11 +226,11 @@ impl<'a> Parser<'a> {
         }
         match self.term()? {
             (second, true) => Ok(Number::Complex(float(first), float(second))),
-            (_, false) => Err(self.error("j is expected behind the imaginary part")),
+            (_, false) => Err(self.error("j is expected after the imaginary part")),
         }
     }
 
-    /// A number with a sign, and whether a `j` stands behind it.
+    /// A number with a sign, and whether a `j` stands after it.
     fn term(&mut self) -> Result<(Number, bool), BadLiteral> {
         let negative = if self.takes('-') {
             true
@@ -263,7 +263,7 @@ const fn float(number: Number) -> f64 {
     }
 }
 
-/// How long the number is that a text begins with, without its sign and a `j` behind it.
+/// How long the number is that a text begins with, without its sign and a `j` after it.
 fn magnitude_length(text: &str) -> usize {
     for word in ["infinity", "inf", "nan"] {
         if text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word)) {
@@ -342,7 +342,7 @@ mod tests {
             ("x", "a number is expected at column 1"),
             ("1 2", "something unexpected stands at column 3"),
             ("1__0", "a number is expected at column 1"),
-            ("1+2", "j is expected behind the imaginary part at column 4"),
+            ("1+2", "j is expected after the imaginary part at column 4"),
             ("[1, 2", "a comma or ] is expected at column 6"),
             ("[[1, 2], [3]]", "lists of one depth have several lengths at column 13"),
             ("[[1], 2]", "a list is expected at column 7"),

@@ -82,9 +82,9 @@ fn execute(args: &Args, reporter: &mut Reporter) -> Result<(), Stop> {
     let function = entry(&executable, args)?;
     check_outputs(args, &function)?;
     let mut refused = |error: Diagnostic| {
-        let mut said = [error];
-        compiler::rename(&mut said, &input);
-        reporter.say_of(&input, &said);
+        let mut diagnostics = [error];
+        compiler::rename(&mut diagnostics, &input);
+        reporter.say_of(&input, &diagnostics);
         Stop::Said
     };
     let paths = output_paths(args, &function).map_err(&mut refused)?;
@@ -140,8 +140,8 @@ fn compile(
     options: &CompileOptions,
     reporter: &mut Reporter,
 ) -> Result<Executable, Stop> {
-    let refused = |reporter: &mut Reporter, said: Vec<Diagnostic>| {
-        reporter.say_of(input, &said);
+    let refused = |reporter: &mut Reporter, diagnostics: Vec<Diagnostic>| {
+        reporter.say_of(input, &diagnostics);
         Stop::Said
     };
     let source = match input.screened() {

@@ -60,7 +60,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Writes a tensor whose elements are taken from `shown`, behind `indent` brackets.
+    /// Writes a tensor whose elements are taken from `shown`, after `indent` brackets.
     fn write(
         &self,
         extents: &[usize],

@@ -1,7 +1,7 @@
 //! What is said, and how: text, JSON, SARIF, colours, remarks, explanations.
 
 use insta::assert_snapshot;
-use promote_passes::diagnostic::Code;
+use promote::diagnostic::Code;
 use serde_json::Value;
 
 use crate::support::{BAD, GOOD, PROMOTED, Tool, run, show};

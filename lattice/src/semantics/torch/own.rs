@@ -117,7 +117,7 @@ pub(super) fn clip(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
 }
 
 /// `torch.matmul` promotes nothing: its CPU code refuses operands that differ. The meta device only looks at the dtypes
-/// of two vectors and of batches; it promotes a matrix and a vector, and gives the dtype of what is multiplied with a matrix.
+/// of two vectors and of batches; it promotes a matrix and a vector, and returns the dtype of what is multiplied with a matrix.
 pub(super) fn matmul(op: Op, operands: &[Operand]) -> Result<Typing, Refusal> {
     let typing = together(op, Row { kernels: kernels::NUMBERS, ..Row::PLAIN }, operands);
     let without_kernel = |typing: Typing| Typing { has_kernel: false, ..typing };

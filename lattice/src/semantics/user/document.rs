@@ -96,7 +96,7 @@ pub(super) fn syntax_problems(text: &str, errors: &[toml::de::Error]) -> Vec<Pro
 /// How TOML's parser calls what follows a list that is not closed.
 const MISSING_COMMA: &str = "missing comma between array elements";
 
-/// What usually lies behind a syntax error on a line.
+/// What usually causes a syntax error on a line.
 fn with_usual_remedy(problem: Problem, line: &str) -> Problem {
     let key = line.split(['=', ' ', '\t']).next().unwrap_or("");
     match key.parse::<DType>() {

@@ -3,10 +3,10 @@
 use promote_dialect::attrs::{Value as Attr, check};
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Op};
-use promote_passes::lower::program::{Arith, Foreign, Place, PlaceId, Program, Step, build};
-use promote_passes::lower::strong::{Block, Edge, Function, Kind, Module, Operation, Value as Id};
-use promote_passes::lower::target::Target;
-use promote_passes::lower::types::{Number, Type};
+use promote_lower::program::{Arith, Foreign, Place, PlaceId, Program, Step, build};
+use promote_lower::strong::{Block, Edge, Function, Kind, Module, Operation, Value as Id};
+use promote_lower::target::{Costs, Cuts, Target};
+use promote_lower::types::{Number, Type};
 use promote_reference::steps::{run, shapes};
 use promote_reference::{Array, Value};
 
@@ -21,8 +21,9 @@ impl Target for Parts {
         "steps"
     }
 
-    fn cuts_reductions(&self) -> bool {
-        true
+    fn costs(&self) -> Costs {
+        let cuts = Cuts { length: 16, most: 8, many_rows: 4, many_columns: 8 };
+        Costs { expensive: 8, too_long: 256, max_exprs: 600, cuts: Some(cuts) }
     }
 
     fn panel(&self, dtype: DType, _extents: [Option<i64>; 3]) -> Option<i64> {
@@ -32,12 +33,12 @@ impl Target for Parts {
 
 /// A module in the making: one function after the other, each value with its type.
 #[derive(Default)]
-struct Maker {
+struct SourceBuilder {
     types: Vec<Option<Type>>,
     blocks: Vec<Block>,
 }
 
-impl Maker {
+impl SourceBuilder {
     fn value(&mut self, r#type: Type) -> Id {
         self.types.push(Some(r#type));
         Id(self.types.len() as u32 - 1)
@@ -86,12 +87,12 @@ fn single(op: Op, attrs: &[(&str, Attr)], operands: &[Array], result: &Array, is
         let extents = array.shape.iter().map(|extent| if is_open { -1 } else { *extent as i64 });
         tensor(array.dtype, &extents.collect::<Vec<_>>())
     };
-    let mut maker = Maker::default();
-    let arguments: Vec<Id> = operands.iter().map(|operand| maker.value(typed(operand))).collect();
-    maker.block(&arguments);
-    let made = maker.op(op, attrs.to_vec(), &arguments, typed(result));
-    maker.push(Kind::Return, &[made], &[]);
-    built(vec![maker.function("f", true, &[typed(result)])], Numerics::Jax)
+    let mut builder = SourceBuilder::default();
+    let arguments: Vec<Id> = operands.iter().map(|operand| builder.value(typed(operand))).collect();
+    builder.block(&arguments);
+    let made = builder.op(op, attrs.to_vec(), &arguments, typed(result));
+    builder.push(Kind::Return, &[made], &[]);
+    built(vec![builder.function("f", true, &[typed(result)])], Numerics::Jax)
 }
 
 /// An op of the dialect under JAX's rules as steps and as the interpreter of modules has it.
@@ -162,12 +163,12 @@ fn a_long_sum_is_one_of_parts() {
 /// `@f(x, n)`: `@g`, which doubles, n times of x, in a loop of blocks.
 fn loop_of_calls() -> Program {
     let pair = || tensor(DType::F32, &[-1]);
-    let mut g = Maker::default();
+    let mut g = SourceBuilder::default();
     let x = g.value(pair());
     g.block(&[x]);
     let sum = g.op(Op::Add, Vec::new(), &[x, x], pair());
     g.push(Kind::Return, &[sum], &[]);
-    let mut f = Maker::default();
+    let mut f = SourceBuilder::default();
     let [x, n] = [pair(), index()].map(|r#type| f.value(r#type));
     let [carry, round] = [pair(), index()].map(|r#type| f.value(r#type));
     let [zero, one, next] = [0; 3].map(|_| f.value(index()));

@@ -2,9 +2,9 @@
 
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Op};
-use promote_passes::lower::extent::{Product, Sum};
-use promote_passes::lower::kernel::{Code, ExprId, Form, Kernel, Role};
-use promote_passes::lower::program::{Arg, End, EntryKind, Program, Step, ValueId};
+use promote_lower::extent::{Product, Sum};
+use promote_lower::kernel::{Code, ExprId, Form, Kernel, Role};
+use promote_lower::program::{Arg, End, EntryKind, Program, Step, ValueId};
 use promote_reference::steps::run;
 
 use super::make::*;
@@ -15,7 +15,7 @@ fn run_steps(steps: Vec<Step>) {
     run_blocks(vec![block(&[0], steps, done())]);
 }
 
-fn run_blocks(blocks: Vec<promote_passes::lower::program::Block>) {
+fn run_blocks(blocks: Vec<promote_lower::program::Block>) {
     let types = [tensor(DType::F32, &[2])];
     let f = function(("f", EntryKind::Public), (&types, &types), &[F32; 8], blocks);
     let kernels = vec![twice(Op::Add, 2), twice(Op::Multiply, 2), twice(Op::Add, 3)];
@@ -157,11 +157,11 @@ fn an_argument_returned_without_a_reference() {
 #[should_panic(expected = "is in use after the function returns that spilled it")]
 fn a_spilled_number_that_outlives_its_function() {
     let types = [tensor(DType::I64, &[])];
-    let buffer = promote_passes::lower::program::ValueKind::Buffer(DType::I64);
+    let buffer = promote_lower::program::ValueKind::Buffer(DType::I64);
     let steps = vec![
         Step::Arith {
             value: ValueId(0),
-            op: promote_passes::lower::program::Arith::Add,
+            op: promote_lower::program::Arith::Add,
             args: vec![Arg::Known(2), Arg::Known(2)],
         },
         Step::Spill { buffer: ValueId(1), value: ValueId(0) },
@@ -186,44 +186,44 @@ fn run_kernel(kernel: Kernel) {
 #[should_panic(expected = "is written twice at element 0 in one step")]
 fn two_indices_that_write_to_one_place() {
     let exprs = vec![load(0, &[1], DType::F32)];
-    run_kernel(kernel(&[2], Form::Map, exprs, vec![anchor(0, Role::Store, &[access(1, &[0])])]));
+    run_kernel(kernel(&[2], Form::Map, exprs, vec![root(0, Role::Store, &[access(1, &[0])])]));
 }
 
 #[test]
 #[should_panic(expected = "dimension 0 is asked for outside of the loop over it")]
 fn a_reduced_dimension_outside_of_its_loop() {
     let exprs = vec![load(0, &[1], DType::F32)];
-    let anchors = vec![anchor(0, Role::Store, &[access(1, &[0])])];
-    run_kernel(kernel(&[2], Form::Rows { reduced: 1 }, exprs, anchors));
+    let roots = vec![root(0, Role::Store, &[access(1, &[0])])];
+    run_kernel(kernel(&[2], Form::Rows { reduced: 1 }, exprs, roots));
 }
 
 #[test]
 #[should_panic(expected = "expression 1 is of the stage of a reduction that it needs")]
 fn a_result_used_in_the_stage_that_makes_it() {
     let exprs = vec![load(0, &[1], DType::F32), expr(Code::Reduced(0), DType::F32, 0)];
-    let anchors = vec![anchor(0, Role::Reduce(Op::Sum), &[]), anchor(1, Role::Store, &[access(1, &[1])])];
-    run_kernel(kernel(&[2], Form::Rows { reduced: 1 }, exprs, anchors));
+    let roots = vec![root(0, Role::Reduce(Op::Sum), &[]), root(1, Role::Store, &[access(1, &[1])])];
+    run_kernel(kernel(&[2], Form::Rows { reduced: 1 }, exprs, roots));
 }
 
 #[test]
 #[should_panic(expected = "expression 0 stands before its operand 1")]
 fn an_expression_before_its_operand() {
     let exprs = vec![expr(Code::Convert(ExprId(1)), DType::F32, 0), load(0, &[1], DType::F32)];
-    run_kernel(kernel(&[2], Form::Map, exprs, vec![anchor(0, Role::Store, &[access(1, &[1])])]));
+    run_kernel(kernel(&[2], Form::Map, exprs, vec![root(0, Role::Store, &[access(1, &[1])])]));
 }
 
 #[test]
 #[should_panic(expected = "is accessed as one of f64")]
 fn an_element_of_another_dtype() {
     let exprs = vec![load(0, &[1], DType::F64)];
-    run_kernel(kernel(&[2], Form::Map, exprs, vec![anchor(0, Role::Store, &[access(1, &[1])])]));
+    run_kernel(kernel(&[2], Form::Map, exprs, vec![root(0, Role::Store, &[access(1, &[1])])]));
 }
 
 #[test]
 #[should_panic(expected = "a dimension of the kernel has -2 indices")]
 fn a_dimension_of_fewer_than_no_indices() {
     let exprs = vec![load(0, &[1], DType::F32)];
-    run_kernel(kernel(&[-2], Form::Map, exprs, vec![anchor(0, Role::Store, &[access(1, &[1])])]));
+    run_kernel(kernel(&[-2], Form::Map, exprs, vec![root(0, Role::Store, &[access(1, &[1])])]));
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn a_dimension_of_fewer_than_no_indices() {
 fn a_symbol_without_a_number() {
     let index = Code::Index { strides: vec![Product::number(1)], offset: Sum(vec![symbol(0)]) };
     let exprs = vec![expr(index, DType::I64, 0), expr(Code::Convert(ExprId(0)), DType::F32, 0)];
-    run_kernel(kernel(&[2], Form::Map, exprs, vec![anchor(1, Role::Store, &[access(1, &[1])])]));
+    run_kernel(kernel(&[2], Form::Map, exprs, vec![root(1, Role::Store, &[access(1, &[1])])]));
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn an_exception_that_no_step_asks_for() {
         expr(Code::Map(Op::Remainder, vec![ExprId(0), ExprId(0)]), DType::I32, 0),
         expr(Code::Convert(ExprId(1)), DType::F32, 0),
     ];
-    let kernel = kernel(&[2], Form::Map, exprs, vec![anchor(2, Role::Store, &[access(1, &[1])])]);
+    let kernel = kernel(&[2], Form::Map, exprs, vec![root(2, Role::Store, &[access(1, &[1])])]);
     let mut program = single(Numerics::Torch, kernel, (DType::F32, &[2]), (DType::F32, &[2]));
     program.functions[0].blocks[0].steps.pop();
     run_all(&program);

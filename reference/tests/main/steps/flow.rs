@@ -2,13 +2,13 @@
 
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Op};
-use promote_passes::lower::extent::{Product, Sum};
-use promote_passes::lower::graph::NodeId;
-use promote_passes::lower::kernel::{Access, Code, ExprId, Form, Kernel, Role};
-use promote_passes::lower::program::{
+use promote_lower::extent::{Product, Sum};
+use promote_lower::graph::NodeId;
+use promote_lower::kernel::{Access, Code, ExprId, Form, Kernel, Role};
+use promote_lower::program::{
     Arith, Constant, ConstantId, End, EntryKind, Foreign, Matmul, Program, Step, ValueId, ValueKind,
 };
-use promote_passes::lower::types::{Number, Type};
+use promote_lower::types::{Number, Type};
 use promote_reference::steps::{Interpreter, run, shapes};
 use promote_reference::{Array, Error, Value};
 
@@ -38,14 +38,14 @@ fn loop_program() -> Program {
         &[2],
         Form::Map,
         vec![expr(Code::Splat(0), DType::F32, 0)],
-        vec![anchor(0, Role::Store, &[access(0, &[1])])],
+        vec![root(0, Role::Store, &[access(0, &[1])])],
     );
     let sum = vec![
         load(0, &[1], DType::F32),
         load(1, &[1], DType::F32),
         expr(Code::Map(Op::Add, vec![ExprId(0), ExprId(1)]), DType::F32, 0),
     ];
-    let sum = kernel(&[2], Form::Map, sum, vec![anchor(2, Role::Store, &[access(2, &[1])])]);
+    let sum = kernel(&[2], Form::Map, sum, vec![root(2, Role::Store, &[access(2, &[1])])]);
     let [x, n, init, carry, round, goes_on, next, after, result] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
     let arith = |value, op, args: &[_]| Step::Arith { value: ValueId(value), op, args: args.to_vec() };
     let blocks = vec![
@@ -249,7 +249,7 @@ fn a_choice_and_a_spilled_flag_live_as_long_as_they_are_used() {
         load(1, &[0], DType::B1),
         expr(Code::Map(Op::Where, vec![ExprId(1), ExprId(0), ExprId(0)]), DType::F32, 0),
     ];
-    let flags = kernel(&[2], Form::Map, flags, vec![anchor(2, Role::Store, &[access(2, &[1])])]);
+    let flags = kernel(&[2], Form::Map, flags, vec![root(2, Role::Store, &[access(2, &[1])])]);
     let steps = vec![
         allocate(a, &[2]),
         launch(0, &[x, a], &[]),
@@ -284,7 +284,7 @@ fn a_choice_and_a_spilled_flag_live_as_long_as_they_are_used() {
 fn copy(count: i64) -> Kernel {
     let sink = Access { buffer: NodeId(1), strides: vec![Product::number(1)], offset: Sum::default() };
     let exprs = vec![load(0, &[1], DType::F32)];
-    kernel(&[count], Form::Map, exprs, vec![anchor(0, Role::Store, &[sink])])
+    kernel(&[count], Form::Map, exprs, vec![root(0, Role::Store, &[sink])])
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Op};
-use promote_passes::lower::extent::{Extent, Product, Sum};
-use promote_passes::lower::kernel::{Chunk, Code, ExprId, Form, Kernel, Role};
+use promote_lower::extent::{Extent, Product, Sum};
+use promote_lower::kernel::{Chunk, Code, ExprId, Form, Kernel, Role};
 use promote_reference::steps::run;
 use promote_reference::{Error, Value};
 
@@ -24,7 +24,7 @@ fn of_six(kernel: Kernel, to: &[i64]) -> Result<Vec<Value>, Error> {
 #[test]
 fn a_map_goes_through_memory_with_strides() {
     let exprs = vec![load(0, &[1, 3], DType::F32)];
-    let transposed = kernel(&[3, 2], Form::Map, exprs, vec![anchor(0, Role::Store, &[access(1, &[2, 1])])]);
+    let transposed = kernel(&[3, 2], Form::Map, exprs, vec![root(0, Role::Store, &[access(1, &[2, 1])])]);
     let expected = reals(&[3, 2], &[1.0, 8.0, 2.0, 16.0, 4.0, 32.0]);
     assert_eq!(of_six(transposed, &[3, 2]), Ok(vec![expected]));
 }
@@ -32,7 +32,7 @@ fn a_map_goes_through_memory_with_strides() {
 #[test]
 fn a_map_without_dimensions_has_one_index() {
     let exprs = vec![load(0, &[], DType::F32), expr(Code::Convert(ExprId(0)), DType::I32, 0)];
-    let converted = kernel(&[], Form::Map, exprs, vec![anchor(1, Role::Store, &[access(1, &[])])]);
+    let converted = kernel(&[], Form::Map, exprs, vec![root(1, Role::Store, &[access(1, &[])])]);
     let program = single(Numerics::Jax, converted, (DType::F32, &[]), (DType::I32, &[]));
     assert_eq!(run(&program, "f", &[reals(&[], &[-2.75])]), Ok(vec![ints(DType::I32, &[], &[-2])]));
 }
@@ -41,8 +41,8 @@ fn a_map_without_dimensions_has_one_index() {
 fn rows_are_reduced() {
     let sum = |from| vec![load(from, &[3, 1], DType::F32)];
     let rows = |op| {
-        let anchors = vec![anchor(0, Role::Reduce(op), &[access(1, &[1, 0])])];
-        kernel(&[2, 3], Form::Rows { reduced: 1 }, sum(0), anchors)
+        let roots = vec![root(0, Role::Reduce(op), &[access(1, &[1, 0])])];
+        kernel(&[2, 3], Form::Rows { reduced: 1 }, sum(0), roots)
     };
     assert_eq!(of_six(rows(Op::Sum), &[2]), Ok(vec![reals(&[2], &[7.0, 56.0])]));
     assert_eq!(of_six(rows(Op::Max), &[2]), Ok(vec![reals(&[2], &[4.0, 32.0])]));
@@ -50,7 +50,7 @@ fn rows_are_reduced() {
         &[2, 3],
         Form::Rows { reduced: 2 },
         sum(0),
-        vec![anchor(0, Role::Reduce(Op::Sum), &[access(1, &[0, 0])])],
+        vec![root(0, Role::Reduce(Op::Sum), &[access(1, &[0, 0])])],
     );
     assert_eq!(of_six(all, &[]), Ok(vec![reals(&[], &[63.0])]));
 }
@@ -58,8 +58,8 @@ fn rows_are_reduced() {
 #[test]
 fn columns_are_reduced() {
     let exprs = vec![load(0, &[3, 1], DType::F32)];
-    let anchors = vec![anchor(0, Role::Reduce(Op::Sum), &[access(1, &[0, 1])])];
-    let columns = kernel(&[2, 3], Form::Columns { outer: 0, reduced: 1 }, exprs, anchors);
+    let roots = vec![root(0, Role::Reduce(Op::Sum), &[access(1, &[0, 1])])];
+    let columns = kernel(&[2, 3], Form::Columns { outer: 0, reduced: 1 }, exprs, roots);
     assert_eq!(of_six(columns, &[3]), Ok(vec![reals(&[3], &[9.0, 18.0, 36.0])]));
 }
 
@@ -71,28 +71,28 @@ fn a_later_stage_uses_the_results_of_an_earlier_one() {
         expr(Code::Reduced(0), DType::F32, 1),
         expr(Code::Map(Op::Divide, vec![ExprId(0), ExprId(1)]), DType::F32, 1),
     ];
-    let anchors = vec![anchor(0, Role::Reduce(Op::Sum), &[]), anchor(2, Role::Store, &[access(1, &[3, 1])])];
-    let normalised = kernel(&[2, 3], Form::Rows { reduced: 1 }, exprs.clone(), anchors);
+    let roots = vec![root(0, Role::Reduce(Op::Sum), &[]), root(2, Role::Store, &[access(1, &[3, 1])])];
+    let normalised = kernel(&[2, 3], Form::Rows { reduced: 1 }, exprs.clone(), roots);
     let numbers = [1.0, 1.0, 2.0, 8.0, 16.0, 8.0];
     let expected = reals(&[2, 3], &[0.25, 0.25, 0.5, 0.25, 0.5, 0.25]);
     assert_eq!(of_reals(normalised, (&[2, 3], &numbers), &[2, 3]), Ok(vec![expected]));
     // What does not vary with the reduced dimension is stored once: the square of the sum.
     let mut once = exprs;
     once[2].code = Code::Map(Op::Multiply, vec![ExprId(1), ExprId(1)]);
-    let anchors = vec![anchor(0, Role::Reduce(Op::Sum), &[]), anchor(2, Role::Store, &[access(1, &[1, 0])])];
-    let once = kernel(&[2, 3], Form::Rows { reduced: 1 }, once, anchors);
+    let roots = vec![root(0, Role::Reduce(Op::Sum), &[]), root(2, Role::Store, &[access(1, &[1, 0])])];
+    let once = kernel(&[2, 3], Form::Rows { reduced: 1 }, once, roots);
     assert_eq!(of_six(once, &[2]), Ok(vec![reals(&[2], &[49.0, 3136.0])]));
 }
 
 #[test]
 fn what_is_stored_nowhere_is_an_expression_of_others() {
-    // x² is an anchor of its own, of which the sum alone is stored.
+    // x² is a root of its own, of which the sum alone is stored.
     let exprs = vec![
         load(0, &[3, 1], DType::F32),
         expr(Code::Map(Op::Multiply, vec![ExprId(0), ExprId(0)]), DType::F32, 0),
     ];
-    let anchors = vec![anchor(1, Role::Store, &[]), anchor(1, Role::Reduce(Op::Sum), &[access(1, &[1, 0])])];
-    let squares = kernel(&[2, 3], Form::Rows { reduced: 1 }, exprs, anchors);
+    let roots = vec![root(1, Role::Store, &[]), root(1, Role::Reduce(Op::Sum), &[access(1, &[1, 0])])];
+    let squares = kernel(&[2, 3], Form::Rows { reduced: 1 }, exprs, roots);
     assert_eq!(of_six(squares, &[2]), Ok(vec![reals(&[2], &[21.0, 1344.0])]));
 }
 
@@ -100,8 +100,8 @@ fn what_is_stored_nowhere_is_an_expression_of_others() {
 fn a_reduction_of_nothing_is_what_it_begins_with() {
     let of_nothing = |op| {
         let exprs = vec![load(0, &[0, 1], DType::F32)];
-        let anchors = vec![anchor(0, Role::Reduce(op), &[access(1, &[1, 0])])];
-        let kernel = kernel(&[2, 0], Form::Rows { reduced: 1 }, exprs, anchors);
+        let roots = vec![root(0, Role::Reduce(op), &[access(1, &[1, 0])])];
+        let kernel = kernel(&[2, 0], Form::Rows { reduced: 1 }, exprs, roots);
         of_reals(kernel, (&[2, 0], &[]), &[2])
     };
     assert_eq!(of_nothing(Op::Sum), Ok(vec![reals(&[2], &[0.0, 0.0])]));
@@ -112,8 +112,8 @@ fn a_reduction_of_nothing_is_what_it_begins_with() {
 #[test]
 fn the_least_of_a_format_without_infinities_is_a_number() {
     let exprs = vec![load(0, &[1], DType::F8E4M3FN)];
-    let anchors = vec![anchor(0, Role::Reduce(Op::Max), &[access(1, &[0])])];
-    let largest = kernel(&[0], Form::Rows { reduced: 1 }, exprs, anchors);
+    let roots = vec![root(0, Role::Reduce(Op::Max), &[access(1, &[0])])];
+    let largest = kernel(&[0], Form::Rows { reduced: 1 }, exprs, roots);
     let program = single(Numerics::NumPy, largest, (DType::F8E4M3FN, &[0]), (DType::F8E4M3FN, &[]));
     let array = |shape: &[usize], numbers: &[f64]| {
         Value::Array(promote_reference::Array::of_reals(DType::F8E4M3FN, shape, numbers))
@@ -124,8 +124,8 @@ fn the_least_of_a_format_without_infinities_is_a_number() {
 /// Sums of parts of `extent` elements.
 fn parts(extent: i64, parts: i64, length: i64) -> Kernel {
     let exprs = vec![load(0, &[0, 1], DType::F32)];
-    let anchors = vec![anchor(0, Role::Reduce(Op::Sum), &[access(1, &[1, 0])])];
-    let mut kernel = kernel(&[parts, extent], Form::Rows { reduced: 1 }, exprs, anchors);
+    let roots = vec![root(0, Role::Reduce(Op::Sum), &[access(1, &[1, 0])])];
+    let mut kernel = kernel(&[parts, extent], Form::Rows { reduced: 1 }, exprs, roots);
     kernel.chunk = Some(Chunk { dim: 1, by: 0, length: Extent::Fixed(length) });
     kernel
 }
@@ -149,8 +149,8 @@ fn parts_that_leave_elements_out_are_a_fault() {
 fn places_of_extremes_are_those_of_the_first() {
     let places = |op, numbers: [f64; 3]| {
         let exprs = vec![load(0, &[1], DType::F32)];
-        let anchors = vec![anchor(0, Role::Arg(op), &[access(1, &[0])])];
-        let kernel = kernel(&[3], Form::Rows { reduced: 1 }, exprs, anchors);
+        let roots = vec![root(0, Role::Arg(op), &[access(1, &[0])])];
+        let kernel = kernel(&[3], Form::Rows { reduced: 1 }, exprs, roots);
         let program = single(Numerics::Jax, kernel, (DType::F32, &[3]), (DType::I64, &[]));
         run(&program, "f", &[reals(&[3], &numbers)])
     };
@@ -164,8 +164,8 @@ fn places_of_extremes_are_those_of_the_first() {
 fn cumulative_sums_begin_as_the_library_does() {
     let sums = |numerics, form, strides: &[i64]| {
         let exprs = vec![load(0, strides, DType::F32)];
-        let anchors = vec![anchor(0, Role::Scan(Op::CumulativeSum), &[access(1, strides)])];
-        let kernel = kernel(&[2, 2], form, exprs, anchors);
+        let roots = vec![root(0, Role::Scan(Op::CumulativeSum), &[access(1, strides)])];
+        let kernel = kernel(&[2, 2], form, exprs, roots);
         let program = single(numerics, kernel, (DType::F32, &[2, 2]), (DType::F32, &[2, 2]));
         run(&program, "f", &[reals(&[2, 2], &[-0.0, 1.0, 2.0, 3.0])])
     };
@@ -194,7 +194,7 @@ fn indices_count_and_extents_are_symbols() {
         add(0, 3),
         add(5, 4),
     ];
-    let mut kernel = kernel(&[0], Form::Map, exprs, vec![anchor(6, Role::Store, &[access(1, &[1])])]);
+    let mut kernel = kernel(&[0], Form::Map, exprs, vec![root(6, Role::Store, &[access(1, &[1])])]);
     kernel.dims = vec![symbol(0)];
     let mut program = single(Numerics::Jax, kernel, (DType::F32, &[3]), (DType::F32, &[3]));
     program.functions[0].blocks[0].steps[1].0 = launch(0, &[0, 1], &known(&[3]));
@@ -211,7 +211,7 @@ fn taken(numerics: Numerics, numbers: &[i128; 3]) -> Result<Vec<Value>, Error> {
         extent: Extent::Fixed(3),
     };
     let exprs = vec![load(0, &[1], DType::I32), expr(take, DType::I32, 0)];
-    let taken = kernel(&[3], Form::Map, exprs, vec![anchor(1, Role::Store, &[access(1, &[1])])]);
+    let taken = kernel(&[3], Form::Map, exprs, vec![root(1, Role::Store, &[access(1, &[1])])]);
     let program = single(numerics, taken, (DType::I32, &[3]), (DType::I32, &[3]));
     run(&program, "f", &[ints(DType::I32, &[3], numbers)])
 }
@@ -234,7 +234,7 @@ fn an_exception_of_an_element_ends_the_run_at_the_check() {
             load(0, &[1], DType::I32),
             expr(Code::Map(Op::FloorDivide, vec![ExprId(0), ExprId(0)]), DType::I32, 0),
         ];
-        let kernel = kernel(&[2], Form::Map, exprs, vec![anchor(1, Role::Store, &[access(1, &[1])])]);
+        let kernel = kernel(&[2], Form::Map, exprs, vec![root(1, Role::Store, &[access(1, &[1])])]);
         let program = single(numerics, kernel, (DType::I32, &[2]), (DType::I32, &[2]));
         run(&program, "f", &[ints(DType::I32, &[2], &[7, 0])])
     };

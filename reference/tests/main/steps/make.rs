@@ -2,14 +2,14 @@
 
 use promote_lattice::DType;
 use promote_lattice::convert::Numerics;
-use promote_passes::lower::extent::{Product, Sum, Symbol};
-use promote_passes::lower::graph::NodeId;
-use promote_passes::lower::kernel::{Access, Anchor, Code, Expr, ExprId, Form, Kernel, Role};
-use promote_passes::lower::program::{
+use promote_lower::extent::{Product, Sum, Symbol};
+use promote_lower::graph::NodeId;
+use promote_lower::kernel::{Access, Code, Expr, ExprId, Form, Kernel, Role, Root};
+use promote_lower::program::{
     Arg, Block, BlockId, Edge, End, EntryKind, Function, KernelId, Launch, Place, PlaceId, Program, Step,
     ValueId, ValueKind,
 };
-use promote_passes::lower::types::{Number, Type};
+use promote_lower::types::{Number, Type};
 use promote_reference::{Array, Value};
 
 pub const INDEX: ValueKind = ValueKind::Number(Number::Index);
@@ -106,20 +106,20 @@ pub fn load(buffer: u32, strides: &[i64], dtype: DType) -> Expr {
     expr(Code::Load(access(buffer, strides)), dtype, 0)
 }
 
-pub fn anchor(expr: u32, role: Role, sinks: &[Access]) -> Anchor {
-    Anchor { node: NodeId(0), expr: ExprId(expr), role, sinks: sinks.to_vec() }
+pub fn root(expr: u32, role: Role, sinks: &[Access]) -> Root {
+    Root { node: NodeId(0), expr: ExprId(expr), role, sinks: sinks.to_vec() }
 }
 
-pub fn kernel(dims: &[i64], form: Form, exprs: Vec<Expr>, anchors: Vec<Anchor>) -> Kernel {
+pub fn kernel(dims: &[i64], form: Form, exprs: Vec<Expr>, roots: Vec<Root>) -> Kernel {
     let dims = dims.iter().map(|extent| Product::number(*extent)).collect();
-    Kernel { dims, form, chunk: None, exprs, anchors }
+    Kernel { dims, form, chunk: None, exprs, roots }
 }
 
 /// Buffer 1 is `op` of buffers 0 and 0, both of f32 and this many elements.
 pub fn twice(op: promote_lattice::Op, count: i64) -> Kernel {
     let exprs =
         vec![load(0, &[1], DType::F32), expr(Code::Map(op, vec![ExprId(0), ExprId(0)]), DType::F32, 0)];
-    kernel(&[count], Form::Map, exprs, vec![anchor(1, Role::Store, &[access(1, &[1])])])
+    kernel(&[count], Form::Map, exprs, vec![root(1, Role::Store, &[access(1, &[1])])])
 }
 
 /// A public `@f` of one tensor that launches a kernel from it into its only result.

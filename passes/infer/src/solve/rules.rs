@@ -1,0 +1,293 @@
+//! The rules, asked with the types that are known so far: of an op's result, and of what flows to a slot.
+
+use promote_lattice::convert::Numerics;
+use promote_lattice::op::{Op, ShapeRule};
+use promote_lattice::semantics::{MAX_OPERANDS, Operand, Origin, Rank, Refusal, Typing};
+use promote_lattice::{DType, Semantics};
+
+use super::super::graph::{Counts, Feed, Graph, Known, OpId, ShapeId, Slot, SlotId, Type, ValueId};
+use super::super::scalars;
+use super::super::shape::{self, DYNAMIC, Shape, ShapeError};
+use super::{Outcome, ProblemKind, Solver};
+
+/// The most dimensions that an op may give. A loop could double them each round.
+const MAX_RANK: usize = 1024;
+
+/// The operand as the dtype rules see it.
+fn operand(graph: &Graph, value: ValueId, dtype: DType, shape: ShapeId) -> Operand {
+    let origin = match graph.value(value).literal {
+        None => Origin::Value,
+        Some(literal) if dtype.is_weak() => Origin::Literal(literal),
+        Some(literal) => Origin::Constant(literal),
+    };
+    let rank = match graph.shapes.get(shape).dims() {
+        None => Rank::Unknown,
+        Some([]) => Rank::Zero,
+        Some([_]) => Rank::One,
+        Some([_, _]) => Rank::Two,
+        Some(_) => Rank::More,
+    };
+    Operand { dtype, rank, origin }
+}
+
+/// The operands of `op` as the dtype rules see them, and how many they are; `None` if one has no dtype.
+fn operands(
+    graph: &Graph,
+    op: OpId,
+    type_of: impl Fn(ValueId) -> Type,
+) -> Option<([Operand; MAX_OPERANDS], usize)> {
+    let mut operands = [Operand::value(DType::B1); MAX_OPERANDS];
+    let values = graph.operands(op);
+    for (slot, value) in operands.iter_mut().zip(values) {
+        let Type { dtype: Known::DType(dtype), shape } = type_of(*value) else { return None };
+        *slot = operand(graph, *value, dtype, shape);
+    }
+    Some((operands, values.len().min(MAX_OPERANDS)))
+}
+
+/// What the dtype rules say of `op`, its operands having the types that `type_of` gives; `None` for an op that states
+/// its dtype, or has an operand without one.
+///
+/// # Errors
+/// The semantics' [`Refusal`].
+pub fn typing(
+    graph: &Graph,
+    semantics: &Semantics,
+    op: OpId,
+    type_of: impl Fn(ValueId) -> Type,
+) -> Result<Option<Typing>, Refusal> {
+    let Some((operands, count)) = operands(graph, op, type_of) else { return Ok(None) };
+    semantics.infer(graph.node(op).op, &operands[..count])
+}
+
+impl Solver<'_> {
+    /// The type of an op's result; unknown while an operand's is.
+    pub(super) fn infer(&mut self, op: OpId) -> Outcome<Type> {
+        let mut unknown = false;
+        for (index, value) in self.graph.operands(op).iter().enumerate() {
+            match self.values[value.0 as usize].dtype {
+                Known::DType(_) => {}
+                Known::Unknown => unknown = true,
+                Known::Opaque => return Err(ProblemKind::Opaque { operand: index }),
+                Known::Refused => return Ok(Type::REFUSED),
+            }
+        }
+        if unknown {
+            return Ok(Type::UNKNOWN);
+        }
+        let dtype = self.dtype(op)?;
+        let shape = self.shape(op)?;
+        let stated = self.graph.value(self.graph.node(op).result).stated;
+        let inferred = self.confront(stated, dtype, shape)?;
+        self.check_stated(op, inferred)?;
+        Ok(inferred)
+    }
+
+    /// What an op that states its own type must not state.
+    fn check_stated(&self, op: OpId, inferred: Type) -> Outcome<()> {
+        match (self.graph.node(op).op, inferred.dtype) {
+            (Op::Convert, Known::DType(dtype)) if dtype.is_weak() => {
+                match self.graph.weak_edges.contains(&op) {
+                    true => Ok(()),
+                    false => Err(ProblemKind::NothingStated),
+                }
+            }
+            (Op::Convert | Op::Constant, Known::DType(dtype)) => {
+                self.semantics.check_stated(dtype).map_err(ProblemKind::Refused)
+            }
+            (Op::Iota, Known::DType(dtype)) => {
+                self.semantics.check_stated(dtype).map_err(ProblemKind::Refused)?;
+                let shape = self.graph.shapes.get(inferred.shape);
+                let dims =
+                    shape.dims().filter(|dims| !dims.contains(&DYNAMIC)).ok_or(ProblemKind::IotaShape)?;
+                let axis = self.graph.attrs(op).int("axis");
+                shape::normalise(axis, dims.len(), shape).map(|_| ()).map_err(ProblemKind::Shape)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn dtype(&self, op: OpId) -> Outcome<Option<DType>> {
+        if let Some(written) = self.graph.written(op) {
+            // A weak constant is written as the number that carries it, and stays weak.
+            let stated = self.graph.value(self.graph.node(op).result).stated.dtype;
+            let known = if stated == Known::Unknown { written.dtype } else { stated };
+            return Ok(if let Known::DType(dtype) = known { Some(dtype) } else { None });
+        }
+        let type_of = |value: ValueId| self.values[value.0 as usize];
+        if let (Op::BroadcastTo, [x, ..], true) =
+            (self.graph.node(op).op, self.graph.operands(op), self.graph.weak_edges.contains(&op))
+            && let Known::DType(dtype) = type_of(*x).dtype
+        {
+            return Ok(Some(dtype));
+        }
+        if let Some(outcome) = self.graph.scalars.outcome(op) {
+            return outcome.clone().map(|number| Some(number.dtype())).map_err(ProblemKind::Refused);
+        }
+        let typing = self.typing(op).map_err(ProblemKind::Refused)?;
+        Ok(typing.map(|typing| typing.result))
+    }
+
+    /// What the dtype rules say of an op.
+    fn typing(&self, op: OpId) -> Result<Option<Typing>, Refusal> {
+        let type_of = |value: ValueId| self.values[value.0 as usize];
+        let Some((mut operands, count)) = operands(&self.graph, op, type_of) else { return Ok(None) };
+        let operator = self.graph.node(op).op;
+        let ask = |operands: &[Operand]| self.semantics.infer(operator, &operands[..count]);
+        let found = ask(&operands).map_err(|refusal| {
+            let unknown = || scalars::unknown(&self.graph, op, self.semantics);
+            let is_scalar = matches!(refusal, Refusal::Scalar { .. });
+            is_scalar.then(unknown).flatten().unwrap_or(refusal)
+        })?;
+        let narrow = found.as_ref().and_then(|typing| {
+            scalars::kept_narrow(&self.graph, op, self.semantics, (&operands[..count], typing))
+        });
+        if let Some(refusal) = narrow {
+            return Err(refusal);
+        }
+        // A bool that Python computes is written as an array, so the op must do the same to both.
+        let bools = scalars::bools(&self.graph, op);
+        let Some((first, _)) = bools.first() else { return Ok(found) };
+        for (index, bool) in &bools {
+            operands[*index].origin = Origin::Literal(*bool);
+        }
+        match ask(&operands)? == found {
+            true => Ok(found),
+            false => {
+                let (semantics, index) = (self.semantics.name().into(), *first);
+                Err(Refusal::Scalar { semantics, op: operator, index, dtype: DType::B1 })
+            }
+        }
+    }
+
+    fn shape(&mut self, op: OpId) -> Outcome<Option<ShapeId>> {
+        let node = *self.graph.node(op);
+        if let Some(written) = self.graph.written(op) {
+            return Ok(Some(written.shape));
+        }
+        let shape_of = |value: &ValueId| self.values[value.0 as usize].shape;
+        match (node.op.info().shape, self.graph.operands(op)) {
+            (ShapeRule::Broadcast | ShapeRule::Same, [x]) => return Ok(Some(shape_of(x))),
+            (ShapeRule::Broadcast, [x, y]) => {
+                let (x, y) = (shape_of(x), shape_of(y));
+                return self.broadcast(x, y).map(Some).map_err(ProblemKind::Shape);
+            }
+            _ => {}
+        }
+        let ids: Vec<ShapeId> = self.graph.operands(op).iter().map(shape_of).collect();
+        let shapes: Vec<&Shape> = ids.iter().map(|id| self.graph.shapes.get(*id)).collect();
+        let shape = shape::infer(node.op, self.graph.attrs(op), &shapes).map_err(ProblemKind::Shape)?;
+        if node.op == Op::Take && self.semantics.numerics() == Numerics::Jax {
+            shape::takes_of_something(self.graph.attrs(op), &shapes).map_err(ProblemKind::Shape)?;
+        }
+        if let Some(rank) =
+            shape.as_ref().and_then(|shape| shape.dims()).map(<[i64]>::len).filter(|r| *r > MAX_RANK)
+        {
+            return Err(ProblemKind::Shape(ShapeError::Rank { rank, most: MAX_RANK }));
+        }
+        Ok(shape.map(|shape| self.graph.shapes.id(shape)))
+    }
+
+    fn broadcast(&mut self, x: ShapeId, y: ShapeId) -> Result<ShapeId, ShapeError> {
+        if x == y {
+            return Ok(x);
+        }
+        if let Some(known) = self.broadcasts.get(&(x, y)) {
+            return Ok(*known);
+        }
+        let shape = shape::broadcast(self.graph.shapes.get(x), self.graph.shapes.get(y))?;
+        let id = self.graph.shapes.id(shape);
+        self.broadcasts.insert((x, y), id);
+        Ok(id)
+    }
+
+    /// What the IR states and what the rules give, as one type.
+    fn confront(&mut self, stated: Type, dtype: Option<DType>, shape: Option<ShapeId>) -> Outcome<Type> {
+        let dtype = match (stated.dtype, dtype) {
+            (Known::Opaque, _) => return Err(ProblemKind::StatedOpaque),
+            (Known::DType(stated), Some(inferred)) if stated != inferred => {
+                return Err(ProblemKind::StatedDType { stated, inferred });
+            }
+            (Known::DType(dtype), _) | (_, Some(dtype)) => dtype,
+            _ => return Err(ProblemKind::NothingStated),
+        };
+        let shape = match shape {
+            Some(shape) if shape == stated.shape || stated.shape == ShapeId::UNRANKED => shape,
+            Some(shape) => self.meet(stated.shape, shape)?,
+            None => stated.shape,
+        };
+        Ok(Type { dtype: Known::DType(dtype), shape })
+    }
+
+    fn meet(&mut self, stated: ShapeId, inferred: ShapeId) -> Outcome<ShapeId> {
+        let (a, b) = (self.graph.shapes.get(stated), self.graph.shapes.get(inferred));
+        match a.meet(b) {
+            Some(shape) => Ok(self.graph.shapes.id(shape)),
+            None => Err(ProblemKind::StatedShape { stated: a.clone(), inferred: b.clone() }),
+        }
+    }
+
+    pub(super) fn join(&mut self, slot: SlotId) -> Outcome<Type> {
+        let Slot { stated, sources, is_fixed, .. } = self.graph.slot(slot);
+        let (stated, is_fixed) = (*stated, *is_fixed);
+        let type_of = |feed: &Feed| match (self.values[feed.value.0 as usize], feed.counts) {
+            (Type { dtype: dtype @ Known::DType(_), .. }, Counts::DType) => {
+                Type { dtype, shape: stated.shape }
+            }
+            (found, Counts::Type | Counts::DType | Counts::Shape) => found,
+        };
+        let typed = sources.iter().filter(|feed| feed.counts != Counts::Shape);
+        let mut known: Vec<Type> = typed.map(type_of).filter(|t| t.dtype != Known::Unknown).collect();
+        // What was refused counts as unknown while something else is known: in a loop the op that was refused may be
+        // asked again with other dtypes. But the slot does not lose what it had, which may be what was refused.
+        let mut had = None;
+        if known.iter().any(|t| matches!(t.dtype, Known::DType(_))) {
+            let all = known.len();
+            known.retain(|t| t.dtype != Known::Refused);
+            had = Some(self.slots[slot.0 as usize]).filter(|_| known.len() < all);
+            had = had.filter(|had| matches!(had.dtype, Known::DType(_)));
+            known.extend(had);
+        }
+        let Some(first) = known.first().copied() else { return Ok(stated) };
+        if known.iter().any(|t| matches!(t.dtype, Known::Opaque | Known::Refused)) {
+            return Ok(if known.iter().all(|t| *t == first) { first } else { Type::REFUSED });
+        }
+        let masks = sources.iter().filter(|feed| feed.counts == Counts::Shape);
+        let masks = masks.map(|feed| self.values[feed.value.0 as usize].shape);
+        let shapes: Vec<ShapeId> = known[1..].iter().map(|t| t.shape).chain(masks).collect();
+        let mut shape = first.shape;
+        for next in shapes {
+            shape = self.broadcast(shape, next).map_err(ProblemKind::Shape)?;
+        }
+        let Known::DType(dtype) = first.dtype else { return Ok(first) };
+        let alike = known.iter().all(|t| t.dtype == first.dtype);
+        let dtype = if alike { dtype } else { self.join_dtypes(slot, had)? };
+        let dtype = self.carried(slot, dtype);
+        let found = self.confront(stated, Some(dtype), Some(shape))?;
+        let is_ranked = stated.shape != ShapeId::UNRANKED;
+        Ok(if is_fixed && is_ranked { Type { shape: stated.shape, ..found } } else { found })
+    }
+
+    /// The dtype of a slot, which what flows there is promoted to, if a loop carries it.
+    fn carried(&self, slot: SlotId, joined: DType) -> DType {
+        let Slot { sources, is_carry, .. } = self.graph.slot(slot);
+        let init = sources.first().filter(|_| *is_carry).map(|feed| self.values[feed.value.0 as usize].dtype);
+        let Some(Known::DType(init)) = init else { return joined };
+        self.semantics.join_carry(init, joined)
+    }
+
+    /// The join of the dtypes that are known to flow to a slot, and of what it had: of the set, not a fold.
+    fn join_dtypes(&self, slot: SlotId, had: Option<Type>) -> Outcome<DType> {
+        let sources = &self.graph.slot(slot).sources;
+        let sources = sources.iter().filter(|feed| feed.counts != Counts::Shape).filter_map(|feed| {
+            let Type { dtype, shape } = self.values[feed.value.0 as usize];
+            let Known::DType(dtype) = dtype else { return None };
+            Some(operand(&self.graph, feed.value, dtype, shape))
+        });
+        let mut operands: Vec<Operand> = sources.collect();
+        if let Some(Type { dtype: Known::DType(dtype), .. }) = had {
+            operands.push(Operand::value(dtype));
+        }
+        self.semantics.join_slot(&operands).map_err(ProblemKind::Refused)
+    }
+}

@@ -1,0 +1,458 @@
+//! Fusion: partitions a graph into kernels, so that little goes through memory.
+//!
+//! [`fuse`] takes the nodes that are needed and returns [`Step`]s in the order in which they run.
+//!
+//! ## Algorithm
+//! 1. Some nodes are *roots*: reductions, what is needed in memory, and expressions that are too expensive to be computed
+//!    twice. All others are computed where they are used.
+//! 2. In topological order a root joins a kernel that computes something it needs, or a recent one over the same space,
+//!    if that makes no circle and it needs results of that kernel's reductions at its own index only; else it starts one.
+//!    A kernel over `P × R` takes element-wise roots over `P × R`, reductions over `R`, and roots over `P`: softmax
+//!    and normalisations are one kernel, and their rows stay in the cache.
+//! 3. A root that another kernel needs is stored.
+
+mod group;
+mod order;
+#[cfg(test)]
+mod tests;
+
+use promote_lattice::Op;
+use rustc_hash::FxHashSet;
+
+use self::group::{Group, Member, Reduction, Wanted};
+use self::order::{Order, UnitId};
+use super::extent::{Product, Sum};
+use super::graph::{Graph, NodeId, Prim};
+use super::kernel::{Chunk, Code, Expr, ExprId, Form, Kernel, Role, Root, cost};
+use super::target::Costs;
+use super::trace::{Coord, Found, Tracer};
+
+/// One step of a program.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// Runs a kernel.
+    Kernel(Kernel),
+    /// Sorts the buffer of a node, into which its operand was written, along a dimension.
+    Sort(NodeId, usize),
+    /// Multiplies matrices.
+    Matmul(NodeId),
+}
+
+impl Step {
+    /// The nodes whose buffers it reads.
+    pub fn reads(&self, graph: &Graph) -> Vec<NodeId> {
+        match self {
+            Self::Sort(..) => Vec::new(),
+            Self::Matmul(node) => graph.node(*node).args.iter().map(|arg| graph.base(*arg)).collect(),
+            Self::Kernel(kernel) => {
+                let buffers = kernel.exprs.iter().filter_map(|expr| expr.code.buffer());
+                buffers.map(|node| graph.base(node)).collect()
+            }
+        }
+    }
+
+    /// The nodes whose buffers it writes.
+    pub fn writes(&self) -> Vec<NodeId> {
+        match self {
+            Self::Sort(node, _) | Self::Matmul(node) => vec![*node],
+            Self::Kernel(kernel) => {
+                kernel.roots.iter().flat_map(|root| &root.sinks).map(|sink| sink.buffer).collect()
+            }
+        }
+    }
+}
+
+/// What a run does.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// In order.
+    pub steps: Vec<Step>,
+    /// The nodes that are given a buffer, which some step writes. Not among them are sources, constants, and other shapes
+    /// of a buffer.
+    pub buffers: Vec<NodeId>,
+}
+
+/// How many of the kernels made last are looked through for one over the same space.
+const NEIGHBOURS: usize = 4;
+
+/// Plans how the `needed` nodes come into memory.
+pub fn fuse(graph: &Graph, needed: &[NodeId], costs: &Costs) -> Plan {
+    let mut fusion = Fusion::new(graph, needed, costs);
+    for index in 0..graph.nodes.len() {
+        if fusion.live[index] {
+            fusion.place(NodeId(index as u32));
+        }
+    }
+    fusion.finish()
+}
+
+/// A matrix product as a kernel: rows of the result are accumulated, one element of the left operand after another.
+pub fn matmul(graph: &Graph, node: NodeId) -> Kernel {
+    let this = graph.node(node);
+    let (x, y) = (this.args[0], this.args[1]);
+    let rank = this.shape.len();
+    let batch = rank - 2;
+    // The dimensions are the batch's, the rows, what is summed over, and the columns.
+    let at = |dims: [usize; 2]| -> Vec<Coord> { (0..batch).chain(dims).map(Coord::same).collect() };
+    let tracer = Tracer::new(rank + 1);
+    let load = |node: NodeId, dims: [usize; 2]| {
+        let code = Code::Load(tracer.access(graph, node, &at(dims)));
+        Expr { node, code, dtype: this.dtype, dims: 0, stage: 0 }
+    };
+    let product = Code::Map(Op::Multiply, vec![ExprId(0), ExprId(1)]);
+    let product = Expr { node, code: product, dtype: this.dtype, dims: 0, stage: 0 };
+    let exprs = vec![load(x, [batch, batch + 1]), load(y, [batch + 1, batch + 2]), product];
+    let sink = tracer.access(graph, node, &at([batch, batch + 2]));
+    let root = Root { node, expr: ExprId(2), role: Role::Reduce(Op::Sum), sinks: vec![sink] };
+    let shape = graph.shape(node);
+    let inner = graph.shape(x)[rank - 1];
+    let dims = shape[..rank - 1].iter().chain([&inner, &shape[rank - 1]]).map(|extent| (*extent).into());
+    let form = Form::Columns { outer: batch + 1, reduced: 1 };
+    let mut kernel = Kernel { dims: dims.collect(), form, chunk: None, exprs, roots: vec![root] };
+    kernel.collapse();
+    kernel
+}
+
+/// What becomes of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// It is computed where it is used.
+    Inline,
+    /// Kernels find it in memory.
+    Memory,
+    /// A root of a group, which is the unit of this number.
+    Root(UnitId),
+}
+
+/// What becomes a step.
+#[derive(Debug)]
+enum Unit {
+    Group(Box<Group>),
+    Sort(NodeId, usize),
+    Matmul(NodeId),
+}
+
+struct Fusion<'g> {
+    graph: &'g Graph,
+    costs: &'g Costs,
+    live: Vec<bool>,
+    uses: Vec<u32>,
+    /// Whether the node must be in memory.
+    stored: Vec<bool>,
+    cost: Vec<u32>,
+    places: Vec<Place>,
+    /// The units that write what is in memory.
+    writers: Vec<Vec<UnitId>>,
+    units: Vec<Unit>,
+    /// Which units must run before which.
+    order: Order,
+}
+
+impl<'g> Fusion<'g> {
+    fn new(graph: &'g Graph, needed: &[NodeId], costs: &'g Costs) -> Self {
+        let count = graph.nodes.len();
+        let (mut live, mut uses, mut stored) = (vec![false; count], vec![0; count], vec![false; count]);
+        for node in needed {
+            live[node.0 as usize] = true;
+            stored[node.0 as usize] = true;
+        }
+        for index in (0..count).rev() {
+            if !live[index] {
+                continue;
+            }
+            let node = &graph.nodes[index];
+            for arg in &node.args {
+                live[arg.0 as usize] = true;
+                uses[arg.0 as usize] += 1;
+            }
+            let in_memory = match node.prim {
+                Prim::Reshape | Prim::Matmul => node.args.as_slice(),
+                Prim::Take(_) => &node.args[..1],
+                Prim::Source(_)
+                | Prim::Dense(_)
+                | Prim::Splat(_)
+                | Prim::Size(_)
+                | Prim::Iota(_)
+                | Prim::Map(_)
+                | Prim::Convert
+                | Prim::View(_)
+                | Prim::Concat(_)
+                | Prim::Sort(_)
+                | Prim::Reduce(..)
+                | Prim::Partial(..)
+                | Prim::Arg(..)
+                | Prim::Scan(..) => &[],
+            };
+            in_memory.iter().for_each(|arg| stored[arg.0 as usize] = true);
+        }
+        Self {
+            graph,
+            costs,
+            live,
+            uses,
+            stored,
+            cost: vec![0; count],
+            places: vec![Place::Inline; count],
+            writers: vec![Vec::new(); count],
+            units: Vec::new(),
+            order: Order::default(),
+        }
+    }
+
+    /// Decides where a node is computed; its operands are placed already.
+    fn place(&mut self, id: NodeId) {
+        let node = self.graph.node(id);
+        let along = |axis: usize| Some(Reduction { axes: vec![axis], cut: None });
+        match &node.prim {
+            Prim::Source(_) | Prim::Dense(_) => self.in_memory(id, Vec::new()),
+            Prim::Reshape => {
+                let writers = self.needs_of(node.args[0]).0;
+                self.in_memory(id, writers);
+            }
+            Prim::Sort(axis) => {
+                let copied = self.copy_into(id, node.args[0], Vec::new());
+                let unit = self.unit(Unit::Sort(id, *axis), &[copied]);
+                self.in_memory(id, vec![unit]);
+            }
+            Prim::Matmul => {
+                let needs: Vec<_> = node.args.iter().flat_map(|arg| self.needs_of(*arg).0).collect();
+                let unit = self.unit(Unit::Matmul(id), &needs);
+                self.in_memory(id, vec![unit]);
+            }
+            Prim::Concat(axis) => self.concat(id, *axis),
+            Prim::Reduce(op, axes) => {
+                self.root(id, Role::Reduce(*op), Some(Reduction { axes: axes.clone(), cut: None }));
+            }
+            Prim::Partial(op, axes, cut) => {
+                self.root(id, Role::Reduce(*op), Some(Reduction { axes: axes.clone(), cut: Some(*cut) }));
+            }
+            Prim::Arg(op, axis) => self.root(id, Role::Arg(*op), along(*axis)),
+            Prim::Scan(op, axis) => {
+                self.stored[id.0 as usize] = true;
+                self.root(id, Role::Scan(*op), along(*axis));
+            }
+            Prim::Splat(_)
+            | Prim::Size(_)
+            | Prim::Iota(_)
+            | Prim::Map(_)
+            | Prim::Convert
+            | Prim::View(_)
+            | Prim::Take(_) => self.expression(id),
+        }
+    }
+
+    fn expression(&mut self, id: NodeId) {
+        let (node, index) = (self.graph.node(id), id.0 as usize);
+        let of_args = node.args.iter().map(|arg| self.cost[arg.0 as usize]).fold(0, u32::saturating_add);
+        self.cost[index] = of_args.saturating_add(instructions(&node.prim));
+        let is_expensive = self.uses[index] > 1 && self.cost[index] >= self.costs.expensive
+            || self.cost[index] >= self.costs.too_long;
+        if self.stored[index] || is_expensive {
+            self.root(id, Role::Store, None);
+        }
+    }
+
+    fn in_memory(&mut self, id: NodeId, mut writers: Vec<UnitId>) {
+        writers.sort_unstable();
+        writers.dedup();
+        self.places[id.0 as usize] = Place::Memory;
+        self.writers[id.0 as usize] = writers;
+    }
+
+    fn unit(&mut self, unit: Unit, needs: &[UnitId]) -> UnitId {
+        self.units.push(unit);
+        self.order.push(needs)
+    }
+
+    /// Each piece is written into its part of the result.
+    fn concat(&mut self, id: NodeId, axis: usize) {
+        let node = self.graph.node(id);
+        let mut start = Sum::default();
+        let mut writers = Vec::new();
+        for arg in &node.args {
+            let mut starts = vec![Sum::default(); node.shape.len()];
+            starts[axis] = start.clone();
+            writers.push(self.copy_into(id, *arg, starts));
+            start = start + Product::from(self.graph.shape(*arg)[axis]);
+        }
+        self.in_memory(id, writers);
+    }
+
+    /// Adds a root that writes a node into the buffer of another, from these indices on; its unit.
+    fn copy_into(&mut self, target: NodeId, source: NodeId, starts: Vec<Sum>) -> UnitId {
+        let into = Some((target, starts));
+        self.join(&Wanted { node: source, traced: source, role: Role::Store, reduction: None, into })
+    }
+
+    fn root(&mut self, node: NodeId, role: Role, reduction: Option<Reduction>) {
+        let traced = if role == Role::Store { node } else { self.graph.node(node).args[0] };
+        let unit = self.join(&Wanted { node, traced, role, reduction, into: None });
+        self.places[node.0 as usize] = Place::Root(unit);
+        self.cost[node.0 as usize] = 1;
+    }
+
+    /// Adds a root to the group that suits it best, or to a new one; its unit.
+    fn join(&mut self, wanted: &Wanted) -> UnitId {
+        let (needs, in_memory) = self.needs_of(wanted.traced);
+        let recent = self.units.len().saturating_sub(NEIGHBOURS)..self.units.len();
+        let mut candidates: Vec<UnitId> = needs.iter().copied().chain(recent).collect();
+        candidates.sort_unstable();
+        candidates.dedup();
+        for unit in candidates.into_iter().rev() {
+            let others = || needs.iter().copied().filter(|need| *need != unit);
+            let makes_circle = || self.order.reaches(others(), unit);
+            if !in_memory.contains(&unit) && !makes_circle() && self.enter(unit, wanted) {
+                self.order.add_needs(unit, others());
+                return unit;
+            }
+        }
+        let group = Group::new(self.graph.shape(wanted.traced), wanted);
+        let unit = self.unit(Unit::Group(Box::new(group)), &needs);
+        let entered = self.enter(unit, wanted);
+        assert!(
+            entered,
+            "a group takes the root that it is made for: it has no results that could be needed elsewhere"
+        );
+        unit
+    }
+
+    /// The units that must run before a node can be read, and those of them that it finds in memory.
+    fn needs_of(&self, node: NodeId) -> (Vec<UnitId>, Vec<UnitId>) {
+        let (mut seen, mut rest) = (FxHashSet::default(), vec![node]);
+        let (mut needs, mut in_memory) = (Vec::new(), Vec::new());
+        while let Some(node) = rest.pop() {
+            if !seen.insert(node) {
+                continue;
+            }
+            match self.places[node.0 as usize] {
+                Place::Inline => {
+                    let args = &self.graph.node(node).args;
+                    if let (Prim::Take(_), Place::Root(unit)) = (
+                        &self.graph.node(node).prim,
+                        args.first().map_or(Place::Inline, |arg| self.places[arg.0 as usize]),
+                    ) {
+                        in_memory.push(unit);
+                    }
+                    rest.extend(args);
+                }
+                Place::Memory => in_memory.extend(&self.writers[node.0 as usize]),
+                Place::Root(unit) => needs.push(unit),
+            }
+        }
+        needs.extend(&in_memory);
+        needs.sort_unstable();
+        needs.dedup();
+        (needs, in_memory)
+    }
+
+    /// Adds a root to a group, if that can take it.
+    fn enter(&mut self, unit: UnitId, wanted: &Wanted) -> bool {
+        let Unit::Group(group) = &mut self.units[unit] else { return false };
+        let shape = self.graph.shape(wanted.traced);
+        let Some(at) = group.coords(&shape, wanted) else { return false };
+        let stages: Vec<usize> = group.members.iter().map(|member| group.tracer.stage(member.expr)).collect();
+        let mut tracer = std::mem::take(&mut group.tracer);
+        let mark = tracer.mark();
+        let (places, members) = (&self.places, &group.members);
+        let mut find = |node: NodeId| match places[node.0 as usize] {
+            Place::Inline => Found::Inline,
+            Place::Root(own) if own == unit => {
+                let number = members.iter().position(|member| member.node == node && member.into.is_none());
+                let Some(number) = number else { unreachable!("a root is a member of its group") };
+                let member = &members[number];
+                match member.role {
+                    Role::Store => Found::Here(member.expr, member.at.clone()),
+                    Role::Scan(_) => Found::Later,
+                    Role::Reduce(_) | Role::Arg(_) => Found::Reduced(number, member.at.clone()),
+                }
+            }
+            Place::Root(_) | Place::Memory => Found::Stored,
+        };
+        let traced = tracer.trace(self.graph, wanted.traced, at.clone(), &mut find, &stages);
+        let is_long = tracer.exprs.len() > self.costs.max_exprs && !members.is_empty();
+        let expr = traced.ok().filter(|_| !is_long);
+        match expr {
+            None => tracer.undo(mark),
+            Some(expr) => {
+                let into = wanted.into.as_ref().map(|(target, starts)| {
+                    let moved = at.iter().enumerate().map(|(axis, coord)| {
+                        let start = starts.get(axis).cloned().unwrap_or_default();
+                        Coord { start: coord.start.clone() + start, ..coord.clone() }
+                    });
+                    tracer.access(self.graph, *target, &moved.collect::<Vec<_>>())
+                });
+                if group.reduced.is_none() {
+                    group.reduced.clone_from(&wanted.reduction);
+                }
+                let at = match wanted.role {
+                    Role::Store | Role::Scan(_) => at,
+                    Role::Reduce(_) | Role::Arg(_) => group.kept_coords(),
+                };
+                group.members.push(Member { node: wanted.node, expr, role: wanted.role, at, into });
+            }
+        }
+        group.tracer = tracer;
+        expr.is_some()
+    }
+
+    /// Finds what must be stored, and makes the steps.
+    fn finish(mut self) -> Plan {
+        for unit in &self.units {
+            let Unit::Group(group) = unit else { continue };
+            for expr in &group.tracer.exprs {
+                if let Code::Load(access) | Code::Take { access, .. } = &expr.code {
+                    self.stored[access.buffer.0 as usize] = true;
+                }
+            }
+        }
+        let owns = |index: &usize| match self.places[*index] {
+            Place::Inline => false,
+            Place::Memory => {
+                !self.writers[*index].is_empty() && self.graph.nodes[*index].prim != Prim::Reshape
+            }
+            Place::Root(_) => self.stored[*index],
+        };
+        let buffers = (0..self.graph.nodes.len()).filter(owns).map(|index| NodeId(index as u32)).collect();
+        let order = std::mem::take(&mut self.order).into_order();
+        let mut units: Vec<Option<Unit>> = std::mem::take(&mut self.units).into_iter().map(Some).collect();
+        let steps = order.into_iter().filter_map(|unit| units[unit].take()).map(|unit| match unit {
+            Unit::Sort(node, axis) => Step::Sort(node, axis),
+            Unit::Matmul(node) => Step::Matmul(node),
+            Unit::Group(group) => Step::Kernel(self.kernel(*group)),
+        });
+        Plan { steps: steps.collect(), buffers }
+    }
+
+    fn kernel(&self, group: Group) -> Kernel {
+        let shift = group.shift();
+        let mut dims = vec![Product::number(1); group.space.len() + shift];
+        for (axis, extent) in group.space.iter().enumerate() {
+            dims[group.position[axis]] = self.graph.resolve(*extent).into();
+        }
+        let cut = group.reduced.as_ref().and_then(|reduction| reduction.cut);
+        let chunk = cut.map(|cut| Chunk { dim: group.position[cut.axis], by: 0, length: cut.length });
+        if let Some(cut) = cut {
+            dims[0] = cut.parts.into();
+        }
+        let form = group.form();
+        let roots = group.members.iter().map(|member| {
+            let is_stored = self.stored[member.node.0 as usize] && member.into.is_none();
+            let own = is_stored.then(|| group.tracer.access(self.graph, member.node, &member.at));
+            let sinks = own.into_iter().chain(member.into.clone()).collect();
+            Root { node: member.node, expr: member.expr, role: member.role, sinks }
+        });
+        let roots = roots.collect();
+        let mut kernel = Kernel { dims, form, chunk, exprs: group.tracer.exprs, roots };
+        kernel.collapse();
+        kernel
+    }
+}
+
+/// About how many instructions an expression takes beyond its operands'.
+fn instructions(prim: &Prim) -> u32 {
+    match prim {
+        Prim::Map(op) => cost(*op),
+        Prim::Convert | Prim::Iota(_) => 1,
+        _ => 0,
+    }
+}

@@ -1,0 +1,129 @@
+//! Plans of random graphs: every step finds in memory what steps before it wrote.
+
+use promote_lattice::{DType, Op};
+use rustc_hash::FxHashSet;
+
+use super::*;
+use crate::extent::{Extent, Symbol};
+use crate::graph::{Index, Rule};
+
+const COSTS: Costs = Costs { expensive: 8, too_long: 256, max_exprs: 600, cuts: None };
+
+/// A small generator of numbers, the same in each run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) as usize % bound
+    }
+
+    fn pick(&mut self, nodes: &[NodeId]) -> NodeId {
+        nodes[self.below(nodes.len())]
+    }
+}
+
+/// A graph over vectors and scalars, static or dynamic, whose ops need each other's results in all sorts of ways.
+fn graph(random: &mut Random) -> (Graph, Vec<NodeId>) {
+    let mut graph = Graph::default();
+    let is_dynamic = random.below(2) == 0;
+    let extent = |extent: i64| (!is_dynamic).then_some(extent);
+    let mut vectors: Vec<NodeId> =
+        (0..3).map(|number| graph.source(number as u32, DType::F32, &[extent(7 + number)])).collect();
+    let mut scalars = vec![graph.push(Prim::Splat(0), &[], DType::F32, Vec::new())];
+    for _ in 0..4 + random.below(12) {
+        let x = random.pick(&vectors);
+        let shape = graph.shape(x);
+        match random.below(6) {
+            0 => vectors.push(graph.push(Prim::Map(Op::Exp), &[x], DType::F32, shape)),
+            1 => {
+                let scalar = random.pick(&scalars);
+                let spread = graph.push(Prim::View(Vec::new()), &[scalar], DType::F32, shape.clone());
+                vectors.push(graph.push(Prim::Map(Op::Add), &[x, spread], DType::F32, shape));
+            }
+            2 => scalars.push(graph.push(Prim::Reduce(Op::Sum, vec![0]), &[x], DType::F32, Vec::new())),
+            3 => {
+                let one = Extent::Fixed(1);
+                let row = graph.push(Prim::View(vec![Index::same(1)]), &[x], DType::F32, vec![one, shape[0]]);
+                let column =
+                    graph.push(Prim::View(vec![Index::same(0)]), &[x], DType::F32, vec![shape[0], one]);
+                let product = graph.push(Prim::Matmul, &[row, column], DType::F32, vec![one, one]);
+                let number =
+                    graph.push(Prim::View(vec![Index::FIRST; 2]), &[product], DType::F32, Vec::new());
+                scalars.push(number);
+            }
+            4 => {
+                let y = random.pick(&vectors);
+                let whole = graph.symbol(Rule::Total(vec![shape[0], graph.shape(y)[0]]));
+                vectors.push(graph.push(Prim::Concat(0), &[x, y], DType::F32, vec![whole]));
+            }
+            _ => vectors.push(graph.push(Prim::Sort(0), &[x], DType::F32, shape)),
+        }
+    }
+    let mut needed: Vec<NodeId> = (0..3).map(|_| random.pick(&vectors)).collect();
+    needed.push(random.pick(&scalars));
+    needed.sort_unstable();
+    needed.dedup();
+    (graph, needed)
+}
+
+#[test]
+fn steps_read_what_steps_before_them_wrote() {
+    for seed in 0..20_000 {
+        let (graph, needed) = graph(&mut Random(seed));
+        let plan = fuse(&graph, &needed, &COSTS);
+        let mut last_write = vec![0; graph.nodes.len()];
+        for (index, step) in plan.steps.iter().enumerate() {
+            step.writes().iter().for_each(|node| last_write[node.0 as usize] = index);
+        }
+        let is_there = |node: NodeId| matches!(graph.node(node).prim, Prim::Source(_) | Prim::Dense(_));
+        let mut written = FxHashSet::default();
+        for (index, step) in plan.steps.iter().enumerate() {
+            for node in step.reads(&graph) {
+                let is_whole = written.contains(&node) && last_write[node.0 as usize] < index;
+                assert!(
+                    is_there(node) || is_whole,
+                    "seed {seed}: step {index} reads {node:?}: {:#?}",
+                    plan.steps
+                );
+            }
+            written.extend(step.writes());
+        }
+        for node in needed {
+            let base = graph.base(node);
+            assert!(is_there(base) || written.contains(&base), "seed {seed}: {node:?} is not written");
+        }
+    }
+}
+
+/// `a` is stretched to `b`, that to `c`, and so on: whether `a` is 1 says all.
+#[test]
+fn chains_of_broadcasts_have_steps_of_one_symbol() {
+    let mut graph = Graph::default();
+    let dynamic: Vec<Extent> = (0..50)
+        .map(|number| {
+            let source = graph.source(number, DType::F32, &[None]);
+            graph.shape(source)[0]
+        })
+        .collect();
+    let mut extents = vec![dynamic[0]];
+    for extent in &dynamic[1..] {
+        let last = extents[extents.len() - 1];
+        extents.push(graph.symbol(Rule::Broadcast(vec![last, *extent])));
+    }
+    let mut step = Product::number(1);
+    for extent in extents.iter().rev() {
+        let stretch = graph.symbol(Rule::Stretch(*extent));
+        step = graph.times_step(&step, stretch);
+    }
+    let Extent::Of(Symbol(first)) = graph.symbol(Rule::Stretch(dynamic[0])) else {
+        panic!("the extent is dynamic")
+    };
+    assert_eq!(step, Product { number: 1, symbols: vec![Symbol(first)] });
+    let other = graph.symbol(Rule::Stretch(dynamic[1]));
+    assert_eq!(
+        graph.times_step(&step, other).symbols.len(),
+        2,
+        "neither of two arguments says what the other is"
+    );
+}

@@ -1,0 +1,374 @@
+//! Kernels: loops over a space of indices, and what they store and accumulate there.
+//!
+//! A [`Kernel`] has dimensions, expressions over them, and [`Root`]s: the expressions whose values leave the loops, into
+//! memory or into a reduction. How the loops are run, on which machine and how many lanes at a time, a target decides.
+//!
+//! ## Laws
+//! - The first dimensions are parallel: no two of their indices write to one place.
+//! - Reductions are over the dimensions after them ([`Form::Rows`]), or over some in the middle ([`Form::Columns`]).
+//! - Expressions come after their operands. One of stage `n + 1` needs a reduction of stage `n`.
+//! - What a kernel writes it does not read.
+
+use promote_lattice::convert::Bits;
+use promote_lattice::{DType, Op};
+
+use super::extent::{Extent, Product, Sum, Symbol};
+use super::graph::NodeId;
+
+/// An expression: an index into [`Kernel::exprs`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ExprId(pub u32);
+
+/// Elements in memory: `offset` and, for each dimension of the kernel, a stride, in elements.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Access {
+    /// The node whose buffer it is.
+    pub buffer: NodeId,
+    /// One a dimension.
+    pub strides: Vec<Product>,
+    /// Of the first element.
+    pub offset: Sum,
+}
+
+/// What an expression computes at an index.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Code {
+    /// A number.
+    Splat(Bits),
+    /// A product of extents, an i64.
+    Size(Product),
+    /// `offset` and the strides times the indices, an i64.
+    Index {
+        /// One a dimension.
+        strides: Vec<Product>,
+        /// At the first index.
+        offset: Sum,
+    },
+    /// An element.
+    Load(Access),
+    /// An element at an index that is an expression: `stride` times the index further. Negative indices count from the end
+    /// of `extent`; what an index out of range is, the semantics says.
+    Take {
+        /// The first of the elements.
+        access: Access,
+        /// The index, an integer.
+        index: ExprId,
+        /// From one to the next.
+        stride: Product,
+        /// How many there are.
+        extent: Extent,
+    },
+    /// An op of elements.
+    Map(Op, Vec<ExprId>),
+    /// A conversion.
+    Convert(ExprId),
+    /// The result of the reduction that is the root of this number.
+    Reduced(usize),
+}
+
+/// An expression.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Expr {
+    /// The node that it is of.
+    pub node: NodeId,
+    /// What it computes.
+    pub code: Code,
+    /// Of which dtype.
+    pub dtype: DType,
+    /// The dimensions that it depends on: a bit each.
+    pub dims: u64,
+    /// How many reductions must be done one after another before it can be computed.
+    pub stage: usize,
+}
+
+/// What is done with the values of a root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// They are stored.
+    Store,
+    /// They are reduced over the reduced dimensions; the result may be stored.
+    Reduce(Op),
+    /// The index of the extreme one is found.
+    Arg(Op),
+    /// They are accumulated, and each step is stored.
+    Scan(Op),
+}
+
+/// An expression whose values leave the loops.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Root {
+    /// The node that it is.
+    pub node: NodeId,
+    /// The expression.
+    pub expr: ExprId,
+    /// What is done with it.
+    pub role: Role,
+    /// Where the values, or the results, are stored.
+    pub sinks: Vec<Access>,
+}
+
+/// How the dimensions of a kernel stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// All are parallel.
+    Map,
+    /// The last `reduced` ones are reduced.
+    Rows {
+        /// How many.
+        reduced: usize,
+    },
+    /// `reduced` ones after the first `outer` ones are reduced, the last ones are parallel again.
+    Columns {
+        /// How many stand before them.
+        outer: usize,
+        /// How many.
+        reduced: usize,
+    },
+}
+
+/// A reduced dimension of which each index of a parallel one takes a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Chunk {
+    /// The reduced dimension.
+    pub dim: usize,
+    /// The parallel one.
+    pub by: usize,
+    /// How many indices a part has; the last ones may have fewer, or none.
+    pub length: Extent,
+}
+
+/// A kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Kernel {
+    /// How many indices each dimension has.
+    pub dims: Vec<Product>,
+    /// How they stand.
+    pub form: Form,
+    /// The dimension that is cut into parts, if one is.
+    pub chunk: Option<Chunk>,
+    /// The expressions.
+    pub exprs: Vec<Expr>,
+    /// What leaves the loops, each after what it needs.
+    pub roots: Vec<Root>,
+}
+
+impl Kernel {
+    /// The expression of that id.
+    pub fn expr(&self, id: ExprId) -> &Expr {
+        &self.exprs[id.0 as usize]
+    }
+
+    /// The nodes whose buffers it reads or writes.
+    pub fn accessed(&self) -> impl Iterator<Item = NodeId> + '_ {
+        let read = self.exprs.iter().filter_map(|expr| expr.code.buffer());
+        let sinks = self.roots.iter().flat_map(|root| &root.sinks);
+        read.chain(sinks.map(|sink| sink.buffer))
+    }
+
+    /// The reduced dimensions.
+    pub fn reduced(&self) -> std::ops::Range<usize> {
+        match self.form {
+            Form::Map => self.dims.len()..self.dims.len(),
+            Form::Rows { reduced } => self.dims.len() - reduced..self.dims.len(),
+            Form::Columns { outer, reduced } => outer..outer + reduced,
+        }
+    }
+
+    /// About how many instructions an index takes.
+    pub fn cost(&self) -> u32 {
+        let of = |expr: &Expr| match expr.code {
+            Code::Map(op, _) => cost(op),
+            Code::Convert(_) | Code::Take { .. } => 1,
+            Code::Splat(_) | Code::Size(_) | Code::Index { .. } | Code::Load(_) | Code::Reduced(_) => 0,
+        };
+        self.exprs.iter().map(of).sum()
+    }
+
+    /// The operands of an expression.
+    pub fn operands(&self, id: ExprId) -> &[ExprId] {
+        match &self.expr(id).code {
+            Code::Map(_, operands) => operands,
+            Code::Convert(operand) | Code::Take { index: operand, .. } => std::slice::from_ref(operand),
+            Code::Splat(_) | Code::Size(_) | Code::Index { .. } | Code::Load(_) | Code::Reduced(_) => &[],
+        }
+    }
+
+    /// Merges neighbouring dimensions where all accesses go through both as through one, and drops those of one index.
+    pub fn collapse(&mut self) {
+        let mut dim = 0;
+        while dim < self.dims.len() {
+            let one = Product::number(1);
+            let is_last = dim + 1 == self.dims.len();
+            let is_needed = self.reduced().len() == 1 && self.reduced().contains(&dim) || self.is_cut(dim);
+            if self.dims[dim] == one && !is_needed {
+                self.remove(dim);
+            } else if !is_last && self.is_mergeable(dim) {
+                let merged = &self.dims[dim] * &self.dims[dim + 1];
+                self.dims[dim + 1] = merged;
+                self.remove(dim);
+            } else {
+                dim += 1;
+            }
+        }
+        // Columns of a single element are a row.
+        if let Form::Columns { outer, reduced } = self.form
+            && outer + reduced == self.dims.len()
+        {
+            self.form = Form::Rows { reduced };
+        }
+        self.find_dims();
+    }
+
+    /// The kernel for runs in which some symbols are 1, if any of them is in its strides.
+    pub fn with_ones(&self, ones: impl Fn(Symbol) -> bool) -> Option<(Self, Vec<Symbol>)> {
+        let mut kernel = self.clone();
+        let mut found = Vec::new();
+        let mut simplify = |strides: &mut Vec<Product>| {
+            for stride in strides {
+                found.extend(stride.symbols.iter().copied().filter(|symbol| ones(*symbol)));
+                stride.symbols.retain(|symbol| !ones(*symbol));
+            }
+        };
+        kernel.exprs.iter_mut().filter_map(|expr| expr.code.strides_mut()).for_each(&mut simplify);
+        kernel.roots.iter_mut().flat_map(|root| &mut root.sinks).for_each(|sink| simplify(&mut sink.strides));
+        found.sort_unstable();
+        found.dedup();
+        kernel.collapse();
+        (!found.is_empty()).then_some((kernel, found))
+    }
+
+    fn is_cut(&self, dim: usize) -> bool {
+        self.chunk.is_some_and(|chunk| chunk.dim == dim || chunk.by == dim)
+    }
+
+    fn is_mergeable(&self, dim: usize) -> bool {
+        let reduced = self.reduced();
+        let is_reduced = reduced.contains(&dim);
+        // What looks for indices, or goes in order, keeps the one dimension that it goes along.
+        let differ =
+            is_reduced != reduced.contains(&(dim + 1)) || dim < reduced.start && dim + 1 >= reduced.end;
+        if differ || self.is_cut(dim) || self.is_cut(dim + 1) {
+            return false;
+        }
+        self.strides().all(|strides| strides[dim] == &strides[dim + 1] * &self.dims[dim + 1])
+    }
+
+    /// Removes a dimension; what it counted, the one after it counts now.
+    fn remove(&mut self, dim: usize) {
+        let reduced = self.reduced();
+        match &mut self.form {
+            Form::Map => {}
+            Form::Rows { reduced: count } => *count -= usize::from(reduced.contains(&dim)),
+            Form::Columns { outer, reduced: count } => {
+                *outer -= usize::from(dim < reduced.start);
+                *count -= usize::from(reduced.contains(&dim));
+            }
+        }
+        if let Some(chunk) = &mut self.chunk {
+            chunk.dim -= usize::from(dim < chunk.dim);
+            chunk.by -= usize::from(dim < chunk.by);
+        }
+        self.dims.remove(dim);
+        for expr in &mut self.exprs {
+            if let Some(strides) = expr.code.strides_mut() {
+                strides.remove(dim);
+            }
+        }
+        for sink in self.roots.iter_mut().flat_map(|root| &mut root.sinks) {
+            sink.strides.remove(dim);
+        }
+    }
+
+    /// Finds which dimensions each expression depends on.
+    fn find_dims(&mut self) {
+        let reduced = self.reduced();
+        let parallel = (0..self.dims.len()).filter(|dim| !reduced.contains(dim));
+        let of_reduced = parallel.fold(0u64, |all, dim| all | 1 << dim);
+        for index in 0..self.exprs.len() {
+            let id = ExprId(index as u32);
+            let of_operands = self.operands(id).iter().fold(0, |all, operand| all | self.expr(*operand).dims);
+            let own = match &self.expr(id).code {
+                Code::Reduced(_) => of_reduced,
+                code => code.strides().map_or(0, |strides| {
+                    (0..strides.len())
+                        .filter(|dim| !strides[*dim].is_zero())
+                        .fold(0, |all, dim| all | 1 << dim)
+                }),
+            };
+            self.exprs[index].dims = of_operands | own;
+        }
+    }
+
+    fn strides(&self) -> impl Iterator<Item = &Vec<Product>> {
+        let sinks = self.roots.iter().flat_map(|root| root.sinks.iter().map(|sink| &sink.strides));
+        self.exprs.iter().filter_map(|expr| expr.code.strides()).chain(sinks)
+    }
+}
+
+impl Code {
+    /// The strides of what it reads or counts, if it does.
+    pub const fn strides(&self) -> Option<&Vec<Product>> {
+        match self {
+            Self::Load(access) | Self::Take { access, .. } => Some(&access.strides),
+            Self::Index { strides, .. } => Some(strides),
+            Self::Splat(_) | Self::Size(_) | Self::Map(..) | Self::Convert(_) | Self::Reduced(_) => None,
+        }
+    }
+
+    /// The node whose buffer it reads, if it does.
+    pub const fn buffer(&self) -> Option<NodeId> {
+        match self {
+            Self::Load(access) | Self::Take { access, .. } => Some(access.buffer),
+            Self::Splat(_)
+            | Self::Size(_)
+            | Self::Index { .. }
+            | Self::Map(..)
+            | Self::Convert(_)
+            | Self::Reduced(_) => None,
+        }
+    }
+
+    const fn strides_mut(&mut self) -> Option<&mut Vec<Product>> {
+        match self {
+            Self::Load(access) | Self::Take { access, .. } => Some(&mut access.strides),
+            Self::Index { strides, .. } => Some(strides),
+            Self::Splat(_) | Self::Size(_) | Self::Map(..) | Self::Convert(_) | Self::Reduced(_) => None,
+        }
+    }
+}
+
+/// About how many instructions an op of elements takes.
+pub const fn cost(op: Op) -> u32 {
+    match op {
+        Op::Positive | Op::Real | Op::Imag | Op::Conj => 0,
+        Op::Divide | Op::Sqrt | Op::Reciprocal | Op::Rsqrt => 4,
+        Op::Exp | Op::Exp2 | Op::Log | Op::Log2 | Op::Sigmoid | Op::Tanh => 12,
+        Op::Expm1
+        | Op::Log10
+        | Op::Log1p
+        | Op::Cbrt
+        | Op::Sin
+        | Op::Cos
+        | Op::Tan
+        | Op::Sinh
+        | Op::Cosh
+        | Op::Asin
+        | Op::Acos
+        | Op::Atan
+        | Op::Asinh
+        | Op::Acosh
+        | Op::Atanh
+        | Op::Erf
+        | Op::Angle
+        | Op::Pow
+        | Op::FloorDivide
+        | Op::Remainder
+        | Op::Fmod
+        | Op::Atan2
+        | Op::Hypot
+        | Op::LogAddExp
+        | Op::Gcd
+        | Op::Lcm => 30,
+        _ => 1,
+    }
+}

@@ -1,0 +1,359 @@
+//! Straight-line code: tensors as nodes of a graph, until somebody needs them in memory.
+
+use promote_lattice::DType;
+use promote_lattice::convert::Numerics;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::Builder;
+use crate::canonical::Canonical;
+use crate::extent::{Extent, Symbol};
+use crate::fuse::{self, fuse};
+use crate::graph::{Graph, Index, NodeId, Prim, Rule};
+use crate::kernel::Kernel;
+use crate::program::{Arg, Arith, ConstantId, Edge, End, Launch, Matmul, PlaceId, Step, ValueId, ValueKind};
+use crate::strong::Value;
+use crate::target::Costs;
+
+/// A tensor in memory.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    /// Its elements.
+    pub buffer: ValueId,
+    /// Its extents.
+    pub dims: Vec<Arg>,
+}
+
+/// The graph of the code since tensors were last needed.
+#[derive(Debug, Default)]
+pub struct Segment {
+    /// The graph.
+    pub graph: Graph,
+    /// The tensors that are its sources.
+    pub sources: Vec<Stored>,
+    /// Its constant tensors.
+    pub constants: Vec<ConstantId>,
+    /// What each value is.
+    pub nodes: FxHashMap<Value, NodeId>,
+    /// Where each node comes from.
+    pub origins: Vec<PlaceId>,
+    /// The numbers that symbols are.
+    pub symbols: FxHashMap<Symbol, Arg>,
+}
+
+impl Segment {
+    /// A new one.
+    pub fn new(costs: &Costs) -> Self {
+        let mut segment = Self::default();
+        segment.graph.cuts = costs.cuts;
+        segment
+    }
+}
+
+/// Whether a node of this kind is in memory without being computed.
+pub(super) const fn is_there(prim: &Prim) -> bool {
+    match prim {
+        Prim::Source(_) | Prim::Dense(_) | Prim::Reshape => true,
+        Prim::Splat(_)
+        | Prim::Size(_)
+        | Prim::Iota(_)
+        | Prim::Map(_)
+        | Prim::Convert
+        | Prim::View(_)
+        | Prim::Reduce(..)
+        | Prim::Partial(..)
+        | Prim::Arg(..)
+        | Prim::Scan(..)
+        | Prim::Sort(_)
+        | Prim::Take(_)
+        | Prim::Concat(_)
+        | Prim::Matmul => false,
+    }
+}
+
+/// Where nodes are.
+type Places = FxHashMap<NodeId, Stored>;
+
+impl Builder<'_, '_> {
+    /// Brings tensors into memory, with all that is used after the current op.
+    pub(super) fn settle(&mut self, tensors: &[Value]) {
+        let is_wanted = |value: &Value| tensors.contains(value) || self.live.is_needed_after(self.at, *value);
+        let mut wanted: Vec<Value> = self.segment.nodes.keys().copied().filter(is_wanted).collect();
+        wanted.sort_unstable();
+        self.bring(&wanted, &[]);
+    }
+
+    /// Brings tensors into memory: the block owns a reference to each. The nodes of `outputs` go to results.
+    pub(super) fn bring(&mut self, wanted: &[Value], outputs: &[(NodeId, usize)]) {
+        let nodes: Vec<(Value, NodeId)> =
+            wanted.iter().map(|value| (*value, self.segment.nodes[value])).collect();
+        let are_there: Vec<bool> =
+            nodes.iter().map(|(_, node)| is_there(&self.segment.graph.node(*node).prim)).collect();
+        let needed: Vec<NodeId> = nodes.iter().map(|(_, node)| *node).collect();
+        let stored = self.flush(&needed, outputs);
+        let mut passed = FxHashSet::default();
+        for ((value, node), is_there) in nodes.into_iter().zip(are_there) {
+            // A source stays what it is.
+            if self.values.contains_key(&value) {
+                continue;
+            }
+            let tensor = stored[&node].clone();
+            if is_there || !passed.insert(node) {
+                self.retain(tensor.buffer);
+            }
+            self.own(value, tensor);
+        }
+        let floating = std::mem::take(&mut self.floating);
+        floating.into_iter().for_each(|buffer| self.release(buffer));
+    }
+
+    /// Computes nodes, those of `outputs` into the results of these numbers, and starts a new segment. Where every needed
+    /// node is then; a new buffer belongs to the caller.
+    fn flush(&mut self, needed: &[NodeId], outputs: &[(NodeId, usize)]) -> Places {
+        let mut wanted = needed.to_vec();
+        let mut places: FxHashMap<NodeId, usize> = FxHashMap::default();
+        let mut results = Vec::new();
+        for (node, output) in outputs {
+            // What has no buffer of its own, or has one already, is copied.
+            let is_new = !is_there(&self.segment.graph.node(*node).prim)
+                && !places.contains_key(node)
+                && !needed.contains(node);
+            let target = if is_new { *node } else { self.copy(*node) };
+            places.insert(target, *output);
+            wanted.push(target);
+            results.push((*output, target));
+        }
+        let checked =
+            if self.is_shape() { Vec::new() } else { std::mem::take(&mut self.segment.graph.checked) };
+        wanted.extend(checked.iter().filter(|node| !wanted.contains(node)).copied().collect::<Vec<_>>());
+        for node in &wanted {
+            // Extents are computed in any case, even where nothing else is.
+            self.dims(*node);
+        }
+        let stored =
+            if self.is_shape() { self.shapes_alone(&wanted) } else { self.compute(&wanted, &places) };
+        for node in checked {
+            self.release(stored[&node].buffer);
+        }
+        if self.is_shape() {
+            for (index, target) in results {
+                let dims = stored[&target].dims.clone();
+                self.push(Step::Shape { index, dims });
+            }
+        }
+        self.segment = Segment::new(&self.context.target.costs());
+        stored
+    }
+
+    /// Stands for tensors of which only the shape is asked: their buffers are not used.
+    fn shapes_alone(&mut self, wanted: &[NodeId]) -> Places {
+        let place = |builder: &mut Self, node: NodeId| {
+            let dtype = builder.segment.graph.node(node).dtype;
+            let buffer = builder.new_value(ValueKind::Buffer(dtype));
+            Stored { buffer, dims: builder.dims(node) }
+        };
+        wanted.iter().map(|node| (*node, place(self, *node))).collect()
+    }
+
+    fn copy(&mut self, node: NodeId) -> NodeId {
+        let shape = self.segment.graph.shape(node);
+        let dtype = self.segment.graph.node(node).dtype;
+        let indices = (0..shape.len()).map(Index::same).collect();
+        let copied = self.segment.graph.push(Prim::View(indices), &[node], dtype, shape);
+        let origin = self.segment.origins[node.0 as usize];
+        self.segment.origins.resize(self.segment.graph.nodes.len(), origin);
+        copied
+    }
+
+    fn compute(&mut self, wanted: &[NodeId], places: &FxHashMap<NodeId, usize>) -> Places {
+        let plan = fuse(&self.segment.graph, wanted, &self.context.target.costs());
+        let mut stored = Places::default();
+        let buffers: FxHashSet<NodeId> = plan.buffers.iter().copied().collect();
+        let steps: Vec<(Vec<NodeId>, Vec<NodeId>)> =
+            plan.steps.iter().map(|step| (step.reads(&self.segment.graph), step.writes())).collect();
+        let mut last_use: FxHashMap<NodeId, usize> = FxHashMap::default();
+        for (index, (reads, writes)) in steps.iter().enumerate() {
+            for node in reads.iter().chain(writes) {
+                last_use.insert(*node, index);
+            }
+        }
+        let is_wanted: FxHashSet<NodeId> = wanted.iter().map(|node| self.segment.graph.base(*node)).collect();
+        for (index, (step, (reads, writes))) in plan.steps.iter().zip(&steps).enumerate() {
+            for node in writes {
+                if !stored.contains_key(node) {
+                    let made = self.allocate(*node, places.get(node).copied());
+                    stored.insert(*node, made);
+                }
+            }
+            for node in reads {
+                self.find(*node, &mut stored);
+            }
+            self.step(step, &mut stored);
+            let is_done = |node: &NodeId| {
+                buffers.contains(node) && !is_wanted.contains(node) && last_use[node] == index
+            };
+            let mut done: Vec<NodeId> = reads.iter().chain(writes).copied().filter(is_done).collect();
+            done.sort_unstable();
+            done.dedup();
+            for node in done {
+                self.release(stored[&node].buffer);
+            }
+        }
+        if self.context.program.numerics != Numerics::Jax && !plan.steps.is_empty() {
+            self.push(Step::CheckExceptions);
+        }
+        for node in wanted {
+            self.find(*node, &mut stored);
+        }
+        // A buffer of which another shape alone is wanted: who takes that holds a reference of its own.
+        let floating = is_wanted.into_iter().filter(|node| buffers.contains(node) && !wanted.contains(node));
+        let mut floating: Vec<NodeId> = floating.collect();
+        floating.sort_unstable();
+        self.floating.extend(floating.into_iter().map(|node| stored[&node].buffer));
+        stored
+    }
+
+    /// A new buffer for a node, or the buffer of a result.
+    fn allocate(&mut self, node: NodeId, output: Option<usize>) -> Stored {
+        let dims = self.dims(node);
+        let buffer = self.new_value(ValueKind::Buffer(self.segment.graph.node(node).dtype));
+        self.push(match output {
+            Some(index) => Step::Output { buffer, index, dims: dims.clone() },
+            None => Step::Allocate { buffer, dims: dims.clone() },
+        });
+        Stored { buffer, dims }
+    }
+
+    /// Finds where a node is that some step wrote, or that was there before.
+    fn find(&mut self, node: NodeId, stored: &mut Places) {
+        if stored.contains_key(&node) {
+            return;
+        }
+        let found = match self.segment.graph.node(node).prim.clone() {
+            Prim::Source(number) => self.segment.sources[number as usize].clone(),
+            Prim::Dense(number) => {
+                let constant = self.segment.constants[number as usize];
+                let buffer = self.new_value(ValueKind::Buffer(self.segment.graph.node(node).dtype));
+                self.push(Step::Constant { buffer, constant });
+                Stored { buffer, dims: self.dims(node) }
+            }
+            Prim::Reshape => {
+                let arg = self.segment.graph.node(node).args[0];
+                self.find(arg, stored);
+                Stored { dims: self.dims(node), ..stored[&arg].clone() }
+            }
+            prim => unreachable!("{prim:?} is written before it is read"),
+        };
+        stored.insert(node, found);
+    }
+
+    fn step(&mut self, step: &fuse::Step, stored: &mut Places) {
+        match step {
+            fuse::Step::Kernel(kernel) => self.kernel(kernel, stored),
+            fuse::Step::Matmul(node) => self.matmul(*node, stored),
+            fuse::Step::Sort(node, axis) => {
+                let Stored { buffer, dims } = stored[node].clone();
+                let (outer, inner) = (self.product_of(&dims[..*axis]), self.product_of(&dims[*axis + 1..]));
+                self.push(Step::Sort { buffer, outer, extent: dims[*axis], inner });
+            }
+        }
+    }
+
+    fn matmul(&mut self, node: NodeId, stored: &mut Places) {
+        let graph = &self.segment.graph;
+        let (dtype, args) = (graph.node(node).dtype, graph.node(node).args.clone());
+        for arg in &args {
+            self.find(*arg, stored);
+        }
+        let graph = &self.segment.graph;
+        let (shape, inner) = (graph.shape(node), graph.shape(args[0]));
+        let rank = shape.len();
+        let extents = [shape[rank - 2], shape[rank - 1], inner[rank - 1]].map(Extent::fixed);
+        let Some(width) = self.context.target.panel(dtype, extents) else {
+            let kernel = fuse::matmul(graph, node);
+            return self.kernel(&kernel, stored);
+        };
+        let [left, right, product] = [args[0], args[1], node].map(|node| stored[&node].clone());
+        let (rows, columns) = (product.dims[rank - 2], product.dims[rank - 1]);
+        let inner = left.dims[rank - 1];
+        let batch = self.product_of(&product.dims[..rank - 2]);
+        let panels = self.rounded_up(columns, Arg::Known(width));
+        let workspace = self.new_value(ValueKind::Buffer(dtype));
+        let dims = vec![batch, panels, inner, Arg::Known(width)];
+        self.push(Step::Allocate { buffer: workspace, dims });
+        self.at_node(node, |builder| {
+            let (left, right, product) = (left.buffer, right.buffer, product.buffer);
+            let step = Matmul { left, right, product, workspace, batch, rows, inner, columns };
+            builder.push(Step::Matmul(step));
+        });
+        self.release(workspace);
+    }
+
+    /// Appends steps that come from where a node comes from.
+    fn at_node(&mut self, node: NodeId, append: impl FnOnce(&mut Self)) {
+        let before = std::mem::replace(&mut self.place, self.segment.origins[node.0 as usize]);
+        append(self);
+        self.place = before;
+    }
+
+    /// Launches a kernel. Where operands may be stretched, which is known at run time only, there is another for runs in
+    /// which none is: it goes through memory in order.
+    fn kernel(&mut self, kernel: &Kernel, stored: &mut Places) {
+        let symbols = &self.segment.graph.symbols;
+        let is_stretch = |symbol: Symbol| matches!(symbols[symbol.0 as usize], Rule::Stretch(_));
+        let Some((plain, ones)) = kernel.with_ones(is_stretch) else {
+            return self.launch(kernel, stored);
+        };
+        for buffer in kernel.exprs.iter().filter_map(|expr| expr.code.buffer()) {
+            self.find(buffer, stored);
+        }
+        let is_plain = ones.into_iter().fold(Arg::Known(1), |all, symbol| {
+            let step = self.extent(Extent::Of(symbol));
+            let is_one = self.arith(Arith::Eq, &[step, Arg::Known(1)]);
+            self.arith(Arith::And, &[all, is_one])
+        });
+        let blocks = [(); 3].map(|()| self.new_block());
+        let [then, otherwise, after] = blocks.map(|block| Edge { block, args: Vec::new() });
+        self.end(End::Branch(is_plain, then, otherwise));
+        for (block, kernel) in blocks.iter().zip([&plain, kernel]) {
+            self.block = *block;
+            // What is computed on one path is not known on the other.
+            let known = self.segment.symbols.clone();
+            self.launch(kernel, stored);
+            self.segment.symbols = known;
+            self.end(End::Jump(after.clone()));
+        }
+        self.block = after.block;
+    }
+
+    fn launch(&mut self, kernel: &Kernel, stored: &mut Places) {
+        let Canonical { kernel: canonical, names } = Canonical::new(kernel);
+        let extents: Vec<Arg> =
+            names.symbols().iter().map(|symbol| self.extent(Extent::Of(*symbol))).collect();
+        let accessed: FxHashSet<NodeId> = kernel.accessed().collect();
+        let mut buffers = Vec::new();
+        for node in names.nodes() {
+            buffers.push(accessed.contains(node).then(|| {
+                self.find(*node, stored);
+                stored[node].buffer
+            }));
+        }
+        let places = names.nodes().iter().map(|node| self.segment.origins[node.0 as usize]).collect();
+        let kernel_id = self.context.kernel(canonical);
+        self.at_node(kernel.roots[0].node, |builder| {
+            builder.push(Step::Launch(Launch { kernel: kernel_id, buffers, places, extents }));
+        });
+    }
+
+    /// The node of a tensor in memory.
+    pub(super) fn source(&mut self, stored: Stored, dtype: DType, dims: &[Option<i64>]) -> NodeId {
+        let number = self.segment.sources.len() as u32;
+        self.segment.sources.push(stored);
+        self.segment.graph.source(number, dtype, dims)
+    }
+
+    /// Lets a value be a node.
+    pub(super) fn bind(&mut self, value: Value, node: NodeId) {
+        self.segment.nodes.insert(value, node);
+        self.segment.origins.resize(self.segment.graph.nodes.len(), self.place);
+    }
+}

@@ -1,0 +1,449 @@
+//! Programs: what a run does, step by step, before any target makes code of it.
+//!
+//! A [`Program`] has functions of [`Block`]s, and a block has [`Step`]s on [buffers](ValueKind::Buffer) and numbers. Which
+//! tensors are in memory and for how long, what is computed together, which extents are checked and what ends a run with
+//! an error is decided here, by [`build`]; a target decides how a kernel runs on its machine, and nothing else.
+//!
+//! ## Laws
+//! - A value is defined once, and on every path before it is used. No edge leads to the first block of a function.
+//! - A buffer is counted. Who makes one has a [reference](Step::Retain) to it: a step that returns a buffer of its own, a
+//!   block or a function to which it is passed. Each reference is dropped once on every path that returns: by
+//!   [`Step::Release`], or by passing it to a block or to the caller. Arguments of functions, constants and outputs are
+//!   not counted: they live longer than the call.
+//! - A buffer is contiguous and row-major. It is written by steps between the one that makes it and the first that reads
+//!   it; who writes it has the only reference. What is read has been written, and no kernel reads what it writes.
+//! - A public function asks for the memory of each result once on every path that returns, and writes it.
+//! - A run that fails stops where it is: the run time frees what the call has allocated.
+//!
+//! [`Program::verify`] finds what breaks them.
+
+mod arith;
+pub mod build;
+mod parse;
+mod print;
+#[cfg(test)]
+mod tests;
+mod verify;
+
+use promote_lattice::DType;
+use promote_lattice::convert::{Bits, Numerics};
+
+pub use self::arith::Arith;
+pub use self::parse::ParseError;
+pub use self::verify::{Item, Position, Problem};
+
+use super::graph::NodeId;
+use super::kernel::Kernel;
+use super::types::{Number, Type};
+use promote_diagnostics::Location;
+
+/// A program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// Whose numbers kernels compute.
+    pub numerics: Numerics,
+    /// Its functions.
+    pub functions: Vec<Function>,
+    /// What its functions launch, each kernel once. Nodes are numbers of buffers and places, symbols those of extents:
+    /// a [launch](Step::Launch) says what they stand for.
+    pub kernels: Vec<Kernel>,
+    /// Its constant tensors.
+    pub constants: Vec<Constant>,
+    /// Where steps come from.
+    pub places: Vec<Place>,
+}
+
+/// A kernel: an index into [`Program::kernels`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KernelId(pub u32);
+
+/// A constant: an index into [`Program::constants`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConstantId(pub u32);
+
+/// A place: an index into [`Program::places`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PlaceId(pub u32);
+
+/// A value of a function: an index into [`Function::values`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ValueId(pub u32);
+
+/// A block: an index into [`Function::blocks`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlockId(pub u32);
+
+/// A constant tensor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Constant {
+    /// The dtype of its elements.
+    pub dtype: DType,
+    /// Its elements, row-major.
+    pub elements: Vec<Bits>,
+}
+
+/// Where something comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// In a file, if that is known.
+    pub location: Option<Location>,
+    /// The name of the op.
+    pub op: String,
+}
+
+/// Who calls a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EntryKind {
+    /// Callers outside of the program: results go into memory that [`Step::Output`] asks for.
+    Public,
+    /// The same, who ask for the shapes of results alone.
+    Shapes,
+    /// Functions of the program: results are returned.
+    Private,
+}
+
+/// What a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ValueKind {
+    /// Memory of elements.
+    Buffer(DType),
+    /// A number in a register. Extents are [`Number::Index`].
+    Number(Number),
+}
+
+impl ValueKind {
+    /// An index: what extents are.
+    pub const INDEX: Self = Self::Number(Number::Index);
+    /// A truth value.
+    pub const TRUTH: Self = Self::Number(Number::Int(1));
+
+    /// What carries values of these types between blocks and functions: numbers themselves; for a tensor its buffer, and the
+    /// extents that its type leaves open.
+    pub fn carrying(types: &[Type]) -> Vec<Self> {
+        let mut kinds = Vec::new();
+        for r#type in types {
+            match r#type {
+                Type::Scalar(number) => kinds.push(Self::Number(*number)),
+                Type::Tensor(dtype, dims) => {
+                    kinds.push(Self::Buffer(*dtype));
+                    kinds.extend(dims.iter().filter(|extent| extent.is_none()).map(|_| Self::INDEX));
+                }
+            }
+        }
+        kinds
+    }
+}
+
+/// A function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// Its name in the source.
+    pub name: String,
+    /// Who calls it.
+    pub entry: EntryKind,
+    /// Where it comes from.
+    pub place: PlaceId,
+    /// What it takes. The values are the parameters of the first block, [carried](ValueKind::carrying) as between blocks.
+    pub inputs: Vec<Type>,
+    /// What it returns.
+    pub outputs: Vec<Type>,
+    /// What each value is.
+    pub values: Vec<ValueKind>,
+    /// Its blocks, the entry first.
+    pub blocks: Vec<Block>,
+}
+
+impl Function {
+    /// What a value is.
+    pub fn kind(&self, value: ValueId) -> ValueKind {
+        self.values[value.0 as usize]
+    }
+
+    /// The dtype of a buffer.
+    ///
+    /// # Panics
+    /// If the value is a number.
+    pub fn dtype(&self, buffer: ValueId) -> DType {
+        match self.kind(buffer) {
+            ValueKind::Buffer(dtype) => dtype,
+            ValueKind::Number(_) => unreachable!("a number has no elements"),
+        }
+    }
+
+    /// The block of that id.
+    pub fn block(&self, id: BlockId) -> &Block {
+        &self.blocks[id.0 as usize]
+    }
+}
+
+/// Steps in a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// What is passed to it.
+    pub parameters: Vec<ValueId>,
+    /// Its steps, and where each comes from.
+    pub steps: Vec<(Step, PlaceId)>,
+    /// Where it goes on.
+    pub end: End,
+}
+
+/// What a step takes: a value, or a number that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Arg {
+    /// A value.
+    Value(ValueId),
+    /// An index, or a truth value: 0 or 1.
+    Known(i64),
+}
+
+impl Arg {
+    /// The number, if it is known.
+    pub const fn fixed(self) -> Option<i64> {
+        match self {
+            Self::Value(_) => None,
+            Self::Known(number) => Some(number),
+        }
+    }
+}
+
+/// Where a block goes on, and what it passes on: its references to those buffers too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// The block.
+    pub block: BlockId,
+    /// The values of its parameters.
+    pub args: Vec<Arg>,
+}
+
+/// How a block ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Returns: for callers in the program these values, laid out as inputs are; else nothing.
+    Return(Vec<Arg>),
+    /// Goes on there.
+    Jump(Edge),
+    /// Goes on in the first block if a truth value holds, else in the second.
+    Branch(Arg, Edge, Edge),
+    /// Goes on where the case of a number says, else in the last block.
+    Switch(ValueId, Vec<(i64, Edge)>, Edge),
+}
+
+/// An op on numbers, of a dialect that is not ours: what upstream MLIR says of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Foreign {
+    /// Its name.
+    pub name: String,
+    /// Its attributes, as MLIR prints them.
+    pub attributes: Vec<(String, String)>,
+}
+
+/// The matrices of a product, contiguous, and their extents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Matmul {
+    /// `[batch, rows, inner]`.
+    pub left: ValueId,
+    /// `[batch, inner, columns]`.
+    pub right: ValueId,
+    /// `[batch, rows, columns]`.
+    pub product: ValueId,
+    /// Memory to work in, of the extents that the target asked for.
+    pub workspace: ValueId,
+    /// How many of each.
+    pub batch: Arg,
+    /// The rows of the product.
+    pub rows: Arg,
+    /// What is summed over.
+    pub inner: Arg,
+    /// The columns of the product.
+    pub columns: Arg,
+}
+
+/// What is launched, and on what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// The kernel.
+    pub kernel: KernelId,
+    /// For each node of the kernel, its buffer if the kernel accesses it.
+    pub buffers: Vec<Option<ValueId>>,
+    /// For each node of the kernel, where it comes from.
+    pub places: Vec<PlaceId>,
+    /// For each symbol of the kernel, its number.
+    pub extents: Vec<Arg>,
+}
+
+impl Launch {
+    /// The buffer of a node that the kernel accesses.
+    ///
+    /// # Panics
+    /// If it is not one of them.
+    pub fn buffer(&self, node: NodeId) -> ValueId {
+        match self.buffers[node.0 as usize] {
+            Some(buffer) => buffer,
+            None => unreachable!("a launch has the buffers that its kernel accesses"),
+        }
+    }
+}
+
+/// A step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// New memory for elements of these extents.
+    Allocate {
+        /// The buffer.
+        buffer: ValueId,
+        /// Its extents.
+        dims: Vec<Arg>,
+    },
+    /// Memory for a result, which the caller provides or is given.
+    Output {
+        /// The buffer.
+        buffer: ValueId,
+        /// Which result.
+        index: usize,
+        /// Its extents.
+        dims: Vec<Arg>,
+    },
+    /// Tells the caller the shape of a result.
+    Shape {
+        /// Which result.
+        index: usize,
+        /// Its extents.
+        dims: Vec<Arg>,
+    },
+    /// A constant in memory.
+    Constant {
+        /// The buffer.
+        buffer: ValueId,
+        /// Which constant.
+        constant: ConstantId,
+    },
+    /// A number in memory until the function returns.
+    Spill {
+        /// The buffer: a tensor without dimensions.
+        buffer: ValueId,
+        /// The number.
+        value: ValueId,
+    },
+    /// One of two buffers, and a reference to it.
+    Choose {
+        /// The buffer.
+        buffer: ValueId,
+        /// A truth value.
+        condition: Arg,
+        /// The buffer if it holds.
+        then: ValueId,
+        /// The buffer if not.
+        otherwise: ValueId,
+    },
+    /// A reference more.
+    Retain(ValueId),
+    /// A reference less; without one the buffer is gone.
+    Release(ValueId),
+    /// Runs a kernel.
+    Launch(Launch),
+    /// Multiplies large matrices.
+    Matmul(Matmul),
+    /// Sorts a buffer along a dimension, in the order that the library has.
+    Sort {
+        /// The buffer.
+        buffer: ValueId,
+        /// How many indices the dimensions before it have.
+        outer: Arg,
+        /// Its extent.
+        extent: Arg,
+        /// How many indices the dimensions after it have.
+        inner: Arg,
+    },
+    /// Fails if a kernel raised an exception since the last one.
+    CheckExceptions,
+    /// Reads an element.
+    Read {
+        /// The number.
+        value: ValueId,
+        /// Of what.
+        buffer: ValueId,
+        /// Which element.
+        index: Arg,
+    },
+    /// Writes an element.
+    Write {
+        /// Of what.
+        buffer: ValueId,
+        /// Which element.
+        index: Arg,
+        /// The number.
+        value: ValueId,
+    },
+    /// Arithmetic on extents.
+    Arith {
+        /// The result.
+        value: ValueId,
+        /// What is computed.
+        op: Arith,
+        /// Of what.
+        args: Vec<Arg>,
+    },
+    /// An op on numbers.
+    Foreign {
+        /// The op.
+        op: Foreign,
+        /// Its operands.
+        args: Vec<ValueId>,
+        /// Its results.
+        results: Vec<ValueId>,
+    },
+    /// Fails with a message if a truth value holds.
+    FailIf {
+        /// The truth value.
+        condition: Arg,
+        /// The message.
+        message: String,
+    },
+    /// Calls a [private](EntryKind::Private) function of the program, if the stack holds it; fails if it fails.
+    Call {
+        /// Its name.
+        callee: String,
+        /// What it takes, laid out as its parameters.
+        args: Vec<Arg>,
+        /// What it returns.
+        results: Vec<ValueId>,
+    },
+}
+
+impl Step {
+    /// What it defines.
+    pub fn defines(&self) -> &[ValueId] {
+        match self {
+            Self::Allocate { buffer, .. }
+            | Self::Output { buffer, .. }
+            | Self::Constant { buffer, .. }
+            | Self::Spill { buffer, .. }
+            | Self::Choose { buffer, .. } => std::slice::from_ref(buffer),
+            Self::Read { value, .. } | Self::Arith { value, .. } => std::slice::from_ref(value),
+            Self::Foreign { results, .. } | Self::Call { results, .. } => results,
+            Self::Shape { .. }
+            | Self::Retain(_)
+            | Self::Release(_)
+            | Self::Launch(_)
+            | Self::Matmul(_)
+            | Self::Sort { .. }
+            | Self::CheckExceptions
+            | Self::Write { .. }
+            | Self::FailIf { .. } => &[],
+        }
+    }
+}
+
+impl End {
+    /// The edges.
+    pub fn edges(&self) -> Vec<&Edge> {
+        match self {
+            Self::Return(_) => Vec::new(),
+            Self::Jump(edge) => vec![edge],
+            Self::Branch(_, then, otherwise) => vec![then, otherwise],
+            Self::Switch(_, cases, default) => {
+                cases.iter().map(|(_, edge)| edge).chain(std::iter::once(default)).collect()
+            }
+        }
+    }
+}

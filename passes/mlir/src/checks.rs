@@ -1,0 +1,279 @@
+//! Checks of extents at run time: `tensor.dim`, comparisons, and a `cf.assert` that says what is wrong, and where.
+
+use std::cell::RefCell;
+
+use mlir_sys::*;
+
+use super::raw::{self, NewOp};
+use super::report::place_of;
+use super::view::{IMPLICIT, View};
+use promote_infer::plan::{Check, Condition, Extent};
+
+/// The mark of an op before which a run checks what it asks of its extents.
+pub const CHECKED: &str = "promote.checked";
+
+const EQUAL: i64 = 0;
+const NOT_EQUAL: i64 = 1;
+
+/// An extent as a check compares it: of a value along an axis, or a static one.
+#[derive(Clone, Copy)]
+pub enum Of {
+    /// That of a value along an axis.
+    Value(MlirValue, usize),
+    /// How many dimensions a value has.
+    Rank(MlirValue),
+    /// A static one.
+    Known(i64),
+}
+
+/// Writes a check of the plan before its op.
+pub fn write(view: &View, check: &Check) {
+    let operation = view.ops[check.op.0 as usize].0;
+    let values = view.graph.operands(check.op);
+    let of = |extent: &Extent| match *extent {
+        Extent::Of { operand, axis } => {
+            let value = view.values[values[operand].0 as usize].0;
+            Of::Value(source_of_implicit(value), axis)
+        }
+        Extent::Known(extent) => Of::Known(extent),
+    };
+    let condition = match &check.condition {
+        Condition::Broadcast(a, b) => Condition::Broadcast(of(a), of(b)),
+        Condition::Equal(a, b) => Condition::Equal(of(a), of(b)),
+        Condition::NotEmpty(a) => Condition::NotEmpty(of(a)),
+        Condition::Takes(a, indices) => Condition::Takes(of(a), indices.iter().map(of).collect()),
+        Condition::Elements(shape) => Condition::Elements(shape.clone()),
+    };
+    let writer = Writer::new(operation, operation);
+    writer.assert(&condition, &told(&check.condition), values.first().map(|v| view.values[v.0 as usize].0));
+}
+
+/// An implicit convert may be moved after a check, and has the extents of what it converts.
+fn source_of_implicit(value: MlirValue) -> MlirValue {
+    let convert = raw::defining_op(value).filter(|operation| {
+        raw::is_named(*operation, "promote.convert") && raw::attribute(*operation, IMPLICIT).is_some()
+    });
+    convert.and_then(|convert| raw::operands(convert).next()).unwrap_or(value)
+}
+
+/// Casts a value to a type of the same element type, before an op of which it is an operand. What the type states and is
+/// not known of the value is checked first.
+pub fn cast(operation: MlirOperation, operand: usize, value: MlirValue, to: MlirType) -> MlirValue {
+    for (axis, stated) in to_be_checked(value, to) {
+        match axis {
+            Some(axis) => extent(operation, operand, axis, stated as i64, false),
+            None => rank(operation, operand, stated),
+        }
+    }
+    Writer::new(operation, operation).add("tensor.cast", &[value], to, &[])
+}
+
+/// What a type states that is not known of a value: its rank, then extents by axis.
+fn to_be_checked(value: MlirValue, to: MlirType) -> Vec<(Option<usize>, usize)> {
+    let mut known: Vec<Option<i64>> = raw::extents(raw::value_type(value)).collect();
+    let mut open = Vec::new();
+    if let [None, Some(stated)] = [raw::value_type(value), to].map(raw::rank) {
+        open.push((None, stated));
+        known.resize(stated, None);
+    }
+    let extents = known.into_iter().zip(raw::extents(to)).enumerate();
+    open.extend(extents.filter_map(|(axis, pair)| match pair {
+        (None, Some(stated)) => Some((Some(axis), stated as usize)),
+        _ => None,
+    }));
+    open
+}
+
+/// Checks how many dimensions an operand has.
+pub fn rank(operation: MlirOperation, operand: usize, rank: usize) {
+    let told = format!("operand {operand} must have {rank} dimensions");
+    let asked = Condition::Equal(Of::Rank(raw::operand(operation, operand)), Of::Known(rank as i64));
+    Writer::new(operation, operation).assert(&asked, &told, None);
+}
+
+/// Checks that an extent of an operand is a static one, or perhaps 1.
+pub fn extent(operation: MlirOperation, operand: usize, axis: usize, extent: i64, may_be_1: bool) {
+    let condition = if may_be_1 { Condition::Broadcast } else { Condition::Equal };
+    let told = told(&condition(Extent::Of { operand, axis }, Extent::Known(extent)));
+    let condition = if may_be_1 { Condition::Broadcast } else { Condition::Equal };
+    let value = raw::operand(operation, operand);
+    let asked = condition(Of::Value(value, axis), Of::Known(extent));
+    Writer::new(operation, operation).assert(&asked, &told, None);
+}
+
+/// What a condition asks, in words.
+pub fn told(condition: &Condition) -> String {
+    let extent = |extent: &Extent| match extent {
+        Extent::Of { operand, axis } => format!("dimension {axis} of operand {operand}"),
+        Extent::Known(extent) => extent.to_string(),
+    };
+    match condition {
+        Condition::Broadcast(a @ Extent::Of { .. }, Extent::Known(n))
+        | Condition::Broadcast(Extent::Known(n), a) => format!("{} must be {n} or 1", extent(a)),
+        Condition::Broadcast(a, b) => {
+            format!("{} and {} must be equal, or one of them 1", extent(a), extent(b))
+        }
+        Condition::Equal(a @ Extent::Of { .. }, Extent::Known(n)) | Condition::Equal(Extent::Known(n), a) => {
+            format!("{} must be {n}", extent(a))
+        }
+        Condition::Equal(a, b) => format!("{} and {} must be equal", extent(a), extent(b)),
+        Condition::NotEmpty(a) => format!("{} must not be 0", extent(a)),
+        Condition::Takes(Extent::Known(_), _) => {
+            "no elements can be taken of operand 0, which has none there".to_owned()
+        }
+        Condition::Takes(a, _) => format!("{} must not be 0 where elements are taken", extent(a)),
+        Condition::Elements(shape) => {
+            let known = shape.iter().filter(|extent| **extent != -1).product::<i64>();
+            let whole = if shape.contains(&-1) && known > 0 { "a multiple of " } else { "" };
+            format!("operand 0 must have {whole}{known} elements")
+        }
+    }
+}
+
+/// Writes ops for one op.
+pub struct Writer {
+    of: MlirOperation,
+    before: MlirOperation,
+    /// The indices that are written.
+    indices: RefCell<Vec<(i64, MlirValue)>>,
+}
+
+impl Writer {
+    /// A writer of what the op `of` needs, before another one of its block.
+    pub const fn new(of: MlirOperation, before: MlirOperation) -> Self {
+        Self { of, before, indices: RefCell::new(Vec::new()) }
+    }
+
+    /// Asserts `condition`, of which `told` says what it asks; `whole` is what has the elements that are counted.
+    pub fn assert(&self, condition: &Condition<Of>, told: &str, whole: Option<MlirValue>) {
+        let holds = match condition {
+            Condition::Broadcast(a, b) => {
+                let ones = [a, b].into_iter().filter(|of| matches!(of, Of::Value(..)));
+                let (x, y) = (self.extent(*a), self.extent(*b));
+                let equal = self.compare(EQUAL, x, y);
+                let values: Vec<MlirValue> = ones.map(|of| if std::ptr::eq(of, a) { x } else { y }).collect();
+                values.into_iter().fold(equal, |holds, value| {
+                    let one = self.compare(EQUAL, value, self.index(1));
+                    self.add("arith.ori", &[holds, one], raw::value_type(holds), &[])
+                })
+            }
+            Condition::Equal(a, b) => self.compare(EQUAL, self.extent(*a), self.extent(*b)),
+            Condition::NotEmpty(a) => self.compare(NOT_EQUAL, self.extent(*a), self.index(0)),
+            Condition::Takes(a, indices) => {
+                let holds = self.compare(NOT_EQUAL, self.extent(*a), self.index(0));
+                indices.iter().fold(holds, |holds, extent| {
+                    let is_empty = self.compare(EQUAL, self.extent(*extent), self.index(0));
+                    self.add("arith.ori", &[holds, is_empty], raw::value_type(holds), &[])
+                })
+            }
+            Condition::Elements(shape) => {
+                let Some(whole) = whole else { return };
+                self.holds_elements(whole, shape)
+            }
+        };
+        let name = raw::name(self.of);
+        let place = place_of(self.of).map_or_else(String::new, |place| format!("{place}: "));
+        // SAFETY: the context is alive, and MLIR copies the text.
+        let message = unsafe {
+            let text = format!("{place}{name}: {told}");
+            mlirStringAttrGet(raw::context(self.before), raw::string(&text))
+        };
+        self.put("cf.assert", &[holds], &[], &[self.named("msg", message)]);
+    }
+
+    /// Asserts of an op's result what the program states of it, in a type, and its operands do not show.
+    pub fn assert_stated(&self, value: MlirValue, to: MlirType) {
+        for (axis, stated) in to_be_checked(value, to) {
+            let (of, told) = match axis {
+                Some(axis) => {
+                    (Of::Value(value, axis), format!("dimension {axis} of the result must be {stated}"))
+                }
+                None => (Of::Rank(value), format!("the result must have {stated} dimensions")),
+            };
+            let told = format!("{told}, as is stated");
+            self.assert(&Condition::Equal(of, Of::Known(stated as i64)), &told, None);
+        }
+    }
+
+    /// Whether a value has the elements of a shape, or a multiple of them where one extent is computed.
+    fn holds_elements(&self, whole: MlirValue, shape: &[i64]) -> MlirValue {
+        let index = self.index_type();
+        let rank = raw::rank(raw::value_type(whole)).unwrap_or(0);
+        let extents = (0..rank).map(|axis| self.extent(Of::Value(whole, axis)));
+        let count = extents.reduce(|a, b| self.add("arith.muli", &[a, b], index, &[]));
+        let count = count.unwrap_or_else(|| self.index(1));
+        let known = shape.iter().filter(|extent| **extent != -1).product::<i64>();
+        if !shape.contains(&-1) || known == 0 {
+            return self.compare(EQUAL, count, self.index(known));
+        }
+        let rest = self.add("arith.remsi", &[count, self.index(known)], index, &[]);
+        self.compare(EQUAL, rest, self.index(0))
+    }
+
+    fn extent(&self, of: Of) -> MlirValue {
+        match of {
+            Of::Value(value, axis) => {
+                let axis = self.index(axis as i64);
+                self.add("tensor.dim", &[value, axis], self.index_type(), &[])
+            }
+            Of::Rank(value) => self.add("tensor.rank", &[value], self.index_type(), &[]),
+            Of::Known(extent) => self.index(extent),
+        }
+    }
+
+    fn compare(&self, predicate: i64, a: MlirValue, b: MlirValue) -> MlirValue {
+        let context = raw::context(self.before);
+        // SAFETY: the context is alive.
+        let (predicate, bit) = unsafe {
+            let word = mlirIntegerTypeGet(context, 64);
+            (mlirIntegerAttrGet(word, predicate), mlirIntegerTypeGet(context, 1))
+        };
+        self.add("arith.cmpi", &[a, b], bit, &[self.named("predicate", predicate)])
+    }
+
+    fn index(&self, value: i64) -> MlirValue {
+        let written = self.indices.borrow().iter().find(|(index, _)| *index == value).map(|(_, made)| *made);
+        written.unwrap_or_else(|| {
+            let index = self.index_type();
+            // SAFETY: the type is alive.
+            let attribute = unsafe { mlirIntegerAttrGet(index, value) };
+            let made = self.add("arith.constant", &[], index, &[self.named("value", attribute)]);
+            self.indices.borrow_mut().push((value, made));
+            made
+        })
+    }
+
+    fn index_type(&self) -> MlirType {
+        // SAFETY: the context is alive.
+        unsafe { mlirIndexTypeGet(raw::context(self.before)) }
+    }
+
+    fn named(&self, name: &str, value: MlirAttribute) -> MlirNamedAttribute {
+        raw::named(raw::context(self.before), name, value)
+    }
+
+    /// Adds an op with one result.
+    pub fn add(
+        &self,
+        name: &str,
+        operands: &[MlirValue],
+        result: MlirType,
+        attributes: &[MlirNamedAttribute],
+    ) -> MlirValue {
+        raw::result(self.put(name, operands, &[result], attributes))
+    }
+
+    fn put(
+        &self,
+        name: &str,
+        operands: &[MlirValue],
+        results: &[MlirType],
+        attributes: &[MlirNamedAttribute],
+    ) -> MlirOperation {
+        // SAFETY: the op is alive.
+        let location = unsafe { mlirOperationGetLocation(self.of) };
+        let operation = raw::create(&NewOp { name, location, operands, results, attributes });
+        raw::insert_before(operation, self.before);
+        operation
+    }
+}

@@ -1,0 +1,228 @@
+//! `promote-infer-types`: every value gets its dtype and shape, weak ones still weak; no `unknown`, no `relax` left.
+//!
+//! ## Algorithm
+//! 1. View every function, and what stands outside functions, in parallel.
+//! 2. Solve them as one program ([`solve_program`]): recursion to a fixpoint, generic functions for each signature.
+//! 3. If nothing is wrong, make the instances of generic functions, and apply all solutions in parallel: result types,
+//!    function types; relaxes go.
+
+use std::collections::BTreeMap;
+
+use mlir_sys::*;
+use promote_dialect::mlir::Names;
+use promote_lattice::Op;
+
+use super::callees::{self, Callees};
+use super::checks::{self, Writer};
+use super::constant;
+use super::edges;
+use super::generic;
+use super::history::Historian;
+use super::pass::Config;
+use super::raw::{self, Address};
+use super::remark;
+use super::report;
+use super::units::{self, Shared, Units};
+use super::view::{Call, POISON, View, function_type, view};
+use promote_diagnostics::Diagnostic;
+use promote_infer::graph::{Known, Type, ValueId};
+use promote_infer::program::{Instance, solve_program};
+use promote_infer::scalars;
+use promote_infer::solve::{Solution, Solver};
+
+/// Infers all types in `root`, and returns every finding in program order. Changes nothing if there is an error.
+///
+/// The units come back too, if they still show the program: not if a relax, which they have, is gone from it.
+pub fn infer_types(
+    root: MlirOperation,
+    shared: Shared<'_>,
+    config: &Config,
+) -> (Vec<Diagnostic>, Option<Units>) {
+    let mut views: Vec<View> = shared.map(units::roots(root), |unit| view(unit.0, shared.names));
+    let callees = Callees::new(&views);
+    let (functions, calls) = callees::functions(&views, &callees, root);
+    shared.map(views.iter_mut().collect(), |view| scalars::compute(&mut view.graph, shared.semantics));
+    let graphs = views.iter_mut().map(|view| std::mem::take(&mut view.graph)).collect();
+    let strict_carries = config.policies.strict_carries;
+    let mut instances = solve_program(&functions, graphs, shared.semantics, strict_carries, |solvers| {
+        shared.map(solvers, Solver::start);
+    });
+
+    let mut diagnostics = generic::other_uses(root, &functions, &callees);
+    let told: Vec<Vec<Diagnostic>> =
+        (0..instances.len()).map(|index| problems(index, &mut instances, &mut views, &calls)).collect();
+    diagnostics.extend(told.into_iter().flatten());
+    if !diagnostics.is_empty() {
+        return (diagnostics, None);
+    }
+    let (mut units, mut diagnostics) = generic::specialise(views, &calls, instances, shared.names);
+    for (view, solution) in &units {
+        diagnostics.extend(remark::edges(view, solution, config));
+        if config.remarks {
+            diagnostics.extend(Historian::new(view, solution).remarks());
+        }
+    }
+    let solved = units.iter_mut().collect();
+    let apply = |(view, solution): &mut (View, Solution)| apply(view, solution, shared.names);
+    let changed = shared.map(solved, apply).contains(&true);
+    let callees = Callees::new(units.iter().map(|(view, _)| view));
+    let functions: Vec<_> = units.iter().map(|(view, _)| view.root).collect();
+    let cast = units.iter().flat_map(|(view, _)| &view.calls).map(|call| {
+        callees.callee(call).map_or(0, |callee| cast_operands(call, functions[callee.0 as usize].0))
+    });
+    let cast: usize = cast.sum();
+    (diagnostics, (!changed && cast == 0).then_some(units))
+}
+
+/// What is wrong with an instance: at the places of its function, and for a generic one with the call it was made for.
+fn problems(
+    index: usize,
+    instances: &mut [Instance],
+    views: &mut [View],
+    calls: &[Vec<usize>],
+) -> Vec<Diagnostic> {
+    let function = instances[index].function.0 as usize;
+    std::mem::swap(&mut views[function].graph, &mut instances[index].graph);
+    let mut found = views[function].diagnostics(&instances[index].solution, &calls[function]);
+    if !instances[index].refused.is_empty() {
+        found.extend(
+            instances[index].refused.iter().map(|refused| views[function].strict_diagnostic(refused)),
+        );
+        found.sort_by_key(|diagnostic| diagnostic.location.as_ref().map(|l| (l.line, l.column)));
+    }
+    let found = match instances[index].made_for {
+        Some((caller, call)) if !found.is_empty() => {
+            let caller = instances[caller].function.0 as usize;
+            let call = calls[caller][call.0 as usize];
+            let place = report::place_of(views[caller].calls[call].operation.0);
+            let note = views[function].signature_note();
+            found.into_iter().map(|diagnostic| diagnostic.with_note(place.clone(), note.clone())).collect()
+        }
+        _ => found,
+    };
+    std::mem::swap(&mut views[function].graph, &mut instances[index].graph);
+    found
+}
+
+/// Writes a solution into the IR; whether ops were made or relaxes erased, which the view does not show.
+fn apply(view: &mut View, solution: &Solution, names: &Names) -> bool {
+    let changed =
+        view.graph.value_ids().filter(|value| solution.value(*value) != view.graph.value(*value).stated);
+    // The arguments of an instance are stated in the graph alone.
+    let stored = stored(view, solution);
+    for value in changed.chain(view.arguments.iter().copied()).chain(stored.keys().copied()) {
+        let found = stored.get(&value).copied().unwrap_or_else(|| solution.value(value));
+        if let Known::DType(dtype) = found.dtype {
+            let r#type = view.types.tensor(dtype, found.shape, names, &view.graph);
+            raw::set_type(view.values[value.0 as usize].0, r#type);
+        }
+    }
+    // The view lacks the ops that edges take, too.
+    let weakened = edges::take_out(view, solution, &stored, names);
+    let mut relaxes = edges::settle(view, solution, names) + weakened > 0;
+    for op in view.graph.ops().filter(|op| view.graph.node(*op).op == Op::Relax) {
+        relaxes = true;
+        let result = raw::result(view.ops[op.0 as usize].0);
+        let operation = view.ops[op.0 as usize].0;
+        // In unreachable code a value may be passed on to itself: such a relax stays, and is refused as not strong.
+        if let Some(source) =
+            raw::operands(operation).next().filter(|source| Address(*source) != Address(result))
+        {
+            let stated = raw::value_type(result);
+            let passed = match same(raw::value_type(source), stated) {
+                true => source,
+                false => checks::cast(operation, 0, source, stated),
+            };
+            raw::replace_all_uses(result, passed);
+            raw::erase(operation);
+        }
+    }
+    relaxes |= define(view, solution, names);
+    let computed = write_scalars(view, names);
+    if view.is_function {
+        set_function_type(view, solution, names);
+    }
+    relaxes || computed > 0
+}
+
+/// The types of the values that stand for slots and are stored in another type than they have in the program.
+fn stored(view: &View, solution: &Solution) -> BTreeMap<ValueId, Type> {
+    let stored = view.graph.slot_ids().filter_map(|slot| {
+        let (target, stored) = (view.graph.slot(slot).target?, solution.slot(slot));
+        let differs = solution.value(target) != stored && matches!(stored.dtype, Known::DType(_));
+        differs.then_some((target, stored))
+    });
+    stored.collect()
+}
+
+/// Writes what Python computes of Python scalars as the numbers they are; how many there were.
+fn write_scalars(view: &View, names: &Names) -> usize {
+    let computed = view.graph.scalars.computed();
+    for (op, number) in &computed {
+        let operation = view.ops[op.0 as usize].0;
+        let result = raw::result(operation);
+        let new = constant::of_scalar(*number, operation, names);
+        raw::insert_before(new, operation);
+        raw::replace_all_uses(result, raw::result(new));
+        raw::erase(operation);
+    }
+    computed.len()
+}
+
+/// Gives what has no value the type of the slot that it flows to; whether there is such.
+fn define(view: &mut View, solution: &Solution, names: &Names) -> bool {
+    for (slot, operation, index) in std::mem::take(&mut view.undefined) {
+        let found = solution.slot(slot);
+        let Known::DType(dtype) = found.dtype else { continue };
+        let result = view.types.tensor(dtype, found.shape, names, &view.graph);
+        let writer = Writer::new(operation.0, raw::outside_of_combining(operation.0));
+        raw::set_operand(operation.0, index, writer.add(POISON, &[], result, &[]));
+    }
+    for value in &view.graph.undefined {
+        let value = view.values[value.0 as usize].0;
+        if let Some(operation) = raw::defining_op(value).filter(|_| !raw::is_used(value)) {
+            raw::erase(operation);
+        }
+    }
+    !view.graph.undefined.is_empty()
+}
+
+/// Casts operands of a call, whose types are known otherwise than the callee's signature states, to what it states, and
+/// checks what it states and is not known; how many there were.
+fn cast_operands(call: &Call, callee: MlirOperation) -> usize {
+    let operation = call.operation.0;
+    let Some(signature) = function_type(callee) else { return 0 };
+    let stated = units::inputs(signature).into_iter().zip(raw::operands(operation)).enumerate();
+    let differ: Vec<_> =
+        stated.filter(|(_, (stated, operand))| !same(*stated, raw::value_type(*operand))).collect();
+    for (index, (result, operand)) in &differ {
+        raw::set_operand(operation, *index, checks::cast(operation, *index, *operand, *result));
+    }
+    differ.len()
+}
+
+fn same(a: MlirType, b: MlirType) -> bool {
+    // SAFETY: types live as long as the context.
+    unsafe { mlirTypeEqual(a, b) }
+}
+
+/// Gives a function the type of its arguments and of what it returns.
+fn set_function_type(view: &mut View, solution: &Solution, names: &Names) {
+    let function = view.root.0;
+    let Some(old) = function_type(function) else { return };
+    let results = view.results.iter().enumerate().map(|(i, slot)| {
+        let found = solution.slot(*slot);
+        match found.dtype {
+            Known::DType(dtype) => view.types.tensor(dtype, found.shape, names, &view.graph),
+            // SAFETY: there is a slot for each result of the type.
+            Known::Unknown | Known::Opaque | Known::Refused => unsafe {
+                mlirFunctionTypeGetResult(old, i as isize)
+            },
+        }
+    });
+    let results: Vec<MlirType> = results.collect();
+    let arguments = view.arguments.iter().map(|argument| view.values[argument.0 as usize].0);
+    let inputs: Option<Vec<MlirType>> =
+        (!view.arguments.is_empty()).then(|| arguments.map(raw::value_type).collect());
+    units::replace_function_type(function, old, inputs.as_deref(), &results);
+}

@@ -1,0 +1,32 @@
+//! The engine's host in MLIR: external passes that work in place.
+//!
+//! [`session`] is the way in for a program that has no context of its own, [`pass`] for one that has. The other modules
+//! are private: they hold raw handles, whose owners the passes keep alive.
+
+mod callees;
+mod checks;
+mod constant;
+mod edges;
+mod flow;
+mod fold;
+mod generic;
+mod history;
+mod ids;
+mod infer;
+mod insert;
+mod messages;
+mod names;
+pub mod pass;
+pub mod pipeline;
+mod placement;
+pub mod print_ir;
+mod raw;
+mod remark;
+mod report;
+pub mod session;
+mod strong;
+pub mod targets;
+mod types;
+mod units;
+mod verify;
+mod view;

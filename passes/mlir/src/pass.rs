@@ -1,0 +1,256 @@
+//! The passes as MLIR sees them: external passes, usable in a pass manager beside upstream's.
+//!
+//! [`create`] makes one. All of them work on a module, on a function, or on any op. They say what they find to the
+//! [`Sink`] of their [`Config`], and fail if it was an error.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use melior::ContextRef;
+use melior::dialect::DialectHandle;
+use melior::ir::OperationRef;
+use melior::ir::r#type::TypeId;
+use melior::pass::{ExternalPass, Pass, RunExternalPass, create_external};
+use mlir_sys::{MlirOperation, mlirGetDialectHandle__complex__, mlirGetDialectHandle__math__};
+use promote_dialect::mlir::{Names, NotLoaded};
+use promote_lattice::{Policy, Semantics};
+use rustc_hash::FxHashMap;
+
+use super::raw::Address;
+use super::targets::cpu::Machine;
+use super::targets::{cpu, linalg, stablehlo};
+use super::units::{Shared, Units};
+use super::{fold, infer, insert, verify};
+use promote_diagnostics::{Code, Diagnostic, Severity};
+
+/// Takes what passes say, from any thread.
+pub type Sink = Arc<dyn Fn(Diagnostic) + Send + Sync>;
+
+/// What the passes share.
+#[derive(Clone)]
+pub struct Config {
+    /// Whose rules.
+    pub semantics: Arc<Semantics>,
+    /// Who listens.
+    pub sink: Sink,
+    /// Whether a remark is made for each inserted convert.
+    pub remarks: bool,
+    /// Which implicit promotions to warn of and which to refuse, and what else.
+    pub policies: Policies,
+    /// Whether functions are worked on in parallel when a pass runs on a module. Only for a context that is
+    /// multi-threaded: MLIR makes types and attributes without locks otherwise.
+    pub threads: bool,
+    /// The processor that code is made for.
+    pub machine: Machine,
+}
+
+/// Which implicit promotions to warn of and which to refuse, and what else.
+#[derive(Clone, Debug, Default)]
+pub struct Policies {
+    /// A warning for each.
+    pub warn: Vec<Policy>,
+    /// An error for each.
+    pub deny: Vec<Policy>,
+    /// Whether the carries of loops and the branches of conditions that JAX refuses are errors.
+    pub strict_carries: bool,
+}
+
+/// One of the passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// `promote-infer-types`
+    InferTypes,
+    /// `promote-insert-converts`
+    InsertConverts,
+    /// `promote-fold-converts`
+    FoldConverts,
+    /// `promote-verify-strong`
+    VerifyStrong,
+    /// `promote-to-linalg`
+    ToLinalg,
+    /// `promote-to-stablehlo`
+    ToStableHlo,
+    /// `promote-to-llvm`
+    ToLlvm,
+}
+
+impl Kind {
+    /// All passes.
+    pub const ALL: &'static [Self] = &[
+        Self::InferTypes,
+        Self::InsertConverts,
+        Self::FoldConverts,
+        Self::VerifyStrong,
+        Self::ToLinalg,
+        Self::ToStableHlo,
+        Self::ToLlvm,
+    ];
+
+    /// Those that run by default, in that order.
+    pub const DEFAULT: &'static [Self] =
+        &[Self::InferTypes, Self::InsertConverts, Self::FoldConverts, Self::VerifyStrong];
+
+    /// The name in a pass pipeline.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::InferTypes => "promote-infer-types",
+            Self::InsertConverts => "promote-insert-converts",
+            Self::FoldConverts => "promote-fold-converts",
+            Self::VerifyStrong => "promote-verify-strong",
+            Self::ToLinalg => "promote-to-linalg",
+            Self::ToStableHlo => "promote-to-stablehlo",
+            Self::ToLlvm => "promote-to-llvm",
+        }
+    }
+
+    /// What it promises, in one line.
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::InferTypes => "give every value its dtype and shape, weak ones still weak",
+            Self::InsertConverts => {
+                "make every implicit promotion a promote.convert, every implicit broadcast a promote.broadcast_to"
+            }
+            Self::FoldConverts => "remove converts that change no bit of any result",
+            Self::VerifyStrong => "fail on anything weak, unknown or still implicit",
+            Self::ToLinalg => "make linalg on tensors of a strong program",
+            Self::ToStableHlo => "lower a strong program to StableHLO",
+            Self::ToLlvm => "lower a strong module of blocks to the LLVM dialect, for processors",
+        }
+    }
+
+    /// The pass of that name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.name() == name)
+    }
+
+    /// Runs the pass on an op and returns what it has to say.
+    ///
+    /// # Safety
+    /// `root` must be alive, and no other thread may change it or what it contains. What `handoff` holds for `root`
+    /// must have been put there by the pass that ran on it right before.
+    unsafe fn run(
+        self,
+        root: MlirOperation,
+        names: &Names,
+        config: &Config,
+        handoff: &Handoff,
+    ) -> Vec<Diagnostic> {
+        let shared = Shared { names, semantics: &config.semantics, threads: config.threads };
+        match self {
+            Self::InferTypes => {
+                let (diagnostics, units) = infer::infer_types(root, shared, config);
+                handoff.put(root, units);
+                diagnostics
+            }
+            Self::InsertConverts => {
+                let units = handoff.take(root).map_or_else(|| insert::solved(root, shared), Ok);
+                units.map_or_else(|refused| refused, |units| insert::insert_converts(units, shared, config))
+            }
+            Self::FoldConverts => {
+                fold::fold_converts(root, shared);
+                Vec::new()
+            }
+            Self::VerifyStrong => verify::verify_strong(root, shared),
+            Self::ToLinalg => linalg::lower(root, shared),
+            Self::ToStableHlo => stablehlo::to_stablehlo(root, shared),
+            Self::ToLlvm => cpu::lower(root, shared, config.machine),
+        }
+    }
+}
+
+/// Lets a pass take over the view and solution of the pass right before it, instead of making them again.
+///
+/// The pipeline gives the same handoff to two passes only if nothing can change the program between them.
+#[derive(Clone, Default)]
+pub struct Handoff(Option<Arc<Mutex<Handed>>>);
+
+/// What was found of each op that a pass ran on.
+type Handed = FxHashMap<Address<MlirOperation>, Units>;
+
+impl Handoff {
+    /// A handoff between the next two passes made with it.
+    pub fn new() -> Self {
+        Self(Some(Arc::default()))
+    }
+
+    fn put(&self, root: MlirOperation, units: Option<Units>) {
+        if let (Some(handed), Some(units)) = (&self.0, units) {
+            handed.lock().unwrap_or_else(PoisonError::into_inner).insert(Address(root), units);
+        }
+    }
+
+    fn take(&self, root: MlirOperation) -> Option<Units> {
+        self.0.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner).remove(&Address(root))
+    }
+}
+
+#[derive(Clone)]
+struct Host {
+    kind: Kind,
+    config: Config,
+    handoff: Handoff,
+    /// Shared by the clones that MLIR makes for its threads.
+    names: Arc<OnceLock<Result<Names, NotLoaded>>>,
+}
+
+impl<'c> RunExternalPass<'c> for Host {
+    fn initialize(&mut self, context: ContextRef<'c>) {
+        // SAFETY: the context outlives the pass manager that owns this pass.
+        self.names.get_or_init(|| unsafe { Names::new(context.to_ref().to_raw()) });
+    }
+
+    fn run(&mut self, operation: OperationRef<'c, '_>, pass: ExternalPass<'_>) {
+        // A panic must not unwind into MLIR.
+        let diagnostics = catch_unwind(AssertUnwindSafe(|| match self.names.get() {
+            // SAFETY: MLIR gives a pass an op that no other thread works on.
+            Some(Ok(names)) => unsafe {
+                self.kind.run(operation.to_raw(), names, &self.config, &self.handoff)
+            },
+            Some(Err(error)) => vec![Diagnostic::error(Code::Pipeline, None, error.to_string())],
+            None => vec![Diagnostic::error(Code::Internal, None, "MLIR did not initialise the pass")],
+        }));
+        let diagnostics = diagnostics.unwrap_or_else(|panic| {
+            let what =
+                panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+            let message = format!("{} panicked: {}", self.kind.name(), what.unwrap_or("no message"));
+            vec![Diagnostic::error(Code::Internal, None, message)]
+        });
+        let failed = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+        diagnostics.into_iter().for_each(|diagnostic| (self.config.sink)(diagnostic));
+        if failed {
+            pass.signal_failure();
+        }
+    }
+}
+
+/// MLIR identifies a pass by the address of something aligned to 8 bytes.
+#[repr(align(8))]
+struct Id(#[expect(dead_code, reason = "only its address matters")] u8);
+
+static IDS: [Id; Kind::ALL.len()] = [const { Id(0) }; Kind::ALL.len()];
+
+/// Makes a pass that stands on its own.
+pub fn create(kind: Kind, config: &Config) -> Pass {
+    create_with(kind, config, &Handoff::default())
+}
+
+/// Makes a pass that gives to, or takes from, the pass beside it.
+pub fn create_with(kind: Kind, config: &Config, handoff: &Handoff) -> Pass {
+    let (config, handoff) = (config.clone(), handoff.clone());
+    let host = Host { kind, config, handoff, names: Arc::new(OnceLock::new()) };
+    let id = TypeId::create(&IDS[kind as usize]);
+    // The dialects of the ops that checks, casts and code are made of.
+    let mut made = vec![DialectHandle::arith(), DialectHandle::cf(), DialectHandle::tensor()];
+    if kind == Kind::ToLlvm {
+        made.push(DialectHandle::llvm());
+    }
+    if kind == Kind::ToLinalg {
+        // SAFETY: MLIR's handles are valid for ever.
+        let [complex, math] = unsafe {
+            [mlirGetDialectHandle__complex__(), mlirGetDialectHandle__math__()]
+                .map(|raw| DialectHandle::from_raw(raw))
+        };
+        made.extend([complex, DialectHandle::linalg(), math, DialectHandle::scf()]);
+    }
+    create_external(host, id, kind.name(), kind.name(), kind.description(), "", &made)
+}

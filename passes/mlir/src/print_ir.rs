@@ -1,0 +1,82 @@
+//! Printing the IR around passes, as `mlir-opt` does.
+//!
+//! MLIR prints around all passes itself; around named ones, a pass that prints is put before or after them.
+
+use std::io::{self, Write};
+
+use melior::ir::OperationRef;
+use melior::ir::operation::OperationPrintingFlags;
+use melior::ir::r#type::TypeId;
+use melior::pass::{ExternalPass, Pass, PassIrPrintingOptions, PassManager, create_external};
+
+use super::pipeline::Moment;
+use super::raw;
+
+/// When the IR is printed to standard error.
+#[derive(Clone, Debug, Default)]
+pub struct PrintIr {
+    /// Before each pass.
+    pub before_all: bool,
+    /// After each pass.
+    pub after_all: bool,
+    /// After a pass only if it changed the IR.
+    pub after_change: bool,
+    /// After a pass only if it failed.
+    pub after_failure: bool,
+    /// The whole module each time.
+    pub module_scope: bool,
+    /// Before these passes.
+    pub before: Vec<String>,
+    /// After these passes.
+    pub after: Vec<String>,
+}
+
+impl PrintIr {
+    /// Whether MLIR itself is to print around passes.
+    pub const fn prints_all(&self) -> bool {
+        self.before_all || self.after_all || self.after_change || self.after_failure
+    }
+
+    /// Lets MLIR print around the passes of `manager`. The context must be single-threaded.
+    pub fn enable(&self, manager: &PassManager<'_>) {
+        manager.enable_ir_printing(&PassIrPrintingOptions {
+            before_all: self.before_all,
+            after_all: self.after_all || self.after_change || self.after_failure,
+            module_scope: self.module_scope,
+            on_change: self.after_change,
+            on_failure: self.after_failure,
+            flags: OperationPrintingFlags::new(),
+            tree_printing_path: Default::default(),
+        });
+    }
+}
+
+#[repr(align(8))]
+struct Id(#[expect(dead_code, reason = "only its address matters")] u8);
+
+static ID: Id = Id(0);
+
+/// A pass that prints the IR, if `options` ask for it at this `moment` of the pass called `name`.
+pub fn printer(options: &PrintIr, name: &str, moment: Moment) -> Option<Pass> {
+    let (names, when) = match moment {
+        Moment::Before => (&options.before, "Before"),
+        Moment::After => (&options.after, "After"),
+    };
+    if !names.iter().any(|named| named == name) {
+        return None;
+    }
+    let (header, module_scope) =
+        (format!("// -----// IR Dump {when} {name} //----- //"), options.module_scope);
+    let print = move |operation: OperationRef<'_, '_>, _: ExternalPass<'_>| {
+        let mut top = operation.to_raw();
+        while let (true, Some(parent)) = (module_scope, raw::parent(top)) {
+            top = parent;
+        }
+        // SAFETY: the op is alive. Where the whole module is printed, the context is single-threaded.
+        let text =
+            raw::printed(|callback, data| unsafe { mlir_sys::mlirOperationPrint(top, callback, data) });
+        // There is nowhere to report that standard error cannot be written to.
+        let _ = writeln!(io::stderr(), "{header}\n{text}\n");
+    };
+    Some(create_external(print, TypeId::create(&ID), "print-ir", "print-ir", "print the IR", "", &[]))
+}

@@ -1,0 +1,417 @@
+//! A context with everything in it: parse, run a pipeline, print; every message a [`Diagnostic`].
+
+use std::ffi::c_void;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use melior::Context;
+use melior::dialect::DialectRegistry;
+use melior::ir::Module as MlirModule;
+use melior::ir::operation::OperationLike;
+use melior::pass::PassManager;
+use mlir_sys::*;
+use promote_lattice::Semantics;
+
+use super::messages::translate;
+use super::pass::{Config, Policies};
+use super::pipeline::{Pipeline, PipelineError};
+use super::print_ir::{PrintIr, printer};
+use super::raw::{self, Address};
+use super::units::Shared;
+use crate::targets::cpu::{Interface, Machine};
+use promote_diagnostics::{Code, Diagnostic, Severity};
+use promote_infer::graph::Graph;
+use promote_infer::solve::Solution;
+use promote_lower::program::Program;
+
+/// What a session is made with.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Whose rules.
+    pub semantics: Arc<Semantics>,
+    /// Whether functions are worked on in parallel.
+    pub threads: bool,
+    /// Whether a remark is made for each inserted convert.
+    pub remarks: bool,
+    /// Which implicit promotions to warn of and which to refuse.
+    pub policies: Policies,
+}
+
+/// How a pipeline is run.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// Verify the IR after each pass.
+    pub verify_each: bool,
+    /// Print how long each pass took to standard error.
+    pub timing: bool,
+    /// Print the IR around passes to standard error.
+    pub print: PrintIr,
+    /// The processor that code is made for.
+    pub machine: Machine,
+}
+
+/// Whether a module got through a pipeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Verdict {
+    /// It did.
+    Done,
+    /// It was refused: the diagnostics say why.
+    Refused,
+}
+
+/// How a module is printed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PrintOptions {
+    /// All ops in generic form.
+    pub generic: bool,
+    /// Locations too.
+    pub debug_info: bool,
+}
+
+/// The dialects of MLIR 22 and this one.
+const DIALECTS: &[&str] = &[
+    "acc",
+    "affine",
+    "amdgpu",
+    "amx",
+    "arith",
+    "arm_neon",
+    "arm_sme",
+    "arm_sve",
+    "async",
+    "bufferization",
+    "builtin",
+    "cf",
+    "complex",
+    "dlti",
+    "emitc",
+    "func",
+    "gpu",
+    "index",
+    "irdl",
+    "linalg",
+    "llvm",
+    "math",
+    "memref",
+    "ml_program",
+    "mpi",
+    "nvgpu",
+    "nvvm",
+    "omp",
+    "pdl",
+    "pdl_interp",
+    "promote",
+    "ptr",
+    "quant",
+    "rocdl",
+    "scf",
+    "shape",
+    "shard",
+    "smt",
+    "sparse_tensor",
+    "spirv",
+    "tensor",
+    "tosa",
+    "transform",
+    "ub",
+    "vector",
+    "wasmssa",
+    "x86vector",
+    "xegpu",
+    "xevm",
+];
+
+type Said = Arc<Mutex<Vec<Diagnostic>>>;
+
+/// A context in which modules are parsed, promoted and printed.
+pub struct Session {
+    context: Context,
+    config: Config,
+    diagnostics: Said,
+    threads: bool,
+}
+
+/// A module of a [`Session`].
+pub struct Module<'s>(MlirModule<'s>);
+
+/// Where a module is read from.
+#[derive(Clone, Copy, Debug)]
+pub enum Source<'a> {
+    /// A file, text or bytecode; its name is kept in locations.
+    File(&'a Path),
+    /// Text without NUL bytes; locations call it `-`.
+    Text(&'a str),
+    /// Bytecode, from a trusted source: damaged bytecode can crash MLIR.
+    Bytecode(&'a [u8]),
+}
+
+/// The promote dialect could not be loaded.
+pub use promote_dialect::mlir::NotLoaded;
+
+impl Session {
+    /// A session with all upstream dialects and the promote dialect.
+    ///
+    /// # Errors
+    /// [`NotLoaded`] if MLIR does not take the promote dialect's definition.
+    pub fn new(options: &Options) -> Result<Self, NotLoaded> {
+        let registry = DialectRegistry::new();
+        melior::utility::register_all_dialects(&registry);
+        let context = Context::new_with_registry(&registry, options.threads);
+        context.set_allow_unregistered_dialects(true);
+        promote_dialect::mlir::register(&context)?;
+        let diagnostics = Said::default();
+        let (heard, sink) = (Arc::clone(&diagnostics), Arc::clone(&diagnostics));
+        context.attach_diagnostic_handler(move |diagnostic| {
+            lock(&heard).push(translate(&diagnostic));
+            true
+        });
+        let config = Config {
+            semantics: Arc::clone(&options.semantics),
+            sink: Arc::new(move |diagnostic| lock(&sink).push(diagnostic)),
+            remarks: options.remarks,
+            policies: options.policies.clone(),
+            threads: options.threads,
+            machine: Machine::default(),
+        };
+        Ok(Self { context, config, diagnostics, threads: options.threads })
+    }
+
+    /// The melior context, for those who build modules themselves.
+    pub const fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The names of the dialects that are registered.
+    pub fn dialects(&self) -> Vec<&'static str> {
+        // MLIR's C API cannot list its registry, but says of a name whether it is there.
+        let known = |name: &&str| {
+            // SAFETY: the context is alive; MLIR returns null for a name it does not know.
+            let dialect = unsafe { mlirContextGetOrLoadDialect(self.context.to_raw(), raw::string(name)) };
+            !dialect.ptr.is_null()
+        };
+        DIALECTS.iter().copied().filter(known).collect()
+    }
+
+    /// Everything said since the last call, by the passes and by MLIR, in the order of the source.
+    pub fn take_diagnostics(&self) -> Vec<Diagnostic> {
+        let mut diagnostics = std::mem::take(&mut *lock(&self.diagnostics));
+        diagnostics
+            .sort_by(|a, b| (a.location.is_none(), &a.location).cmp(&(b.location.is_none(), &b.location)));
+        diagnostics
+    }
+
+    /// Parses and verifies a module. `None` if MLIR refuses it, or a name in it; why is in the diagnostics.
+    pub fn parse(&self, source: Source<'_>) -> Option<Module<'_>> {
+        let context = self.context.to_raw();
+        let bytes = |bytes: &[u8]| MlirStringRef { data: bytes.as_ptr().cast(), length: bytes.len() };
+        // SAFETY: the context is alive, and the strings outlive the calls. MLIR wants text to end before a NUL byte,
+        // which a copy with one more byte guarantees.
+        let module = unsafe {
+            match source {
+                Source::File(path) => {
+                    mlirModuleCreateParseFromFile(context, raw::string(&path.to_string_lossy()))
+                }
+                Source::Text(text) => {
+                    let mut terminated = Vec::with_capacity(text.len() + 1);
+                    terminated.extend_from_slice(text.as_bytes());
+                    terminated.push(0);
+                    mlirModuleCreateParse(context, bytes(&terminated[..text.len()]))
+                }
+                Source::Bytecode(data) => mlirModuleCreateParse(context, bytes(data)),
+            }
+        };
+        if module.ptr.is_null() {
+            let mut diagnostics = lock(&self.diagnostics);
+            if !diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
+                diagnostics.push(Diagnostic::error(Code::Unreadable, None, "MLIR cannot read the input"));
+            }
+            return None;
+        }
+        // SAFETY: the module was just made in this context, and is owned by the result.
+        let module = Module(unsafe { MlirModule::from_raw(module) });
+        let wrong = super::names::check(module.0.as_operation().to_raw());
+        let is_named = wrong.is_empty();
+        lock(&self.diagnostics).extend(wrong);
+        is_named.then_some(module)
+    }
+
+    /// Runs a pipeline on a module. What it found is in the diagnostics.
+    ///
+    /// # Errors
+    /// [`PipelineError`] if there is no such pipeline; nothing was run.
+    pub fn run(
+        &self,
+        module: &mut Module<'_>,
+        pipeline: &Pipeline,
+        options: &RunOptions,
+    ) -> Result<Verdict, PipelineError> {
+        // SAFETY: the context outlives the manager, which melior owns from here on; it has no name for timing.
+        let manager = unsafe {
+            let manager = mlirPassManagerCreate(self.context.to_raw());
+            if options.timing {
+                mlirPassManagerEnableTiming(manager);
+            }
+            PassManager::from_raw(manager)
+        };
+        manager.enable_verifier(options.verify_each);
+        let around = |name: &str, moment| printer(&options.print, name, moment);
+        let alone = options.print.prints_all();
+        let config =
+            Config { threads: self.threads && !alone, machine: options.machine, ..self.config.clone() };
+        pipeline.build(&manager, &config, &around)?;
+        if alone {
+            // MLIR asks for it where it prints the whole module, and dumps of threads would mix.
+            self.context.enable_multi_threading(false);
+            options.print.enable(&manager);
+        }
+        let ok = manager.run(&mut module.0).is_ok();
+        self.context.enable_multi_threading(self.threads);
+        let mut diagnostics = lock(&self.diagnostics);
+        if !ok && !diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
+            diagnostics.push(Diagnostic::error(
+                Code::Pipeline,
+                None,
+                format!("the pipeline {pipeline} failed"),
+            ));
+        }
+        let refused = !ok || diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+        Ok(if refused { Verdict::Refused } else { Verdict::Done })
+    }
+
+    /// The graph view of each function with its solution, for pictures of the program.
+    ///
+    /// # Errors
+    /// [`NotLoaded`] if the context does not know the dialect.
+    pub fn views(&self, module: &Module<'_>) -> Result<Vec<(String, Graph, Solution)>, NotLoaded> {
+        // SAFETY: the context outlives the table.
+        let names = unsafe { promote_dialect::mlir::Names::new(self.context.to_raw()) }?;
+        let roots = super::units::roots(module.0.as_operation().to_raw());
+        Ok(roots
+            .into_iter()
+            .map(|root| {
+                let mut view = super::view::view(root.0, &names);
+                let solution = promote_infer::solve::solve(&mut view.graph, &self.config.semantics);
+                let name = raw::string_attribute(root.0, "sym_name").unwrap_or_default();
+                (name, view.graph, solution)
+            })
+            .filter(|(_, graph, _)| graph.ops().len() > 0)
+            .collect())
+    }
+}
+
+fn lock(diagnostics: &Mutex<Vec<Diagnostic>>) -> std::sync::MutexGuard<'_, Vec<Diagnostic>> {
+    diagnostics.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Module<'_> {
+    /// The module as MLIR's C interface has it, for those who go on from here by themselves.
+    pub fn to_raw(&self) -> mlir_sys::MlirModule {
+        self.0.to_raw()
+    }
+
+    /// Whether MLIR's verifier accepts the module; if not, why is in the diagnostics.
+    pub fn verify(&self) -> bool {
+        self.0.as_operation().verify()
+    }
+
+    /// Lets `print` write the module while another thread verifies it: both only read it. Gives what `print` gives, and
+    /// whether the verifier accepts the module; if not, why is in the diagnostics, and what was written is worth nothing.
+    /// The context must be multi-threaded.
+    pub fn verify_while<T>(&self, print: impl FnOnce(&Self) -> T) -> (T, bool) {
+        let operation = Address(self.0.as_operation().to_raw());
+        let verify = move || {
+            let operation = operation;
+            // SAFETY: the module outlives the thread, and nothing changes it meanwhile.
+            unsafe { mlirOperationVerify(operation.0) }
+        };
+        std::thread::scope(|scope| match std::thread::Builder::new().spawn_scoped(scope, verify) {
+            Ok(verifier) => (print(self), verifier.join().unwrap_or(false)),
+            Err(_) => (print(self), self.verify()),
+        })
+    }
+
+    /// The public functions, strong or lowered, as callers outside see them.
+    ///
+    /// # Errors
+    /// If one of them takes or returns what no code is made for.
+    pub fn interfaces(&self) -> Result<Vec<Interface>, Vec<Diagnostic>> {
+        let operation = self.0.as_operation().to_raw();
+        // SAFETY: the context outlives the table.
+        let names = unsafe { promote_dialect::mlir::Names::new(raw::context(operation)) };
+        let names =
+            names.map_err(|error| vec![Diagnostic::error(Code::Internal, None, error.to_string())])?;
+        crate::targets::cpu::interfaces(operation, &names)
+    }
+
+    /// The program that the module is, whose control flow must be blocks.
+    ///
+    /// # Errors
+    /// What no code is made for.
+    pub fn program(&self, semantics: &Semantics, machine: Machine) -> Result<Program, Vec<Diagnostic>> {
+        let operation = self.0.as_operation().to_raw();
+        // SAFETY: the context outlives the table.
+        let names = unsafe { promote_dialect::mlir::Names::new(raw::context(operation)) };
+        let names =
+            names.map_err(|error| vec![Diagnostic::error(Code::Internal, None, error.to_string())])?;
+        crate::targets::cpu::program(operation, Shared { names: &names, semantics, threads: false }, machine)
+    }
+
+    /// Prints the module as text. It must be valid, as the verifier says.
+    ///
+    /// # Errors
+    /// The writer's.
+    pub fn print(&self, out: &mut dyn Write, options: PrintOptions) -> io::Result<()> {
+        // SAFETY: the module is alive; the flags are destroyed after their last use.
+        write_with(out, |callback, data| unsafe {
+            let flags = mlirOpPrintingFlagsCreate();
+            mlirOpPrintingFlagsAssumeVerified(flags);
+            if options.generic {
+                mlirOpPrintingFlagsPrintGenericOpForm(flags);
+            }
+            if options.debug_info {
+                mlirOpPrintingFlagsEnableDebugInfo(flags, true, false);
+            }
+            mlirOperationPrintWithFlags(self.0.as_operation().to_raw(), flags, callback, data);
+            mlirOpPrintingFlagsDestroy(flags);
+        })?;
+        out.write_all(b"\n")
+    }
+
+    /// Writes the module as bytecode.
+    ///
+    /// # Errors
+    /// The writer's.
+    pub fn write_bytecode(&self, out: &mut dyn Write) -> io::Result<()> {
+        // SAFETY: the module is alive.
+        write_with(out, |callback, data| unsafe {
+            mlirOperationWriteBytecode(self.0.as_operation().to_raw(), callback, data);
+        })
+    }
+}
+
+/// Lets MLIR print to a writer.
+fn write_with(out: &mut dyn Write, print: impl FnOnce(MlirStringCallback, *mut c_void)) -> io::Result<()> {
+    struct State<'a> {
+        out: &'a mut dyn Write,
+        result: io::Result<()>,
+    }
+    unsafe extern "C" fn write(part: MlirStringRef, state: *mut c_void) {
+        // SAFETY: the state is the one below, and MLIR's string is valid for its length.
+        let (state, bytes) = unsafe {
+            let bytes = if part.length == 0 {
+                &[]
+            } else {
+                std::slice::from_raw_parts(part.data.cast(), part.length)
+            };
+            (&mut *state.cast::<State<'_>>(), bytes)
+        };
+        if state.result.is_ok() {
+            state.result = state.out.write_all(bytes);
+        }
+    }
+    let mut state = State { out, result: Ok(()) };
+    print(Some(write), (&raw mut state).cast());
+    state.result
+}

@@ -1,0 +1,43 @@
+//! What is worth it on a processor with caches: every threshold and tile size of this target, in one place.
+//!
+//! They were measured with `benches/cpu`, and change how fast code is. Of numbers they change one thing: the order of the
+//! additions in a reduction that is [cut](Costs::cuts).
+
+use promote_lower::target::{Costs, Cuts};
+
+/// What fusion asks for.
+pub const FUSION: Costs = Costs {
+    expensive: 8,
+    too_long: 256,
+    max_exprs: 600,
+    cuts: Some(Cuts { length: 1 << 16, most: 64, many_rows: 64, many_columns: 1 << 16 }),
+};
+
+/// A tile of the innermost dimension of a map, in elements.
+pub const MAP_TILE: i64 = 1 << 13;
+/// The same where elements are read across rows: the lines of the cache that a tile reads of are all used before the next.
+pub const TRANSPOSED_TILE: i64 = 1 << 6;
+/// A tile of columns: their accumulators stay in the first-level cache.
+pub const COLUMN_TILE: i64 = 1 << 11;
+/// From so many bytes on, results are written past the caches: they would not stay there, and need not be read first.
+pub const STREAMED: i64 = 1 << 24;
+/// What a store past the caches must be aligned to, in bytes.
+pub const STREAM_ALIGNMENT: usize = 64;
+/// From this cost on, keeping the value of an op for a later stage of a kernel is cheaper than computing it again.
+pub const WORTH_KEEPING: u32 = 12;
+/// The most elements of a row that are kept from one stage to another.
+pub const MAX_KEPT: i64 = 1 << 14;
+
+/// Elements that are worth a thread.
+pub const GRAIN: i64 = 1 << 15;
+/// A kernel of fewer elements is called in place.
+pub const SMALL: i64 = 1 << 13;
+
+/// From so many products on, packing the matrices is worth it: their elements are used often.
+pub const MANY_PRODUCTS: i64 = 1 << 15;
+/// The least extent of such a matrix.
+pub const LEAST_EXTENT: i64 = 8;
+/// What an extent is taken to be that is known at run time only.
+pub const USUAL_EXTENT: i64 = 64;
+/// How much of what is summed over a product multiplies at once: a block of the packed matrices stays in the caches.
+pub const SUMMED_BLOCK: i64 = 384;

@@ -1,0 +1,329 @@
+//! Functions of a program as functions of the LLVM dialect.
+//!
+//! A buffer is a pointer to its first element, and its owner: what keeps it alive, null for what lives longer than the call.
+
+use mlir_sys::*;
+use promote_scalar::{Ty, memory_size};
+
+use super::llvm::{Code, Predicate, block_argument};
+use super::{Lowering, scalars};
+use crate::raw;
+use promote_lower::flow::reverse_postorder;
+use promote_lower::program::{Arg, Block, Edge, End, EntryKind, Function as Source, ValueId, ValueKind};
+use promote_lower::types::{Number, Type};
+
+/// What a value is in code.
+#[derive(Clone, Copy, Debug)]
+pub enum Value {
+    /// The first element, and the owner.
+    Buffer(MlirValue, MlirValue),
+    /// A number, in the type that it has in registers.
+    Number(MlirValue),
+}
+
+/// A function in the making.
+pub struct Function<'l, 'a> {
+    /// What the module shares.
+    pub lowering: &'l mut Lowering<'a>,
+    /// The code.
+    pub code: Code,
+    /// What it is made of.
+    pub source: &'a Source,
+    /// The context of the call.
+    pub context: MlirValue,
+    values: Vec<Option<Value>>,
+    blocks: Vec<MlirBlock>,
+    /// The block that leaves after a failure.
+    pub(super) failure: Option<MlirBlock>,
+}
+
+impl<'l, 'a> Function<'l, 'a> {
+    /// Makes a function of that symbol.
+    pub fn compile(lowering: &'l mut Lowering<'a>, source: &'a Source, symbol: &str) {
+        let types = lowering.setting.types;
+        let arguments = match source.entry {
+            EntryKind::Public | EntryKind::Shapes => vec![types.pointer, types.pointer],
+            EntryKind::Private => {
+                let parameters = &source.blocks[0].parameters;
+                let carriers =
+                    parameters.iter().flat_map(|value| scalars::carriers(&types, source.kind(*value)));
+                [types.pointer].into_iter().chain(carriers).chain([types.pointer]).collect()
+            }
+        };
+        let location = lowering.location(source.place);
+        let signature = (Some(types.i32), arguments.as_slice());
+        let code = Code::function(types, lowering.setting.module, location, symbol, signature);
+        let context = code.argument(0);
+        let values = vec![None; source.values.len()];
+        let mut this =
+            Function { lowering, code, source, context, values, blocks: Vec::new(), failure: None };
+        this.run();
+    }
+
+    fn run(&mut self) {
+        // The entry block is kept for what is needed everywhere: the program's first block follows it.
+        let entry = self.code.block();
+        let source = self.source;
+        for (index, block) in source.blocks.iter().enumerate() {
+            let types = self.code.types;
+            let carriers =
+                block.parameters.iter().flat_map(|value| scalars::carriers(&types, source.kind(*value)));
+            let carriers: Vec<_> = if index == 0 { Vec::new() } else { carriers.collect() };
+            let new = self.code.new_block(&carriers);
+            self.blocks.push(new);
+        }
+        let first = self.code.new_block(&[]);
+        self.code.go_to(first);
+        match source.entry {
+            EntryKind::Public | EntryKind::Shapes => self.take_inputs(),
+            EntryKind::Private => self.take_parameters(),
+        }
+        self.code.branch(self.blocks[0], &[]);
+        let successors = |block: usize| {
+            let edges = source.blocks[block].end.edges().into_iter();
+            edges.map(|edge| edge.block.0 as usize)
+        };
+        // A block after those that dominate it: values are made before they are used.
+        for index in reverse_postorder(source.blocks.len(), successors) {
+            self.code.go_to(self.blocks[index]);
+            self.block(&source.blocks[index], index > 0);
+        }
+        if let Some(failure) = self.failure {
+            self.code.go_to(failure);
+            let one = self.code.constant(Ty::I32, 1, 1);
+            self.code.give(Some(one));
+        }
+        self.code.go_to(entry);
+        self.code.branch(first, &[]);
+    }
+
+    fn block(&mut self, block: &'a Block, has_parameters: bool) {
+        if has_parameters {
+            let own = self.code.block();
+            let mut next = 0;
+            for value in &block.parameters {
+                let mut part = || {
+                    next += 1;
+                    block_argument(own, next - 1)
+                };
+                let known = match self.source.kind(*value) {
+                    ValueKind::Buffer(_) => Value::Buffer(part(), part()),
+                    ValueKind::Number(_) => Value::Number(part()),
+                };
+                self.set(*value, known);
+            }
+        }
+        for (step, place) in &block.steps {
+            self.code.location = self.lowering.location(*place);
+            self.step(step, *place);
+        }
+        self.end(&block.end);
+    }
+
+    // Values.
+
+    /// Lets a value be something.
+    pub fn set(&mut self, value: ValueId, known: Value) {
+        self.values[value.0 as usize] = Some(known);
+    }
+
+    pub(super) fn value(&self, value: ValueId) -> Value {
+        match self.values[value.0 as usize] {
+            Some(known) => known,
+            None => unreachable!("a value is defined before it is used"),
+        }
+    }
+
+    /// The first element of a buffer, and its owner.
+    pub fn buffer(&self, buffer: ValueId) -> (MlirValue, MlirValue) {
+        match self.value(buffer) {
+            Value::Buffer(data, owner) => (data, owner),
+            Value::Number(_) => unreachable!("the value is a buffer"),
+        }
+    }
+
+    /// A number in a register.
+    pub fn number(&self, value: ValueId) -> MlirValue {
+        match self.value(value) {
+            Value::Number(value) => value,
+            Value::Buffer(..) => unreachable!("the value is a number"),
+        }
+    }
+
+    /// A number, known or not.
+    pub fn arg(&mut self, arg: Arg) -> MlirValue {
+        match arg {
+            Arg::Value(value) => self.number(value),
+            Arg::Known(number) => self.code.index(number),
+        }
+    }
+
+    /// A truth value.
+    pub(super) fn truth(&mut self, arg: Arg) -> MlirValue {
+        match arg {
+            Arg::Value(value) => self.number(value),
+            Arg::Known(truth) => self.code.constant(Ty::I1, truth.cast_unsigned(), 1),
+        }
+    }
+
+    /// What carries a value between blocks and functions.
+    pub(super) fn carried(&mut self, arg: Arg) -> Vec<MlirValue> {
+        match arg {
+            Arg::Value(value) => match self.value(value) {
+                Value::Buffer(data, owner) => vec![data, owner],
+                Value::Number(value) => vec![value],
+            },
+            Arg::Known(number) => vec![self.code.index(number)],
+        }
+    }
+
+    // Inputs.
+
+    fn take_parameters(&mut self) {
+        let mut next = 1;
+        let source = self.source;
+        for value in &source.blocks[0].parameters {
+            let known = match source.kind(*value) {
+                ValueKind::Buffer(_) => {
+                    next += 2;
+                    Value::Buffer(self.code.argument(next - 2), self.code.argument(next - 1))
+                }
+                ValueKind::Number(_) => {
+                    next += 1;
+                    Value::Number(self.code.argument(next - 1))
+                }
+            };
+            self.set(*value, known);
+        }
+    }
+
+    /// Takes inputs from the run time: for each its data and its extents.
+    fn take_inputs(&mut self) {
+        let source = self.source;
+        let mut parameters = source.blocks[0].parameters.iter();
+        let mut parameter = || match parameters.next() {
+            Some(value) => *value,
+            None => unreachable!("there is a parameter for each input, and for each extent that is open"),
+        };
+        let pointer = self.code.types.pointer;
+        for (index, r#type) in source.inputs.iter().enumerate() {
+            let inputs = self.code.argument(1);
+            let data = self.word(inputs, 2 * index as i64, pointer);
+            let value = parameter();
+            match r#type {
+                Type::Scalar(number) => {
+                    let number = self.read_number(data, *number);
+                    self.set(value, Value::Number(number));
+                }
+                Type::Tensor(_, dims) => {
+                    let owner = self.code.null();
+                    self.set(value, Value::Buffer(data, owner));
+                    let is_open = dims.iter().any(Option::is_none);
+                    let extents = is_open.then(|| self.word(inputs, 2 * index as i64 + 1, pointer));
+                    let open = (0..).zip(dims).filter(|(_, extent)| extent.is_none());
+                    for (axis, extents) in open.filter_map(|(axis, _)| Some((axis, extents?))) {
+                        let extent = self.word(extents, axis, self.code.types.i64);
+                        self.set(parameter(), Value::Number(extent));
+                    }
+                }
+            }
+        }
+    }
+
+    /// A word of an array in memory.
+    pub fn word(&mut self, base: MlirValue, place: i64, r#type: MlirType) -> MlirValue {
+        let place = self.code.index(place);
+        let address = self.code.element(base, place, self.code.types.i64, 1);
+        self.code.load(address, r#type, 8)
+    }
+
+    /// Words in a row on the stack.
+    pub fn words(&mut self, words: &[MlirValue]) -> MlirValue {
+        let i64 = self.code.types.i64;
+        let room = self.code.stack(i64, words.len().max(1) as i64, 8);
+        for (place, word) in words.iter().enumerate() {
+            let place = self.code.index(place as i64);
+            let place = self.code.element(room, place, i64, 1);
+            self.code.store(*word, place, 8);
+        }
+        room
+    }
+
+    /// Extents in a row in memory; null if there are none.
+    pub(super) fn dims(&mut self, dims: &[Arg]) -> MlirValue {
+        if dims.is_empty() {
+            return self.code.null();
+        }
+        let dims: Vec<MlirValue> = dims.iter().map(|extent| self.arg(*extent)).collect();
+        self.words(&dims)
+    }
+
+    pub(super) fn read_number(&mut self, address: MlirValue, number: Number) -> MlirValue {
+        let memory = scalars::memory_type(&self.code.types, number);
+        let raw = self.code.load(address, memory, memory_size(scalars::dtype(number)));
+        scalars::from_memory(&mut self.code, raw, number)
+    }
+
+    pub(super) fn write_number(&mut self, value: ValueId, address: MlirValue) {
+        let ValueKind::Number(number) = self.source.kind(value) else {
+            unreachable!("the value is a number")
+        };
+        let value = self.number(value);
+        let raw = scalars::to_memory(&mut self.code, value, number);
+        self.code.store(raw, address, memory_size(scalars::dtype(number)));
+    }
+
+    // The ends of blocks.
+
+    fn edge(&mut self, edge: &Edge) -> (MlirBlock, Vec<MlirValue>) {
+        let args = edge.args.iter().flat_map(|arg| self.carried(*arg)).collect();
+        (self.blocks[edge.block.0 as usize], args)
+    }
+
+    fn end(&mut self, end: &End) {
+        match end {
+            End::Return(values) => self.r#return(values),
+            End::Jump(edge) => {
+                let (block, args) = self.edge(edge);
+                self.code.branch(block, &args);
+            }
+            End::Branch(condition, then, otherwise) => {
+                let condition = self.truth(*condition);
+                let (then, otherwise) = (self.edge(then), self.edge(otherwise));
+                self.code.branch_if(condition, (then.0, &then.1), (otherwise.0, &otherwise.1));
+            }
+            End::Switch(number, cases, default) => self.switch(*number, cases, default),
+        }
+    }
+
+    fn r#return(&mut self, values: &[Arg]) {
+        if self.source.entry == EntryKind::Private {
+            let results = self.code.argument(self.code.argument_count() - 1);
+            let words: Vec<MlirValue> = values.iter().flat_map(|value| self.carried(*value)).collect();
+            for (place, word) in words.into_iter().enumerate() {
+                let place = self.code.index(place as i64);
+                let address = self.code.element(results, place, self.code.types.i64, 1);
+                self.code.store(word, address, 8);
+            }
+        }
+        let ok = self.code.constant(Ty::I32, 0, 1);
+        self.code.give(Some(ok));
+    }
+
+    /// Compares with one case after another.
+    fn switch(&mut self, number: ValueId, cases: &[(i64, Edge)], default: &Edge) {
+        let number = self.number(number);
+        let r#type = raw::value_type(number);
+        for (case, edge) in cases {
+            let case = self.code.types.int(r#type, *case);
+            let case = self.code.value("llvm.mlir.constant", &[], r#type, &[("value", case)]);
+            let is_it = self.code.compare(Predicate::Eq, number, case);
+            let after = self.code.new_block(&[]);
+            let (block, args) = self.edge(edge);
+            self.code.branch_if(is_it, (block, &args), (after, &[]));
+            self.code.go_to(after);
+        }
+        let (block, args) = self.edge(default);
+        self.code.branch(block, &args);
+    }
+}

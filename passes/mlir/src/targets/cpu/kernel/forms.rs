@@ -1,0 +1,202 @@
+//! What each form of kernel does with a unit of work.
+
+use mlir_sys::*;
+use rustc_hash::FxHashMap;
+
+use super::KernelEmitter;
+use promote_lower::kernel::{ExprId, Role};
+
+impl<'k> KernelEmitter<'k> {
+    pub(super) fn map(&mut self, tile: Option<(MlirValue, MlirValue)>) {
+        let kernel = self.kernel;
+        let roots: Vec<usize> = (0..kernel.roots.len()).collect();
+        let Some(bounds) = tile else {
+            return roots.into_iter().for_each(|root| self.store_root(root, 1));
+        };
+        let dim = kernel.dims.len() - 1;
+        if let Some(extent) = self.short {
+            return self.short_map(extent, bounds, &roots);
+        }
+        self.hoist(1 << dim, usize::MAX);
+        self.innermost(dim, bounds, &[], &mut |emitter, lanes, _| {
+            roots.iter().for_each(|root| emitter.store_root(*root, lanes));
+            Vec::new()
+        });
+    }
+
+    /// A map whose innermost dimension is short: `bounds` are those of the dimension before it.
+    pub(super) fn short_map(&mut self, extent: i64, (from, to): (MlirValue, MlirValue), roots: &[usize]) {
+        let dim = self.kernel.dims.len() - 1;
+        self.hoist(3 << (dim - 1), usize::MAX);
+        let (width, zero) = (self.code.index(extent), self.code.index(0));
+        // From here on the innermost dimension counts the elements of both.
+        let (from, to) = (self.code.int("llvm.mul", from, width), self.code.int("llvm.mul", to, width));
+        let step = self.lanes as i64 * extent;
+        let count = self.code.int("llvm.sub", to, from);
+        let size = self.code.index(step);
+        let rest = self.code.int("llvm.srem", count, size);
+        let middle = self.code.int("llvm.sub", to, rest);
+        self.index[dim - 1] = Some(zero);
+        let rounds = self.code.open((from, middle, step), &[]);
+        for phase in 0..extent as usize {
+            self.phase = phase;
+            let ahead = self.code.index((phase * self.lanes) as i64);
+            self.index[dim] = Some(self.code.int("llvm.add", rounds.index, ahead));
+            self.frames.push(FxHashMap::default());
+            roots.iter().for_each(|root| self.store_root(*root, self.lanes));
+            self.frames.pop();
+        }
+        self.phase = 0;
+        self.index[dim] = None;
+        self.code.close(&rounds, &[]);
+        self.repeat(dim, (middle, to), 1, &[], &mut |emitter, _| {
+            roots.iter().for_each(|root| emitter.store_root(*root, 1));
+            Vec::new()
+        });
+        self.index[dim - 1] = None;
+    }
+
+    /// Computes in front of all loops what depends on a short innermost dimension alone.
+    pub(super) fn hoist_periodic(&mut self) {
+        let Some(extent) = self.short else { return };
+        let used: Vec<ExprId> = (0..self.kernel.exprs.len())
+            .filter(|index| {
+                self.is_periodic[*index] && self.users[*index] & !(1 << (self.kernel.dims.len() - 1)) != 0
+            })
+            .map(|index| ExprId(index as u32))
+            .collect();
+        for phase in 0..extent as usize {
+            self.phase = phase;
+            used.iter().for_each(|expr| {
+                self.eval(*expr, self.lanes);
+            });
+        }
+        self.phase = 0;
+    }
+
+    pub(super) fn rows(&mut self) {
+        let reduced = self.kernel.reduced();
+        self.results.fill(None);
+        let full: Vec<usize> = (0..self.kernel.roots.len()).filter(|root| self.is_full(*root)).collect();
+        let last = full.iter().map(|root| self.stage(*root)).max().unwrap_or(0);
+        for stage in 0..=last {
+            self.stage = stage;
+            let roots: Vec<usize> = full.iter().copied().filter(|root| self.stage(*root) == stage).collect();
+            let kept: Vec<ExprId> =
+                self.kept.iter().filter(|(_, kept)| kept.stage == stage).map(|(expr, _)| *expr).collect();
+            let mut carried = Vec::new();
+            for root in &roots {
+                carried.extend(self.start(*root));
+            }
+            let carried = self.nest(reduced.clone(), stage, &carried, &mut |emitter, lanes, state| {
+                emitter.row_step(&roots, &kept, lanes, state)
+            });
+            let mut rest = carried.as_slice();
+            for root in &roots {
+                let (own, others) = rest.split_at(self.accumulator(*root).len() * self.copies(*root));
+                rest = others;
+                if !own.is_empty() {
+                    self.results[*root] = Some(self.finish(*root, own));
+                }
+            }
+        }
+        self.stage = usize::MAX;
+        for root in 0..self.kernel.roots.len() {
+            match self.results[root] {
+                Some(result) if !matches!(self.kernel.roots[root].role, Role::Scan(_)) => {
+                    self.store_result(root, result, 1);
+                }
+                _ if !full.contains(&root) => self.store_root(root, 1),
+                _ => {}
+            }
+        }
+    }
+
+    /// What a stage does at an index of a row: stores, keeps and accumulates.
+    pub(super) fn row_step(
+        &mut self,
+        roots: &[usize],
+        kept: &[ExprId],
+        lanes: usize,
+        state: &[MlirValue],
+    ) -> Vec<MlirValue> {
+        for expr in kept {
+            let value = self.eval(*expr, lanes);
+            self.keep(*expr, value, lanes);
+        }
+        let (mut next, mut rest) = (Vec::with_capacity(state.len()), state);
+        for root in roots {
+            let parts = self.accumulator(*root);
+            if parts.is_empty() {
+                self.store_root(*root, lanes);
+                continue;
+            }
+            let copies = self.copies(*root);
+            let (own, others) = rest.split_at(parts.len() * copies);
+            rest = others;
+            // Vectors have an accumulator of their own.
+            let own_lanes = if copies == 1 { 1 } else { lanes };
+            let at = if copies == 2 && lanes == 1 { parts.len() } else { 0 };
+            let old = &own[at..at + parts.len()];
+            let new = self.accumulate(*root, old, own_lanes);
+            let mut all = own.to_vec();
+            all[at..at + parts.len()].copy_from_slice(&new);
+            next.extend(all);
+        }
+        next
+    }
+
+    pub(super) fn columns(&mut self, tile: Option<(MlirValue, MlirValue)>) {
+        let kernel = self.kernel;
+        let Some((from, to)) = tile else { unreachable!("columns have a last dimension") };
+        self.tile = Some(from);
+        let dim = kernel.dims.len() - 1;
+        let reduced = kernel.reduced();
+        let is_reduction = |root: &usize| matches!(kernel.roots[*root].role, Role::Reduce(_) | Role::Scan(_));
+        let reductions: Vec<usize> = (0..kernel.roots.len()).filter(is_reduction).collect();
+        let last = reductions.iter().map(|root| self.stage(*root)).max().unwrap_or(0);
+        for root in &reductions {
+            if self.columns[*root].is_empty() {
+                self.columns[*root] = self.column_room(*root);
+            }
+        }
+        for stage in 0..=last {
+            let roots: Vec<usize> =
+                reductions.iter().copied().filter(|root| self.stage(*root) == stage).collect();
+            self.innermost(dim, (from, to), &[], &mut |emitter, lanes, _| {
+                for root in &roots {
+                    let start = emitter.identity(*root, lanes);
+                    emitter.put_column(*root, &start, from, lanes);
+                }
+                Vec::new()
+            });
+            self.enclose(reduced.clone(), stage, &[], &mut |emitter, _| {
+                emitter.hoist(1 << dim, stage);
+                emitter.innermost(dim, (from, to), &[], &mut |emitter, lanes, _| {
+                    for root in &roots {
+                        let old = emitter.column(*root, from, lanes);
+                        let new = emitter.accumulate(*root, &old, lanes);
+                        emitter.put_column(*root, &new, from, lanes);
+                    }
+                    Vec::new()
+                });
+                Vec::new()
+            });
+        }
+        self.hoist(1 << dim, usize::MAX);
+        self.innermost(dim, (from, to), &[], &mut |emitter, lanes, _| {
+            for root in 0..kernel.roots.len() {
+                if matches!(kernel.roots[root].role, Role::Scan(_)) {
+                    // Each step was stored.
+                } else if reductions.contains(&root) {
+                    let values = emitter.column(root, from, lanes);
+                    let value = emitter.element(root, &values);
+                    emitter.store_result(root, value, lanes);
+                } else {
+                    emitter.store_root(root, lanes);
+                }
+            }
+            Vec::new()
+        });
+    }
+}

@@ -1,0 +1,232 @@
+//! Loops over dimensions, in vectors and one by one, and what is computed in front of them.
+
+use mlir_sys::*;
+use promote_lattice::DType;
+use promote_scalar::{Ty, memory};
+use rustc_hash::FxHashMap;
+
+use super::{Body, KernelEmitter, part_count};
+use crate::targets::cpu::costs::{STREAM_ALIGNMENT, STREAMED};
+use crate::targets::cpu::llvm::Predicate;
+use promote_lower::extent::Product;
+use promote_lower::kernel::{Access, Code as What, ExprId, Form, Role};
+
+impl<'k> KernelEmitter<'k> {
+    /// A loop over a dimension by `lanes`, carrying values.
+    pub(super) fn repeat(
+        &mut self,
+        dim: usize,
+        bounds: (MlirValue, MlirValue),
+        lanes: usize,
+        carried: &[MlirValue],
+        body: &mut dyn FnMut(&mut Self, &[MlirValue]) -> Vec<MlirValue>,
+    ) -> Vec<MlirValue> {
+        let open = self.code.open((bounds.0, bounds.1, lanes as i64), carried);
+        let outside = self.index[dim].replace(open.index);
+        self.frames.push(FxHashMap::default());
+        let next = body(self, &open.carried);
+        self.frames.pop();
+        self.index[dim] = outside;
+        self.code.close(&open, &next);
+        open.carried
+    }
+
+    /// The innermost loop: in vectors as far as they go, then one by one.
+    pub(super) fn innermost(
+        &mut self,
+        dim: usize,
+        (from, to): (MlirValue, MlirValue),
+        carried: &[MlirValue],
+        body: &mut Body<'_, 'k>,
+    ) -> Vec<MlirValue> {
+        let lanes = self.lanes;
+        if lanes == 1 {
+            return self.repeat(dim, (from, to), 1, carried, &mut |emitter, state| body(emitter, 1, state));
+        }
+        let count = self.code.int("llvm.sub", to, from);
+        let mask = self.code.index(-(lanes as i64));
+        // A negative count is none.
+        let zero = self.code.index(0);
+        let count = self.code.int("llvm.intr.smax", count, zero);
+        let whole = self.code.int("llvm.and", count, mask);
+        let middle = self.code.int("llvm.add", from, whole);
+        if carried.is_empty()
+            && let Some((condition, start)) = self.can_stream(dim, (from, to))
+        {
+            self.streamed(dim, (from, to), (condition, start, middle), body);
+            return Vec::new();
+        }
+        let carried = self
+            .repeat(dim, (from, middle), lanes, carried, &mut |emitter, state| body(emitter, lanes, state));
+        let is_exact = self.kernel.dims[dim].fixed().is_some_and(|extent| extent % lanes as i64 == 0)
+            && self.kernel.chunk.is_none();
+        if is_exact {
+            return carried;
+        }
+        self.repeat(dim, (middle, to), 1, &carried, &mut |emitter, state| body(emitter, 1, state))
+    }
+
+    /// The innermost loop of a kernel that carries nothing: from `start` on past the caches if a condition holds, which is
+    /// where its results are aligned; else from the first index on, to `middle` in vectors.
+    pub(super) fn streamed(
+        &mut self,
+        dim: usize,
+        (from, to): (MlirValue, MlirValue),
+        (condition, start, middle): (MlirValue, MlirValue, MlirValue),
+        body: &mut Body<'_, 'k>,
+    ) {
+        let lanes = self.lanes;
+        let (streams, plain) = (self.code.new_block(&[]), self.code.new_block(&[]));
+        let after = self.code.new_block(&[self.code.types.i64]);
+        self.code.branch_if(condition, (streams, &[]), (plain, &[]));
+        self.code.go_to(streams);
+        self.repeat(dim, (from, start), 1, &[], &mut |emitter, state| body(emitter, 1, state));
+        let count = self.code.int("llvm.sub", to, start);
+        let mask = self.code.index(-(lanes as i64));
+        let whole = self.code.int("llvm.and", count, mask);
+        let last = self.code.int("llvm.add", start, whole);
+        self.streams = true;
+        self.has_streamed = true;
+        self.repeat(dim, (start, last), lanes, &[], &mut |emitter, state| body(emitter, lanes, state));
+        self.streams = false;
+        self.code.branch(after, &[last]);
+        self.code.go_to(plain);
+        self.repeat(dim, (from, middle), lanes, &[], &mut |emitter, state| body(emitter, lanes, state));
+        self.code.branch(after, &[middle]);
+        self.code.go_to(after);
+        let rest = crate::targets::cpu::llvm::block_argument(after, 0);
+        self.repeat(dim, (rest, to), 1, &[], &mut |emitter, state| body(emitter, 1, state));
+    }
+
+    /// Whether, in a run, vectors may be stored past the caches, as there are many, and the index from which on they are
+    /// aligned. `None` if that is known not to be worth it.
+    pub(super) fn can_stream(
+        &mut self,
+        dim: usize,
+        (from, to): (MlirValue, MlirValue),
+    ) -> Option<(MlirValue, MlirValue)> {
+        let kernel = self.kernel;
+        if matches!(kernel.form, Form::Columns { .. }) || kernel.cost() > 96 {
+            return None;
+        }
+        let mut sinks = Vec::new();
+        for root in kernel.roots.iter().filter(|root| root.role == Role::Store) {
+            let dtype = kernel.expr(root.expr).dtype;
+            sinks.extend(root.sinks.iter().map(|sink| (sink, dtype)));
+        }
+        sinks.retain(|(sink, _)| !sink.strides[dim].is_zero());
+        let (_, dtype) = *sinks.first()?;
+        let bytes = |dtype: DType| (memory(dtype).bits() as usize / 8 * part_count(dtype)) as i64;
+        let is_aligned = |dtype: DType| (self.lanes as i64 * bytes(dtype)) % STREAM_ALIGNMENT as i64 == 0;
+        if sinks.iter().any(|(sink, dtype)| sink.strides[dim].fixed() != Some(1) || !is_aligned(*dtype)) {
+            return None;
+        }
+        let total = kernel.dims.iter().fold(Product::number(1), |all, extent| &all * extent);
+        let least = STREAMED / bytes(dtype);
+        let mut condition = match total.fixed() {
+            Some(total) if total < least => return None,
+            Some(_) => self.code.constant(Ty::I1, 1, 1),
+            None => {
+                let (total, least) = (self.product(&total), self.code.index(least));
+                self.code.compare(Predicate::Sge, total, least)
+            }
+        };
+        let bits = self.code.types.scalar(Ty::I1);
+        let (mask, zero) = (self.code.index(STREAM_ALIGNMENT as i64 - 1), self.code.index(0));
+        let ahead = self.bytes_ahead(sinks[0], dim, from);
+        let missing = self.code.int("llvm.sub", zero, ahead);
+        let missing = self.code.int("llvm.and", missing, mask);
+        let size = self.code.index(bytes(dtype));
+        let head = self.code.int("llvm.udiv", missing, size);
+        let start = self.code.int("llvm.add", from, head);
+        let start = self.code.int("llvm.intr.smin", start, to);
+        for sink in sinks {
+            let rest = self.bytes_ahead(sink, dim, start);
+            let rest = self.code.int("llvm.and", rest, mask);
+            let is_aligned = self.code.compare(Predicate::Eq, rest, zero);
+            condition = self.code.value("llvm.and", &[condition, is_aligned], bits, &[]);
+        }
+        Some((condition, start))
+    }
+
+    /// The address of a sink at an index of the innermost dimension, as a number.
+    pub(super) fn bytes_ahead(
+        &mut self,
+        (sink, dtype): (&Access, DType),
+        dim: usize,
+        index: MlirValue,
+    ) -> MlirValue {
+        let outside = self.index[dim].replace(index);
+        let (address, _) = self.first(sink, dtype, None);
+        self.index[dim] = outside;
+        self.code.value("llvm.ptrtoint", &[address], self.code.types.i64, &[])
+    }
+
+    /// Loops over dimensions, the last one in vectors.
+    pub(super) fn nest(
+        &mut self,
+        dims: std::ops::Range<usize>,
+        stage: usize,
+        carried: &[MlirValue],
+        body: &mut Body<'_, 'k>,
+    ) -> Vec<MlirValue> {
+        let last = dims.end - 1;
+        self.enclose(dims.start..last, stage, carried, &mut |emitter, state| {
+            emitter.hoist(1 << last, stage);
+            let bounds = emitter.bounds(last);
+            emitter.innermost(last, bounds, state, body)
+        })
+    }
+
+    /// Loops over dimensions one by one.
+    pub(super) fn enclose(
+        &mut self,
+        dims: std::ops::Range<usize>,
+        stage: usize,
+        carried: &[MlirValue],
+        body: &mut dyn FnMut(&mut Self, &[MlirValue]) -> Vec<MlirValue>,
+    ) -> Vec<MlirValue> {
+        if dims.is_empty() {
+            return body(self, carried);
+        }
+        let deeper = (dims.start..self.kernel.dims.len()).fold(0, |all, dim| all | 1u64 << dim);
+        self.hoist(deeper, stage);
+        let bounds = self.bounds(dims.start);
+        self.repeat(dims.start, bounds, 1, carried, &mut |emitter, state| {
+            emitter.enclose(dims.start + 1..dims.end, stage, state, body)
+        })
+    }
+
+    /// The bounds of a dimension, or of the part of it that the unit has.
+    pub(super) fn bounds(&mut self, dim: usize) -> (MlirValue, MlirValue) {
+        let extent = self.product(&self.kernel.dims[dim].clone());
+        match self.kernel.chunk.filter(|chunk| chunk.dim == dim) {
+            None => (self.code.index(0), extent),
+            Some(chunk) => {
+                let Some(part) = self.index[chunk.by] else { unreachable!("the parts are units") };
+                let length = self.product(&chunk.length.into());
+                let from = self.code.int("llvm.mul", part, length);
+                let to = self.code.int("llvm.add", from, length);
+                let to = self.code.int("llvm.intr.smin", to, extent);
+                (self.code.int("llvm.intr.smin", from, to), to)
+            }
+        }
+    }
+
+    /// Computes what depends on none of the `deeper` dimensions, but is used by something that does, up to a stage.
+    pub(super) fn hoist(&mut self, deeper: u64, stage: usize) {
+        for index in 0..self.kernel.exprs.len() {
+            let (id, expr) = (ExprId(index as u32), &self.kernel.exprs[index]);
+            let is_used = self.users[index] & deeper != 0;
+            let is_early = expr.stage <= stage && !matches!(expr.code, What::Splat(_));
+            if expr.dims & deeper == 0 && is_used && is_early && self.is_bound(expr.dims) {
+                self.eval(id, 1);
+            }
+        }
+    }
+
+    /// Whether all dimensions are run through at the moment.
+    pub(super) fn is_bound(&self, dims: u64) -> bool {
+        (0..self.index.len()).all(|dim| dims & 1 << dim == 0 || self.index[dim].is_some())
+    }
+}

@@ -1,0 +1,431 @@
+//! Numbers that a run knows, addresses, and elements in memory.
+
+use mlir_sys::*;
+use promote_lattice::DType;
+use promote_lattice::convert::Numerics;
+use promote_scalar::{Binary, Compare, Element, Emit, Trap, Ty, convert, memory};
+
+use super::{KernelEmitter, Slot, element, filler, part_count, parts};
+use crate::targets::cpu::costs::STREAM_ALIGNMENT;
+use crate::targets::cpu::emit::{self, Register};
+use crate::targets::cpu::llvm::vector;
+use promote_lower::extent::{Extent, Product, Sum};
+use promote_lower::kernel::{Access, ExprId};
+
+impl<'k> KernelEmitter<'k> {
+    /// The current index of a dimension.
+    pub(super) fn at(&mut self, dim: usize) -> MlirValue {
+        match self.index[dim] {
+            Some(index) => index,
+            None => self.code.index(0),
+        }
+    }
+
+    pub(super) fn product(&mut self, product: &Product) -> MlirValue {
+        match product.fixed() {
+            Some(number) => self.code.index(number),
+            None => self.slot(Slot::Number(Sum(vec![product.clone()]))),
+        }
+    }
+
+    pub(super) fn sum(&mut self, sum: &Sum) -> MlirValue {
+        match sum.fixed() {
+            Some(number) => self.code.index(number),
+            None => self.slot(Slot::Number(sum.clone())),
+        }
+    }
+
+    /// What the environment holds.
+    pub(super) fn slot(&mut self, slot: Slot) -> MlirValue {
+        if let Some(known) = self.loaded.get(&slot) {
+            return *known;
+        }
+        let block = self.code.block();
+        self.code.go_to(self.entry);
+        let types = self.code.types;
+        let place = self.code.index(self.slots.len() as i64);
+        let address = self.code.element(self.code.argument(0), place, types.i64, 1);
+        let r#type = match slot {
+            Slot::Context | Slot::Address(..) => types.pointer,
+            Slot::Number(_) => types.i64,
+        };
+        let value = self.code.load(address, r#type, 8);
+        self.code.go_to(block);
+        self.slots.push(slot.clone());
+        self.loaded.insert(slot, value);
+        value
+    }
+
+    /// The numbers 0, 1, 2, … in lanes.
+    pub(super) fn iota(&mut self, lanes: usize) -> MlirValue {
+        let r#type = self.code.types.lanes(Ty::I64, lanes);
+        let numbers: Vec<i64> = (0..lanes as i64).collect();
+        // SAFETY: the type is a vector of as many integers as the buffer has, and MLIR copies it.
+        let value = unsafe { mlirDenseElementsAttrRawBufferGet(r#type, lanes * 8, numbers.as_ptr().cast()) };
+        self.code.value("llvm.mlir.constant", &[], r#type, &[("value", value)])
+    }
+
+    /// The index of a dimension in each lane.
+    pub(super) fn lane_index(&mut self, dim: usize, lanes: usize) -> Register {
+        let index = Register { value: self.at(dim), ty: Ty::I64 };
+        let first = emit::splat(&mut self.code, index, lanes);
+        if lanes == 1 {
+            return first;
+        }
+        let iota = Register { value: self.iota(lanes), ty: Ty::I64 };
+        self.emit(lanes).binary(Binary::Add, first, iota)
+    }
+
+    /// `offset` and strides times indices, at the current indices.
+    pub(super) fn scalar_linear(&mut self, strides: &[Product], offset: Option<&Sum>) -> MlirValue {
+        let mut sum = match offset {
+            Some(offset) => self.sum(offset),
+            None => self.code.index(0),
+        };
+        for (dim, stride) in strides.iter().enumerate() {
+            if stride.is_zero() || self.index[dim].is_none() {
+                continue;
+            }
+            let index = self.at(dim);
+            let step = match stride.fixed() {
+                Some(1) => index,
+                _ => {
+                    let stride = self.product(stride);
+                    self.code.int("llvm.mul", index, stride)
+                }
+            };
+            sum = self.code.int("llvm.add", sum, step);
+        }
+        sum
+    }
+
+    pub(super) fn linear(&mut self, strides: &[Product], offset: &Sum, lanes: usize) -> Register {
+        let first = Register { value: self.scalar_linear(strides, Some(offset)), ty: Ty::I64 };
+        match strides.last() {
+            Some(stride) if lanes > 1 => {
+                let first = emit::splat(&mut self.code, first, lanes);
+                let steps = self.lane_steps(stride, lanes);
+                self.emit(lanes).binary(Binary::Add, first, steps)
+            }
+            _ => first,
+        }
+    }
+
+    /// 0, 1, 2, … times a stride in lanes.
+    pub(super) fn lane_steps(&mut self, stride: &Product, lanes: usize) -> Register {
+        let iota = Register { value: self.iota(lanes), ty: Ty::I64 };
+        let stride = Register { value: self.product(stride), ty: Ty::I64 };
+        let stride = emit::splat(&mut self.code, stride, lanes);
+        self.emit(lanes).binary(Binary::Mul, iota, stride)
+    }
+
+    /// Loads elements, `extra` elements further on.
+    pub(super) fn load(
+        &mut self,
+        access: &Access,
+        dtype: DType,
+        lanes: usize,
+        extra: Option<MlirValue>,
+    ) -> Element<Register> {
+        let raw = self.load_raw(access, dtype, lanes, extra);
+        let part = dtype.real_part();
+        let mut e = self.emit(lanes);
+        match raw.as_slice() {
+            [raw] => Element::Real(promote_scalar::load(&mut e, part, *raw)),
+            [real, imaginary, ..] => Element::Complex(
+                promote_scalar::load(&mut e, part, *real),
+                promote_scalar::load(&mut e, part, *imaginary),
+            ),
+            [] => unreachable!("an element has a part"),
+        }
+    }
+
+    /// Loads elements along a short innermost dimension, again and again.
+    pub(super) fn load_periodic(&mut self, access: &Access, dtype: DType, lanes: usize) -> Element<Register> {
+        let (extent, dim) = (self.short.unwrap_or(1), self.kernel.dims.len() - 1);
+        let stride = self.product(&access.strides[dim].clone());
+        let outside = self.index[dim].take();
+        if lanes == 1 {
+            let extent = self.code.index(extent);
+            let index = match outside {
+                Some(index) => self.code.int("llvm.urem", index, extent),
+                None => self.code.index(0),
+            };
+            let steps = self.code.int("llvm.mul", index, stride);
+            let loaded = self.load(access, dtype, 1, Some(steps));
+            self.index[dim] = outside;
+            return loaded;
+        }
+        // Each element once, then one lane after another.
+        let elements: Vec<Element<Register>> = (0..extent)
+            .map(|index| {
+                let index = self.code.index(index);
+                let steps = self.code.int("llvm.mul", index, stride);
+                self.load(access, dtype, 1, Some(steps))
+            })
+            .collect();
+        self.index[dim] = outside;
+        let number_of_parts = parts(elements[0]).len();
+        let filled: Vec<Register> = (0..number_of_parts)
+            .map(|part| {
+                let ty = parts(elements[0])[part].ty;
+                let r#type = self.code.types.lanes(ty, lanes);
+                let mut all = self.code.poison(r#type);
+                for lane in 0..lanes {
+                    let element = (self.phase * lanes + lane) % extent as usize;
+                    let (value, place) = (parts(elements[element])[part].value, self.code.index(lane as i64));
+                    all = self.code.value("llvm.insertelement", &[all, value, place], r#type, &[]);
+                }
+                Register { value: all, ty }
+            })
+            .collect();
+        element(&filled)
+    }
+
+    pub(super) fn load_raw(
+        &mut self,
+        access: &Access,
+        dtype: DType,
+        lanes: usize,
+        extra: Option<MlirValue>,
+    ) -> Vec<Register> {
+        let ty = memory(dtype);
+        let count = part_count(dtype);
+        let (first, unit) = self.first(access, dtype, extra);
+        let stride = access.strides.last().and_then(Product::fixed);
+        let size = ty.bits() as usize / 8;
+        let whole = |value| Register { value, ty };
+        match (lanes, stride) {
+            (1, _) => {
+                let part = |emitter: &mut Self, part: i64| {
+                    let index = emitter.code.index(part);
+                    let address = emitter.code.element(first, index, unit, 1);
+                    whole(emitter.code.load(address, unit, size))
+                };
+                (0..count as i64).map(|number| part(self, number)).collect()
+            }
+            (_, Some(1)) => {
+                let all = self.code.load(first, vector(unit, lanes * count), size);
+                let mask = |part: usize| -> Vec<i32> {
+                    (0..lanes).map(|lane| (lane * count + part) as i32).collect()
+                };
+                match count {
+                    1 => vec![whole(all)],
+                    _ => (0..count)
+                        .map(|part| {
+                            let result = vector(unit, lanes);
+                            whole(emit::shuffle(&self.code, (all, all), result, &mask(part)))
+                        })
+                        .collect(),
+                }
+            }
+            (_, Some(-1)) if count == 1 => {
+                let back = self.code.index(1 - lanes as i64);
+                let address = self.code.element(first, back, unit, 1);
+                let all = self.code.load(address, vector(unit, lanes), size);
+                let mask: Vec<i32> = (0..lanes).rev().map(|lane| lane as i32).collect();
+                vec![whole(emit::shuffle(&self.code, (all, all), vector(unit, lanes), &mask))]
+            }
+            _ => {
+                let stride = access.strides.last().cloned().unwrap_or_else(|| Product::number(0));
+                let steps = self.lane_steps(&(&stride * &Product::number(count as i64)), lanes);
+                (0..count as i64)
+                    .map(|part| whole(self.gather((first, steps, part), unit, lanes, size)))
+                    .collect()
+            }
+        }
+    }
+
+    /// The elements at some steps from an address, in lanes.
+    pub(super) fn gather(
+        &mut self,
+        (first, steps, part): (MlirValue, Register, i64),
+        unit: MlirType,
+        lanes: usize,
+        size: usize,
+    ) -> MlirValue {
+        let addresses = self.addresses((first, steps, part), unit, lanes);
+        let mask = self.code.constant(Ty::I1, 1, lanes);
+        let result = vector(unit, lanes);
+        let passed = self.code.poison(result);
+        let alignment = self.code.types.int(self.code.types.i32, size as i64);
+        let operands = [addresses, mask, passed];
+        self.code.value("llvm.intr.masked.gather", &operands, result, &[("alignment", alignment)])
+    }
+
+    pub(super) fn addresses(
+        &mut self,
+        (first, steps, part): (MlirValue, Register, i64),
+        unit: MlirType,
+        lanes: usize,
+    ) -> MlirValue {
+        let steps = match part {
+            0 => steps,
+            _ => {
+                let mut e = self.emit(lanes);
+                let part = e.int(Ty::I64, part);
+                e.binary(Binary::Add, steps, part)
+            }
+        };
+        self.code.element(first, steps.value, unit, lanes)
+    }
+
+    /// The address of an access at the current indices, and the type of a part of an element.
+    pub(super) fn first(
+        &mut self,
+        access: &Access,
+        dtype: DType,
+        extra: Option<MlirValue>,
+    ) -> (MlirValue, MlirType) {
+        let base = self.slot(Slot::Address(access.buffer, access.offset.clone()));
+        let mut index = self.scalar_linear(&access.strides, None);
+        if let Some(extra) = extra {
+            index = self.code.int("llvm.add", index, extra);
+        }
+        let count = part_count(dtype);
+        if count > 1 {
+            let count = self.code.index(count as i64);
+            index = self.code.int("llvm.mul", index, count);
+        }
+        let unit = self.code.types.scalar(memory(dtype));
+        (self.code.element(base, index, unit, 1), unit)
+    }
+
+    pub(super) fn store(&mut self, sink: &Access, dtype: DType, value: Element<Register>, lanes: usize) {
+        let part = dtype.real_part();
+        let raw: Vec<Register> = parts(value)
+            .into_iter()
+            .map(|value| promote_scalar::store(&mut self.emit(lanes), part, value))
+            .collect();
+        let (first, unit) = self.first(sink, dtype, None);
+        let size = memory(dtype).bits() as usize / 8;
+        let count = raw.len();
+        match (lanes, sink.strides.last().and_then(Product::fixed)) {
+            (1, _) => {
+                for (number, raw) in raw.iter().enumerate() {
+                    let index = self.code.index(number as i64);
+                    let address = self.code.element(first, index, unit, 1);
+                    self.code.store(raw.value, address, size);
+                }
+            }
+            (_, Some(1)) => {
+                let all = match raw.as_slice() {
+                    [real, imaginary] => {
+                        let lane = |lane: usize| (lane / 2 + lane % 2 * lanes) as i32;
+                        let mask: Vec<i32> = (0..2 * lanes).map(lane).collect();
+                        let pair = (real.value, imaginary.value);
+                        emit::shuffle(&self.code, pair, vector(unit, 2 * lanes), &mask)
+                    }
+                    raw => raw[0].value,
+                };
+                if self.streams {
+                    self.code.stream(all, first, STREAM_ALIGNMENT);
+                } else {
+                    self.code.store(all, first, size);
+                }
+            }
+            _ => {
+                let stride = sink.strides.last().cloned().unwrap_or_else(|| Product::number(0));
+                let steps = self.lane_steps(&(&stride * &Product::number(count as i64)), lanes);
+                let mask = self.code.constant(Ty::I1, 1, lanes);
+                for (number, raw) in raw.iter().enumerate() {
+                    let addresses = self.addresses((first, steps, number as i64), unit, lanes);
+                    let alignment = self.code.types.int(self.code.types.i32, size as i64);
+                    let operands = [raw.value, addresses, mask];
+                    self.code.op("llvm.intr.masked.scatter", &operands, &[], &[("alignment", alignment)]);
+                }
+            }
+        }
+    }
+
+    /// Elements at indices that are values.
+    pub(super) fn take(
+        &mut self,
+        (access, index): (&Access, ExprId),
+        (stride, extent): (&Product, Extent),
+        dtype: DType,
+        lanes: usize,
+    ) -> Element<Register> {
+        let innermost = self.kernel.dims.len().checked_sub(1);
+        let (of_index, numerics) = (self.kernel.expr(index), self.setting.numerics);
+        let index_dtype = of_index.dtype;
+        let varies = innermost.is_some_and(|dim| of_index.dims & 1 << dim != 0);
+        // Where all lanes have one index, they are loaded as from anywhere.
+        let index_lanes = if varies { lanes } else { 1 };
+        let node = self.current;
+        let index = self.eval(index, index_lanes);
+        self.current = node;
+        let extent_value = self.product(&extent.into());
+        let extent_value =
+            emit::splat(&mut self.code, Register { value: extent_value, ty: Ty::I64 }, index_lanes);
+        let mut e = self.emit(index_lanes);
+        let index = convert(&mut e, index_dtype, DType::I64, numerics, index).real();
+        let zero = e.int(Ty::I64, 0);
+        let is_large = e.compare(Compare::LtS, index, zero);
+        let is_large = match index_dtype {
+            // Beyond the range of signed integers, so beyond any extent.
+            DType::U64 => is_large,
+            _ => e.int(Ty::I1, 0),
+        };
+        let from_end = e.binary(Binary::Add, index, extent_value);
+        let is_negative = e.compare(Compare::LtS, index, zero);
+        let place = e.select(is_negative, from_end, index);
+        let fits = e.compare(Compare::LtU, place, extent_value);
+        let not_large = e.int(Ty::I1, 1);
+        let not_large = e.binary(Binary::Xor, is_large, not_large);
+        let fits = e.binary(Binary::And, fits, not_large);
+        let place = e.select(fits, place, zero);
+        if numerics != Numerics::Jax {
+            let yes = e.int(Ty::I1, 1);
+            let misses = e.binary(Binary::Xor, fits, yes);
+            e.trap(misses, Trap::IndexOutOfRange);
+        }
+        let filler = self.constant(filler(dtype), dtype, lanes);
+        if extent.fixed() == Some(0) {
+            return filler;
+        }
+        let stride_value = self.product(stride);
+        let loaded = if varies && lanes > 1 {
+            self.take_lanes((access, place, stride_value), extent, dtype, lanes)
+        } else {
+            let steps = self.code.int("llvm.mul", place.value, stride_value);
+            self.load(access, dtype, lanes, Some(steps))
+        };
+        let fits = if index_lanes == lanes { fits } else { emit::splat(&mut self.code, fits, lanes) };
+        let mut e = self.emit(lanes);
+        let chosen: Vec<Register> = parts(loaded)
+            .into_iter()
+            .zip(parts(filler))
+            .map(|(loaded, filler)| e.select(fits, loaded, filler))
+            .collect();
+        element(&chosen)
+    }
+
+    pub(super) fn take_lanes(
+        &mut self,
+        (access, place, stride): (&Access, Register, MlirValue),
+        _extent: Extent,
+        dtype: DType,
+        lanes: usize,
+    ) -> Element<Register> {
+        let (first, unit) = self.first(access, dtype, None);
+        let count = part_count(dtype);
+        let stride = emit::splat(&mut self.code, Register { value: stride, ty: Ty::I64 }, lanes);
+        let own = access.strides.last().cloned().unwrap_or_else(|| Product::number(0));
+        let own = self.lane_steps(&own, lanes);
+        let mut e = self.emit(lanes);
+        let steps = e.binary(Binary::Mul, place, stride);
+        let steps = e.binary(Binary::Add, steps, own);
+        let parts = e.int(Ty::I64, count as i64);
+        let steps = e.binary(Binary::Mul, steps, parts);
+        let ty = memory(dtype);
+        let size = ty.bits() as usize / 8;
+        let loaded: Vec<Register> = (0..count as i64)
+            .map(|part| {
+                let raw = Register { value: self.gather((first, steps, part), unit, lanes, size), ty };
+                promote_scalar::load(&mut self.emit(lanes), dtype.real_part(), raw)
+            })
+            .collect();
+        element(&loaded)
+    }
+}

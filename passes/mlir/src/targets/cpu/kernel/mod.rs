@@ -1,0 +1,553 @@
+//! Kernels as functions of the LLVM dialect: loops over vectors, and over what remains one by one.
+//!
+//! A kernel becomes `void @name(environment, begin, end)`: it does the units of work from `begin` to below `end`, which
+//! the run time distributes over threads. A unit is one index of the parallel dimensions, or a tile of the innermost one.
+//! What it needs to know of buffers and extents it finds in the environment: the caller fills in its [`Slot`]s.
+//!
+//! ## Algorithm
+//! - [`Form::Map`](promote_lower::kernel::Form::Map): the innermost dimension is run through in vectors, tile by tile.
+//! - [`Form::Rows`](promote_lower::kernel::Form::Rows): for each row, stage by stage, the reduced dimensions are run
+//!   through; accumulators are vectors, added up lane by lane at the end.
+//! - [`Form::Columns`](promote_lower::kernel::Form::Columns): a tile of columns is accumulated in the first-level cache,
+//!   row after row.
+//!
+//! Expressions are computed as far outside as their dimensions allow.
+//!
+//! Where the innermost dimension is shorter than a vector, as the three colours of an image are, a map runs through it and
+//! the one before it as one: a round does as many vectors as that dimension has indices, so that what depends on that
+//! dimension alone is the same in each round, and computed before the loop.
+
+mod forms;
+mod loops;
+mod memory;
+mod roots;
+
+use mlir_sys::*;
+use promote_lattice::convert::Numerics;
+use promote_lattice::{DType, Kind, Op};
+use promote_scalar::{Cast, Element, Emit, Ty, convert, depends_on_order, elementwise, memory, register};
+use rustc_hash::FxHashMap;
+
+use super::costs::{COLUMN_TILE, MAP_TILE, TRANSPOSED_TILE};
+use super::emit::{self, Lanes, Register};
+use super::llvm::{Code, Predicate, Types};
+use super::target::Machine;
+use promote_lower::extent::{Product, Sum};
+use promote_lower::graph::NodeId;
+use promote_lower::kernel::{Code as What, ExprId, Form, Kernel, Role};
+
+/// Something that a kernel finds in its environment.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Slot {
+    /// The context of the call.
+    Context,
+    /// So many elements past the start of a buffer.
+    Address(NodeId, Sum),
+    /// A number of elements or indices.
+    Number(Sum),
+}
+
+/// A kernel that was compiled.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// What its environment holds, 8 bytes each.
+    pub slots: Vec<Slot>,
+    /// How many units of work there are: the product of these, and of so many tiles of an extent.
+    pub units: Vec<Product>,
+    /// The dimension that is tiled, and how many of its indices a tile has.
+    pub tiles: Option<(Product, i64)>,
+    /// About how many elements a unit goes through.
+    pub work: Product,
+    /// The op that cannot be computed, if there is one.
+    pub missing: Option<(Op, DType)>,
+}
+
+/// What of a kernel is the same for all of a module.
+#[derive(Clone, Copy)]
+pub struct Setting {
+    /// The types.
+    pub types: Types,
+    /// Where functions are appended.
+    pub module: MlirBlock,
+    /// Whose numbers.
+    pub numerics: Numerics,
+    /// The processor.
+    pub machine: Machine,
+}
+
+/// Compiles a kernel to a function of that name.
+///
+/// `places` are texts that tell ops which may raise exceptions: the symbol of each, and how long it is.
+pub fn compile(
+    setting: Setting,
+    kernel: &Kernel,
+    name: &str,
+    location: MlirLocation,
+    places: &FxHashMap<NodeId, (String, usize)>,
+) -> Compiled {
+    let types = setting.types;
+    let arguments = [types.pointer, types.i64, types.i64];
+    let code = Code::function(types, setting.module, location, name, (None, &arguments));
+    let entry = code.block();
+    let short = short(kernel, setting.machine);
+    let emitter = KernelEmitter {
+        setting,
+        kernel,
+        lanes: lanes_of(kernel, setting.machine, short),
+        short,
+        phase: 0,
+        is_periodic: periodic(kernel, short),
+        streams: false,
+        has_streamed: false,
+        entry,
+        slots: Vec::new(),
+        loaded: FxHashMap::default(),
+        index: vec![None; kernel.dims.len()],
+        frames: vec![FxHashMap::default()],
+        results: vec![None; kernel.roots.len()],
+        columns: vec![Vec::new(); kernel.roots.len()],
+        kept: FxHashMap::default(),
+        stage: 0,
+        tile: None,
+        users: users(kernel),
+        missing: None,
+        places,
+        current: None,
+        code,
+    };
+    emitter.run()
+}
+
+/// The dimensions of what uses each expression.
+fn users(kernel: &Kernel) -> Vec<u64> {
+    let mut users = vec![0u64; kernel.exprs.len()];
+    for (index, expr) in kernel.exprs.iter().enumerate() {
+        for operand in kernel.operands(ExprId(index as u32)) {
+            users[operand.0 as usize] |= expr.dims;
+        }
+    }
+    for root in &kernel.roots {
+        let own = match root.role {
+            Role::Store => kernel.expr(root.expr).dims,
+            Role::Reduce(_) | Role::Arg(_) | Role::Scan(_) => u64::MAX,
+        };
+        let stored = root.sinks.iter().flat_map(|sink| sink.strides.iter().enumerate());
+        let stored = stored.filter(|(_, stride)| !stride.is_zero()).fold(0, |all, (dim, _)| all | 1 << dim);
+        users[root.expr.0 as usize] |= own | stored;
+    }
+    users
+}
+
+/// The extent of an innermost dimension that is too short for vectors, if the one before it is stored right before it
+/// wherever something varies with both.
+fn short(kernel: &Kernel, machine: Machine) -> Option<i64> {
+    let (Form::Map, [.., _, last]) = (kernel.form, kernel.dims.as_slice()) else { return None };
+    let extent =
+        last.fixed().filter(|extent| (2..=16).contains(extent) && *extent < machine.vector_bytes as i64)?;
+    let stored = kernel.roots.iter().flat_map(|root| root.sinks.iter().map(|sink| &sink.strides));
+    // What varies with the last two dimensions is stored in their order; what does not vary with the one before the last
+    // depends on the last alone, or not on it either.
+    let suits = |strides: &Vec<Product>| {
+        let [outer @ .., before, last] = strides.as_slice() else { return false };
+        let in_order = last.fixed() == Some(1) && before.fixed() == Some(extent);
+        let is_alone = last.is_zero() || outer.iter().all(Product::is_zero);
+        in_order || before.is_zero() && is_alone
+    };
+    let is_simple = |expr: &promote_lower::kernel::Expr| match &expr.code {
+        What::Load(access) => suits(&access.strides),
+        What::Index { .. } | What::Take { .. } | What::Reduced(_) => false,
+        What::Splat(_) | What::Size(_) | What::Map(..) | What::Convert(_) => true,
+    };
+    let is_stored_in_order = |strides: &Vec<Product>| {
+        suits(strides)
+            && strides.last().is_some_and(|last| !last.is_zero())
+            && strides[strides.len() - 2].fixed() == Some(extent)
+    };
+    (kernel.exprs.iter().all(is_simple) && stored.into_iter().all(is_stored_in_order)).then_some(extent)
+}
+
+/// The expressions that depend on a short innermost dimension and no other.
+fn periodic(kernel: &Kernel, short: Option<i64>) -> Vec<bool> {
+    let last = kernel.dims.len().wrapping_sub(1);
+    kernel.exprs.iter().map(|expr| short.is_some() && expr.dims == 1 << last).collect()
+}
+
+/// How many lanes: some vector registers of the widest type at once, so that the latency of one is hidden by the others.
+fn lanes_of(kernel: &Kernel, machine: Machine, short: Option<i64>) -> usize {
+    let bytes = |dtype: DType| register(dtype).bits().div_ceil(8) as usize;
+    let widest = kernel.exprs.iter().filter(|expr| expr.dims != 0).map(|expr| bytes(expr.dtype)).max();
+    let at_once = match (short, kernel.cost()) {
+        (Some(_), _) => 1,
+        (None, ..=4) => 4,
+        (None, ..=64) => 2,
+        // There is enough to do at a time, and registers and compile time are expensive.
+        (None, _) => 1,
+    };
+    let most = (machine.vector_bytes * at_once / widest.unwrap_or(1)).clamp(1, 128);
+    let is_in_order = |root: &promote_lower::kernel::Root| match root.role {
+        Role::Scan(_) => true,
+        Role::Reduce(op) => depends_on_order(op, kernel.expr(root.expr).dtype),
+        Role::Store | Role::Arg(_) => false,
+    };
+    let is_ordered = matches!(kernel.form, Form::Rows { .. }) && kernel.roots.iter().any(is_in_order);
+    match kernel.dims.last().and_then(Product::fixed) {
+        _ if is_ordered => 1,
+        None if kernel.dims.is_empty() => 1,
+        _ if short.is_some() => most,
+        Some(extent) if extent < most as i64 => 1 << (extent.max(1) as usize).ilog2(),
+        _ => most,
+    }
+}
+
+struct KernelEmitter<'k> {
+    setting: Setting,
+    kernel: &'k Kernel,
+    code: Code,
+    lanes: usize,
+    /// How many indices the innermost dimension has, where it is run through with the one before as one.
+    short: Option<i64>,
+    /// Which vector of a round this is, where the innermost dimension is short.
+    phase: usize,
+    /// The expressions that depend on a short innermost dimension alone.
+    is_periodic: Vec<bool>,
+    /// Whether vectors are stored past the caches at the moment.
+    streams: bool,
+    has_streamed: bool,
+    entry: MlirBlock,
+    slots: Vec<Slot>,
+    loaded: FxHashMap<Slot, MlirValue>,
+    /// The index of each dimension that a loop runs through.
+    index: Vec<Option<MlirValue>>,
+    /// What was computed, in the scopes of the loops.
+    frames: Vec<FxHashMap<(ExprId, usize, usize), Element<Register>>>,
+    /// The results of reductions of the row at hand.
+    results: Vec<Option<Element<Register>>>,
+    /// The accumulators of the columns at hand, part by part: where, and of which type.
+    columns: Vec<Vec<(MlirValue, Ty)>>,
+    /// Where expressions of the row at hand are kept for later stages, and in which stage they are computed.
+    kept: FxHashMap<ExprId, Kept>,
+    /// The stage at hand.
+    stage: usize,
+    /// The first column of the tile at hand.
+    tile: Option<MlirValue>,
+    users: Vec<u64>,
+    missing: Option<(Op, DType)>,
+    places: &'k FxHashMap<NodeId, (String, usize)>,
+    /// The node that is computed.
+    current: Option<NodeId>,
+}
+
+#[derive(Clone)]
+struct Kept {
+    parts: Vec<(MlirValue, Ty)>,
+    stage: usize,
+}
+
+/// What a loop over the innermost dimension does at an index, in so many lanes, with what is carried.
+type Body<'a, 'k> = dyn FnMut(&mut KernelEmitter<'k>, usize, &[MlirValue]) -> Vec<MlirValue> + 'a;
+
+impl<'k> KernelEmitter<'k> {
+    fn run(mut self) -> Compiled {
+        let start = self.code.new_block(&[]);
+        self.code.go_to(start);
+        self.leave_if_idle();
+        let (units, tiled) = self.units();
+        let tiles = tiled.map(|(dim, tile)| (self.kernel.dims[dim].clone(), tile));
+        self.hoist(u64::MAX, 0);
+        self.hoist_periodic();
+        self.plan_kept();
+        let (begin, end) = (self.code.argument(1), self.code.argument(2));
+        let units_loop = self.code.open((begin, end, 1), &[]);
+        self.frames.push(FxHashMap::default());
+        let tile = self.decode(units_loop.index, &units, tiled);
+        match self.kernel.form {
+            Form::Map => self.map(tile),
+            Form::Rows { .. } => self.rows(),
+            Form::Columns { .. } => self.columns(tile),
+        }
+        self.frames.pop();
+        self.code.close(&units_loop, &[]);
+        if self.has_streamed {
+            self.code.fence();
+        }
+        self.code.give(None);
+        self.code.go_to(self.entry);
+        self.code.branch(start, &[]);
+        let work = self.work(&units, tiled);
+        let units = units.into_iter().map(|dim| self.kernel.dims[dim].clone()).collect();
+        Compiled { slots: self.slots, units, tiles, work, missing: self.missing }
+    }
+
+    /// Returns if there is no unit to do: what is computed before the loop may be of elements that are not there.
+    fn leave_if_idle(&mut self) {
+        let (begin, end) = (self.code.argument(1), self.code.argument(2));
+        let is_idle = self.code.compare(Predicate::Sge, begin, end);
+        let (leave, go_on) = (self.code.new_block(&[]), self.code.new_block(&[]));
+        self.code.branch_if(is_idle, (leave, &[]), (go_on, &[]));
+        self.code.go_to(leave);
+        self.code.give(None);
+        self.code.go_to(go_on);
+    }
+
+    /// The parallel dimensions, each index of which is a unit, and the one that is cut into tiles, with their size.
+    fn units(&self) -> (Vec<usize>, Option<(usize, i64)>) {
+        let (rank, reduced) = (self.kernel.dims.len(), self.kernel.reduced());
+        let parallel = (0..rank).filter(|dim| !reduced.contains(dim));
+        match self.kernel.form {
+            Form::Rows { .. } => (parallel.collect(), None),
+            Form::Map if rank == 0 => (Vec::new(), None),
+            Form::Map if self.short.is_some() => {
+                (parallel.filter(|dim| *dim + 2 < rank).collect(), Some((rank - 2, MAP_TILE / 4)))
+            }
+            Form::Map => {
+                let tile = if self.is_transposed() { TRANSPOSED_TILE } else { MAP_TILE };
+                (parallel.filter(|dim| *dim + 1 < rank).collect(), Some((rank - 1, tile)))
+            }
+            Form::Columns { .. } => {
+                (parallel.filter(|dim| *dim + 1 < rank).collect(), Some((rank - 1, COLUMN_TILE)))
+            }
+        }
+    }
+
+    /// Whether a map reads or writes along another dimension than the innermost one: it goes through all of one tile first.
+    fn is_transposed(&self) -> bool {
+        let strides = self.kernel.exprs.iter().filter_map(|expr| match &expr.code {
+            What::Load(access) => Some(&access.strides),
+            _ => None,
+        });
+        let is_across = |strides: &Vec<Product>| {
+            let [before @ .., last] = strides.as_slice() else { return false };
+            last.fixed().is_none_or(|last| !(-1..=1).contains(&last))
+                && before.iter().any(|stride| stride.fixed() == Some(1))
+        };
+        self.kernel.form == Form::Map && strides.into_iter().any(is_across)
+    }
+
+    fn work(&self, units: &[usize], tiled: Option<(usize, i64)>) -> Product {
+        let inside = (0..self.kernel.dims.len()).filter(|dim| !units.contains(dim));
+        inside.fold(Product::number(1), |all, dim| match (tiled, self.kernel.dims[dim].fixed()) {
+            (Some((own, tile)), extent) if own == dim => {
+                &all * &Product::number(extent.map_or(tile, |extent| extent.min(tile)))
+            }
+            _ => &all * &self.kernel.dims[dim],
+        })
+    }
+
+    /// Sets the indices of a unit; the bounds of its tile.
+    fn decode(
+        &mut self,
+        unit: MlirValue,
+        units: &[usize],
+        tiled: Option<(usize, i64)>,
+    ) -> Option<(MlirValue, MlirValue)> {
+        let mut rest = unit;
+        let mut bounds = None;
+        if let Some((dim, tile)) = tiled {
+            let extent = self.kernel.dims[dim].clone();
+            let extent_value = self.product(&extent);
+            if extent.fixed().is_some_and(|extent| extent <= tile) {
+                bounds = Some((self.code.index(0), extent_value));
+            } else {
+                let (size, less, one) =
+                    (self.code.index(tile), self.code.index(tile - 1), self.code.index(1));
+                let number = match units.is_empty() {
+                    true => rest,
+                    false if self.is_transposed() => {
+                        let inner = units.iter().fold(one, |all, dim| {
+                            let extent = self.product(&self.kernel.dims[*dim].clone());
+                            self.code.int("llvm.mul", all, extent)
+                        });
+                        let number = self.code.int("llvm.udiv", rest, inner);
+                        rest = self.code.int("llvm.urem", rest, inner);
+                        number
+                    }
+                    false => {
+                        let count = self.code.int("llvm.add", extent_value, less);
+                        let count = self.code.int("llvm.sdiv", count, size);
+                        let count = self.code.int("llvm.intr.smax", count, one);
+                        let number = self.code.int("llvm.urem", rest, count);
+                        rest = self.code.int("llvm.udiv", rest, count);
+                        number
+                    }
+                };
+                let from = self.code.int("llvm.mul", number, size);
+                let to = self.code.int("llvm.add", from, size);
+                bounds = Some((from, self.code.int("llvm.intr.smin", to, extent_value)));
+            }
+        }
+        for (position, dim) in units.iter().enumerate().rev() {
+            let (index, left) = match position {
+                0 => (rest, rest),
+                _ => {
+                    let extent = self.product(&self.kernel.dims[*dim].clone());
+                    (self.code.int("llvm.urem", rest, extent), self.code.int("llvm.udiv", rest, extent))
+                }
+            };
+            self.index[*dim] = Some(index);
+            rest = left;
+        }
+        bounds
+    }
+
+    fn emit(&mut self, lanes: usize) -> Lanes<'_> {
+        let context = self.slot(Slot::Context);
+        let place = self.current.and_then(|current| self.places.get(&current));
+        let place = place.map(|(symbol, length)| (symbol.as_str(), *length));
+        Lanes { code: &mut self.code, lanes, has_f16: self.setting.machine.has_f16, context, place }
+    }
+
+    /// The value of an expression at the current indices, and the next ones of the innermost dimension for more lanes.
+    fn eval(&mut self, id: ExprId, lanes: usize) -> Element<Register> {
+        let key = (id, lanes, if self.is_periodic[id.0 as usize] { self.phase } else { 0 });
+        if let Some(known) = self.frames.iter().rev().find_map(|frame| frame.get(&key)) {
+            return *known;
+        }
+        let expr = self.kernel.expr(id);
+        let innermost = self.kernel.dims.len().checked_sub(1);
+        let varies = innermost.is_some_and(|dim| expr.dims & 1 << dim != 0);
+        let value = if lanes > 1 && !varies && !matches!(expr.code, What::Splat(_)) {
+            let scalar = self.eval(id, 1);
+            let code = &mut self.code;
+            each(scalar, |part| emit::splat(code, part, lanes))
+        } else {
+            self.compute(id, lanes)
+        };
+        if let Some(frame) = self.frames.last_mut() {
+            frame.insert(key, value);
+        }
+        value
+    }
+
+    fn compute(&mut self, id: ExprId, lanes: usize) -> Element<Register> {
+        let kernel = self.kernel;
+        let expr = kernel.expr(id);
+        if let Some(kept) = self.kept.get(&id).cloned()
+            && self.stage > kept.stage
+        {
+            let zero = self.code.index(0);
+            let parts: Vec<_> = kept.parts.into_iter().map(|room| self.get(room, zero, lanes)).collect();
+            return element(&parts);
+        }
+        self.current = Some(expr.node);
+        match &expr.code {
+            What::Splat(bits) => self.constant(*bits, expr.dtype, lanes),
+            What::Size(product) => Element::Real(Register { value: self.product(product), ty: Ty::I64 }),
+            What::Index { strides, offset } => Element::Real(self.linear(strides, offset, lanes)),
+            What::Load(access) if self.is_periodic[id.0 as usize] => {
+                self.load_periodic(access, expr.dtype, lanes)
+            }
+            What::Load(access) => self.load(access, expr.dtype, lanes, None),
+            What::Take { access, index, stride, extent } => {
+                self.take((access, *index), (stride, *extent), expr.dtype, lanes)
+            }
+            What::Convert(operand) => {
+                let from = kernel.expr(*operand).dtype;
+                let value = self.eval(*operand, lanes);
+                let numerics = self.setting.numerics;
+                convert(&mut self.emit(lanes), from, expr.dtype, numerics, value)
+            }
+            What::Map(op, operands) => {
+                let values: Vec<_> = operands.iter().map(|operand| self.eval(*operand, lanes)).collect();
+                let dtypes: Vec<_> = operands.iter().map(|operand| kernel.expr(*operand).dtype).collect();
+                let numerics = self.setting.numerics;
+                self.current = Some(expr.node);
+                let mut e = self.emit(lanes);
+                match elementwise(&mut e, *op, numerics, &dtypes, expr.dtype, &values) {
+                    Some(value) => value,
+                    None => {
+                        self.missing.get_or_insert((*op, dtypes[0]));
+                        self.constant(0, expr.dtype, lanes)
+                    }
+                }
+            }
+            What::Reduced(root) => match self.results[*root] {
+                Some(result) => {
+                    let code = &mut self.code;
+                    each(result, |part| emit::splat(code, part, lanes))
+                }
+                None => {
+                    let Some(from) = self.tile else {
+                        unreachable!("a reduction is done before its result is used")
+                    };
+                    let values = self.column(*root, from, lanes);
+                    self.element(*root, &values)
+                }
+            },
+        }
+    }
+    fn constant(&mut self, bits: u128, dtype: DType, lanes: usize) -> Element<Register> {
+        let (part, stored) = (dtype.real_part(), memory(dtype));
+        let mut number = |bits: u128| {
+            let ty = stored.bits_type();
+            let raw = Register {
+                value: self.code.constant(ty, bits as u64 & (u64::MAX >> (64 - ty.bits())), lanes),
+                ty,
+            };
+            let mut e = self.emit(lanes);
+            let raw = if ty == stored { raw } else { e.cast(Cast::Bitcast, raw, stored) };
+            promote_scalar::load(&mut e, part, raw)
+        };
+        match dtype.kind() {
+            Kind::Complex => Element::Complex(number(bits), number(bits >> part.bits())),
+            Kind::Bool | Kind::Unsigned | Kind::Signed | Kind::Float => Element::Real(number(bits)),
+        }
+    }
+}
+
+/// What JAX fills in where an index is out of range: NaN, of complex numbers in the real part, the least signed integer, the
+/// largest unsigned one, true.
+fn filler(dtype: DType) -> u128 {
+    let part = dtype.real_part();
+    let ones = u128::MAX >> (128 - part.bits());
+    match dtype.kind() {
+        Kind::Bool => 1,
+        Kind::Unsigned => ones,
+        Kind::Signed => 1 << (part.bits() - 1),
+        Kind::Float | Kind::Complex => {
+            let nan = promote_lattice::convert::literal(
+                promote_lattice::convert::Literal::Float(f64::NAN),
+                part,
+                Numerics::Jax,
+            );
+            nan.bits
+        }
+    }
+}
+
+/// 2 for complex numbers.
+const fn part_count(dtype: DType) -> usize {
+    match dtype.kind() {
+        Kind::Complex => 2,
+        Kind::Bool | Kind::Unsigned | Kind::Signed | Kind::Float => 1,
+    }
+}
+
+/// How a register is kept in memory.
+const fn memory_of(ty: Ty) -> Ty {
+    match ty {
+        Ty::I1 => Ty::I8,
+        other => other,
+    }
+}
+
+fn parts(value: Element<Register>) -> Vec<Register> {
+    match value {
+        Element::Real(value) => vec![value],
+        Element::Complex(real, imaginary) => vec![real, imaginary],
+    }
+}
+
+fn element(parts: &[Register]) -> Element<Register> {
+    match parts {
+        [real, imaginary] => Element::Complex(*real, *imaginary),
+        [value, ..] => Element::Real(*value),
+        [] => unreachable!("an element has a part"),
+    }
+}
+
+fn each(value: Element<Register>, mut change: impl FnMut(Register) -> Register) -> Element<Register> {
+    match value {
+        Element::Real(value) => Element::Real(change(value)),
+        Element::Complex(real, imaginary) => Element::Complex(change(real), change(imaginary)),
+    }
+}

@@ -1,0 +1,334 @@
+//! Roots: what is stored, accumulated and kept.
+
+use mlir_sys::*;
+use promote_lattice::{DType, Kind, Op};
+use promote_scalar::{
+    Cast, Compare, Element, Emit, Ty, combine, combine_arg, identity, keeps_first, register, select,
+};
+
+use super::{Kept, KernelEmitter, element, memory_of, parts};
+use crate::targets::cpu::costs::{COLUMN_TILE, MAX_KEPT, WORTH_KEEPING};
+use crate::targets::cpu::emit::{self, Register};
+use crate::targets::cpu::llvm::vector;
+use promote_lower::kernel::{Code as What, ExprId, Form, Role, cost};
+
+impl<'k> KernelEmitter<'k> {
+    pub(super) fn stage(&self, root: usize) -> usize {
+        self.kernel.expr(self.kernel.roots[root].expr).stage
+    }
+
+    /// Whether a root of rows has something to do at each index, not only once a row.
+    pub(super) fn is_full(&self, root: usize) -> bool {
+        let root = &self.kernel.roots[root];
+        let reduced = self.kernel.reduced();
+        match root.role {
+            Role::Reduce(_) | Role::Arg(_) | Role::Scan(_) => true,
+            Role::Store => {
+                root.sinks.iter().any(|sink| reduced.clone().any(|dim| !sink.strides[dim].is_zero()))
+            }
+        }
+    }
+
+    /// The parts of a root's accumulator; none if it has none.
+    pub(super) fn accumulator(&self, root: usize) -> Vec<Ty> {
+        let root = &self.kernel.roots[root];
+        let dtype = self.kernel.expr(root.expr).dtype;
+        let part = register(dtype);
+        let mut parts = if dtype.kind() == Kind::Complex { vec![part, part] } else { vec![part] };
+        match root.role {
+            Role::Store => parts.clear(),
+            Role::Reduce(_) | Role::Scan(_) => {}
+            Role::Arg(_) => parts.push(Ty::I64),
+        }
+        parts
+    }
+
+    /// How many accumulators a root has: for vectors and for what remains.
+    pub(super) fn copies(&self, root: usize) -> usize {
+        match self.kernel.roots[root].role {
+            Role::Store => 0,
+            Role::Reduce(_) | Role::Arg(_) if self.lanes > 1 => 2,
+            Role::Reduce(_) | Role::Arg(_) | Role::Scan(_) => 1,
+        }
+    }
+
+    /// What an accumulator begins with.
+    pub(super) fn identity(&mut self, root: usize, lanes: usize) -> Vec<MlirValue> {
+        let kernel = self.kernel;
+        let dtype = kernel.expr(kernel.roots[root].expr).dtype;
+        let op = match kernel.roots[root].role {
+            Role::Store => return Vec::new(),
+            Role::Scan(op) | Role::Reduce(op) => op,
+            Role::Arg(Op::ArgMax) => Op::Max,
+            Role::Arg(_) => Op::Min,
+        };
+        let numerics = self.setting.numerics;
+        let mut e = self.emit(lanes);
+        let Some(first) = identity(&mut e, op, numerics, dtype) else {
+            unreachable!("{op} of {dtype} is a reduction")
+        };
+        let mut values = parts(first);
+        if let Role::Arg(_) = kernel.roots[root].role {
+            // Nothing was seen yet: any index is better.
+            values.push(e.int(Ty::I64, i64::MAX));
+        }
+        values.into_iter().map(|register| register.value).collect()
+    }
+
+    pub(super) fn start(&mut self, root: usize) -> Vec<MlirValue> {
+        match self.copies(root) {
+            0 => Vec::new(),
+            1 => self.identity(root, 1),
+            _ => [self.identity(root, self.lanes), self.identity(root, 1)].concat(),
+        }
+    }
+
+    /// Takes the values at an index into an accumulator.
+    pub(super) fn accumulate(&mut self, root: usize, old: &[MlirValue], lanes: usize) -> Vec<MlirValue> {
+        let kernel = self.kernel;
+        let expr = kernel.roots[root].expr;
+        let value = self.eval(expr, lanes);
+        let types = self.accumulator(root);
+        let dtype = kernel.expr(expr).dtype;
+        let old: Vec<Register> =
+            old.iter().zip(types).map(|(value, ty)| Register { value: *value, ty }).collect();
+        let new = match kernel.roots[root].role {
+            Role::Store => Vec::new(),
+            Role::Reduce(op) => parts(self.combined((op, dtype), lanes, element(&old), value)),
+            Role::Scan(op) => {
+                let mut all = self.combined((op, dtype), lanes, element(&old), value);
+                if keeps_first(op, self.setting.numerics, dtype) {
+                    let is_first = self.is_first(lanes);
+                    all = select(&mut self.emit(lanes), is_first, value, all);
+                }
+                self.store_result(root, all, lanes);
+                parts(all)
+            }
+            Role::Arg(op) => {
+                let dim = kernel.dims.len() - 1;
+                let index = self.lane_index(dim, lanes);
+                let (seen, at) = (element(&old[..old.len() - 1]), old[old.len() - 1]);
+                let (best, at) = self.chosen((op, dtype), lanes, (seen, at), (value, index));
+                let mut all = parts(best);
+                all.push(at);
+                all
+            }
+        };
+        new.into_iter().map(|register| register.value).collect()
+    }
+
+    /// Whether this is the first index of the dimension that a cumulative op runs along, the only one that is reduced.
+    fn is_first(&mut self, lanes: usize) -> Register {
+        let dim = self.kernel.reduced().start;
+        let index = Register { value: self.at(dim), ty: Ty::I64 };
+        let mut e = self.emit(1);
+        let zero = e.int(Ty::I64, 0);
+        let is_first = e.compare(Compare::Eq, index, zero);
+        emit::splat(&mut self.code, is_first, lanes)
+    }
+
+    /// Two elements reduced to one.
+    pub(super) fn combined(
+        &mut self,
+        (op, dtype): (Op, DType),
+        lanes: usize,
+        x: Element<Register>,
+        y: Element<Register>,
+    ) -> Element<Register> {
+        let numerics = self.setting.numerics;
+        combine(&mut self.emit(lanes), op, numerics, dtype, x, y).unwrap_or_else(|| {
+            self.missing.get_or_insert((op, dtype));
+            x
+        })
+    }
+
+    /// Of two elements with their indices the one that is looked for.
+    pub(super) fn chosen(
+        &mut self,
+        (op, dtype): (Op, DType),
+        lanes: usize,
+        x: (Element<Register>, Register),
+        y: (Element<Register>, Register),
+    ) -> (Element<Register>, Register) {
+        combine_arg(&mut self.emit(lanes), op, dtype, x, y).unwrap_or_else(|| {
+            self.missing.get_or_insert((op, dtype));
+            x
+        })
+    }
+
+    /// The result of a reduction: the lanes of its accumulator and that of what remained, as one.
+    pub(super) fn finish(&mut self, root: usize, state: &[MlirValue]) -> Element<Register> {
+        let kernel = self.kernel;
+        let types = self.accumulator(root);
+        let registers = |values: &[MlirValue]| -> Vec<Register> {
+            values.iter().zip(&types).map(|(value, ty)| Register { value: *value, ty: *ty }).collect()
+        };
+        let role = kernel.roots[root].role;
+        let dtype = kernel.expr(kernel.roots[root].expr).dtype;
+        let join = |emitter: &mut Self, lanes: usize, x: &[Register], y: &[Register]| match role {
+            Role::Reduce(op) => parts(emitter.combined((op, dtype), lanes, element(x), element(y))),
+            Role::Arg(op) => {
+                let pair = |all: &[Register]| (element(&all[..all.len() - 1]), all[all.len() - 1]);
+                let (best, at) = emitter.chosen((op, dtype), lanes, pair(x), pair(y));
+                let mut all = parts(best);
+                all.push(at);
+                all
+            }
+            Role::Store | Role::Scan(_) => x.to_vec(),
+        };
+        let mut all = registers(&state[..types.len()]);
+        let mut lanes = self.lanes;
+        if state.len() > types.len() {
+            while lanes > 1 {
+                lanes /= 2;
+                let half = |emitter: &Self, from: usize| -> Vec<Register> {
+                    let mask: Vec<i32> = (from..from + lanes).map(|lane| lane as i32).collect();
+                    let of = |register: &Register| emitter.part_of(*register, &mask);
+                    all.iter().map(of).collect()
+                };
+                let (low, high) = (half(self, 0), half(self, lanes));
+                all = join(self, lanes, &low, &high);
+            }
+            all = join(self, 1, &all, &registers(&state[types.len()..]));
+        }
+        match role {
+            Role::Arg(_) => Element::Real(all[all.len() - 1]),
+            Role::Store | Role::Reduce(_) | Role::Scan(_) => element(&all),
+        }
+    }
+
+    /// Some lanes of a vector; one is a scalar.
+    pub(super) fn part_of(&self, register: Register, mask: &[i32]) -> Register {
+        let scalar = self.code.types.scalar(register.ty);
+        let value = register.value;
+        let value = match mask {
+            [lane] => {
+                let lane = self.code.types.int(self.code.types.i64, (*lane).into());
+                let index =
+                    self.code.value("llvm.mlir.constant", &[], self.code.types.i64, &[("value", lane)]);
+                self.code.value("llvm.extractelement", &[value, index], scalar, &[])
+            }
+            _ => emit::shuffle(&self.code, (value, value), vector(scalar, mask.len()), mask),
+        };
+        Register { value, ty: register.ty }
+    }
+
+    /// Stores the value of a root where it belongs.
+    pub(super) fn store_root(&mut self, root: usize, lanes: usize) {
+        let kernel = self.kernel;
+        let root = &kernel.roots[root];
+        if root.sinks.is_empty() {
+            return;
+        }
+        let value = self.eval(root.expr, lanes);
+        let dtype = kernel.expr(root.expr).dtype;
+        root.sinks.iter().for_each(|sink| self.store(sink, dtype, value, lanes));
+    }
+
+    /// Stores the result of a reduction where it belongs.
+    pub(super) fn store_result(&mut self, root: usize, value: Element<Register>, lanes: usize) {
+        let kernel = self.kernel;
+        let root = &kernel.roots[root];
+        let dtype = match root.role {
+            Role::Arg(_) => DType::I64,
+            Role::Store | Role::Reduce(_) | Role::Scan(_) => kernel.expr(root.expr).dtype,
+        };
+        root.sinks.iter().for_each(|sink| self.store(sink, dtype, value, lanes));
+    }
+
+    pub(super) fn column_room(&mut self, root: usize) -> Vec<(MlirValue, Ty)> {
+        let types = self.accumulator(root);
+        types.into_iter().map(|ty| (self.room(ty, COLUMN_TILE), ty)).collect()
+    }
+
+    pub(super) fn room(&mut self, ty: Ty, count: i64) -> MlirValue {
+        let element = self.code.types.scalar(memory_of(ty));
+        self.code.stack(element, count, 64)
+    }
+
+    pub(super) fn column(&mut self, root: usize, from: MlirValue, lanes: usize) -> Vec<MlirValue> {
+        let rooms = self.columns[root].clone();
+        rooms.into_iter().map(|room| self.get(room, from, lanes).value).collect()
+    }
+
+    pub(super) fn put_column(&mut self, root: usize, values: &[MlirValue], from: MlirValue, lanes: usize) {
+        for (room, value) in self.columns[root].clone().into_iter().zip(values) {
+            self.put(room, Register { value: *value, ty: room.1 }, from, lanes);
+        }
+    }
+
+    /// Registers kept at the index of the innermost dimension, counted from `from`.
+    pub(super) fn get(&mut self, (room, ty): (MlirValue, Ty), from: MlirValue, lanes: usize) -> Register {
+        let address = self.kept_at(room, ty, from);
+        let memory = memory_of(ty);
+        let r#type = self.code.types.lanes(memory, lanes);
+        let value = self.code.load(address, r#type, memory.bits() as usize / 8);
+        let raw = Register { value, ty: memory };
+        if ty == Ty::I1 { self.emit(lanes).cast(Cast::Truncate, raw, Ty::I1) } else { raw }
+    }
+
+    pub(super) fn put(
+        &mut self,
+        (room, ty): (MlirValue, Ty),
+        value: Register,
+        from: MlirValue,
+        lanes: usize,
+    ) {
+        let address = self.kept_at(room, ty, from);
+        let memory = memory_of(ty);
+        let value = if ty == Ty::I1 { self.emit(lanes).cast(Cast::ZExt, value, Ty::I8) } else { value };
+        self.code.store(value.value, address, memory.bits() as usize / 8);
+    }
+
+    pub(super) fn kept_at(&mut self, room: MlirValue, ty: Ty, from: MlirValue) -> MlirValue {
+        let dim = self.kernel.dims.len() - 1;
+        let index = self.at(dim);
+        let index = self.code.int("llvm.sub", index, from);
+        self.code.element(room, index, self.code.types.scalar(memory_of(ty)), 1)
+    }
+
+    pub(super) fn element(&self, root: usize, values: &[MlirValue]) -> Element<Register> {
+        let types = self.accumulator(root);
+        let registers: Vec<_> =
+            values.iter().zip(types).map(|(value, ty)| Register { value: *value, ty }).collect();
+        element(&registers)
+    }
+
+    /// Expensive expressions that several stages need are computed in the first of them, and kept.
+    pub(super) fn plan_kept(&mut self) {
+        let Form::Rows { reduced: 1 } = self.kernel.form else { return };
+        let last = self.kernel.dims.len() - 1;
+        let Some(extent) = self.kernel.dims[last].fixed().filter(|extent| *extent <= MAX_KEPT) else {
+            return;
+        };
+        let kernel = self.kernel;
+        let mut latest: Vec<usize> = kernel.exprs.iter().map(|expr| expr.stage).collect();
+        for (index, expr) in kernel.exprs.iter().enumerate().rev() {
+            if expr.dims & 1 << last == 0 {
+                continue;
+            }
+            let own = latest[index];
+            for operand in kernel.operands(ExprId(index as u32)) {
+                let stage = &mut latest[operand.0 as usize];
+                *stage = (*stage).max(own);
+            }
+        }
+        for (index, expr) in kernel.exprs.iter().enumerate() {
+            let is_expensive = matches!(&expr.code, What::Map(op, _) if cost(*op) >= WORTH_KEEPING);
+            if is_expensive && expr.dims & 1 << last != 0 && latest[index] > expr.stage {
+                let part = register(expr.dtype);
+                let count = if expr.dtype.kind() == Kind::Complex { 2 } else { 1 };
+                let parts = (0..count).map(|_| (self.room(part, extent), part)).collect();
+                self.kept.insert(ExprId(index as u32), Kept { parts, stage: expr.stage });
+            }
+        }
+    }
+
+    pub(super) fn keep(&mut self, expr: ExprId, value: Element<Register>, lanes: usize) {
+        let zero = self.code.index(0);
+        let Some(kept) = self.kept.get(&expr).cloned() else { return };
+        for (room, register) in kept.parts.into_iter().zip(parts(value)) {
+            self.put(room, register, zero, lanes);
+        }
+    }
+}

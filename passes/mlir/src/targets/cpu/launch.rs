@@ -1,0 +1,225 @@
+//! Kernels and products of matrices: compiled once, and launched on the threads of the run time.
+
+use mlir_sys::*;
+use promote_lattice::convert::Numerics;
+use promote_lattice::{DType, Op};
+use promote_scalar::memory_size;
+use rustc_hash::FxHashMap;
+
+use super::costs::{GRAIN, SMALL};
+use super::function::Function;
+use super::kernel::{self, Compiled, Slot};
+use super::matmul::{self, Environment, Tile};
+use promote_diagnostics::{Code, Diagnostic};
+use promote_lower::extent::{Product, Sum};
+use promote_lower::graph::NodeId;
+use promote_lower::kernel::{Code as What, Kernel};
+use promote_lower::program::{Arg, Launch, Matmul, PlaceId};
+use promote_lower::target::Target;
+
+impl Function<'_, '_> {
+    /// The number that a product of a kernel's symbols is, if it is known.
+    fn known(product: &Product, launch: &Launch) -> Option<i64> {
+        let factors = product.symbols.iter().map(|symbol| launch.extents[symbol.0 as usize].fixed());
+        factors.into_iter().try_fold(product.number, |all, factor| Some(all.wrapping_mul(factor?)))
+    }
+
+    fn product(&mut self, product: &Product, launch: &Launch) -> MlirValue {
+        let factors = product.symbols.iter().map(|symbol| launch.extents[symbol.0 as usize]);
+        let number = factors.clone().filter_map(Arg::fixed).fold(product.number, i64::wrapping_mul);
+        let open: Vec<Arg> = factors.filter(|factor| factor.fixed().is_none()).collect();
+        let number = self.code.index(number);
+        open.into_iter().fold(number, |all, factor| {
+            let factor = self.arg(factor);
+            self.code.int("llvm.mul", all, factor)
+        })
+    }
+
+    fn sum(&mut self, sum: &Sum, launch: &Launch) -> MlirValue {
+        if let Some(fixed) = sum.fixed() {
+            return self.code.index(fixed);
+        }
+        let zero = self.code.index(0);
+        sum.0.iter().fold(zero, |all, product| {
+            let product = self.product(product, launch);
+            self.code.int("llvm.add", all, product)
+        })
+    }
+
+    /// Compiles a kernel, and runs it on all units.
+    pub fn launch(&mut self, launch: &Launch, place: PlaceId) {
+        let (name, compiled) = self.compiled(launch, place);
+        if let Some((op, dtype)) = compiled.missing {
+            self.not_computed((op, dtype), launch);
+        }
+        let environment = self.environment(&compiled, launch);
+        let count = self.units(&compiled, launch);
+        let zero = self.code.index(0);
+        let total = compiled.units.iter().fold(compiled.work.clone(), |all, extent| &all * extent);
+        let tiles = compiled
+            .tiles
+            .as_ref()
+            .map_or(Some(1), |(extent, tile)| Some(Self::known(extent, launch)? / tile + 1));
+        let total = Self::known(&total, launch).zip(tiles);
+        if total.is_some_and(|(total, tiles)| total.saturating_mul(tiles) <= SMALL) {
+            self.code.call(&name, &[environment, zero, count], None);
+            return;
+        }
+        let grain = match Self::known(&compiled.work, launch) {
+            Some(work) => self.code.index((GRAIN / work.max(1)).max(1)),
+            None => {
+                let work = self.product(&compiled.work, launch);
+                let (one, all) = (self.code.index(1), self.code.index(GRAIN));
+                let work = self.code.int("llvm.intr.smax", work, one);
+                let grain = self.code.int("llvm.sdiv", all, work);
+                self.code.int("llvm.intr.smax", grain, one)
+            }
+        };
+        let body = self.code.address_of(&name);
+        let arguments = [self.context, body, environment, count, grain];
+        self.code.call("promote_rt_parallel", &arguments, None);
+    }
+
+    /// The code of a kernel, and its name. Launches of a kernel share it, unless it tells the places of ops.
+    fn compiled(&mut self, launch: &Launch, place: PlaceId) -> (String, Compiled) {
+        let kernel = self.lowering.kernel(launch.kernel);
+        let places = self.places(kernel, launch);
+        if let Some(known) = self.lowering.kernels.get(&launch.kernel).filter(|_| places.is_empty()) {
+            return known.clone();
+        }
+        let name = self.lowering.kernel_name(&self.source.name);
+        let location = self.lowering.location(place);
+        let compiled = kernel::compile(self.lowering.setting, kernel, &name, location, &places);
+        if places.is_empty() && compiled.missing.is_none() {
+            self.lowering.kernels.insert(launch.kernel, (name.clone(), compiled.clone()));
+        }
+        (name, compiled)
+    }
+
+    /// Texts that tell the ops of a kernel that may raise exceptions.
+    fn places(&mut self, kernel: &Kernel, launch: &Launch) -> FxHashMap<NodeId, (String, usize)> {
+        let mut places = FxHashMap::default();
+        if self.lowering.setting.numerics == Numerics::Jax {
+            return places;
+        }
+        for expr in &kernel.exprs {
+            let raises = match &expr.code {
+                What::Take { .. } => true,
+                What::Map(op, _) => {
+                    matches!(op, Op::FloorDivide | Op::Remainder | Op::Fmod | Op::Pow | Op::Reciprocal)
+                        && !expr.dtype.is_inexact()
+                }
+                What::Splat(_)
+                | What::Size(_)
+                | What::Index { .. }
+                | What::Load(_)
+                | What::Convert(_)
+                | What::Reduced(_) => false,
+            };
+            if raises && !places.contains_key(&expr.node) {
+                let place = self.lowering.place(launch.places[expr.node.0 as usize]);
+                let at = place.location.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+                let text = format!("{at}{}", place.op);
+                places.insert(expr.node, (self.lowering.text(&text), text.len()));
+            }
+        }
+        places
+    }
+
+    /// Says that an op has no definition for a dtype.
+    fn not_computed(&mut self, (op, dtype): (Op, DType), launch: &Launch) {
+        let kernel = self.lowering.kernel(launch.kernel);
+        let is_it = |code: &What| match code {
+            What::Map(own, operands) => {
+                *own == op && operands.first().is_some_and(|first| kernel.expr(*first).dtype == dtype)
+            }
+            _ => false,
+        };
+        let found = kernel.exprs.iter().find(|expr| is_it(&expr.code)).unwrap_or(&kernel.exprs[0]);
+        let place = self.lowering.place(launch.places[found.node.0 as usize]).location.clone();
+        let message = format!("{op} of {dtype} is not lowered to {}", self.lowering.setting.machine.name());
+        let error = Diagnostic::error(Code::NotLowered, place, message);
+        let error = error.with_remedy("convert the operands with promote.convert");
+        // The entries of a function launch the same kernels.
+        if !self.lowering.diagnostics.contains(&error) {
+            self.lowering.diagnostics.push(error);
+        }
+    }
+
+    fn units(&mut self, compiled: &Compiled, launch: &Launch) -> MlirValue {
+        let one = self.code.index(1);
+        let mut count = compiled.units.iter().fold(one, |all, extent| {
+            let extent = self.product(extent, launch);
+            self.code.int("llvm.mul", all, extent)
+        });
+        if let Some((extent, tile)) = &compiled.tiles {
+            let extent = self.product(extent, launch);
+            let tiles = self.rounded_up(extent, *tile);
+            count = self.code.int("llvm.mul", count, tiles);
+        }
+        count
+    }
+
+    /// `number / by`, rounded up.
+    fn rounded_up(&mut self, number: MlirValue, by: i64) -> MlirValue {
+        let (less, by) = (self.code.index(by - 1), self.code.index(by));
+        let sum = self.code.int("llvm.add", number, less);
+        self.code.int("llvm.sdiv", sum, by)
+    }
+
+    fn environment(&mut self, compiled: &Compiled, launch: &Launch) -> MlirValue {
+        let mut words = Vec::new();
+        for slot in &compiled.slots {
+            words.push(match slot {
+                Slot::Context => self.context,
+                Slot::Number(sum) => self.sum(sum, launch),
+                Slot::Address(node, offset) => {
+                    let buffer = launch.buffer(*node);
+                    let (data, _) = self.buffer(buffer);
+                    if offset.fixed() == Some(0) {
+                        data
+                    } else {
+                        let size = memory_size(self.source.dtype(buffer)) as i64;
+                        let (offset, size) = (self.sum(offset, launch), self.code.index(size));
+                        let bytes = self.code.int("llvm.mul", offset, size);
+                        self.code.element(data, bytes, self.code.types.i8, 1)
+                    }
+                }
+            });
+        }
+        self.words(&words)
+    }
+
+    /// Packs the right matrices, and multiplies.
+    pub fn matmul(&mut self, matmul: &Matmul) {
+        let (setting, ty) =
+            (self.lowering.setting, promote_scalar::register(self.source.dtype(matmul.product)));
+        let tile = Tile::new(setting.machine, ty);
+        let [left, right, packed, product] =
+            [matmul.left, matmul.right, matmul.workspace, matmul.product].map(|buffer| self.buffer(buffer).0);
+        let [batch, rows, inner, columns] =
+            [matmul.batch, matmul.rows, matmul.inner, matmul.columns].map(|extent| self.arg(extent));
+        let panels = self.rounded_up(columns, tile.columns);
+        let blocks = self.rounded_up(rows, tile.rows);
+        let extents = [rows, inner, columns];
+        let environment = Environment { left, right, packed, product, extents, counts: [panels, blocks] };
+        let environment = environment.write(&mut self.code);
+        let location = self.code.location;
+        let [pack, multiply] = match self.lowering.products.get(&ty) {
+            Some(known) => known.clone(),
+            None => {
+                let names = [(); 2].map(|()| self.lowering.kernel_name(&self.source.name));
+                matmul::pack(setting, &names[0], location, ty);
+                matmul::multiply(setting, &names[1], location, ty);
+                self.lowering.products.insert(ty, names.clone());
+                names
+            }
+        };
+        let one = self.code.index(1);
+        for (name, units) in [(pack, panels), (multiply, blocks)] {
+            let count = self.code.int("llvm.mul", batch, units);
+            let body = self.code.address_of(&name);
+            self.code.call("promote_rt_parallel", &[self.context, body, environment, count, one], None);
+        }
+    }
+}

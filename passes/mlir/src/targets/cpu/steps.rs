@@ -1,0 +1,258 @@
+//! Steps as code.
+
+use mlir_sys::*;
+use promote_scalar::{Ty, memory_size};
+
+use super::function::{Function, Value};
+use super::llvm::Predicate;
+use super::{Lowering, names, scalars, signature};
+use crate::raw;
+use promote_lower::program::{Arg, Arith, Foreign, PlaceId, Step, ValueId, ValueKind};
+
+impl Function<'_, '_> {
+    pub(super) fn step(&mut self, step: &Step, place: PlaceId) {
+        match step {
+            Step::Allocate { buffer, dims } => {
+                let size = memory_size(self.source.dtype(*buffer)) as i64;
+                let shape = self.dims(dims);
+                let (rank, size) = (self.code.index(dims.len() as i64), self.code.index(size));
+                let data = self.pointer("promote_rt_new", &[self.context, rank, shape, size]);
+                self.set(*buffer, Value::Buffer(data, data));
+            }
+            Step::Output { buffer, index, dims } => {
+                let shape = self.dims(dims);
+                let index = self.code.index(*index as i64);
+                let data = self.pointer("promote_rt_output", &[self.context, index, shape]);
+                let owner = self.code.null();
+                self.set(*buffer, Value::Buffer(data, owner));
+            }
+            Step::Shape { index, dims } => {
+                let shape = self.dims(dims);
+                let index = self.code.index(*index as i64);
+                self.code.call("promote_rt_shape", &[self.context, index, shape], None);
+            }
+            Step::Constant { buffer, constant } => {
+                let symbol = self.lowering.constants[constant.0 as usize].clone();
+                let data = self.code.address_of(&symbol);
+                let owner = self.code.null();
+                self.set(*buffer, Value::Buffer(data, owner));
+            }
+            Step::Spill { buffer, value } => {
+                let bytes = memory_size(self.source.dtype(*buffer));
+                let data = self.code.stack(self.code.types.i8, bytes as i64, bytes);
+                self.write_number(*value, data);
+                let owner = self.code.null();
+                self.set(*buffer, Value::Buffer(data, owner));
+            }
+            Step::Choose { buffer, condition, then, otherwise } => {
+                let condition = self.truth(*condition);
+                let (x, y) = (self.buffer(*then), self.buffer(*otherwise));
+                let data = self.code.select(condition, x.0, y.0);
+                let owner = self.code.select(condition, x.1, y.1);
+                self.retain(owner);
+                self.set(*buffer, Value::Buffer(data, owner));
+            }
+            Step::Retain(buffer) => self.retain(self.buffer(*buffer).1),
+            Step::Release(buffer) => {
+                let (_, owner) = self.buffer(*buffer);
+                self.code.call("promote_rt_release", &[self.context, owner], None);
+            }
+            Step::Launch(launch) => self.launch(launch, place),
+            Step::Matmul(matmul) => self.matmul(matmul),
+            Step::Sort { buffer, outer, extent, inner } => {
+                let kind = names::sort_kind(self.source.dtype(*buffer), self.lowering.setting.numerics);
+                let kind = self.code.constant(Ty::I32, kind, 1);
+                let (data, _) = self.buffer(*buffer);
+                let [outer, extent, inner] = [*outer, *extent, *inner].map(|arg| self.arg(arg));
+                let arguments = [self.context, kind, data, outer, extent, inner];
+                self.code.call("promote_rt_sort", &arguments, None);
+            }
+            Step::CheckExceptions => self.call_checked("promote_rt_trapped", &[self.context]),
+            Step::Read { value, buffer, index } => {
+                let ValueKind::Number(number) = self.source.kind(*value) else {
+                    unreachable!("a number is read")
+                };
+                let address = self.address(*buffer, *index);
+                let read = self.read_number(address, number);
+                self.set(*value, Value::Number(read));
+            }
+            Step::Write { buffer, index, value } => {
+                let address = self.address(*buffer, *index);
+                self.write_number(*value, address);
+            }
+            Step::Arith { value, op, args } => {
+                let computed = self.arith(*op, args);
+                self.set(*value, Value::Number(computed));
+            }
+            Step::Foreign { op, args, results } => self.foreign(op, args, results),
+            Step::FailIf { condition, message } => {
+                let condition = self.truth(*condition);
+                self.fail_with(condition, message);
+            }
+            Step::Call { callee, args, results } => self.call(callee, args, results, place),
+        }
+    }
+
+    /// Where an element is.
+    fn address(&mut self, buffer: ValueId, index: Arg) -> MlirValue {
+        let (data, _) = self.buffer(buffer);
+        let size = memory_size(self.source.dtype(buffer)) as i64;
+        let (index, size) = (self.arg(index), self.code.index(size));
+        let bytes = self.code.int("llvm.mul", index, size);
+        self.code.element(data, bytes, self.code.types.i8, 1)
+    }
+
+    fn arith(&mut self, op: Arith, args: &[Arg]) -> MlirValue {
+        let truths = self.code.types.scalar(Ty::I1);
+        let int = |function: &mut Self, name: &str| {
+            let [x, y] = [args[0], args[1]].map(|arg| function.arg(arg));
+            function.code.int(name, x, y)
+        };
+        let compare = |function: &mut Self, predicate: Predicate| {
+            let [x, y] = [args[0], args[1]].map(|arg| function.arg(arg));
+            function.code.compare(predicate, x, y)
+        };
+        match op {
+            Arith::Add => int(self, "llvm.add"),
+            Arith::Sub => int(self, "llvm.sub"),
+            Arith::Mul => int(self, "llvm.mul"),
+            Arith::DivS => int(self, "llvm.sdiv"),
+            Arith::DivU => int(self, "llvm.udiv"),
+            Arith::MinS => int(self, "llvm.intr.smin"),
+            Arith::MaxS => int(self, "llvm.intr.smax"),
+            Arith::MaxU => int(self, "llvm.intr.umax"),
+            Arith::Eq => compare(self, Predicate::Eq),
+            Arith::Ne => compare(self, Predicate::Ne),
+            Arith::LtU => compare(self, Predicate::Ult),
+            Arith::And => {
+                let [x, y] = [args[0], args[1]].map(|arg| self.truth(arg));
+                self.code.value("llvm.and", &[x, y], truths, &[])
+            }
+            Arith::Not => {
+                let (x, yes) = (self.truth(args[0]), self.code.constant(Ty::I1, 1, 1));
+                self.code.value("llvm.xor", &[x, yes], truths, &[])
+            }
+            Arith::Select => {
+                let condition = self.truth(args[0]);
+                let [x, y] = [args[1], args[2]].map(|arg| self.arg(arg));
+                self.code.select(condition, x, y)
+            }
+        }
+    }
+
+    /// Ops of numbers stay as they are; upstream passes lower them.
+    fn foreign(&mut self, op: &Foreign, args: &[ValueId], results: &[ValueId]) {
+        let types = self.code.types;
+        let kind = |function: &Self, value: ValueId| match function.source.kind(value) {
+            ValueKind::Number(number) => number,
+            ValueKind::Buffer(_) => unreachable!("such ops are on numbers"),
+        };
+        let operands: Vec<MlirValue> = args
+            .iter()
+            .map(|arg| scalars::to_program(&self.code, self.number(*arg), kind(self, *arg)))
+            .collect();
+        let of_results: Vec<MlirType> =
+            results.iter().map(|result| scalars::program_type(&types, kind(self, *result))).collect();
+        let attributes: Vec<(&str, MlirAttribute)> =
+            op.attributes.iter().map(|(name, text)| (name.as_str(), types.parse(text))).collect();
+        let made = self.code.op(&op.name, &operands, &of_results, &attributes);
+        for (result, value) in results.iter().zip(raw::results(made)) {
+            let number = scalars::from_program(&self.code, value, kind(self, *result));
+            self.set(*result, Value::Number(number));
+        }
+    }
+
+    // Failures.
+
+    /// A pointer that the run time gives; without one it has said why, and the run fails.
+    fn pointer(&mut self, function: &str, arguments: &[MlirValue]) -> MlirValue {
+        let Some(data) = self.code.call(function, arguments, Some(self.code.types.pointer)) else {
+            unreachable!("the function returns a pointer")
+        };
+        let null = self.code.null();
+        let failed = self.code.compare(Predicate::Eq, data, null);
+        self.fail_if(failed);
+        data
+    }
+
+    /// Leaves if a condition holds; somebody has said why.
+    fn fail_if(&mut self, condition: MlirValue) {
+        let failure = match self.failure {
+            Some(failure) => failure,
+            None => *self.failure.insert(self.code.new_block(&[])),
+        };
+        let after = self.code.new_block(&[]);
+        self.code.branch_if(condition, (failure, &[]), (after, &[]));
+        self.code.go_to(after);
+    }
+
+    fn fail_with(&mut self, condition: MlirValue, message: &str) {
+        let (failed, after) = (self.code.new_block(&[]), self.code.new_block(&[]));
+        self.code.branch_if(condition, (failed, &[]), (after, &[]));
+        self.code.go_to(failed);
+        let symbol = self.lowering.text(message);
+        let (text, length) = (self.code.address_of(&symbol), self.code.index(message.len() as i64));
+        self.code.call("promote_rt_fail", &[self.context, text, length], None);
+        let one = self.code.constant(Ty::I32, 1, 1);
+        self.code.give(Some(one));
+        self.code.go_to(after);
+    }
+
+    /// Calls something that returns a status, and leaves if that is not 0.
+    fn call_checked(&mut self, symbol: &str, arguments: &[MlirValue]) {
+        let Some(status) = self.code.call(symbol, arguments, Some(self.code.types.i32)) else {
+            unreachable!("the function returns a status")
+        };
+        let zero = self.code.constant(Ty::I32, 0, 1);
+        let failed = self.code.compare(Predicate::Ne, status, zero);
+        self.fail_if(failed);
+    }
+
+    fn retain(&mut self, owner: MlirValue) {
+        self.code.call("promote_rt_retain", &[owner], None);
+    }
+
+    // Calls.
+
+    /// Leaves if the stack does not hold a call of a function of the program.
+    fn enter(&mut self, callee: &str, place: PlaceId) {
+        let place = self.lowering.place(place).location.as_ref();
+        let place = place.map(|place| format!("{place}: ")).unwrap_or_default();
+        let place = format!("{place}func.call @{callee}");
+        let symbol = self.lowering.text(&place);
+        let (text, length) = (self.code.address_of(&symbol), self.code.index(place.len() as i64));
+        let need = self.code.address_of(&signature::stack_symbol(&Lowering::inner(callee)));
+        let need = self.code.load(need, self.code.types.i64, 8);
+        self.call_checked("promote_rt_enter", &[self.context, need, text, length]);
+    }
+
+    fn call(&mut self, callee: &str, args: &[Arg], results: &[ValueId], place: PlaceId) {
+        let mut arguments = vec![self.context];
+        for arg in args {
+            arguments.extend(self.carried(*arg));
+        }
+        let types = self.code.types;
+        let parts: Vec<Vec<MlirType>> =
+            results.iter().map(|result| scalars::carriers(&types, self.source.kind(*result))).collect();
+        let count: usize = parts.iter().map(Vec::len).sum();
+        let room = self.code.stack(types.i64, count.max(1) as i64, 8);
+        arguments.push(room);
+        self.enter(callee, place);
+        self.call_checked(&Lowering::inner(callee), &arguments);
+        self.code.call("promote_rt_leave", &[self.context], None);
+        let mut next = 0;
+        for (result, parts) in results.iter().zip(parts) {
+            let mut read = Vec::new();
+            for part in parts {
+                read.push(self.word(room, next, part));
+                next += 1;
+            }
+            let known = match read.as_slice() {
+                [data, owner] => Value::Buffer(*data, *owner),
+                [number] => Value::Number(*number),
+                _ => unreachable!("a value is carried by one or two words"),
+            };
+            self.set(*result, known);
+        }
+    }
+}
