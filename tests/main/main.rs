@@ -1,5 +1,6 @@
 //! The library's tests: one binary, because each one links MLIR.
 
+mod bounds;
 mod branches;
 mod builders;
 mod calls;
@@ -11,6 +12,7 @@ mod edges;
 mod equivalence;
 mod executables;
 mod execution;
+mod files;
 mod fixpoints;
 mod flow_support;
 mod jax_control_flow;

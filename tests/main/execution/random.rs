@@ -116,28 +116,13 @@ impl Bench {
         report
     }
 
-    /// What a strong program is in steps, and reads back from text as; or why it is refused.
-    fn in_steps(&self, strong: &str) -> Result<Program, String> {
-        let mut module = self.session.parse(Source::Text(strong)).expect("the program is well formed");
-        let verdict = self.session.run(&mut module, &promote::to_blocks(), &RunOptions::default());
-        assert_eq!(verdict, Ok(Verdict::Done), "{:?}", self.session.take_diagnostics());
-        let program = promote::read_program(&module, &self.semantics, &Target::host());
-        let program = program.map_err(|refused| refused.to_string())?;
-        let read = Program::parse(&program.to_string()).map_err(|error| format!("{error}\n{program}"))?;
-        if read == program {
-            Ok(program)
-        } else {
-            Err(format!("reads back as\n{read}\n// instead of\n{program}"))
-        }
-    }
-
     /// Runs the program of a seed step by step, without a target, beside the interpreter of modules.
     fn check_steps(&self, seed: u64) -> Result<Ending, String> {
         let random = generate(seed, &self.options);
         let Some(strong) = self.strong(&random.text) else { return Ok(Ending::Refused) };
         let expected = self.interpreted(&strong, &random.arguments);
         let report = |wrong: &str| self.report(seed, wrong, &strong);
-        let program = match self.in_steps(&strong) {
+        let program = match in_steps(&self.session, &self.semantics, &strong) {
             Ok(program) => program,
             Err(why) if why.contains("is not lowered to the CPU") => return Ok(Ending::NotLowered),
             Err(why) => return Err(report(&why)),
@@ -154,8 +139,23 @@ impl Bench {
     }
 }
 
+/// What a strong program is in steps, and reads back from text as; or why it is refused.
+pub fn in_steps(session: &Session, semantics: &Semantics, strong: &str) -> Result<Program, String> {
+    let mut module = session.parse(Source::Text(strong)).expect("the program is well formed");
+    let verdict = session.run(&mut module, &promote::to_blocks(), &RunOptions::default());
+    assert_eq!(verdict, Ok(Verdict::Done), "{:?}", session.take_diagnostics());
+    let program = promote::read_program(&module, semantics, &Target::host());
+    let program = program.map_err(|refused| refused.to_string())?;
+    let read = Program::parse(&program.to_string()).map_err(|error| format!("{error}\n{program}"))?;
+    if read == program {
+        Ok(program)
+    } else {
+        Err(format!("reads back as\n{read}\n// instead of\n{program}"))
+    }
+}
+
 /// Results as compiled functions return them: numbers in arrays without dimensions.
-fn arrays(values: Vec<Value>) -> Vec<Array> {
+pub fn arrays(values: Vec<Value>) -> Vec<Array> {
     let array = |value| match value {
         Value::Array(array) => array,
         Value::Integer(number) => Array::new(DType::I64, Vec::new(), [Number::Int(number.into())]),

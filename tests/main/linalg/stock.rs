@@ -261,69 +261,132 @@ fn printer(dtype: DType) -> String {
     )
 }
 
-/// The type of a case's result, as its function in linalg states it.
-fn result_type(linalg: &str, index: usize) -> &str {
-    let start = linalg.find(&format!("@case_{index}(")).expect("the function is there");
-    let signature = linalg[start..].lines().next().expect("it has a line");
-    let (_, result) = signature.rsplit_once("-> ").expect("it has a result");
-    result.trim_end_matches(" {")
+/// The types of a function's arguments and results, as the module states them.
+fn signature<'l>(linalg: &'l str, name: &str) -> (Vec<&'l str>, Vec<&'l str>) {
+    let start = linalg.find(&format!("@{name}(")).expect("the function is there");
+    let line = linalg[start..].lines().next().expect("it has a line").trim_end_matches(" {");
+    let (arguments, results) = line.split_once(") -> ").expect("it has results");
+    let (_, arguments) = arguments.split_once('(').expect("it has arguments");
+    let arguments = arguments.split(", %").filter_map(|argument| Some(argument.split_once(": ")?.1));
+    let results = results.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')).unwrap_or(results);
+    (arguments.collect(), results.split(", ").collect())
 }
 
-/// The call of a case, and the printing of its result.
-fn call(case: &Case, index: usize, linalg: &str) -> String {
-    let mut lines = String::new();
-    let (mut names, mut types) = (Vec::new(), Vec::new());
-    for (number, argument) in case.arguments.iter().enumerate() {
-        let element = signless(argument.dtype);
-        let (known, stated) =
-            (tensor(&element, &argument.shape, false), tensor(&element, &argument.shape, argument.dynamic));
-        let _ = writeln!(lines, "%k{number} = arith.constant dense<{}> : {known}", argument.literal());
-        let _ = writeln!(lines, "%a{number} = tensor.cast %k{number} : {known} to {stated}");
-        names.push(format!("%a{number}"));
-        types.push(stated);
-    }
-    let result = result_type(linalg, index);
-    let element = signless(case.result);
+/// What prints a result of a dtype and of the type that its function states.
+fn show(result: &str, dtype: DType, name: &str) -> String {
+    let element = signless(dtype);
     let inner = result.strip_prefix("tensor<").and_then(|rest| rest.strip_suffix(&format!("{element}>")));
-    let inner = inner.unwrap_or_else(|| panic!("{}: the result is {result}, not of {element}", case.name));
+    let inner = inner.unwrap_or_else(|| panic!("the result is {result}, not of {element}"));
     let extents: Vec<&str> = inner.split_terminator('x').collect();
-    let _ = writeln!(
-        lines,
-        "%r = func.call @case_{index}({}) : ({}) -> {result}",
-        names.join(", "),
-        types.join(", ")
-    );
     let is_known = extents.iter().all(|extent| *extent != "?") || extents.contains(&"0");
     let count: usize = extents.iter().filter_map(|extent| extent.parse::<usize>().ok()).product();
     let row = if is_known { format!("tensor<{count}x{element}>") } else { format!("tensor<?x{element}>") };
-    let _ = match extents.len() {
+    let mut lines = match extents.len() {
         // Upstream's passes do not agree on the type of a row of it, if it has extents that only a run knows, too.
-        _ if extents.contains(&"0") => writeln!(lines, "%row = tensor.empty() : {row}"),
-        0 => writeln!(lines, "%row = tensor.expand_shape %r [] output_shape [1] : {result} into {row}"),
+        _ if extents.contains(&"0") => format!("{name}_row = tensor.empty() : {row}\n"),
+        0 => format!("{name}_row = tensor.expand_shape {name} [] output_shape [1] : {result} into {row}\n"),
         rank => {
             let axes: Vec<_> = (0..rank).map(|axis| axis.to_string()).collect();
-            writeln!(lines, "%row = tensor.collapse_shape %r [[{}]] : {result} into {row}", axes.join(", "))
+            format!(
+                "{name}_row = tensor.collapse_shape {name} [[{}]] : {result} into {row}\n",
+                axes.join(", ")
+            )
         }
     };
-    let _ = writeln!(lines, "%any = tensor.cast %row : {row} to tensor<?x{element}>");
-    let _ = writeln!(lines, "func.call @show_{}(%any) : (tensor<?x{element}>) -> ()", case.result.name());
-    format!("func.func private @run_{index}() {{\n{lines}  return\n}}\n")
+    let _ = writeln!(lines, "{name}_any = tensor.cast {name}_row : {row} to tensor<?x{element}>");
+    let _ = writeln!(lines, "func.call @show_{}({name}_any) : (tensor<?x{element}>) -> ()", dtype.name());
+    lines
+}
+
+/// The call of a function on constants, and the printing of its results.
+fn call(name: &str, arguments: &[Given], results: &[DType], linalg: &str) -> String {
+    let (stated, types) = signature(linalg, name);
+    let mut lines = String::new();
+    for (number, (argument, stated)) in arguments.iter().zip(&stated).enumerate() {
+        let _ = match argument {
+            Given::Integer(value) => writeln!(lines, "%a{number} = arith.constant {value} : {stated}"),
+            Given::Tensor(argument) => {
+                let known = tensor(&signless(argument.dtype), &argument.shape, false);
+                let _ =
+                    writeln!(lines, "%k{number} = arith.constant dense<{}> : {known}", argument.literal());
+                writeln!(lines, "%a{number} = tensor.cast %k{number} : {known} to {stated}")
+            }
+        };
+    }
+    let names: Vec<_> = (0..arguments.len()).map(|number| format!("%a{number}")).collect();
+    let returned: Vec<_> = (0..results.len()).map(|number| format!("%r{number}")).collect();
+    let (names, returned) = (names.join(", "), returned.join(", "));
+    let (stated, all) = (stated.join(", "), types.join(", "));
+    let _ = writeln!(lines, "{returned} = func.call @{name}({names}) : ({stated}) -> ({all})");
+    for (number, (r#type, dtype)) in types.iter().zip(results).enumerate() {
+        lines += &show(r#type, *dtype, &format!("%r{number}"));
+    }
+    format!("func.func private @run_{name}() {{\n{lines}  return\n}}\n")
+}
+
+/// What a function is called with.
+#[derive(Clone, Debug)]
+pub enum Given {
+    Tensor(Argument),
+    /// An integer or index that is no tensor.
+    Integer(i64),
+}
+
+/// A function to be called: its name, its arguments, and the dtypes of its results.
+pub struct Call {
+    pub name: String,
+    pub arguments: Vec<Given>,
+    pub results: Vec<DType>,
+}
+
+/// The module with a `main` that calls functions of it, in order.
+fn with_calls(linalg: &str, calls: &[Call]) -> String {
+    let end = linalg.rfind('}').expect("a module ends with a brace");
+    let mut text = linalg[..end].to_owned();
+    text.push_str("func.func private @printI64(i64)\nfunc.func private @printNewline()\n");
+    let dtypes: BTreeSet<DType> = calls.iter().flat_map(|call| call.results.iter().copied()).collect();
+    dtypes.into_iter().for_each(|dtype| text.push_str(&printer(dtype)));
+    calls.iter().for_each(|one| text.push_str(&call(&one.name, &one.arguments, &one.results, linalg)));
+    text.push_str("func.func @main() {\n");
+    for call in calls {
+        let _ = writeln!(text, "  call @run_{}() : () -> ()", call.name);
+    }
+    text.push_str("  return\n}\n}\n");
+    text
 }
 
 /// The module with a `main` that runs all cases.
 pub fn with_driver(linalg: &str, cases: &[Case]) -> String {
-    let end = linalg.rfind('}').expect("a module ends with a brace");
-    let mut text = linalg[..end].to_owned();
-    text.push_str("func.func private @printI64(i64)\nfunc.func private @printNewline()\n");
-    let dtypes: BTreeSet<DType> = cases.iter().map(|case| case.result).collect();
-    dtypes.into_iter().for_each(|dtype| text.push_str(&printer(dtype)));
-    cases.iter().enumerate().for_each(|(index, case)| text.push_str(&call(case, index, linalg)));
-    text.push_str("func.func @main() {\n");
-    for index in 0..cases.len() {
-        let _ = writeln!(text, "  call @run_{index}() : () -> ()");
-    }
-    text.push_str("  return\n}\n}\n");
-    text
+    let call = |(index, case): (usize, &Case)| Call {
+        name: format!("case_{index}"),
+        arguments: case.arguments.iter().cloned().map(Given::Tensor).collect(),
+        results: vec![case.result],
+    };
+    with_calls(linalg, &cases.iter().enumerate().map(call).collect::<Vec<_>>())
+}
+
+/// Reads what a run has printed: the bits of the elements of a result of each dtype.
+fn printed(output: &str, dtypes: &[DType]) -> Vec<Vec<Bits>> {
+    let mut numbers =
+        output.lines().map(|line| line.parse::<i64>().expect("a line is a number").cast_unsigned());
+    let mut next = || Bits::from(numbers.next().expect("every element is printed"));
+    let element = |dtype: DType, next: &mut dyn FnMut() -> Bits| {
+        let part = dtype.real_part();
+        let real = next();
+        if part == dtype { real } else { real | next() << part.bits() }
+    };
+    let mut result = |dtype: &DType| {
+        let count = next();
+        (0..count).map(|_| element(*dtype, &mut next)).collect()
+    };
+    dtypes.iter().map(&mut result).collect()
+}
+
+/// Runs a function of a module of linalg on arguments: the bits of the elements of each result, or how the run ended.
+pub fn run_function(tools: &Tools, linalg: &str, call: Call) -> Result<Vec<Vec<Bits>>, String> {
+    let results = call.results.clone();
+    let ran = tools.run(&with_calls(linalg, &[call]));
+    if ran.succeeded { Ok(printed(&ran.output, &results)) } else { Err(ran.errors) }
 }
 
 /// Runs all cases, and gives the bits of the elements of each result.
@@ -331,19 +394,7 @@ pub fn run(tools: &Tools, session: &Session, cases: &[Case]) -> Vec<Vec<Bits>> {
     let linalg = lower(session, &module(cases)).unwrap_or_else(|said| panic!("refused: {said}"));
     let ran = tools.run(&with_driver(&linalg, cases));
     assert!(ran.succeeded, "the run fails: {}", ran.errors);
-    let mut numbers =
-        ran.output.lines().map(|line| line.parse::<i64>().expect("a line is a number").cast_unsigned());
-    let mut next = || Bits::from(numbers.next().expect("every element is printed"));
-    let element = |case: &Case, next: &mut dyn FnMut() -> Bits| {
-        let part = case.result.real_part();
-        let real = next();
-        if part == case.result { real } else { real | next() << part.bits() }
-    };
-    let result = |case: &Case| {
-        let count = next();
-        (0..count).map(|_| element(case, &mut next)).collect()
-    };
-    cases.iter().map(result).collect()
+    printed(&ran.output, &cases.iter().map(|case| case.result).collect::<Vec<_>>())
 }
 
 /// Whether bits are of a NaN, in a part.
