@@ -27,13 +27,13 @@ pub fn verify_strong(root: MlirOperation, shared: Shared<'_>) -> Vec<Diagnostic>
             return weak;
         }
         let solution = solve(&mut view.graph, semantics);
-        let refused = view.diagnostics(&solution, &[]);
+        let refused = view.reporter(&solution).diagnostics(&[]);
         if !refused.is_empty() {
             return refused;
         }
         let plan = plan(&mut view.graph, &solution, semantics);
         let implicit = plan.edits.iter().map(|edit| implicit(&view, &solution, &plan, edit));
-        implicit.chain(unchecked(&view, &plan)).chain(view.unranked(&solution)).collect()
+        implicit.chain(unchecked(&view, &plan)).chain(view.reporter(&solution).unranked()).collect()
     });
     found.into_iter().flatten().collect()
 }
@@ -65,7 +65,7 @@ fn weak_values(view: &View) -> Vec<Diagnostic> {
         let place = place_of(view.ops[op.0 as usize].0);
         found.push(not_strong_error("a promote.relax is left".to_owned(), place));
     }
-    let signature = function_type(view.root.0).filter(|t| view.is_function && mentions(*t));
+    let signature = function_type(view.root.0).filter(|t| view.unit.is_function && mentions(*t));
     if let (Some(signature), true) = (signature, found.is_empty()) {
         let message = format!("the function's type is still {}", raw::type_text(signature));
         found.push(not_strong_error(message, place_of(view.root.0)));
@@ -92,7 +92,7 @@ fn implicit(view: &View, solution: &Solution, plan: &Plan, edit: &Edit) -> Diagn
         }
     };
     let value = view.values[operand.0 as usize].0;
-    let from = view.found_type(solution.value(operand), value);
+    let from = view.reporter(solution).found_type(solution.value(operand), operand);
     let (result, make) = match edit.to {
         Produced::Insert(insert) => {
             let insert = &plan.inserts[insert.0 as usize];
@@ -100,7 +100,7 @@ fn implicit(view: &View, solution: &Solution, plan: &Plan, edit: &Edit) -> Diagn
         }
         Produced::Value(converted) => (solution.value(converted), None),
     };
-    let to = view.found_type(result, value);
+    let to = view.reporter(solution).found_type(result, operand);
     let (code, verb) = match make {
         Some(Make::Broadcast { .. }) => (Code::ImplicitBroadcast, "broadcast"),
         Some(Make::Convert(_) | Make::Literal(..)) | None => (Code::ImplicitPromotion, "converted"),
