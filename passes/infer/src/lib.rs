@@ -17,3 +17,4 @@ pub mod solve;
 pub mod source;
 pub mod strict;
 pub mod unit;
+pub mod verify;

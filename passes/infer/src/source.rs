@@ -62,6 +62,8 @@ pub struct OperandSource {
 pub struct SourceMap {
     /// Where the unit stands.
     pub place: Option<Location>,
+    /// The type of the function, as the program writes it; empty if the unit is none.
+    pub signature: String,
     /// Where each op stands.
     pub ops: Vec<Option<Location>>,
     /// The values.

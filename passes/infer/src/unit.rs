@@ -1,6 +1,7 @@
 //! Units: what is inferred at a time, a function or what stands in a program outside of functions, beside its graph.
 
 use promote_dialect::attrs;
+use rustc_hash::FxHashSet;
 
 use super::graph::{Graph, Known, OpId, SlotId, ValueId};
 use super::solve;
@@ -35,6 +36,10 @@ pub struct Unit {
     pub results: Vec<SlotId>,
     /// The direct calls in it.
     pub calls: Vec<Call>,
+    /// The values that are no tensors of a dtype, and whose types mention a weak or unknown one, as a tuple's may.
+    pub nested: FxHashSet<ValueId>,
+    /// Whether it is a function whose signature mentions a weak or unknown type.
+    pub has_weak_signature: bool,
     /// What is wrong with attributes.
     pub attr_problems: Vec<(OpId, attrs::Problem)>,
 }

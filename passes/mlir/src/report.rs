@@ -6,7 +6,7 @@ use mlir_sys::*;
 use rustc_hash::FxHashMap;
 
 use super::raw::{self, Address};
-use super::view::View;
+use super::view::{View, function_type};
 use promote_diagnostics::Location;
 use promote_infer::source::{OperandSource, Origin, SourceMap, ValueSource};
 
@@ -60,6 +60,7 @@ pub fn source_map(view: &View) -> SourceMap {
     let places = |ops: &[Address<MlirOperation>]| ops.iter().map(|op| place_of(op.0)).collect();
     SourceMap {
         place: place_of(view.root.0),
+        signature: function_type(view.root.0).map_or_else(String::new, raw::type_text),
         ops: places(&view.ops),
         values: view.values.iter().map(|value| maker.value(value.0)).collect(),
         feeds: (0..view.feeds.len()).map(|slot| maker.feeds(slot)).collect(),

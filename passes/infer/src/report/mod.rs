@@ -258,7 +258,7 @@ impl<'a> Reporter<'a> {
     }
 
     /// The type of an operand: as inferred, or else as written.
-    pub fn found_type(&self, found: Type, value: ValueId) -> String {
+    pub(crate) fn found_type(&self, found: Type, value: ValueId) -> String {
         match found.dtype {
             Known::DType(_) => self.type_name(found),
             Known::Unknown | Known::Opaque | Known::Refused => self.map().value(value).written.to_string(),

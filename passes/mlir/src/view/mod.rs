@@ -15,7 +15,7 @@ use super::ids::Ids;
 use super::raw::{self, Address};
 use super::report;
 use super::types::Types;
-use promote_infer::graph::{BlockId, Graph, Region, SlotId, Type, ValueId};
+use promote_infer::graph::{BlockId, Graph, Known, Region, SlotId, Type, ValueId};
 use promote_infer::report::Reporter;
 use promote_infer::solve::Solution;
 use promote_infer::source::{SourceMap, Sources};
@@ -273,9 +273,18 @@ impl Viewer<'_> {
             return id;
         }
         let id = self.view.graph.add_value(stated, block);
+        self.name_value(value, id, stated);
+        id
+    }
+
+    /// Notes the handle of a new value.
+    fn name_value(&mut self, value: MlirValue, id: ValueId, stated: Type) {
+        let View { types, graph, .. } = &mut self.view;
+        if stated.dtype == Known::Opaque && types.is_weak(raw::value_type(value), self.names, graph) {
+            self.view.unit.nested.insert(id);
+        }
         self.view.values.push(Address(value));
         self.ids.insert(value, id);
-        id
     }
 
     /// The id of an operand. One that is defined further on, as blocks in any order allow, is added as it is stated.

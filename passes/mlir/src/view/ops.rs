@@ -123,8 +123,7 @@ impl Viewer<'_> {
             .graph
             .add_op(NewOp { op, operands: &operands, attrs, scalar, written, stated, block }, used_before);
         if used_before.is_none() {
-            self.view.values.push(Address(result));
-            self.ids.insert(result, value);
+            self.name_value(result, value, stated);
         }
         self.view.ops.push(Address(operation));
         self.operands = operands;

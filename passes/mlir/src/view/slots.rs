@@ -2,7 +2,7 @@
 
 use mlir_sys::*;
 
-use super::{Viewer, function_type};
+use super::{View, Viewer, function_type};
 use crate::raw::{self, Address};
 use crate::units;
 use promote_infer::graph::{BlockId, Known, SlotId, Type, ValueId};
@@ -20,6 +20,9 @@ impl Viewer<'_> {
         let Some(r#type) = function_type(function) else { return };
         let is_unknown = |input: &MlirType| raw::type_text(*input).contains("!promote.unknown");
         unit.declares_unknown_arguments = is_declaration && units::inputs(r#type).iter().any(is_unknown);
+        let mut types = units::inputs(r#type).into_iter().chain(units::results(r#type));
+        let View { types: table, graph, unit, .. } = &mut self.view;
+        unit.has_weak_signature = types.any(|r#type| table.is_weak(r#type, self.names, graph));
         for result in units::results(r#type) {
             let stated = self.view.types.view(result, self.names, &mut self.view.graph);
             let slot = self.add_slot(None, stated);
