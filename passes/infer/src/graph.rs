@@ -250,6 +250,8 @@ pub struct Graph {
     branches: Vec<(BlockId, BlockId)>,
     /// The conversions and broadcasts that inference itself made of weak values, which stay weak.
     pub weak_edges: FxHashSet<OpId>,
+    /// The ops that say that inference or insertion made them.
+    pub implicit: FxHashSet<OpId>,
     /// The Python scalars that Python computes with before the library sees them.
     pub scalars: Scalars,
     /// The ops whose regions pass values on in a structured way, in program order.

@@ -5,10 +5,9 @@ use std::collections::{HashMap, HashSet};
 use mlir_sys::MlirOperation;
 
 use super::raw::{self, Address};
-use super::view::{Call, View};
-use promote_infer::graph::Known;
+use super::view::View;
 use promote_infer::program::{Function, FunctionId};
-use promote_infer::solve;
+use promote_infer::unit::Call;
 
 /// The functions that calls name.
 pub struct Callees(HashMap<(Address<MlirOperation>, String), FunctionId>);
@@ -17,7 +16,7 @@ impl Callees {
     /// The functions among `views`, which are numbered as they are.
     pub fn new<'a>(views: impl IntoIterator<Item = &'a View>) -> Self {
         let symbol = |(index, view): (usize, &View)| {
-            let name = view.is_function.then(|| view.symbol()).flatten()?;
+            let name = view.unit.is_function.then(|| view.unit.symbol.clone()).flatten()?;
             Some(((Address(raw::parent(view.root.0)?), name), FunctionId(index as u32)))
         };
         Self(views.into_iter().enumerate().filter_map(symbol).collect())
@@ -29,9 +28,9 @@ impl Callees {
         tables.find_map(|table| self.0.get(&(Address(table), name.to_owned())).copied())
     }
 
-    /// The function that a call names.
-    pub fn callee(&self, call: &Call) -> Option<FunctionId> {
-        self.find(call.operation.0, &call.callee)
+    /// The function that a call of a view names.
+    pub fn callee(&self, view: &View, call: usize) -> Option<FunctionId> {
+        self.find(view.calls[call].0, &view.unit.calls[call].callee)
     }
 }
 
@@ -42,44 +41,24 @@ pub fn functions(views: &[View], callees: &Callees, root: MlirOperation) -> (Vec
     let above =
         |view: &View| std::iter::successors(raw::parent(view.root.0), |o| raw::parent(*o)).map(Address);
     let parent: HashSet<Address<MlirOperation>> =
-        views.iter().filter(|view| view.is_function).flat_map(above).chain([Address(root)]).collect();
+        views.iter().filter(|view| view.unit.is_function).flat_map(above).chain([Address(root)]).collect();
     let generic: Vec<bool> =
-        views.iter().map(|view| view.is_generic() && !parent.contains(&view.root)).collect();
+        views.iter().map(|view| view.unit.is_generic(&view.graph) && !parent.contains(&view.root)).collect();
     let function = |(view, is_generic): (&View, &bool)| {
         let followed = |(index, call): (usize, &Call)| {
-            let callee = callees.callee(call)?;
+            let callee = callees.callee(view, index)?;
             (call.follows_callee || generic[callee.0 as usize]).then_some((index, callee))
         };
         let (calls, callees): (Vec<usize>, Vec<FunctionId>) =
-            view.calls.iter().enumerate().filter_map(followed).unzip();
-        let call = |index: &usize| {
-            let call = &view.calls[*index];
-            let (operands, results) = (call.operands.clone(), call.results.clone());
-            solve::Call { operands, results, block: call.block, after: call.after }
-        };
+            view.unit.calls.iter().enumerate().filter_map(followed).unzip();
         let function = Function {
-            arguments: view.arguments.clone(),
-            results: view.results.clone(),
-            calls: calls.iter().map(call).collect(),
+            arguments: view.unit.arguments.clone(),
+            results: view.unit.results.clone(),
+            calls: calls.iter().map(|index| view.unit.calls[*index].call.clone()).collect(),
             callees,
             is_generic: *is_generic,
         };
         (function, calls)
     };
     views.iter().zip(&generic).map(function).unzip()
-}
-
-impl View {
-    /// The name of the function.
-    pub fn symbol(&self) -> Option<String> {
-        raw::string_attribute(self.root.0, "sym_name")
-    }
-
-    /// Whether this is a private function with arguments of unknown dtype: if nothing stands against it, it is inferred
-    /// for each signature it is called with.
-    pub fn is_generic(&self) -> bool {
-        let private = || raw::string_attribute(self.root.0, "sym_visibility").as_deref() == Some("private");
-        let unknown = |value| self.graph.value(value).stated.dtype == Known::Unknown;
-        self.is_function && self.arguments.iter().copied().any(unknown) && private()
-    }
 }

@@ -45,7 +45,11 @@ pub fn write(view: &View, check: &Check) {
         Condition::Elements(shape) => Condition::Elements(shape.clone()),
     };
     let writer = Writer::new(operation, operation);
-    writer.assert(&condition, &told(&check.condition), values.first().map(|v| view.values[v.0 as usize].0));
+    writer.assert(
+        &condition,
+        &check.condition.to_string(),
+        values.first().map(|v| view.values[v.0 as usize].0),
+    );
 }
 
 /// An implicit convert may be moved after a check, and has the extents of what it converts.
@@ -94,40 +98,11 @@ pub fn rank(operation: MlirOperation, operand: usize, rank: usize) {
 /// Checks that an extent of an operand is a static one, or perhaps 1.
 pub fn extent(operation: MlirOperation, operand: usize, axis: usize, extent: i64, may_be_1: bool) {
     let condition = if may_be_1 { Condition::Broadcast } else { Condition::Equal };
-    let told = told(&condition(Extent::Of { operand, axis }, Extent::Known(extent)));
+    let told = condition(Extent::Of { operand, axis }, Extent::Known(extent)).to_string();
     let condition = if may_be_1 { Condition::Broadcast } else { Condition::Equal };
     let value = raw::operand(operation, operand);
     let asked = condition(Of::Value(value, axis), Of::Known(extent));
     Writer::new(operation, operation).assert(&asked, &told, None);
-}
-
-/// What a condition asks, in words.
-pub fn told(condition: &Condition) -> String {
-    let extent = |extent: &Extent| match extent {
-        Extent::Of { operand, axis } => format!("dimension {axis} of operand {operand}"),
-        Extent::Known(extent) => extent.to_string(),
-    };
-    match condition {
-        Condition::Broadcast(a @ Extent::Of { .. }, Extent::Known(n))
-        | Condition::Broadcast(Extent::Known(n), a) => format!("{} must be {n} or 1", extent(a)),
-        Condition::Broadcast(a, b) => {
-            format!("{} and {} must be equal, or one of them 1", extent(a), extent(b))
-        }
-        Condition::Equal(a @ Extent::Of { .. }, Extent::Known(n)) | Condition::Equal(Extent::Known(n), a) => {
-            format!("{} must be {n}", extent(a))
-        }
-        Condition::Equal(a, b) => format!("{} and {} must be equal", extent(a), extent(b)),
-        Condition::NotEmpty(a) => format!("{} must not be 0", extent(a)),
-        Condition::Takes(Extent::Known(_), _) => {
-            "no elements can be taken of operand 0, which has none there".to_owned()
-        }
-        Condition::Takes(a, _) => format!("{} must not be 0 where elements are taken", extent(a)),
-        Condition::Elements(shape) => {
-            let known = shape.iter().filter(|extent| **extent != -1).product::<i64>();
-            let whole = if shape.contains(&-1) && known > 0 { "a multiple of " } else { "" };
-            format!("operand 0 must have {whole}{known} elements")
-        }
-    }
 }
 
 /// Writes ops for one op.

@@ -80,16 +80,18 @@ pub fn specialise(
             let Some(mut made) = made else { continue };
             made.graph = instance.graph;
             if several {
-                taken.rename(&made, &instance.inferred_arguments);
+                taken.rename(&mut made, &instance.inferred_arguments);
             }
             units.push((made, instance.solution));
         }
     }
     for (index, (view, _)) in units.iter().enumerate() {
         for (call, target) in calls[of[index].0 as usize].iter().zip(&targets[index]) {
-            let Some(symbol) = target.and_then(|target| units[target].0.symbol()) else { continue };
-            let operation = view.calls[*call].operation.0;
-            if symbol != view.calls[*call].callee {
+            let Some(symbol) = target.and_then(|target| units[target].0.unit.symbol.clone()) else {
+                continue;
+            };
+            let operation = view.calls[*call].0;
+            if symbol != view.unit.calls[*call].callee {
                 raw::set_attribute(operation, "callee", raw::symbol_reference(operation, &symbol));
             }
         }
@@ -98,7 +100,7 @@ pub fn specialise(
 }
 
 fn unused(view: &View) -> Diagnostic {
-    let name = view.symbol().unwrap_or_default();
+    let name = view.unit.symbol.as_deref().unwrap_or_default();
     let message = format!(
         "nothing that is kept calls @{name}, so nothing says what its arguments are, and it is removed"
     );
@@ -120,9 +122,9 @@ struct Taken(FxHashMap<Address<MlirOperation>, FxHashSet<String>>);
 
 impl Taken {
     /// Names an instance after its function and the types of the arguments that the function leaves unknown.
-    fn rename(&mut self, instance: &View, arguments: &[ValueId]) {
+    fn rename(&mut self, instance: &mut View, arguments: &[ValueId]) {
         let (function, graph) = (instance.root.0, &instance.graph);
-        let (Some(table), Some(old)) = (raw::parent(function), instance.symbol()) else { return };
+        let (Some(table), Some(old)) = (raw::parent(function), instance.unit.symbol.clone()) else { return };
         let taken = self.0.entry(Address(table)).or_insert_with(|| symbols(table));
         let parts = arguments.iter().map(|a| type_part(graph, graph.value(*a).stated));
         let name = parts.fold(old, |name, part| format!("{name}.{part}"));
@@ -132,7 +134,8 @@ impl Taken {
             // SAFETY: the context is alive.
             let value = unsafe { mlirStringAttrGet(raw::context(function), raw::string(&name)) };
             raw::set_attribute(function, "sym_name", value);
-            taken.insert(name);
+            taken.insert(name.clone());
+            instance.unit.symbol = Some(name);
         }
     }
 }

@@ -17,16 +17,14 @@ use super::checks::{self, Writer};
 use super::constant;
 use super::edges;
 use super::generic;
-use super::history::Historian;
 use super::pass::Config;
 use super::raw::{self, Address};
-use super::remark;
-use super::report;
 use super::units::{self, Shared, Units};
-use super::view::{Call, POISON, View, function_type, view};
+use super::view::{POISON, View, function_type, view};
 use promote_diagnostics::Diagnostic;
 use promote_infer::graph::{Known, Type, ValueId};
-use promote_infer::program::{Instance, solve_program};
+use promote_infer::program::solve_program;
+use promote_infer::report::{Told, problems};
 use promote_infer::scalars;
 use promote_infer::solve::{Solution, Solver};
 
@@ -44,73 +42,42 @@ pub fn infer_types(
     shared.map(views.iter_mut().collect(), |view| scalars::compute(&mut view.graph, shared.semantics));
     let graphs = views.iter_mut().map(|view| std::mem::take(&mut view.graph)).collect();
     let strict_carries = config.policies.strict_carries;
-    let mut instances = solve_program(&functions, graphs, shared.semantics, strict_carries, |solvers| {
+    let instances = solve_program(&functions, graphs, shared.semantics, strict_carries, |solvers| {
         shared.map(solvers, Solver::start);
     });
 
     let mut diagnostics = generic::other_uses(root, &functions, &callees);
-    let told: Vec<Vec<Diagnostic>> =
-        (0..instances.len()).map(|index| problems(index, &mut instances, &mut views, &calls)).collect();
-    diagnostics.extend(told.into_iter().flatten());
+    let told = views.iter().zip(&calls).map(|(view, calls)| Told { unit: &view.unit, sources: view, calls });
+    diagnostics.extend(problems(&told.collect::<Vec<_>>(), &instances));
     if !diagnostics.is_empty() {
         return (diagnostics, None);
     }
     let (mut units, mut diagnostics) = generic::specialise(views, &calls, instances, shared.names);
     for (view, solution) in &units {
-        diagnostics.extend(remark::edges(view, solution, config));
-        if config.remarks {
-            diagnostics.extend(Historian::new(view, solution).remarks());
-        }
+        diagnostics.extend(config.remarks(view.reporter(solution)).of_inference());
     }
     let solved = units.iter_mut().collect();
     let apply = |(view, solution): &mut (View, Solution)| apply(view, solution, shared.names);
     let changed = shared.map(solved, apply).contains(&true);
     let callees = Callees::new(units.iter().map(|(view, _)| view));
     let functions: Vec<_> = units.iter().map(|(view, _)| view.root).collect();
-    let cast = units.iter().flat_map(|(view, _)| &view.calls).map(|call| {
-        callees.callee(call).map_or(0, |callee| cast_operands(call, functions[callee.0 as usize].0))
+    let cast = units.iter().flat_map(|(view, _)| view.calls.iter().enumerate().map(move |call| (view, call)));
+    let cast = cast.map(|(view, (index, call))| {
+        let callee = callees.callee(view, index);
+        callee.map_or(0, |callee| cast_operands(call.0, functions[callee.0 as usize].0))
     });
     let cast: usize = cast.sum();
     (diagnostics, (!changed && cast == 0).then_some(units))
 }
 
-/// What is wrong with an instance: at the places of its function, and for a generic one with the call it was made for.
-fn problems(
-    index: usize,
-    instances: &mut [Instance],
-    views: &mut [View],
-    calls: &[Vec<usize>],
-) -> Vec<Diagnostic> {
-    let function = instances[index].function.0 as usize;
-    std::mem::swap(&mut views[function].graph, &mut instances[index].graph);
-    let mut found = views[function].diagnostics(&instances[index].solution, &calls[function]);
-    if !instances[index].refused.is_empty() {
-        found.extend(
-            instances[index].refused.iter().map(|refused| views[function].strict_diagnostic(refused)),
-        );
-        found.sort_by_key(|diagnostic| diagnostic.location.as_ref().map(|l| (l.line, l.column)));
-    }
-    let found = match instances[index].made_for {
-        Some((caller, call)) if !found.is_empty() => {
-            let caller = instances[caller].function.0 as usize;
-            let call = calls[caller][call.0 as usize];
-            let place = report::place_of(views[caller].calls[call].operation.0);
-            let note = views[function].signature_note();
-            found.into_iter().map(|diagnostic| diagnostic.with_note(place.clone(), note.clone())).collect()
-        }
-        _ => found,
-    };
-    std::mem::swap(&mut views[function].graph, &mut instances[index].graph);
-    found
-}
-
 /// Writes a solution into the IR; whether ops were made or relaxes erased, which the view does not show.
 fn apply(view: &mut View, solution: &Solution, names: &Names) -> bool {
+    view.source.take();
     let changed =
         view.graph.value_ids().filter(|value| solution.value(*value) != view.graph.value(*value).stated);
     // The arguments of an instance are stated in the graph alone.
     let stored = stored(view, solution);
-    for value in changed.chain(view.arguments.iter().copied()).chain(stored.keys().copied()) {
+    for value in changed.chain(view.unit.arguments.iter().copied()).chain(stored.keys().copied()) {
         let found = stored.get(&value).copied().unwrap_or_else(|| solution.value(value));
         if let Known::DType(dtype) = found.dtype {
             let r#type = view.types.tensor(dtype, found.shape, names, &view.graph);
@@ -139,7 +106,7 @@ fn apply(view: &mut View, solution: &Solution, names: &Names) -> bool {
     }
     relaxes |= define(view, solution, names);
     let computed = write_scalars(view, names);
-    if view.is_function {
+    if view.unit.is_function {
         set_function_type(view, solution, names);
     }
     relaxes || computed > 0
@@ -189,8 +156,7 @@ fn define(view: &mut View, solution: &Solution, names: &Names) -> bool {
 
 /// Casts operands of a call, whose types are known otherwise than the callee's signature states, to what it states, and
 /// checks what it states and is not known; how many there were.
-fn cast_operands(call: &Call, callee: MlirOperation) -> usize {
-    let operation = call.operation.0;
+fn cast_operands(operation: MlirOperation, callee: MlirOperation) -> usize {
     let Some(signature) = function_type(callee) else { return 0 };
     let stated = units::inputs(signature).into_iter().zip(raw::operands(operation)).enumerate();
     let differ: Vec<_> =
@@ -210,7 +176,7 @@ fn same(a: MlirType, b: MlirType) -> bool {
 fn set_function_type(view: &mut View, solution: &Solution, names: &Names) {
     let function = view.root.0;
     let Some(old) = function_type(function) else { return };
-    let results = view.results.iter().enumerate().map(|(i, slot)| {
+    let results = view.unit.results.iter().enumerate().map(|(i, slot)| {
         let found = solution.slot(*slot);
         match found.dtype {
             Known::DType(dtype) => view.types.tensor(dtype, found.shape, names, &view.graph),
@@ -221,8 +187,8 @@ fn set_function_type(view: &mut View, solution: &Solution, names: &Names) {
         }
     });
     let results: Vec<MlirType> = results.collect();
-    let arguments = view.arguments.iter().map(|argument| view.values[argument.0 as usize].0);
+    let arguments = view.unit.arguments.iter().map(|argument| view.values[argument.0 as usize].0);
     let inputs: Option<Vec<MlirType>> =
-        (!view.arguments.is_empty()).then(|| arguments.map(raw::value_type).collect());
+        (!view.unit.arguments.is_empty()).then(|| arguments.map(raw::value_type).collect());
     units::replace_function_type(function, old, inputs.as_deref(), &results);
 }

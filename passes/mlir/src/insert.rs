@@ -14,11 +14,10 @@ use super::checks::{self, Writer as Checks};
 use super::constant;
 use super::pass::Config;
 use super::raw::{self, Address, NewOp};
-use super::remark;
 use super::report;
 use super::units::{self, Shared, Units};
 use super::view::{IMPLICIT, View, function_type, view};
-use promote_diagnostics::{Code, Diagnostic};
+use promote_diagnostics::Diagnostic;
 use promote_infer::graph::{BlockId, Known, OpId, ShapeId, ValueId};
 use promote_infer::plan::{Edit, Insert, Make, Plan, Position, Produced, Role, Use, is_weak_literal, plan};
 use promote_infer::scalars;
@@ -36,42 +35,25 @@ pub fn solved(root: MlirOperation, shared: Shared<'_>) -> Result<Units, Vec<Diag
         (view, solution)
     });
     let refused = units.iter().flat_map(|(view, solution)| {
-        let refused = view.diagnostics(solution, &[]);
-        if refused.is_empty() { not_inferred(view).into_iter().collect() } else { refused }
+        let reporter = view.reporter(solution);
+        let refused = reporter.diagnostics(&[]);
+        if refused.is_empty() { reporter.not_inferred().into_iter().collect() } else { refused }
     });
     let refused: Vec<_> = refused.collect();
     if refused.is_empty() { Ok(units) } else { Err(refused) }
 }
 
-/// What inference has not written yet: the first value without a type, or else the first number that Python computes.
-fn not_inferred(view: &View) -> Option<Diagnostic> {
-    let unknown = |value: &ValueId| view.graph.value(*value).stated.dtype == Known::Unknown;
-    let (place, message) = match view.graph.value_ids().find(unknown) {
-        Some(value) => {
-            let value = view.values[value.0 as usize].0;
-            let message = format!("a value is still of type {}", raw::type_text(raw::value_type(value)));
-            (report::definition_of(value), message)
-        }
-        None => {
-            let (op, _) = *view.graph.scalars.computed().first()?;
-            let message = format!("{} is still to be computed as Python does", view.graph.node(op).op);
-            (report::place_of(view.ops[op.0 as usize].0), message)
-        }
-    };
-    let diagnostic = Diagnostic::error(Code::NotStrong, place, message);
-    Some(diagnostic.with_remedy("run promote-infer-types first"))
-}
-
 /// Makes every conversion in `units` explicit, and returns every finding in program order.
 pub fn insert_converts(mut units: Units, shared: Shared<'_>, config: &Config) -> Vec<Diagnostic> {
     let Shared { names, semantics, .. } = shared;
-    let unranked: Vec<_> = units.iter().flat_map(|(view, solution)| view.unranked(solution)).collect();
+    let unranked: Vec<_> =
+        units.iter().flat_map(|(view, solution)| view.reporter(solution).unranked()).collect();
     if !unranked.is_empty() {
         return unranked;
     }
     let diagnostics = shared.map(units.iter_mut().collect(), |(view, solution)| {
         let plan = plan(&mut view.graph, solution, semantics);
-        let diagnostics = remark::all(view, solution, &plan, config);
+        let diagnostics = config.remarks(view.reporter(solution)).of_plan(&plan);
         let mut writer = Writer::new(view, solution, &plan, names, semantics);
         writer.diagnostics = diagnostics;
         writer.write();
@@ -89,7 +71,8 @@ pub fn place_again(root: MlirOperation, names: &Names, semantics: &Semantics) {
         return;
     }
     let solution = solve(&mut view.graph, semantics);
-    if view.diagnostics(&solution, &[]).is_empty() && not_inferred(&view).is_none() {
+    let reporter = view.reporter(&solution);
+    if reporter.diagnostics(&[]).is_empty() && reporter.not_inferred().is_none() {
         let plan = plan(&mut view.graph, &solution, semantics);
         Writer::new(&mut view, &solution, &plan, names, semantics).place();
     }
@@ -154,7 +137,7 @@ impl<'a> Writer<'a> {
         }
         self.merge();
         self.settle_literals();
-        if self.view.is_function {
+        if self.view.unit.is_function {
             self.strengthen_function_type();
         }
     }

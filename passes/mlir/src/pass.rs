@@ -13,7 +13,7 @@ use melior::ir::r#type::TypeId;
 use melior::pass::{ExternalPass, Pass, RunExternalPass, create_external};
 use mlir_sys::MlirOperation;
 use promote_dialect::mlir::{Names, NotLoaded};
-use promote_lattice::{Policy, Semantics};
+use promote_lattice::Semantics;
 use rustc_hash::FxHashMap;
 
 use super::raw::Address;
@@ -22,6 +22,8 @@ use super::targets::{self, TargetPass};
 use super::units::{Shared, Units};
 use super::{fold, infer, insert, verify};
 use promote_diagnostics::{Code, Diagnostic, Severity};
+pub use promote_infer::report::Policies;
+use promote_infer::report::{Remarks, Reporter};
 
 /// Takes what passes say, from any thread.
 pub type Sink = Arc<dyn Fn(Diagnostic) + Send + Sync>;
@@ -44,15 +46,11 @@ pub struct Config {
     pub machine: Machine,
 }
 
-/// Which implicit promotions to warn of and which to refuse, and what else.
-#[derive(Clone, Debug, Default)]
-pub struct Policies {
-    /// A warning for each.
-    pub warn: Vec<Policy>,
-    /// An error for each.
-    pub deny: Vec<Policy>,
-    /// Whether the carries of loops and the branches of conditions that JAX refuses are errors.
-    pub strict_carries: bool,
+impl Config {
+    /// What explains the conversions of a unit.
+    pub(crate) fn remarks<'a>(&'a self, reporter: Reporter<'a>) -> Remarks<'a> {
+        Remarks { reporter, semantics: &self.semantics, all: self.remarks, policies: &self.policies }
+    }
 }
 
 /// One of the passes.

@@ -110,6 +110,12 @@ pub fn name(operation: MlirOperation) -> String {
     text(unsafe { mlirIdentifierStr(mlirOperationGetName(operation)) })
 }
 
+/// The name of an op, as MLIR has it once.
+pub fn name_id(operation: MlirOperation) -> usize {
+    // SAFETY: the operation is alive.
+    unsafe { mlirOperationGetName(operation) }.ptr as usize
+}
+
 /// Whether an op is the same as another one, or stands after it in its block.
 pub fn is_same_or_after(operation: MlirOperation, other: MlirOperation) -> bool {
     // SAFETY: both ops are alive, and stand in one block where they are compared.

@@ -15,12 +15,24 @@ use promote_infer::shape::{DYNAMIC, Shape};
 pub struct Types {
     from: FxHashMap<Address<MlirType>, Type>,
     to: FxHashMap<(DType, ShapeId), Address<MlirType>>,
+    mentions: FxHashMap<Address<MlirType>, bool>,
 }
 
 impl Types {
     /// What an MLIR type says about a value.
     pub fn view(&mut self, r#type: MlirType, names: &Names, graph: &mut Graph) -> Type {
         *self.from.entry(Address(r#type)).or_insert_with(|| view(r#type, names, graph))
+    }
+
+    /// Whether a type is weak or unknown, or has such a type anywhere in it.
+    pub fn is_weak(&mut self, r#type: MlirType, names: &Names, graph: &mut Graph) -> bool {
+        match self.view(r#type, names, graph).dtype {
+            Known::DType(dtype) => dtype.is_weak(),
+            Known::Unknown => true,
+            Known::Opaque | Known::Refused => {
+                *self.mentions.entry(Address(r#type)).or_insert_with(|| mentions_promote(r#type))
+            }
+        }
     }
 
     /// The tensor type of a dtype and a shape.
@@ -78,7 +90,7 @@ pub fn tensor(element: MlirType, shape: &Shape) -> MlirType {
 
 /// Whether a type has a type of the dialect anywhere in it, as a function type or tuple may. Types in types are looked
 /// through once each: written out, they could be exponentially long.
-pub fn mentions_promote(r#type: MlirType) -> bool {
+fn mentions_promote(r#type: MlirType) -> bool {
     let mut seen = FxHashSet::default();
     let mut rest = vec![r#type];
     while let Some(r#type) = rest.pop() {

@@ -3,6 +3,8 @@
 //! Each rule of [`shape`](super::super::shape) that compares extents asks, of dynamic ones, that the run compares them.
 //! What names show to hold, and what was asked before on every way to the op, is not asked again.
 
+use std::fmt;
+
 use promote_lattice::convert::Numerics;
 use promote_lattice::op::{Op, ShapeRule};
 
@@ -37,6 +39,40 @@ pub enum Condition<E = Extent> {
     Takes(E, Vec<E>),
     /// The extents of the first operand multiply to those of this shape, in which one may be computed.
     Elements(Vec<i64>),
+}
+
+impl fmt::Display for Extent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Of { operand, axis } => write!(f, "dimension {axis} of operand {operand}"),
+            Self::Known(extent) => write!(f, "{extent}"),
+        }
+    }
+}
+
+impl fmt::Display for Condition {
+    /// What it asks, in words.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Broadcast(a @ Extent::Of { .. }, Extent::Known(n))
+            | Self::Broadcast(Extent::Known(n), a) => write!(f, "{a} must be {n} or 1"),
+            Self::Broadcast(a, b) => write!(f, "{a} and {b} must be equal, or one of them 1"),
+            Self::Equal(a @ Extent::Of { .. }, Extent::Known(n)) | Self::Equal(Extent::Known(n), a) => {
+                write!(f, "{a} must be {n}")
+            }
+            Self::Equal(a, b) => write!(f, "{a} and {b} must be equal"),
+            Self::NotEmpty(a) => write!(f, "{a} must not be 0"),
+            Self::Takes(Extent::Known(_), _) => {
+                f.write_str("no elements can be taken of operand 0, which has none there")
+            }
+            Self::Takes(a, _) => write!(f, "{a} must not be 0 where elements are taken"),
+            Self::Elements(shape) => {
+                let known = shape.iter().filter(|extent| **extent != -1).product::<i64>();
+                let whole = if shape.contains(&-1) && known > 0 { "a multiple of " } else { "" };
+                write!(f, "operand 0 must have {whole}{known} elements")
+            }
+        }
+    }
 }
 
 /// A condition of an op.

@@ -1,61 +1,11 @@
-//! The engine on graphs built by hand, without an IR: fixpoints over slots, and the plans made of solutions.
+//! Fixpoints over slots, and the plans made of solutions.
 
-use promote_dialect::attrs::Attrs;
-use promote_infer::graph::{BlockId, Graph, Known, NewOp, Region, Type, ValueId};
+use crate::builder::{Builder, jax};
+use promote_infer::graph::{Region, Type};
 use promote_infer::plan::{Make, Position, Role, Use, plan};
-use promote_infer::shape::{DYNAMIC, Shape};
+use promote_infer::shape::DYNAMIC;
 use promote_infer::solve::{Place, ProblemKind, solve};
-use promote_lattice::convert::Literal;
-use promote_lattice::{DType, Op, Semantics};
-
-fn jax() -> Semantics {
-    Semantics::by_name("jax", false).expect("jax is known")
-}
-
-/// A graph with one block, and short ways to add to it.
-struct Builder {
-    graph: Graph,
-    block: BlockId,
-}
-
-impl Builder {
-    fn new() -> Self {
-        let mut graph = Graph::default();
-        let block = graph.add_block(Region::Outer);
-        Self { graph, block }
-    }
-
-    fn tensor(&mut self, dtype: DType, dims: &[i64]) -> Type {
-        Type { dtype: Known::DType(dtype), shape: self.graph.shapes.id(Shape::ranked(dims)) }
-    }
-
-    fn value(&mut self, dtype: DType, dims: &[i64]) -> ValueId {
-        let stated = self.tensor(dtype, dims);
-        self.graph.add_value(stated, self.block)
-    }
-
-    fn op(&mut self, op: Op, operands: &[ValueId]) -> ValueId {
-        let block = self.block;
-        let new =
-            NewOp { op, operands, attrs: None, scalar: None, written: None, stated: Type::UNKNOWN, block };
-        self.graph.add_op(new, None)
-    }
-
-    fn literal(&mut self, dtype: DType) -> ValueId {
-        let (stated, block) = (self.tensor(dtype, &[]), self.block);
-        let scalar = Some(Literal::one(dtype));
-        let new = NewOp {
-            op: Op::Constant,
-            operands: &[],
-            attrs: Some(Attrs::default()),
-            scalar,
-            written: Some(stated),
-            stated,
-            block,
-        };
-        self.graph.add_op(new, None)
-    }
-}
+use promote_lattice::{DType, Op};
 
 #[test]
 fn a_loop_carry_rises_to_the_least_fixpoint() {

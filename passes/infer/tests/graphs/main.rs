@@ -1,0 +1,6 @@
+//! The engine on graphs built by hand, without an IR.
+
+mod builder;
+mod report;
+mod solve;
+mod verify;
