@@ -160,6 +160,40 @@ pub enum Class {
     Product,
 }
 
+impl Class {
+    /// What tables call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Stated => "stated dtype",
+            Self::Layout => "layout",
+            Self::Indexing => "indexing",
+            Self::Joining => "joining",
+            Self::Choice => "choice",
+            Self::Part => "part of a complex number",
+            Self::Sign => "sign",
+            Self::Rounding => "rounding",
+            Self::Function => "elementary function",
+            Self::SpecialFunction => "special function",
+            Self::Predicate => "predicate",
+            Self::Logical => "logic",
+            Self::Bitwise => "bits",
+            Self::Shift => "shift",
+            Self::Arithmetic => "arithmetic",
+            Self::Extremum => "extremum",
+            Self::FloatPair => "function of two floats",
+            Self::IntegerPair => "function of two integers",
+            Self::Comparison => "comparison",
+            Self::Accumulation => "accumulation",
+            Self::Moment => "moment",
+            Self::Order => "order",
+            Self::Truth => "truth",
+            Self::Index => "index",
+            Self::Exponential => "exponential",
+            Self::Product => "product",
+        }
+    }
+}
+
 /// One row of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct OpInfo {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use promote_lattice::op::OpInfo;
 use promote_lattice::{Op, Semantics};
 use regex::Regex;
 
@@ -132,6 +133,44 @@ fn the_page_on_the_dialect_names_every_op() {
     let missing: Vec<_> =
         Op::ALL.iter().map(|op| op.info().name).filter(|name| !named.contains(*name)).collect();
     assert!(missing.is_empty(), "docs/dialect.md does not name {missing:?}");
+}
+
+/// The page of ops as the table of ops makes it.
+fn ops_page() -> String {
+    let mut text = String::from(
+        "# Ops\n\nEvery op of the dialect, as the op table in [`lattice/src/op.rs`](../lattice/src/op.rs) has it; \
+         [The promote dialect](dialect.md#ops) says\nhow they are written. Names are those of the Array API standard; in \
+         brackets is the one that promotion tables of NumPy\nand JAX use. Attributes with a question mark may be left out. \
+         An op's class is what the [semantics](semantics.md) have rules for.\n\nThis page is made from the table: \
+         `UPDATE_PAGES=1 cargo test -p promote-tools --test pages` writes it anew.\n\n\
+         | op | operands | attributes | class | computes |\n|---|--:|---|---|---|\n",
+    );
+    for op in Op::ALL {
+        let OpInfo { name, description, class, alias, arity, attrs, .. } = op.info();
+        let alias = alias.map(|alias| format!(" [`{alias}`]")).unwrap_or_default();
+        let operands = match arity.optional {
+            0 => arity.required.to_string(),
+            more => format!("{} to {}", arity.required, arity.required + more),
+        };
+        let attrs =
+            attrs.iter().map(|attr| format!("`{}`{}", attr.name, if attr.required { "" } else { "?" }));
+        let attrs = attrs.collect::<Vec<_>>().join(" ");
+        let description = description.replace('|', "\\|");
+        text.push_str(&format!(
+            "| `{name}`{alias} | {operands} | {attrs} | {class} | {description} |\n",
+            class = class.name()
+        ));
+    }
+    text
+}
+
+#[test]
+fn the_page_of_ops_is_current() {
+    let made = ops_page();
+    if std::env::var_os("UPDATE_PAGES").is_some() {
+        fs::write(root().join("docs/ops.md"), &made).expect("the page can be written");
+    }
+    assert!(page("docs/ops.md") == made, "docs/ops.md is stale: run the tests with UPDATE_PAGES=1");
 }
 
 #[test]
