@@ -1,10 +1,12 @@
 #!/bin/sh
-# Installs what Promote needs to build on Debian: the LLVM/MLIR 22 packages and libraries they link with.
+# Installs what Promote needs on Debian: the LLVM/MLIR 22 packages and libraries they link with, and what its tests run.
 # Does nothing if they are there. Run as root or with sudo available.
 set -eu
 
 packages="libmlir-22-dev mlir-22-tools llvm-22-dev libclang-22-dev libpolly-22-dev
 libz3-dev libzstd-dev zlib1g-dev libxml2-dev g++"
+# The tests run stock tools, compile and check what calls compiled code, and make a Python environment (tests/tools/venv.sh).
+packages="$packages llvm-22-tools binutils valgrind python3-venv"
 
 missing=""
 for package in $packages; do
@@ -21,7 +23,7 @@ if [ -n "$missing" ]; then
     # shellcheck disable=SC2086
     DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq --no-install-recommends $missing
 else
-    echo "setup: the LLVM/MLIR 22 packages are installed"
+    echo "setup: the Debian packages are installed"
 fi
 
 if ! command -v cargo >/dev/null 2>&1; then

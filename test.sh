@@ -3,4 +3,5 @@
 set -eu
 cd "$(dirname "$0")"
 ./setup.sh
+tests/tools/venv.sh
 cargo test --workspace --release --locked "$@"

@@ -16,7 +16,7 @@ use promote_native::{self as native, Argument, Signature};
 
 use crate::dlpack;
 use crate::run::Executable;
-pub use promote_native::{OptLevel, RUNTIME_OBJECT, Target};
+pub use promote_native::{Error as TargetError, OptLevel, RUNTIME_OBJECT, Target};
 
 /// How a module is compiled.
 #[derive(Clone, Debug)]
@@ -105,10 +105,9 @@ const LOWERING: &str = "lower-affine,convert-scf-to-cf,promote-to-llvm,convert-m
 
 /// What the passes must know of a processor.
 pub fn machine(target: &Target) -> Machine {
-    let wide = cfg!(target_arch = "aarch64") || target.has("avx512f");
     Machine {
         vector_bytes: target.vector_bytes(),
-        vector_registers: if wide { 32 } else { 16 },
+        vector_registers: target.vector_registers(),
         has_f16: target.has_f16c(),
         has_fma: target.has_fma(),
     }
@@ -220,7 +219,7 @@ impl Compiled {
     /// # Errors
     /// If the linker fails, or the file cannot be written.
     pub fn write_library(&self, path: &Path) -> Result<(), CompileError> {
-        let object = self.code.object()?;
+        let object = self.code.native_object()?;
         Ok(native::shared_library(&object, &self.exports(), path)?)
     }
 
@@ -229,7 +228,7 @@ impl Compiled {
     /// # Errors
     /// As there.
     pub fn library(&self) -> Result<Vec<u8>, CompileError> {
-        let object = self.code.object()?;
+        let object = self.code.native_object()?;
         Ok(native::shared_library_bytes(&object, &self.exports())?)
     }
 
@@ -238,7 +237,7 @@ impl Compiled {
     /// # Errors
     /// As [`Compiled::write_library`].
     pub fn library_in(&self, directory: &Path) -> Result<Vec<u8>, CompileError> {
-        let object = self.code.object()?;
+        let object = self.code.native_object()?;
         Ok(native::shared_library_bytes_in(&object, &self.exports(), directory)?)
     }
 
@@ -252,7 +251,7 @@ impl Compiled {
     /// # Errors
     /// If it cannot be loaded.
     pub fn load(&self) -> Result<Executable, CompileError> {
-        let image = native::Image::load(&self.code.object()?)?;
+        let image = native::Image::load(&self.code.native_object()?)?;
         Ok(Executable::new(image, &self.interfaces, self.denormals))
     }
 

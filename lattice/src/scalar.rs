@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 
 use crate::convert::Literal;
 use crate::dtype::DType;
-use crate::op::Op;
+use crate::op::{Class, Op};
 
 /// A number of Python's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -124,26 +124,33 @@ const fn complex(number: Scalar) -> (f64, f64) {
 /// Whether `op` is an operator of Python's, or one of the functions that are built in.
 pub const fn is_pythons(op: Op) -> bool {
     use Op::*;
-    match op {
-        Positive | Negative | Abs | Round | BitwiseInvert | LogicalNot | Add | Subtract | Multiply
-        | Divide | FloorDivide | Remainder | Pow | Maximum | Minimum | Equal | NotEqual | Less
-        | LessEqual | Greater | GreaterEqual | BitwiseAnd | BitwiseOr | BitwiseXor | BitwiseLeftShift
-        | BitwiseRightShift => true,
-
+    match op.class() {
+        Class::Arithmetic => !matches!(op, Fmod),
+        Class::Extremum | Class::Comparison | Class::Bitwise | Class::Shift => true,
+        Class::Sign => matches!(op, Positive | Negative | Abs),
+        Class::Rounding => matches!(op, Round),
         // `and` and `or` give one of their operands, and no bool.
-        LogicalAnd | LogicalOr | LogicalXor => false,
-        // What a module has, or a method.
-        Floor | Ceil | Trunc | Real | Imag | Conj | Sqrt | Cbrt | Rsqrt | Exp | Exp2 | Expm1 | Log | Log2
-        | Log10 | Log1p | Sin | Cos | Tan | Sinh | Cosh | Tanh | Asin | Acos | Atan | Asinh | Acosh
-        | Atanh | Erf | Angle | IsNan | IsInf | IsFinite | Fmod | Atan2 | Hypot | LogAddExp | CopySign
-        | NextAfter | Gcd | Lcm => false,
-        // What Python does not have.
-        Sign | SignBit | Square | Relu | Sigmoid | Reciprocal => false,
+        Class::Logical => matches!(op, LogicalNot),
+        // What a module has, or a method, or nothing.
+        Class::Part
+        | Class::Function
+        | Class::SpecialFunction
+        | Class::Predicate
+        | Class::FloatPair
+        | Class::IntegerPair => false,
         // What makes or takes more than numbers.
-        Constant | Iota | Convert | Relax | Where | Clip | Concat | Stack | Sum | Prod | Mean | Var | Std
-        | Max | Min | Any | All | ArgMax | ArgMin | CumulativeSum | CumulativeProd | Sort | Softmax
-        | LogSumExp | CountNonzero | Matmul | Reshape | PermuteDims | BroadcastTo | ExpandDims | Squeeze
-        | Flip | Slice | Take => false,
+        Class::Stated
+        | Class::Layout
+        | Class::Indexing
+        | Class::Joining
+        | Class::Choice
+        | Class::Accumulation
+        | Class::Moment
+        | Class::Order
+        | Class::Truth
+        | Class::Index
+        | Class::Exponential
+        | Class::Product => false,
     }
 }
 

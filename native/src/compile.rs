@@ -66,6 +66,7 @@ pub struct Translated {
 
 /// LLVM IR that was optimised.
 pub struct Compiled {
+    target: Target,
     machine: Machine,
     module: Module,
 }
@@ -124,7 +125,7 @@ impl Translated {
             check(error)
         };
         outcome.and_then(|()| self.module.no_errors()).map_err(Error::Compile)?;
-        Ok(Compiled { machine, module: self.module })
+        Ok(Compiled { target: self.target, machine, module: self.module })
     }
 }
 
@@ -149,6 +150,18 @@ impl Compiled {
     /// If LLVM cannot write it.
     pub fn object(&self) -> Result<Vec<u8>, Error> {
         self.emit(LLVMCodeGenFileType::LLVMObjectFile)
+    }
+
+    /// The same, to be linked or loaded here.
+    ///
+    /// # Errors
+    /// If it is for another kind of machine, or LLVM cannot write it.
+    pub fn native_object(&self) -> Result<Vec<u8>, Error> {
+        if self.target.is_native() {
+            self.object()
+        } else {
+            Err(Error::ForeignObject { triple: self.target.triple().to_owned() })
+        }
     }
 
     fn emit(&self, kind: LLVMCodeGenFileType) -> Result<Vec<u8>, Error> {
@@ -235,6 +248,9 @@ impl Module {
             ];
             let mut function = LLVMGetFirstFunction(self.module);
             while !function.is_null() {
+                if target.extends_int() {
+                    self.extend_int(function);
+                }
                 if LLVMIsDeclaration(function) == 0 {
                     // Neither the run time nor compiled code unwinds.
                     LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, nounwind);
@@ -243,6 +259,31 @@ impl Module {
                     }
                 }
                 function = LLVMGetNextFunction(function);
+            }
+        }
+    }
+
+    /// Has 32-bit integers extended by their sign where a function takes or returns them: C's calling convention on many
+    /// machines. The interface to the run time has no others that are shorter than a register.
+    ///
+    /// # Safety
+    /// The function is one of the module.
+    unsafe fn extend_int(&self, function: LLVMValueRef) {
+        const EXTENDED: &CStr = c"signext";
+        // SAFETY: by contract; types live as long as the context.
+        unsafe {
+            let kind = LLVMGetEnumAttributeKindForName(EXTENDED.as_ptr(), EXTENDED.count_bytes());
+            let extended = LLVMCreateEnumAttribute(self.context, kind, 0);
+            let r#type = LLVMGlobalGetValueType(function);
+            let result = LLVMGetReturnType(r#type);
+            let parameters =
+                (0..LLVMCountParams(function)).map(|index| LLVMTypeOf(LLVMGetParam(function, index)));
+            // An attribute of the result has the index 0, those of parameters have the next ones.
+            for (index, r#type) in (0..).zip(std::iter::once(result).chain(parameters)) {
+                let is_int = LLVMGetTypeKind(r#type) == llvm_sys::LLVMTypeKind::LLVMIntegerTypeKind;
+                if is_int && LLVMGetIntTypeWidth(r#type) == 32 {
+                    LLVMAddAttributeAtIndex(function, index, extended);
+                }
             }
         }
     }

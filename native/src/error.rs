@@ -15,6 +15,38 @@ pub enum Error {
         /// Names that look like it.
         close: Vec<String>,
     },
+    /// The feature's name is not known.
+    #[error("unknown feature '{name}' of {triple}{}", suggestion(close))]
+    UnknownFeature {
+        /// The name that was given, with its sign if it had one.
+        name: String,
+        /// The machine whose features were searched.
+        triple: String,
+        /// Names that look like it.
+        close: Vec<String>,
+    },
+    /// This processor was asked for on another kind of machine.
+    #[error("the CPU 'native' is this machine's, a {host}, not a {triple}")]
+    NotThisMachine {
+        /// The machine that was asked for.
+        triple: String,
+        /// This machine.
+        host: String,
+    },
+    /// Code for the machine would be wrong.
+    #[error("{triple} is no target: {why}")]
+    UnsuitableTarget {
+        /// The machine.
+        triple: String,
+        /// What is against it.
+        why: String,
+    },
+    /// Code for another machine cannot be linked or loaded here.
+    #[error("code for {triple} is linked and loaded on such a machine, not here")]
+    ForeignObject {
+        /// The machine.
+        triple: String,
+    },
     /// LLVM has no code generator for the machine.
     #[error("no code generator for {triple}: {message}")]
     NoTarget {

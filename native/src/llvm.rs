@@ -14,6 +14,17 @@ unsafe extern "C" {
         callback: unsafe extern "C" fn(*const c_char, *mut c_void),
         data: *mut c_void,
     );
+    pub fn promote_llvm_features(
+        triple: *const c_char,
+        callback: unsafe extern "C" fn(*const c_char, *mut c_void),
+        data: *mut c_void,
+    );
+    pub fn promote_llvm_memory(
+        triple: *const c_char,
+        pointer_bits: *mut u32,
+        is_little_endian: *mut bool,
+        message: *mut *mut c_char,
+    ) -> bool;
     pub fn promote_llvm_has(
         triple: *const c_char,
         cpu: *const c_char,
@@ -30,7 +41,7 @@ unsafe extern "C" {
     pub fn promote_llvm_frame(diagnostic: LLVMDiagnosticInfoRef, size: *mut u64) -> LLVMValueRef;
 }
 
-/// Makes the code generator known to LLVM, once.
+/// Makes the code generators known to LLVM, once.
 pub fn initialise() {
     static ONCE: Once = Once::new();
     // SAFETY: registers static data.

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "llvm-c/Core.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/Function.h"
 #include "llvm/MC/MCSubtargetInfo.h"
@@ -26,10 +27,12 @@ static std::unique_ptr<llvm::MCSubtargetInfo> subtarget(const char *triple, cons
 
 extern "C" {
 
-// Registers the code generator of the machine this library was built for.
+// Registers all code generators that this LLVM has.
 void promote_llvm_initialise() {
-  llvm::InitializeNativeTarget();
-  llvm::InitializeNativeTargetAsmPrinter();
+  llvm::InitializeAllTargetInfos();
+  llvm::InitializeAllTargets();
+  llvm::InitializeAllTargetMCs();
+  llvm::InitializeAllAsmPrinters();
   llvm::InitializeNativeTargetAsmParser();
 }
 
@@ -38,6 +41,28 @@ void promote_llvm_cpus(const char *triple, void (*callback)(const char *, void *
   if (auto info = subtarget(triple, "", ""))
     for (const llvm::SubtargetSubTypeKV &cpu : info->getAllProcessorDescriptions())
       callback(cpu.Key, data);
+}
+
+// Calls back with the name of each feature that the target of `triple` knows.
+void promote_llvm_features(const char *triple, void (*callback)(const char *, void *), void *data) {
+  if (auto info = subtarget(triple, "", ""))
+    for (const llvm::SubtargetFeatureKV &feature : info->getAllProcessorFeatures())
+      callback(feature.Key, data);
+}
+
+// How memory is laid out on the machine of `triple`; false, with a message that the caller disposes of, if LLVM has no code
+// generator for it.
+bool promote_llvm_memory(const char *triple, uint32_t *pointer_bits, bool *is_little_endian, char **message) {
+  std::string error;
+  const llvm::Triple parsed(triple);
+  if (!llvm::TargetRegistry::lookupTarget(parsed, error)) {
+    *message = LLVMCreateMessage(error.c_str());
+    return false;
+  }
+  *pointer_bits = parsed.isArch64Bit() && !parsed.isX32() && parsed.getEnvironment() != llvm::Triple::GNUABIN32
+                      && parsed.getEnvironment() != llvm::Triple::GNUILP32 ? 64 : parsed.isArch16Bit() ? 16 : 32;
+  *is_little_endian = parsed.isLittleEndian();
+  return true;
 }
 
 // Whether a CPU, which must be known, with those features has one more feature, given as "+name".

@@ -1,6 +1,7 @@
 //! Fixpoints around loops: carries that need several rounds, weak carries, carries of every kind of dtype.
 
 use crate::flow_support::{cases, show};
+use crate::support::{DEFAULT, run_in, session};
 
 cases! {
     // A carry mismatch that JAX finds only after several tries (google/jax#9046).
@@ -314,4 +315,20 @@ func.func @f(%x: tensor<4xbf16>, %n: index) -> !u {
   }
   return %r : !u
 }"#;
+}
+
+#[test]
+fn blocks_in_reverse_order_settle() {
+    let block = |i: usize| {
+        let (before, after) = (i - 1, i + 1);
+        format!("^bb{i}:\n  %{i} = \"promote.negative\"(%{before}) : (!u) -> !u\n  cf.br ^bb{after}\n")
+    };
+    let blocks: String = (1..400).rev().map(block).collect();
+    let source = format!(
+        "!u = tensor<*x!promote.unknown>\nfunc.func @f(%x: tensor<4xbf16>) -> !u {{\n  \
+         %0 = \"promote.negative\"(%x) : (tensor<4xbf16>) -> !u\n  cf.br ^bb1\n\
+         ^bb400:\n  return %399 : !u\n{blocks}}}"
+    );
+    let outcome = run_in(&session("jax", false, false), &source, DEFAULT);
+    assert!(outcome.text.contains("-> tensor<4xbf16> {"), "{}", outcome.said_text());
 }

@@ -18,6 +18,9 @@ mod laws;
 mod linalg;
 mod located;
 mod loops;
+#[allow(dead_code, reason = "some of it is for the tests of the tools only")]
+#[path = "../support/needed.rs"]
+mod needed;
 mod npy;
 mod oracle_programs;
 mod placement;
@@ -26,7 +29,6 @@ mod refusals;
 mod relaxes;
 mod remedies;
 mod semantics;
-mod snapshots_by_concern;
 mod stablehlo;
 mod stories;
 mod support;

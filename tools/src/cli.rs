@@ -124,6 +124,10 @@ pub struct Promotion {
     #[arg(long, value_name = "KIND")]
     emit: Option<Emit>,
 
+    /// The machine to compile for: native (this one) or a triple of LLVM's, as aarch64-linux-gnu
+    #[arg(long, value_name = "TRIPLE", default_value = NATIVE)]
+    target: String,
+
     /// For which processor.
     #[command(flatten)]
     pub processor: Processor,
@@ -131,6 +135,16 @@ pub struct Promotion {
     /// The same as --emit=bytecode
     #[arg(long, conflicts_with = "emit")]
     emit_bytecode: bool,
+}
+
+/// What `--target` calls the machine that compiles.
+const NATIVE: &str = "native";
+
+impl Promotion {
+    /// The triple of the machine to compile for, if it is not this one that was asked for.
+    pub fn triple(&self) -> Option<&str> {
+        (self.target != NATIVE).then_some(&*self.target)
+    }
 }
 
 /// What is printed.

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use promote::diagnostic::{Code, Diagnostic, Location};
 use promote::pass::Policies;
-use promote::{CompileError, Options, PipelineError, Semantics, Session, Target};
+use promote::{CompileError, Options, PipelineError, Semantics, Session, Target, TargetError};
 
-use crate::flags::{Diagnostics, Rules};
+use crate::flags::{Diagnostics, Processor, Rules};
 use crate::input::Input;
 use crate::report::Stop;
 use crate::semantics;
@@ -82,23 +82,37 @@ impl From<PipelineError> for Stop {
     }
 }
 
-/// The processor that `--target-cpu` names.
-pub fn target(name: &str) -> Result<Target, Stop> {
-    Target::named(name).map_err(|error| {
-        let diagnostic = Diagnostic::error(Code::Native, None, error.to_string());
-        Stop::misused(diagnostic.with_remedy("--target-cpu=help lists the names that there are"))
-    })
+/// The processor that `--target-cpu` and `--target-features` name, of a machine, or of this one.
+pub fn target(triple: Option<&str>, processor: &Processor) -> Result<Target, Stop> {
+    Target::new(triple, processor.target_cpu.as_deref(), &processor.target_features).map_err(no_target)
 }
 
-/// The processors that `--target-cpu` knows, for `--target-cpu=help`.
-pub fn target_help() -> String {
-    let host = Target::host();
-    let mut text = format!("native (this machine: {})\n", host.cpu());
-    for name in Target::names() {
+fn no_target(error: TargetError) -> Stop {
+    let remedy = match error {
+        TargetError::UnknownCpu { .. } => "--target-cpu=help lists the names that there are",
+        TargetError::UnknownFeature { .. } => {
+            "write +NAME or -NAME, separated by commas, with names of LLVM's: `llc-22 -mtriple=TRIPLE -mattr=help` lists them"
+        }
+        TargetError::NotThisMachine { .. } => "name a processor of that machine, or leave out --target-cpu",
+        _ => {
+            "name a 64-bit, little-endian machine that LLVM generates code for, as x86_64-linux-gnu or aarch64-linux-gnu"
+        }
+    };
+    Stop::misused(Diagnostic::error(Code::Native, None, error.to_string()).with_remedy(remedy))
+}
+
+/// The processors that `--target-cpu` knows of a machine, for `--target-cpu=help`.
+pub fn target_help(triple: Option<&str>) -> Result<String, Stop> {
+    let machine = Target::new(triple, None, "").map_err(no_target)?;
+    let mut text = String::new();
+    if machine.is_native() {
+        text = format!("native (this machine: {})\n", Target::host().cpu());
+    }
+    for name in machine.cpus() {
         text.push_str(&name);
         text.push('\n');
     }
-    text
+    Ok(text)
 }
 
 /// What is wrong with a module that cannot be compiled: all that the passes say, or one error.

@@ -39,15 +39,25 @@ pub struct Rules {
 /// Which processor to compile for.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Processor {
-    /// The processor to compile for: native (this machine's) or a name of LLVM's, as x86-64-v3; help lists them
-    #[arg(long, value_name = "NAME", default_value = "native")]
-    pub target_cpu: String,
+    /// The processor to compile for: native (this machine's) or a name of LLVM's, as x86-64-v3; help lists them [default: native; for another machine, what all its processors have]
+    #[arg(long, value_name = "NAME")]
+    pub target_cpu: Option<String>,
+
+    /// Features that the processor has (+) or lacks (-) beside those of its name, as +fma,-avx512f
+    #[arg(
+        long,
+        value_name = "LIST",
+        default_value = "",
+        hide_default_value = true,
+        allow_hyphen_values = true
+    )]
+    pub target_features: String,
 }
 
 impl Processor {
     /// Whether the names are asked for.
     pub fn asks_for_help(&self) -> bool {
-        self.target_cpu == "help"
+        self.target_cpu.as_deref() == Some("help")
     }
 }
 

@@ -12,7 +12,7 @@ use promote::pass::Kind as PassKind;
 use promote::pipeline::Element;
 use promote::{
     CompileError, CompileOptions, Compiled, Module, Options, Pipeline, PrintIr, PrintOptions, RunOptions,
-    Semantics, Session, Source, Verdict,
+    Semantics, Session, Source, Target, Verdict,
 };
 
 use crate::cli::{self, Args, Emit, Printing, Request, Testing};
@@ -77,7 +77,7 @@ fn answer(args: &Args, request: Request) -> Result<Vec<u8>, Stop> {
             script
         }
         Request::ListPasses => {
-            let passes = PassKind::ALL.iter();
+            let passes = PassKind::all();
             let lines = passes.map(|kind| format!("{:<26}{}\n", kind.name(), kind.description()));
             lines.collect::<String>().into_bytes()
         }
@@ -85,8 +85,12 @@ fn answer(args: &Args, request: Request) -> Result<Vec<u8>, Stop> {
             let session = compiler::session(&session_options(args, Arc::new(default_semantics())))?;
             format!("Available Dialects: {}\n", session.dialects().join(",")).into_bytes()
         }
-        Request::Processors => compiler::target_help().into_bytes(),
-        Request::Runtime => promote::RUNTIME_OBJECT.to_vec(),
+        Request::Processors => compiler::target_help(args.promotion.triple())?.into_bytes(),
+        Request::Runtime => {
+            let target = compiler::target(args.promotion.triple(), &args.promotion.processor)?;
+            check_linked(args, &target).map_err(Stop::misused)?;
+            promote::RUNTIME_OBJECT.to_vec()
+        }
         Request::Compile => Vec::new(),
     })
 }
@@ -139,6 +143,22 @@ fn check_parts(args: &Args) -> Result<(), Diagnostic> {
         .with_remedy("leave out --split-input-file and --verify-diagnostics, or print MLIR"))
 }
 
+/// Refuses to link for another machine: the run time and the linker are this one's.
+fn check_linked(args: &Args, target: &Target) -> Result<(), Diagnostic> {
+    let kind = match args.emit() {
+        Emit::So => "a shared library",
+        Emit::Runtime => "the run time",
+        _ => return Ok(()),
+    };
+    if target.is_native() {
+        return Ok(());
+    }
+    let message = format!("{kind} is made for this machine only, not for {}", target.triple());
+    Err(Diagnostic::error(Code::Native, None, message).with_remedy(
+        "make an object with --emit=obj, and link it with the crate promote-runtime, built for that machine",
+    ))
+}
+
 /// Refuses to print the IR around a pass that does not run: its name is misspelt.
 fn check_watched(args: &Args, pipeline: &Pipeline) -> Result<(), Diagnostic> {
     fn runs(elements: &[Element], watched: &str) -> bool {
@@ -177,9 +197,10 @@ impl<'a> Compiler<'a> {
             pipeline.0.extend(Pipeline::verify_strong().0);
         }
         let native = CompileOptions {
-            target: compiler::target(&args.promotion.processor.target_cpu)?,
+            target: compiler::target(args.promotion.triple(), &args.promotion.processor)?,
             ..CompileOptions::default()
         };
+        check_linked(args, &native.target).map_err(Stop::misused)?;
         check_parts(args).map_err(Stop::misused)?;
         check_watched(args, &pipeline).map_err(Stop::misused)?;
         compiler::start_helpers(!args.printing.disable_threading);

@@ -19,7 +19,7 @@ use super::{Defaults, Node, Rules, Semantics};
 use crate::convert::{Literal, Numerics};
 use crate::dtype::{DType, Kind};
 use crate::lattice::{Lattice, NoJoin};
-use crate::op::Op;
+use crate::op::{Class, Op};
 
 /// The standard's dtypes and Python's scalars.
 const NODES: &[DType] =
@@ -63,45 +63,67 @@ const fn row(accepts: Accepts, compute: Compute, output: Output) -> Rule {
 fn rule(op: Op) -> Rule {
     use Op::*;
     use {Accepts as A, Compute as C, Output as O};
-    match op {
-        Constant | Iota | Convert => Rule::Stated,
-        Relax | Reshape | PermuteDims | BroadcastTo | ExpandDims | Squeeze | Flip | Slice => Rule::First,
-        Take => Rule::Take,
-        Where => Rule::Own(where_),
-        Concat | Stack => Rule::Together(Row::PLAIN),
-
-        Positive | Negative | Sign | Square | Round | Conj | Add | Subtract | Multiply | Matmul => {
-            row(A::NUMBERS, C::Join, O::Compute)
-        }
-        Pow => Rule::Own(power),
-        Abs | Real => row(A::NUMBERS, C::Join, O::RealPart),
-        Imag => row(A::COMPLEX, C::Join, O::RealPart),
-        Floor | Ceil | Trunc | FloorDivide | Remainder | Maximum | Minimum | Max | Min | Sort => {
-            row(A::REAL_NUMBERS, C::Join, O::Compute)
-        }
-        Clip => Rule::Own(clip),
-        BitwiseInvert | BitwiseAnd | BitwiseOr | BitwiseXor => row(A::BITS, C::Join, O::Compute),
-        BitwiseLeftShift | BitwiseRightShift => row(A::INTEGERS, C::Join, O::Compute),
-
-        Sqrt | Exp | Expm1 | Log | Log2 | Log10 | Log1p | Sin | Cos | Tan | Sinh | Cosh | Tanh | Asin
-        | Acos | Atan | Asinh | Acosh | Atanh | Reciprocal | Divide | Mean => {
-            row(A::INEXACT, C::Join, O::Compute)
-        }
-        Atan2 | Hypot | LogAddExp | CopySign | NextAfter | Var | Std => row(A::FLOATS, C::Join, O::Compute),
-
-        IsNan | IsInf | IsFinite => row(A::NUMBERS, C::Join, O::Bool),
-        SignBit => row(A::FLOATS, C::Join, O::Bool),
-        LogicalNot | LogicalAnd | LogicalOr | LogicalXor => row(A::BOOL, C::Join, O::Bool),
-        Equal | NotEqual | Any | All => row(A::ANY, C::Join, O::Bool),
-        Less | LessEqual | Greater | GreaterEqual => row(A::REAL_NUMBERS, C::Join, O::Bool),
-
-        Sum | Prod | CumulativeSum | CumulativeProd => row(A::NUMBERS, C::Widest, O::Compute),
-        ArgMax | ArgMin => row(A::REAL_NUMBERS, C::Join, O::Index),
-        CountNonzero => row(A::ANY, C::Join, O::Index),
-
-        Relu | Cbrt | Rsqrt | Exp2 | Erf | Sigmoid | Angle | Fmod | Gcd | Lcm | Softmax | LogSumExp => {
-            Rule::None("it is not in the Array API standard")
-        }
+    let absent = Rule::None("it is not in the Array API standard");
+    match op.class() {
+        Class::Stated => Rule::Stated,
+        Class::Layout => Rule::First,
+        Class::Indexing => Rule::Take,
+        Class::Joining => Rule::Together(Row::PLAIN),
+        Class::Choice => match op {
+            Clip => Rule::Own(clip),
+            _ => Rule::Own(where_),
+        },
+        Class::Part => match op {
+            Conj => row(A::NUMBERS, C::Join, O::Compute),
+            Imag => row(A::COMPLEX, C::Join, O::RealPart),
+            Angle => absent,
+            _ => row(A::NUMBERS, C::Join, O::RealPart),
+        },
+        Class::Sign => match op {
+            Abs => row(A::NUMBERS, C::Join, O::RealPart),
+            Relu => absent,
+            _ => row(A::NUMBERS, C::Join, O::Compute),
+        },
+        Class::Rounding => match op {
+            Round => row(A::NUMBERS, C::Join, O::Compute),
+            _ => row(A::REAL_NUMBERS, C::Join, O::Compute),
+        },
+        Class::Function => match op {
+            Cbrt | Rsqrt | Exp2 | Sigmoid => absent,
+            _ => row(A::INEXACT, C::Join, O::Compute),
+        },
+        Class::SpecialFunction | Class::IntegerPair | Class::Exponential => absent,
+        Class::Predicate => match op {
+            SignBit => row(A::FLOATS, C::Join, O::Bool),
+            _ => row(A::NUMBERS, C::Join, O::Bool),
+        },
+        Class::Logical => row(A::BOOL, C::Join, O::Bool),
+        Class::Bitwise => row(A::BITS, C::Join, O::Compute),
+        Class::Shift => row(A::INTEGERS, C::Join, O::Compute),
+        Class::Arithmetic => match op {
+            Divide => row(A::INEXACT, C::Join, O::Compute),
+            FloorDivide | Remainder => row(A::REAL_NUMBERS, C::Join, O::Compute),
+            Pow => Rule::Own(power),
+            Fmod => absent,
+            _ => row(A::NUMBERS, C::Join, O::Compute),
+        },
+        Class::Extremum | Class::Order => row(A::REAL_NUMBERS, C::Join, O::Compute),
+        Class::FloatPair => row(A::FLOATS, C::Join, O::Compute),
+        Class::Comparison => match op {
+            Equal | NotEqual => row(A::ANY, C::Join, O::Bool),
+            _ => row(A::REAL_NUMBERS, C::Join, O::Bool),
+        },
+        Class::Accumulation => row(A::NUMBERS, C::Widest, O::Compute),
+        Class::Moment => match op {
+            Mean => row(A::INEXACT, C::Join, O::Compute),
+            _ => row(A::FLOATS, C::Join, O::Compute),
+        },
+        Class::Truth => row(A::ANY, C::Join, O::Bool),
+        Class::Index => match op {
+            CountNonzero => row(A::ANY, C::Join, O::Index),
+            _ => row(A::REAL_NUMBERS, C::Join, O::Index),
+        },
+        Class::Product => row(A::NUMBERS, C::Join, O::Compute),
     }
 }
 

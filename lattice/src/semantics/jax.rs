@@ -12,7 +12,7 @@ use super::{Defaults, Node, Semantics};
 use crate::convert::Numerics;
 use crate::dtype::{DType, Kind};
 use crate::lattice::Lattice;
-use crate::op::Op;
+use crate::op::{Class, Op};
 
 /// What JAX's tables are over, in the order of its documents.
 const NODES: &[DType] = &[
@@ -157,51 +157,78 @@ const fn row(accepts: Accepts, compute: Compute, output: Output, weakness: Weakn
 pub(super) fn rule(op: Op) -> Rule {
     use Op::*;
     use {Accepts as A, Compute as C, Output as O, Weakness as W};
-    match op {
-        Constant | Iota | Convert => Rule::Stated,
-        Relax | Reshape | PermuteDims | BroadcastTo | ExpandDims | Squeeze | Flip | Slice => Rule::First,
-        Take => Rule::Take,
+    match op.class() {
+        Class::Stated => Rule::Stated,
+        Class::Layout => Rule::First,
+        Class::Indexing => Rule::Take,
+        Class::Joining | Class::Extremum => Rule::Together(Row::PLAIN),
+        Class::Choice => match op {
+            Clip => row(A::REAL, C::Join, O::Compute, W::Kept),
+            _ => Rule::Where(Row::PLAIN),
+        },
+        Class::Part => match op {
+            Conj => Rule::Together(Row::PLAIN),
+            Angle => row(A::ANY, C::DefaultFloat, O::RealPart, W::Kept),
+            _ => row(A::ANY, C::Join, O::RealPart, W::Kept),
+        },
+        Class::Sign => match op {
+            Positive => Rule::Together(Row::PLAIN),
+            Abs => row(A::ANY, C::Join, O::RealPart, W::Kept),
+            Relu => row(A::ANY, C::WithWeakInt, O::Compute, W::Kept),
+            Square => row(A::ANY, C::BoolToInt, O::Compute, W::Kept),
+            _ => row(A::NUMBERS, C::Join, O::Compute, W::Kept),
+        },
+        Class::Rounding => match op {
+            Round => row(A::NUMBERS, C::Join, O::Compute, W::Kept),
+            _ => row(A::REAL, C::Join, O::Compute, W::Kept),
+        },
+        Class::Function => match op {
+            Cbrt => row(A::REAL, C::Inexact, O::Compute, W::Kept),
+            Rsqrt | Sigmoid => row(A::INEXACT, C::Join, O::Compute, W::Kept),
+            Log10 => row(A::ANY, C::Inexact, O::Compute, W::Dropped),
+            _ => row(A::ANY, C::Inexact, O::Compute, W::Kept),
+        },
+        Class::SpecialFunction => row(A::REAL, C::Inexact, O::Compute, W::Kept),
+        Class::Predicate => match op {
+            SignBit => row(A::REAL, C::Join, O::Bool, W::Kept),
+            _ => row(A::ANY, C::Join, O::Bool, W::Kept),
+        },
+        Class::Logical | Class::Comparison | Class::Truth => row(A::ANY, C::Join, O::Bool, W::Kept),
+        Class::Bitwise => row(A::BITS, C::Join, O::Compute, W::Kept),
+        Class::Shift => row(A::BITS, C::BoolToInt, O::Compute, W::Kept),
+        Class::Arithmetic => match op {
+            Subtract => row(A::NUMBERS, C::Join, O::Compute, W::Kept),
+            Divide => row(A::ANY, C::Inexact, O::Compute, W::Kept),
+            FloorDivide | Remainder => row(A::REAL, C::BoolToInt, O::Compute, W::Kept),
+            Pow => Rule::Own(power),
+            Fmod => Rule::Own(fmod),
+            _ => Rule::Together(Row::PLAIN),
+        },
+        Class::FloatPair => match op {
+            Atan2 => row(A::ANY, C::Inexact, O::Compute, W::Kept),
+            LogAddExp => row(A::ANY, C::Inexact, O::Compute, W::OfLiteralsIfComplex),
+            _ => row(A::REAL, C::Inexact, O::Compute, W::Kept),
+        },
+        Class::IntegerPair => row(A::INTEGERS, C::Join, O::Compute, W::OfLiterals),
 
-        Positive | Conj | Add | Multiply | Maximum | Minimum | Concat | Stack | Sort => {
-            Rule::Together(Row::PLAIN)
-        }
-        Negative | Sign | Round | Subtract => row(A::NUMBERS, C::Join, O::Compute, W::Kept),
-        Floor | Ceil | Trunc | Clip => row(A::REAL, C::Join, O::Compute, W::Kept),
-        BitwiseInvert | BitwiseAnd | BitwiseOr | BitwiseXor => row(A::BITS, C::Join, O::Compute, W::Kept),
-        Abs | Real | Imag => row(A::ANY, C::Join, O::RealPart, W::Kept),
-        Relu => row(A::ANY, C::WithWeakInt, O::Compute, W::Kept),
-        Square => row(A::ANY, C::BoolToInt, O::Compute, W::Kept),
-        FloorDivide | Remainder => row(A::REAL, C::BoolToInt, O::Compute, W::Kept),
-        BitwiseLeftShift | BitwiseRightShift => row(A::BITS, C::BoolToInt, O::Compute, W::Kept),
-        Gcd | Lcm => row(A::INTEGERS, C::Join, O::Compute, W::OfLiterals),
-        Pow => Rule::Own(power),
-        Fmod => Rule::Own(fmod),
-        Where => Rule::Where(Row::PLAIN),
-        Matmul => Rule::Own(matmul),
-
-        Sqrt | Exp | Exp2 | Expm1 | Log | Log2 | Log1p | Sin | Cos | Tan | Sinh | Cosh | Tanh | Asin
-        | Acos | Atan | Asinh | Acosh | Atanh | Reciprocal | Divide | Atan2 => {
-            row(A::ANY, C::Inexact, O::Compute, W::Kept)
-        }
-        Cbrt | Erf | Hypot | CopySign | NextAfter => row(A::REAL, C::Inexact, O::Compute, W::Kept),
-        Rsqrt | Sigmoid => row(A::INEXACT, C::Join, O::Compute, W::Kept),
-        Log10 => row(A::ANY, C::Inexact, O::Compute, W::Dropped),
-        LogAddExp => row(A::ANY, C::Inexact, O::Compute, W::OfLiteralsIfComplex),
-        Angle => row(A::ANY, C::DefaultFloat, O::RealPart, W::Kept),
-
-        IsNan | IsInf | IsFinite | LogicalNot | Equal | NotEqual | Less | LessEqual | Greater
-        | GreaterEqual | LogicalAnd | LogicalOr | LogicalXor | Any | All => {
-            row(A::ANY, C::Join, O::Bool, W::Kept)
-        }
-        SignBit => row(A::REAL, C::Join, O::Bool, W::Kept),
-
-        Sum | Prod => row(A::ANY, C::Widest, O::Compute, W::Dropped),
-        CumulativeSum | CumulativeProd => row(A::ANY, C::BoolToDefault, O::Compute, W::Dropped),
-        Mean | LogSumExp => row(A::ANY, C::Inexact, O::Compute, W::Dropped),
-        Softmax => row(A::NUMBERS, C::Inexact, O::Compute, W::Dropped),
-        Var | Std => row(A::ANY, C::Inexact, O::RealPart, W::Dropped),
-        Max | Min => row(A::ANY, C::Join, O::Compute, W::Dropped),
-        ArgMax | ArgMin | CountNonzero => row(A::ANY, C::Join, O::Index, W::Kept),
+        Class::Accumulation => match op {
+            CumulativeSum | CumulativeProd => row(A::ANY, C::BoolToDefault, O::Compute, W::Dropped),
+            _ => row(A::ANY, C::Widest, O::Compute, W::Dropped),
+        },
+        Class::Moment => match op {
+            Mean => row(A::ANY, C::Inexact, O::Compute, W::Dropped),
+            _ => row(A::ANY, C::Inexact, O::RealPart, W::Dropped),
+        },
+        Class::Order => match op {
+            Sort => Rule::Together(Row::PLAIN),
+            _ => row(A::ANY, C::Join, O::Compute, W::Dropped),
+        },
+        Class::Index => row(A::ANY, C::Join, O::Index, W::Kept),
+        Class::Exponential => match op {
+            Softmax => row(A::NUMBERS, C::Inexact, O::Compute, W::Dropped),
+            _ => row(A::ANY, C::Inexact, O::Compute, W::Dropped),
+        },
+        Class::Product => Rule::Own(matmul),
     }
 }
 

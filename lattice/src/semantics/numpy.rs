@@ -23,7 +23,7 @@ use super::{DOCUMENTED, Defaults, Node, Rules, Semantics};
 use crate::convert::{Literal, Numerics};
 use crate::dtype::{DType, Kind};
 use crate::lattice::NoJoin;
-use crate::op::Op;
+use crate::op::{Class, Op};
 use ask::{Ask, settle_small, value_asks, weak_ask};
 
 /// The order in which ufuncs list their loops.
@@ -96,51 +96,67 @@ fn rule(op: Op) -> Rule {
     use Op::*;
     use Rule::{None, Own, Stated};
     let ufunc = |loops| Ufunc::of(loops);
-    Rule::Ufunc(match op {
-        Constant | Iota | Convert => return Stated,
-        Relax => return Own(ops::relax),
-        Reshape | PermuteDims | BroadcastTo | ExpandDims | Squeeze | Flip | Slice | Max | Min | Sort => {
-            return Own(ops::same);
-        }
-        Take => return Own(ops::take),
-
-        Positive | Negative | Sign => ufunc(A::NUMBERS).without_bools(),
-        Square | Conj | Reciprocal => ufunc(A::NUMBERS),
-        Abs => ufunc(A::ANY).giving(Output::RealPart),
-        Floor | Ceil | Trunc => return Own(ops::truncate),
-        Round => return Own(ops::round),
-        Real | Imag => return Own(ops::part),
-        BitwiseInvert => ufunc(A::BITS),
-        Sqrt | Exp | Exp2 | Expm1 | Log | Log2 | Log10 | Log1p | Sin | Cos | Tan | Sinh | Cosh | Tanh
-        | Asin | Acos | Atan | Asinh | Acosh | Atanh => ufunc(A::INEXACT),
-        Cbrt => ufunc(A::FLOATS),
-        Angle => return Own(ops::angle),
-        IsNan | IsInf | IsFinite | LogicalNot => ufunc(A::ANY).giving(Output::Bool),
-        SignBit => ufunc(A::FLOATS).giving(Output::Bool),
-
-        Add | Multiply | Maximum | Minimum => ufunc(A::ANY).promoting(),
-        Subtract => ufunc(A::NUMBERS).without_bools().promoting(),
-        Divide => return Own(ops::divide),
-        FloorDivide | Remainder | Fmod => ufunc(A::REAL_NUMBERS),
-        Pow => return Own(ops::pow),
-        Atan2 | Hypot | LogAddExp | CopySign | NextAfter => ufunc(A::FLOATS),
-        Gcd | Lcm => ufunc(A::INTEGERS).without_bools().promoting(),
-        Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual => return Own(ops::comparison),
-        LogicalAnd | LogicalOr | LogicalXor => ufunc(A::ANY).giving(Output::Bool),
-        BitwiseAnd | BitwiseOr | BitwiseXor => ufunc(A::BITS),
-        BitwiseLeftShift | BitwiseRightShift => ufunc(A::INTEGERS),
-
-        Where => return Own(ops::where_),
-        Clip => return Own(ops::clip),
-        Concat | Stack => return Own(ops::join),
-        Matmul => ufunc(A::ANY).without_bf16(),
-        Sum | Prod | CumulativeSum | CumulativeProd => return Own(ops::sum),
-        Mean => return Own(ops::mean),
-        Var | Std => return Own(ops::variance),
-        Any | All => return Own(ops::truth),
-        ArgMax | ArgMin | CountNonzero => return Own(ops::index),
-
-        Relu | Rsqrt | Erf | Sigmoid | Softmax | LogSumExp => return None,
+    Rule::Ufunc(match op.class() {
+        Class::Stated => return Stated,
+        Class::Layout => match op {
+            Relax => return Own(ops::relax),
+            _ => return Own(ops::same),
+        },
+        Class::Indexing => return Own(ops::take),
+        Class::Joining => return Own(ops::join),
+        Class::Choice => match op {
+            Clip => return Own(ops::clip),
+            _ => return Own(ops::where_),
+        },
+        Class::Part => match op {
+            Conj => ufunc(A::NUMBERS),
+            Angle => return Own(ops::angle),
+            _ => return Own(ops::part),
+        },
+        Class::Sign => match op {
+            Square => ufunc(A::NUMBERS),
+            Abs => ufunc(A::ANY).giving(Output::RealPart),
+            Relu => return None,
+            _ => ufunc(A::NUMBERS).without_bools(),
+        },
+        Class::Rounding => match op {
+            Round => return Own(ops::round),
+            _ => return Own(ops::truncate),
+        },
+        Class::Function => match op {
+            Reciprocal => ufunc(A::NUMBERS),
+            Cbrt => ufunc(A::FLOATS),
+            Rsqrt | Sigmoid => return None,
+            _ => ufunc(A::INEXACT),
+        },
+        Class::SpecialFunction | Class::Exponential => return None,
+        Class::Predicate => match op {
+            SignBit => ufunc(A::FLOATS).giving(Output::Bool),
+            _ => ufunc(A::ANY).giving(Output::Bool),
+        },
+        Class::Logical => ufunc(A::ANY).giving(Output::Bool),
+        Class::Bitwise => ufunc(A::BITS),
+        Class::Shift => ufunc(A::INTEGERS),
+        Class::Arithmetic => match op {
+            Subtract => ufunc(A::NUMBERS).without_bools().promoting(),
+            Divide => return Own(ops::divide),
+            FloorDivide | Remainder | Fmod => ufunc(A::REAL_NUMBERS),
+            Pow => return Own(ops::pow),
+            _ => ufunc(A::ANY).promoting(),
+        },
+        Class::Extremum => ufunc(A::ANY).promoting(),
+        Class::FloatPair => ufunc(A::FLOATS),
+        Class::IntegerPair => ufunc(A::INTEGERS).without_bools().promoting(),
+        Class::Comparison => return Own(ops::comparison),
+        Class::Accumulation => return Own(ops::sum),
+        Class::Moment => match op {
+            Mean => return Own(ops::mean),
+            _ => return Own(ops::variance),
+        },
+        Class::Order => return Own(ops::same),
+        Class::Truth => return Own(ops::truth),
+        Class::Index => return Own(ops::index),
+        Class::Product => ufunc(A::ANY).without_bf16(),
     })
 }
 

@@ -17,7 +17,7 @@ use super::{Defaults, Node, Semantics};
 use crate::convert::Numerics;
 use crate::dtype::DType;
 use crate::lattice::Lattice;
-use crate::op::Op;
+use crate::op::{Class, Op};
 
 const NODES: &[DType] = &[B1, WeakInt, WeakFloat, WeakComplex, I64, F64, C128];
 
@@ -45,49 +45,72 @@ const fn row(accepts: Accepts, compute: Compute, output: Output) -> Rule {
     Rule::Together(Row::new(accepts, compute, output, Weakness::Kept))
 }
 
+const COPYSIGN: &str = "math.copysign takes the sign of a number over to another";
+const EXP: &str = "a program writes it with math.exp";
+
 fn rule(op: Op) -> Rule {
     use Op::*;
     use {Accepts as A, Compute as C, Output as O};
-    match op {
-        Constant | Iota | Convert => Rule::Stated,
-        Relax | Reshape | PermuteDims | BroadcastTo | ExpandDims | Squeeze | Flip | Slice => Rule::First,
-        Take => Rule::Take,
-        Where => Rule::Where(Row::PLAIN),
-
-        Concat | Stack => Rule::Together(Row::PLAIN),
-        Positive | Negative | Square | Conj | Add | Subtract | Multiply | Sum | Prod | CumulativeSum
-        | CumulativeProd => row(A::ANY, C::BoolToInt, O::Compute),
-        Abs | Real | Imag => row(A::ANY, C::BoolToInt, O::RealPart),
-        FloorDivide | Remainder => row(A::REAL, C::BoolToInt, O::Compute),
-        Maximum | Minimum | Max | Min | Clip | Sort => row(A::REAL, C::Join, O::Compute),
-        BitwiseAnd | BitwiseOr | BitwiseXor => row(A::BITS, C::Join, O::Compute),
-        BitwiseInvert | BitwiseLeftShift | BitwiseRightShift | Gcd | Lcm => {
-            row(A::BITS, C::BoolToInt, O::Compute)
-        }
-        Pow => Rule::Own(power),
-        Floor | Ceil | Round | Trunc | ArgMax | ArgMin | CountNonzero => Rule::Own(integer),
-
-        // In `math` and `cmath`.
-        Divide | Sqrt | Exp | Log | Log10 | Sin | Cos | Tan | Sinh | Cosh | Tanh | Asin | Acos | Atan
-        | Asinh | Acosh | Atanh => row(A::ANY, C::Inexact, O::Compute),
-        IsNan | IsInf | IsFinite => row(A::ANY, C::Inexact, O::Bool),
-        Angle => row(A::ANY, C::Inexact, O::RealPart),
-        // In `math` alone, or `statistics`.
-        Cbrt | Exp2 | Expm1 | Log2 | Log1p | Erf | Fmod | Atan2 | Hypot | CopySign | NextAfter | Mean
-        | Var | Std => row(A::REAL, C::Inexact, O::Compute),
-
-        Equal | NotEqual | LogicalNot | LogicalAnd | LogicalOr | LogicalXor | Any | All => {
-            row(A::ANY, C::Join, O::Bool)
-        }
-        Less | LessEqual | Greater | GreaterEqual => row(A::REAL, C::Join, O::Bool),
-
-        Sign => Rule::None("math.copysign takes the sign of a number over to another"),
-        SignBit => Rule::None("math.copysign takes the sign of a number over to another"),
-        Reciprocal => Rule::None("a program writes 1 / x"),
-        Rsqrt => Rule::None("a program writes 1 / math.sqrt(x)"),
-        Relu => Rule::None("a program writes max(x, 0)"),
-        Sigmoid | Softmax | LogSumExp | LogAddExp => Rule::None("a program writes it with math.exp"),
-        Matmul => Rule::None("no built-in type has the operator @"),
+    match op.class() {
+        Class::Stated => Rule::Stated,
+        Class::Layout => Rule::First,
+        Class::Indexing => Rule::Take,
+        Class::Joining => Rule::Together(Row::PLAIN),
+        Class::Choice => match op {
+            Clip => row(A::REAL, C::Join, O::Compute),
+            _ => Rule::Where(Row::PLAIN),
+        },
+        Class::Part => match op {
+            Conj => row(A::ANY, C::BoolToInt, O::Compute),
+            Angle => row(A::ANY, C::Inexact, O::RealPart),
+            _ => row(A::ANY, C::BoolToInt, O::RealPart),
+        },
+        Class::Sign => match op {
+            Abs => row(A::ANY, C::BoolToInt, O::RealPart),
+            Sign => Rule::None(COPYSIGN),
+            Relu => Rule::None("a program writes max(x, 0)"),
+            _ => row(A::ANY, C::BoolToInt, O::Compute),
+        },
+        Class::Rounding | Class::Index => Rule::Own(integer),
+        Class::Function => match op {
+            Rsqrt => Rule::None("a program writes 1 / math.sqrt(x)"),
+            Sigmoid => Rule::None(EXP),
+            Reciprocal => Rule::None("a program writes 1 / x"),
+            // `cmath` does not have these.
+            Cbrt | Exp2 | Expm1 | Log2 | Log1p => row(A::REAL, C::Inexact, O::Compute),
+            _ => row(A::ANY, C::Inexact, O::Compute),
+        },
+        Class::SpecialFunction => row(A::REAL, C::Inexact, O::Compute),
+        Class::Predicate => match op {
+            SignBit => Rule::None(COPYSIGN),
+            _ => row(A::ANY, C::Inexact, O::Bool),
+        },
+        Class::Logical | Class::Truth => row(A::ANY, C::Join, O::Bool),
+        Class::Bitwise => match op {
+            BitwiseInvert => row(A::BITS, C::BoolToInt, O::Compute),
+            _ => row(A::BITS, C::Join, O::Compute),
+        },
+        Class::Shift | Class::IntegerPair => row(A::BITS, C::BoolToInt, O::Compute),
+        Class::Arithmetic => match op {
+            Divide => row(A::ANY, C::Inexact, O::Compute),
+            FloorDivide | Remainder => row(A::REAL, C::BoolToInt, O::Compute),
+            Fmod => row(A::REAL, C::Inexact, O::Compute),
+            Pow => Rule::Own(power),
+            _ => row(A::ANY, C::BoolToInt, O::Compute),
+        },
+        Class::Extremum | Class::Order => row(A::REAL, C::Join, O::Compute),
+        Class::FloatPair => match op {
+            LogAddExp => Rule::None(EXP),
+            _ => row(A::REAL, C::Inexact, O::Compute),
+        },
+        Class::Comparison => match op {
+            Equal | NotEqual => row(A::ANY, C::Join, O::Bool),
+            _ => row(A::REAL, C::Join, O::Bool),
+        },
+        Class::Accumulation => row(A::ANY, C::BoolToInt, O::Compute),
+        Class::Moment => row(A::REAL, C::Inexact, O::Compute),
+        Class::Exponential => Rule::None(EXP),
+        Class::Product => Rule::None("no built-in type has the operator @"),
     }
 }
 

@@ -17,7 +17,7 @@ use super::{Defaults, Node, Rules, Semantics};
 use crate::convert::Numerics;
 use crate::dtype::{DType, Kind};
 use crate::lattice::{DTypeSet, NoJoin};
-use crate::op::Op;
+use crate::op::{Class, Op};
 use promotion::{elementwise_dtype, no_join, result_type};
 
 const NAME: &str = "torch";
@@ -169,73 +169,93 @@ const fn array_first(accepts: Accepts, compute: Compute, output: Output, kernels
 fn rule(op: Op) -> Rule {
     use Op::*;
     use {Accepts as A, Compute as C, Output as O, kernels as K};
-    match op {
-        Constant | Iota | Convert => Rule::Stated,
-        Relax => Rule::First(Scalars::Any),
-        Reshape | PermuteDims | BroadcastTo | ExpandDims | Squeeze | Flip | Slice => {
-            Rule::First(Scalars::None)
-        }
-        Take => Rule::Own(own::take),
-        Cbrt => Rule::None("neither torch nor torch.special has a cube root"),
+    match op.class() {
+        Class::Stated => Rule::Stated,
+        Class::Layout => match op {
+            Relax => Rule::First(Scalars::Any),
+            _ => Rule::First(Scalars::None),
+        },
+        Class::Indexing => Rule::Own(own::take),
+        Class::Joining => arrays(A::ANY, C::Promoted, O::Compute, K::ALL),
+        Class::Choice => match op {
+            Clip => Rule::Own(own::clip),
+            _ => Rule::Own(own::where_),
+        },
+        Class::Part => match op {
+            Conj => arrays(A::ANY, C::Promoted, O::Compute, K::ALL),
+            Imag => arrays(A::COMPLEX, C::Promoted, O::RealPart, K::ALL),
+            Angle => arrays(A::ANY, C::Float, O::RealPart, K::INEXACT),
+            _ => arrays(A::ANY, C::Promoted, O::RealPart, K::ALL),
+        },
+        Class::Sign => match op {
+            Positive => arrays(A::NUMBERS, C::Promoted, O::Compute, K::ALL),
+            Negative => arrays(A::NUMBERS, C::Promoted, O::Compute, K::NUMBERS),
+            Abs => arrays(A::ANY, C::Promoted, O::RealPart, K::NUMBERS),
+            Square => arrays(A::ANY, C::BoolToInteger, O::Compute, K::NUMBERS),
+            Relu => arrays(A::ANY, C::Promoted, O::Compute, K::REAL_NUMBERS_WITH_UNSIGNED),
+            _ => arrays(A::ANY, C::Promoted, O::Compute, K::REAL),
+        },
+        Class::Rounding => arrays(A::ANY, C::Promoted, O::Compute, K::REAL_NUMBERS_WITH_UNSIGNED),
+        Class::Function => match op {
+            Cbrt => Rule::None("neither torch nor torch.special has a cube root"),
+            _ => arrays(A::ANY, C::Float, O::Compute, K::INEXACT),
+        },
+        Class::SpecialFunction => arrays(A::ANY, C::Float, O::Compute, K::FLOAT),
+        Class::Predicate => match op {
+            SignBit => arrays(A::ANY, C::Promoted, O::Bool, K::REAL_WITH_UNSIGNED),
+            _ => arrays(A::ANY, C::Promoted, O::Bool, K::WITH_UNSIGNED),
+        },
+        Class::Logical => arrays(A::ANY, C::Promoted, O::Bool, K::USUAL),
+        Class::Bitwise => match op {
+            BitwiseInvert => arrays(A::ANY, C::Promoted, O::Compute, K::BITS),
+            _ => operator(A::ANY, C::Promoted, O::Compute, K::BITS_WITH_UNSIGNED),
+        },
+        Class::Shift => Rule::Own(own::shift),
+        Class::Arithmetic => match op {
+            Subtract => Rule::Own(own::subtract),
+            Multiply => operator(A::ANY, C::Promoted, O::Compute, K::WITH_UNSIGNED),
+            Divide => Rule::Own(own::divide),
+            FloorDivide => operator(A::REAL_NUMBERS, C::Promoted, O::Compute, K::REAL_NUMBERS),
+            Remainder => operator(A::ANY, C::Promoted, O::Compute, K::REAL_NUMBERS),
+            Fmod => array_first(A::ANY, C::Promoted, O::Compute, K::REAL_NUMBERS),
+            Pow => Rule::Own(own::power),
+            _ => operator(A::ANY, C::Promoted, O::Compute, K::WITH_C32),
+        },
+        Class::Extremum => Rule::Own(own::extremum),
+        Class::FloatPair => match op {
+            Atan2 => arrays(A::ANY, C::Float, O::Compute, K::FLOAT),
+            LogAddExp => arrays(A::NUMBERS, C::Promoted, O::Compute, K::INEXACT),
+            CopySign => array_first(A::ANY, C::Float, O::Compute, K::FLOAT),
+            _ => arrays(A::ANY, C::Promoted, O::Compute, K::FLOAT),
+        },
+        Class::IntegerPair => match op {
+            Lcm => arrays(A::NUMBERS, C::Promoted, O::Compute, K::INTEGER),
+            _ => arrays(A::ANY, C::Promoted, O::Compute, K::INTEGER),
+        },
+        Class::Comparison => match op {
+            Equal | NotEqual => operator(A::ANY, C::Promoted, O::Bool, K::ALL),
+            _ => operator(A::ANY, C::Promoted, O::Bool, K::REAL),
+        },
 
-        Positive => arrays(A::NUMBERS, C::Promoted, O::Compute, K::ALL),
-        Conj | Concat | Stack => arrays(A::ANY, C::Promoted, O::Compute, K::ALL),
-        Real => arrays(A::ANY, C::Promoted, O::RealPart, K::ALL),
-        Imag => arrays(A::COMPLEX, C::Promoted, O::RealPart, K::ALL),
-        Negative => arrays(A::NUMBERS, C::Promoted, O::Compute, K::NUMBERS),
-        Abs => arrays(A::ANY, C::Promoted, O::RealPart, K::NUMBERS),
-        Sign => arrays(A::ANY, C::Promoted, O::Compute, K::REAL),
-        Square => arrays(A::ANY, C::BoolToInteger, O::Compute, K::NUMBERS),
-        Floor | Ceil | Round | Trunc | Relu => {
-            arrays(A::ANY, C::Promoted, O::Compute, K::REAL_NUMBERS_WITH_UNSIGNED)
-        }
-        BitwiseInvert => arrays(A::ANY, C::Promoted, O::Compute, K::BITS),
-
-        Sqrt | Rsqrt | Exp | Exp2 | Expm1 | Log | Log2 | Log10 | Log1p | Sin | Cos | Tan | Sinh | Cosh
-        | Tanh | Asin | Acos | Atan | Asinh | Acosh | Atanh | Sigmoid | Reciprocal | LogSumExp => {
-            arrays(A::ANY, C::Float, O::Compute, K::INEXACT)
-        }
-        Erf | Atan2 => arrays(A::ANY, C::Float, O::Compute, K::FLOAT),
-        Angle => arrays(A::ANY, C::Float, O::RealPart, K::INEXACT),
-
-        IsNan | IsInf | IsFinite => arrays(A::ANY, C::Promoted, O::Bool, K::WITH_UNSIGNED),
-        SignBit => arrays(A::ANY, C::Promoted, O::Bool, K::REAL_WITH_UNSIGNED),
-        LogicalNot | LogicalAnd | LogicalOr | LogicalXor => arrays(A::ANY, C::Promoted, O::Bool, K::USUAL),
-        Equal | NotEqual => operator(A::ANY, C::Promoted, O::Bool, K::ALL),
-        Less | LessEqual | Greater | GreaterEqual => operator(A::ANY, C::Promoted, O::Bool, K::REAL),
-
-        Add => operator(A::ANY, C::Promoted, O::Compute, K::WITH_C32),
-        Subtract => Rule::Own(own::subtract),
-        Multiply => operator(A::ANY, C::Promoted, O::Compute, K::WITH_UNSIGNED),
-        Divide => Rule::Own(own::divide),
-        FloorDivide => operator(A::REAL_NUMBERS, C::Promoted, O::Compute, K::REAL_NUMBERS),
-        Remainder => operator(A::ANY, C::Promoted, O::Compute, K::REAL_NUMBERS),
-        Fmod => array_first(A::ANY, C::Promoted, O::Compute, K::REAL_NUMBERS),
-        Pow => Rule::Own(own::power),
-        Maximum | Minimum => Rule::Own(own::extremum),
-        Sort => arrays(A::ANY, C::Promoted, O::Compute, K::REAL_WITH_UNSIGNED),
-        Hypot | NextAfter | Softmax => arrays(A::ANY, C::Promoted, O::Compute, K::FLOAT),
-        LogAddExp => arrays(A::NUMBERS, C::Promoted, O::Compute, K::INEXACT),
-        CopySign => array_first(A::ANY, C::Float, O::Compute, K::FLOAT),
-        Gcd => arrays(A::ANY, C::Promoted, O::Compute, K::INTEGER),
-        Lcm => arrays(A::NUMBERS, C::Promoted, O::Compute, K::INTEGER),
-        BitwiseAnd | BitwiseOr | BitwiseXor => {
-            operator(A::ANY, C::Promoted, O::Compute, K::BITS_WITH_UNSIGNED)
-        }
-        BitwiseLeftShift | BitwiseRightShift => Rule::Own(own::shift),
-        Where => Rule::Own(own::where_),
-        Clip => Rule::Own(own::clip),
-        Matmul => Rule::Own(own::matmul),
-
-        Sum | Prod | CumulativeSum | CumulativeProd => {
-            arrays(A::ANY, C::Integer, O::Compute, K::WITH_UNSIGNED)
-        }
-        Mean => arrays(A::INEXACT, C::Promoted, O::Compute, K::INEXACT),
-        Var | Std => arrays(A::ANY, C::Promoted, O::RealPart, K::INEXACT),
-        Max | Min => arrays(A::ANY, C::Promoted, O::Compute, K::REAL),
-        Any | All => Rule::Own(own::truth),
-        ArgMax | ArgMin => arrays(A::ANY, C::Promoted, O::Index, K::REAL_NUMBERS),
-        CountNonzero => arrays(A::ANY, C::Promoted, O::Index, K::USUAL),
+        Class::Accumulation => arrays(A::ANY, C::Integer, O::Compute, K::WITH_UNSIGNED),
+        Class::Moment => match op {
+            Mean => arrays(A::INEXACT, C::Promoted, O::Compute, K::INEXACT),
+            _ => arrays(A::ANY, C::Promoted, O::RealPart, K::INEXACT),
+        },
+        Class::Order => match op {
+            Sort => arrays(A::ANY, C::Promoted, O::Compute, K::REAL_WITH_UNSIGNED),
+            _ => arrays(A::ANY, C::Promoted, O::Compute, K::REAL),
+        },
+        Class::Truth => Rule::Own(own::truth),
+        Class::Index => match op {
+            CountNonzero => arrays(A::ANY, C::Promoted, O::Index, K::USUAL),
+            _ => arrays(A::ANY, C::Promoted, O::Index, K::REAL_NUMBERS),
+        },
+        Class::Exponential => match op {
+            Softmax => arrays(A::ANY, C::Promoted, O::Compute, K::FLOAT),
+            _ => arrays(A::ANY, C::Float, O::Compute, K::INEXACT),
+        },
+        Class::Product => Rule::Own(own::matmul),
     }
 }
 

@@ -94,36 +94,7 @@ fn last_error() -> String {
     unsafe { CStr::from_ptr(promote_last_error()) }.to_string_lossy().into_owned()
 }
 
-mod targets {
-    use super::*;
-
-    #[test]
-    fn unknown_names_are_refused_with_those_like_them() {
-        let error = Target::named("x86-64-v5").expect_err("there is no such CPU");
-        let text = error.to_string();
-        assert!(text.starts_with("unknown CPU 'x86-64-v5' for "), "{text}");
-        if cfg!(target_arch = "x86_64") {
-            assert!(text.contains("; did you mean 'x86-64-v2' or 'x86-64-v3' or 'x86-64-v4'?"), "{text}");
-        }
-        let nothing = Target::named("§").expect_err("nothing is like it").to_string();
-        assert!(!nothing.contains("did you mean"), "{nothing}");
-    }
-
-    #[test]
-    #[cfg(target_arch = "x86_64")]
-    fn features_follow_from_names() {
-        let known = |name| Target::named(name).expect("the CPU is known");
-        let of = |target: &Target| (target.has_f16c(), target.has_fma(), target.vector_bytes());
-        assert_eq!(of(&known("x86-64")), (false, false, 16));
-        assert_eq!(of(&known("generic")), (false, false, 16));
-        assert_eq!(of(&known("sandybridge")), (false, false, 32));
-        assert_eq!(of(&known("x86-64-v3")), (true, true, 32));
-        assert_eq!(of(&known("x86-64-v4")), (true, true, 64));
-        assert_eq!(Target::named("native").expect("it is always known"), Target::host());
-        assert_eq!(of(&Target::host()).2 >= 32, std::arch::is_x86_feature_detected!("avx"));
-        assert_eq!(of(&Target::host()).1, std::arch::is_x86_feature_detected!("fma"));
-    }
-}
+mod targets;
 
 mod compiling {
     use super::*;

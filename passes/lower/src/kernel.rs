@@ -10,6 +10,7 @@
 //! - What a kernel writes it does not read.
 
 use promote_lattice::convert::Bits;
+use promote_lattice::op::Class;
 use promote_lattice::{DType, Op};
 
 use super::extent::{Extent, Product, Sum, Symbol};
@@ -339,36 +340,52 @@ impl Code {
 
 /// About how many instructions an op of elements takes.
 pub const fn cost(op: Op) -> u32 {
-    match op {
-        Op::Positive | Op::Real | Op::Imag | Op::Conj => 0,
-        Op::Divide | Op::Sqrt | Op::Reciprocal | Op::Rsqrt => 4,
-        Op::Exp | Op::Exp2 | Op::Log | Op::Log2 | Op::Sigmoid | Op::Tanh => 12,
-        Op::Expm1
-        | Op::Log10
-        | Op::Log1p
-        | Op::Cbrt
-        | Op::Sin
-        | Op::Cos
-        | Op::Tan
-        | Op::Sinh
-        | Op::Cosh
-        | Op::Asin
-        | Op::Acos
-        | Op::Atan
-        | Op::Asinh
-        | Op::Acosh
-        | Op::Atanh
-        | Op::Erf
-        | Op::Angle
-        | Op::Pow
-        | Op::FloorDivide
-        | Op::Remainder
-        | Op::Fmod
-        | Op::Atan2
-        | Op::Hypot
-        | Op::LogAddExp
-        | Op::Gcd
-        | Op::Lcm => 30,
-        _ => 1,
+    const ARITHMETIC: u32 = 1;
+    const DIVISION: u32 = 4;
+    const SHORT_FUNCTION: u32 = 12;
+    const FUNCTION: u32 = 30;
+    match op.class() {
+        Class::Part => match op {
+            Op::Angle => FUNCTION,
+            _ => 0,
+        },
+        Class::Sign => match op {
+            Op::Positive => 0,
+            _ => ARITHMETIC,
+        },
+        Class::Function => match op {
+            Op::Sqrt | Op::Reciprocal | Op::Rsqrt => DIVISION,
+            Op::Exp | Op::Exp2 | Op::Log | Op::Log2 | Op::Sigmoid | Op::Tanh => SHORT_FUNCTION,
+            _ => FUNCTION,
+        },
+        Class::SpecialFunction | Class::IntegerPair => FUNCTION,
+        Class::Arithmetic => match op {
+            Op::Divide => DIVISION,
+            Op::FloorDivide | Op::Remainder | Op::Fmod | Op::Pow => FUNCTION,
+            _ => ARITHMETIC,
+        },
+        Class::FloatPair => match op {
+            Op::CopySign | Op::NextAfter => ARITHMETIC,
+            _ => FUNCTION,
+        },
+        Class::Stated
+        | Class::Layout
+        | Class::Indexing
+        | Class::Joining
+        | Class::Choice
+        | Class::Rounding
+        | Class::Predicate
+        | Class::Logical
+        | Class::Bitwise
+        | Class::Shift
+        | Class::Extremum
+        | Class::Comparison
+        | Class::Accumulation
+        | Class::Moment
+        | Class::Order
+        | Class::Truth
+        | Class::Index
+        | Class::Exponential
+        | Class::Product => ARITHMETIC,
     }
 }

@@ -11,14 +11,14 @@ use melior::dialect::DialectHandle;
 use melior::ir::OperationRef;
 use melior::ir::r#type::TypeId;
 use melior::pass::{ExternalPass, Pass, RunExternalPass, create_external};
-use mlir_sys::{MlirOperation, mlirGetDialectHandle__complex__, mlirGetDialectHandle__math__};
+use mlir_sys::MlirOperation;
 use promote_dialect::mlir::{Names, NotLoaded};
 use promote_lattice::{Policy, Semantics};
 use rustc_hash::FxHashMap;
 
 use super::raw::Address;
 use super::targets::cpu::Machine;
-use super::targets::{cpu, linalg, stablehlo};
+use super::targets::{self, TargetPass};
 use super::units::{Shared, Units};
 use super::{fold, infer, insert, verify};
 use promote_diagnostics::{Code, Diagnostic, Severity};
@@ -66,25 +66,15 @@ pub enum Kind {
     FoldConverts,
     /// `promote-verify-strong`
     VerifyStrong,
-    /// `promote-to-linalg`
-    ToLinalg,
-    /// `promote-to-stablehlo`
-    ToStableHlo,
-    /// `promote-to-llvm`
-    ToLlvm,
+    /// One that lowers a strong program to a target.
+    Lower(&'static TargetPass),
 }
 
 impl Kind {
     /// All passes.
-    pub const ALL: &'static [Self] = &[
-        Self::InferTypes,
-        Self::InsertConverts,
-        Self::FoldConverts,
-        Self::VerifyStrong,
-        Self::ToLinalg,
-        Self::ToStableHlo,
-        Self::ToLlvm,
-    ];
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::DEFAULT.iter().copied().chain(targets::ALL.iter().map(|pass| Self::Lower(pass)))
+    }
 
     /// Those that run by default, in that order.
     pub const DEFAULT: &'static [Self] =
@@ -97,9 +87,7 @@ impl Kind {
             Self::InsertConverts => "promote-insert-converts",
             Self::FoldConverts => "promote-fold-converts",
             Self::VerifyStrong => "promote-verify-strong",
-            Self::ToLinalg => "promote-to-linalg",
-            Self::ToStableHlo => "promote-to-stablehlo",
-            Self::ToLlvm => "promote-to-llvm",
+            Self::Lower(pass) => pass.name,
         }
     }
 
@@ -112,15 +100,13 @@ impl Kind {
             }
             Self::FoldConverts => "remove converts that change no bit of any result",
             Self::VerifyStrong => "fail on anything weak, unknown or still implicit",
-            Self::ToLinalg => "make linalg on tensors of a strong program",
-            Self::ToStableHlo => "lower a strong program to StableHLO",
-            Self::ToLlvm => "lower a strong module of blocks to the LLVM dialect, for processors",
+            Self::Lower(pass) => pass.description,
         }
     }
 
     /// The pass of that name.
     pub fn by_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|kind| kind.name() == name)
+        Self::all().find(|kind| kind.name() == name)
     }
 
     /// Runs the pass on an op and returns what it has to say.
@@ -151,9 +137,7 @@ impl Kind {
                 Vec::new()
             }
             Self::VerifyStrong => verify::verify_strong(root, shared),
-            Self::ToLinalg => linalg::lower(root, shared),
-            Self::ToStableHlo => stablehlo::to_stablehlo(root, shared),
-            Self::ToLlvm => cpu::lower(root, shared, config.machine),
+            Self::Lower(pass) => (pass.run)(root, shared, config),
         }
     }
 }
@@ -227,7 +211,7 @@ impl<'c> RunExternalPass<'c> for Host {
 #[repr(align(8))]
 struct Id(#[expect(dead_code, reason = "only its address matters")] u8);
 
-static IDS: [Id; Kind::ALL.len()] = [const { Id(0) }; Kind::ALL.len()];
+static IDS: [Id; Kind::DEFAULT.len()] = [const { Id(0) }; Kind::DEFAULT.len()];
 
 /// Makes a pass that stands on its own.
 pub fn create(kind: Kind, config: &Config) -> Pass {
@@ -238,19 +222,17 @@ pub fn create(kind: Kind, config: &Config) -> Pass {
 pub fn create_with(kind: Kind, config: &Config, handoff: &Handoff) -> Pass {
     let (config, handoff) = (config.clone(), handoff.clone());
     let host = Host { kind, config, handoff, names: Arc::new(OnceLock::new()) };
-    let id = TypeId::create(&IDS[kind as usize]);
     // The dialects of the ops that checks, casts and code are made of.
     let mut made = vec![DialectHandle::arith(), DialectHandle::cf(), DialectHandle::tensor()];
-    if kind == Kind::ToLlvm {
-        made.push(DialectHandle::llvm());
-    }
-    if kind == Kind::ToLinalg {
-        // SAFETY: MLIR's handles are valid for ever.
-        let [complex, math] = unsafe {
-            [mlirGetDialectHandle__complex__(), mlirGetDialectHandle__math__()]
-                .map(|raw| DialectHandle::from_raw(raw))
-        };
-        made.extend([complex, DialectHandle::linalg(), math, DialectHandle::scf()]);
-    }
+    let id = match kind {
+        Kind::InferTypes => TypeId::create(&IDS[0]),
+        Kind::InsertConverts => TypeId::create(&IDS[1]),
+        Kind::FoldConverts => TypeId::create(&IDS[2]),
+        Kind::VerifyStrong => TypeId::create(&IDS[3]),
+        Kind::Lower(pass) => {
+            made.extend((pass.dialects)());
+            TypeId::create(pass)
+        }
+    };
     create_external(host, id, kind.name(), kind.name(), kind.description(), "", &made)
 }

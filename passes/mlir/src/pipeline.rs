@@ -11,6 +11,7 @@ use mlir_sys::*;
 
 use super::pass::{self, Config, Handoff, Kind};
 use super::raw;
+use super::targets::{linalg, stablehlo};
 
 /// One element of a pipeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -187,7 +188,7 @@ impl Pipeline {
     pub fn to_stablehlo() -> Self {
         let Self(mut elements) = Self::default();
         elements.push(Element::pass("lift-cf-to-scf"));
-        elements.push(Element::pass(Kind::ToStableHlo.name()));
+        elements.push(Element::pass(stablehlo::PASS.name));
         Self(elements)
     }
 
@@ -199,7 +200,7 @@ impl Pipeline {
     /// The default passes, and the one that makes linalg of what they give.
     pub fn to_linalg() -> Self {
         let Self(mut elements) = Self::default();
-        elements.push(Element::pass(Kind::ToLinalg.name()));
+        elements.push(Element::pass(linalg::PASS.name));
         Self(elements)
     }
 

@@ -3,6 +3,7 @@
 //! The interpreter computes functions by other formulas than compiled code, and adds up in another order. What is made of
 //! its results by steps, comparisons and the like may be anything then, so that only dtype and shape are compared.
 
+use promote_lattice::op::Class;
 use promote_lattice::op::ShapeRule;
 use promote_lattice::{DType, Op};
 
@@ -90,20 +91,51 @@ pub(super) fn is_predicate(op: Op) -> bool {
 
 fn rounding(op: Op) -> Rounding {
     use Op::*;
-    match op {
-        Constant | Iota | Negative | Positive | Abs | Real | Imag | Conj | Relu | Maximum | Minimum
-        | Where | Clip | Concat | Stack | Max | Min | Sort | Reshape | PermuteDims | BroadcastTo
-        | ExpandDims | Squeeze | Flip | Slice | Take | Convert | Relax => Rounding::Moves,
-        Sign | Square | Floor | Ceil | Round | Trunc | BitwiseInvert | Sqrt | IsNan | IsInf | IsFinite
-        | LogicalNot | Add | Subtract | Multiply | Divide | Fmod | NextAfter | Gcd | Lcm | Equal
-        | NotEqual | Less | LessEqual | Greater | GreaterEqual | LogicalAnd | LogicalOr | LogicalXor
-        | BitwiseAnd | BitwiseOr | BitwiseXor | BitwiseLeftShift | BitwiseRightShift | Any | All | ArgMax
-        | ArgMin | CountNonzero => Rounding::Exact,
-        // Which sign a computed NaN has is the processor's choice.
-        SignBit | CopySign | Sum | Prod | CumulativeSum | CumulativeProd | Matmul | FloorDivide
-        | Remainder | Pow | Mean | Var | Std | LogSumExp | Softmax => Rounding::ExactOnIntegers,
-        Cbrt | Rsqrt | Exp | Exp2 | Expm1 | Log | Log2 | Log10 | Log1p | Sin | Cos | Tan | Sinh | Cosh
-        | Tanh | Asin | Acos | Atan | Asinh | Acosh | Atanh | Erf | Sigmoid | Reciprocal | Angle | Atan2
-        | Hypot | LogAddExp => Rounding::Function,
+    match op.class() {
+        Class::Stated
+        | Class::Layout
+        | Class::Indexing
+        | Class::Joining
+        | Class::Choice
+        | Class::Extremum
+        | Class::Order => Rounding::Moves,
+        Class::Part => match op {
+            Angle => Rounding::Function,
+            _ => Rounding::Moves,
+        },
+        Class::Sign => match op {
+            Sign | Square => Rounding::Exact,
+            _ => Rounding::Moves,
+        },
+        Class::Function => match op {
+            Sqrt => Rounding::Exact,
+            _ => Rounding::Function,
+        },
+        Class::SpecialFunction => Rounding::Function,
+        Class::Predicate => match op {
+            // Which sign a computed NaN has is the processor's choice.
+            SignBit => Rounding::ExactOnIntegers,
+            _ => Rounding::Exact,
+        },
+        Class::Arithmetic => match op {
+            FloorDivide | Remainder | Pow => Rounding::ExactOnIntegers,
+            _ => Rounding::Exact,
+        },
+        Class::FloatPair => match op {
+            NextAfter => Rounding::Exact,
+            CopySign => Rounding::ExactOnIntegers,
+            _ => Rounding::Function,
+        },
+        Class::Rounding
+        | Class::Logical
+        | Class::Bitwise
+        | Class::Shift
+        | Class::IntegerPair
+        | Class::Comparison
+        | Class::Truth
+        | Class::Index => Rounding::Exact,
+        Class::Accumulation | Class::Moment | Class::Exponential | Class::Product => {
+            Rounding::ExactOnIntegers
+        }
     }
 }

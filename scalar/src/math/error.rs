@@ -4,6 +4,11 @@ use super::exponential::{Whole, constants as exponential_constants};
 use super::num::Num;
 use crate::emit::Emit;
 
+family! {
+    /// The error function.
+    Erf erf(x) 2 1; // 1.14* 0.99
+}
+
 /// Coefficients by `tools/coefficients.py`; errors are relative to erf x.
 struct Constants {
     /// (erf x - x) / x in x^2, for x up to 1.

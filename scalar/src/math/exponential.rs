@@ -5,6 +5,23 @@
 use super::num::Num;
 use crate::emit::Emit;
 
+family! {
+    /// e to the power of x.
+    Exp exp(x) 1 1; // 0.89* 0.83
+    /// 2 to the power of x.
+    Exp2 exp2(x) 1 1; // 0.88* 0.77
+    /// e to the power of x, less 1.
+    Expm1 expm1(x) 2 2; // 1.44* 1.62
+    /// Hyperbolic sine.
+    Sinh sinh(x) 2 2; // 1.45* 1.58
+    /// Hyperbolic cosine.
+    Cosh cosh(x) 2 2; // 1.83* 1.16
+    /// Hyperbolic tangent.
+    Tanh tanh(x) 2 2; // 1.50* 1.23
+    /// 1 / (1 + e^-x).
+    Sigmoid sigmoid(x) 2 2; // 2.00* 1.93
+}
+
 /// What depends on the precision. Coefficients by `tools/coefficients.py`, on |r| ≤ ln 2 / 2; the errors are relative.
 pub(super) struct Constants {
     log2_e: f64,

@@ -3,6 +3,17 @@
 use super::num::Num;
 use crate::emit::Emit;
 
+family! {
+    /// Inverse sine.
+    Asin asin(x) 2 2; // 1.15  1.04
+    /// Inverse cosine.
+    Acos acos(x) 2 2; // 1.12  1.05
+    /// Inverse tangent.
+    Atan atan(x) 2 2; // 1.36  1.35
+    /// The angle of the point with the ordinate y and the abscissa x.
+    Atan2 atan2(y, x) 2 2; // 1.19  1.17
+}
+
 /// Coefficients by `tools/coefficients.py`; the errors are relative.
 struct Constants {
     /// What π/2 rounded to the precision lacks.

@@ -5,6 +5,25 @@
 use super::{exponential, num::Num};
 use crate::emit::Emit;
 
+family! {
+    /// The natural logarithm.
+    Log log(x) 1 1; // 0.88* 0.74
+    /// The logarithm to base 2.
+    Log2 log2(x) 2 2; // 1.43* 1.14
+    /// The logarithm to base 10.
+    Log10 log10(x) 2 2; // 1.63  0.78
+    /// The natural logarithm of 1 + x.
+    Log1p log1p(x) 2 2; // 1.60  1.26
+    /// Inverse hyperbolic sine.
+    Asinh asinh(x) 3 3; // 2.02+ 1.45
+    /// Inverse hyperbolic cosine.
+    Acosh acosh(x) 3 3; // 2.15+ 1.57
+    /// Inverse hyperbolic tangent.
+    Atanh atanh(x) 2 2; // 1.98+ 1.56
+    /// log(e^x + e^y).
+    LogAddExp logaddexp(x, y) 2 2; // 1.47  1.62
+}
+
 /// A base and precision: log(1 + f) = slope f + tail(f) f^2. Coefficients by `tools/coefficients.py`, on |f| ≤ 1/3; the
 /// errors are relative.
 pub(super) struct Base {

@@ -9,127 +9,73 @@
 //!
 //! How far results are from the truth is measured: see [`ulp_bound`].
 //!
-//! How it works: `num` gives instructions the look of arithmetic; the modules are by family. Where an algorithm is the same
+//! How it works: `num` gives instructions the look of arithmetic. The modules are families, each with the table of its
+//! functions: the op, the function, and its bounds in single and double precision. Where an algorithm is the same
 //! for both precisions it is written once, over a table of constants.
-
-use std::cell::RefCell;
 
 use promote_lattice::Op;
 
 use crate::emit::Emit;
-use num::Num;
 
-mod error;
-mod exponential;
-mod inverse;
-mod logarithm;
 mod num;
-mod power;
-mod trigonometric;
 
-macro_rules! functions {
-    ($($(#[$doc:meta])* $name:ident = $module:ident($($x:ident),+);)*) => {$(
-        $(#[$doc])*
-        pub fn $name<E: Emit>(e: &mut E, $($x: E::Value),+) -> E::Value {
-            let machine = RefCell::new(e);
-            $module::$name($(Num::new(&machine, $x)),+).value
-        }
-    )*};
-}
-
-functions! {
-    /// e to the power of x.
-    exp = exponential(x);
-    /// 2 to the power of x.
-    exp2 = exponential(x);
-    /// e to the power of x, less 1.
-    expm1 = exponential(x);
-    /// The natural logarithm.
-    log = logarithm(x);
-    /// The logarithm to base 2.
-    log2 = logarithm(x);
-    /// The logarithm to base 10.
-    log10 = logarithm(x);
-    /// The natural logarithm of 1 + x.
-    log1p = logarithm(x);
-    /// Sine of radians.
-    sin = trigonometric(x);
-    /// Cosine of radians.
-    cos = trigonometric(x);
-    /// Tangent of radians.
-    tan = trigonometric(x);
-    /// Hyperbolic sine.
-    sinh = exponential(x);
-    /// Hyperbolic cosine.
-    cosh = exponential(x);
-    /// Hyperbolic tangent.
-    tanh = exponential(x);
-    /// Inverse sine.
-    asin = inverse(x);
-    /// Inverse cosine.
-    acos = inverse(x);
-    /// Inverse tangent.
-    atan = inverse(x);
-    /// Inverse hyperbolic sine.
-    asinh = logarithm(x);
-    /// Inverse hyperbolic cosine.
-    acosh = logarithm(x);
-    /// Inverse hyperbolic tangent.
-    atanh = logarithm(x);
-    /// The error function.
-    erf = error(x);
-    /// 1 / (1 + e^-x).
-    sigmoid = exponential(x);
-    /// The cube root.
-    cbrt = power(x);
-    /// 1 over the square root.
-    rsqrt = power(x);
-    /// x to the power of y.
-    pow = power(x, y);
-    /// The angle of the point with the ordinate y and the abscissa x.
-    atan2 = inverse(y, x);
-    /// The length of the vector with the coordinates x and y.
-    hypot = power(x, y);
-    /// log(e^x + e^y).
-    logaddexp = logarithm(x, y);
-}
-
-/// For each function how many units in the last place a result is at most from the truth, in single and double precision.
+/// The table of a family: each function, the op that it is of, and how many units in the last place a result is at most from
+/// the truth, in single and double precision.
 ///
 /// Beside it the greatest distance measured. Single precision: over all operands where there is a star, all from 2^-14 to 64
 /// where there is a plus, else each 16th block of 1024 (of `sin`, `cos` and `tan` above 131072 each 61st operand of those);
 /// positive ones alone where a function is odd or even; 60,000 pairs of two operands. Double precision: 12,000 to 20,000
 /// operands, drawn where functions are hard, of which the test keeps fewer.
-#[rustfmt::skip]
-const BOUNDS: &[(Op, u32, u32)] = &[
-    (Op::Exp, 1, 1),         // 0.89* 0.83
-    (Op::Exp2, 1, 1),        // 0.88* 0.77
-    (Op::Expm1, 2, 2),       // 1.44* 1.62
-    (Op::Log, 1, 1),         // 0.88* 0.74
-    (Op::Log2, 2, 2),        // 1.43* 1.14
-    (Op::Log10, 2, 2),       // 1.63  0.78
-    (Op::Log1p, 2, 2),       // 1.60  1.26
-    (Op::Sin, 1, 1),         // 0.84  0.71
-    (Op::Cos, 1, 1),         // 0.84  0.75
-    (Op::Tan, 2, 1),         // 1.12  0.97
-    (Op::Sinh, 2, 2),        // 1.45* 1.58
-    (Op::Cosh, 2, 2),        // 1.83* 1.16
-    (Op::Tanh, 2, 2),        // 1.50* 1.23
-    (Op::Asin, 2, 2),        // 1.15  1.04
-    (Op::Acos, 2, 2),        // 1.12  1.05
-    (Op::Atan, 2, 2),        // 1.36  1.35
-    (Op::Asinh, 3, 3),       // 2.02+ 1.45
-    (Op::Acosh, 3, 3),       // 2.15+ 1.57
-    (Op::Atanh, 2, 2),       // 1.98+ 1.56
-    (Op::Erf, 2, 1),         // 1.14* 0.99
-    (Op::Sigmoid, 2, 2),     // 2.00* 1.93
-    (Op::Cbrt, 1, 1),        // 0.73  0.71
-    (Op::Rsqrt, 2, 2),       // 1.48  1.38
-    (Op::Pow, 1, 1),         // 0.50  0.79
-    (Op::Atan2, 2, 2),       // 1.19  1.17
-    (Op::Hypot, 1, 1),       // 0.87  0.86
-    (Op::LogAddExp, 2, 2),   // 1.47  1.62
-];
+macro_rules! family {
+    ($($(#[$doc:meta])* $op:ident $name:ident($($x:ident),+) $single:literal $double:literal;)*) => {
+        pub mod functions {
+            $(
+                $(#[$doc])*
+                pub fn $name<E: $crate::emit::Emit>(e: &mut E, $($x: E::Value),+) -> E::Value {
+                    let machine = std::cell::RefCell::new(e);
+                    super::$name($($crate::math::num::Num::new(&machine, $x)),+).value
+                }
+            )*
+        }
+
+        /// The bounds of each function.
+        pub(super) const BOUNDS: &[(promote_lattice::Op, u32, u32)] =
+            &[$((promote_lattice::Op::$op, $single, $double)),*];
+
+        /// The function of those operands that an op is, if it is one of the family.
+        pub(super) fn of<E: $crate::emit::Emit>(
+            e: &mut E,
+            op: promote_lattice::Op,
+            operands: &[E::Value],
+        ) -> Option<E::Value> {
+            match (op, operands) {
+                $((promote_lattice::Op::$op, [$($x),+]) => Some(functions::$name(e, $(*$x),+)),)*
+                _ => None,
+            }
+        }
+    };
+}
+
+macro_rules! families {
+    ($($module:ident)*) => {
+        $(mod $module;)*
+        $(pub use $module::functions::*;)*
+
+        const BOUNDS: &[&[(Op, u32, u32)]] = &[$($module::BOUNDS),*];
+
+        /// The elementary function that an op is, of operands in `f32` or `f64`; none if it is no such function.
+        pub(crate) fn of<E: Emit>(e: &mut E, op: Op, operands: &[E::Value]) -> Option<E::Value> {
+            $(
+                if let Some(value) = $module::of(e, op, operands) {
+                    return Some(value);
+                }
+            )*
+            None
+        }
+    };
+}
+
+families! { error exponential inverse logarithm power trigonometric }
 
 /// How many units in the last place a result of an elementary function is at most from the truth; none for other ops. A
 /// result that rounds correctly is 1/2 off.
@@ -137,6 +83,6 @@ const BOUNDS: &[(Op, u32, u32)] = &[
 /// The result of `logaddexp` is the sum of its greater operand and a logarithm, which may cancel: its units are those of the
 /// greatest of the three.
 pub fn ulp_bound(op: Op, double: bool) -> Option<u32> {
-    let (_, single_bound, double_bound) = BOUNDS.iter().find(|row| row.0 == op)?;
+    let (_, single_bound, double_bound) = BOUNDS.iter().copied().flatten().find(|row| row.0 == op)?;
     Some(if double { *double_bound } else { *single_bound })
 }

@@ -5,6 +5,17 @@ use super::logarithm;
 use super::num::Num;
 use crate::emit::{Cast, Emit, Ty};
 
+family! {
+    /// The cube root.
+    Cbrt cbrt(x) 1 1; // 0.73  0.71
+    /// 1 over the square root.
+    Rsqrt rsqrt(x) 2 2; // 1.48  1.38
+    /// x to the power of y.
+    Pow pow(x, y) 1 1; // 0.50  0.79
+    /// The length of the vector with the coordinates x and y.
+    Hypot hypot(x, y) 1 1; // 0.87  0.86
+}
+
 pub(super) fn rsqrt<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
     x.constant(1.0) / x.sqrt()
 }

@@ -7,6 +7,15 @@
 use super::num::Num;
 use crate::emit::{Cast, Emit, Ty};
 
+family! {
+    /// Sine of radians.
+    Sin sin(x) 1 1; // 0.84  0.71
+    /// Cosine of radians.
+    Cos cos(x) 1 1; // 0.84  0.75
+    /// Tangent of radians.
+    Tan tan(x) 2 1; // 1.12  0.97
+}
+
 /// Coefficients by `tools/coefficients.py`, on |r| ≤ 1.005 π/4; the errors are relative.
 struct Constants {
     two_over_pi: f64,

@@ -4,9 +4,9 @@ use promote_lattice::convert::Numerics;
 use promote_lattice::dtype::Specials;
 use promote_lattice::{DType, Op};
 
-use super::functions;
 use crate::build::Build;
 use crate::emit::{Binary, Cast, Compare, Emit, Unary};
+use crate::math;
 use crate::storage::{load, memory, narrow, part, round_to, settle, store};
 
 /// An op of one number. A definition that asks whether something holds gives a truth value.
@@ -41,7 +41,7 @@ pub(super) fn unary<E: Emit>(
             let angle = e.select(is_negative, half_turn, zero);
             e.select(is_nan, x, angle)
         }
-        _ => functions::real(e, op, x)?,
+        _ => math::of(e, op, &[x])?,
     };
     Some(round_to(e, dtype, value))
 }
@@ -122,10 +122,7 @@ pub(super) fn binary<E: Emit>(
         Op::FloorDivide => floor_divide(e, numerics, x, y),
         Op::Remainder => remainder(e, numerics, x, y),
         Op::Fmod => e.binary(Binary::FRem, x, y),
-        Op::Atan2 => crate::math::atan2(e, x, y),
-        Op::Hypot => crate::math::hypot(e, x, y),
-        Op::LogAddExp => crate::math::logaddexp(e, x, y),
-        _ => return None,
+        _ => math::of(e, op, &[x, y])?,
     };
     Some(round_to(e, dtype, value))
 }

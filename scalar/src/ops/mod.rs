@@ -14,7 +14,6 @@ mod choice;
 mod complex;
 mod division;
 mod float;
-mod functions;
 mod integer;
 mod power;
 

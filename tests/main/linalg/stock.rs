@@ -12,6 +12,8 @@ use std::process::{Command, Stdio};
 use promote::convert::Bits;
 use promote::{DType, Kind, Pipeline, PrintOptions, RunOptions, Session, Source, Verdict};
 
+use crate::needed::of_llvm;
+
 /// From linalg on tensors to LLVM, with upstream passes alone. `docs/lowering.md` shows it.
 pub const TO_LLVM: &str = "builtin.module(\
     one-shot-bufferize{bufferize-function-boundaries=true function-boundary-type-conversion=identity-layout-map \
@@ -118,7 +120,7 @@ pub fn module(cases: &[Case]) -> String {
     std::iter::once("!u = tensor<*x!promote.unknown>\n".to_owned()).chain(functions).collect()
 }
 
-/// What the tools are, if they are there.
+/// Where the tools are.
 #[derive(Debug)]
 pub struct Tools {
     opt: PathBuf,
@@ -135,22 +137,13 @@ pub struct Ran {
 }
 
 impl Tools {
-    /// The tools of LLVM's prefix. Says so where they are missing.
-    pub fn find() -> Option<Self> {
-        let prefix = std::env::var("MLIR_SYS_220_PREFIX").unwrap_or_else(|_| "/usr/lib/llvm-22".to_owned());
-        let prefix = Path::new(&prefix);
-        let found = Self {
-            opt: prefix.join("bin/mlir-opt"),
-            runner: prefix.join("bin/mlir-runner"),
-            libraries: prefix.join("lib/libmlir_c_runner_utils.so"),
-        };
-        let there = [&found.opt, &found.runner, &found.libraries].into_iter().all(|path| path.exists());
-        if !there {
-            // Past the test runner's capture.
-            let _ =
-                writeln!(std::io::stderr(), "skipped: there is no mlir-opt and mlir-runner in {prefix:?}");
+    /// The tools of LLVM's prefix.
+    pub fn find() -> Self {
+        Self {
+            opt: of_llvm("bin/mlir-opt"),
+            runner: of_llvm("bin/mlir-runner"),
+            libraries: of_llvm("lib/libmlir_c_runner_utils.so"),
         }
-        there.then_some(found)
     }
 
     /// What passes of stock MLIR make of a module of the dialect, in generic form; none if they refuse it, or crash.

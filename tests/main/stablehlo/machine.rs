@@ -2,13 +2,13 @@
 
 use std::io::Write as _;
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::OnceLock;
 
 use promote::DType;
 use promote_reference::{Array, Number};
 use serde_json::{Value, json};
 
 use super::LACKING;
+use crate::needed::python;
 use crate::support::{list, text};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tools/run_stablehlo.py");
@@ -32,50 +32,29 @@ pub struct Job {
 /// What a program gave, or why it was refused.
 pub type Answer = Result<Vec<Array>, String>;
 
-/// The Python that has jax, if there is one.
-fn python() -> Option<&'static str> {
-    static FOUND: OnceLock<Option<String>> = OnceLock::new();
-    let find = || {
-        let python = std::env::var("PROMOTE_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-        let check = Command::new(&python).args([SCRIPT, "--check"]).output().ok()?;
-        check.status.success().then_some(python)
-    };
-    FOUND.get_or_init(find).as_deref()
-}
-
-/// Runs programs in XLA, all in one process; `None` without jax, which is said. If XLA ends the process, smaller parts tell of
-/// which program.
-pub fn run(jobs: &[&Job]) -> Option<Vec<Answer>> {
-    let Some(python) = python() else {
-        // Past the test runner's capture.
-        let _ = writeln!(std::io::stderr(), "skipped: no jax (set PROMOTE_PYTHON to a Python that has it)");
-        return None;
-    };
-    Some(run_with(python, jobs))
-}
-
-fn run_with(python: &str, jobs: &[&Job]) -> Vec<Answer> {
-    match (run_once(python, jobs), jobs) {
+/// Runs programs in XLA, all in one process. If XLA ends the process, smaller parts tell of which program.
+pub fn run(jobs: &[&Job]) -> Vec<Answer> {
+    match (run_once(jobs), jobs) {
         (Ok(answers), _) => answers,
         (Err(status), [_]) => vec![Err(format!("the process ends: {status}"))],
         (Err(_), jobs) => {
             let (first, second) = jobs.split_at(jobs.len() / 2);
-            [run_with(python, first), run_with(python, second)].concat()
+            [run(first), run(second)].concat()
         }
     }
 }
 
 /// Runs programs in one process, and gives how that ended if it failed.
-fn run_once(python: &str, jobs: &[&Job]) -> Result<Vec<Answer>, ExitStatus> {
+fn run_once(jobs: &[&Job]) -> Result<Vec<Answer>, ExitStatus> {
     let inputs = |job: &Job| job.inputs.iter().map(buffer).collect::<Vec<_>>();
     let jobs: Vec<_> = jobs.iter().map(|job| json!({"text": job.text, "inputs": inputs(job)})).collect();
-    let mut child = Command::new(python)
+    let mut child = Command::new(python())
         .arg(SCRIPT)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .expect("Python starts, as it did before");
+        .expect("Python starts");
     let mut stdin = child.stdin.take().expect("it is piped");
     stdin.write_all(Value::from(jobs).to_string().as_bytes()).expect("the script reads all of it");
     drop(stdin);

@@ -1,6 +1,6 @@
 //! The lowering to StableHLO: what it gives, what it refuses, and that XLA gets the same numbers of it.
 //!
-//! Tests that run XLA need a Python with jax: `PROMOTE_PYTHON`, or `python3`. Without one they say so, and pass.
+//! Tests that run XLA need a Python with jax: the one of `tests/tools/venv.sh`, or `PROMOTE_PYTHON`.
 
 mod execution;
 pub mod machine;

@@ -51,7 +51,7 @@ fn random_programs_with_control_flow_give_the_interpreters_numbers() {
         jobs.push(Job { text: lowered.text, inputs: inputs.collect() });
         expected.push((seed, outcome.results));
     }
-    let Some(answers) = run(&jobs.iter().collect::<Vec<_>>()) else { return };
+    let answers = run(&jobs.iter().collect::<Vec<_>>());
     let mut wrong = Vec::new();
     for (((seed, expected), job), answer) in expected.iter().zip(&jobs).zip(answers) {
         let found = match answer {

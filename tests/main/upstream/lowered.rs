@@ -96,11 +96,10 @@ fn what_upstream_passes_make_of_a_program_is_lowered_as_the_program_is() {
         .iter()
         .fold((0, 0), |(linalg, stablehlo), one| (linalg + one.linalg.len(), stablehlo + one.stablehlo));
     let mut wrong: Vec<String> = lowered.iter().flat_map(|one| one.wrong.clone()).collect();
-    if let Some(tools) = Tools::find() {
-        let batches: Vec<&[Lowered]> = lowered.chunks(BATCH).collect();
-        let found = on_all_cores(batches.len(), || (), |(), index| not_lowered(&tools, batches[index]));
-        wrong.extend(found.into_iter().flatten());
-    }
+    let tools = Tools::find();
+    let batches: Vec<&[Lowered]> = lowered.chunks(BATCH).collect();
+    let found = on_all_cores(batches.len(), || (), |(), index| not_lowered(&tools, batches[index]));
+    wrong.extend(found.into_iter().flatten());
     // Past the test runner's capture.
     let _ = writeln!(std::io::stderr(), "other forms: {linalg} in linalg, {stablehlo} in StableHLO");
     reported("other forms", wrong);

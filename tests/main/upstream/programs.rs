@@ -119,7 +119,7 @@ fn written() -> Vec<Program> {
 pub struct Bench {
     sessions: BTreeMap<(&'static str, bool), OnceLock<Session>>,
     pub reader: Reader,
-    tools: Option<Tools>,
+    tools: Tools,
 }
 
 impl Bench {
@@ -143,9 +143,8 @@ impl Bench {
         for pass in PASSES {
             passed.add(pass, &|text, pipeline| run(session, text, pipeline));
         }
-        let tools = self.tools.as_ref().filter(|_| program.is_one_of_few);
-        for (tools, pass) in tools.into_iter().flat_map(|tools| APART.iter().map(move |pass| (tools, pass))) {
-            let own = |text: &str| tools.passed(text, pass).ok_or_else(String::new);
+        for pass in APART.iter().filter(|_| program.is_one_of_few) {
+            let own = |text: &str| self.tools.passed(text, pass).ok_or_else(String::new);
             passed.add(pass, &|text, pipeline| match pipeline == *pass {
                 true => own(text).and_then(|made| run(session, &made, "")),
                 false => run(session, text, pipeline),

@@ -29,7 +29,7 @@ use literal::Literal;
 pub fn run(args: &Args) -> ExitCode {
     let mut reporter = Reporter::new(TOOL, &args.diagnostics);
     let outcome = if args.running.processor.asks_for_help() {
-        output::print(compiler::target_help().as_bytes()).map_err(Stop::from)
+        compiler::target_help(None).and_then(|help| Ok(output::print(help.as_bytes())?))
     } else {
         execute(args, &mut reporter)
     };
@@ -66,7 +66,7 @@ fn execute(args: &Args, reporter: &mut Reporter) -> Result<(), Stop> {
     }
     let semantics = compiler::semantics(&args.rules)?;
     let options = CompileOptions {
-        target: compiler::target(&args.running.processor.target_cpu)?,
+        target: compiler::target(None, &args.running.processor)?,
         denormals: match args.running.denormals {
             args::Denormals::Keep => Denormals::Keep,
             args::Denormals::Flush => Denormals::Flush,

@@ -82,6 +82,45 @@ fn code_is_for_the_processor_that_is_asked_for() {
 }
 
 #[test]
+fn code_is_for_the_machine_that_is_asked_for() {
+    /// Where an ELF object says for which machine it is.
+    const MACHINE: usize = 18;
+    let tool = Tool::new();
+    for (triple, machine) in [
+        ("x86_64-linux-gnu", 62),
+        ("aarch64-linux-gnu", 183),
+        ("riscv64-linux-gnu", 243),
+        ("powerpc64le-linux-gnu", 21),
+        ("loongarch64-linux-gnu", 258u16),
+    ] {
+        let run = emit(&tool, &["--emit=obj", "--target", triple]).succeeded();
+        assert_eq!(run.stdout[MACHINE..MACHINE + 2], machine.to_le_bytes(), "{triple}");
+    }
+    let arm =
+        emit(&tool, &["--emit=asm", "--target=aarch64-linux-gnu", "--target-cpu=neoverse-n1"]).succeeded();
+    assert!(arm.text().contains("fmul\tv") || arm.text().contains("fadd\tv"), "{arm}");
+    let help = emit(&tool, &["--target=aarch64-linux-gnu", "--target-cpu=help"]).succeeded();
+    assert!(help.text().contains("\nneoverse-n1\n") && !help.text().contains("native"), "{help}");
+
+    let foreign = if cfg!(target_arch = "aarch64") { "riscv64-linux-gnu" } else { "aarch64-linux-gnu" };
+    for kind in ["so", "runtime"] {
+        let run = emit(&tool, &["--emit", kind, "--target", foreign, "-o", "out"]).misused();
+        assert!(run.stderr.contains("is made for this machine only, not for "), "{run}");
+    }
+    for (args, message) in [
+        (&["--target=i686-linux-gnu"][..], "its pointers have 32 bits, and 64 are needed"),
+        (&["--target=none-such"], "no code generator for none-such"),
+        (&["--target", foreign, "--target-cpu=native"], "the CPU 'native' is this machine's"),
+        (&["--target", foreign, "--target-features=+none-such"], "unknown feature '+none-such'"),
+    ] {
+        let args = [&["--emit=obj", "-o", "out"], args].concat();
+        let run = emit(&tool, &args).misused();
+        assert!(run.stderr.contains(message) && run.stderr.contains("help: "), "{run}");
+    }
+    assert_eq!(tool.files(), [] as [String; 0]);
+}
+
+#[test]
 fn refusals_write_nothing() {
     let tool = Tool::new();
     for kind in ["llvm", "llvm-ir", "asm", "obj", "so", "header"] {

@@ -1,7 +1,6 @@
 //! The examples in C and Python, run as their comments say.
 
-use std::process::Command;
-
+use crate::needed::{programs, python};
 use crate::support::{PROMOTE_OPT, Run, Tool};
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples");
@@ -13,15 +12,6 @@ fn emit(tool: &Tool, kind: &str, out: &str) {
     let program = format!("{EXAMPLES}/scale_and_shift.mlir");
     let kind = format!("--emit={kind}");
     tool.command(PROMOTE_OPT, "", [&program, &kind, "-o", out, "--target-cpu", CPU]).succeeded();
-}
-
-/// Whether a command can be run; says so if the test is left out.
-fn is_there(command: &str, args: &[&str]) -> bool {
-    let there = Command::new(command).args(args).output().is_ok_and(|output| output.status.success());
-    if !there {
-        eprintln!("left out: `{command} {}` does not work here", args.join(" "));
-    }
-    there
 }
 
 #[track_caller]
@@ -38,9 +28,7 @@ refused: promote_scale_and_shift: input 1 must be int32[4], and is int32[3]
 
 #[test]
 fn a_c_program_calls_a_shared_library() {
-    if !is_there("cc", &["--version"]) {
-        return;
-    }
+    programs(&["cc", "valgrind"]);
     let tool = Tool::new();
     emit(&tool, "so", "libscale.so");
     emit(&tool, "header", "scale.h");
@@ -48,16 +36,14 @@ fn a_c_program_calls_a_shared_library() {
         "cc -std=c99 -Wall -Wextra -pedantic -Werror -I. '{EXAMPLES}/c/call_library.c' -L. -lscale -Wl,-rpath,. -o call_library"
     )));
     assert_eq!(worked(tool.shell("./call_library")).text(), PRINTED);
-    if is_there("valgrind", &["--version"]) {
-        worked(tool.shell("valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite ./call_library"));
-    }
+    worked(tool.shell(
+        "valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite ./call_library",
+    ));
 }
 
 #[test]
 fn a_c_program_is_linked_with_an_object() {
-    if !is_there("cc", &["--version"]) {
-        return;
-    }
+    programs(&["cc"]);
     let tool = Tool::new();
     emit(&tool, "obj", "scale.o");
     emit(&tool, "runtime", "promote_runtime.o");
@@ -70,9 +56,7 @@ fn a_c_program_is_linked_with_an_object() {
 
 #[test]
 fn a_header_is_one_of_cplusplus_too() {
-    if !is_there("c++", &["--version"]) {
-        return;
-    }
+    programs(&["c++"]);
     let tool = Tool::new().with("main.cpp", "#include \"scale.h\"\nint main() { return PROMOTE_OK; }\n");
     emit(&tool, "header", "scale.h");
     worked(tool.shell("c++ -std=c++11 -Wall -Wextra -pedantic -Werror -fsyntax-only main.cpp"));
@@ -80,14 +64,11 @@ fn a_header_is_one_of_cplusplus_too() {
 
 #[test]
 fn a_python_script_calls_a_shared_library() {
-    let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    if !is_there(&python, &["-c", "import numpy"]) || !is_there("cc", &["--version"]) {
-        return;
-    }
+    programs(&["cc"]);
     let tool = Tool::new();
     emit(&tool, "so", "libscale.so");
     let script = format!("{EXAMPLES}/python/call_library.py");
-    let run = worked(tool.command(&python, "", [script.as_str(), "./libscale.so"]));
+    let run = worked(tool.command(python(), "", [script.as_str(), "./libscale.so"]));
     assert!(
         run.text().contains("refused: promote_scale_and_shift: input 1 must be int32[4], and is int64[4]"),
         "{run}"
@@ -96,10 +77,6 @@ fn a_python_script_calls_a_shared_library() {
 
 #[test]
 fn python_reads_what_is_written() {
-    let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    if !is_there(&python, &["-c", "import numpy"]) {
-        return;
-    }
     let tool = Tool::new();
     let script = "
 import numpy as np
@@ -107,7 +84,7 @@ x = np.asfortranarray(np.arange(6, dtype='>f4').reshape(2, 3))
 np.save('x.npy', x)
 np.save('y.npy', np.array([1, 2, 3], dtype=np.int32)[::-1])
 ";
-    worked(tool.command(&python, "", ["-c", script]));
+    worked(tool.command(python(), "", ["-c", script]));
     crate::run_in(&tool, crate::ROWS, &["-i", "x.npy", "-i", "y.npy", "--output-dir", "."]).succeeded();
     let script = "
 import numpy as np
@@ -116,15 +93,11 @@ np.testing.assert_array_equal(np.load('rows.0.npy'), (x + y).astype(np.float32))
 np.testing.assert_array_equal(np.load('rows.1.npy'), (x + y).sum(axis=0).astype(np.float32))
 assert np.load('rows.0.npy').dtype == np.float32
 ";
-    worked(tool.command(&python, "", ["-c", script]));
+    worked(tool.command(python(), "", ["-c", script]));
 }
 
 #[test]
 fn dtypes_of_ml_dtypes_come_from_python_and_go_back() {
-    let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    if !is_there(&python, &["-c", "import numpy, ml_dtypes"]) {
-        return;
-    }
     for (element, name) in [
         ("bf16", "bfloat16"),
         ("f8E4M3FN", "float8_e4m3fn"),
@@ -136,10 +109,10 @@ fn dtypes_of_ml_dtypes_come_from_python_and_go_back() {
         let tool = Tool::new();
         let dtype = format!("import numpy as np, ml_dtypes\ndtype = ml_dtypes.{name}\n");
         let script = "np.save('x.npy', np.array([0, 1, 2, 3, 1], dtype=dtype))\n";
-        worked(tool.command(&python, "", ["-c", &format!("{dtype}{script}")]));
+        worked(tool.command(python(), "", ["-c", &format!("{dtype}{script}")]));
         let program = crate::identity(&format!("tensor<5x{element}>"));
         crate::run_in(&tool, &program, &["-i", "x.npy", "-o", "y.npy"]).succeeded();
         let script = "assert np.load('y.npy').view(dtype).astype(float).tolist() == [0, 1, 2, 3, 1]\n";
-        worked(tool.command(&python, "", ["-c", &format!("{dtype}{script}")]));
+        worked(tool.command(python(), "", ["-c", &format!("{dtype}{script}")]));
     }
 }

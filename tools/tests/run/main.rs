@@ -12,6 +12,9 @@ mod help;
 mod languages;
 mod memory;
 mod names;
+#[allow(dead_code, reason = "some of it is for the tests of the library only")]
+#[path = "../../../tests/support/needed.rs"]
+mod needed;
 mod processes;
 mod results;
 

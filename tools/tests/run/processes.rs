@@ -1,7 +1,6 @@
 //! Libraries in processes of other languages: stacks of all sizes, children by `fork`, and nothing but the C library.
 
-use std::process::Command;
-
+use crate::needed::programs;
 use crate::support::{PROMOTE_OPT, Run, Tool};
 
 const PROGRAM: &str = r#"!v = tensor<?xi64>
@@ -28,45 +27,35 @@ func.func @wide(%x: tensor<?xf32>) -> tensor<?xf32> {
 }
 "#;
 
-fn is_there(command: &str) -> bool {
-    let there = Command::new(command).arg("--version").output().is_ok_and(|output| output.status.success());
-    if !there {
-        eprintln!("left out: there is no `{command}`");
-    }
-    there
-}
-
 #[track_caller]
 fn worked(run: Run) -> String {
     assert_eq!((run.status, run.stderr.as_str()), (Some(0), ""), "{run}");
     run.text().to_owned()
 }
 
-/// A directory with the library; none if there is no C compiler.
-fn library() -> Option<Tool> {
-    if !is_there("cc") {
-        return None;
-    }
+/// A directory with the library.
+fn library() -> Tool {
+    programs(&["cc"]);
     let tool = Tool::new().with("deep.mlir", PROGRAM);
     for (kind, out) in [("so", "libdeep.so"), ("header", "deep.h")] {
         let kind = format!("--emit={kind}");
         tool.command(PROMOTE_OPT, "", ["deep.mlir", "--semantics=numpy2", &kind, "-o", out]).succeeded();
     }
-    Some(tool)
+    tool
 }
 
 /// The same, with a C program that uses it.
-fn program() -> Option<Tool> {
-    let tool = library()?.with("processes.c", include_str!("processes.c"));
+fn program() -> Tool {
+    let tool = library().with("processes.c", include_str!("processes.c"));
     let built =
         "cc -std=gnu99 -Wall -Wextra -Werror -I. processes.c -L. -ldeep -lpthread -Wl,-rpath,. -o processes";
     worked(tool.shell(built));
-    Some(tool)
+    tool
 }
 
 #[test]
 fn stacks_of_all_sizes() {
-    let Some(tool) = program() else { return };
+    let tool = program();
     for limit in ["512", "8192", "unlimited"] {
         let text = worked(tool.shell(&format!("ulimit -S -s {limit} && ./processes")));
         let (refusal, rest) = text.split_once('\n').expect("it prints lines");
@@ -80,16 +69,14 @@ fn stacks_of_all_sizes() {
 
 #[test]
 fn children_of_a_process_with_calls_in_progress() {
-    let Some(tool) = program() else { return };
+    let tool = program();
     assert_eq!(worked(tool.shell("./processes 300")), "300 children, 0 failed\n");
 }
 
 #[test]
 fn a_library_needs_the_c_library_only() {
-    let Some(tool) = library() else { return };
-    if !is_there("readelf") || !is_there("nm") {
-        return;
-    }
+    let tool = library();
+    programs(&["readelf", "nm"]);
     let needed = worked(tool.shell("readelf -d libdeep.so | sed -n 's/.*(NEEDED).*\\[\\(.*\\)\\]/\\1/p'"));
     let of_system = ["libc.so.", "libm.so.", "libgcc_s.so.", "libpthread.so.", "libdl.so.", "ld-linux"];
     for library in needed.lines() {

@@ -5,7 +5,7 @@ use DType::*;
 pub(super) use super::super::operand::Output;
 use super::super::refusal::Accepts;
 use crate::dtype::DType;
-use crate::op::Op;
+use crate::op::{Class, Op};
 
 /// The dtype rule of an op.
 #[derive(Clone, Copy, Debug)]
@@ -55,53 +55,88 @@ const UNSIGNED: &[DType] = &[U8, U16, U32, U64];
 pub(super) fn rule(op: Op, modes: bool) -> Rule {
     use Op::*;
     use {Accepts as A, Output as O};
-    Rule::Row(match op {
-        Constant | Iota | Convert => return Rule::Stated,
-        Relax | Reshape | PermuteDims | BroadcastTo | ExpandDims | Squeeze | Flip | Slice => {
-            return Rule::First;
-        }
-        Take => return Rule::Take,
-        Trunc | Log2 | Log10 | SignBit | Cbrt | Exp2 | Hypot | LogAddExp | CopySign | Gcd | Lcm => {
-            return Rule::None("tf.math has no such function");
-        }
-        Positive if !modes => return Rule::None("tensors have no unary plus"),
+    let absent = Rule::None("tf.math has no such function");
+    Rule::Row(match op.class() {
+        Class::Stated => return Rule::Stated,
+        Class::Layout => return Rule::First,
+        Class::Indexing => return Rule::Take,
+        Class::Joining => equal(A::ANY),
+        Class::Choice => match op {
+            Clip => strong(A::REAL_NUMBERS),
+            _ => equal(A::ANY),
+        },
+        Class::Part => match op {
+            Conj => row(A::NUMBERS),
+            Imag => Row { output: O::RealPart, ..row(A::ANY) },
+            Angle => Row { output: O::RealPart, ..row(A::INEXACT) },
+            _ => Row { output: O::RealPart, ..row(A::NUMBERS) },
+        },
+        Class::Sign => match op {
+            Positive if !modes => return Rule::None("tensors have no unary plus"),
+            Positive => row(A::ANY),
+            Abs => Row { lacks: UNSIGNED, output: O::RealPart, ..row(A::NUMBERS) },
+            Square => row(A::NUMBERS),
+            Relu => strong(A::REAL_NUMBERS),
+            _ => Row { lacks: UNSIGNED, ..row(A::NUMBERS) },
+        },
+        Class::Rounding => match op {
+            Trunc => return absent,
+            Round => row(A::REAL_NUMBERS),
+            _ => row(A::FLOATS),
+        },
+        Class::Function => match op {
+            Cbrt | Exp2 | Log2 | Log10 => return absent,
+            _ => row(A::INEXACT),
+        },
+        Class::SpecialFunction => row(A::FLOATS),
+        Class::Predicate => match op {
+            SignBit => return absent,
+            _ => Row { output: O::Bool, ..row(A::FLOATS) },
+        },
+        Class::Logical | Class::Truth => Row { output: O::Bool, ..equal(A::BOOL) },
+        Class::Bitwise | Class::Shift => equal(A::INTEGERS),
+        Class::Arithmetic => match op {
+            FloorDivide | Remainder => row(A::REAL_NUMBERS),
+            Fmod => Row { lacks: &[U8, U16, U32, U64, I8, I16, BF16, F16], ..row(A::REAL_NUMBERS) },
+            Pow => Row { lacks: UNSIGNED, ..row(A::NUMBERS) },
+            _ => row(A::NUMBERS),
+        },
+        Class::Extremum => strong(A::REAL_NUMBERS),
+        Class::FloatPair => match op {
+            Hypot | LogAddExp | CopySign => return absent,
+            NextAfter => Row { lacks: &[BF16, F16], ..equal(A::FLOATS) },
+            _ => equal(A::FLOATS),
+        },
+        Class::IntegerPair => return absent,
+        Class::Comparison => match op {
+            Equal => Row { output: O::Bool, ..row(A::ANY) },
+            NotEqual => Row { output: O::Bool, ..equal(A::ANY) },
+            _ => Row { output: O::Bool, ..equal(A::REAL_NUMBERS) },
+        },
 
-        Positive => row(A::ANY),
-        Negative | Sign | Pow => Row { lacks: UNSIGNED, ..row(A::NUMBERS) },
-        Abs => Row { lacks: UNSIGNED, output: O::RealPart, ..row(A::NUMBERS) },
-        Imag => Row { output: O::RealPart, ..row(A::ANY) },
-        Real => Row { output: O::RealPart, ..row(A::NUMBERS) },
-        Angle | Var | Std => Row { output: O::RealPart, ..row(A::INEXACT) },
-        Square | Conj | Add | Subtract | Multiply | Divide | Sum | Prod | Mean => row(A::NUMBERS),
-        CumulativeSum | CumulativeProd => strong(A::NUMBERS),
-        Sqrt | Rsqrt | Exp | Expm1 | Log | Log1p | Sin | Cos | Tan | Sinh | Cosh | Tanh | Asin | Acos
-        | Atan | Asinh | Acosh | Atanh | Sigmoid | Reciprocal => row(A::INEXACT),
-        Floor | Ceil | Erf | LogSumExp => row(A::FLOATS),
-        Softmax => strong(A::FLOATS),
-        Round | FloorDivide | Remainder | Max | Min => row(A::REAL_NUMBERS),
-        Maximum | Minimum | Relu | Clip => strong(A::REAL_NUMBERS),
-        Fmod => Row { lacks: &[U8, U16, U32, U64, I8, I16, BF16, F16], ..row(A::REAL_NUMBERS) },
-        Matmul => Row { lacks: &[U8, U16, U32, U64, I8, I16], ..row(A::NUMBERS) },
-        // In the modes, tf.sort makes the largest number of the dtype an `i32*`, which does not hold it.
-        Sort if modes => Row { lacks: &[U32, U64], ..strong(A::REAL_NUMBERS) },
-        Sort => strong(A::REAL_NUMBERS),
-
-        Where | Concat | Stack => equal(A::ANY),
-        Atan2 => equal(A::FLOATS),
-        NextAfter => Row { lacks: &[BF16, F16], ..equal(A::FLOATS) },
-        BitwiseInvert | BitwiseAnd | BitwiseOr | BitwiseXor | BitwiseLeftShift | BitwiseRightShift => {
-            equal(A::INTEGERS)
-        }
-
-        IsNan | IsInf | IsFinite => Row { output: O::Bool, ..row(A::FLOATS) },
-        Equal => Row { output: O::Bool, ..row(A::ANY) },
-        NotEqual => Row { output: O::Bool, ..equal(A::ANY) },
-        Less | LessEqual | Greater | GreaterEqual => Row { output: O::Bool, ..equal(A::REAL_NUMBERS) },
-        LogicalNot | LogicalAnd | LogicalOr | LogicalXor | Any | All => {
-            Row { output: O::Bool, ..equal(A::BOOL) }
-        }
-        ArgMax | ArgMin => Row { output: O::Index, ..row(A::REAL) },
-        CountNonzero => Row { output: O::Index, ..row(A::ANY) },
+        Class::Accumulation => match op {
+            CumulativeSum | CumulativeProd => strong(A::NUMBERS),
+            _ => row(A::NUMBERS),
+        },
+        Class::Moment => match op {
+            Mean => row(A::NUMBERS),
+            _ => Row { output: O::RealPart, ..row(A::INEXACT) },
+        },
+        Class::Order => match op {
+            // In the modes, tf.sort makes the largest number of the dtype an `i32*`, which does not hold it.
+            Sort if modes => Row { lacks: &[U32, U64], ..strong(A::REAL_NUMBERS) },
+            Sort => strong(A::REAL_NUMBERS),
+            _ => row(A::REAL_NUMBERS),
+        },
+        Class::Index => match op {
+            CountNonzero => Row { output: O::Index, ..row(A::ANY) },
+            _ => Row { output: O::Index, ..row(A::REAL) },
+        },
+        Class::Exponential => match op {
+            Softmax => strong(A::FLOATS),
+            _ => row(A::FLOATS),
+        },
+        Class::Product => Row { lacks: &[U8, U16, U32, U64, I8, I16], ..row(A::NUMBERS) },
     })
 }
 

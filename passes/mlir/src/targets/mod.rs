@@ -1,5 +1,55 @@
-//! What strong programs are lowered to: code for processors, linalg on tensors, and StableHLO.
+//! What strong programs are lowered to, a folder each, and the registry of them.
+//!
+//! [`cpu`] compiles [programs](promote_lower::program) of kernels to the LLVM dialect. [`linalg`] and [`stablehlo`] hand
+//! strong code on to other compilers, op by op: they know neither kernels nor buffers.
+//!
+//! A new target is its folder, its line in [`ALL`], and a device in `promote-runtime` if it needs one.
 
 pub mod cpu;
 pub mod linalg;
 pub mod stablehlo;
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use melior::dialect::DialectHandle;
+use mlir_sys::MlirOperation;
+use promote_diagnostics::Diagnostic;
+
+use crate::pass::Config;
+use crate::units::Shared;
+
+/// A pass that lowers strong programs to a target.
+pub struct TargetPass {
+    /// What it is called in a pipeline.
+    pub name: &'static str,
+    /// What it promises, in one line.
+    pub description: &'static str,
+    /// The dialects of the ops that it makes, beside those of checks and casts.
+    pub(crate) dialects: fn() -> Vec<DialectHandle>,
+    /// Lowers an op in place; what is to be said of it.
+    pub(crate) run: fn(MlirOperation, Shared<'_>, &Config) -> Vec<Diagnostic>,
+}
+
+/// All of them.
+pub static ALL: &[&TargetPass] = &[&linalg::PASS, &stablehlo::PASS, &cpu::PASS];
+
+impl fmt::Debug for TargetPass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl PartialEq for TargetPass {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for TargetPass {}
+
+impl Hash for TargetPass {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}

@@ -18,6 +18,7 @@ mod signature;
 mod steps;
 mod target;
 
+use melior::dialect::DialectHandle;
 use mlir_sys::*;
 use promote_scalar::{Ty, memory_size};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -34,6 +35,7 @@ use crate::placement;
 use crate::raw;
 use crate::report::place_of;
 use crate::strong::Reader;
+use crate::targets::TargetPass;
 use crate::units::Shared;
 use crate::verify::verify_strong;
 use crate::view::{FUNCTION, function_type};
@@ -42,6 +44,14 @@ use promote_lower::kernel::Kernel;
 use promote_lower::program::{self, Constant, EntryKind, KernelId, Place, PlaceId, Program};
 use promote_lower::symbols::{Symbols, encoded, in_mlir};
 pub use promote_lower::types::{Number, Type};
+
+/// The pass `promote-to-llvm`.
+pub static PASS: TargetPass = TargetPass {
+    name: "promote-to-llvm",
+    description: "lower a strong module of blocks to the LLVM dialect, for processors",
+    dialects: || vec![DialectHandle::llvm()],
+    run: |root, shared, config| lower(root, shared, config.machine),
+};
 
 /// A module as a program, and what it is made of.
 struct Source {

@@ -31,6 +31,7 @@ mod take;
 mod types;
 mod upstream;
 
+use melior::dialect::DialectHandle;
 use mlir_sys::*;
 use promote_dialect::mlir::Names;
 use promote_lattice::convert::Numerics;
@@ -42,6 +43,7 @@ use self::types::Signless;
 use crate::placement;
 use crate::raw::{self, Address};
 use crate::report::place_of;
+use crate::targets::TargetPass;
 use crate::units::{self, Shared};
 use crate::verify;
 use crate::view::{View, view};
@@ -50,6 +52,21 @@ use promote_infer::graph::{Known, OpId, ValueId};
 use promote_infer::shape::DYNAMIC;
 use promote_lower::graph::{Graph, NodeId, Prim};
 use promote_lower::ops::{self, Call};
+
+/// The pass `promote-to-linalg`.
+pub static PASS: TargetPass = TargetPass {
+    name: "promote-to-linalg",
+    description: "make linalg on tensors of a strong program",
+    dialects: || {
+        // SAFETY: MLIR's handles are valid for ever.
+        let [complex, math] = unsafe {
+            [mlirGetDialectHandle__complex__(), mlirGetDialectHandle__math__()]
+                .map(|raw| DialectHandle::from_raw(raw))
+        };
+        vec![complex, DialectHandle::linalg(), math, DialectHandle::scf()]
+    },
+    run: |root, shared, _| lower(root, shared),
+};
 
 /// Lowers all in `root`. What is said of a program that is not strong is what `promote-verify-strong` says; it is left as it is.
 pub fn lower(root: MlirOperation, shared: Shared<'_>) -> Vec<Diagnostic> {

@@ -40,11 +40,20 @@ use mlir_sys::*;
 
 use crate::raw;
 use crate::report::place_of;
+use crate::targets::TargetPass;
 use crate::units::{self, Shared};
 use crate::verify::verify_strong;
 use crate::view::FUNCTION;
 use builder::Refusal;
 use promote_diagnostics::{Code, Diagnostic, Severity};
+
+/// The pass `promote-to-stablehlo`.
+pub static PASS: TargetPass = TargetPass {
+    name: "promote-to-stablehlo",
+    description: "lower a strong program to StableHLO",
+    dialects: Vec::new,
+    run: |root, shared, _| to_stablehlo(root, shared),
+};
 
 /// Rewrites the functions in `root` as StableHLO; what there is to say, in program order. With an error nothing is changed.
 pub fn to_stablehlo(root: MlirOperation, shared: Shared<'_>) -> Vec<Diagnostic> {

@@ -1,0 +1,23 @@
+// RUN: promote-opt %s --verify-each --pass-pipeline=promote-infer-types,promote-insert-converts 2>&1 | %{exact}
+
+!u = tensor<*x!promote.unknown>
+func.func @f(%x: tensor<4xbf16>, %y: tensor<4xf32>, %c: i1) -> !u {
+  scf.if %c {
+    %0 = "promote.add"(%x, %y) : (tensor<4xbf16>, tensor<4xf32>) -> !u
+  }
+  %1 = "promote.subtract"(%x, %y) : (tensor<4xbf16>, tensor<4xf32>) -> !u
+  return %1 : !u
+}
+
+// CHECK-NOT:{{.+}}
+// CHECK:module {
+// CHECK-NEXT:  func.func @f(%arg0: tensor<4xbf16>, %arg1: tensor<4xf32>, %arg2: i1) -> tensor<4xf32> {
+// CHECK-NEXT:    %0 = "promote.convert"(%arg0) {promote.implicit} : (tensor<4xbf16>) -> tensor<4xf32>
+// CHECK-NEXT:    scf.if %arg2 {
+// CHECK-NEXT:      %2 = "promote.add"(%0, %arg1) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT:    }
+// CHECK-NEXT:    %1 = "promote.subtract"(%0, %arg1) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT:    return %1 : tensor<4xf32>
+// CHECK-NEXT:  }
+// CHECK-NEXT:}
+// CHECK-NOT:{{.+}}
