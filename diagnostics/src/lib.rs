@@ -182,7 +182,7 @@ empty name that it has printed itself.
 
     func.func @\"\"(%x: tensor<4xf32>) { … }      // P0026
 
-Any other name will do, and is found again in objects, headers and files: \"Names of symbols and files\" in docs/lowering.md
+Any other name will do, and is found again in objects, headers and files: \"Names of symbols and files\" in docs/libraries.md
 says how it is written there.";
     Converted "P0030" "an operand was converted"
 "A remark, not a problem: the operands of an op have different dtypes, and this one is converted to the dtype the op

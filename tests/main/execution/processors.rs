@@ -1,4 +1,4 @@
-//! What `--target-cpu` may change in the bits of a result, and what it may not (`docs/lowering.md`, "Processors").
+//! What `--target-cpu` may change in the bits of a result, and what it may not (`docs/numerics.md`).
 
 use promote::{DType, Kind, Op, Session, Target};
 use promote_reference::{Array, Number};
