@@ -1,6 +1,6 @@
 //! How far results may be from the truth: one table, of what the docs state, from which every tolerance follows.
 //!
-//! An error is counted in units of the last place of the result's dtype. `docs/lowering.md` states the bounds of code of ours,
+//! An error is counted in units of the last place of the result's dtype. `docs/numerics.md` states the bounds of code of ours,
 //! which linalg has too: it is made of the same definitions. XLA states none of its own functions.
 
 use promote::{DType, Kind, Op};

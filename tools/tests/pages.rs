@@ -142,7 +142,7 @@ fn ops_page() -> String {
          [The promote dialect](dialect.md#ops) says\nhow they are written. Names are those of the Array API standard; in \
          brackets is the one that promotion tables of NumPy\nand JAX use. Attributes with a question mark may be left out. \
          An op's class is what the [semantics](semantics.md) have rules for.\n\nThis page is made from the table: \
-         `UPDATE_PAGES=1 cargo test -p promote-tools --test pages` writes it anew.\n\n\
+         `PROMOTE_BLESS=1 cargo test -p promote-tools --test pages` writes it anew.\n\n\
          | op | operands | attributes | class | computes |\n|---|--:|---|---|---|\n",
     );
     for op in Op::ALL {
@@ -167,10 +167,10 @@ fn ops_page() -> String {
 #[test]
 fn the_page_of_ops_is_current() {
     let made = ops_page();
-    if std::env::var_os("UPDATE_PAGES").is_some() {
+    if std::env::var_os("PROMOTE_BLESS").is_some() {
         fs::write(root().join("docs/ops.md"), &made).expect("the page can be written");
     }
-    assert!(page("docs/ops.md") == made, "docs/ops.md is stale: run the tests with UPDATE_PAGES=1");
+    assert!(page("docs/ops.md") == made, "docs/ops.md is stale: run the tests with PROMOTE_BLESS=1");
 }
 
 #[test]
