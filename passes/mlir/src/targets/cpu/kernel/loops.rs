@@ -5,7 +5,8 @@ use promote_lattice::DType;
 use promote_scalar::{Ty, memory};
 use rustc_hash::FxHashMap;
 
-use super::{Body, KernelEmitter, part_count};
+use super::elements::part_count;
+use super::{Body, KernelEmitter};
 use crate::targets::cpu::costs::{STREAM_ALIGNMENT, STREAMED};
 use crate::targets::cpu::llvm::Predicate;
 use promote_lower::extent::Product;

@@ -5,7 +5,8 @@ use promote_lattice::DType;
 use promote_lattice::convert::Numerics;
 use promote_scalar::{Binary, Compare, Element, Emit, Trap, Ty, convert, memory};
 
-use super::{KernelEmitter, Slot, element, filler, part_count, parts};
+use super::elements::{element, filler, part_count, parts};
+use super::{KernelEmitter, Slot};
 use crate::targets::cpu::costs::STREAM_ALIGNMENT;
 use crate::targets::cpu::emit::{self, Register};
 use crate::targets::cpu::llvm::vector;

@@ -17,24 +17,27 @@
 //! the one before it as one: a round does as many vectors as that dimension has indices, so that what depends on that
 //! dimension alone is the same in each round, and computed before the loop.
 
+mod elements;
 mod forms;
+mod lanes;
 mod loops;
 mod memory;
 mod roots;
 
 use mlir_sys::*;
 use promote_lattice::convert::Numerics;
-use promote_lattice::{DType, Kind, Op};
-use promote_scalar::{Cast, Element, Emit, Ty, convert, depends_on_order, elementwise, memory, register};
+use promote_lattice::{DType, Op};
+use promote_scalar::{Element, Ty};
 use rustc_hash::FxHashMap;
 
+use self::lanes::{lanes_of, periodic, short, users};
 use super::costs::{COLUMN_TILE, MAP_TILE, TRANSPOSED_TILE};
-use super::emit::{self, Lanes, Register};
+use super::emit::Register;
 use super::llvm::{Code, Predicate, Types};
 use super::target::Machine;
 use promote_lower::extent::{Product, Sum};
 use promote_lower::graph::NodeId;
-use promote_lower::kernel::{Code as What, ExprId, Form, Kernel, Role};
+use promote_lower::kernel::{Code as What, ExprId, Form, Kernel};
 
 /// Something that a kernel finds in its environment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -116,87 +119,6 @@ pub fn compile(
         code,
     };
     emitter.run()
-}
-
-/// The dimensions of what uses each expression.
-fn users(kernel: &Kernel) -> Vec<u64> {
-    let mut users = vec![0u64; kernel.exprs.len()];
-    for (index, expr) in kernel.exprs.iter().enumerate() {
-        for operand in kernel.operands(ExprId(index as u32)) {
-            users[operand.0 as usize] |= expr.dims;
-        }
-    }
-    for root in &kernel.roots {
-        let own = match root.role {
-            Role::Store => kernel.expr(root.expr).dims,
-            Role::Reduce(_) | Role::Arg(_) | Role::Scan(_) => u64::MAX,
-        };
-        let stored = root.sinks.iter().flat_map(|sink| sink.strides.iter().enumerate());
-        let stored = stored.filter(|(_, stride)| !stride.is_zero()).fold(0, |all, (dim, _)| all | 1 << dim);
-        users[root.expr.0 as usize] |= own | stored;
-    }
-    users
-}
-
-/// The extent of an innermost dimension that is too short for vectors, if the one before it is stored right before it
-/// wherever something varies with both.
-fn short(kernel: &Kernel, machine: Machine) -> Option<i64> {
-    let (Form::Map, [.., _, last]) = (kernel.form, kernel.dims.as_slice()) else { return None };
-    let extent =
-        last.fixed().filter(|extent| (2..=16).contains(extent) && *extent < machine.vector_bytes as i64)?;
-    let stored = kernel.roots.iter().flat_map(|root| root.sinks.iter().map(|sink| &sink.strides));
-    // What varies with the last two dimensions is stored in their order; what does not vary with the one before the last
-    // depends on the last alone, or not on it either.
-    let suits = |strides: &Vec<Product>| {
-        let [outer @ .., before, last] = strides.as_slice() else { return false };
-        let in_order = last.fixed() == Some(1) && before.fixed() == Some(extent);
-        let is_alone = last.is_zero() || outer.iter().all(Product::is_zero);
-        in_order || before.is_zero() && is_alone
-    };
-    let is_simple = |expr: &promote_lower::kernel::Expr| match &expr.code {
-        What::Load(access) => suits(&access.strides),
-        What::Index { .. } | What::Take { .. } | What::Reduced(_) => false,
-        What::Splat(_) | What::Size(_) | What::Map(..) | What::Convert(_) => true,
-    };
-    let is_stored_in_order = |strides: &Vec<Product>| {
-        suits(strides)
-            && strides.last().is_some_and(|last| !last.is_zero())
-            && strides[strides.len() - 2].fixed() == Some(extent)
-    };
-    (kernel.exprs.iter().all(is_simple) && stored.into_iter().all(is_stored_in_order)).then_some(extent)
-}
-
-/// The expressions that depend on a short innermost dimension and no other.
-fn periodic(kernel: &Kernel, short: Option<i64>) -> Vec<bool> {
-    let last = kernel.dims.len().wrapping_sub(1);
-    kernel.exprs.iter().map(|expr| short.is_some() && expr.dims == 1 << last).collect()
-}
-
-/// How many lanes: some vector registers of the widest type at once, so that the latency of one is hidden by the others.
-fn lanes_of(kernel: &Kernel, machine: Machine, short: Option<i64>) -> usize {
-    let bytes = |dtype: DType| register(dtype).bits().div_ceil(8) as usize;
-    let widest = kernel.exprs.iter().filter(|expr| expr.dims != 0).map(|expr| bytes(expr.dtype)).max();
-    let at_once = match (short, kernel.cost()) {
-        (Some(_), _) => 1,
-        (None, ..=4) => 4,
-        (None, ..=64) => 2,
-        // There is enough to do at a time, and registers and compile time are expensive.
-        (None, _) => 1,
-    };
-    let most = (machine.vector_bytes * at_once / widest.unwrap_or(1)).clamp(1, 128);
-    let is_in_order = |root: &promote_lower::kernel::Root| match root.role {
-        Role::Scan(_) => true,
-        Role::Reduce(op) => depends_on_order(op, kernel.expr(root.expr).dtype),
-        Role::Store | Role::Arg(_) => false,
-    };
-    let is_ordered = matches!(kernel.form, Form::Rows { .. }) && kernel.roots.iter().any(is_in_order);
-    match kernel.dims.last().and_then(Product::fixed) {
-        _ if is_ordered => 1,
-        None if kernel.dims.is_empty() => 1,
-        _ if short.is_some() => most,
-        Some(extent) if extent < most as i64 => 1 << (extent.max(1) as usize).ilog2(),
-        _ => most,
-    }
 }
 
 struct KernelEmitter<'k> {
@@ -387,167 +309,5 @@ impl<'k> KernelEmitter<'k> {
             rest = left;
         }
         bounds
-    }
-
-    fn emit(&mut self, lanes: usize) -> Lanes<'_> {
-        let context = self.slot(Slot::Context);
-        let place = self.current.and_then(|current| self.places.get(&current));
-        let place = place.map(|(symbol, length)| (symbol.as_str(), *length));
-        Lanes { code: &mut self.code, lanes, has_f16: self.setting.machine.has_f16, context, place }
-    }
-
-    /// The value of an expression at the current indices, and the next ones of the innermost dimension for more lanes.
-    fn eval(&mut self, id: ExprId, lanes: usize) -> Element<Register> {
-        let key = (id, lanes, if self.is_periodic[id.0 as usize] { self.phase } else { 0 });
-        if let Some(known) = self.frames.iter().rev().find_map(|frame| frame.get(&key)) {
-            return *known;
-        }
-        let expr = self.kernel.expr(id);
-        let innermost = self.kernel.dims.len().checked_sub(1);
-        let varies = innermost.is_some_and(|dim| expr.dims & 1 << dim != 0);
-        let value = if lanes > 1 && !varies && !matches!(expr.code, What::Splat(_)) {
-            let scalar = self.eval(id, 1);
-            let code = &mut self.code;
-            each(scalar, |part| emit::splat(code, part, lanes))
-        } else {
-            self.compute(id, lanes)
-        };
-        if let Some(frame) = self.frames.last_mut() {
-            frame.insert(key, value);
-        }
-        value
-    }
-
-    fn compute(&mut self, id: ExprId, lanes: usize) -> Element<Register> {
-        let kernel = self.kernel;
-        let expr = kernel.expr(id);
-        if let Some(kept) = self.kept.get(&id).cloned()
-            && self.stage > kept.stage
-        {
-            let zero = self.code.index(0);
-            let parts: Vec<_> = kept.parts.into_iter().map(|room| self.get(room, zero, lanes)).collect();
-            return element(&parts);
-        }
-        self.current = Some(expr.node);
-        match &expr.code {
-            What::Splat(bits) => self.constant(*bits, expr.dtype, lanes),
-            What::Size(product) => Element::Real(Register { value: self.product(product), ty: Ty::I64 }),
-            What::Index { strides, offset } => Element::Real(self.linear(strides, offset, lanes)),
-            What::Load(access) if self.is_periodic[id.0 as usize] => {
-                self.load_periodic(access, expr.dtype, lanes)
-            }
-            What::Load(access) => self.load(access, expr.dtype, lanes, None),
-            What::Take { access, index, stride, extent } => {
-                self.take((access, *index), (stride, *extent), expr.dtype, lanes)
-            }
-            What::Convert(operand) => {
-                let from = kernel.expr(*operand).dtype;
-                let value = self.eval(*operand, lanes);
-                let numerics = self.setting.numerics;
-                convert(&mut self.emit(lanes), from, expr.dtype, numerics, value)
-            }
-            What::Map(op, operands) => {
-                let values: Vec<_> = operands.iter().map(|operand| self.eval(*operand, lanes)).collect();
-                let dtypes: Vec<_> = operands.iter().map(|operand| kernel.expr(*operand).dtype).collect();
-                let numerics = self.setting.numerics;
-                self.current = Some(expr.node);
-                let mut e = self.emit(lanes);
-                match elementwise(&mut e, *op, numerics, &dtypes, expr.dtype, &values) {
-                    Some(value) => value,
-                    None => {
-                        self.missing.get_or_insert((*op, dtypes[0]));
-                        self.constant(0, expr.dtype, lanes)
-                    }
-                }
-            }
-            What::Reduced(root) => match self.results[*root] {
-                Some(result) => {
-                    let code = &mut self.code;
-                    each(result, |part| emit::splat(code, part, lanes))
-                }
-                None => {
-                    let Some(from) = self.tile else {
-                        unreachable!("a reduction is done before its result is used")
-                    };
-                    let values = self.column(*root, from, lanes);
-                    self.element(*root, &values)
-                }
-            },
-        }
-    }
-    fn constant(&mut self, bits: u128, dtype: DType, lanes: usize) -> Element<Register> {
-        let (part, stored) = (dtype.real_part(), memory(dtype));
-        let mut number = |bits: u128| {
-            let ty = stored.bits_type();
-            let raw = Register {
-                value: self.code.constant(ty, bits as u64 & (u64::MAX >> (64 - ty.bits())), lanes),
-                ty,
-            };
-            let mut e = self.emit(lanes);
-            let raw = if ty == stored { raw } else { e.cast(Cast::Bitcast, raw, stored) };
-            promote_scalar::load(&mut e, part, raw)
-        };
-        match dtype.kind() {
-            Kind::Complex => Element::Complex(number(bits), number(bits >> part.bits())),
-            Kind::Bool | Kind::Unsigned | Kind::Signed | Kind::Float => Element::Real(number(bits)),
-        }
-    }
-}
-
-/// What JAX fills in where an index is out of range: NaN, of complex numbers in the real part, the least signed integer, the
-/// largest unsigned one, true.
-fn filler(dtype: DType) -> u128 {
-    let part = dtype.real_part();
-    let ones = u128::MAX >> (128 - part.bits());
-    match dtype.kind() {
-        Kind::Bool => 1,
-        Kind::Unsigned => ones,
-        Kind::Signed => 1 << (part.bits() - 1),
-        Kind::Float | Kind::Complex => {
-            let nan = promote_lattice::convert::literal(
-                promote_lattice::convert::Literal::Float(f64::NAN),
-                part,
-                Numerics::Jax,
-            );
-            nan.bits
-        }
-    }
-}
-
-/// 2 for complex numbers.
-const fn part_count(dtype: DType) -> usize {
-    match dtype.kind() {
-        Kind::Complex => 2,
-        Kind::Bool | Kind::Unsigned | Kind::Signed | Kind::Float => 1,
-    }
-}
-
-/// How a register is kept in memory.
-const fn memory_of(ty: Ty) -> Ty {
-    match ty {
-        Ty::I1 => Ty::I8,
-        other => other,
-    }
-}
-
-fn parts(value: Element<Register>) -> Vec<Register> {
-    match value {
-        Element::Real(value) => vec![value],
-        Element::Complex(real, imaginary) => vec![real, imaginary],
-    }
-}
-
-fn element(parts: &[Register]) -> Element<Register> {
-    match parts {
-        [real, imaginary] => Element::Complex(*real, *imaginary),
-        [value, ..] => Element::Real(*value),
-        [] => unreachable!("an element has a part"),
-    }
-}
-
-fn each(value: Element<Register>, mut change: impl FnMut(Register) -> Register) -> Element<Register> {
-    match value {
-        Element::Real(value) => Element::Real(change(value)),
-        Element::Complex(real, imaginary) => Element::Complex(change(real), change(imaginary)),
     }
 }

@@ -6,7 +6,8 @@ use promote_scalar::{
     Cast, Compare, Element, Emit, Ty, combine, combine_arg, identity, keeps_first, register, select,
 };
 
-use super::{Kept, KernelEmitter, element, memory_of, parts};
+use super::elements::{element, memory_of, parts};
+use super::{Kept, KernelEmitter};
 use crate::targets::cpu::costs::{COLUMN_TILE, MAX_KEPT, WORTH_KEEPING};
 use crate::targets::cpu::emit::{self, Register};
 use crate::targets::cpu::llvm::vector;

@@ -1,0 +1,144 @@
+//! What each op of the dialect means in primitives.
+//!
+//! Composite ops (`mean`, `var`, `softmax`, `logsumexp`, …) are taken apart here, once for all targets. Narrow floats are
+//! accumulated in f32, as the libraries do it, and converted back.
+
+mod reductions;
+mod views;
+
+use promote_dialect::attrs::Attrs;
+use promote_lattice::convert::{Literal, Numerics, literal};
+use promote_lattice::op::Class;
+use promote_lattice::{DType, Op};
+
+use self::reductions::{along, arg, moment, reduction, scan, softmax};
+use self::views::{concat, expand, layout, matmul, stretch, take};
+use super::extent::Extent;
+use super::graph::{Graph, NodeId, Prim};
+
+/// An op to be added to a graph.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// Which op.
+    pub op: Op,
+    /// Its attributes.
+    pub attrs: &'a Attrs,
+    /// Its operands.
+    pub args: &'a [NodeId],
+    /// The dtype of its result.
+    pub dtype: DType,
+    /// What the type of its result says of its extents.
+    pub dims: &'a [Option<i64>],
+    /// Whose numbers.
+    pub numerics: Numerics,
+}
+
+/// Adds what an op computes. `constant` and what an IR has of its own are not ops of arithmetic: the host adds them.
+pub fn add(graph: &mut Graph, call: Call<'_>) -> NodeId {
+    let result = lower(graph, call);
+    graph.refine(result, call.dims);
+    result
+}
+
+fn lower(graph: &mut Graph, call: Call<'_>) -> NodeId {
+    let Call { op, attrs, args, dtype, .. } = call;
+    match op.class() {
+        Class::Sign
+        | Class::Part
+        | Class::Rounding
+        | Class::Function
+        | Class::SpecialFunction
+        | Class::Predicate
+        | Class::Logical
+        | Class::Bitwise
+        | Class::Shift
+        | Class::Arithmetic
+        | Class::Extremum
+        | Class::FloatPair
+        | Class::IntegerPair
+        | Class::Comparison
+        | Class::Choice => map(graph, op, args, dtype),
+        Class::Stated => match op {
+            Op::Iota => iota(graph, call),
+            Op::Convert => convert(graph, args[0], dtype),
+            _ => unreachable!("the host handles {op}"),
+        },
+        Class::Joining => {
+            let rank = graph.node(args[0]).shape.len();
+            if op == Op::Concat {
+                return concat(graph, args, axis(attrs.int("axis"), rank));
+            }
+            let axis = axis(attrs.int("axis"), rank + 1);
+            let expanded: Vec<_> = args.iter().map(|arg| expand(graph, *arg, &[axis])).collect();
+            concat(graph, &expanded, axis)
+        }
+        Class::Indexing => take(graph, call),
+        Class::Product => matmul(graph, args[0], args[1], dtype),
+        Class::Layout => layout(graph, call),
+        Class::Accumulation if matches!(op, Op::CumulativeSum | Op::CumulativeProd) => scan(graph, call),
+        Class::Order if op == Op::Sort => {
+            let (x, axis) = along(graph, args[0], attrs.axes(), false);
+            let shape = graph.shape(x);
+            graph.push(Prim::Sort(axis), &[x], dtype, shape)
+        }
+        Class::Index if matches!(op, Op::ArgMax | Op::ArgMin) => arg(graph, call),
+        Class::Accumulation | Class::Order | Class::Truth | Class::Index => reduction(graph, call),
+        Class::Exponential if op == Op::Softmax => softmax(graph, call),
+        Class::Moment | Class::Exponential => moment(graph, call),
+    }
+}
+
+/// An op of elements; its operands' extents are equal.
+fn map(graph: &mut Graph, op: Op, args: &[NodeId], dtype: DType) -> NodeId {
+    let mut shape = graph.shape(args[0]);
+    for arg in &args[1..] {
+        for (axis, extent) in graph.shape(*arg).into_iter().enumerate().take(shape.len()) {
+            shape[axis] = graph.unify(shape[axis], extent);
+        }
+    }
+    graph.push(Prim::Map(op), args, dtype, shape)
+}
+
+/// The elements of one of two tensors, by a truth value for each, or by one for all: a tensor without dimensions.
+pub fn select(graph: &mut Graph, condition: NodeId, x: NodeId, y: NodeId) -> NodeId {
+    let (shape, dtype) = (graph.shape(x), graph.node(x).dtype);
+    let is_one = graph.node(condition).shape.is_empty();
+    let condition = if is_one { stretch(graph, condition, &shape) } else { condition };
+    map(graph, Op::Where, &[condition, x, y], dtype)
+}
+
+fn convert(graph: &mut Graph, x: NodeId, dtype: DType) -> NodeId {
+    if graph.node(x).dtype == dtype.storage() {
+        return x;
+    }
+    let shape = graph.shape(x);
+    graph.push(Prim::Convert, &[x], dtype, shape)
+}
+
+fn splat(graph: &mut Graph, number: f64, dtype: DType, shape: Vec<Extent>) -> NodeId {
+    let bits = literal(Literal::Float(number), dtype, Numerics::Jax).bits;
+    graph.push(Prim::Splat(bits), &[], dtype, shape)
+}
+
+fn axis(axis: i64, rank: usize) -> usize {
+    (if axis < 0 { axis + rank as i64 } else { axis }) as usize
+}
+
+fn axes(list: &[i64], rank: usize) -> Vec<usize> {
+    let mut axes: Vec<usize> = list.iter().map(|one| axis(*one, rank)).collect();
+    axes.sort_unstable();
+    axes
+}
+
+/// The wider dtype that sums and products of a dtype are accumulated in.
+fn accumulator(dtype: DType) -> DType {
+    promote_scalar::accumulator(Op::Sum, dtype)
+}
+
+fn iota(graph: &mut Graph, call: Call<'_>) -> NodeId {
+    let extent = |known: &Option<i64>| Extent::Fixed(known.unwrap_or(0));
+    let shape: Vec<Extent> = call.dims.iter().map(extent).collect();
+    let axis = axis(call.attrs.int("axis"), shape.len());
+    let index = graph.push(Prim::Iota(axis), &[], DType::I64, shape);
+    convert(graph, index, call.dtype)
+}

@@ -1,0 +1,279 @@
+//! Reductions, and what is composed of them.
+
+use promote_lattice::convert::Numerics;
+use promote_lattice::{DType, Kind, Op};
+
+use super::views::{expand, flattened, squeeze, view};
+use super::{Call, accumulator, axes, axis, convert, map, splat};
+use crate::extent::{Extent, Product};
+use crate::graph::{Cut, Graph, Index, NodeId, Prim, Rule};
+
+/// Sums and products of all elements up to each.
+pub(super) fn scan(graph: &mut Graph, call: Call<'_>) -> NodeId {
+    let Call { op, attrs, args, dtype, .. } = call;
+    let (x, axis) = along(graph, args[0], attrs.axes(), true);
+    let x = convert(graph, x, dtype);
+    let shape = graph.shape(x);
+    // XLA adds nothing to a sum of one element, not even a zero, but in the dtypes that it widens.
+    let is_kept = call.numerics == Numerics::Jax && op == Op::CumulativeSum && accumulates(dtype);
+    if is_kept && shape[axis] == Extent::Fixed(1) {
+        return x;
+    }
+    graph.push(Prim::Scan(op, axis), &[x], dtype, shape)
+}
+
+/// The operand and the axis of an op along one axis: the last one, or, with `flatten`, of all elements, if none is given.
+pub(super) fn along(graph: &mut Graph, x: NodeId, given: Option<&[i64]>, flatten: bool) -> (NodeId, usize) {
+    match given {
+        Some(list) => (x, axis(list.first().copied().unwrap_or(-1), graph.node(x).shape.len())),
+        None if flatten => (flattened(graph, x), 0),
+        None => (x, axis(-1, graph.node(x).shape.len())),
+    }
+}
+
+pub(super) fn reduced_axes(graph: &Graph, call: Call<'_>) -> Vec<usize> {
+    let rank = graph.node(call.args[0]).shape.len();
+    call.attrs.axes().map_or_else(|| (0..rank).collect(), |given| axes(given, rank))
+}
+
+/// Reduces, and drops the dimensions.
+pub(super) fn reduce(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize]) -> NodeId {
+    if gone.is_empty() {
+        return x;
+    }
+    let own = graph.shape(x);
+    let shape: Vec<Extent> =
+        (0..own.len()).filter(|axis| !gone.contains(axis)).map(|axis| own[axis]).collect();
+    let dtype = graph.node(x).dtype;
+    match cut(graph, &own, gone) {
+        None => graph.push(Prim::Reduce(op, gone.to_vec()), &[x], dtype, shape),
+        Some(cut) => {
+            let partial = [&[cut.parts], shape.as_slice()].concat();
+            let partial = graph.push(Prim::Partial(op, gone.to_vec(), cut), &[x], dtype, partial);
+            graph.push(Prim::Reduce(op, vec![0]), &[partial], dtype, shape)
+        }
+    }
+}
+
+/// A reduction with so few results that they do not occupy all processors is cut, if it is or may be long.
+pub(super) fn cut(graph: &mut Graph, own: &[Extent], gone: &[usize]) -> Option<Cut> {
+    let cuts = graph.cuts?;
+    let is_gone = |axis: &usize| gone.contains(axis);
+    let kept = (0..own.len()).filter(|axis| !is_gone(axis));
+    let kept = kept.fold(Product::number(1), |all, axis| &all * &Product::from(own[axis])).fixed()?;
+    let many =
+        if gone.last() == own.len().checked_sub(1).as_ref() { cuts.many_rows } else { cuts.many_columns };
+    let axis = *gone.iter().max_by_key(|axis| own[**axis].fixed().unwrap_or(i64::MAX))?;
+    let count = own.iter().fold(Product::number(1), |all, extent| &all * &Product::from(*extent));
+    if kept >= many || count.fixed().is_some_and(|count| count < 2 * cuts.length) {
+        return None;
+    }
+    let parts = graph.symbol(Rule::Parts(count, cuts));
+    let length = graph.symbol(Rule::PartLength(own[axis], parts));
+    Some(Cut { axis, parts, length })
+}
+
+/// A reduced tensor beside the one that was reduced: its elements again along the dimensions that are gone.
+pub(super) fn spread(graph: &mut Graph, reduced: NodeId, gone: &[usize], like: &[Extent]) -> NodeId {
+    let kept = (0..like.len()).filter(|axis| !gone.contains(axis)).map(Index::same).collect();
+    view(graph, reduced, kept, like.to_vec())
+}
+
+pub(super) fn keep(graph: &mut Graph, call: Call<'_>, reduced: NodeId, gone: &[usize]) -> NodeId {
+    if call.attrs.keepdims() && !gone.is_empty() { expand(graph, reduced, gone) } else { reduced }
+}
+
+/// Whether each result of a reduction is of one element, as all know who compile.
+pub(super) fn is_single(graph: &Graph, x: NodeId, gone: &[usize]) -> bool {
+    let shape = graph.shape(x);
+    gone.iter().all(|axis| shape[*axis] == Extent::Fixed(1))
+}
+
+/// Reduces in order of the index, and drops the dimensions.
+pub(super) fn reduce_in_order(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize]) -> NodeId {
+    let own = graph.shape(x);
+    let kept = (0..own.len()).filter(|axis| !gone.contains(axis)).map(|axis| own[axis]).collect();
+    let dtype = graph.node(x).dtype;
+    graph.push(Prim::Reduce(op, gone.to_vec()), &[x], dtype, kept)
+}
+
+/// Whether XLA adds up in a dtype itself.
+pub(super) fn accumulates(dtype: DType) -> bool {
+    dtype == DType::F16 || accumulator(dtype) == dtype.storage()
+}
+
+/// Whether elements count as true. JAX's `any` and `all` take the real part of a complex number for the whole.
+pub(super) fn truth(graph: &mut Graph, x: NodeId, numerics: Numerics) -> NodeId {
+    let dtype = graph.node(x).dtype;
+    let is_part = numerics == Numerics::Jax && dtype.kind() == Kind::Complex;
+    let x = if is_part { map(graph, Op::Real, &[x], dtype.real_part()) } else { x };
+    convert(graph, x, DType::B1)
+}
+
+pub(super) fn reduction(graph: &mut Graph, call: Call<'_>) -> NodeId {
+    let gone = reduced_axes(graph, call);
+    let x = call.args[0];
+    let (op, x) = match call.op {
+        Op::Any | Op::All => (call.op, truth(graph, x, call.numerics)),
+        Op::CountNonzero => {
+            let truth = convert(graph, x, DType::B1);
+            (Op::Sum, convert(graph, truth, call.dtype))
+        }
+        // Extremes are elements: nothing is rounded.
+        Op::Max | Op::Min => (call.op, x),
+        _ => (call.op, convert(graph, x, accumulator(call.dtype))),
+    };
+    if call.numerics == Numerics::Jax && matches!(op, Op::Sum | Op::Prod) && is_single(graph, x, &gone) {
+        // XLA does nothing to one element.
+        let only = if gone.is_empty() { x } else { squeeze(graph, x, &gone) };
+        let only = convert(graph, only, call.dtype);
+        return keep(graph, call, only, &gone);
+    }
+    let is_ordered = promote_scalar::depends_on_order(op, graph.node(x).dtype);
+    let reduced = match is_ordered && !gone.is_empty() {
+        true => reduce_in_order(graph, op, x, &gone),
+        false => reduce(graph, op, x, &gone),
+    };
+    let reduced = convert(graph, reduced, call.dtype);
+    keep(graph, call, reduced, &gone)
+}
+
+pub(super) fn arg(graph: &mut Graph, call: Call<'_>) -> NodeId {
+    let rank = graph.node(call.args[0]).shape.len();
+    let (x, axis) = along(graph, call.args[0], call.attrs.axes(), true);
+    let own = graph.shape(x);
+    let shape: Vec<Extent> = (0..own.len()).filter(|other| *other != axis).map(|axis| own[axis]).collect();
+    let found = graph.push(Prim::Arg(call.op, axis), &[x], DType::I64, shape);
+    let found = convert(graph, found, call.dtype);
+    match (call.attrs.keepdims(), call.attrs.axes()) {
+        (true, Some(_)) => expand(graph, found, &[axis]),
+        (true, None) => expand(graph, found, &(0..rank).collect::<Vec<_>>()),
+        (false, _) => found,
+    }
+}
+
+/// How many elements each result of a reduction is of, as a number of `dtype`.
+pub(super) fn count(
+    graph: &mut Graph,
+    own: &[Extent],
+    gone: &[usize],
+    dtype: DType,
+    shape: Vec<Extent>,
+) -> NodeId {
+    let product = gone.iter().fold(Product::number(1), |all, axis| &all * &Product::from(own[*axis]));
+    let count = graph.push(Prim::Size(product), &[], DType::I64, shape);
+    convert(graph, count, dtype)
+}
+
+pub(super) fn mean(graph: &mut Graph, x: NodeId, gone: &[usize]) -> NodeId {
+    let sum = reduce(graph, Op::Sum, x, gone);
+    let (own, shape, dtype) = (graph.shape(x), graph.shape(sum), graph.node(x).dtype);
+    let count = count(graph, &own, gone, dtype, shape);
+    if dtype.is_inexact() {
+        return map(graph, Op::Divide, &[sum, count], dtype);
+    }
+    // TensorFlow's mean of integers is the whole part.
+    let rest = map(graph, Op::Fmod, &[sum, count], dtype);
+    let multiple = map(graph, Op::Subtract, &[sum, rest], dtype);
+    map(graph, Op::FloorDivide, &[multiple, count], dtype)
+}
+
+/// With no degrees of freedom left, NumPy and PyTorch divide by zero, and JAX gives NaN.
+pub(super) fn variance(
+    graph: &mut Graph,
+    x: NodeId,
+    gone: &[usize],
+    (correction, numerics): (f64, Numerics),
+) -> NodeId {
+    let (own, dtype) = (graph.shape(x), graph.node(x).dtype);
+    let part = dtype.real_part();
+    let mean = mean(graph, x, gone);
+    let mean = spread(graph, mean, gone, &own);
+    let distance = map(graph, Op::Subtract, &[x, mean], dtype);
+    let distance = if part == dtype { distance } else { map(graph, Op::Abs, &[distance], part) };
+    let square = map(graph, Op::Multiply, &[distance, distance], part);
+    let sum = reduce(graph, Op::Sum, square, gone);
+    let shape = graph.shape(sum);
+    let elements = gone.iter().fold(Product::number(1), |all, axis| &all * &Product::from(own[*axis]));
+    let is_enough = elements.fixed().is_some_and(|elements| elements as f64 > correction);
+    let count = count(graph, &own, gone, part, shape.clone());
+    let correction = splat(graph, correction, part, shape.clone());
+    let freedom = map(graph, Op::Subtract, &[count, correction], part);
+    if is_enough {
+        return map(graph, Op::Divide, &[sum, freedom], part);
+    }
+    let none = splat(graph, 0.0, part, shape.clone());
+    let freedom = map(graph, Op::Maximum, &[freedom, none], part);
+    let quotient = map(graph, Op::Divide, &[sum, freedom], part);
+    match numerics {
+        Numerics::NumPy | Numerics::Torch => quotient,
+        Numerics::Jax => {
+            let is_some = map(graph, Op::Greater, &[freedom, none], DType::B1);
+            let nan = splat(graph, f64::NAN, part, shape);
+            map(graph, Op::Where, &[is_some, quotient, nan], part)
+        }
+    }
+}
+
+pub(super) fn moment(graph: &mut Graph, call: Call<'_>) -> NodeId {
+    let gone = reduced_axes(graph, call);
+    let x = call.args[0];
+    let wide = match graph.node(x).dtype.kind() {
+        Kind::Float | Kind::Complex => accumulator(graph.node(x).dtype),
+        Kind::Bool | Kind::Unsigned | Kind::Signed => accumulator(call.dtype),
+    };
+    let x = convert(graph, x, wide);
+    let correction = call.attrs.number("correction").unwrap_or(0.0);
+    let found = match call.op {
+        Op::Mean => mean(graph, x, &gone),
+        Op::Var => variance(graph, x, &gone, (correction, call.numerics)),
+        Op::Std => {
+            let variance = variance(graph, x, &gone, (correction, call.numerics));
+            let dtype = graph.node(variance).dtype;
+            map(graph, Op::Sqrt, &[variance], dtype)
+        }
+        _ => log_sum_exp(graph, x, &gone),
+    };
+    let found = convert(graph, found, call.dtype);
+    keep(graph, call, found, &gone)
+}
+
+pub(super) fn log_sum_exp(graph: &mut Graph, x: NodeId, gone: &[usize]) -> NodeId {
+    let (own, dtype) = (graph.shape(x), graph.node(x).dtype);
+    if dtype.kind() == Kind::Complex {
+        let exp = map(graph, Op::Exp, &[x], dtype);
+        let sum = reduce(graph, Op::Sum, exp, gone);
+        return map(graph, Op::Log, &[sum], dtype);
+    }
+    let largest = reduce(graph, Op::Max, x, gone);
+    let finite = map(graph, Op::IsFinite, &[largest], DType::B1);
+    let shape = graph.shape(largest);
+    let zero = splat(graph, 0.0, dtype, shape);
+    let shift = map(graph, Op::Where, &[finite, largest, zero], dtype);
+    let spread = spread(graph, shift, gone, &own);
+    let distance = map(graph, Op::Subtract, &[x, spread], dtype);
+    let exp = map(graph, Op::Exp, &[distance], dtype);
+    let sum = reduce(graph, Op::Sum, exp, gone);
+    let log = map(graph, Op::Log, &[sum], dtype);
+    map(graph, Op::Add, &[log, shift], dtype)
+}
+
+pub(super) fn softmax(graph: &mut Graph, call: Call<'_>) -> NodeId {
+    let (x, axis) = along(graph, call.args[0], call.attrs.axes(), false);
+    let wide = accumulator(call.dtype);
+    let x = convert(graph, x, wide);
+    let own = graph.shape(x);
+    let distance = match wide.kind() {
+        Kind::Complex => x,
+        Kind::Bool | Kind::Unsigned | Kind::Signed | Kind::Float => {
+            let largest = reduce(graph, Op::Max, x, &[axis]);
+            let largest = spread(graph, largest, &[axis], &own);
+            map(graph, Op::Subtract, &[x, largest], wide)
+        }
+    };
+    let exp = map(graph, Op::Exp, &[distance], wide);
+    let sum = reduce(graph, Op::Sum, exp, &[axis]);
+    let sum = spread(graph, sum, &[axis], &own);
+    let quotient = map(graph, Op::Divide, &[exp, sum], wide);
+    convert(graph, quotient, call.dtype)
+}
