@@ -6,8 +6,10 @@
 pub mod dominance;
 pub mod dot;
 pub mod extents;
+pub mod fold;
 pub mod forest;
 pub mod graph;
+pub mod literals;
 pub mod plan;
 pub mod program;
 pub mod report;

@@ -1,6 +1,7 @@
 //! The engine on graphs built by hand, without an IR.
 
 mod builder;
+mod fold;
 mod report;
 mod solve;
 mod verify;
