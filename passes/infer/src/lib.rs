@@ -17,6 +17,7 @@ pub mod scalars;
 pub mod shape;
 pub mod solve;
 pub mod source;
+pub mod specialise;
 pub mod strict;
 pub mod unit;
 pub mod verify;

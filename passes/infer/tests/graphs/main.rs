@@ -4,4 +4,5 @@ mod builder;
 mod fold;
 mod report;
 mod solve;
+mod specialise;
 mod verify;
