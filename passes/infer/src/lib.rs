@@ -6,8 +6,10 @@
 pub mod dominance;
 pub mod dot;
 pub mod extents;
+pub mod fold;
 pub mod forest;
 pub mod graph;
+pub mod literals;
 pub mod plan;
 pub mod program;
 pub mod report;
@@ -15,6 +17,7 @@ pub mod scalars;
 pub mod shape;
 pub mod solve;
 pub mod source;
+pub mod specialise;
 pub mod strict;
 pub mod unit;
 pub mod verify;

@@ -1,4 +1,4 @@
-//! Calls: which function each names, and the functions as a program of the engine.
+//! Calls: which function each names.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,8 +6,7 @@ use mlir_sys::MlirOperation;
 
 use super::raw::{self, Address};
 use super::view::View;
-use promote_infer::program::{Function, FunctionId};
-use promote_infer::unit::Call;
+use promote_infer::program::FunctionId;
 
 /// The functions that calls name.
 pub struct Callees(HashMap<(Address<MlirOperation>, String), FunctionId>);
@@ -34,31 +33,17 @@ impl Callees {
     }
 }
 
-/// The functions of the engine's program, and for each the indices in its view of the calls that it has there.
+/// What links each unit to the others: the functions that its calls name, and whether it is inferred as it is written.
 ///
-/// Not generic are `root`, as who calls it is not seen, and functions that contain others, which would have to be copied too.
-pub fn functions(views: &[View], callees: &Callees, root: MlirOperation) -> (Vec<Function>, Vec<Vec<usize>>) {
+/// That are `root`, as who calls it is not seen, and functions that contain others, which would have to be copied too.
+pub fn links(views: &[View], callees: &Callees, root: MlirOperation) -> Vec<(Vec<Option<FunctionId>>, bool)> {
     let above =
         |view: &View| std::iter::successors(raw::parent(view.root.0), |o| raw::parent(*o)).map(Address);
-    let parent: HashSet<Address<MlirOperation>> =
+    let fixed: HashSet<Address<MlirOperation>> =
         views.iter().filter(|view| view.unit.is_function).flat_map(above).chain([Address(root)]).collect();
-    let generic: Vec<bool> =
-        views.iter().map(|view| view.unit.is_generic(&view.graph) && !parent.contains(&view.root)).collect();
-    let function = |(view, is_generic): (&View, &bool)| {
-        let followed = |(index, call): (usize, &Call)| {
-            let callee = callees.callee(view, index)?;
-            (call.follows_callee || generic[callee.0 as usize]).then_some((index, callee))
-        };
-        let (calls, callees): (Vec<usize>, Vec<FunctionId>) =
-            view.unit.calls.iter().enumerate().filter_map(followed).unzip();
-        let function = Function {
-            arguments: view.unit.arguments.clone(),
-            results: view.unit.results.clone(),
-            calls: calls.iter().map(|index| view.unit.calls[*index].call.clone()).collect(),
-            callees,
-            is_generic: *is_generic,
-        };
-        (function, calls)
+    let links = |view: &View| {
+        let callees = (0..view.calls.len()).map(|call| callees.callee(view, call)).collect();
+        (callees, fixed.contains(&view.root))
     };
-    views.iter().zip(&generic).map(function).unzip()
+    views.iter().map(links).collect()
 }

@@ -16,7 +16,7 @@ use super::callees::{self, Callees};
 use super::checks::{self, Writer};
 use super::constant;
 use super::edges;
-use super::generic;
+use super::generic::{self, Tables};
 use super::pass::Config;
 use super::raw::{self, Address};
 use super::units::{self, Shared, Units};
@@ -27,6 +27,7 @@ use promote_infer::program::solve_program;
 use promote_infer::report::{Told, problems};
 use promote_infer::scalars;
 use promote_infer::solve::{Solution, Solver};
+use promote_infer::specialise::{self, Linked, OtherUse};
 
 /// Infers all types in `root`, and returns every finding in program order. Changes nothing if there is an error.
 ///
@@ -38,7 +39,12 @@ pub fn infer_types(
 ) -> (Vec<Diagnostic>, Option<Units>) {
     let mut views: Vec<View> = shared.map(units::roots(root), |unit| view(unit.0, shared.names));
     let callees = Callees::new(&views);
-    let (functions, calls) = callees::functions(&views, &callees, root);
+    let links = callees::links(&views, &callees, root);
+    let linked = views.iter().zip(&links).map(|(view, (callees, is_fixed))| {
+        let View { unit, graph, .. } = view;
+        Linked { unit, graph, callees, is_fixed: *is_fixed }
+    });
+    let (functions, calls) = specialise::functions(&linked.collect::<Vec<_>>());
     shared.map(views.iter_mut().collect(), |view| scalars::compute(&mut view.graph, shared.semantics));
     let graphs = views.iter_mut().map(|view| std::mem::take(&mut view.graph)).collect();
     let strict_carries = config.policies.strict_carries;
@@ -46,13 +52,17 @@ pub fn infer_types(
         shared.map(solvers, Solver::start);
     });
 
-    let mut diagnostics = generic::other_uses(root, &functions, &callees);
+    let other_uses = generic::other_uses(root, &functions, &callees);
+    let mut diagnostics: Vec<Diagnostic> = other_uses.into_iter().map(OtherUse::diagnostic).collect();
     let told = views.iter().zip(&calls).map(|(view, calls)| Told { unit: &view.unit, sources: view, calls });
-    diagnostics.extend(problems(&told.collect::<Vec<_>>(), &instances));
+    let told: Vec<Told<'_>> = told.collect();
+    diagnostics.extend(problems(&told, &instances));
     if !diagnostics.is_empty() {
         return (diagnostics, None);
     }
-    let (mut units, mut diagnostics) = generic::specialise(views, &calls, instances, shared.names);
+    let specialised = specialise::specialise(&told, &instances, &Tables(&views));
+    diagnostics.extend(specialised.unused.iter().map(|id| specialise::unused(&told[id.0 as usize])));
+    let mut units = generic::apply(views, &specialised, instances, shared.names);
     for (view, solution) in &units {
         diagnostics.extend(config.remarks(view.reporter(solution)).of_inference());
     }

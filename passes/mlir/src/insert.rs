@@ -18,7 +18,9 @@ use super::report;
 use super::units::{self, Shared, Units};
 use super::view::{IMPLICIT, View, function_type, view};
 use promote_diagnostics::Diagnostic;
-use promote_infer::graph::{BlockId, Known, OpId, ShapeId, ValueId};
+use promote_infer::fold::Constants;
+use promote_infer::graph::{BlockId, Known, OpId, ShapeId, Source, ValueId};
+use promote_infer::literals;
 use promote_infer::plan::{Edit, Insert, Make, Plan, Position, Produced, Role, Use, is_weak_literal, plan};
 use promote_infer::scalars;
 use promote_infer::solve::{Solution, solve};
@@ -64,18 +66,23 @@ pub fn insert_converts(mut units: Units, shared: Shared<'_>, config: &Config) ->
     diagnostics
 }
 
-/// Moves and merges the implicit converts of a unit, if its program is strong.
-pub fn place_again(root: MlirOperation, names: &Names, semantics: &Semantics) {
+/// Moves and merges the implicit converts of a unit, if its program is strong; its view, if nothing had to be done.
+pub fn place_again(root: MlirOperation, names: &Names, semantics: &Semantics) -> Option<View> {
     let mut view = view(root, names);
     if view.graph.movable.is_empty() {
-        return;
+        return Some(view);
     }
     let solution = solve(&mut view.graph, semantics);
     let reporter = view.reporter(&solution);
-    if reporter.diagnostics(&[]).is_empty() && reporter.not_inferred().is_none() {
-        let plan = plan(&mut view.graph, &solution, semantics);
-        Writer::new(&mut view, &solution, &plan, names, semantics).place();
+    if !reporter.diagnostics(&[]).is_empty() || reporter.not_inferred().is_some() {
+        return Some(view);
     }
+    let plan = plan(&mut view.graph, &solution, semantics);
+    if plan.moves.is_empty() && plan.merged.is_empty() {
+        return Some(view);
+    }
+    Writer::new(&mut view, &solution, &plan, names, semantics).place();
+    None
 }
 
 struct Writer<'a> {
@@ -219,12 +226,10 @@ impl<'a> Writer<'a> {
                 raw::create(&NewOp { name, location, operands, results: &[result], attributes: &attributes })
             }
             Make::Literal(dtype, role) => {
-                let weak = self.weak_dtype(insert.source);
-                let (operation, warning) =
-                    constant::of_literal(source, weak, (dtype, role), result, self.context, self.semantics);
-                self.diagnostics
-                    .extend(warning.map(|out_of_range| out_of_range.diagnostic(report::place_of(user))));
-                operation
+                let Produced::Value(literal) = insert.source else {
+                    unreachable!("a literal is a value of the program")
+                };
+                self.literal(literal, (dtype, role), result, user)
             }
             Make::Broadcast { shape, like, checked } => {
                 let dims = self.view.graph.shapes.get(shape).dims().unwrap_or_default();
@@ -270,11 +275,25 @@ impl<'a> Writer<'a> {
         self.view.values[result.0 as usize] = Address(cast);
     }
 
-    fn weak_dtype(&self, literal: Produced) -> DType {
-        match literal {
-            Produced::Value(value) => self.solution.dtype(value).unwrap_or(DType::WeakInt),
-            Produced::Insert(_) => unreachable!("a literal is a value of the program"),
-        }
+    /// Makes the constant that a weak literal is in the dtype that `user` uses, in no block yet.
+    fn literal(
+        &mut self,
+        literal: ValueId,
+        used: (DType, Role),
+        result: MlirType,
+        user: MlirOperation,
+    ) -> MlirOperation {
+        let Source::Op(op) = self.view.graph.value(literal).source else {
+            unreachable!("a weak literal is the result of a constant")
+        };
+        let weak = self.solution.dtype(literal).unwrap_or(DType::WeakInt);
+        let elements = self.view.elements(op).unwrap_or_default();
+        let (elements, out_of_range) = literals::in_dtype(elements, weak, used, self.semantics);
+        self.diagnostics.extend(out_of_range.map(|found| {
+            let definition = report::definition_of(self.view.values[literal.0 as usize].0);
+            found.diagnostic(report::place_of(user), definition)
+        }));
+        constant::in_place_of(self.view.ops[op.0 as usize].0, &elements, used.0, result)
     }
 
     fn put(&mut self, operation: MlirOperation, position: Position) {
@@ -334,10 +353,7 @@ impl<'a> Writer<'a> {
             }
             let shape = self.solution.value(value).shape;
             let r#type = self.view.types.tensor(strong, shape, self.names, &self.view.graph);
-            let used = (strong, Role::Number);
-            let (new, warning) = constant::of_literal(old, dtype, used, r#type, self.context, self.semantics);
-            self.diagnostics
-                .extend(warning.map(|out_of_range| out_of_range.diagnostic(report::place_of(operation))));
+            let new = self.literal(value, (strong, Role::Number), r#type, operation);
             raw::insert_after(new, operation);
             raw::replace_all_uses(old, raw::result(new));
         }

@@ -20,6 +20,7 @@ use super::raw::Address;
 use super::targets::cpu::Machine;
 use super::targets::{self, TargetPass};
 use super::units::{Shared, Units};
+use super::view::View;
 use super::{fold, infer, insert, verify};
 use promote_diagnostics::{Code, Diagnostic, Severity};
 pub use promote_infer::report::Policies;
@@ -107,6 +108,14 @@ impl Kind {
         Self::all().find(|kind| kind.name() == name)
     }
 
+    /// Whether the pass may take over what the pass right before it has seen.
+    pub(crate) const fn takes_over(self) -> bool {
+        match self {
+            Self::InsertConverts | Self::VerifyStrong => true,
+            Self::InferTypes | Self::FoldConverts | Self::Lower(_) => false,
+        }
+    }
+
     /// Runs the pass on an op and returns what it has to say.
     ///
     /// # Safety
@@ -120,48 +129,62 @@ impl Kind {
         handoff: &Handoff,
     ) -> Vec<Diagnostic> {
         let shared = Shared { names, semantics: &config.semantics, threads: config.threads };
+        // What is not taken here, a pass before has left to one that did not follow.
+        let handed = handoff.take(root);
         match self {
             Self::InferTypes => {
                 let (diagnostics, units) = infer::infer_types(root, shared, config);
-                handoff.put(root, units);
+                handoff.put(root, units.map(Handed::Solved));
                 diagnostics
             }
             Self::InsertConverts => {
-                let units = handoff.take(root).map_or_else(|| insert::solved(root, shared), Ok);
+                let units = match handed {
+                    Some(Handed::Solved(units)) => Ok(units),
+                    Some(Handed::Viewed(_)) | None => insert::solved(root, shared),
+                };
                 units.map_or_else(|refused| refused, |units| insert::insert_converts(units, shared, config))
             }
             Self::FoldConverts => {
-                fold::fold_converts(root, shared);
+                let views = fold::fold_converts(root, shared);
+                handoff.put(root, views.map(Handed::Viewed));
                 Vec::new()
             }
-            Self::VerifyStrong => verify::verify_strong(root, shared),
+            Self::VerifyStrong => match handed {
+                Some(Handed::Viewed(views)) => verify::verify_views(views, shared),
+                Some(Handed::Solved(_)) | None => verify::verify_strong(root, shared),
+            },
             Self::Lower(pass) => (pass.run)(root, shared, config),
         }
     }
 }
 
-/// Lets a pass take over the view and solution of the pass right before it, instead of making them again.
+/// Lets a pass take over what the pass right before it has seen of the program, instead of viewing it again.
 ///
-/// The pipeline gives the same handoff to two passes only if nothing can change the program between them.
+/// The pipeline gives the same handoff to passes only if nothing can change the program between them.
 #[derive(Clone, Default)]
-pub struct Handoff(Option<Arc<Mutex<Handed>>>);
+pub struct Handoff(Option<Arc<Mutex<FxHashMap<Address<MlirOperation>, Handed>>>>);
 
-/// What was found of each op that a pass ran on.
-type Handed = FxHashMap<Address<MlirOperation>, Units>;
+/// What a pass has seen of an op that it ran on, in the order of its units, if that is what the program is after it.
+enum Handed {
+    /// The units as inference leaves them.
+    Solved(Units),
+    /// The units as they are.
+    Viewed(Vec<View>),
+}
 
 impl Handoff {
-    /// A handoff between the next two passes made with it.
+    /// A handoff between the next passes made with it.
     pub fn new() -> Self {
         Self(Some(Arc::default()))
     }
 
-    fn put(&self, root: MlirOperation, units: Option<Units>) {
-        if let (Some(handed), Some(units)) = (&self.0, units) {
-            handed.lock().unwrap_or_else(PoisonError::into_inner).insert(Address(root), units);
+    fn put(&self, root: MlirOperation, seen: Option<Handed>) {
+        if let (Some(handed), Some(seen)) = (&self.0, seen) {
+            handed.lock().unwrap_or_else(PoisonError::into_inner).insert(Address(root), seen);
         }
     }
 
-    fn take(&self, root: MlirOperation) -> Option<Units> {
+    fn take(&self, root: MlirOperation) -> Option<Handed> {
         self.0.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner).remove(&Address(root))
     }
 }

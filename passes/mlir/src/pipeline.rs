@@ -271,8 +271,8 @@ fn add(
                 match Kind::by_name(name) {
                     Some(_) if !options.is_empty() => return Err(PipelineError::Options(name.clone())),
                     Some(kind) => {
-                        // What inference found serves the inserts right after it.
-                        if kind != Kind::InsertConverts {
+                        // What inference found serves the inserts right after it, what folding saw verification.
+                        if !kind.takes_over() {
                             handoff = Handoff::new();
                         }
                         add_pass(pass::create_with(kind, config, &handoff));

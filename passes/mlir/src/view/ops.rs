@@ -11,6 +11,7 @@ use crate::constant;
 use crate::flow::{self, Flow};
 use crate::raw::{self, Address};
 use promote_infer::graph::{BlockId, Known, NewOp, OpId, Type, ValueId};
+use promote_infer::literals;
 use promote_infer::shape::{DYNAMIC, is_dynamic};
 use promote_infer::solve;
 use promote_infer::unit::Call;
@@ -179,7 +180,8 @@ impl Viewer<'_> {
             return None;
         }
         let scalar = self.view.graph.shapes.get(written.shape).dims().is_some_and(<[i64]>::is_empty);
-        let literal = if scalar { constant::scalar(value, dtype) } else { None };
+        let elements = if scalar { constant::elements(value, dtype) } else { None };
+        let literal = elements.and_then(|elements| Some(literals::number(*elements.first()?, dtype)));
         Some((written, literal))
     }
 }
