@@ -16,7 +16,7 @@ use std::cell::RefCell;
 
 use promote_lattice::Op;
 
-use crate::emit::Emit;
+use crate::emit::{Element, Emit};
 use num::Num;
 
 mod error;
@@ -28,9 +28,12 @@ mod power;
 mod trigonometric;
 
 macro_rules! functions {
-    ($($(#[$doc:meta])* $name:ident = $module:ident($($x:ident),+);)*) => {$(
+    ($($(#[$doc:meta])* $name:ident = $op:ident $module:ident($($x:ident),+);)*) => {$(
         $(#[$doc])*
         pub fn $name<E: Emit>(e: &mut E, $($x: E::Value),+) -> E::Value {
+            if let Some(native) = e.native(Op::$op, &[$(Element::Real($x)),+]) {
+                return native.real();
+            }
             let machine = RefCell::new(e);
             $module::$name($(Num::new(&machine, $x)),+).value
         }
@@ -39,59 +42,59 @@ macro_rules! functions {
 
 functions! {
     /// e to the power of x.
-    exp = exponential(x);
+    exp = Exp exponential(x);
     /// 2 to the power of x.
-    exp2 = exponential(x);
+    exp2 = Exp2 exponential(x);
     /// e to the power of x, less 1.
-    expm1 = exponential(x);
+    expm1 = Expm1 exponential(x);
     /// The natural logarithm.
-    log = logarithm(x);
+    log = Log logarithm(x);
     /// The logarithm to base 2.
-    log2 = logarithm(x);
+    log2 = Log2 logarithm(x);
     /// The logarithm to base 10.
-    log10 = logarithm(x);
+    log10 = Log10 logarithm(x);
     /// The natural logarithm of 1 + x.
-    log1p = logarithm(x);
+    log1p = Log1p logarithm(x);
     /// Sine of radians.
-    sin = trigonometric(x);
+    sin = Sin trigonometric(x);
     /// Cosine of radians.
-    cos = trigonometric(x);
+    cos = Cos trigonometric(x);
     /// Tangent of radians.
-    tan = trigonometric(x);
+    tan = Tan trigonometric(x);
     /// Hyperbolic sine.
-    sinh = exponential(x);
+    sinh = Sinh exponential(x);
     /// Hyperbolic cosine.
-    cosh = exponential(x);
+    cosh = Cosh exponential(x);
     /// Hyperbolic tangent.
-    tanh = exponential(x);
+    tanh = Tanh exponential(x);
     /// Inverse sine.
-    asin = inverse(x);
+    asin = Asin inverse(x);
     /// Inverse cosine.
-    acos = inverse(x);
+    acos = Acos inverse(x);
     /// Inverse tangent.
-    atan = inverse(x);
+    atan = Atan inverse(x);
     /// Inverse hyperbolic sine.
-    asinh = logarithm(x);
+    asinh = Asinh logarithm(x);
     /// Inverse hyperbolic cosine.
-    acosh = logarithm(x);
+    acosh = Acosh logarithm(x);
     /// Inverse hyperbolic tangent.
-    atanh = logarithm(x);
+    atanh = Atanh logarithm(x);
     /// The error function.
-    erf = error(x);
+    erf = Erf error(x);
     /// 1 / (1 + e^-x).
-    sigmoid = exponential(x);
+    sigmoid = Sigmoid exponential(x);
     /// The cube root.
-    cbrt = power(x);
+    cbrt = Cbrt power(x);
     /// 1 over the square root.
-    rsqrt = power(x);
+    rsqrt = Rsqrt power(x);
     /// x to the power of y.
-    pow = power(x, y);
+    pow = Pow power(x, y);
     /// The angle of the point with the ordinate y and the abscissa x.
-    atan2 = inverse(y, x);
+    atan2 = Atan2 inverse(y, x);
     /// The length of the vector with the coordinates x and y.
-    hypot = power(x, y);
+    hypot = Hypot power(x, y);
     /// log(e^x + e^y).
-    logaddexp = logarithm(x, y);
+    logaddexp = LogAddExp logarithm(x, y);
 }
 
 /// For each function how many units in the last place a result is at most from the truth, in single and double precision.
