@@ -5,6 +5,8 @@
 //! wrap. What has no defined result there (a shift by the width or more, a division of integers by zero or of the least by -1,
 //! a float converted to an integer that does not hold it) definitions never ask for.
 
+use promote_lattice::{DType, Op};
+
 /// What a register holds in each lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ty {
@@ -192,6 +194,12 @@ pub trait Emit {
     /// `x * y + z`, rounded once.
     fn fma(&mut self, x: Self::Value, y: Self::Value, z: Self::Value) -> Self::Value;
 
+    /// `x * y + z` where a definition does not rest on the product being exact: in one instruction if the machine has one
+    /// that rounds once, else in two.
+    fn mul_add(&mut self, x: Self::Value, y: Self::Value, z: Self::Value) -> Self::Value {
+        self.fma(x, y, z)
+    }
+
     /// A comparison of two values of the same type, which gives [`Ty::I1`].
     fn compare(&mut self, compare: Compare, x: Self::Value, y: Self::Value) -> Self::Value;
 
@@ -215,6 +223,30 @@ pub trait Emit {
 
     /// Whether the machine converts between [`Ty::F16`] and [`Ty::F32`] in an instruction.
     fn has_f16(&self) -> bool;
+
+    /// Whether the machine divides integers of every type in one instruction that is as fast as others.
+    fn divides_integers(&self) -> bool {
+        false
+    }
+
+    /// What the machine has an operation of its own for: the function that an op names, of registers of single or double
+    /// precision or pairs of them. `None` if the definition is to be used, as it is everywhere by default.
+    ///
+    /// A machine that has such an operation is no longer held to the bits of the others; it states its own bounds.
+    fn native(&mut self, _op: Op, _args: &[Element<Self::Value>]) -> Option<Element<Self::Value>> {
+        None
+    }
+
+    /// The code of `x`, a number of a float dtype narrower than [`Ty::F32`], extended with zeros to the type that it has in
+    /// [memory](crate::memory()). `None` if the machine does not have the dtype: the code is then computed.
+    fn encode(&mut self, _dtype: DType, _x: Self::Value) -> Option<Self::Value> {
+        None
+    }
+
+    /// The number, as [`Ty::F32`], that a code of such a dtype is: the reverse of [`encode`](Self::encode).
+    fn decode(&mut self, _dtype: DType, _code: Self::Value) -> Option<Self::Value> {
+        None
+    }
 }
 
 /// An element in registers.

@@ -96,6 +96,8 @@ pub struct Eval {
     pub traps: Vec<Trap>,
     /// Whether [`Ty::F16`] can be converted.
     pub has_f16: bool,
+    /// Whether [`Emit::mul_add`] rounds the product, too, as on machines without an instruction for it.
+    pub rounds_products: bool,
 }
 
 impl Emit for Eval {
@@ -176,6 +178,15 @@ impl Emit for Eval {
             Ty::F64 => Value::f64(x.to_f64().mul_add(y.to_f64(), z.to_f64())),
             ty @ (Ty::I1 | Ty::I8 | Ty::I16 | Ty::I32 | Ty::I64 | Ty::F16) => panic!("arithmetic in {ty:?}"),
         }
+    }
+
+    #[inline(always)]
+    fn mul_add(&mut self, x: Value, y: Value, z: Value) -> Value {
+        if self.rounds_products {
+            let product = self.binary(Binary::FMul, x, y);
+            return self.binary(Binary::FAdd, product, z);
+        }
+        self.fma(x, y, z)
     }
 
     #[inline(always)]

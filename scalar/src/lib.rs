@@ -27,6 +27,7 @@ mod ops;
 mod reduce;
 mod storage;
 
+pub use build::fma_in_parts;
 pub use convert::{convert, is_nonzero};
 pub use emit::{Binary, Cast, Compare, Element, Emit, Trap, Ty, Unary};
 pub use ops::{elementwise, is_before, select};

@@ -68,6 +68,10 @@ pub fn memory_size(dtype: DType) -> usize {
 
 /// The register of a part that `raw`, of type [`memory`], is in memory.
 pub fn load<E: Emit>(e: &mut E, dtype: DType, raw: E::Value) -> E::Value {
+    let native = narrow(dtype).and_then(|_| e.decode(part(dtype), raw));
+    if let Some(number) = native {
+        return number;
+    }
     match (part(dtype), narrow(dtype)) {
         (DType::B1, _) => e.is(Compare::Ne, raw, 0.0),
         (DType::BF16, _) => {
@@ -86,6 +90,10 @@ pub fn load<E: Emit>(e: &mut E, dtype: DType, raw: E::Value) -> E::Value {
 
 /// What a register is in memory, of type [`memory`].
 pub fn store<E: Emit>(e: &mut E, dtype: DType, register: E::Value) -> E::Value {
+    let native = narrow(dtype).and_then(|_| e.encode(part(dtype), register));
+    if let Some(code) = native {
+        return code;
+    }
     match (part(dtype), narrow(dtype)) {
         (DType::B1, _) => e.cast(Cast::ZExt, register, Ty::I8),
         (DType::BF16, _) => {

@@ -89,11 +89,11 @@ pub(super) fn erf<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
     let c = x.of(&SINGLE, &DOUBLE);
     let a = x.abs().at_most(c.one);
     let z = a * a;
-    let near = a.fma(z.polynomial(c.near), a);
+    let near = a.mul_add(z.polynomial(c.near), a);
     let power = -a.polynomial(c.far);
     let (whole, n) = Whole::nearest(power, 1.0, 1, 0);
     let r = power - n;
-    let exp2 = r.polynomial(exponential_constants(x).exp2_tail).fma(r, 1.0);
-    let far = (-exp2).fma(whole.power(), 1.0);
+    let exp2 = r.polynomial(exponential_constants(x).exp2_tail).mul_add(r, 1.0);
+    let far = (-exp2).mul_add(whole.power(), 1.0);
     near.replaced(a.gt(1.0), far).copysign(x)
 }

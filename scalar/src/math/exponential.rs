@@ -25,7 +25,7 @@ family! {
 /// What depends on the precision. Coefficients by `tools/coefficients.py`, on |r| ≤ ln 2 / 2; the errors are relative.
 pub(super) struct Constants {
     log2_e: f64,
-    /// ln 2 in two parts.
+    /// ln 2 in two parts; the first has so few bits that its product with n is exact.
     ln2: [f64; 2],
     /// e^x overflows above, and is 0 below, and so for 2^x, e^x - 1 (which is -1 below), 1 / (1 + e^-x) (1 above).
     exp: [f64; 2],
@@ -52,7 +52,7 @@ pub(super) struct Constants {
 
 const SINGLE: Constants = Constants {
     log2_e: std::f64::consts::LOG2_E,
-    ln2: [0.6931471824645996, -1.9046542121259336e-09],
+    ln2: [0.693359375, -0.00021219444],
     exp: [-104.0, 89.0],
     exp2: [-151.0, 129.0],
     expm1: [-18.0, 89.0],
@@ -101,7 +101,7 @@ const SINGLE: Constants = Constants {
 
 const DOUBLE: Constants = Constants {
     log2_e: std::f64::consts::LOG2_E,
-    ln2: [std::f64::consts::LN_2, 2.3190468138462996e-17],
+    ln2: [0.6931471803691238, 1.9082149292705877e-10],
     exp: [-746.0, 710.0],
     exp2: [-1076.0, 1025.0],
     expm1: [-38.0, 710.0],
@@ -195,7 +195,7 @@ impl<'m, E: Emit> Whole<'m, E> {
     pub(super) fn nearest(x: Num<'m, E>, scale: f64, biases: i64, more: i64) -> (Self, Num<'m, E>) {
         let format = x.format();
         let shift = format.magic + (biases * format.bias + more) as f64;
-        let shifted = x.fma(scale, shift);
+        let shifted = x.mul_add(scale, shift);
         (Self { shifted }, shifted - shift)
     }
 
@@ -223,18 +223,18 @@ impl<'m, E: Emit> Whole<'m, E> {
 fn reduce<'m, E: Emit>(x: Num<'m, E>, biases: i64, more: i64) -> (Whole<'m, E>, Num<'m, E>, Num<'m, E>) {
     let c = constants(x);
     let (whole, n) = Whole::nearest(x, c.log2_e, biases, more);
-    let r = n.fma(-c.ln2[1], n.fma(-c.ln2[0], x));
+    let r = n.mul_add(-c.ln2[1], n.mul_add(-c.ln2[0], x));
     (whole, n, r)
 }
 
 /// e^r.
 fn near_one<E: Emit>(r: Num<'_, E>) -> Num<'_, E> {
-    r.polynomial(constants(r).exp_tail).fma(r, 1.0).fma(r, 1.0)
+    r.polynomial(constants(r).exp_tail).mul_add(r, 1.0).mul_add(r, 1.0)
 }
 
 /// e^r - 1.
 fn near_zero<E: Emit>(r: Num<'_, E>) -> Num<'_, E> {
-    (r * r).fma(r.polynomial(constants(r).expm1_tail), r)
+    (r * r).mul_add(r.polynomial(constants(r).expm1_tail), r)
 }
 
 fn within<'m, E: Emit>(x: Num<'m, E>, [low, high]: [f64; 2]) -> Num<'m, E> {
@@ -250,7 +250,7 @@ pub(super) fn exp2<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
     let x = within(x, constants(x).exp2);
     let (whole, n) = Whole::nearest(x, 1.0, 2, 0);
     let r = x - n;
-    whole.scale(r.polynomial(constants(x).exp2_tail).fma(r, 1.0))
+    whole.scale(r.polynomial(constants(x).exp2_tail).mul_add(r, 1.0))
 }
 
 /// With 2^(n-1) instead of 2^n, which may overflow before the result does.
@@ -258,7 +258,7 @@ pub(super) fn expm1<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
     let (whole, n, r) = reduce(within(x, constants(x).expm1), 1, -1);
     let half = whole.power();
     let less_one = near_zero(r);
-    let halved = less_one.fma(half, half - 0.5);
+    let halved = less_one.mul_add(half, half - 0.5);
     // Half a subnormal number is rounded.
     (halved + halved).replaced(n.equals(0.0), less_one).copysign(x)
 }
@@ -272,21 +272,21 @@ fn hyperbolic<E: Emit>(x: Num<'_, E>) -> [Num<'_, E>; 5] {
     let exponents = x.int(grown.bits().ty(), (2 * format.bias - 4) << format.fraction);
     let shrunk = (exponents - grown.bits()).max_signed(0).as_float(x);
     let z = r * r;
-    let sinh = (r * z).fma(z.polynomial(c.sinh_tail), r);
+    let sinh = (r * z).mul_add(z.polynomial(c.sinh_tail), r);
     let cosh_less_one = z * z.polynomial(c.cosh_tail);
     [n, grown + shrunk, grown - shrunk, sinh, cosh_less_one]
 }
 
 pub(super) fn sinh<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
     let [n, sum, difference, sinh, cosh_less_one] = hyperbolic(x);
-    let halved = difference + sinh.fma(sum, cosh_less_one * difference);
+    let halved = difference + sinh.mul_add(sum, cosh_less_one * difference);
     // Half a subnormal number is rounded.
     (halved + halved).replaced(n.equals(0.0), sinh).copysign(x)
 }
 
 pub(super) fn cosh<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
     let [_, sum, difference, sinh, cosh_less_one] = hyperbolic(x);
-    let halved = sum + cosh_less_one.fma(sum, sinh * difference);
+    let halved = sum + cosh_less_one.mul_add(sum, sinh * difference);
     halved + halved
 }
 
@@ -296,9 +296,9 @@ pub(super) fn tanh<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
     let a = x.abs();
     let (whole, _, r) = reduce((a * -2.0).at_least(-c.tanh), 1, 0);
     let power = near_one(r) * whole.power();
-    let far = (power / (power + 1.0)).fma(-2.0, 1.0);
+    let far = (power / (power + 1.0)).mul_add(-2.0, 1.0);
     let z = a * a;
-    let near = (a * z).fma(z.polynomial(c.tanh_tail), a);
+    let near = (a * z).mul_add(z.polynomial(c.tanh_tail), a);
     far.replaced(a.lt(0.55), near).copysign(x)
 }
 
@@ -306,5 +306,5 @@ pub(super) fn tanh<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
 pub(super) fn sigmoid<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
     let (whole, _, r) = reduce(within(x, constants(x).sigmoid), 2, 0);
     let [first, second] = whole.halves();
-    first * (second / (first.fma(second, near_zero(-r)) + 1.0))
+    first * (second / (first.mul_add(second, near_zero(-r)) + 1.0))
 }

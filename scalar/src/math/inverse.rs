@@ -105,16 +105,16 @@ fn half_pi<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
 fn arc<E: Emit>(x: Num<'_, E>) -> [Num<'_, E>; 3] {
     let a = x.abs();
     let far = a.gt(0.5);
-    let z = far.select(a.fma(-0.5, 0.5), a * a);
+    let z = far.select(a.mul_add(-0.5, 0.5), a * a);
     let s = far.select(z.sqrt(), a);
     [far, s, s * z * z.polynomial(constants(x).asin_tail)]
 }
 
 pub(super) fn asin<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
     let [far, s, rest] = arc(x);
-    let high = s.fma(-2.0, half_pi(x));
-    let taken = s.fma(-2.0, half_pi(x) - high);
-    let from_end = high + (taken - rest.fma(2.0, -constants(x).half_pi_low));
+    let high = s.mul_add(-2.0, half_pi(x));
+    let taken = s.mul_add(-2.0, half_pi(x) - high);
+    let from_end = high + (taken - rest.mul_add(2.0, -constants(x).half_pi_low));
     (s + rest).replaced(far, from_end).copysign(x)
 }
 
@@ -133,7 +133,7 @@ pub(super) fn acos<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
 /// atan of a number from 0 to 1.
 fn arctangent<E: Emit>(t: Num<'_, E>) -> Num<'_, E> {
     let z = t * t;
-    (t * z).fma(z.polynomial(constants(t).atan_tail), t)
+    (t * z).mul_add(z.polynomial(constants(t).atan_tail), t)
 }
 
 pub(super) fn atan<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {

@@ -183,10 +183,10 @@ fn sum<'m, E: Emit>(f: Num<'m, E>, e: Num<'m, E>, base: &Base) -> Num<'m, E> {
     let small = match (base.two[1], base.slope[1]) {
         (two, 0.0) => e * two,
         (0.0, slope) => f * slope,
-        (two, slope) => e.fma(two, f * slope),
+        (two, slope) => e.mul_add(two, f * slope),
     };
-    let rest = (f * f).fma(f.polynomial(base.tail), small);
-    e.fma(base.two[0], f.fma(base.slope[0], rest))
+    let rest = (f * f).mul_add(f.polynomial(base.tail), small);
+    e.mul_add(base.two[0], f.mul_add(base.slope[0], rest))
 }
 
 /// e, as an integer shifted to where exponents are, and 1 + f, of a positive normal number.
@@ -244,7 +244,7 @@ fn log1p_core<'m, E: Emit>(x: Num<'m, E>, doublings: Option<Num<'m, E>>) -> Num<
     let (shifted, m) = split(x + 1.0);
     let scale = (x.int(shifted.ty(), format.bias << format.fraction) - shifted).as_float(x);
     // 2^-e is no normal number for the greatest x, to which 1 is nothing.
-    let f = x.fma(scale, scale - 1.0).replaced(x.gt(x.of(f64::from(1u32 << 30), 2f64.powi(60))), m - 1.0);
+    let f = x.mul_add(scale, scale - 1.0).replaced(x.gt(x.of(f64::from(1u32 << 30), 2f64.powi(60))), m - 1.0);
     let e = exponent(shifted, x);
     sum(f, doublings.map_or(e, |more| e + more), x.of(&E_SINGLE, &E_DOUBLE))
 }
@@ -275,7 +275,7 @@ pub(super) fn asinh<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
 pub(super) fn acosh<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
     let t = x - 1.0;
     let big = x.gt(huge(x));
-    let argument = (t + t.fma(t, t + t).sqrt()).replaced(big, x);
+    let argument = (t + t.mul_add(t, t + t).sqrt()).replaced(big, x);
     let y = log1p_core(argument, Some(x.constant(0.0).replaced(big, 1.0)));
     let y = y.replaced(!x.lt(f64::INFINITY), x);
     y.replaced(x.lt(1.0), f64::NAN)
@@ -285,7 +285,7 @@ pub(super) fn acosh<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
 pub(super) fn atanh<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
     let a = x.abs();
     let twice = a + a;
-    let y = log1p_core(a.fma(twice / (-a + 1.0), twice), None) * 0.5;
+    let y = log1p_core(a.mul_add(twice / (-a + 1.0), twice), None) * 0.5;
     let y = y.replaced(!a.lt(1.0), f64::NAN);
     y.replaced(a.equals(1.0), f64::INFINITY).copysign(x)
 }
@@ -301,6 +301,6 @@ pub(super) fn logaddexp<'m, E: Emit>(x: Num<'m, E>, y: Num<'m, E>) -> Num<'m, E>
     let finite = d.gt(f64::NEG_INFINITY);
     let d = d.replaced(low.equals(high), 0.0);
     let e = exponential::exp(d);
-    let e = finite.select(e.fma(rest, e), e);
+    let e = finite.select(e.mul_add(rest, e), e);
     high + log1p_core(e, None)
 }

@@ -32,6 +32,10 @@ macro_rules! family {
             $(
                 $(#[$doc])*
                 pub fn $name<E: $crate::emit::Emit>(e: &mut E, $($x: E::Value),+) -> E::Value {
+                    let operands = [$($crate::emit::Element::Real($x)),+];
+                    if let Some(native) = e.native(promote_lattice::Op::$op, &operands) {
+                        return native.real();
+                    }
                     let machine = std::cell::RefCell::new(e);
                     super::$name($($crate::math::num::Num::new(&machine, $x)),+).value
                 }

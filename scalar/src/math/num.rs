@@ -132,10 +132,16 @@ impl<'m, E: Emit> Num<'m, E> {
         self.emit(|e| e.fma(self.value, y.value, z.value))
     }
 
+    /// `self * y + z`, rounded once where the machine can, else also the product.
+    pub(super) fn mul_add(self, y: impl Operand<'m, E>, z: impl Operand<'m, E>) -> Self {
+        let (y, z) = (y.beside(self), z.beside(self));
+        self.emit(|e| e.mul_add(self.value, y.value, z.value))
+    }
+
     /// `c[0] + c[1] * self + c[2] * self^2 + …`.
     pub(super) fn polynomial(self, coefficients: &[f64]) -> Self {
         let [lower @ .., last] = coefficients else { unreachable!("a polynomial has coefficients") };
-        lower.iter().rev().fold(self.constant(*last), |sum, c| sum.fma(self, *c))
+        lower.iter().rev().fold(self.constant(*last), |sum, c| sum.mul_add(self, *c))
     }
 
     pub(super) fn abs(self) -> Self {

@@ -67,7 +67,7 @@ pub(super) fn hypot<'m, E: Emit>(x: Num<'m, E>, y: Num<'m, E>) -> Num<'m, E> {
     let scale = one.replaced(is_large, down).replaced(is_small, up);
     let back = one.replaced(is_large, 1.0 / down).replaced(is_small, 1.0 / up);
     let (most, least) = (most * scale, least * scale);
-    let length = most.fma(most, least * least).sqrt() * back;
+    let length = most.mul_add(most, least * least).sqrt() * back;
     length.replaced(a.equals(f64::INFINITY) | b.equals(f64::INFINITY), f64::INFINITY)
 }
 

@@ -1,6 +1,6 @@
 //! Division of integers, and what rests on it.
 //!
-//! Vector units divide floats, not integers. A quotient of integers up to 16 bits is found in `f32`, and one of 32 bits in
+//! Vector units divide floats, not integers. But on machines that do ([`Emit::divides_integers`]), a quotient of integers up to 16 bits is found in `f32`, and one of 32 bits in
 //! `f64`: the quotient of two such numbers is further from the next whole number than rounding reaches.
 
 use promote_lattice::convert::Numerics;
@@ -34,6 +34,8 @@ fn divide<E: Emit>(e: &mut E, dtype: DType, x: E::Value, y: E::Value) -> Divisio
 fn quotient<E: Emit>(e: &mut E, dtype: DType, x: E::Value, y: E::Value) -> E::Value {
     let signed = dtype.kind() == Kind::Signed;
     let (float, whole) = match register(dtype) {
+        _ if e.divides_integers() && !signed => return e.binary(Binary::DivU, x, y),
+        _ if e.divides_integers() => return divide_signed(e, x, y, |e, x, y| e.binary(Binary::DivS, x, y)),
         Ty::I8 | Ty::I16 => (Ty::F32, Ty::I32),
         Ty::I32 => (Ty::F64, Ty::I32),
         _ if !signed => return e.binary(Binary::DivU, x, y),

@@ -180,36 +180,58 @@ fn remainder<E: Emit>(e: &mut E, numerics: Numerics, x: E::Value, y: E::Value) -
     }
 }
 
-/// The next number of `dtype` after `x` towards `y`: codes next to each other are numbers next to each other.
+/// The next number of `dtype` after `x` towards `y`, found among the integers that order floats as they are ordered: nothing
+/// is computed with subnormal numbers, so they count also on machines that take them for zero.
 fn next_after<E: Emit>(e: &mut E, dtype: DType, x: E::Value, y: E::Value) -> E::Value {
-    let raw = store(e, dtype, x);
-    let raw = if e.ty(raw).is_float() { e.to_bits(raw) } else { raw };
-    let format = part(dtype).props().format;
-    let width = part(dtype).bits();
-    let has_sign = format.is_none_or(|format| format.specials != Specials::ExponentOnly);
-    let sign = if has_sign { 1i64 << (width - 1) } else { 0 };
-    let (up, down) = (e.bits(raw, 1), e.bits(raw, -1));
-    let (is_below, is_positive) = (e.compare(Compare::FLt, x, y), e.is(Compare::FGt, x, 0.0));
-    let towards = e.xor(is_below, is_positive);
-    let step = e.select(towards, down, up);
-    let next = e.add(raw, step);
-    let next = if format.is_some_and(|format| format.specials == Specials::NanIsNegativeZero) {
-        // The code of negative zero is NaN.
-        let (nan, zero) = (e.bits(raw, sign), e.bits(raw, 0));
-        let is_nan = e.compare(Compare::Eq, next, nan);
-        e.select(is_nan, zero, next)
-    } else {
+    let specials = part(dtype).props().format.map_or(Specials::Ieee, |format| format.specials);
+    let sign = if specials == Specials::ExponentOnly { 0 } else { 1i64 << (part(dtype).bits() - 1) };
+    let [own, other] = [x, y].map(|number| {
+        let raw = store(e, dtype, number);
+        if e.ty(raw).is_float() { e.to_bits(raw) } else { raw }
+    });
+    let (from, to) = (rank(e, own, sign), rank(e, other, sign));
+    let rises = e.compare(order(sign), from, to);
+    let (up, down) = (e.bits(from, 1), e.bits(from, -1));
+    let step = e.select(rises, up, down);
+    let next = e.add(from, step);
+    let code = if sign == 0 {
         next
+    } else {
+        // Zero that is reached from below is the negative one, if there is one.
+        let (was_below, is_below) = (e.is(Compare::LtS, from, 0.0), e.is(Compare::LtS, next, 0.0));
+        let of_zero = e.is(Compare::Eq, next, 0.0);
+        let is_negative = match specials {
+            Specials::NanIsNegativeZero => is_below,
+            Specials::Ieee | Specials::NanOnly | Specials::FiniteOnly | Specials::ExponentOnly => {
+                let negative_zero = e.and(of_zero, was_below);
+                e.or(is_below, negative_zero)
+            }
+        };
+        let negative = e.neg(next);
+        let sign = e.bits(negative, sign);
+        let negative = e.or(negative, sign);
+        e.select(is_negative, negative, next)
     };
-    let (least, negative) = (e.bits(raw, 1), e.bits(raw, 1 | sign));
-    let (is_down, is_zero) = (e.is(Compare::FLt, y, 0.0), e.is(Compare::FEq, x, 0.0));
-    let least = e.select(is_down, negative, least);
-    let next = e.select(is_zero, least, next);
-    let next = from_code(e, dtype, next);
-    let is_same = e.compare(Compare::FEq, x, y);
-    let next = e.select(is_same, y, next);
+    let is_same = e.compare(Compare::Eq, from, to);
+    let code = e.select(is_same, other, code);
+    let next = from_code(e, dtype, code);
     let (is_nan, nan) = (e.compare(Compare::FUnordered, x, y), e.add(x, y));
     e.select(is_nan, nan, next)
+}
+
+/// How ranks are ordered: as signed integers, or as unsigned ones where codes have no sign.
+const fn order(sign: i64) -> Compare {
+    if sign == 0 { Compare::LtU } else { Compare::LtS }
+}
+
+/// The place of a code among the numbers: both zeros are 0, and negative numbers below.
+fn rank<E: Emit>(e: &mut E, code: E::Value, sign: i64) -> E::Value {
+    if sign == 0 {
+        return code;
+    }
+    let (signed, magnitude) = (e.masked(code, sign), e.masked(code, sign.wrapping_sub(1)));
+    let (is_negative, negative) = (e.is(Compare::Ne, signed, 0.0), e.neg(magnitude));
+    e.select(is_negative, negative, magnitude)
 }
 
 /// The number of a code, which is of the type in memory or, for machine floats, has their bits.

@@ -1,6 +1,8 @@
 //! Powers of e and 2 that are complex, and what is made of them.
 
-use super::{Pair, Range, choose, divide, is_infinite};
+use promote_lattice::Op;
+
+use super::{Pair, Range, choose, divide, is_infinite, native};
 use crate::build::Build;
 use crate::emit::{Compare, Emit};
 use crate::math;
@@ -44,6 +46,9 @@ fn split<E: Emit>(
 }
 
 pub(super) fn exp<E: Emit>(e: &mut E, (re, im): Pair<E::Value>) -> Pair<E::Value> {
+    if let Some(power) = native(e, Op::Exp, (re, im)) {
+        return power;
+    }
     let limit = Range::of(e, re).exponent;
     let length = split(e, re, limit, math::exp);
     let end = is_infinite(e, re);

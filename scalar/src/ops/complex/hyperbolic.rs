@@ -101,7 +101,7 @@ pub(super) fn tanh<E: Emit>(e: &mut E, (re, im): Pair<E::Value>) -> Pair<E::Valu
     let zero = e.constant(re, 0.0);
     let met = e.select(is_far, zero, re);
     let (t, s) = (math::tan(e, im), math::sinh(e, met));
-    let beta = e.fma(t, t, one);
+    let beta = e.mul_add(t, t, one);
     let square = e.mul(s, s);
     let rho = e.add(one, square);
     let rho = e.sqrt(rho);

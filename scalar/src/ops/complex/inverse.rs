@@ -100,7 +100,7 @@ pub(super) fn atanh<E: Emit>(e: &mut E, z: Pair<E::Value>) -> Pair<E::Value> {
     let one = e.constant(re, 1.0);
     let (less, more) = (e.sub(one, re), e.add(one, re));
     let height = e.mul(im, im);
-    let distance = e.fma(less, less, height);
+    let distance = e.mul_add(less, less, height);
     let far_real = {
         let length = math::hypot(e, re, im);
         let once = e.div(re, length);

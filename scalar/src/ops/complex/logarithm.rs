@@ -1,9 +1,9 @@
 //! Roots and logarithms of complex numbers, and what is made of them.
 
-use promote_lattice::DType;
+use promote_lattice::{DType, Op};
 
 use super::exponential::{exp, polar};
-use super::{Pair, Range, choose, hypotenuse, is_infinite, is_zero, sorted};
+use super::{Pair, Range, choose, hypotenuse, is_infinite, is_zero, native, sorted};
 use crate::build::{Build, power_of_two};
 use crate::emit::{Compare, Element, Emit, Ty, Unary};
 use crate::math;
@@ -38,6 +38,9 @@ fn scaled<E: Emit>(e: &mut E, z: Pair<E::Value>) -> Scaled<E::Value> {
 
 /// The root with a real part that is not negative; the imaginary part has the operand's sign.
 pub(super) fn sqrt<E: Emit>(e: &mut E, z: Pair<E::Value>) -> Pair<E::Value> {
+    if let Some(root) = native(e, Op::Sqrt, z) {
+        return root;
+    }
     let Scaled { z: (re, im), root, .. } = scaled(e, z);
     let length = math::hypot(e, re, im);
     let magnitude = e.fabs(re);
@@ -66,6 +69,9 @@ pub(super) fn log<E: Emit>(e: &mut E, z: Pair<E::Value>) -> Pair<E::Value> {
 
 /// `log(|z|)`. Near 1 that is half the logarithm of the square, whose distance from 1 is found to twice the precision.
 pub(super) fn log_of_length<E: Emit>(e: &mut E, z: Pair<E::Value>) -> E::Value {
+    if let Some((log, _)) = native(e, Op::Log, z) {
+        return log;
+    }
     let Scaled { z: scaled, log: scale, .. } = scaled(e, z);
     let length = math::hypot(e, scaled.0, scaled.1);
     let far = math::log(e, length);
@@ -99,11 +105,14 @@ pub(super) fn scaled_log<E: Emit>(e: &mut E, z: Pair<E::Value>, by: f64) -> Pair
 
 /// `log(1 + z)`, of small numbers without adding the 1.
 pub(super) fn log1p<E: Emit>(e: &mut E, (re, im): Pair<E::Value>) -> Pair<E::Value> {
+    if let Some(log) = native(e, Op::Log1p, (re, im)) {
+        return log;
+    }
     let sum = e.offset(re, 1.0);
     let far = log_of_length(e, (sum, im));
     let twice = e.add(re, re);
-    let square = e.fma(re, re, twice);
-    let distance = e.fma(im, im, square);
+    let square = e.mul_add(re, re, twice);
+    let distance = e.mul_add(im, im, square);
     let near = math::log1p(e, distance);
     let near = e.scale(near, 0.5);
     let (large, _) = sorted(e, (re, im));
@@ -137,8 +146,8 @@ fn principal<E: Emit>(e: &mut E, angle: E::Value) -> E::Value {
     let turns = e.unary(Unary::RoundEven, turns);
     let turns = e.neg(turns);
     let (high, low) = (e.constant(angle, high), e.constant(angle, low));
-    let angle = e.fma(turns, high, angle);
-    e.fma(turns, low, angle)
+    let angle = e.mul_add(turns, high, angle);
+    e.mul_add(turns, low, angle)
 }
 
 /// `x^y` by logarithms: of anything to the power 0 it is 1, and of 0 to a power with a positive real part 0.

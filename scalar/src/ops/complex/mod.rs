@@ -141,6 +141,14 @@ pub(super) fn binary<E: Emit>(
     Some(Element::Complex(round_to(e, dtype, re), round_to(e, dtype, im)))
 }
 
+/// The machine's own function of a complex number, if it has it.
+fn native<E: Emit>(e: &mut E, op: Op, (re, im): Pair<E::Value>) -> Option<Pair<E::Value>> {
+    match e.native(op, &[Element::Complex(re, im)])? {
+        Element::Complex(re, im) => Some((re, im)),
+        Element::Real(_) => None,
+    }
+}
+
 /// `i z`.
 fn turned<E: Emit>(e: &mut E, (re, im): Pair<E::Value>) -> Pair<E::Value> {
     (e.neg(im), re)
@@ -178,7 +186,10 @@ pub(super) fn choose<E: Emit>(
 
 /// The distance from zero.
 fn hypotenuse<E: Emit>(e: &mut E, (re, im): Pair<E::Value>) -> E::Value {
-    math::hypot(e, re, im)
+    match e.native(Op::Abs, &[Element::Complex(re, im)]) {
+        Some(length) => length.real(),
+        None => math::hypot(e, re, im),
+    }
 }
 
 /// The larger and the smaller of the magnitudes of the parts.
