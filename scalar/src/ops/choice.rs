@@ -43,13 +43,14 @@ pub(super) fn compare<E: Emit>(
     x: Element<E::Value>,
     y: Element<E::Value>,
 ) -> Option<Element<E::Value>> {
-    if let Op::LogicalAnd | Op::LogicalOr | Op::LogicalXor = op {
+    let logical = match op {
+        Op::LogicalAnd => Some(Binary::And),
+        Op::LogicalOr => Some(Binary::Or),
+        Op::LogicalXor => Some(Binary::Xor),
+        _ => None,
+    };
+    if let Some(instruction) = logical {
         let (x, y) = (is_nonzero(e, dtype, x), is_nonzero(e, dtype, y));
-        let instruction = match op {
-            Op::LogicalAnd => Binary::And,
-            Op::LogicalOr => Binary::Or,
-            _ => Binary::Xor,
-        };
         return Some(Element::Real(e.binary(instruction, x, y)));
     }
     let truth = match (op, x, y) {
@@ -146,7 +147,7 @@ impl<V: Copy> Wide<V> {
         let bits = e.resize(x, Ty::I64, dtype.kind() == Kind::Signed);
         let negative = match dtype.kind() {
             Kind::Signed => e.is(Compare::LtS, bits, 0.0),
-            _ => e.int(Ty::I1, 0),
+            Kind::Bool | Kind::Unsigned | Kind::Float | Kind::Complex => e.int(Ty::I1, 0),
         };
         Self { negative, bits }
     }
@@ -186,12 +187,13 @@ pub(super) fn compare_mixed<E: Emit>(
             let less = x.less(e, y);
             e.not(less)
         }
-        _ => {
+        Op::Equal | Op::NotEqual => {
             let signs_differ = e.xor(x.negative, y.negative);
             let bits_differ = e.compare(Compare::Ne, x.bits, y.bits);
             let differ = e.or(signs_differ, bits_differ);
             if op == Op::Equal { e.not(differ) } else { differ }
         }
+        _ => return None,
     };
     Some(Element::Real(truth))
 }

@@ -21,7 +21,7 @@ pub use choice::{is_before, select};
 pub(crate) use choice::{maximum, minimum, takes_first};
 
 use promote_lattice::convert::Numerics;
-use promote_lattice::op::ShapeRule;
+use promote_lattice::op::{Class, ShapeRule};
 use promote_lattice::{DType, Kind, Op};
 
 use crate::convert::{convert, is_nonzero};
@@ -79,9 +79,9 @@ pub fn elementwise<E: Emit>(
 
 /// The dtype that a unary op's definition gives of a number of `dtype`.
 fn unary_result(op: Op, dtype: DType) -> DType {
-    match op {
-        Op::IsNan | Op::IsInf | Op::IsFinite | Op::SignBit | Op::LogicalNot => DType::B1,
-        Op::Abs | Op::Angle | Op::Real | Op::Imag => dtype.real_part(),
+    match (op.class(), op) {
+        (Class::Predicate | Class::Logical, _) => DType::B1,
+        (_, Op::Abs | Op::Angle | Op::Real | Op::Imag) => dtype.real_part(),
         _ => dtype,
     }
 }

@@ -453,6 +453,20 @@ fn instructions(prim: &Prim) -> u32 {
     match prim {
         Prim::Map(op) => cost(*op),
         Prim::Convert | Prim::Iota(_) => 1,
-        _ => 0,
+        // What is in memory, or is read from there.
+        Prim::Source(_)
+        | Prim::Dense(_)
+        | Prim::Splat(_)
+        | Prim::Size(_)
+        | Prim::View(_)
+        | Prim::Reshape
+        | Prim::Reduce(..)
+        | Prim::Partial(..)
+        | Prim::Arg(..)
+        | Prim::Scan(..)
+        | Prim::Sort(_)
+        | Prim::Take(_)
+        | Prim::Concat(_)
+        | Prim::Matmul => 0,
     }
 }

@@ -121,7 +121,8 @@ pub(super) fn reduction(graph: &mut Graph, call: Call<'_>) -> NodeId {
         }
         // Extremes are elements: nothing is rounded.
         Op::Max | Op::Min => (call.op, x),
-        _ => (call.op, convert(graph, x, accumulator(call.dtype))),
+        Op::Sum | Op::Prod => (call.op, convert(graph, x, accumulator(call.dtype))),
+        op => unreachable!("{op} is no such reduction"),
     };
     if call.numerics == Numerics::Jax && matches!(op, Op::Sum | Op::Prod) && is_single(graph, x, &gone) {
         // XLA does nothing to one element.
@@ -232,7 +233,8 @@ pub(super) fn moment(graph: &mut Graph, call: Call<'_>) -> NodeId {
             let dtype = graph.node(variance).dtype;
             map(graph, Op::Sqrt, &[variance], dtype)
         }
-        _ => log_sum_exp(graph, x, &gone),
+        Op::LogSumExp => log_sum_exp(graph, x, &gone),
+        op => unreachable!("{op} is no moment"),
     };
     let found = convert(graph, found, call.dtype);
     keep(graph, call, found, &gone)

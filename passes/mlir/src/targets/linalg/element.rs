@@ -32,7 +32,8 @@ fn storage(dtype: DType) -> Storage {
         _ if part == DType::F16 => Storage::Half,
         (Kind::Unsigned | Kind::Signed, ..8) => Storage::Narrow,
         (Kind::Float, bits @ ..32) => Storage::Bits(bits),
-        _ => Storage::Register,
+        (Kind::Bool | Kind::Unsigned | Kind::Signed | Kind::Float, _) => Storage::Register,
+        (Kind::Complex, _) => unreachable!("the part of a number is real"),
     }
 }
 
