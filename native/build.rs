@@ -42,43 +42,46 @@ fn shim() {
 }
 
 fn runtime(out: &Path) {
-    let source = variable("DEP_PROMOTE_RUNTIME_SOURCE_SOURCE");
-    println!("cargo::rerun-if-changed={source}");
-    let archive = out.join("libpromote_runtime.a");
-    run(Command::new(variable("RUSTC"))
-        .args(["--edition", "2024", "--crate-name", "promote_runtime", "--crate-type", "staticlib"])
-        .args(["-C", "opt-level=3", "-C", "codegen-units=1", "-C", "lto=fat", "-C", "embed-bitcode=yes"])
-        .args(["-C", "strip=debuginfo", "-C", "relocation-model=pic"])
-        .args(["--target", &variable("TARGET")])
-        .arg(format!("--remap-path-prefix={source}=promote-runtime"))
-        .arg(Path::new(&source).join("lib.rs"))
-        .arg("-o")
-        .arg(&archive));
+    let abi = rustc(out, "promote_abi", "DEP_PROMOTE_ABI_SOURCE_SOURCE", "rlib", &[]);
+    let archive = rustc(
+        out,
+        "promote_runtime",
+        "DEP_PROMOTE_RUNTIME_SOURCE_SOURCE",
+        "staticlib",
+        &[("promote_abi", &abi)],
+    );
     let compiler = cc::Build::new().get_compiler();
     let mut link = compiler.to_command();
     link.args(["-r", "-nostdlib", "-Wl,--gc-sections", "-Wl,--strip-debug"]);
-    for name in exported(&source) {
-        link.arg(format!("-Wl,-u,{name}"));
+    for function in promote_abi::prototypes() {
+        link.arg(format!("-Wl,-u,{}", function.name));
     }
     run(link.arg("-o").arg(out.join("promote_runtime.o")).arg(&archive));
 }
 
-/// The names of what the run time has for others.
-fn exported(source: &str) -> Vec<String> {
-    let mut names = Vec::new();
-    for file in ["exports.rs", "builtins.rs"] {
-        let text =
-            std::fs::read_to_string(Path::new(source).join(file)).expect("the run time's source is there");
-        let mut lines = text.lines();
-        while let Some(line) = lines.next() {
-            if line == "#[unsafe(no_mangle)]" {
-                let function = lines.next().and_then(|line| line.split("extern \"C\" fn ").nth(1));
-                let name = function.and_then(|rest| rest.split('(').next());
-                names.push(name.expect("a function of the C interface follows").to_owned());
-            }
-        }
+/// Compiles a crate without cargo; the variable says where its source is.
+fn rustc(out: &Path, name: &str, variable_of_source: &str, kind: &str, needed: &[(&str, &Path)]) -> PathBuf {
+    let source = variable(variable_of_source);
+    println!("cargo::rerun-if-changed={source}");
+    let library = out.join(format!("lib{name}.{}", if kind == "rlib" { "rlib" } else { "a" }));
+    let mut command = Command::new(variable("RUSTC"));
+    command
+        .args(["--edition", "2024", "--crate-name", name, "--crate-type", kind])
+        .args(["-C", "opt-level=3", "-C", "codegen-units=1", "-C", "embed-bitcode=yes"])
+        .args(["-C", "strip=debuginfo", "-C", "relocation-model=pic"])
+        .args(["--target", &variable("TARGET")])
+        .arg(format!("--remap-path-prefix={source}={}", name.replace('_', "-")))
+        .arg(Path::new(&source).join("lib.rs"))
+        .arg("-o")
+        .arg(&library);
+    if kind == "staticlib" {
+        command.args(["-C", "lto=fat"]);
     }
-    names
+    for (name, library) in needed {
+        command.arg("--extern").arg(format!("{name}={}", library.display()));
+    }
+    run(&mut command);
+    library
 }
 
 fn run(command: &mut Command) {

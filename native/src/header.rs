@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use promote_runtime::{DLDataType, DTYPE_NAMES, Status};
+use promote_abi::{DLDataType, Library, TypeCode, c};
 
 /// A tensor that a function takes or gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,13 +34,11 @@ pub struct Signature {
 /// declared unless `dlpack/dlpack.h` was included before.
 pub fn header(functions: &[Signature]) -> String {
     let mut text = String::from(START);
-    text.push_str("/* What functions return. */\nenum {\n");
-    for status in Status::ALL {
-        // Writing to a string does not fail, here and below.
-        let _ = writeln!(text, "  {} = {},", status.name(), *status as i32);
+    text.push_str(&c::dlpack());
+    text.push_str(&c::statuses());
+    for function in Library::ALL {
+        text.push_str(&c::prototype(function.prototype()));
     }
-    text.push_str("};\n\n");
-    text.push_str(COMMON);
     text.push_str(MIDDLE);
     for function in functions {
         declare(&mut text, function);
@@ -76,7 +74,7 @@ fn declare(text: &mut String, function: &Signature) {
 
 /// The numbers of a dtype, where its name does not say them.
 fn codes(dtype: DLDataType) -> String {
-    let plain = DTYPE_NAMES.iter().any(|&(code, _)| code == dtype.code && code <= 2);
+    let plain = matches!(dtype.type_code(), Some(TypeCode::Int | TypeCode::UInt | TypeCode::Float));
     if plain { String::new() } else { format!(" (code {}, bits {})", dtype.code, dtype.bits) }
 }
 
@@ -97,50 +95,14 @@ const START: &str = "\
 extern \"C\" {
 #endif
 
-/* As in dlpack/dlpack.h, which may be included before this file instead. */
-#ifndef DLPACK_DLPACK_H_
-typedef struct {
-  int32_t device_type; /* 1: CPU */
-  int32_t device_id;
-} DLDevice;
-
-typedef struct {
-  uint8_t code;   /* 0 int, 1 uint, 2 float, 4 bfloat, 5 complex, 6 bool, 7 to 17 narrow floats;
-                     133, which DLPack lacks: a complex number of two bfloat16 */
-  uint8_t bits;   /* elements narrower than 8 bits take a byte each */
-  uint16_t lanes; /* 1 */
-} DLDataType;
-
-typedef struct {
-  void *data;
-  DLDevice device;
-  int32_t ndim;
-  DLDataType dtype;
-  int64_t *shape;
-  int64_t *strides; /* in elements; NULL: row-major */
-  uint64_t byte_offset;
-} DLTensor;
-#endif
-
 ";
 
-const COMMON: &str = "\
-/* The message of this thread's last call that returned an error; empty if it succeeded. Valid until the next call. */
-const char *promote_last_error(void);
-/* Spreads loops over that many threads, the caller's included; 0: as many as the environment's PROMOTE_NUM_THREADS says, or
-   as there are processors. */
-void promote_set_num_threads(int32_t number);
-int32_t promote_get_num_threads(void);
-/* Whether calls treat denormal numbers as zero; else that is as their caller has it. */
-void promote_set_flush_denormals(bool flush);
-
+const MIDDLE: &str = "
 /* Each function NAME computes outputs from inputs and returns a code of the list above. Inputs may be strided. Outputs are
    memory of the caller with the dtypes and shapes below ('?': as NAME_shape says); they may be strided, too, and may
    overlap inputs. NAME_shape fills dtype, ndim and shape of each output for such inputs; ndim says before how many extents
    shape has room for. Functions may be called from several threads at once. */
-";
 
-const MIDDLE: &str = "
 #ifdef __cplusplus
 }
 #endif

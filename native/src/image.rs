@@ -113,10 +113,11 @@ impl Jit {
         const FLAGS: LLVMJITSymbolFlags = LLVMJITSymbolFlags { GenericFlags: 1 | 4, TargetFlags: 0 };
         // SAFETY: the JIT is alive; it takes the names and, if it accepts it, the unit.
         unsafe {
-            let mut pairs = promote_runtime::symbols().map(|(name, address)| LLVMOrcCSymbolMapPair {
+            let pair = |(name, address): (&str, *const c_void)| LLVMOrcCSymbolMapPair {
                 Name: LLVMOrcLLJITMangleAndIntern(self.lljit, c_text(name).as_ptr()),
                 Sym: LLVMJITEvaluatedSymbol { Address: address as u64, Flags: FLAGS },
-            });
+            };
+            let mut pairs: Vec<_> = promote_runtime::symbols().into_iter().map(pair).collect();
             let unit = LLVMOrcAbsoluteSymbols(pairs.as_mut_ptr(), pairs.len());
             let outcome = check(LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(self.lljit), unit));
             if outcome.is_err() {

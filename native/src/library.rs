@@ -5,23 +5,16 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use promote_abi::Library;
+
 use crate::error::Error;
 
 /// The run time as one relocatable object, compiled for any processor of this kind of machine. It needs the C library,
 /// the mathematics library and `libgcc_s`.
 pub static RUNTIME_OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/promote_runtime.o"));
 
-/// What every shared library has beside its functions.
-const COMMON: [&str; 4] = [
-    "promote_last_error",
-    "promote_set_num_threads",
-    "promote_get_num_threads",
-    "promote_set_flush_denormals",
-];
-
 /// Links an object, made by [`Compiled::object`](crate::Compiled::object), into a shared library at `path`. Programs that
-/// load it see the functions named in `exports`, and those that every library has: `promote_last_error`,
-/// `promote_set_num_threads`, `promote_get_num_threads`, `promote_set_flush_denormals`.
+/// load it see the functions named in `exports`, and those that every library has: [`Library`].
 ///
 /// The linker is `cc`, or what the environment's `CC` says. The file appears when it is complete.
 ///
@@ -119,7 +112,8 @@ fn run(mut command: Command) -> Result<(), Error> {
 /// Says which symbols the library shows.
 fn version_script<S: AsRef<str>>(exports: &[S]) -> String {
     let mut script = String::from("{\n  global:\n");
-    for name in exports.iter().map(AsRef::as_ref).chain(COMMON) {
+    let common = Library::ALL.iter().map(|function| function.name());
+    for name in exports.iter().map(AsRef::as_ref).chain(common) {
         // Writing to a string does not fail.
         let _ = writeln!(script, "    \"{name}\";");
     }

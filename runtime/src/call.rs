@@ -4,16 +4,14 @@
 //! buffers of the call, and outputs that it cannot write where they are (those, and outputs that share memory with an
 //! input or with an earlier output) are staged in buffers and copied at the end, in order.
 
-use std::ffi::{CStr, c_char};
-
-use crate::abi::{DLDevice, DLTensor, Entry, Function, Input, Status, TensorType};
 use crate::buffer;
 use crate::context::{Context, Output, Target};
 use crate::copy::{self, Strided};
-use crate::dtype::Shape;
 use crate::environment::Control;
 use crate::error::RunError;
+use crate::shape::Shape;
 use crate::tensor::{Placed, Subject, View, row_major};
+use promote_abi::{DLDevice, DLTensor, Entry, Function, Input, Status, TensorType, text};
 
 /// What to call when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,51 +22,20 @@ pub enum Purpose {
     Shapes,
 }
 
-/// The text behind a pointer; none if it is null or not UTF-8.
-///
-/// # Safety
-/// The text is null or NUL-terminated, and lives as long as it is used.
-pub unsafe fn text<'a>(text: *const c_char) -> Option<&'a str> {
-    // SAFETY: by contract.
-    (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_str().ok()).flatten()
+/// What messages call an argument or result.
+fn subject<'a>(
+    function: &'a Function,
+    role: &'static str,
+    index: usize,
+    expected: &'a TensorType,
+) -> Subject<'a> {
+    // SAFETY: metadata have NUL-terminated names, or none.
+    let name = unsafe { text(expected.name) };
+    Subject { function: function.display_name(), role, index, name }
 }
 
-impl Function {
-    /// What messages call the function.
-    pub fn display_name(&self) -> &str {
-        // SAFETY: metadata have a NUL-terminated name, or none.
-        unsafe { text(self.name) }.unwrap_or("the function")
-    }
-
-    /// The types of the arguments.
-    pub fn input_types(&self) -> &[TensorType] {
-        // SAFETY: metadata have that many.
-        unsafe { types(self.input_types, self.inputs) }
-    }
-
-    /// The types of the results.
-    pub fn output_types(&self) -> &[TensorType] {
-        // SAFETY: metadata have that many.
-        unsafe { types(self.output_types, self.outputs) }
-    }
-
-    fn subject<'a>(&'a self, role: &'static str, index: usize, expected: &'a TensorType) -> Subject<'a> {
-        // SAFETY: metadata have NUL-terminated names, or none.
-        let name = unsafe { text(expected.name) };
-        Subject { function: self.display_name(), role, index, name }
-    }
-
-    fn error(&self, status: Status, message: &str) -> RunError {
-        RunError::new(status, format!("{}: {message}", self.display_name()))
-    }
-}
-
-unsafe fn types<'a>(types: *const TensorType, count: i32) -> &'a [TensorType] {
-    match usize::try_from(count) {
-        // SAFETY: by the caller's contract.
-        Ok(count) if count > 0 && !types.is_null() => unsafe { std::slice::from_raw_parts(types, count) },
-        _ => &[],
-    }
+fn error(function: &Function, status: Status, message: &str) -> RunError {
+    RunError::new(status, format!("{}: {message}", function.display_name()))
 }
 
 /// Runs a function on tensors, and returns its outputs: with a buffer each where `outputs` has none.
@@ -84,7 +51,7 @@ pub unsafe fn invoke(
     check_count(function, "input", inputs.len(), function.input_types().len())?;
     check_count(function, "output", outputs.len(), function.output_types().len())?;
     let placed_inputs = (inputs.iter().zip(function.input_types()).enumerate())
-        .map(|(index, (view, expected))| function.subject("input", index, expected).check(expected, view))
+        .map(|(index, (view, expected))| subject(function, "input", index, expected).check(expected, view))
         .collect::<Result<Vec<_>, _>>()?;
     let placed_outputs = (outputs.iter().zip(function.output_types()).enumerate())
         .map(|(index, (view, expected))| check_output(function, index, expected, view.as_ref()))
@@ -110,7 +77,7 @@ fn check_count(function: &Function, role: &str, given: usize, expected: usize) -
     }
     let message =
         format!("must have {expected} {role}{}, and has {given}", if expected == 1 { "" } else { "s" });
-    Err(function.error(Status::Rank, &message))
+    Err(error(function, Status::Rank, &message))
 }
 
 fn check_output(
@@ -120,7 +87,7 @@ fn check_output(
     view: Option<&View<'_>>,
 ) -> Result<Option<Placed>, RunError> {
     let Some(view) = view else { return Ok(None) };
-    let subject = function.subject("output", index, expected);
+    let subject = subject(function, "output", index, expected);
     let placed = subject.check(expected, view)?;
     if !placed.is_injective() {
         let strides = Shape::of(view.strides.unwrap_or(&[]));
@@ -213,7 +180,7 @@ unsafe fn run(context: &Context, code: Code, views: &[View<'_>], placed: &[Place
     let returned = {
         let _control = Control::for_call().enter();
         // SAFETY: the inputs are as the metadata say, and the context lives until the end of the call.
-        unsafe { (code.entry)(std::ptr::from_ref(context).cast_mut(), inputs.as_ptr()) }
+        unsafe { (code.entry)(context.handle(), inputs.as_ptr()) }
     };
     context.outcome(returned)
 }
@@ -288,7 +255,7 @@ pub unsafe fn shapes(
         let tensors = pointers(function, "output", outputs.cast(), function.output_types())?;
         let room = tensors.iter().zip(function.output_types()).enumerate();
         for (index, (tensor, expected)) in room {
-            check_room(&function.subject("output", index, expected), expected, &**tensor)?;
+            check_room(&subject(function, "output", index, expected), expected, &**tensor)?;
         }
         let none: Vec<Option<View<'_>>> = tensors.iter().map(|_| None).collect();
         let results = Results(invoke(function, Purpose::Shapes, &inputs, &none)?);
@@ -352,12 +319,12 @@ unsafe fn pointers<'a>(
         return Ok(&[]);
     }
     if tensors.is_null() {
-        return Err(function.error(Status::Null, &format!("the array of {role}s is null")));
+        return Err(error(function, Status::Null, &format!("the array of {role}s is null")));
     }
     // SAFETY: by the caller's contract.
     let tensors = unsafe { std::slice::from_raw_parts(tensors, expected.len()) };
     match tensors.iter().position(|tensor| tensor.is_null()) {
-        Some(index) => Err(function.subject(role, index, &expected[index]).error(Status::Null, "is null")),
+        Some(index) => Err(subject(function, role, index, &expected[index]).error(Status::Null, "is null")),
         None => Ok(tensors),
     }
 }
@@ -373,7 +340,7 @@ unsafe fn views<'a>(
     (tensors.iter().zip(expected).enumerate())
         // SAFETY: none is null, and by the caller's contract they are tensors.
         .map(|(index, (&tensor, expected))| unsafe {
-            view(&function.subject(role, index, expected), expected, &*tensor)
+            view(&subject(function, role, index, expected), expected, &*tensor)
         })
         .collect()
 }
@@ -394,7 +361,7 @@ unsafe fn view<'a>(
     // Null stays null, whatever the offset.
     let offset = if tensor.data.is_null() { 0 } else { tensor.byte_offset as usize };
     // SAFETY: by the caller's contract there are as many extents and strides as dimensions.
-    let list = |list: *mut i64| unsafe { crate::context::extents(list, tensor.ndim) };
+    let list = |list: *mut i64| unsafe { promote_abi::extents(list, tensor.ndim) };
     Ok(View {
         data: tensor.data.cast::<u8>().wrapping_add(offset),
         dtype: tensor.dtype,

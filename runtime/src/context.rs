@@ -9,13 +9,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use std::ptr::NonNull;
 
-use crate::abi::{Status, TensorType};
 use crate::buffer::{self, Header, Refusal};
-use crate::dtype::Shape;
 use crate::error::RunError;
+use crate::shape::Shape;
 use crate::stack;
+use promote_abi::{Status, TensorType, Trap, extents};
 
-/// One call in progress; compiled code only passes the pointer on.
+/// One call in progress; compiled code only passes a [handle](Context::handle) of it on.
 pub struct Context {
     name: String,
     trap: AtomicI32,
@@ -78,17 +78,31 @@ pub enum Target {
 /// How deep functions may call each other on a stack of which nothing is known: a frame takes some kilobytes.
 const MAX_DEPTH: i32 = 1000;
 
-/// What a trap code means.
+/// What a trap means.
 const fn trap(code: i32) -> (Status, &'static str) {
-    match code {
-        1 => (Status::Division, "integer division by zero"),
-        2 => (Status::NegativePower, "an integer is raised to a negative power"),
-        3 => (Status::Index, "an index is out of range"),
-        _ => (Status::Internal, "an unknown trap was raised"),
+    match Trap::from_number(code) {
+        Some(Trap::Division) => (Status::Division, "integer division by zero"),
+        Some(Trap::NegativePower) => (Status::NegativePower, "an integer is raised to a negative power"),
+        Some(Trap::Index) => (Status::Index, "an index is out of range"),
+        None => (Status::Internal, "an unknown trap was raised"),
     }
 }
 
 impl Context {
+    /// The call of which compiled code has the handle.
+    ///
+    /// # Safety
+    /// The handle is of a call that goes on as long as it is used.
+    pub unsafe fn of<'a>(handle: *mut promote_abi::Context) -> &'a Context {
+        // SAFETY: by contract it came from `handle`.
+        unsafe { &*handle.cast() }
+    }
+
+    /// What compiled code passes on.
+    pub fn handle(&self) -> *mut promote_abi::Context {
+        std::ptr::from_ref(self).cast_mut().cast()
+    }
+
     /// A call of the function that messages call `name`, on this thread.
     pub fn new(name: String, outputs: Vec<Output>) -> Context {
         let state = State { error: None, place: None, live: Vec::new(), outputs };
@@ -364,16 +378,4 @@ pub fn byte_count(dims: &[i64], element_size: i64) -> Result<usize, Extents> {
     }
     let product = dims.iter().try_fold(element_size, |product, &extent| product.checked_mul(extent));
     product.and_then(|bytes| usize::try_from(bytes).ok()).ok_or(Extents::Overflow)
-}
-
-/// Extents behind a pointer; none if there is no rank.
-///
-/// # Safety
-/// `dims` points to `rank` extents, valid as long as they are used, or `rank` is not positive.
-pub unsafe fn extents<'a>(dims: *const i64, rank: i32) -> &'a [i64] {
-    match usize::try_from(rank) {
-        // SAFETY: by contract.
-        Ok(rank) if rank > 0 && !dims.is_null() => unsafe { std::slice::from_raw_parts(dims, rank) },
-        _ => &[],
-    }
 }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::ffi::{CString, c_char};
 use std::fmt;
 
-use crate::abi::Status;
+use promote_abi::Status;
 
 /// Why a call was refused or failed.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,10 +6,10 @@ use std::borrow::Cow;
 use std::ffi::{c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::abi::{DLTensor, Function, Status};
+use promote_abi::{Body, Context as Handle, DLTensor, Exports, Function, SortKind, Status, extents};
+
 use crate::builtins::{__truncdfbf2, __truncsfbf2};
-use crate::context::{Context, extents};
-use crate::sort::SortKind;
+use crate::context::Context;
 use crate::{buffer, call, environment, error, pool, sort};
 
 /// Runs `body`; if it panics, the call fails, and there is `otherwise`.
@@ -37,13 +37,13 @@ unsafe fn text<'a>(start: *const u8, length: i64) -> Option<Cow<'a, str>> {
 /// The context is that of the call; `dims` points to `rank` extents.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn promote_rt_new(
-    context: *mut Context,
+    context: *mut Handle,
     rank: i64,
     dims: *const i64,
     element_size: i64,
 ) -> *mut u8 {
     // SAFETY: by contract.
-    let (context, dims) = unsafe { (&*context, extents(dims, i32::try_from(rank).unwrap_or(0))) };
+    let (context, dims) = unsafe { (Context::of(context), extents(dims, i32::try_from(rank).unwrap_or(0))) };
     guarded(context, None, || context.allocate(dims, element_size)).unwrap_or(std::ptr::null_mut())
 }
 
@@ -66,9 +66,9 @@ pub unsafe extern "C" fn promote_rt_retain(owner: *mut u8) {
 /// # Safety
 /// The context is the one the buffer was made in; `owner` is null, or a buffer that has an owner.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn promote_rt_release(context: *mut Context, owner: *mut u8) {
+pub unsafe extern "C" fn promote_rt_release(context: *mut Handle, owner: *mut u8) {
     // SAFETY: by contract.
-    let context = unsafe { &*context };
+    let context = unsafe { Context::of(context) };
     // SAFETY: by contract.
     guarded(context, (), || unsafe { context.release(owner) });
 }
@@ -79,9 +79,9 @@ pub unsafe extern "C" fn promote_rt_release(context: *mut Context, owner: *mut u
 /// # Safety
 /// The context is that of the call; `dims` points to as many extents as the metadata gives the output dimensions.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn promote_rt_output(context: *mut Context, index: i64, dims: *const i64) -> *mut u8 {
+pub unsafe extern "C" fn promote_rt_output(context: *mut Handle, index: i64, dims: *const i64) -> *mut u8 {
     // SAFETY: by contract.
-    let context = unsafe { &*context };
+    let context = unsafe { Context::of(context) };
     // SAFETY: by contract.
     guarded(context, std::ptr::null_mut(), || unsafe { context.output(index, dims) })
 }
@@ -91,9 +91,9 @@ pub unsafe extern "C" fn promote_rt_output(context: *mut Context, index: i64, di
 /// # Safety
 /// As [`promote_rt_output`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn promote_rt_shape(context: *mut Context, index: i64, dims: *const i64) {
+pub unsafe extern "C" fn promote_rt_shape(context: *mut Handle, index: i64, dims: *const i64) {
     // SAFETY: by contract.
-    let context = unsafe { &*context };
+    let context = unsafe { Context::of(context) };
     // SAFETY: by contract.
     guarded(context, (), || unsafe { context.shape(index, dims) });
 }
@@ -118,14 +118,14 @@ impl Shared {
 /// The context is that of the call; `body` may run with `env` on several threads at once, for distinct ranges.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn promote_rt_parallel(
-    context: *mut Context,
-    body: extern "C" fn(env: *mut u8, begin: i64, end: i64),
+    context: *mut Handle,
+    body: Body,
     env: *mut u8,
     count: i64,
     grain: i64,
 ) {
     // SAFETY: by contract.
-    let context = unsafe { &*context };
+    let context = unsafe { Context::of(context) };
     let env = Shared(env);
     guarded(context, (), || pool::parallel(count, grain, &|begin, end| body(env.get(), begin, end)));
 }
@@ -135,9 +135,9 @@ pub unsafe extern "C" fn promote_rt_parallel(
 /// # Safety
 /// The context is that of the call; `message` points to `length` bytes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn promote_rt_fail(context: *mut Context, message: *const u8, length: i64) {
+pub unsafe extern "C" fn promote_rt_fail(context: *mut Handle, message: *const u8, length: i64) {
     // SAFETY: by contract.
-    let context = unsafe { &*context };
+    let context = unsafe { Context::of(context) };
     // SAFETY: by contract.
     let message = unsafe { text(message, length) };
     let message = message.unwrap_or(Cow::Borrowed("a check did not hold"));
@@ -152,13 +152,13 @@ pub unsafe extern "C" fn promote_rt_fail(context: *mut Context, message: *const 
 /// The context is that of the call; `place` is null or points to `length` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn promote_rt_enter(
-    context: *mut Context,
+    context: *mut Handle,
     need: i64,
     place: *const u8,
     length: i64,
 ) -> i32 {
     // SAFETY: by contract.
-    let context = unsafe { &*context };
+    let context = unsafe { Context::of(context) };
     // SAFETY: by contract.
     let place = || unsafe { text(place, length) };
     guarded(context, 1, || i32::from(!context.enter(usize::try_from(need).unwrap_or(0), place)))
@@ -169,21 +169,21 @@ pub unsafe extern "C" fn promote_rt_enter(
 /// # Safety
 /// The context is that of the call.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn promote_rt_leave(context: *mut Context) {
+pub unsafe extern "C" fn promote_rt_leave(context: *mut Handle) {
     // SAFETY: by contract.
-    unsafe { &*context }.leave();
+    unsafe { Context::of(context) }.leave();
 }
 
-/// Notes that something happened which the semantics refuse; the first one is kept. 1: integer division by zero; 2: an
-/// integer raised to a negative power; 3: an index out of range. The call fails even if its entry returns 0. `place` tells the
+/// Notes that something happened which the semantics refuse; the first one is kept. `code` is a number of
+/// [`Trap`](promote_abi::Trap). The call fails even if its entry returns 0. `place` tells the
 /// op, its place in the source and its name, in `length` bytes; null if that is not known.
 ///
 /// # Safety
 /// The context is that of the call; `place` is null or points to `length` bytes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn promote_rt_trap(context: *mut Context, code: i32, place: *const u8, length: i64) {
+pub unsafe extern "C" fn promote_rt_trap(context: *mut Handle, code: i32, place: *const u8, length: i64) {
     // SAFETY: by contract.
-    let context = unsafe { &*context };
+    let context = unsafe { Context::of(context) };
     // SAFETY: by contract.
     let place = unsafe { text(place, length) };
     guarded(context, (), || context.trap(code, place.as_deref()));
@@ -194,9 +194,9 @@ pub unsafe extern "C" fn promote_rt_trap(context: *mut Context, code: i32, place
 /// # Safety
 /// The context is that of the call.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn promote_rt_trapped(context: *mut Context) -> i32 {
+pub unsafe extern "C" fn promote_rt_trapped(context: *mut Handle) -> i32 {
     // SAFETY: by contract.
-    unsafe { &*context }.trapped()
+    unsafe { Context::of(context) }.trapped()
 }
 
 /// Sorts a contiguous `[outer, extent, inner]` array in place along its middle axis, ascending and stable, as NumPy and
@@ -206,7 +206,7 @@ pub unsafe extern "C" fn promote_rt_trapped(context: *mut Context) -> i32 {
 /// The context is that of the call; `data` points to that many elements of that kind, which nobody else uses meanwhile.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn promote_rt_sort(
-    context: *mut Context,
+    context: *mut Handle,
     kind: i32,
     data: *mut u8,
     outer: i64,
@@ -214,7 +214,7 @@ pub unsafe extern "C" fn promote_rt_sort(
     inner: i64,
 ) {
     // SAFETY: by contract.
-    let context = unsafe { &*context };
+    let context = unsafe { Context::of(context) };
     let extents = [outer, extent, inner].map(|extent| usize::try_from(extent).unwrap_or(0));
     guarded(context, (), || match SortKind::from_number(kind) {
         // SAFETY: by contract.
@@ -293,27 +293,67 @@ pub extern "C" fn promote_set_flush_denormals(flush: bool) {
     environment::set_flush_denormals(flush);
 }
 
-/// The functions that compiled code may call, with their names.
-pub fn symbols() -> [(&'static str, *const c_void); 16] {
-    macro_rules! table {
-        ($($name:ident),* $(,)?) => { [$((stringify!($name), $name as *const c_void)),*] };
+/// The functions of the table, as this crate has them: one that is missing or has another signature does not compile.
+static EXPORTS: Exports = Exports {
+    promote_rt_new,
+    promote_rt_retain,
+    promote_rt_release,
+    promote_rt_output,
+    promote_rt_shape,
+    promote_rt_parallel,
+    promote_rt_enter,
+    promote_rt_leave,
+    promote_rt_fail,
+    promote_rt_trap,
+    promote_rt_trapped,
+    promote_rt_sort,
+    promote_rt_call,
+    promote_rt_shapes,
+    promote_last_error,
+    promote_set_num_threads,
+    promote_get_num_threads,
+    promote_set_flush_denormals,
+    __truncsfbf2,
+    __truncdfbf2,
+};
+
+/// The functions of the table, with their names.
+pub fn symbols() -> Vec<(&'static str, *const c_void)> {
+    EXPORTS.addresses()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    /// The functions that a folder of source exports.
+    fn exported(folder: &Path, names: &mut BTreeSet<String>) {
+        for entry in std::fs::read_dir(folder).expect("the source is there") {
+            let path = entry.expect("the source is there").path();
+            if path.is_dir() {
+                exported(&path, names);
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).expect("the source is text");
+            let mut lines = text.lines().map(str::trim);
+            while let Some(line) = lines.next() {
+                if line.starts_with("#[unsafe(no_mangle)]") || line.starts_with("#[unsafe(export_name") {
+                    let function = lines.next().and_then(|line| line.split("extern \"C\" fn ").nth(1));
+                    let name = function.and_then(|rest| rest.split('(').next());
+                    let name =
+                        name.unwrap_or_else(|| panic!("{}: no function follows {line}", path.display()));
+                    names.insert(name.to_owned());
+                }
+            }
+        }
     }
-    table![
-        promote_rt_new,
-        promote_rt_retain,
-        promote_rt_release,
-        promote_rt_output,
-        promote_rt_shape,
-        promote_rt_parallel,
-        promote_rt_fail,
-        promote_rt_trap,
-        promote_rt_trapped,
-        promote_rt_enter,
-        promote_rt_leave,
-        promote_rt_sort,
-        promote_rt_call,
-        promote_rt_shapes,
-        __truncsfbf2,
-        __truncdfbf2,
-    ]
+
+    #[test]
+    fn every_export_is_in_the_table() {
+        let mut names = BTreeSet::new();
+        exported(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut names);
+        let table = promote_abi::prototypes().into_iter().map(|function| function.name.to_owned());
+        assert_eq!(names, table.collect::<BTreeSet<String>>());
+    }
 }

@@ -3,13 +3,13 @@
 use std::fmt;
 use std::ptr::NonNull;
 
-use crate::abi::{DLDataType, Function, Status, TensorType};
 use crate::buffer::{self, Header, Refusal};
 use crate::call::{Purpose, Results, invoke};
 use crate::context::{Extents, Output, byte_count};
-use crate::dtype::Shape;
 use crate::error::RunError;
+use crate::shape::Shape;
 use crate::tensor::View;
+use promote_abi::{DLDataType, Function, Status, TensorType};
 
 /// A compiled function that can be called, from any thread.
 #[derive(Clone, Copy)]

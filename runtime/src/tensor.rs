@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use crate::abi::{DLDataType, Status, TensorType};
 use crate::context::{Extents, byte_count};
-use crate::dtype::Shape;
 use crate::error::RunError;
+use crate::shape::Shape;
+use promote_abi::{DLDataType, Status, TensorType};
 
 /// A tensor in the caller's memory.
 #[derive(Clone, Copy, Debug)]

@@ -161,14 +161,13 @@ pub enum Cast {
 
 /// What makes a library raise an exception in the middle of a computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(i32)]
 pub enum Trap {
     /// An integer divided by zero, in PyTorch.
-    DivisionByZero = 1,
+    DivisionByZero,
     /// An integer to a negative power, in NumPy and PyTorch.
-    NegativePower = 2,
+    NegativePower,
     /// An index of `take` out of range, in NumPy and PyTorch.
-    IndexOutOfRange = 3,
+    IndexOutOfRange,
 }
 
 /// Makes instructions. A value has a type and one or more lanes; all values of one emitter have as many.

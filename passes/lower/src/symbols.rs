@@ -15,18 +15,19 @@
 //!   digit.)
 //! - The symbols of all functions are distinct. No encoding begins with `meta_`, ends with `_shape` (an `s` is no
 //!   hexadecimal digit) or is `meta`: hence no symbol is of two kinds.
-//! - None is the run time's: those are `promote_rt_…` and [`RESERVED`].
+//! - None is the run time's: those are `promote_rt_…`, and what every library has ([`Library`]).
 //! - An encoding is the name of a file: it is not empty, and holds neither `/` nor `.`; only its length has no bound.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use promote_abi::Library;
+
 /// What begins every symbol of Promote's.
 pub const PREFIX: &str = "promote_";
 
-/// The functions, without [`PREFIX`], that every library has beside those of its program, which begin otherwise than with
-/// `rt_`.
-pub const RESERVED: [&str; 4] = ["last_error", "set_num_threads", "get_num_threads", "set_flush_denormals"];
+/// What begins, after [`PREFIX`], the symbols of the run time's functions that only compiled code calls.
+const RUNTIME: &str = "rt_";
 
 /// What ends the symbol that tells shapes.
 const SHAPE: &str = "_shape";
@@ -67,8 +68,13 @@ pub fn is_plain(name: &str) -> bool {
         && bytes.all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
     // The shape of `meta` would be the metadata of `shape`, and that of `rt` is a function of the run time.
     let is_ambiguous = ["meta", "rt"].contains(&name) || name.starts_with(METADATA) || name.ends_with(SHAPE);
-    let is_reserved = name.starts_with("rt_") || RESERVED.contains(&name);
+    let is_reserved = name.starts_with(RUNTIME) || of_every_library().any(|own| own == name);
     is_identifier && !is_ambiguous && !is_reserved
+}
+
+/// The functions, without [`PREFIX`], that every library has beside those of its program.
+fn of_every_library() -> impl Iterator<Item = &'static str> {
+    Library::ALL.iter().filter_map(|function| function.name().strip_prefix(PREFIX))
 }
 
 /// A name as letters, digits and underscores.
@@ -144,7 +150,7 @@ mod tests {
                 }
             }
         }
-        names.extend(RESERVED.map(str::to_owned));
+        names.extend(of_every_library().map(str::to_owned));
         names.sort();
         names.dedup();
         names
@@ -186,6 +192,18 @@ mod tests {
         }
     }
 
+    /// Whether a symbol is the run time's, or may become one.
+    fn is_of_runtime(symbol: &str) -> bool {
+        symbol.starts_with("promote_rt_") || promote_abi::prototypes().iter().any(|own| own.name == symbol)
+    }
+
+    #[test]
+    fn what_compiled_code_calls_is_told_by_its_prefix() {
+        for function in promote_abi::Runtime::ALL {
+            assert!(function.name().starts_with(&format!("{PREFIX}{RUNTIME}")), "{}", function.name());
+        }
+    }
+
     #[test]
     fn no_two_functions_share_a_symbol() {
         let mut owners: HashMap<String, String> = HashMap::new();
@@ -193,8 +211,7 @@ mod tests {
             let Symbols { call, shape, metadata } = Symbols::of(&name);
             for symbol in [call, shape, metadata] {
                 let word = symbol.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
-                let own = symbol.strip_prefix(PREFIX).expect("symbols begin with it");
-                assert!(word && !own.starts_with("rt_") && !RESERVED.contains(&own), "{name:?}: {symbol}");
+                assert!(word && !is_of_runtime(&symbol), "{name:?}: {symbol}");
                 if let Some(other) = owners.insert(symbol.clone(), name.clone()) {
                     panic!("{name:?} and {other:?} are both {symbol}");
                 }

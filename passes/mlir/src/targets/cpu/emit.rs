@@ -1,6 +1,7 @@
 //! Machine instructions as ops of the LLVM dialect, in any number of lanes.
 
 use mlir_sys::*;
+use promote_abi::Runtime;
 use promote_scalar::{Binary, Cast, Compare, Emit, Trap, Ty, Unary};
 
 use super::llvm::{Code, Predicate, block_argument, vector};
@@ -225,12 +226,17 @@ impl Emit for Lanes<'_> {
         let (noted, after) = (self.code.new_block(&[]), self.code.new_block(&[]));
         self.code.branch_if(condition, (noted, &[]), (after, &[]));
         self.code.go_to(noted);
-        let code = self.code.constant(Ty::I32, why as u64, 1);
+        let code = match why {
+            Trap::DivisionByZero => promote_abi::Trap::Division,
+            Trap::NegativePower => promote_abi::Trap::NegativePower,
+            Trap::IndexOutOfRange => promote_abi::Trap::Index,
+        };
+        let code = self.code.constant(Ty::I32, code as u64, 1);
         let (text, length) = match self.place {
             Some((symbol, length)) => (self.code.address_of(symbol), self.code.index(length as i64)),
             None => (self.code.null(), self.code.index(0)),
         };
-        self.code.call("promote_rt_trap", &[self.context, code, text, length], None);
+        self.code.call_runtime(Runtime::Trap, &[self.context, code, text, length]);
         self.code.branch(after, &[]);
         self.code.go_to(after);
     }

@@ -2,7 +2,10 @@
 //!
 //! A buffer is a pointer to its first element, and its owner: what keeps it alive, null for what lives longer than the call.
 
+use std::mem::offset_of;
+
 use mlir_sys::*;
+use promote_abi::Input;
 use promote_scalar::{Ty, memory_size};
 
 use super::llvm::{Code, Predicate, block_argument};
@@ -11,6 +14,11 @@ use crate::raw;
 use promote_lower::flow::reverse_postorder;
 use promote_lower::program::{Arg, Block, Edge, End, EntryKind, Function as Source, ValueId, ValueKind};
 use promote_lower::types::{Number, Type};
+
+/// As many words as bytes of a structure that is made of words.
+const fn words(bytes: usize) -> i64 {
+    (bytes / 8) as i64
+}
 
 /// What a value is in code.
 #[derive(Clone, Copy, Debug)]
@@ -208,7 +216,8 @@ impl<'l, 'a> Function<'l, 'a> {
         let pointer = self.code.types.pointer;
         for (index, r#type) in source.inputs.iter().enumerate() {
             let inputs = self.code.argument(1);
-            let data = self.word(inputs, 2 * index as i64, pointer);
+            let input = index as i64 * words(size_of::<Input>());
+            let data = self.word(inputs, input + words(offset_of!(Input, data)), pointer);
             let value = parameter();
             match r#type {
                 Type::Scalar(number) => {
@@ -219,7 +228,8 @@ impl<'l, 'a> Function<'l, 'a> {
                     let owner = self.code.null();
                     self.set(value, Value::Buffer(data, owner));
                     let is_open = dims.iter().any(Option::is_none);
-                    let extents = is_open.then(|| self.word(inputs, 2 * index as i64 + 1, pointer));
+                    let extents =
+                        is_open.then(|| self.word(inputs, input + words(offset_of!(Input, dims)), pointer));
                     let open = (0..).zip(dims).filter(|(_, extent)| extent.is_none());
                     for (axis, extents) in open.filter_map(|(axis, _)| Some((axis, extents?))) {
                         let extent = self.word(extents, axis, self.code.types.i64);

@@ -1,6 +1,7 @@
 //! Kernels and products of matrices: compiled once, and launched on the threads of the run time.
 
 use mlir_sys::*;
+use promote_abi::Runtime;
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Op};
 use promote_scalar::memory_size;
@@ -77,7 +78,7 @@ impl Function<'_, '_> {
         };
         let body = self.code.address_of(&name);
         let arguments = [self.context, body, environment, count, grain];
-        self.code.call("promote_rt_parallel", &arguments, None);
+        self.code.call_runtime(Runtime::Parallel, &arguments);
     }
 
     /// The code of a kernel, and its name. Launches of a kernel share it, unless it tells the places of ops.
@@ -219,7 +220,8 @@ impl Function<'_, '_> {
         for (name, units) in [(pack, panels), (multiply, blocks)] {
             let count = self.code.int("llvm.mul", batch, units);
             let body = self.code.address_of(&name);
-            self.code.call("promote_rt_parallel", &[self.context, body, environment, count, one], None);
+            let arguments = [self.context, body, environment, count, one];
+            self.code.call_runtime(Runtime::Parallel, &arguments);
         }
     }
 }

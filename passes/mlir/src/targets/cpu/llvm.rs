@@ -4,6 +4,7 @@
 //! [`Ty`], alone or in vectors.
 
 use mlir_sys::*;
+use promote_abi::{Kind, Prototype, Runtime};
 use promote_scalar::Ty;
 use rustc_hash::FxHashMap;
 
@@ -55,6 +56,21 @@ impl Types {
     /// A machine type in so many lanes; one lane is no vector.
     pub fn lanes(&self, ty: Ty, lanes: usize) -> MlirType {
         vector(self.scalar(ty), lanes)
+    }
+
+    /// The type of something that crosses the interface to the run time.
+    fn of(&self, r#type: promote_abi::Type) -> MlirType {
+        match r#type.kind {
+            Some(Kind::Pointer) => self.pointer,
+            Some(Kind::Bool) => self.scalar(Ty::I1),
+            Some(Kind::I8) => self.i8,
+            Some(Kind::I16) => self.scalar(Ty::I16),
+            Some(Kind::I32) => self.i32,
+            Some(Kind::I64) => self.i64,
+            Some(Kind::F32) => self.scalar(Ty::F32),
+            Some(Kind::F64) => self.scalar(Ty::F64),
+            None => unreachable!("structures are passed by their address"),
+        }
     }
 
     /// An integer attribute.
@@ -403,6 +419,12 @@ impl Code {
             [("callee", callee), ("operandSegmentSizes", segments), ("op_bundle_sizes", bundles)];
         let operation = self.op("llvm.call", arguments, result.as_slice(), &attributes);
         result.map(|_| raw::result(operation))
+    }
+
+    /// Calls a function of the run time, which is declared in the module; what it returns, if it does.
+    pub fn call_runtime(&self, function: Runtime, arguments: &[MlirValue]) -> Option<MlirValue> {
+        let Prototype { name, result, .. } = function.prototype();
+        self.call(name, arguments, result.map(|result| self.types.of(result)))
     }
 
     /// The address of a global or function of the module.

@@ -30,7 +30,6 @@ pub use target::Machine;
 use self::function::Function;
 use self::kernel::{Compiled, Setting};
 use self::llvm::Types;
-use self::signature::RUNTIME;
 use crate::placement;
 use crate::raw;
 use crate::report::place_of;
@@ -210,7 +209,7 @@ impl<'a> Lowering<'a> {
             let symbol = self.global(constant);
             self.constants.push(symbol);
         }
-        let mut text = RUNTIME.to_owned();
+        let mut text = signature::declarations();
         for functions in program.functions.chunk_by(|a, b| a.name == b.name) {
             self.function(functions, &mut text);
         }

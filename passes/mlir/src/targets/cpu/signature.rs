@@ -1,10 +1,12 @@
 //! What functions take and return, and the symbols by which they are called from outside.
 //!
 //! A public function `f` has three symbols ([`promote_lower::symbols`]): `promote_f` and `promote_f_shape`, which DLPack tensors are
-//! given to, and `promote_meta_f`, a constant that says what the function takes and returns and where its code is. The run
-//! time checks tensors against it. The layouts are those of `promote-runtime`'s `Function` and `TensorType`.
+//! given to, and `promote_meta_f`, a constant that says what the function takes and returns and where its code is: a
+//! [`Function`] of the run time's, which checks tensors against it.
 
 use std::fmt::Write;
+
+use promote_abi::{Function, Kind, Prototype, Runtime, Structure, TensorType, fields};
 
 use super::names;
 use promote_lower::symbols::{Symbols, encoded};
@@ -16,7 +18,7 @@ pub struct Export<'a> {
     pub name: &'a str,
     /// What it takes.
     pub inputs: &'a [Type],
-    /// What it gives.
+    /// What it returns.
     pub outputs: &'a [Type],
     /// The symbol of its code.
     pub entry: &'a str,
@@ -24,25 +26,70 @@ pub struct Export<'a> {
     pub shape: Option<&'a str>,
 }
 
-/// The functions of the run time that compiled code calls.
-pub const RUNTIME: &str = r#"
-llvm.func @promote_rt_new(!llvm.ptr, i64, !llvm.ptr, i64) -> !llvm.ptr
-llvm.func @promote_rt_retain(!llvm.ptr)
-llvm.func @promote_rt_release(!llvm.ptr, !llvm.ptr)
-llvm.func @promote_rt_output(!llvm.ptr, i64, !llvm.ptr) -> !llvm.ptr
-llvm.func @promote_rt_shape(!llvm.ptr, i64, !llvm.ptr)
-llvm.func @promote_rt_parallel(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64)
-llvm.func @promote_rt_enter(!llvm.ptr, i64, !llvm.ptr, i64) -> i32
-llvm.func @promote_rt_leave(!llvm.ptr)
-llvm.func @promote_rt_fail(!llvm.ptr, !llvm.ptr, i64)
-llvm.func @promote_rt_trap(!llvm.ptr, i32, !llvm.ptr, i64)
-llvm.func @promote_rt_trapped(!llvm.ptr) -> i32
-llvm.func @promote_rt_sort(!llvm.ptr, i32, !llvm.ptr, i64, i64, i64)
-llvm.func @promote_rt_call(!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
-llvm.func @promote_rt_shapes(!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
-"#;
+/// Declarations of the functions of the run time that compiled code calls, as MLIR text.
+pub fn declarations() -> String {
+    let mut text = String::new();
+    for function in Runtime::ALL {
+        let Prototype { name, parameters, result, .. } = function.prototype();
+        let parameters: Vec<&str> = parameters.iter().map(|parameter| type_text(parameter.ty.kind)).collect();
+        let result = result.map(|result| format!(" -> {}", type_text(result.kind))).unwrap_or_default();
+        // Writing to a string does not fail, here and below.
+        let _ = writeln!(text, "llvm.func @{name}({}){result}", parameters.join(", "));
+    }
+    text
+}
 
-const TENSOR_TYPE: &str = "!llvm.struct<(i8, i8, i16, i32, ptr, ptr)>";
+/// A type that crosses the interface, as MLIR text.
+fn type_text(kind: Option<Kind>) -> &'static str {
+    match kind {
+        Some(Kind::Pointer) => "!llvm.ptr",
+        Some(Kind::Bool) => "i1",
+        Some(Kind::I8) => "i8",
+        Some(Kind::I16) => "i16",
+        Some(Kind::I32) => "i32",
+        Some(Kind::I64) => "i64",
+        Some(Kind::F32) => "f32",
+        Some(Kind::F64) => "f64",
+        None => {
+            unreachable!("compiled code writes no structure inside another, and passes structures by address")
+        }
+    }
+}
+
+/// A structure of the table, as MLIR text.
+fn structure<S: Structure>() -> String {
+    let fields: Vec<&str> = S::FIELDS.iter().map(|field| type_text(field.ty.kind)).collect();
+    format!("!llvm.struct<({})>", fields.join(", "))
+}
+
+/// Writes ops that make a structure, whose fields are ops, and calls its values `prefix` and a suffix; the whole.
+fn built<S: Structure>(text: &mut String, prefix: &str, fields: &[String]) -> String {
+    let ty = structure::<S>();
+    let _ = writeln!(text, "  %{prefix}s0 = llvm.mlir.undef : {ty}");
+    for (index, field) in fields.iter().enumerate() {
+        let _ = writeln!(text, "  %{prefix}f{index} = {field}");
+        let _ = writeln!(
+            text,
+            "  %{prefix}s{} = llvm.insertvalue %{prefix}f{index}, %{prefix}s{index}[{index}] : {ty}",
+            index + 1
+        );
+    }
+    format!("%{prefix}s{}", fields.len())
+}
+
+/// The op that makes a number of a field's type.
+fn number(kind: Kind, value: i64) -> String {
+    let ty = type_text(Some(kind));
+    format!("llvm.mlir.constant({value} : {ty}) : {ty}")
+}
+
+/// The op that makes the address of a symbol, or null.
+fn address(symbol: Option<String>) -> String {
+    match symbol {
+        Some(symbol) => format!("llvm.mlir.addressof @{symbol} : !llvm.ptr"),
+        None => "llvm.mlir.zero : !llvm.ptr".to_owned(),
+    }
+}
 
 /// The symbols of a function, as MLIR text. The entries are declared, so that the text stands on its own.
 pub fn symbols(export: &Export<'_>) -> String {
@@ -56,49 +103,30 @@ pub fn symbols(export: &Export<'_>) -> String {
         writeln!(text, "llvm.mlir.global internal constant @{name}(\"{call}\\00\") {{addr_space = 0 : i32}}");
     types(&mut text, export, "in", export.inputs);
     types(&mut text, export, "out", export.outputs);
-    let _ = write!(
-        text,
-        "llvm.mlir.global external constant @{metadata}() : !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr, ptr, ptr)> {{
-  %s0 = llvm.mlir.undef : !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr, ptr, ptr)>
-"
-    );
-    let address = |name: Option<String>| match name {
-        Some(name) => format!("llvm.mlir.addressof @{name} : !llvm.ptr"),
-        None => "llvm.mlir.zero : !llvm.ptr".to_owned(),
+    let ty = structure::<Function>();
+    let _ = writeln!(text, "llvm.mlir.global external constant @{metadata}() : {ty} {{");
+    let fields = fields::Function {
+        name: address(Some(name)),
+        inputs: number(Kind::I32, export.inputs.len() as i64),
+        outputs: number(Kind::I32, export.outputs.len() as i64),
+        input_types: address((!export.inputs.is_empty()).then(|| array(export, "in"))),
+        output_types: address((!export.outputs.is_empty()).then(|| array(export, "out"))),
+        entry: address(Some(export.entry.to_owned())),
+        shape: address(export.shape.map(str::to_owned)),
+        entry_stack: address(Some(stack_symbol(export.entry))),
+        shape_stack: address(export.shape.map(stack_symbol)),
     };
-    let fields = [
-        address(Some(name)),
-        format!("llvm.mlir.constant({} : i32) : i32", export.inputs.len()),
-        format!("llvm.mlir.constant({} : i32) : i32", export.outputs.len()),
-        address((!export.inputs.is_empty()).then(|| array(export, "in"))),
-        address((!export.outputs.is_empty()).then(|| array(export, "out"))),
-        address(Some(export.entry.to_owned())),
-        address(export.shape.map(str::to_owned)),
-        address(Some(stack_symbol(export.entry))),
-        address(export.shape.map(stack_symbol)),
-    ];
-    for (index, field) in fields.iter().enumerate() {
-        let _ = write!(
-            text,
-            "  %f{index} = {field}
-  %s{} = llvm.insertvalue %f{index}, %s{index}[{index}] : !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr, ptr, ptr)>
-",
-            index + 1
-        );
-    }
-    let _ = writeln!(
-        text,
-        "  llvm.return %s{} : !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr, ptr, ptr)>\n}}",
-        fields.len()
-    );
-    for (symbol, callee) in [(call, "promote_rt_call"), (shape, "promote_rt_shapes")] {
+    let whole = built::<Function>(&mut text, "", &fields.in_order());
+    let _ = writeln!(text, "  llvm.return {whole} : {ty}\n}}");
+    for (symbol, callee) in [(call, Runtime::Call), (shape, Runtime::Shapes)] {
         let _ = writeln!(
             text,
             "llvm.func @{symbol}(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {{
   %meta = llvm.mlir.addressof @{metadata} : !llvm.ptr
-  %status = llvm.call @{callee}(%meta, %inputs, %outputs) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+  %status = llvm.call @{}(%meta, %inputs, %outputs) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
   llvm.return %status : i32
-}}"
+}}",
+            callee.name()
         );
     }
     text
@@ -139,43 +167,25 @@ fn types(text: &mut String, export: &Export<'_>, which: &str, types: &[Type]) {
             dims.len()
         );
     }
-    let array = format!("!llvm.array<{} x {TENSOR_TYPE}>", types.len());
+    let array = format!("!llvm.array<{} x {}>", types.len(), structure::<TensorType>());
     let _ = writeln!(
         text,
         "llvm.mlir.global internal constant @{symbol}() : {array} {{\n  %a0 = llvm.mlir.undef : {array}"
     );
     for (index, r#type) in types.iter().enumerate() {
         let Some((code, bits)) = names::dlpack(r#type.dtype()) else {
-            unreachable!("functions of strong programs take and give strong dtypes")
+            unreachable!("functions of strong programs take and return strong dtypes")
         };
-        let dims = match r#type.dims() {
-            [] => "llvm.mlir.zero : !llvm.ptr".to_owned(),
-            _ => format!("llvm.mlir.addressof @{symbol}.{index} : !llvm.ptr"),
+        let fields = fields::TensorType {
+            code: number(Kind::I8, code.cast_signed().into()),
+            bits: number(Kind::I8, bits.cast_signed().into()),
+            lanes: number(Kind::I16, 1),
+            rank: number(Kind::I32, r#type.dims().len() as i64),
+            dims: address((!r#type.dims().is_empty()).then(|| format!("{symbol}.{index}"))),
+            name: address(None),
         };
-        let fields = [
-            (format!("llvm.mlir.constant({code} : i8) : i8"), 0),
-            (format!("llvm.mlir.constant({} : i8) : i8", bits.cast_signed()), 1),
-            ("llvm.mlir.constant(1 : i16) : i16".to_owned(), 2),
-            (format!("llvm.mlir.constant({} : i32) : i32", r#type.dims().len()), 3),
-            (dims, 4),
-            ("llvm.mlir.zero : !llvm.ptr".to_owned(), 5),
-        ];
-        let _ = writeln!(text, "  %t{index}_0 = llvm.mlir.undef : {TENSOR_TYPE}");
-        for (field, place) in &fields {
-            let _ = write!(
-                text,
-                "  %v{index}_{place} = {field}
-  %t{index}_{} = llvm.insertvalue %v{index}_{place}, %t{index}_{place}[{place}] : {TENSOR_TYPE}
-",
-                place + 1
-            );
-        }
-        let _ = writeln!(
-            text,
-            "  %a{} = llvm.insertvalue %t{index}_{}, %a{index}[{index}] : {array}",
-            index + 1,
-            fields.len()
-        );
+        let built = built::<TensorType>(text, &format!("t{index}_"), &fields.in_order());
+        let _ = writeln!(text, "  %a{} = llvm.insertvalue {built}, %a{index}[{index}] : {array}", index + 1);
     }
     let _ = writeln!(text, "  llvm.return %a{} : {array}\n}}", types.len());
 }

@@ -1,6 +1,7 @@
 //! Steps as code.
 
 use mlir_sys::*;
+use promote_abi::Runtime;
 use promote_scalar::{Ty, memory_size};
 
 use super::function::{Function, Value};
@@ -16,20 +17,20 @@ impl Function<'_, '_> {
                 let size = memory_size(self.source.dtype(*buffer)) as i64;
                 let shape = self.dims(dims);
                 let (rank, size) = (self.code.index(dims.len() as i64), self.code.index(size));
-                let data = self.pointer("promote_rt_new", &[self.context, rank, shape, size]);
+                let data = self.pointer(Runtime::New, &[self.context, rank, shape, size]);
                 self.set(*buffer, Value::Buffer(data, data));
             }
             Step::Output { buffer, index, dims } => {
                 let shape = self.dims(dims);
                 let index = self.code.index(*index as i64);
-                let data = self.pointer("promote_rt_output", &[self.context, index, shape]);
+                let data = self.pointer(Runtime::Output, &[self.context, index, shape]);
                 let owner = self.code.null();
                 self.set(*buffer, Value::Buffer(data, owner));
             }
             Step::Shape { index, dims } => {
                 let shape = self.dims(dims);
                 let index = self.code.index(*index as i64);
-                self.code.call("promote_rt_shape", &[self.context, index, shape], None);
+                self.code.call_runtime(Runtime::Shape, &[self.context, index, shape]);
             }
             Step::Constant { buffer, constant } => {
                 let symbol = self.lowering.constants[constant.0 as usize].clone();
@@ -55,19 +56,19 @@ impl Function<'_, '_> {
             Step::Retain(buffer) => self.retain(self.buffer(*buffer).1),
             Step::Release(buffer) => {
                 let (_, owner) = self.buffer(*buffer);
-                self.code.call("promote_rt_release", &[self.context, owner], None);
+                self.code.call_runtime(Runtime::Release, &[self.context, owner]);
             }
             Step::Launch(launch) => self.launch(launch, place),
             Step::Matmul(matmul) => self.matmul(matmul),
             Step::Sort { buffer, outer, extent, inner } => {
                 let kind = names::sort_kind(self.source.dtype(*buffer), self.lowering.setting.numerics);
-                let kind = self.code.constant(Ty::I32, kind, 1);
+                let kind = self.code.constant(Ty::I32, kind as u64, 1);
                 let (data, _) = self.buffer(*buffer);
                 let [outer, extent, inner] = [*outer, *extent, *inner].map(|arg| self.arg(arg));
                 let arguments = [self.context, kind, data, outer, extent, inner];
-                self.code.call("promote_rt_sort", &arguments, None);
+                self.code.call_runtime(Runtime::Sort, &arguments);
             }
-            Step::CheckExceptions => self.call_checked("promote_rt_trapped", &[self.context]),
+            Step::CheckExceptions => self.run_checked(Runtime::Trapped, &[self.context]),
             Step::Read { value, buffer, index } => {
                 let ValueKind::Number(number) = self.source.kind(*value) else {
                     unreachable!("a number is read")
@@ -165,8 +166,8 @@ impl Function<'_, '_> {
     // Failures.
 
     /// A pointer that the run time gives; without one it has said why, and the run fails.
-    fn pointer(&mut self, function: &str, arguments: &[MlirValue]) -> MlirValue {
-        let Some(data) = self.code.call(function, arguments, Some(self.code.types.pointer)) else {
+    fn pointer(&mut self, function: Runtime, arguments: &[MlirValue]) -> MlirValue {
+        let Some(data) = self.code.call_runtime(function, arguments) else {
             unreachable!("the function returns a pointer")
         };
         let null = self.code.null();
@@ -192,24 +193,28 @@ impl Function<'_, '_> {
         self.code.go_to(failed);
         let symbol = self.lowering.text(message);
         let (text, length) = (self.code.address_of(&symbol), self.code.index(message.len() as i64));
-        self.code.call("promote_rt_fail", &[self.context, text, length], None);
+        self.code.call_runtime(Runtime::Fail, &[self.context, text, length]);
         let one = self.code.constant(Ty::I32, 1, 1);
         self.code.give(Some(one));
         self.code.go_to(after);
     }
 
-    /// Calls something that returns a status, and leaves if that is not 0.
-    fn call_checked(&mut self, symbol: &str, arguments: &[MlirValue]) {
-        let Some(status) = self.code.call(symbol, arguments, Some(self.code.types.i32)) else {
-            unreachable!("the function returns a status")
-        };
+    /// Calls a function of the run time that returns a status, and leaves if that is not 0.
+    fn run_checked(&mut self, function: Runtime, arguments: &[MlirValue]) {
+        let status = self.code.call_runtime(function, arguments);
+        self.check(status);
+    }
+
+    /// Leaves if a status is not 0.
+    fn check(&mut self, status: Option<MlirValue>) {
+        let Some(status) = status else { unreachable!("the function returns a status") };
         let zero = self.code.constant(Ty::I32, 0, 1);
         let failed = self.code.compare(Predicate::Ne, status, zero);
         self.fail_if(failed);
     }
 
     fn retain(&mut self, owner: MlirValue) {
-        self.code.call("promote_rt_retain", &[owner], None);
+        self.code.call_runtime(Runtime::Retain, &[owner]);
     }
 
     // Calls.
@@ -223,7 +228,7 @@ impl Function<'_, '_> {
         let (text, length) = (self.code.address_of(&symbol), self.code.index(place.len() as i64));
         let need = self.code.address_of(&signature::stack_symbol(&Lowering::inner(callee)));
         let need = self.code.load(need, self.code.types.i64, 8);
-        self.call_checked("promote_rt_enter", &[self.context, need, text, length]);
+        self.run_checked(Runtime::Enter, &[self.context, need, text, length]);
     }
 
     fn call(&mut self, callee: &str, args: &[Arg], results: &[ValueId], place: PlaceId) {
@@ -238,8 +243,9 @@ impl Function<'_, '_> {
         let room = self.code.stack(types.i64, count.max(1) as i64, 8);
         arguments.push(room);
         self.enter(callee, place);
-        self.call_checked(&Lowering::inner(callee), &arguments);
-        self.code.call("promote_rt_leave", &[self.context], None);
+        let status = self.code.call(&Lowering::inner(callee), &arguments, Some(types.i32));
+        self.check(status);
+        self.code.call_runtime(Runtime::Leave, &[self.context]);
         let mut next = 0;
         for (result, parts) in results.iter().zip(parts) {
             let mut read = Vec::new();

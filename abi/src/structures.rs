@@ -1,0 +1,261 @@
+//! The structures that compiled code, C callers and the run time share.
+
+use std::ffi::{CStr, c_char, c_void};
+
+use crate::dtype::extents;
+use crate::functions::Entry;
+use crate::kinds::{Declared, Kind, Kinded, Type, type_of};
+
+/// A call in progress: only the run time knows what it is; compiled code passes the pointer on.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Context {
+    _private: [u8; 0],
+}
+
+impl Declared for Context {
+    fn declare(qualifier: &str, declarator: &str) -> String {
+        format!("{qualifier}promote_rt_context {declarator}")
+    }
+}
+
+/// A structure of the table.
+pub trait Structure {
+    /// What C calls it.
+    const NAME: &'static str;
+    /// What it is for, by lines.
+    const DOCS: &'static [&'static str];
+    /// Its fields, in order.
+    const FIELDS: &'static [Field];
+}
+
+/// A field of a structure.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is for, by lines.
+    pub docs: &'static [&'static str],
+    /// Its type.
+    pub ty: Type,
+    /// Bytes from the start of the structure.
+    pub offset: usize,
+}
+
+macro_rules! structures {
+    ($(
+        $(#[doc = $doc:literal])*
+        $name:ident $c_name:literal $(derive $($derive:ident)+)? {
+            $($(#[doc = $field_doc:literal])* $field:ident: $ty:ty $(as $c:literal)?,)*
+        }
+    )*) => {
+        $(
+            $(#[doc = $doc])*
+            #[repr(C)]
+            #[derive(Clone, Copy, Debug $($(, $derive)+)?)]
+            pub struct $name {
+                $($(#[doc = $field_doc])* pub $field: $ty,)*
+            }
+
+            impl Structure for $name {
+                const NAME: &'static str = $c_name;
+                const DOCS: &'static [&'static str] = &[$($doc),*];
+                const FIELDS: &'static [Field] = &[$(Field {
+                    name: stringify!($field),
+                    docs: &[$($field_doc),*],
+                    ty: type_of!($ty $(, $c)?),
+                    offset: std::mem::offset_of!($name, $field),
+                }),*];
+            }
+
+            impl Kinded for $name {
+                const KIND: Option<Kind> = None;
+            }
+
+            impl Declared for $name {
+                fn declare(qualifier: &str, declarator: &str) -> String {
+                    format!("{qualifier}{} {declarator}", $c_name)
+                }
+            }
+
+            // Fields are where C and LLVM have them: each at the next multiple of its alignment.
+            const _: () = {
+                let mut end: usize = 0;
+                $(
+                    let start = end.next_multiple_of(align_of::<$ty>());
+                    assert!(start == std::mem::offset_of!($name, $field));
+                    if let Some(kind) = <$ty as Kinded>::KIND {
+                        assert!(kind.size() == size_of::<$ty>() && kind.size() == align_of::<$ty>());
+                    }
+                    end = start + size_of::<$ty>();
+                )*
+                assert!(size_of::<$name>() == end.next_multiple_of(align_of::<$name>()));
+            };
+        )*
+
+        /// What code generators write into the structures: a value for each field, whatever values are to them.
+        pub mod fields {
+            $(
+                #[doc = concat!("Values for the fields of [`", stringify!($name), "`](super::", stringify!($name), ").")]
+                #[derive(Clone, Copy, Debug)]
+                pub struct $name<T> {
+                    $($(#[doc = $field_doc])* pub $field: T,)*
+                }
+
+                impl<T> $name<T> {
+                    /// The values in the order of the fields.
+                    pub fn in_order(self) -> Vec<T> {
+                        vec![$(self.$field),*]
+                    }
+                }
+            )*
+        }
+    };
+}
+
+structures! {
+    /// One argument as compiled code sees it: contiguous, row-major.
+    Input "promote_rt_input" {
+        /// The elements. Aligned to an element; may dangle if there are none.
+        data: *const u8,
+        /// As many extents as the metadata's rank.
+        dims: *const i64,
+    }
+
+    /// The dtype and shape of an argument or result.
+    ///
+    /// `code`, `bits` and `lanes` are DLPack's; `lanes` is 1. Elements narrower than a byte (`bits` < 8, as `int4` and
+    /// `float4_e2m1fn`) are stored one in each byte, in its low bits.
+    TensorType "promote_rt_tensor_type" {
+        /// DLPack's type code.
+        code: u8,
+        /// Width of an element in bits; of both parts of a complex number.
+        bits: u8,
+        /// 1.
+        lanes: u16,
+        /// Number of extents.
+        rank: i32,
+        /// `rank` extents; -1 for one that is known only by running. May be null for rank 0.
+        dims: *const i64,
+        /// What messages call the argument; NUL-terminated, or null.
+        name: *const c_char as "const char *",
+    }
+
+    /// What a compiled function takes and returns.
+    Function "promote_rt_function" {
+        /// What messages call the function, NUL-terminated: the name of its symbol.
+        name: *const c_char as "const char *",
+        /// Number of arguments.
+        inputs: i32,
+        /// Number of results.
+        outputs: i32,
+        /// As many types as arguments.
+        input_types: *const TensorType,
+        /// As many types as results.
+        output_types: *const TensorType,
+        /// The code.
+        entry: Entry,
+        /// Code that tells the results' shapes (by `promote_rt_shape`) without computing them; none if only a run can tell. Of
+        /// its inputs it reads numbers without dimensions and the extents of others, whose data may be strided and misaligned.
+        shape: Option<Entry>,
+        /// Bytes of stack that `entry` takes, and the loops that it runs; null if that is not known.
+        entry_stack: *const i64,
+        /// The same of `shape`.
+        shape_stack: *const i64,
+    }
+
+    /// Where a tensor is: DLPack's device.
+    DLDevice "DLDevice" {
+        /// DLPack's number of a kind of device; 1 is the CPU.
+        device_type: i32,
+        /// Which one of that kind.
+        device_id: i32,
+    }
+
+    /// DLPack's data type.
+    DLDataType "DLDataType" derive PartialEq Eq {
+        /// The sort of number.
+        code: u8,
+        /// Width in bits; elements narrower than 8 bits take a byte each.
+        bits: u8,
+        /// Numbers an element: 1.
+        lanes: u16,
+    }
+
+    /// DLPack's tensor.
+    DLTensor "DLTensor" {
+        /// Start of the memory; the first element is `byte_offset` past it.
+        data: *mut c_void,
+        /// Where the memory is.
+        device: DLDevice,
+        /// Number of extents.
+        ndim: i32,
+        /// The element type.
+        dtype: DLDataType,
+        /// `ndim` extents; may be null if there are none.
+        shape: *mut i64,
+        /// `ndim` strides in elements, or null: contiguous, row-major.
+        strides: *mut i64,
+        /// From `data` to the first element.
+        byte_offset: u64,
+    }
+}
+
+// SAFETY: a function is constant data and code that may run on any thread; nobody writes through its pointers.
+unsafe impl Send for Function {}
+// SAFETY: as above.
+unsafe impl Sync for Function {}
+
+impl Function {
+    /// What messages call the function.
+    pub fn display_name(&self) -> &str {
+        // SAFETY: metadata have a NUL-terminated name, or none.
+        unsafe { text(self.name) }.unwrap_or("the function")
+    }
+
+    /// The types of the arguments.
+    pub fn input_types(&self) -> &[TensorType] {
+        // SAFETY: metadata have that many.
+        unsafe { types(self.input_types, self.inputs) }
+    }
+
+    /// The types of the results.
+    pub fn output_types(&self) -> &[TensorType] {
+        // SAFETY: metadata have that many.
+        unsafe { types(self.output_types, self.outputs) }
+    }
+}
+
+/// As many types as there are behind a pointer.
+///
+/// # Safety
+/// The pointer is null or points to that many types, which live as long as they are used.
+unsafe fn types<'a>(types: *const TensorType, count: i32) -> &'a [TensorType] {
+    match usize::try_from(count) {
+        // SAFETY: by contract.
+        Ok(count) if count > 0 && !types.is_null() => unsafe { std::slice::from_raw_parts(types, count) },
+        _ => &[],
+    }
+}
+
+impl TensorType {
+    /// The extents; -1 for one that is known only by running.
+    pub fn extents(&self) -> &[i64] {
+        // SAFETY: metadata have as many extents as their rank.
+        unsafe { extents(self.dims, self.rank) }
+    }
+
+    /// The element type.
+    pub const fn dtype(&self) -> DLDataType {
+        DLDataType { code: self.code, bits: self.bits, lanes: self.lanes }
+    }
+}
+
+/// The text behind a pointer; none if it is null or not UTF-8.
+///
+/// # Safety
+/// The text is null or NUL-terminated, and lives as long as it is used.
+pub unsafe fn text<'a>(text: *const c_char) -> Option<&'a str> {
+    // SAFETY: by contract.
+    (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_str().ok()).flatten()
+}
