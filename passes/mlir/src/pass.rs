@@ -53,6 +53,8 @@ pub struct Policies {
     pub deny: Vec<Policy>,
     /// Whether the carries of loops and the branches of conditions that JAX refuses are errors.
     pub strict_carries: bool,
+    /// Whether StableHLO lets XLA leave out roundings to floats narrower than f32.
+    pub excess_precision: bool,
 }
 
 /// One of the passes.
@@ -152,7 +154,7 @@ impl Kind {
             }
             Self::VerifyStrong => verify::verify_strong(root, shared),
             Self::ToLinalg => linalg::lower(root, shared),
-            Self::ToStableHlo => stablehlo::to_stablehlo(root, shared),
+            Self::ToStableHlo => stablehlo::to_stablehlo(root, shared, config.policies.excess_precision),
             Self::ToLlvm => cpu::lower(root, shared, config.machine),
         }
     }

@@ -12,6 +12,7 @@ use promote_lattice::convert::{Bits, Literal, Numerics, literal};
 use promote_lattice::{DType, Kind};
 use rustc_hash::FxHashMap;
 
+use super::outline::Outlined;
 use crate::constant::dense;
 use crate::raw::{self, Address};
 use crate::types;
@@ -120,18 +121,47 @@ pub struct Builder<'a> {
     names: &'a Names,
     context: MlirContext,
     numerics: Numerics,
+    excess_precision: bool,
     location: MlirLocation,
     block: Option<MlirBlock>,
     /// Of the block: bodies of reductions see no others than their own.
     constants: Constants,
+    outlined: Outlined<'a>,
 }
 
 impl<'a> Builder<'a> {
     /// A builder that stands in no block yet.
-    pub fn new(names: &'a Names, numerics: Numerics, location: MlirLocation) -> Self {
+    ///
+    /// `excess_precision` says whether roundings to narrow floats may be left out.
+    pub fn new(
+        names: &'a Names,
+        numerics: Numerics,
+        excess_precision: bool,
+        location: MlirLocation,
+        outlined: Outlined<'a>,
+    ) -> Self {
         // SAFETY: the location is alive.
         let context = unsafe { mlirLocationGetContext(location) };
-        Self { names, context, numerics, location, block: None, constants: Constants::default() }
+        Self {
+            names,
+            context,
+            numerics,
+            excess_precision,
+            location,
+            block: None,
+            constants: Constants::default(),
+            outlined,
+        }
+    }
+
+    /// The place of the source that what is made stands at.
+    pub const fn location(&self) -> MlirLocation {
+        self.location
+    }
+
+    /// The functions of expansions.
+    pub const fn outlines(&mut self) -> &mut Outlined<'a> {
+        &mut self.outlined
     }
 
     /// Whose numbers.
@@ -341,6 +371,27 @@ impl<'a> Builder<'a> {
         if x.dtype == dtype { x } else { self.op("stablehlo.convert", &[x], (dtype, &x.shape()), &[]) }
     }
 
+    /// A float in another float dtype, of which the rounding survives.
+    ///
+    /// XLA may compute narrow floats in wider ones and leave out the roundings between ops. What it may not leave out is
+    /// `reduce_precision`, here to as many bits as the dtype has and to any exponent: numbers of the dtype stay as they are,
+    /// subnormal ones, too, which an exponent of the dtype's width would take for zero.
+    pub fn rounded(&mut self, x: Tensor, dtype: DType) -> Tensor {
+        let narrow = self.cast(x, dtype);
+        if x.dtype == dtype { x } else { self.kept(narrow) }
+    }
+
+    /// A float as it was rounded: see [`rounded`](Self::rounded).
+    pub fn kept(&mut self, x: Tensor) -> Tensor {
+        let format = x.dtype.props().format.filter(|_| x.dtype.bits() < 32 && !self.excess_precision);
+        // XLA's processors take some numbers of f8e5m2fnuz for zero there; its conversions stay in any case.
+        let Some(format) = format.filter(|_| x.dtype != DType::F8E5M2FNUZ) else { return x };
+        let bits = |b: &Self, bits: u32| b.attribute(&format!("{bits} : i32"));
+        let attributes =
+            [("exponent_bits", bits(self, 8)), ("mantissa_bits", bits(self, format.mantissa_bits))];
+        self.op("stablehlo.reduce_precision", &[x], (x.dtype, &x.shape()), &attributes)
+    }
+
     /// Integers narrower than a byte as those of a byte, which hold them: XLA's processors order, join, multiply and select
     /// those of 2 bits wrongly or not at all.
     pub fn in_bytes(&mut self, x: Tensor) -> Tensor {
@@ -349,6 +400,12 @@ impl<'a> Builder<'a> {
             Kind::Signed if x.dtype.bits() < 8 => self.cast(x, DType::I8),
             Kind::Bool | Kind::Unsigned | Kind::Signed | Kind::Float | Kind::Complex => x,
         }
+    }
+
+    /// Floats narrower than f32 as those, which hold them.
+    pub fn at_least_single(&mut self, x: Tensor) -> Tensor {
+        let is_narrow = x.kind() == Kind::Float && x.dtype.bits() < 32;
+        if is_narrow { self.cast(x, DType::F32) } else { x }
     }
 
     /// The same bits, read as another dtype of the same width.
@@ -432,8 +489,6 @@ binaries! {
     mul "stablehlo.multiply";
     /// The quotient; of integers its whole part, where there is one.
     div "stablehlo.divide";
-    /// What the whole part of the quotient leaves, of the sign of the first.
-    rem "stablehlo.remainder";
     /// The larger number, or NaN.
     max "stablehlo.maximum";
     /// The smaller number, or NaN.
@@ -465,19 +520,23 @@ unaries! {
     neg "stablehlo.negate";
     /// The bits flipped.
     not "stablehlo.not";
-    /// The square root.
-    sqrt "stablehlo.sqrt";
-    /// The power of e.
-    exp "stablehlo.exponential";
-    /// The power of e, less 1.
-    expm1 "stablehlo.exponential_minus_one";
-    /// The natural logarithm.
-    log "stablehlo.log";
-    /// The natural logarithm of 1 more.
-    log1p "stablehlo.log_plus_one";
 }
 
 impl Builder<'_> {
+    /// Whether it is not zero; NaN is not.
+    pub fn is_true(&mut self, x: Tensor) -> Tensor {
+        if x.kind() == Kind::Bool {
+            return x;
+        }
+        let zero = self.zero(x);
+        self.compare(x, Direction::Ne, zero)
+    }
+
+    /// Zeros of the dtype and shape of `x`.
+    pub fn zero(&mut self, x: Tensor) -> Tensor {
+        self.splat(x.dtype, &x.shape(), Literal::Int(0))
+    }
+
     /// The distance from zero: of a complex number a real one, of others of their dtype.
     pub fn abs(&mut self, x: Tensor) -> Tensor {
         match x.kind() {

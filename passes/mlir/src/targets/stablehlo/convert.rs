@@ -14,6 +14,11 @@ fn power_of_two(exponent: u32) -> f64 {
     2f64.powi(exponent.cast_signed())
 }
 
+/// Whether a float dtype has every number of another.
+fn holds(dtype: DType, other: DType) -> bool {
+    dtype.bits() > other.bits() && dtype.bits() >= 32
+}
+
 impl Builder<'_> {
     /// `x` in another dtype.
     pub fn convert(&mut self, x: Tensor, to: DType) -> Tensor {
@@ -47,7 +52,7 @@ impl Builder<'_> {
             (Kind::Unsigned | Kind::Signed, Kind::Float) => {
                 // All libraries round an integer to f32 first where the dtype is narrower.
                 let wide = if to.bits() < 32 { self.cast(x, DType::F32) } else { x };
-                self.cast(wide, to)
+                self.rounded(wide, to)
             }
             (Kind::Float, Kind::Float) => self.float_to_float(x, to),
             (Kind::Float, Kind::Unsigned | Kind::Signed) => self.float_to_integer(x, to),
@@ -71,7 +76,7 @@ impl Builder<'_> {
         let by_f32 = x.dtype == DType::F64
             && (to == DType::BF16 || to == DType::F16 && self.numerics() == Numerics::Torch);
         let x = if by_f32 { self.cast(x, DType::F32) } else { x };
-        self.cast(x, to)
+        if holds(to, x.dtype) { self.cast(x, to) } else { self.rounded(x, to) }
     }
 
     fn float_to_integer(&mut self, x: Tensor, to: DType) -> Tensor {
@@ -147,16 +152,5 @@ impl Builder<'_> {
         let high = self.xor(high, sign);
         let found = self.select(is_high, high, low);
         self.bitcast(found, to)
-    }
-
-    /// `x` divided by a number that is not complex.
-    pub fn divide_by(&mut self, x: Tensor, divisor: f64) -> Tensor {
-        if x.kind() == Kind::Complex {
-            let (re, im) = self.parts(x);
-            let (re, im) = (self.divide_by(re, divisor), self.divide_by(im, divisor));
-            return self.complex(re, im);
-        }
-        let divisor = self.splat(x.dtype, &x.shape(), Literal::Float(divisor));
-        self.div(x, divisor)
     }
 }

@@ -20,25 +20,24 @@
 
 mod bits;
 mod builder;
-mod complex;
 mod control;
 mod convert;
 mod elementwise;
-mod functions;
-mod integer;
+mod emit;
 mod known;
 mod layout;
 mod lower;
 mod matmul;
-mod order;
+mod outline;
 mod recursion;
 mod reduce;
 mod regions;
 mod scalars;
 
 use mlir_sys::*;
+use rustc_hash::FxHashSet;
 
-use crate::raw;
+use crate::raw::{self, Address};
 use crate::report::place_of;
 use crate::units::{self, Shared};
 use crate::verify::verify_strong;
@@ -47,7 +46,9 @@ use builder::Refusal;
 use promote_diagnostics::{Code, Diagnostic, Severity};
 
 /// Rewrites the functions in `root` as StableHLO; what there is to say, in program order. With an error nothing is changed.
-pub fn to_stablehlo(root: MlirOperation, shared: Shared<'_>) -> Vec<Diagnostic> {
+///
+/// `excess_precision` lets XLA leave out roundings to floats narrower than f32.
+pub fn to_stablehlo(root: MlirOperation, shared: Shared<'_>, excess_precision: bool) -> Vec<Diagnostic> {
     let mut diagnostics = verify_strong(root, shared);
     if refuses(&diagnostics) {
         return diagnostics;
@@ -57,11 +58,15 @@ pub fn to_stablehlo(root: MlirOperation, shared: Shared<'_>) -> Vec<Diagnostic> 
     let mut functions = units::roots(root);
     functions.retain(|unit| raw::is_named(unit.0, FUNCTION));
     diagnostics.extend(recursion::refusals(&functions));
-    let lowered = shared.map(functions, |function| lower::function(function.0, shared));
+    // Beside a function on which the pass runs alone nothing may be put.
+    let taken = (!raw::is_named(root, FUNCTION)).then(|| outline::symbols(root));
+    let lower = |function: Address<_>| lower::function(function.0, shared, excess_precision, taken.as_ref());
+    let lowered = shared.map(functions, lower);
     diagnostics.extend(lowered.iter().flat_map(|function| function.diagnostics.iter().cloned()));
     let refused = refuses(&diagnostics);
+    let mut there = FxHashSet::default();
     for function in lowered {
-        if refused { function.discard() } else { function.commit() }
+        if refused { function.discard() } else { function.commit(&mut there) }
     }
     diagnostics
 }
