@@ -27,7 +27,7 @@ pub fn options(
             warn: diagnostics.warn.clone(),
             deny: diagnostics.deny.clone(),
             strict_carries: rules.strict_carries,
-            excess_precision: rules.allow_excess_precision,
+            excess_precision: false,
         },
     }
 }

@@ -34,13 +34,6 @@ pub struct Rules {
     /// has the type that its initial value and what comes out promote to. See --explain P0037.
     #[arg(long)]
     pub strict_carries: bool,
-
-    /// Let XLA leave out roundings to floats narrower than f32
-    ///
-    /// StableHLO is made with a reduce_precision after each such rounding, without which XLA may compute in f32 across ops.
-    /// With this flag there is none.
-    #[arg(long)]
-    pub allow_excess_precision: bool,
 }
 
 /// Which processor to compile for.

@@ -96,7 +96,10 @@ fn default_semantics() -> Semantics {
 }
 
 fn session_options(args: &Args, semantics: Arc<Semantics>) -> Options {
-    compiler::options(semantics, &args.promotion.rules, &args.diagnostics, !args.printing.disable_threading)
+    let threads = !args.printing.disable_threading;
+    let mut options = compiler::options(semantics, &args.promotion.rules, &args.diagnostics, threads);
+    options.policies.excess_precision = args.promotion.excess_precision;
+    options
 }
 
 /// What is made of a compiled program, with the linker's files in the folder, if there is one.

@@ -6,10 +6,11 @@
 //! ## How it works
 //! 1. [`verify_strong`](crate::verify) runs first: an op's operands are in the dtype and shape that it computes in.
 //! 2. [`lower`] goes through a function in program order, and knows the new value of every old one.
-//! 3. One module an area makes the ops: [`elementwise`] with [`functions`] and [`complex`] (what StableHLO lacks),
-//!    [`integer`] and [`bits`]; [`convert`]; [`reduce`]; [`layout`]; [`matmul`]; [`control`] for `scf`, and [`scalars`] for
-//!    `arith` and `tensor`.
-//! 4. All of them make ops by the [`builder`], which owns the spelling of StableHLO.
+//! 3. One module an area makes the ops: [`elementwise`] keeps what StableHLO has, and has the scalar definitions expanded for
+//!    the rest by [`emit`], in functions of their own where that is long ([`outline`]); [`convert`]; [`reduce`], which
+//!    makes StableHLO of the primitives that `promote_lower` takes an op apart into; [`layout`]; [`matmul`]; [`control`] for
+//!    `scf`, and [`scalars`] for `arith` and `tensor`.
+//! 4. All of them make ops by the [`builder`] and its [`ops`], which own the spelling of StableHLO.
 //!
 //! ## Laws
 //! - The numbers are the semantics': what StableHLO leaves to the implementation (integers divided by zero, shifts past the
@@ -28,6 +29,7 @@ mod known;
 mod layout;
 mod lower;
 mod matmul;
+mod ops;
 mod outline;
 mod recursion;
 mod reduce;
