@@ -228,6 +228,12 @@ pub trait Emit {
         false
     }
 
+    /// Whether sums with constants are computed one after the other, as written. A machine that adds constants to each other
+    /// first may not be asked to round by adding a large number and taking it away.
+    fn keeps_sums(&self) -> bool {
+        true
+    }
+
     /// What the machine has an operation of its own for: the function that an op names, of registers of single or double
     /// precision or pairs of them. `None` if the definition is to be used, as it is everywhere by default.
     ///

@@ -96,8 +96,8 @@ pub struct Eval {
     pub traps: Vec<Trap>,
     /// Whether [`Ty::F16`] can be converted.
     pub has_f16: bool,
-    /// Whether [`Emit::mul_add`] rounds the product, too, as on machines without an instruction for it.
-    pub rounds_products: bool,
+    /// Whether [`Emit::mul_add`] rounds the product, too, and sums with constants may be computed in another order, as in XLA.
+    pub is_loose: bool,
 }
 
 impl Emit for Eval {
@@ -182,7 +182,7 @@ impl Emit for Eval {
 
     #[inline(always)]
     fn mul_add(&mut self, x: Value, y: Value, z: Value) -> Value {
-        if self.rounds_products {
+        if self.is_loose {
             let product = self.binary(Binary::FMul, x, y);
             return self.binary(Binary::FAdd, product, z);
         }
@@ -301,6 +301,10 @@ impl Emit for Eval {
     }
 
     #[inline(always)]
+    fn keeps_sums(&self) -> bool {
+        !self.is_loose
+    }
+
     fn has_f16(&self) -> bool {
         self.has_f16
     }

@@ -9,7 +9,7 @@ use promote_lattice::{DType, Kind, Op};
 
 use crate::build::Build;
 use crate::emit::{Compare, Element, Emit};
-use crate::ops::{elementwise, maximum, minimum, takes_first};
+use crate::ops::{elementwise, takes_first};
 use crate::storage::{ends, part, register, round_to};
 
 /// The dtype that a reduction of elements of `dtype` adds up in: `f32` for narrower floats, else the dtype. What only
@@ -97,6 +97,19 @@ fn float_end<E: Emit>(e: &mut E, dtype: DType, least: bool) -> E::Value {
     e.float(register(dtype), if least { low } else { high })
 }
 
+/// The op of two elements that a reduction, or a cumulative op, combines with. `None` if the op is none.
+pub const fn combiner(op: Op) -> Option<Op> {
+    Some(match op {
+        Op::Max => Op::Maximum,
+        Op::Min => Op::Minimum,
+        Op::Sum | Op::CumulativeSum | Op::CountNonzero => Op::Add,
+        Op::Prod | Op::CumulativeProd => Op::Multiply,
+        Op::Any => Op::LogicalOr,
+        Op::All => Op::LogicalAnd,
+        _ => return None,
+    })
+}
+
 /// Two elements, or two partial results, as one. `None` if the op is no such reduction, or not defined for the dtype.
 pub fn combine<E: Emit>(
     e: &mut E,
@@ -107,15 +120,7 @@ pub fn combine<E: Emit>(
     b: Element<E::Value>,
 ) -> Option<Element<E::Value>> {
     let dtype = dtype.storage();
-    let op = match op {
-        Op::Max => return Some(maximum(e, numerics, dtype, a, b)),
-        Op::Min => return Some(minimum(e, numerics, dtype, a, b)),
-        Op::Sum | Op::CumulativeSum | Op::CountNonzero => Op::Add,
-        Op::Prod | Op::CumulativeProd => Op::Multiply,
-        Op::Any => Op::LogicalOr,
-        Op::All => Op::LogicalAnd,
-        _ => return None,
-    };
+    let op = combiner(op)?;
     let result = if matches!(op, Op::LogicalOr | Op::LogicalAnd) { DType::B1 } else { dtype };
     elementwise(e, op, numerics, &[dtype, dtype], result, &[a, b])
 }

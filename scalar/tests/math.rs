@@ -50,10 +50,10 @@ const BINARY: &[Binary] = &[
     }),
 ];
 
-/// A machine that multiplies and adds in one instruction, and one that rounds the product.
+/// A machine that multiplies and adds in one instruction, and one that rounds the product and does not keep sums.
 const MACHINES: [Eval; 2] = [
-    Eval { traps: Vec::new(), has_f16: false, rounds_products: false },
-    Eval { traps: Vec::new(), has_f16: false, rounds_products: true },
+    Eval { traps: Vec::new(), has_f16: false, is_loose: false },
+    Eval { traps: Vec::new(), has_f16: false, is_loose: true },
 ];
 
 fn single(mut machine: Eval, function: fn(&mut Eval, Value) -> Value, x: f32) -> f32 {
@@ -97,10 +97,10 @@ fn greatest_term(term: f64, result: f64) -> f64 {
 
 /// Fails if a case (its distance, operands and result) is worse than the bound; shows the worst.
 ///
-/// Where products are rounded, a unit more is allowed.
+/// Where products are rounded, too, a unit more is allowed.
 fn check<const N: usize>(op: Op, machine: &Eval, double: bool, cases: impl Iterator<Item = (f64, [f64; N])>) {
     let bound = ulp_bound(op, double).expect("elementary functions have a bound");
-    let bound = bound + u32::from(machine.rounds_products);
+    let bound = bound + u32::from(machine.is_loose);
     let (worst, which) =
         cases.fold((0.0, [0.0; N]), |worst, case| if case.0 > worst.0 { case } else { worst });
     let line =

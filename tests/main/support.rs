@@ -49,10 +49,15 @@ pub fn session(name: &str, x64: bool, remarks: bool) -> Session {
 
 /// Runs `pipeline` on `source` in `session`.
 pub fn run_in(session: &Session, source: &str, pipeline: &str) -> Outcome {
+    run_with(session, source, pipeline, RunOptions::default())
+}
+
+/// The same with options; the IR is verified after each pass.
+pub fn run_with(session: &Session, source: &str, pipeline: &str, options: RunOptions) -> Outcome {
     let pipeline = Pipeline::parse(pipeline).expect("the test's pipeline is well formed");
     let mut text = String::new();
     if let Some(mut module) = session.parse(Source::Text(source)) {
-        let options = RunOptions { verify_each: true, ..RunOptions::default() };
+        let options = RunOptions { verify_each: true, ..options };
         if session.run(&mut module, &pipeline, &options) == Ok(Verdict::Done) {
             let mut out = Vec::new();
             module.print(&mut out, PrintOptions::default()).expect("a vector can be written to");

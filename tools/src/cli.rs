@@ -128,6 +128,13 @@ pub struct Promotion {
     #[arg(long, value_name = "TRIPLE", default_value = NATIVE)]
     target: String,
 
+    /// Let XLA leave out roundings to floats narrower than f32
+    ///
+    /// StableHLO is made with a reduce_precision after each such rounding, without which XLA may compute in f32 across ops.
+    /// With this flag there is none.
+    #[arg(long)]
+    pub excess_precision: bool,
+
     /// For which processor.
     #[command(flatten)]
     pub processor: Processor,

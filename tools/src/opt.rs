@@ -100,7 +100,8 @@ fn default_semantics() -> Semantics {
 }
 
 fn session_options(args: &Args, semantics: Arc<Semantics>) -> Options {
-    compiler::options(semantics, &args.promotion.rules, &args.diagnostics, !args.printing.disable_threading)
+    let threads = !args.printing.disable_threading;
+    compiler::options(semantics, &args.promotion.rules, &args.diagnostics, threads)
 }
 
 /// What is made of a compiled program, with the linker's files in the folder, if there is one.
@@ -347,6 +348,7 @@ impl<'a> Compiler<'a> {
         let printing = &self.args.printing;
         let options = RunOptions {
             machine: promote::machine(&self.native.target),
+            excess_precision: self.args.promotion.excess_precision,
             verify_each: self.args.testing.verify_each,
             timing: printing.timing,
             print: PrintIr {

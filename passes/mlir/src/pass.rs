@@ -45,6 +45,8 @@ pub struct Config {
     pub threads: bool,
     /// The processor that code is made for.
     pub machine: Machine,
+    /// Whether StableHLO lets XLA leave out roundings to floats narrower than `f32`.
+    pub excess_precision: bool,
 }
 
 impl Config {

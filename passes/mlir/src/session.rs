@@ -49,6 +49,8 @@ pub struct RunOptions {
     pub print: PrintIr,
     /// The processor that code is made for.
     pub machine: Machine,
+    /// Let XLA leave out roundings to floats narrower than `f32`: StableHLO is made without `reduce_precision`.
+    pub excess_precision: bool,
 }
 
 /// Whether a module got through a pipeline.
@@ -174,6 +176,7 @@ impl Session {
             policies: options.policies.clone(),
             threads: options.threads,
             machine: Machine::default(),
+            excess_precision: false,
         };
         Ok(Self { context, config, diagnostics, threads: options.threads })
     }
@@ -258,8 +261,12 @@ impl Session {
         manager.enable_verifier(options.verify_each);
         let around = |name: &str, moment| printer(&options.print, name, moment);
         let alone = options.print.prints_all();
-        let config =
-            Config { threads: self.threads && !alone, machine: options.machine, ..self.config.clone() };
+        let config = Config {
+            threads: self.threads && !alone,
+            machine: options.machine,
+            excess_precision: options.excess_precision,
+            ..self.config.clone()
+        };
         pipeline.build(&manager, &config, &around)?;
         if alone {
             // MLIR asks for it where it prints the whole module, and dumps of threads would mix.

@@ -185,31 +185,39 @@ pub(super) fn constants<E: Emit>(x: Num<'_, E>) -> &'static Constants {
     x.of(&SINGLE, &DOUBLE)
 }
 
-/// An integer in a float: its low bits hold the integer plus a bias.
+/// An integer in the low bits of another, as wide as a float; what is above has no meaning.
 pub(super) struct Whole<'m, E: Emit> {
-    shifted: Num<'m, E>,
+    bits: Num<'m, E>,
+    like: Num<'m, E>,
 }
 
 impl<'m, E: Emit> Whole<'m, E> {
     /// `x * scale` to the nearest integer, as a float too. `biases` times the exponent's bias, and `more`, is added in the bits.
     pub(super) fn nearest(x: Num<'m, E>, scale: f64, biases: i64, more: i64) -> (Self, Num<'m, E>) {
         let format = x.format();
-        let shift = format.magic + (biases * format.bias + more) as f64;
+        let added = biases * format.bias + more;
+        if !x.keeps_sums() {
+            let n = (x * scale).round_even();
+            // Of what is far out or NaN no bits are asked for that mean something.
+            let known = n.abs().lt(f64::from(1 << 20)).select(n, x.constant(0.0));
+            let bits = known.to_signed() + added;
+            return (Self { bits, like: x }, n);
+        }
+        let shift = format.magic + added as f64;
         let shifted = x.mul_add(scale, shift);
-        (Self { shifted }, shifted - shift)
+        (Self { bits: shifted.bits(), like: x }, shifted - shift)
     }
 
     /// 2 to the power of the bits' integer less one bias, which is a normal number.
     pub(super) fn power(&self) -> Num<'m, E> {
-        (self.shifted.bits() << self.shifted.format().fraction).as_float(self.shifted)
+        (self.bits << self.like.format().fraction).as_float(self.like)
     }
 
     /// Two numbers whose product is 2 to the power of the bits' integer less two biases, though that may not be a normal
     /// number.
     pub(super) fn halves(&self) -> [Num<'m, E>; 2] {
-        let bits = self.shifted.bits();
-        let half = bits >> 1;
-        [half, bits - half].map(|part| (part << self.shifted.format().fraction).as_float(self.shifted))
+        let half = self.bits >> 1;
+        [half, self.bits - half].map(|part| (part << self.like.format().fraction).as_float(self.like))
     }
 
     /// `x` times 2 to that power; rounded once.

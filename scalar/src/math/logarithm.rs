@@ -2,6 +2,10 @@
 //!
 //! x = 2^e (1 + f) with 1 + f between 2/3 and 4/3; then log x = e log 2 + log(1 + f), and log(1 + f) is a polynomial.
 
+use std::f64::consts::LN_2;
+
+use promote_lattice::Op;
+
 use super::{exponential, num::Num};
 use crate::emit::Emit;
 
@@ -240,6 +244,9 @@ pub(super) fn log10<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
 ///
 /// e is that of 1 + x rounded, and f = 2^-e x + (2^-e - 1) is rounded once: near 0 it is x.
 fn log1p_core<'m, E: Emit>(x: Num<'m, E>, doublings: Option<Num<'m, E>>) -> Num<'m, E> {
+    if let Some(log) = x.native(Op::Log1p) {
+        return doublings.map_or(log, |more| more.mul_add(LN_2, log));
+    }
     let format = x.format();
     let (shifted, m) = split(x + 1.0);
     let scale = (x.int(shifted.ty(), format.bias << format.fraction) - shifted).as_float(x);
@@ -300,7 +307,7 @@ pub(super) fn logaddexp<'m, E: Emit>(x: Num<'m, E>, y: Num<'m, E>) -> Num<'m, E>
     let rest = (low - (d - back)) - (high + back);
     let finite = d.gt(f64::NEG_INFINITY);
     let d = d.replaced(low.equals(high), 0.0);
-    let e = exponential::exp(d);
+    let e = d.native(Op::Exp).unwrap_or_else(|| exponential::exp(d));
     let e = finite.select(e.mul_add(rest, e), e);
     high + log1p_core(e, None)
 }

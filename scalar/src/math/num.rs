@@ -6,7 +6,9 @@
 use std::cell::RefCell;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 
-use crate::emit::{Binary, Cast, Compare, Emit, Ty, Unary};
+use promote_lattice::Op;
+
+use crate::emit::{Binary, Cast, Compare, Element, Emit, Ty, Unary};
 
 /// A value and its machine.
 pub(super) struct Num<'m, E: Emit> {
@@ -154,6 +156,26 @@ impl<'m, E: Emit> Num<'m, E> {
 
     pub(super) fn trunc(self) -> Self {
         self.unary(Unary::Trunc)
+    }
+
+    pub(super) fn round_even(self) -> Self {
+        self.unary(Unary::RoundEven)
+    }
+
+    /// A float that is an integer as one as wide.
+    pub(super) fn to_signed(self) -> Self {
+        self.cast(Cast::FToS, self.ty().bits_type())
+    }
+
+    /// See [`Emit::keeps_sums`].
+    pub(super) fn keeps_sums(self) -> bool {
+        self.machine.borrow().keeps_sums()
+    }
+
+    /// The machine's own function of the number, if it has it.
+    pub(super) fn native(self, op: Op) -> Option<Self> {
+        let made = self.machine.borrow_mut().native(op, &[Element::Real(self.value)])?;
+        Some(Self::new(self.machine, made.real()))
     }
 
     pub(super) fn copysign(self, sign: Self) -> Self {

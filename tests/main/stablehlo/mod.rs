@@ -5,6 +5,7 @@
 mod execution;
 pub mod machine;
 mod ops;
+mod precision;
 mod random;
 mod refusals;
 mod snapshots;

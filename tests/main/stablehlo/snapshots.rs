@@ -118,4 +118,16 @@ func.func @f(%x: tensor<4xf32>, %flag: i1) -> tensor<4xf32> {
 ^bb2(%r: tensor<4xf32>):
   return %r : tensor<4xf32>
 }"#;
+    what_stablehlo_lacks_is_a_function_if_it_is_long, r#"
+func.func @f(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<2xf32>) -> (!u, !u, !u, !u) {
+  %0 = "promote.erf"(%x) : (tensor<4xf32>) -> !u
+  %1 = "promote.erf"(%y) : (tensor<4xf32>) -> !u
+  %2 = "promote.erf"(%z) : (tensor<2xf32>) -> !u
+  %3 = "promote.remainder"(%x, %y) : (tensor<4xf32>, tensor<4xf32>) -> !u
+  return %0, %1, %2, %3 : !u, !u, !u, !u
+}
+func.func @g(%x: tensor<4xf32>) -> !u {
+  %0 = "promote.erf"(%x) : (tensor<4xf32>) -> !u
+  return %0 : !u
+}"#;
 }

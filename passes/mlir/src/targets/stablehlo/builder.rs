@@ -12,6 +12,7 @@ use promote_lattice::convert::{Bits, Literal, Numerics, literal};
 use promote_lattice::{DType, Kind};
 use rustc_hash::FxHashMap;
 
+use super::outline::Outlined;
 use crate::constant::dense;
 use crate::raw::{self, Address};
 use crate::types;
@@ -74,7 +75,8 @@ pub enum Direction {
 }
 
 impl Direction {
-    const fn attribute(self) -> &'static str {
+    /// Its attribute, as text.
+    pub const fn attribute(self) -> &'static str {
         match self {
             Self::Eq => "#stablehlo<comparison_direction EQ>",
             Self::Ne => "#stablehlo<comparison_direction NE>",
@@ -120,18 +122,52 @@ pub struct Builder<'a> {
     names: &'a Names,
     context: MlirContext,
     numerics: Numerics,
+    excess_precision: bool,
     location: MlirLocation,
     block: Option<MlirBlock>,
     /// Of the block: bodies of reductions see no others than their own.
     constants: Constants,
+    outlined: Outlined<'a>,
 }
 
 impl<'a> Builder<'a> {
     /// A builder that stands in no block yet.
-    pub fn new(names: &'a Names, numerics: Numerics, location: MlirLocation) -> Self {
+    ///
+    /// `excess_precision` says whether roundings to narrow floats may be left out.
+    pub fn new(
+        names: &'a Names,
+        numerics: Numerics,
+        excess_precision: bool,
+        location: MlirLocation,
+        outlined: Outlined<'a>,
+    ) -> Self {
         // SAFETY: the location is alive.
         let context = unsafe { mlirLocationGetContext(location) };
-        Self { names, context, numerics, location, block: None, constants: Constants::default() }
+        Self {
+            names,
+            context,
+            numerics,
+            excess_precision,
+            location,
+            block: None,
+            constants: Constants::default(),
+            outlined,
+        }
+    }
+
+    /// The place of the source that what is made stands at.
+    pub const fn location(&self) -> MlirLocation {
+        self.location
+    }
+
+    /// The functions of expansions.
+    pub const fn outlines(&mut self) -> &mut Outlined<'a> {
+        &mut self.outlined
+    }
+
+    /// Whether roundings to narrow floats may be left out.
+    pub const fn excess_precision(&self) -> bool {
+        self.excess_precision
     }
 
     /// Whose numbers.
@@ -299,191 +335,8 @@ impl<'a> Builder<'a> {
         self.splat(x.dtype, &x.shape(), Literal::Int(number))
     }
 
-    /// Bits of the dtype and shape of `x`.
-    pub fn bits(&mut self, x: Tensor, bits: Bits) -> Tensor {
-        self.splat_bits(x.dtype, &x.shape(), bits)
-    }
-
     /// A truth value of the shape of `x`.
     pub fn truth(&mut self, x: Tensor, truth: bool) -> Tensor {
         self.splat_bits(DType::B1, &x.shape(), truth.into())
-    }
-
-    /// An op of one operand, whose result is of its type.
-    pub fn unary(&mut self, name: &str, x: Tensor) -> Tensor {
-        self.op(name, &[x], (x.dtype, &x.shape()), &[])
-    }
-
-    /// An op of two operands of one type, whose result is of that type.
-    pub fn binary(&mut self, name: &str, x: Tensor, y: Tensor) -> Tensor {
-        self.op(name, &[x, y], (x.dtype, &x.shape()), &[])
-    }
-
-    /// The real part of a complex tensor, or the imaginary one, as the name of the op says.
-    pub fn part(&mut self, name: &str, x: Tensor) -> Tensor {
-        self.op(name, &[x], (x.dtype.real_part(), &x.shape()), &[])
-    }
-
-    /// The real and the imaginary part of a complex tensor.
-    pub fn parts(&mut self, x: Tensor) -> (Tensor, Tensor) {
-        (self.part("stablehlo.real", x), self.part("stablehlo.imag", x))
-    }
-
-    /// The complex tensor with these parts, which are f32 or f64.
-    pub fn complex(&mut self, real: Tensor, imaginary: Tensor) -> Tensor {
-        let dtype = if real.dtype == DType::F32 { DType::C64 } else { DType::C128 };
-        self.op("stablehlo.complex", &[real, imaginary], (dtype, &real.shape()), &[])
-    }
-
-    /// StableHLO's own conversion, which is defined only where the number is in the range of the dtype, but for floats that
-    /// are rounded to floats.
-    pub fn cast(&mut self, x: Tensor, dtype: DType) -> Tensor {
-        if x.dtype == dtype { x } else { self.op("stablehlo.convert", &[x], (dtype, &x.shape()), &[]) }
-    }
-
-    /// Integers narrower than a byte as those of a byte, which hold them: XLA's processors order, join, multiply and select
-    /// those of 2 bits wrongly or not at all.
-    pub fn in_bytes(&mut self, x: Tensor) -> Tensor {
-        match x.kind() {
-            Kind::Unsigned if x.dtype.bits() < 8 => self.cast(x, DType::U8),
-            Kind::Signed if x.dtype.bits() < 8 => self.cast(x, DType::I8),
-            Kind::Bool | Kind::Unsigned | Kind::Signed | Kind::Float | Kind::Complex => x,
-        }
-    }
-
-    /// The same bits, read as another dtype of the same width.
-    pub fn bitcast(&mut self, x: Tensor, dtype: DType) -> Tensor {
-        if x.dtype == dtype {
-            x
-        } else {
-            self.op("stablehlo.bitcast_convert", &[x], (dtype, &x.shape()), &[])
-        }
-    }
-
-    /// Compares. Complex numbers have no order here.
-    pub fn compare(&mut self, x: Tensor, direction: Direction, y: Tensor) -> Tensor {
-        let direction = self.attribute(direction.attribute());
-        let attributes = [("comparison_direction", direction)];
-        self.op("stablehlo.compare", &[x, y], (DType::B1, &x.shape()), &attributes)
-    }
-
-    /// `x` where `condition`, else `y`.
-    pub fn select(&mut self, condition: Tensor, x: Tensor, y: Tensor) -> Tensor {
-        self.op("stablehlo.select", &[condition, x, y], (x.dtype, &x.shape()), &[])
-    }
-
-    /// The same elements in another shape.
-    pub fn reshape(&mut self, x: Tensor, shape: &[i64]) -> Tensor {
-        if x.shape() == shape { x } else { self.op("stablehlo.reshape", &[x], (x.dtype, shape), &[]) }
-    }
-
-    /// The axes of `x` in another order.
-    pub fn transpose(&mut self, x: Tensor, order: &[i64]) -> Tensor {
-        if order.iter().copied().eq(0..order.len() as i64) {
-            return x;
-        }
-        let from = x.shape();
-        let shape: Vec<_> = order.iter().map(|axis| from[*axis as usize]).collect();
-        let permutation = self.list(order);
-        self.op("stablehlo.transpose", &[x], (x.dtype, &shape), &[("permutation", permutation)])
-    }
-
-    /// `x` repeated to `shape`, of which its axes are the ones named; an extent of 1 is stretched.
-    pub fn stretch(&mut self, x: Tensor, axes: &[i64], shape: &[i64]) -> Tensor {
-        if x.shape() == shape {
-            return x;
-        }
-        let axes = self.list(axes);
-        self.op("stablehlo.broadcast_in_dim", &[x], (x.dtype, shape), &[("broadcast_dimensions", axes)])
-    }
-
-    /// `x` broadcast as NumPy does: its axes are the last of `shape`.
-    pub fn broadcast(&mut self, x: Tensor, shape: &[i64]) -> Tensor {
-        let (rank, own) = (shape.len() as i64, x.shape().len() as i64);
-        let axes: Vec<_> = (rank - own..rank).collect();
-        self.stretch(x, &axes, shape)
-    }
-
-    /// The index along an axis.
-    pub fn iota(&mut self, dtype: DType, shape: &[i64], axis: i64) -> Tensor {
-        let axis = self.int(axis);
-        self.op("stablehlo.iota", &[], (dtype, shape), &[("iota_dimension", axis)])
-    }
-}
-
-/// Methods that make an op of two operands.
-macro_rules! binaries {
-    ($($(#[$doc:meta])* $name:ident $op:literal;)*) => {
-        impl Builder<'_> { $(
-            $(#[$doc])*
-            pub fn $name(&mut self, x: Tensor, y: Tensor) -> Tensor {
-                self.binary($op, x, y)
-            }
-        )* }
-    };
-}
-
-binaries! {
-    /// The sum; of truth values whether one is true.
-    add "stablehlo.add";
-    /// The difference.
-    sub "stablehlo.subtract";
-    /// The product; of truth values whether both are true.
-    mul "stablehlo.multiply";
-    /// The quotient; of integers its whole part, where there is one.
-    div "stablehlo.divide";
-    /// What the whole part of the quotient leaves, of the sign of the first.
-    rem "stablehlo.remainder";
-    /// The larger number, or NaN.
-    max "stablehlo.maximum";
-    /// The smaller number, or NaN.
-    min "stablehlo.minimum";
-    /// Both bits.
-    and "stablehlo.and";
-    /// One of the bits.
-    or "stablehlo.or";
-    /// Not both of the bits.
-    xor "stablehlo.xor";
-    /// The angle of a point, given by `y` and `x`.
-    atan2 "stablehlo.atan2";
-}
-
-/// Methods that make an op of one operand.
-macro_rules! unaries {
-    ($($(#[$doc:meta])* $name:ident $op:literal;)*) => {
-        impl Builder<'_> { $(
-            $(#[$doc])*
-            pub fn $name(&mut self, x: Tensor) -> Tensor {
-                self.unary($op, x)
-            }
-        )* }
-    };
-}
-
-unaries! {
-    /// Its negative.
-    neg "stablehlo.negate";
-    /// The bits flipped.
-    not "stablehlo.not";
-    /// The square root.
-    sqrt "stablehlo.sqrt";
-    /// The power of e.
-    exp "stablehlo.exponential";
-    /// The power of e, less 1.
-    expm1 "stablehlo.exponential_minus_one";
-    /// The natural logarithm.
-    log "stablehlo.log";
-    /// The natural logarithm of 1 more.
-    log1p "stablehlo.log_plus_one";
-}
-
-impl Builder<'_> {
-    /// The distance from zero: of a complex number a real one, of others of their dtype.
-    pub fn abs(&mut self, x: Tensor) -> Tensor {
-        match x.kind() {
-            Kind::Bool | Kind::Unsigned => x,
-            Kind::Signed | Kind::Float => self.unary("stablehlo.abs", x),
-            Kind::Complex => self.part("stablehlo.abs", x),
-        }
     }
 }

@@ -5,10 +5,11 @@ use promote_dialect::attrs::{self, Attrs};
 use promote_dialect::mlir::Names;
 use promote_lattice::op::ShapeRule;
 use promote_lattice::{DType, Op};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::builder::{Builder, Made, Parts, Refusal, Tensor, refuse};
 use super::elementwise::{elementwise, is_stablehlo};
+use super::outline::{self, Outlined};
 use super::{error, layout, matmul, reduce};
 use crate::raw::{self, Address};
 use crate::units::{self, Shared};
@@ -20,6 +21,7 @@ pub struct Lowered {
     function: MlirOperation,
     body: MlirRegion,
     r#type: Option<MlirType>,
+    outlined: Vec<outline::Function>,
     /// What there is to say.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -28,9 +30,10 @@ pub struct Lowered {
 unsafe impl Send for Lowered {}
 
 impl Lowered {
-    /// Puts the new body in the place of the old one.
-    pub fn commit(self) {
+    /// Puts the new body in the place of the old one, and what it calls beside it, but what is `there` already.
+    pub fn commit(mut self, there: &mut FxHashSet<(Address<MlirBlock>, String)>) {
         let Some(r#type) = self.r#type else { return self.discard() };
+        outline::put(std::mem::take(&mut self.outlined), self.function, there);
         if let Some(old) = raw::regions(self.function).next() {
             // SAFETY: both regions are alive, and the new one is in no op; MLIR leaves it empty.
             unsafe { mlirRegionTakeBody(old, self.body) }
@@ -40,22 +43,35 @@ impl Lowered {
         self.discard();
     }
 
-    /// Frees the new body.
+    /// Frees the new body, and what it calls.
     pub fn discard(self) {
+        self.outlined.into_iter().for_each(outline::Function::discard);
         // SAFETY: the region is alive and in no op.
         unsafe { mlirRegionDestroy(self.body) }
     }
 }
 
 /// Builds a function anew.
-pub fn function(function: MlirOperation, shared: Shared<'_>) -> Lowered {
+pub fn function(
+    function: MlirOperation,
+    shared: Shared<'_>,
+    excess_precision: bool,
+    taken: Option<&FxHashSet<String>>,
+) -> Lowered {
     // SAFETY: the function is alive.
     let location = unsafe { mlirOperationGetLocation(function) };
-    let b = Builder::new(shared.names, shared.semantics.numerics(), location);
+    let b = Builder::new(
+        shared.names,
+        shared.semantics.numerics(),
+        excess_precision,
+        location,
+        Outlined::new(taken),
+    );
     let mut lowering =
         Lowering { b, names: shared.names, values: FxHashMap::default(), diagnostics: Vec::new() };
     let (body, r#type) = lowering.function(function);
-    Lowered { function, body, r#type, diagnostics: lowering.diagnostics }
+    let outlined = std::mem::take(lowering.b.outlines()).into_functions();
+    Lowered { function, body, r#type, outlined, diagnostics: lowering.diagnostics }
 }
 
 /// What is known while a function is built anew.
@@ -271,11 +287,12 @@ impl Lowering<'_> {
                 };
                 return Ok(b.constant(value, dtype, &shape));
             }
-            ShapeRule::Broadcast => elementwise(b, op, operands)?,
+            ShapeRule::Broadcast => elementwise(b, op, operands, dtype)?,
             ShapeRule::Same => operands[0],
-            ShapeRule::Reduce => reduce::reduce(b, op, &attrs, operands[0], (dtype, &shape))?,
             ShapeRule::Along if op == Op::Flip => layout::arrange(b, op, &attrs, operands, &shape)?,
-            ShapeRule::Scan | ShapeRule::Along => reduce::along(b, op, &attrs, operands[0], &shape)?,
+            ShapeRule::Reduce | ShapeRule::Scan | ShapeRule::Along => {
+                reduce::reduce(b, op, &attrs, operands[0], (dtype, &shape))?
+            }
             ShapeRule::Matmul => matmul::matmul(b, operands[0], operands[1], &shape),
             ShapeRule::Concat
             | ShapeRule::Stack

@@ -3,7 +3,8 @@
 //! A vector is a row on the left and a column on the right, and batches are broadcast. Narrow floats are added up in f32. The
 //! precision is the highest that a machine has: the numbers are those of the dtype.
 
-use promote_lattice::{DType, Kind};
+use promote_lattice::{DType, Kind, Op};
+use promote_scalar::accumulator;
 
 use super::builder::{Builder, Direction, Tensor};
 
@@ -27,8 +28,7 @@ pub fn matmul(b: &mut Builder<'_>, x: Tensor, y: Tensor, shape: &[i64]) -> Tenso
             let product = dot(b, x, y, x.dtype, shape);
             b.cast(product, narrow)
         }
-        Kind::Float if x.dtype.bits() < 32 => dot(b, x, y, DType::F32, shape),
-        Kind::Float | Kind::Complex => dot(b, x, y, x.dtype, shape),
+        Kind::Float | Kind::Complex => dot(b, x, y, accumulator(Op::Sum, x.dtype), shape),
     }
 }
 

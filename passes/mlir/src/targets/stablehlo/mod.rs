@@ -6,10 +6,11 @@
 //! ## How it works
 //! 1. [`verify_strong`](crate::verify) runs first: an op's operands are in the dtype and shape that it computes in.
 //! 2. [`lower`] goes through a function in program order, and knows the new value of every old one.
-//! 3. One module an area makes the ops: [`elementwise`] with [`functions`] and [`complex`] (what StableHLO lacks),
-//!    [`integer`] and [`bits`]; [`convert`]; [`reduce`]; [`layout`]; [`matmul`]; [`control`] for `scf`, and [`scalars`] for
-//!    `arith` and `tensor`.
-//! 4. All of them make ops by the [`builder`], which owns the spelling of StableHLO.
+//! 3. One module an area makes the ops: [`elementwise`] keeps what StableHLO has, and has the scalar definitions expanded for
+//!    the rest by [`emit`], in functions of their own where that is long ([`outline`]); [`convert`]; [`reduce`], which
+//!    makes StableHLO of the primitives that `promote_lower` takes an op apart into; [`layout`]; [`matmul`]; [`control`] for
+//!    `scf`, and [`scalars`] for `arith` and `tensor`.
+//! 4. All of them make ops by the [`builder`] and its [`ops`], which own the spelling of StableHLO.
 //!
 //! ## Laws
 //! - The numbers are the semantics': what StableHLO leaves to the implementation (integers divided by zero, shifts past the
@@ -20,25 +21,25 @@
 
 mod bits;
 mod builder;
-mod complex;
 mod control;
 mod convert;
 mod elementwise;
-mod functions;
-mod integer;
+mod emit;
 mod known;
 mod layout;
 mod lower;
 mod matmul;
-mod order;
+mod ops;
+mod outline;
 mod recursion;
 mod reduce;
 mod regions;
 mod scalars;
 
 use mlir_sys::*;
+use rustc_hash::FxHashSet;
 
-use crate::raw;
+use crate::raw::{self, Address};
 use crate::report::place_of;
 use crate::targets::TargetPass;
 use crate::units::{self, Shared};
@@ -52,11 +53,13 @@ pub static PASS: TargetPass = TargetPass {
     name: "promote-to-stablehlo",
     description: "lower a strong program to StableHLO",
     dialects: Vec::new,
-    run: |root, shared, _| to_stablehlo(root, shared),
+    run: |root, shared, config| to_stablehlo(root, shared, config.excess_precision),
 };
 
 /// Rewrites the functions in `root` as StableHLO; what there is to say, in program order. With an error nothing is changed.
-pub fn to_stablehlo(root: MlirOperation, shared: Shared<'_>) -> Vec<Diagnostic> {
+///
+/// `excess_precision` lets XLA leave out roundings to floats narrower than f32.
+pub fn to_stablehlo(root: MlirOperation, shared: Shared<'_>, excess_precision: bool) -> Vec<Diagnostic> {
     let mut diagnostics = verify_strong(root, shared);
     if refuses(&diagnostics) {
         return diagnostics;
@@ -66,11 +69,15 @@ pub fn to_stablehlo(root: MlirOperation, shared: Shared<'_>) -> Vec<Diagnostic> 
     let mut functions = units::roots(root);
     functions.retain(|unit| raw::is_named(unit.0, FUNCTION));
     diagnostics.extend(recursion::refusals(&functions));
-    let lowered = shared.map(functions, |function| lower::function(function.0, shared));
+    // Beside a function on which the pass runs alone nothing may be put.
+    let taken = (!raw::is_named(root, FUNCTION)).then(|| outline::symbols(root));
+    let lower = |function: Address<_>| lower::function(function.0, shared, excess_precision, taken.as_ref());
+    let lowered = shared.map(functions, lower);
     diagnostics.extend(lowered.iter().flat_map(|function| function.diagnostics.iter().cloned()));
     let refused = refuses(&diagnostics);
+    let mut there = FxHashSet::default();
     for function in lowered {
-        if refused { function.discard() } else { function.commit() }
+        if refused { function.discard() } else { function.commit(&mut there) }
     }
     diagnostics
 }

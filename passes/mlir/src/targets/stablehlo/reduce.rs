@@ -1,74 +1,224 @@
 //! Reductions, and what goes along an axis.
 //!
-//! Narrow floats are added up and multiplied in f32, as the libraries do, and rounded once, but in each step of what is
-//! cumulative.
+//! [`promote_lower`] takes an op apart: what is converted, what adds up in which dtype, what a variance or a softmax is made
+//! of. Here its primitives become StableHLO; numbers that are known are computed at once.
 
 use promote_dialect::attrs::Attrs;
-use promote_lattice::convert::{Bits, Literal, Numerics};
+use promote_lattice::convert::{Bits, Literal, Numerics, convert, literal};
+use promote_lattice::dtype::Specials;
 use promote_lattice::{DType, Kind, Op};
+use promote_lower::extent::Extent;
+use promote_lower::graph::{Graph, Index, Node, NodeId, Prim};
+use promote_lower::ops::{self, Call};
+use promote_scalar::eval::{Eval, Value};
+use promote_scalar::{Element, combine_arg, combiner, identity, keeps_first, memory};
 
-use super::builder::{Builder, Direction, Made, Tensor, refuse};
-use super::layout::{axes_of, axis_of};
+use super::builder::{Builder, Made, Tensor, refuse};
+use super::elementwise::elementwise;
+use super::emit::Machine;
 
-/// A reduction of `x`; its result has `result`'s dtype once converted, and its shape.
+/// A reduction of `x`, or what goes along one of its axes. The result has this dtype and shape.
 pub fn reduce(b: &mut Builder<'_>, op: Op, attrs: &Attrs, x: Tensor, result: (DType, &[i64])) -> Made {
-    let axes = axes_of(attrs, x.shape().len());
-    let wide = widened(b, op, x);
-    let count: i64 = axes.iter().map(|axis| x.shape()[*axis as usize]).product();
-    let found = match op {
-        Op::Sum => sum(b, wide, &axes),
-        Op::Prod if is_first(b, count) && wide.kind() == Kind::Complex => one_by(b, wide),
-        Op::Prod => {
-            let one = b.splat(wide.dtype, &[], Literal::one(wide.dtype));
-            b.reduce(&[wide], &[one], &axes, |b, so_far, next| vec![b.mul(so_far[0], next[0])])[0]
-        }
-        Op::Mean => mean(b, wide, &axes, count),
-        Op::Var => variance(b, wide, &axes, count, attrs),
-        Op::Std => {
-            let variance = variance(b, wide, &axes, count, attrs);
-            let rounded = b.cast(variance, result.0);
-            let wide = b.cast(rounded, variance.dtype);
-            b.sqrt(wide)
-        }
-        Op::Max => extreme(b, wide, &axes, Direction::Gt),
-        Op::Min => extreme(b, wide, &axes, Direction::Lt),
-        Op::Any => {
-            let (truth, init) = (truth(b, x), b.splat_bits(DType::B1, &[], 0));
-            b.reduce(&[truth], &[init], &axes, |b, so_far, next| vec![b.or(so_far[0], next[0])])[0]
-        }
-        Op::All => {
-            let (truth, init) = (truth(b, x), b.splat_bits(DType::B1, &[], 1));
-            b.reduce(&[truth], &[init], &axes, |b, so_far, next| vec![b.and(so_far[0], next[0])])[0]
-        }
-        Op::CountNonzero => {
-            let truth = b.is_true(x);
-            let ones = b.cast(truth, result.0);
-            sum(b, ones, &axes)
-        }
-        Op::ArgMax => place_of_extreme(b, x, &axes, Direction::Gt, result.0),
-        Op::ArgMin => place_of_extreme(b, x, &axes, Direction::Lt, result.0),
-        Op::LogSumExp => log_sum_exp(b, wide, &axes),
-        op => return refuse(format!("StableHLO has no {op}"), "write it with other ops"),
-    };
+    let numerics = b.numerics();
+    let is_scalar = x.shape().is_empty();
+    let x = if is_scalar { b.reshape(x, &[1]) } else { x };
+    let mut graph = Graph::default();
+    let known = |shape: &[i64]| shape.iter().map(|extent| Some(*extent)).collect::<Vec<_>>();
+    let source = graph.source(0, x.dtype, &known(&x.shape()));
+    // Of a scalar there is one result, in as many dimensions.
+    let dims = if is_scalar { Vec::new() } else { known(result.1) };
+    let call = Call { op, attrs, args: &[source], dtype: result.0, dims: &dims, numerics };
+    let found = ops::add(&mut graph, call);
+    let mut primitives =
+        Primitives { b, source: x, made: vec![None; graph.nodes.len()], graph, places: result.0 };
+    let found = primitives.value(found)?;
     Ok(b.reshape(found, result.1))
 }
 
-/// Whether elements count as true. JAX's `any` and `all` take the real part of a complex number for the whole.
-fn truth(b: &mut Builder<'_>, x: Tensor) -> Tensor {
-    let is_part = b.numerics() == Numerics::Jax && x.kind() == Kind::Complex;
-    let x = if is_part { b.part("stablehlo.real", x) } else { x };
-    b.is_true(x)
+/// What a node is.
+#[derive(Clone, Copy)]
+enum Found {
+    Tensor(Tensor),
+    /// One number everywhere.
+    Splat(Bits),
 }
 
-/// In the dtype in which the op adds up. Floats that know no infinity are compared in f32, too.
-fn widened(b: &mut Builder<'_>, op: Op, x: Tensor) -> Tensor {
-    let least = if matches!(op, Op::Max | Op::Min) { 16 } else { 32 };
-    if x.kind() == Kind::Float && x.dtype.bits() < least { b.cast(x, DType::F32) } else { x }
+struct Primitives<'p, 'a> {
+    b: &'p mut Builder<'a>,
+    source: Tensor,
+    graph: Graph,
+    made: Vec<Option<Found>>,
+    /// The dtype in which places of elements are counted.
+    places: DType,
 }
 
-/// Whether so many elements are the one that NumPy adds to 0 or multiplies by 1, which XLA leaves out.
-fn is_first(b: &Builder<'_>, count: i64) -> bool {
-    b.numerics() == Numerics::NumPy && count == 1
+fn extents(node: &Node) -> Vec<i64> {
+    // The operand's extents are known, and so are all others.
+    node.shape.iter().map(|extent| extent.fixed().unwrap_or(0)).collect()
+}
+
+impl Primitives<'_, '_> {
+    /// The tensor that a node is.
+    fn value(&mut self, id: NodeId) -> Made {
+        match self.found(id)? {
+            Found::Tensor(tensor) => Ok(tensor),
+            Found::Splat(bits) => {
+                let node = self.graph.node(id);
+                Ok(self.b.splat_bits(node.dtype, &extents(node), bits))
+            }
+        }
+    }
+
+    fn found(&mut self, id: NodeId) -> Made<Found> {
+        if let Some(found) = self.made[id.0 as usize] {
+            return Ok(found);
+        }
+        let node = self.graph.node(id).clone();
+        let found = match self.number(&node)? {
+            Some(bits) => Found::Splat(bits),
+            None => Found::Tensor(self.tensor(&node)?),
+        };
+        self.made[id.0 as usize] = Some(found);
+        Ok(found)
+    }
+
+    /// The one number that a node is, if it is made of numbers that are known.
+    fn number(&mut self, node: &Node) -> Made<Option<Bits>> {
+        let mut args = Vec::new();
+        for arg in &node.args {
+            let Found::Splat(bits) = self.found(*arg)? else { return Ok(None) };
+            args.push((self.graph.node(*arg).dtype, bits));
+        }
+        let numerics = self.b.numerics();
+        Ok(match (&node.prim, &args[..]) {
+            (Prim::Splat(bits), _) => Some(*bits),
+            (Prim::Size(size), _) => {
+                let size = self.graph.simplify(size).fixed();
+                size.map(|size| literal(Literal::Int(size), node.dtype, numerics).bits)
+            }
+            (Prim::Convert, [(from, bits)]) => Some(convert(*bits, *from, node.dtype, numerics)),
+            (Prim::Map(op), [_, ..]) => evaluated(*op, numerics, &args, node.dtype),
+            _ => None,
+        })
+    }
+
+    fn tensor(&mut self, node: &Node) -> Made {
+        let shape = extents(node);
+        let args = node.args.iter().map(|arg| self.value(*arg)).collect::<Made<Vec<_>>>()?;
+        let first = args.first().copied();
+        let b = &mut *self.b;
+        Ok(match (&node.prim, first) {
+            (Prim::Source(_), _) => self.source,
+            (Prim::Map(op), Some(_)) => elementwise(b, *op, &args, node.dtype)?,
+            (Prim::Convert, Some(x)) => b.convert(x, node.dtype),
+            (Prim::View(indices), Some(x)) => view(b, x, indices, &shape)?,
+            (Prim::Reshape, Some(x)) => b.reshape(x, &shape),
+            (Prim::Reduce(op, gone), Some(x)) => reduction(b, *op, x, gone)?,
+            (Prim::Arg(op, axis), Some(x)) => place_of_extreme(b, *op, x, *axis, self.places)?,
+            (Prim::Scan(op, axis), Some(x)) => cumulative(b, *op, x, *axis)?,
+            (Prim::Sort(axis), Some(x)) => sorted(b, x, *axis),
+            (
+                Prim::Dense(_)
+                | Prim::Splat(_)
+                | Prim::Size(_)
+                | Prim::Iota(_)
+                | Prim::Map(_)
+                | Prim::Convert
+                | Prim::View(_)
+                | Prim::Reshape
+                | Prim::Reduce(..)
+                | Prim::Partial(..)
+                | Prim::Arg(..)
+                | Prim::Scan(..)
+                | Prim::Sort(_)
+                | Prim::Take(_)
+                | Prim::Concat(_)
+                | Prim::Matmul,
+                _,
+            ) => return refuse("a reduction is made of something that is none", "write it with other ops"),
+        })
+    }
+}
+
+/// An op of numbers that are known; `None` of complex ones.
+fn evaluated(op: Op, numerics: Numerics, args: &[(DType, Bits)], result: DType) -> Option<Bits> {
+    let e = &mut Eval::default();
+    if args.iter().any(|(dtype, _)| dtype.kind() == Kind::Complex) || result.kind() == Kind::Complex {
+        return None;
+    }
+    let load = |e: &mut Eval, (dtype, bits): &(DType, Bits)| {
+        let raw = Value::new(memory(*dtype), *bits as u64);
+        Element::Real(promote_scalar::load(e, *dtype, raw))
+    };
+    let values: Vec<_> = args.iter().map(|arg| load(e, arg)).collect();
+    let dtypes: Vec<_> = args.iter().map(|(dtype, _)| *dtype).collect();
+    let made = promote_scalar::elementwise(e, op, numerics, &dtypes, result, &values)?;
+    let bits = promote_scalar::store(e, result, made.real()).bits;
+    e.traps.is_empty().then(|| Bits::from(bits))
+}
+
+/// Elements elsewhere: dimensions of one element left out or added, and others repeated.
+fn view(b: &mut Builder<'_>, x: Tensor, indices: &[Index], shape: &[i64]) -> Made {
+    let is_plain = |index: &Index| index.start == Extent::Fixed(0) && !index.down;
+    if !indices.iter().all(is_plain) {
+        return refuse("a reduction takes elements elsewhere", "write it with other ops");
+    }
+    let kept: Vec<(i64, i64)> = indices
+        .iter()
+        .zip(x.shape())
+        .filter_map(|(index, extent)| Some((index.dim? as i64, extent)))
+        .collect();
+    let (axes, own): (Vec<i64>, Vec<i64>) = kept.into_iter().unzip();
+    let x = b.reshape(x, &own);
+    let is_repeated = own.iter().product::<i64>() != shape.iter().product::<i64>();
+    Ok(if is_repeated { b.stretch(x, &axes, shape) } else { b.reshape(x, shape) })
+}
+
+/// What a reduction begins with.
+fn start(b: &mut Builder<'_>, op: Op, dtype: DType) -> Made {
+    let e = &mut Eval::default();
+    let Some(first) = identity(e, op, b.numerics(), dtype) else { return no_reduction(op) };
+    let mut bits = |part| Bits::from(promote_scalar::store(e, dtype.real_part(), part).bits);
+    let bits = match first {
+        Element::Real(x) => bits(x) & (Bits::MAX >> (Bits::BITS - dtype.bits())),
+        Element::Complex(re, im) => bits(re) | bits(im) << dtype.real_part().bits(),
+    };
+    Ok(b.splat_bits(dtype, &[], bits))
+}
+
+fn no_reduction<T>(op: Op) -> Made<T> {
+    refuse(format!("StableHLO has no {op}"), "write it with other ops")
+}
+
+/// An op of two elements of a reduction, of which one is refused if there is none.
+fn combined(b: &mut Builder<'_>, op: Op, x: Tensor, y: Tensor) -> Made {
+    let Some(op) = combiner(op) else { return no_reduction(op) };
+    elementwise(b, op, &[x, y], x.dtype)
+}
+
+/// Over all elements of some dimensions, which are dropped.
+fn reduction(b: &mut Builder<'_>, op: Op, x: Tensor, gone: &[usize]) -> Made {
+    let axes: Vec<i64> = gone.iter().map(|axis| *axis as i64).collect();
+    let count: i64 = gone.iter().map(|axis| x.shape()[*axis]).product();
+    // XLA leaves out what NumPy adds to 0, or multiplies by 1, if there is no other.
+    let is_only = b.numerics() == Numerics::NumPy && count == 1;
+    let x = match (op, x.kind()) {
+        (Op::Sum, _) if is_only => zero_and(b, x),
+        (Op::Prod, Kind::Complex) if is_only => one_by(b, x),
+        _ => x,
+    };
+    // Floats that know no infinity begin with one.
+    let wide = if x.kind() == Kind::Float && x.dtype.bits() < 16 { b.cast(x, DType::F32) } else { x };
+    let init = start(b, op, wide.dtype)?;
+    let mut refused = None;
+    let reduced = b.reduce(&[wide], &[init], &axes, |b, so_far, next| {
+        let made = combined(b, op, so_far[0], next[0]);
+        vec![made.unwrap_or_else(|refusal| {
+            refused = Some(refusal);
+            so_far[0]
+        })]
+    })[0];
+    refused.map_or_else(|| Ok(b.cast(reduced, x.dtype)), Err)
 }
 
 /// Complex numbers, multiplied by 1: where a part is infinite, the other becomes NaN.
@@ -80,13 +230,12 @@ fn one_by(b: &mut Builder<'_>, z: Tensor) -> Tensor {
     b.complex(re, im)
 }
 
-/// Floats, added to 0: -0 becomes 0.
+/// Numbers, added to 0: -0 becomes 0.
 fn zero_and(b: &mut Builder<'_>, x: Tensor) -> Tensor {
     match x.kind() {
         Kind::Float => {
-            let zero = b.zero(x);
-            let is_zero = b.compare(x, Direction::Eq, zero);
-            b.select(is_zero, zero, x)
+            let (zero, is_some) = (b.zero(x), b.is_true(x));
+            b.select(is_some, x, zero)
         }
         Kind::Complex => {
             let (re, im) = b.parts(x);
@@ -97,195 +246,71 @@ fn zero_and(b: &mut Builder<'_>, x: Tensor) -> Tensor {
     }
 }
 
-fn sum(b: &mut Builder<'_>, x: Tensor, axes: &[i64]) -> Tensor {
-    let count = axes.iter().map(|axis| x.shape()[*axis as usize]).product();
-    let x = if is_first(b, count) { zero_and(b, x) } else { x };
-    let zero = b.splat(x.dtype, &[], Literal::Int(0));
-    b.reduce(&[x], &[zero], axes, |b, so_far, next| vec![b.add(so_far[0], next[0])])[0]
-}
-
-fn mean(b: &mut Builder<'_>, x: Tensor, axes: &[i64], count: i64) -> Tensor {
-    let sum = sum(b, x, axes);
-    b.divide_by(sum, count as f64)
-}
-
-/// What was reduced, repeated along the axes that went.
-fn repeated(b: &mut Builder<'_>, reduced: Tensor, axes: &[i64], shape: &[i64]) -> Tensor {
-    let kept: Vec<i64> = (0..shape.len() as i64).filter(|axis| !axes.contains(axis)).collect();
-    b.stretch(reduced, &kept, shape)
-}
-
-fn variance(b: &mut Builder<'_>, x: Tensor, axes: &[i64], count: i64, attrs: &Attrs) -> Tensor {
-    let mean = mean(b, x, axes, count);
-    let mean = repeated(b, mean, axes, &x.shape());
-    let distance = b.sub(x, mean);
-    let square = if x.kind() == Kind::Complex {
-        let (re, im) = b.parts(distance);
-        let (re, im) = (b.mul(re, re), b.mul(im, im));
-        b.add(re, im)
-    } else {
-        b.mul(distance, distance)
-    };
-    let sum = sum(b, square, axes);
-    let freedom = count as f64 - attrs.number("correction").unwrap_or(0.0);
-    b.divide_by(
-        sum,
-        match b.numerics() {
-            _ if freedom > 0.0 => freedom,
-            Numerics::Jax => f64::NAN,
-            Numerics::NumPy | Numerics::Torch => 0.0,
-        },
-    )
-}
-
-/// The number of `dtype` that every other one replaces, as the bits of its parts.
-fn furthest(dtype: DType, direction: Direction) -> Literal {
-    let infinity = if direction == Direction::Gt { f64::NEG_INFINITY } else { f64::INFINITY };
-    match dtype.kind() {
-        Kind::Bool => Literal::Int((direction == Direction::Lt).into()),
-        Kind::Unsigned | Kind::Signed => Literal::Int(0),
-        Kind::Float => Literal::Float(infinity),
-        Kind::Complex => Literal::Complex(infinity, infinity),
-    }
-}
-
-/// The start of a search for the largest or the smallest.
-fn start(b: &mut Builder<'_>, dtype: DType, direction: Direction) -> Tensor {
-    let all: Bits = Bits::MAX >> (Bits::BITS - dtype.bits());
-    let bits = match (dtype.kind(), direction) {
-        (Kind::Unsigned, Direction::Gt) => 0,
-        (Kind::Unsigned, _) => all,
-        (Kind::Signed, Direction::Gt) => 1 << (dtype.bits() - 1),
-        (Kind::Signed, _) => all >> 1,
-        (Kind::Bool | Kind::Float | Kind::Complex, _) => {
-            return b.splat(dtype, &[], furthest(dtype, direction));
-        }
-    };
-    b.splat_bits(dtype, &[], bits)
-}
-
-fn extreme(b: &mut Builder<'_>, x: Tensor, axes: &[i64], direction: Direction) -> Tensor {
-    let init = start(b, x.dtype, direction);
-    b.reduce(&[x], &[init], axes, |b, so_far, next| vec![b.extreme(so_far[0], direction, next[0])])[0]
-}
-
-/// The place of the first extreme element, or of the first NaN.
-fn place_of_extreme(
-    b: &mut Builder<'_>,
-    x: Tensor,
-    axes: &[i64],
-    direction: Direction,
-    places: DType,
-) -> Tensor {
-    // Several axes count as one.
-    let shape = x.shape();
-    let kept: Vec<i64> = (0..shape.len() as i64).filter(|axis| !axes.contains(axis)).collect();
-    let turned = b.transpose(x, &[kept.as_slice(), axes].concat());
-    let mut flat: Vec<i64> = kept.iter().map(|axis| shape[*axis as usize]).collect();
-    let axis = flat.len() as i64;
-    flat.push(axes.iter().map(|axis| shape[*axis as usize]).product());
-    let turned = b.reshape(turned, &flat);
+/// The place along an axis of the element that `argmax`, or `argmin`, finds.
+fn place_of_extreme(b: &mut Builder<'_>, op: Op, x: Tensor, axis: usize, places: DType) -> Made {
     // XLA wants what is reduced in step to lie in memory alike, which elements narrower than a byte do not.
-    let turned = match turned.kind() {
-        Kind::Float if turned.dtype.bits() < 16 => b.cast(turned, DType::F32),
-        Kind::Bool | Kind::Unsigned | Kind::Signed | Kind::Float | Kind::Complex => b.in_bytes(turned),
-    };
-    let place = b.iota(places, &flat, axis);
-    let (init, first) = (start(b, turned.dtype, direction), b.splat(places, &[], Literal::Int(0)));
-    b.reduce(&[turned, place], &[init, first], &[axis], |b, so_far, next| {
-        let beyond = b.holds(next[0], direction, so_far[0]);
-        let (was_nan, is_nan) = (b.is_nan(so_far[0]), b.is_nan(next[0]));
-        let was_number = b.not(was_nan);
-        let first_nan = b.and(is_nan, was_number);
-        let better = b.or(beyond, first_nan);
-        let better = b.and(better, was_number);
-        let (equal, both_nan) = (b.compare(next[0], Direction::Eq, so_far[0]), b.and(was_nan, is_nan));
-        let alike = b.or(equal, both_nan);
-        let earlier = b.compare(next[1], Direction::Lt, so_far[1]);
-        let first_of_alike = b.and(alike, earlier);
-        let takes_next = b.or(better, first_of_alike);
-        vec![b.select(takes_next, next[0], so_far[0]), b.select(takes_next, next[1], so_far[1])]
-    })[1]
+    let x = if x.kind() == Kind::Float { b.at_least_single(x) } else { b.in_bytes(x) };
+    let op_of_start = if op == Op::ArgMax { Op::Max } else { Op::Min };
+    let (place, init) = (b.iota(places, &x.shape(), axis as i64), start(b, op_of_start, x.dtype)?);
+    // No place is after this one, so any element like the first comes before it.
+    let last = b.splat_bits(
+        places,
+        &[],
+        Bits::MAX >> (Bits::BITS - places.bits() + u32::from(places.kind() == Kind::Signed)),
+    );
+    let mut found = true;
+    let reduced = b.reduce(&[x, place], &[init, last], &[axis as i64], |b, so_far, next| {
+        let mut machine = Machine::new(b, Vec::new());
+        let [so_far, next] = [so_far, next].map(|pair| (machine.load(pair[0]), pair[1]));
+        let chosen = combine_arg(&mut machine, op, x.dtype, so_far, next);
+        found &= chosen.is_some();
+        let (element, place) = chosen.unwrap_or(so_far);
+        vec![machine.store(x.dtype, element), machine.store(places, Element::Real(place))]
+    })[1];
+    if found { Ok(reduced) } else { no_reduction(op) }
 }
 
-/// The logarithm of a sum of powers of e, the largest taken out of it if that is finite.
-fn log_sum_exp(b: &mut Builder<'_>, x: Tensor, axes: &[i64]) -> Tensor {
-    let is_complex = x.kind() == Kind::Complex;
-    let real = if is_complex { b.part("stablehlo.real", x) } else { x };
-    let largest = extreme(b, real, axes, Direction::Gt);
-    let zero = b.zero(largest);
-    let is_finite = b.op("stablehlo.is_finite", &[largest], (DType::B1, &largest.shape()), &[]);
-    let shift = b.select(is_finite, largest, zero);
-    let shift = if is_complex { b.complex(shift, zero) } else { shift };
-    let repeated = repeated(b, shift, axes, &x.shape());
-    let exponent = b.sub(x, repeated);
-    let power = b.exp(exponent);
-    let sum = sum(b, power, axes);
-    let log = b.log(sum);
-    b.add(log, shift)
-}
-
-/// What a cumulative sum begins with: NumPy's begins with the first element, of which -0 changes nothing.
-const fn nothing(numerics: Numerics, dtype: DType) -> Literal {
-    match (numerics, dtype.kind()) {
-        (Numerics::NumPy, Kind::Float) => Literal::Float(-0.0),
-        (Numerics::NumPy, Kind::Complex) => Literal::Complex(-0.0, -0.0),
-        _ => Literal::Int(0),
+/// What each element and all before it make along an axis; each step is rounded.
+fn cumulative(b: &mut Builder<'_>, op: Op, x: Tensor, axis: usize) -> Made {
+    if x.shape().contains(&0) {
+        return Ok(x);
     }
-}
-
-/// Products of complex numbers that begin with the first one: multiplied by 1, infinite ones would become NaN. What is
-/// before it is no number, which a truth value beside each says.
-fn products_from_first(b: &mut Builder<'_>, x: Tensor, axis: usize) -> Tensor {
-    let one = b.splat(x.dtype, &[], Literal::one(x.dtype));
-    let (is_there, is_not) = (b.truth(x, true), b.splat_bits(DType::B1, &[], 0));
-    b.running(&[x, is_there], &[one, is_not], axis, |b, so_far, next| {
-        let product = b.mul(so_far[0], next[0]);
-        let second = b.select(next[1], product, so_far[0]);
-        vec![b.select(so_far[1], second, next[0]), b.or(so_far[1], next[1])]
-    })
-}
-
-/// Something along one axis; of all elements in a row, if the shape says so.
-pub fn along(b: &mut Builder<'_>, op: Op, attrs: &Attrs, x: Tensor, shape: &[i64]) -> Made {
-    let x = b.reshape(x, shape);
-    let rank = shape.len();
-    if rank == 0 || shape.contains(&0) {
-        return match (op, rank) {
-            (Op::Softmax, 0) => Ok(b.real(x, 1.0)),
-            _ => Ok(x),
-        };
-    }
-    let axis = attrs.axes().and_then(<[i64]>::first).map_or(rank - 1, |axis| axis_of(*axis, rank));
-    let found = match op {
-        // Each step is rounded.
-        Op::CumulativeSum => {
-            let zero = b.splat(x.dtype, &[], nothing(b.numerics(), x.dtype));
-            b.running(&[x], &[zero], axis, |b, so_far, next| vec![b.add(so_far[0], next[0])])
-        }
-        Op::CumulativeProd if b.numerics() == Numerics::NumPy && x.kind() == Kind::Complex => {
-            products_from_first(b, x, axis)
-        }
-        Op::CumulativeProd => {
-            let one = b.splat(x.dtype, &[], Literal::one(x.dtype));
-            b.running(&[x], &[one], axis, |b, so_far, next| vec![b.mul(so_far[0], next[0])])
-        }
-        Op::Sort => {
-            let wide = b.in_bytes(x);
-            let sorted = b.sort(wide, axis as i64, |b, x, y| b.is_before(x, y));
-            b.cast(sorted, x.dtype)
-        }
-        Op::Softmax => {
-            let (wide, axes) = (widened(b, op, x), [axis as i64]);
-            let largest = extreme(b, wide, &axes, Direction::Gt);
-            let largest = repeated(b, largest, &axes, shape);
-            let exponent = b.sub(wide, largest);
-            let power = b.exp(exponent);
-            let sum = sum(b, power, &axes);
-            let sum = repeated(b, sum, &axes, shape);
-            b.div(power, sum)
-        }
-        op => return refuse(format!("StableHLO has no {op}"), "write it with other ops"),
+    let is_of_elements = keeps_first(op, b.numerics(), x.dtype);
+    // Nothing is made of a format that has no zero until its first element is there.
+    let has_zero = x.dtype.props().format.is_none_or(|format| format.specials != Specials::ExponentOnly);
+    let start_op = if has_zero { op } else { Op::CumulativeProd };
+    let init = start(b, start_op, x.dtype)?;
+    let mut refused = None;
+    let mut step = |b: &mut Builder<'_>, x: Tensor, y: Tensor| {
+        combined(b, op, x, y).unwrap_or_else(|refusal| {
+            refused = Some(refusal);
+            x
+        })
     };
-    Ok(found)
+    let found = if is_of_elements {
+        // What is before the first element is no number, which a truth value beside each says.
+        let (is_there, is_not) = (b.truth(x, true), b.splat_bits(DType::B1, &[], 0));
+        b.running(&[x, is_there], &[init, is_not], axis, |b, so_far, next| {
+            let made = step(b, so_far[0], next[0]);
+            let second = b.select(next[1], made, so_far[0]);
+            vec![b.select(so_far[1], second, next[0]), b.or(so_far[1], next[1])]
+        })
+    } else {
+        b.running(&[x], &[init], axis, |b, so_far, next| vec![step(b, so_far[0], next[0])])
+    };
+    refused.map_or(Ok(found), Err)
+}
+
+fn sorted(b: &mut Builder<'_>, x: Tensor, axis: usize) -> Tensor {
+    if x.shape().is_empty() {
+        return x;
+    }
+    let (numerics, wide) = (b.numerics(), b.in_bytes(x));
+    let sorted = b.sort(wide, axis as i64, |b, x, y| {
+        let [x, y] = [x, y].map(|x| b.at_least_single(x));
+        let mut machine = Machine::new(b, Vec::new());
+        let (of_x, of_y) = (machine.load(x), machine.load(y));
+        promote_scalar::is_before(&mut machine, numerics, x.dtype, of_x, of_y)
+    });
+    b.cast(sorted, x.dtype)
 }

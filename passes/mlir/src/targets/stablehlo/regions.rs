@@ -7,32 +7,9 @@ use super::builder::{Builder, Parts, Tensor};
 use crate::raw;
 
 impl Builder<'_> {
-    fn tensors(&self, values: impl IntoIterator<Item = MlirValue>) -> Vec<Tensor> {
+    /// Values of the new program, which are tensors of dtypes.
+    pub fn tensors(&self, values: impl IntoIterator<Item = MlirValue>) -> Vec<Tensor> {
         values.into_iter().map(|value| self.tensor(value)).collect()
-    }
-
-    /// Repeats `body` while `condition` holds.
-    pub fn while_loop(
-        &mut self,
-        init: &[Tensor],
-        condition: impl FnOnce(&mut Self, &[Tensor]) -> Tensor,
-        body: impl FnOnce(&mut Self, &[Tensor]) -> Vec<Tensor>,
-    ) -> Vec<Tensor> {
-        let operands: Vec<_> = init.iter().map(|tensor| tensor.value).collect();
-        let types: Vec<_> = operands.iter().map(|value| raw::value_type(*value)).collect();
-        let holds = self.region(&types, |b, arguments| {
-            let state = b.tensors(arguments.iter().copied());
-            let holds = condition(b, &state);
-            b.end(&[holds.value]);
-        });
-        let round = self.region(&types, |b, arguments| {
-            let state = b.tensors(arguments.iter().copied());
-            let next: Vec<_> = body(b, &state).iter().map(|tensor| tensor.value).collect();
-            b.end(&next);
-        });
-        let parts = Parts { operands: &operands, results: &types, attributes: &[], regions: &[holds, round] };
-        let made = self.append("stablehlo.while", &parts);
-        self.tensors(raw::results(made))
     }
 
     /// Reduces tensors of one shape along axes, in step: `body` takes what there is so far, and the next elements.
@@ -89,7 +66,8 @@ impl Builder<'_> {
         let region = self.region(&arguments, |b, arguments| {
             let (so_far, next) = arguments.split_at(inits.len());
             let (so_far, next) = (b.tensors(so_far.iter().copied()), b.tensors(next.iter().copied()));
-            let made: Vec<_> = body(b, &so_far, &next).iter().map(|tensor| tensor.value).collect();
+            let made = b.inside(|b| body(b, &so_far, &next));
+            let made: Vec<_> = made.iter().map(|tensor| tensor.value).collect();
             b.end(&made);
         });
         let operands: Vec<_> = inputs.iter().chain(inits).map(|tensor| tensor.value).collect();
@@ -107,7 +85,7 @@ impl Builder<'_> {
         let scalar = self.tensor_type(x.dtype, &[]);
         let region = self.region(&[scalar, scalar], |b, arguments| {
             let pair = b.tensors(arguments.iter().copied());
-            let less = is_less(b, pair[0], pair[1]);
+            let less = b.inside(|b| is_less(b, pair[0], pair[1]));
             b.end(&[less.value]);
         });
         let attributes = [("dimension", self.int(axis)), ("is_stable", self.attribute("true"))];

@@ -45,6 +45,9 @@ const BINARY: &[(&str, &str, bool)] = &[
     ("minimumf", "stablehlo.minimum", false),
 ];
 
+/// Ops whose results are rounded.
+const ROUNDED: &[&str] = &["stablehlo.add", "stablehlo.subtract", "stablehlo.multiply", "stablehlo.divide"];
+
 /// What ops are of one bit, whose 1 is -1 where it is signed.
 const OF_BITS: &[(&str, &str)] = &[
     ("addi", "stablehlo.xor"),
@@ -82,7 +85,8 @@ impl Lowering<'_> {
             ("arith.cmpi", [x, y]) => predicate(operation).map(|which| compare_integers(b, which, *x, *y)),
             ("arith.cmpf", [x, y]) => predicate(operation).map(|which| compare_floats(b, which, *x, *y)),
             ("arith.negf", [x]) => Some(b.neg(*x)),
-            ("arith.extf" | "arith.truncf" | "arith.fptosi", [x]) => Some(b.cast(*x, dtype)),
+            ("arith.truncf", [x]) => Some(b.rounded(*x, dtype)),
+            ("arith.extf" | "arith.fptosi", [x]) => Some(b.cast(*x, dtype)),
             ("arith.fptoui", [x]) => {
                 let unsigned = b.cast(*x, bits_dtype(dtype));
                 Some(b.bitcast(unsigned, dtype))
@@ -121,7 +125,9 @@ fn binary(b: &mut Builder<'_>, name: &str, x: Tensor, y: Tensor) -> Option<Tenso
     }
     let (_, name, is_unsigned) = BINARY.iter().find(|(known, ..)| *known == name)?;
     if !is_unsigned {
-        return Some(b.binary(name, x, y));
+        let made = b.binary(name, x, y);
+        let is_rounded = x.kind() == Kind::Float && ROUNDED.contains(name);
+        return Some(if is_rounded { b.kept(made) } else { made });
     }
     let (unsigned_x, unsigned_y) = (as_unsigned(b, x), as_unsigned(b, y));
     let made = b.binary(name, unsigned_x, unsigned_y);
