@@ -1,14 +1,15 @@
 //! The recorded programs in XLA: the numbers are those that the libraries gave.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 
-use promote::{DType, Semantics, Session};
+use promote::{DType, Op, Semantics, Session};
 use promote_reference::{Array, Number};
 use serde_json::Value;
 
 use super::machine::{Job, Measure, run, size};
 use super::pipeline;
+use crate::bounds::{self, Applied, Machine};
 use crate::support::{Program, list, random_programs, real_programs, recorded_values, run_in, session, text};
 
 /// A recorded array: a list of its numbers, or the one it has.
@@ -44,10 +45,12 @@ fn number(value: &Value) -> Number {
 struct Case {
     id: String,
     job: Job,
+    /// The arguments with their names.
+    inputs: Vec<(String, Array)>,
     /// By the place among the results: the name and the array.
     expected: BTreeMap<usize, (String, Array)>,
-    /// The float dtype of the fewest bits in it; an error in its last place may be in all results.
-    coarsest: DType,
+    /// By the name of a result: what it is computed of.
+    paths: BTreeMap<String, Path>,
 }
 
 /// A recorded system with what its programs are made with.
@@ -83,8 +86,9 @@ impl System {
         let inputs = list(&program.0, "inputs").iter().map(|input| {
             let name = text(input, "name");
             let dtype = dtypes.get(name).copied().unwrap_or(text(input, "dtype"));
-            array(self.strong(dtype), list(input, "shape"), &recorded["inputs"][name])
+            (name.to_owned(), array(self.strong(dtype), list(input, "shape"), &recorded["inputs"][name]))
         });
+        let inputs: Vec<(String, Array)> = inputs.collect();
         let outputs = recorded["outputs"][self.name].as_object().expect("outputs are recorded");
         let names = accepted.computed();
         let expected = outputs.iter().filter_map(|(name, output)| {
@@ -92,16 +96,53 @@ impl System {
             let dtype = self.strong(text(output, "dtype"));
             Some((place, (name.clone(), array(dtype, list(output, "shape"), &output["data"]))))
         });
-        let floats =
-            dtypes.values().filter(|name| **name != "error").map(|name| self.strong(name).real_part());
-        let digits = |dtype: &DType| dtype.props().format.map(|format| format.mantissa_bits);
-        let coarsest = floats.filter(|dtype| digits(dtype).is_some()).min_by_key(digits);
         Ok(Case {
             id: program.id().to_owned(),
-            job: Job { text: lowered.text, inputs: inputs.collect() },
+            job: Job { text: lowered.text, inputs: inputs.iter().map(|(_, array)| array.clone()).collect() },
+            inputs,
             expected: expected.collect(),
-            coarsest: coarsest.unwrap_or(DType::F64),
+            paths: self.paths(&accepted),
         })
+    }
+}
+
+/// What a value is computed of.
+#[derive(Clone, Default)]
+struct Path {
+    /// The ops, by their places in the program.
+    ops: BTreeMap<usize, Applied>,
+    /// The names of the inputs and results, its own among them.
+    names: BTreeSet<String>,
+}
+
+impl System {
+    /// What each computed value of a program is computed of.
+    fn paths(&self, program: &Program) -> BTreeMap<String, Path> {
+        let dtypes = program.dtypes(self.name);
+        let dtype = |name: &str| self.strong(dtypes.get(name).copied().unwrap_or("f64"));
+        let mut paths: BTreeMap<String, Path> = BTreeMap::new();
+        for (place, op) in list(&program.0, "ops").iter().enumerate() {
+            let name = text(op, "name");
+            let arguments: Vec<&str> = list(op, "args").iter().filter_map(Value::as_str).collect();
+            let mut path = Path { names: BTreeSet::from([name.to_owned()]), ..Path::default() };
+            for argument in &arguments {
+                let before = paths.get(*argument).cloned().unwrap_or_default();
+                path.ops.extend(before.ops);
+                path.names.extend(before.names);
+                path.names.insert((*argument).to_owned());
+            }
+            let first = arguments.first().copied();
+            let extents = first.map_or(&[][..], |name| list(&program.0["shapes"], name));
+            let applied = Applied {
+                op: Op::by_name_or_alias(text(op, "op")).expect("the data name ops as we do"),
+                operand: dtype(first.unwrap_or(name)),
+                dtype: dtype(name),
+                terms: extents.iter().filter_map(Value::as_u64).product::<u64>() as usize,
+            };
+            path.ops.insert(place, applied);
+            paths.insert(name.to_owned(), path);
+        }
+        paths
     }
 }
 
@@ -118,21 +159,37 @@ struct Count {
 
 /// Units of a number's own last place.
 const CLOSE: f64 = 4.0;
-/// Units of the last place of the coarsest dtype of the program, of the largest number that goes in or comes out.
-const TOLERATED: f64 = 8.0;
+
+impl Case {
+    /// How a result is compared, and how many units it may be off: what the bounds of the ops that it is computed of add up to,
+    /// of the largest number among what it is computed of.
+    fn tolerated(&self, name: &str, expected: &Array) -> (Measure, f64) {
+        let path = &self.paths[name];
+        let named = self.inputs.iter().map(|(name, array)| (name, array));
+        let outputs = self.expected.values().map(|(name, array)| (name, array));
+        let own = named.chain(outputs).filter(|(name, _)| path.names.contains(*name));
+        let scale = own.map(|(_, array)| size(array)).fold(0.0, f64::max);
+        let ops: Vec<Applied> = path.ops.values().copied().collect();
+        let relative = bounds::relative_of(&ops, &[Machine::Xla, Machine::Library]);
+        // The unit of a number is at least half an epsilon of it.
+        (Measure { dtype: expected.dtype, scale }, 2.0 * relative / bounds::epsilon(expected.dtype))
+    }
+}
 
 impl Count {
     fn note(&mut self, case: &Case, found: &[Array]) {
-        let outputs = case.expected.values().map(|(_, array)| array);
-        let scale = case.job.inputs.iter().chain(outputs).map(size).fold(1.0, f64::max);
         for (place, (name, expected)) in &case.expected {
             let found = &found[*place];
             self.arrays += 1;
             self.close += usize::from(Measure::own(expected.dtype).largest(found, expected).0 <= CLOSE);
-            let (distance, at) = Measure { dtype: case.coarsest, scale }.largest(found, expected);
-            if distance > TOLERATED {
+            let (measure, units) = case.tolerated(name, expected);
+            let (distance, at) = measure.largest(found, expected);
+            if distance > 0.0 && distance > units {
                 let (found, expected) = (found.elements.get(at), expected.elements.get(at));
-                self.wrong.push(format!("{} %{name}: {found:?}, recorded: {expected:?}", case.id));
+                self.wrong.push(format!(
+                    "{} %{name}: {found:?}, recorded: {expected:?}, {distance} units instead of {units}",
+                    case.id
+                ));
             }
         }
     }

@@ -10,6 +10,7 @@ use promote_reference::{Array, Error, Number, Program, Value};
 
 use super::machine::{Job, Measure, has_arrays, run, size};
 use super::{pipeline, raises};
+use crate::bounds::{self, Machine, Rounding};
 use crate::cases::{System, stored};
 use crate::support::{run_in, session};
 
@@ -161,20 +162,15 @@ fn interpreted(applied: &Applied, semantics: &Semantics) -> Option<Array> {
 
 /// How a result is compared with the interpreter's, and how many units of the last place it may be away.
 fn tolerated(applied: &Applied, expected: &Array) -> (Measure, f64) {
-    use Op::{Add, Convert, Divide, LogAddExp, Multiply, Negative, Square, Subtract};
+    let operand = &applied.operands[0];
+    let is_accumulated = bounds::rounding(applied.op, operand.dtype) == Rounding::Accumulated;
     let scale = match applied.op {
-        // Sums of many numbers, of which the last places are lost.
-        _ if applied.operands[0].shape.len() > 1 => size(expected),
-        LogAddExp => 1.0,
+        _ if is_accumulated => size(expected),
+        Op::LogAddExp => 1.0,
         _ => 0.0,
     };
-    let units = match (applied.op, expected.dtype.kind()) {
-        (_, Kind::Bool | Kind::Unsigned | Kind::Signed) | (Convert, _) => 0.0,
-        (Add | Subtract | Multiply | Divide | Negative | Square, Kind::Float) => 0.0,
-        (_, Kind::Float) => 4.0,
-        // The interpreter's own functions of complex numbers are less accurate than that.
-        (_, Kind::Complex) => 128.0,
-    };
+    let machines = [Machine::Xla, Machine::Interpreter];
+    let units = bounds::apart(applied.op, operand.dtype, expected.dtype, machines, operand.elements.len());
     (Measure { dtype: expected.dtype, scale }, units)
 }
 
