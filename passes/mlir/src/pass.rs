@@ -180,7 +180,10 @@ impl Kind {
 ///
 /// The pipeline gives the same handoff to passes only if nothing can change the program between them.
 #[derive(Clone, Default)]
-pub struct Handoff(Option<Arc<Mutex<FxHashMap<Address<MlirOperation>, Handed>>>>);
+pub struct Handoff(Option<Arc<Mutex<Seen>>>);
+
+/// What was seen of each op that a pass ran on.
+type Seen = FxHashMap<Address<MlirOperation>, Handed>;
 
 /// What a pass has seen of an op that it ran on, in the order of its units, if that is what the program is after it.
 enum Handed {
