@@ -2,6 +2,11 @@
 
 use std::cell::RefCell;
 
+use melior::dialect::arith::{self, CmpiPredicate};
+use melior::dialect::cf;
+use melior::ir::attribute::IntegerAttribute;
+use melior::ir::{Location, Operation, Type, TypeLike, Value};
+use melior::{Context, ContextRef};
 use mlir_sys::*;
 
 use super::raw::{self, NewOp};
@@ -11,9 +16,6 @@ use promote_infer::plan::{Check, Condition, Extent};
 
 /// The mark of an op before which a run checks what it asks of its extents.
 pub const CHECKED: &str = "promote.checked";
-
-const EQUAL: i64 = 0;
-const NOT_EQUAL: i64 = 1;
 
 /// An extent as a check compares it: of a value along an axis, or a static one.
 #[derive(Clone, Copy)]
@@ -107,6 +109,8 @@ pub fn extent(operation: MlirOperation, operand: usize, axis: usize, extent: i64
 
 /// Writes ops for one op.
 pub struct Writer {
+    /// melior's references to a context lead through where it is kept.
+    context: ContextRef<'static>,
     of: MlirOperation,
     before: MlirOperation,
     /// The indices that are written.
@@ -115,8 +119,10 @@ pub struct Writer {
 
 impl Writer {
     /// A writer of what the op `of` needs, before another one of its block.
-    pub const fn new(of: MlirOperation, before: MlirOperation) -> Self {
-        Self { of, before, indices: RefCell::new(Vec::new()) }
+    pub fn new(of: MlirOperation, before: MlirOperation) -> Self {
+        // SAFETY: the context is alive as long as the ops in it, which a writer is for.
+        let context = unsafe { ContextRef::from_raw(raw::context(of)) };
+        Self { context, of, before, indices: RefCell::new(Vec::new()) }
     }
 
     /// Asserts `condition`, of which `told` says what it asks; `whole` is what has the elements that are counted.
@@ -125,20 +131,20 @@ impl Writer {
             Condition::Broadcast(a, b) => {
                 let ones = [a, b].into_iter().filter(|of| matches!(of, Of::Value(..)));
                 let (x, y) = (self.extent(*a), self.extent(*b));
-                let equal = self.compare(EQUAL, x, y);
+                let equal = self.compare(CmpiPredicate::Eq, x, y);
                 let values: Vec<MlirValue> = ones.map(|of| if std::ptr::eq(of, a) { x } else { y }).collect();
                 values.into_iter().fold(equal, |holds, value| {
-                    let one = self.compare(EQUAL, value, self.index(1));
-                    self.add("arith.ori", &[holds, one], raw::value_type(holds), &[])
+                    let one = self.compare(CmpiPredicate::Eq, value, self.index(1));
+                    self.either(holds, one)
                 })
             }
-            Condition::Equal(a, b) => self.compare(EQUAL, self.extent(*a), self.extent(*b)),
-            Condition::NotEmpty(a) => self.compare(NOT_EQUAL, self.extent(*a), self.index(0)),
+            Condition::Equal(a, b) => self.compare(CmpiPredicate::Eq, self.extent(*a), self.extent(*b)),
+            Condition::NotEmpty(a) => self.compare(CmpiPredicate::Ne, self.extent(*a), self.index(0)),
             Condition::Takes(a, indices) => {
-                let holds = self.compare(NOT_EQUAL, self.extent(*a), self.index(0));
+                let holds = self.compare(CmpiPredicate::Ne, self.extent(*a), self.index(0));
                 indices.iter().fold(holds, |holds, extent| {
-                    let is_empty = self.compare(EQUAL, self.extent(*extent), self.index(0));
-                    self.add("arith.ori", &[holds, is_empty], raw::value_type(holds), &[])
+                    let is_empty = self.compare(CmpiPredicate::Eq, self.extent(*extent), self.index(0));
+                    self.either(holds, is_empty)
                 })
             }
             Condition::Elements(shape) => {
@@ -148,12 +154,8 @@ impl Writer {
         };
         let name = raw::name(self.of);
         let place = place_of(self.of).map_or_else(String::new, |place| format!("{place}: "));
-        // SAFETY: the context is alive, and MLIR copies the text.
-        let message = unsafe {
-            let text = format!("{place}{name}: {told}");
-            mlirStringAttrGet(raw::context(self.before), raw::string(&text))
-        };
-        self.put("cf.assert", &[holds], &[], &[self.named("msg", message)]);
+        let message = format!("{place}{name}: {told}");
+        self.put(cf::assert(self.context(), self.value(holds), &message, self.location()));
     }
 
     /// Asserts of an op's result what the program states of it, in a type, and its operands do not show.
@@ -172,17 +174,18 @@ impl Writer {
 
     /// Whether a value has the elements of a shape, or a multiple of them where one extent is computed.
     fn holds_elements(&self, whole: MlirValue, shape: &[i64]) -> MlirValue {
-        let index = self.index_type();
         let rank = raw::rank(raw::value_type(whole)).unwrap_or(0);
         let extents = (0..rank).map(|axis| self.extent(Of::Value(whole, axis)));
-        let count = extents.reduce(|a, b| self.add("arith.muli", &[a, b], index, &[]));
+        let count =
+            extents.reduce(|a, b| self.make(arith::muli(self.value(a), self.value(b), self.location())));
         let count = count.unwrap_or_else(|| self.index(1));
         let known = shape.iter().filter(|extent| **extent != -1).product::<i64>();
         if !shape.contains(&-1) || known == 0 {
-            return self.compare(EQUAL, count, self.index(known));
+            return self.compare(CmpiPredicate::Eq, count, self.index(known));
         }
-        let rest = self.add("arith.remsi", &[count, self.index(known)], index, &[]);
-        self.compare(EQUAL, rest, self.index(0))
+        let rest = arith::remsi(self.value(count), self.value(self.index(known)), self.location());
+        let rest = self.make(rest);
+        self.compare(CmpiPredicate::Eq, rest, self.index(0))
     }
 
     fn extent(&self, of: Of) -> MlirValue {
@@ -196,38 +199,57 @@ impl Writer {
         }
     }
 
-    fn compare(&self, predicate: i64, a: MlirValue, b: MlirValue) -> MlirValue {
-        let context = raw::context(self.before);
-        // SAFETY: the context is alive.
-        let (predicate, bit) = unsafe {
-            let word = mlirIntegerTypeGet(context, 64);
-            (mlirIntegerAttrGet(word, predicate), mlirIntegerTypeGet(context, 1))
-        };
-        self.add("arith.cmpi", &[a, b], bit, &[self.named("predicate", predicate)])
+    fn compare(&self, predicate: CmpiPredicate, a: MlirValue, b: MlirValue) -> MlirValue {
+        let (a, b) = (self.value(a), self.value(b));
+        self.make(arith::cmpi(self.context(), predicate, a, b, self.location()))
+    }
+
+    fn either(&self, a: MlirValue, b: MlirValue) -> MlirValue {
+        self.make(arith::ori(self.value(a), self.value(b), self.location()))
     }
 
     fn index(&self, value: i64) -> MlirValue {
         let written = self.indices.borrow().iter().find(|(index, _)| *index == value).map(|(_, made)| *made);
         written.unwrap_or_else(|| {
-            let index = self.index_type();
-            // SAFETY: the type is alive.
-            let attribute = unsafe { mlirIntegerAttrGet(index, value) };
-            let made = self.add("arith.constant", &[], index, &[self.named("value", attribute)]);
+            let number = IntegerAttribute::new(Type::index(self.context()), value);
+            let made = self.make(arith::constant(self.context(), number.into(), self.location()));
             self.indices.borrow_mut().push((value, made));
             made
         })
     }
 
     fn index_type(&self) -> MlirType {
-        // SAFETY: the context is alive.
-        unsafe { mlirIndexTypeGet(raw::context(self.before)) }
+        Type::index(self.context()).to_raw()
     }
 
-    fn named(&self, name: &str, value: MlirAttribute) -> MlirNamedAttribute {
-        raw::named(raw::context(self.before), name, value)
+    fn context(&self) -> &Context {
+        // SAFETY: the reference leads through this writer, which outlives it.
+        unsafe { self.context.to_ref() }
     }
 
-    /// Adds an op with one result.
+    /// The place of what is written: that of the op it is needed for.
+    fn location(&self) -> Location<'_> {
+        // SAFETY: the op is alive, and locations live as long as the context.
+        unsafe { Location::from_raw(mlirOperationGetLocation(self.of)) }
+    }
+
+    fn value(&self, value: MlirValue) -> Value<'_, '_> {
+        // SAFETY: the value is alive, as an operand or a result of what is checked, or written here.
+        unsafe { Value::from_raw(value) }
+    }
+
+    /// Puts an op with one result where this writes.
+    fn make(&self, operation: Operation<'_>) -> MlirValue {
+        raw::result(self.put(operation))
+    }
+
+    fn put(&self, operation: Operation<'_>) -> MlirOperation {
+        let operation = operation.into_raw();
+        raw::insert_before(operation, self.before);
+        operation
+    }
+
+    /// Adds an op with one result, of a dialect for which melior has no builders.
     pub fn add(
         &self,
         name: &str,
@@ -235,20 +257,9 @@ impl Writer {
         result: MlirType,
         attributes: &[MlirNamedAttribute],
     ) -> MlirValue {
-        raw::result(self.put(name, operands, &[result], attributes))
-    }
-
-    fn put(
-        &self,
-        name: &str,
-        operands: &[MlirValue],
-        results: &[MlirType],
-        attributes: &[MlirNamedAttribute],
-    ) -> MlirOperation {
-        // SAFETY: the op is alive.
-        let location = unsafe { mlirOperationGetLocation(self.of) };
-        let operation = raw::create(&NewOp { name, location, operands, results, attributes });
+        let location = self.location().to_raw();
+        let operation = raw::create(&NewOp { name, location, operands, results: &[result], attributes });
         raw::insert_before(operation, self.before);
-        operation
+        raw::result(operation)
     }
 }

@@ -35,7 +35,8 @@ fn apply(view: &mut View, step: &Step) {
         Step::Replace(convert, with) => {
             let convert = operation(convert);
             raw::replace_all_uses(raw::result(convert), view.values[with.0 as usize].0);
-            raw::erase(convert);
+            // SAFETY: nothing uses it any more, and no step after this one names a convert that is gone.
+            unsafe { raw::erase(convert) };
         }
         Step::Shorten(convert, source) => {
             raw::set_operand(operation(convert), 0, view.values[source.0 as usize].0);
@@ -46,7 +47,8 @@ fn apply(view: &mut View, step: &Step) {
             let new = constant::in_place_of(of, elements, *dtype, raw::value_type(result));
             raw::insert_after(new, of);
             raw::replace_all_uses(result, raw::result(new));
-            raw::erase(convert);
+            // SAFETY: nothing uses it any more, and its ids stand for the constant from here on.
+            unsafe { raw::erase(convert) };
             let value = view.graph.node(*op).result;
             view.ops[op.0 as usize] = Address(new);
             view.values[value.0 as usize] = Address(raw::result(new));
@@ -54,7 +56,8 @@ fn apply(view: &mut View, step: &Step) {
         Step::Drop(op) => {
             let operation = operation(op);
             if !raw::is_used(raw::result(operation)) {
-                raw::erase(operation);
+                // SAFETY: nothing uses it, and the steps after this one drop others: an op is dropped once.
+                unsafe { raw::erase(operation) };
             }
         }
     }

@@ -55,10 +55,13 @@ impl Scopes for Tables<'_> {
 
 /// Makes the functions of `instances`, in place of the generic ones of `views`; the units in program order.
 pub fn apply(views: Vec<View>, specialised: &Specialised, instances: Vec<Instance>, names: &Names) -> Units {
-    for unused in &specialised.unused {
-        raw::erase(views[unused.0 as usize].root.0);
-    }
     let mut views: Vec<Option<View>> = views.into_iter().map(Some).collect();
+    for unused in &specialised.unused {
+        if let Some(view) = views[unused.0 as usize].take() {
+            // SAFETY: nothing that is kept calls the function, and its view, which has the handles, is gone with it.
+            unsafe { raw::erase(view.root.0) };
+        }
+    }
     let mut units: Units = Vec::with_capacity(instances.len());
     for (made, instance) in specialised.made.iter().zip(instances) {
         let original = &mut views[made.function.0 as usize];

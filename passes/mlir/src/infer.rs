@@ -111,7 +111,8 @@ fn apply(view: &mut View, solution: &Solution, names: &Names) -> bool {
                 false => checks::cast(operation, 0, source, stated),
             };
             raw::replace_all_uses(result, passed);
-            raw::erase(operation);
+            // SAFETY: nothing uses it any more, and a view that had a relax is not handed on.
+            unsafe { raw::erase(operation) };
         }
     }
     relaxes |= define(view, solution, names);
@@ -141,7 +142,8 @@ fn write_scalars(view: &View, names: &Names) -> usize {
         let new = constant::of_scalar(*number, operation, names);
         raw::insert_before(new, operation);
         raw::replace_all_uses(result, raw::result(new));
-        raw::erase(operation);
+        // SAFETY: nothing uses it any more, and a view that had such an op is not handed on.
+        unsafe { raw::erase(operation) };
     }
     computed.len()
 }
@@ -158,7 +160,8 @@ fn define(view: &mut View, solution: &Solution, names: &Names) -> bool {
     for value in &view.graph.undefined {
         let value = view.values[value.0 as usize].0;
         if let Some(operation) = raw::defining_op(value).filter(|_| !raw::is_used(value)) {
-            raw::erase(operation);
+            // SAFETY: nothing uses it, and a view that had what has no value is not handed on.
+            unsafe { raw::erase(operation) };
         }
     }
     !view.graph.undefined.is_empty()

@@ -170,7 +170,8 @@ impl<'a> Writer<'a> {
         for op in &self.plan.merged {
             let operation = self.view.ops[op.0 as usize].0;
             if !raw::is_used(raw::result(operation)) {
-                raw::erase(operation);
+                // SAFETY: nothing uses it. What is written after merging reads literals alone, and the view ends with that.
+                unsafe { raw::erase(operation) };
             }
         }
     }
@@ -349,7 +350,8 @@ impl<'a> Writer<'a> {
             let strong = self.semantics.strengthen(dtype);
             if let Some(made) = literals.get(&(value, strong)) {
                 raw::replace_all_uses(old, raw::result(*made));
-                return raw::erase(operation);
+                // SAFETY: nothing uses it any more, and each literal is settled once, at the end.
+                return unsafe { raw::erase(operation) };
             }
             let shape = self.solution.value(value).shape;
             let r#type = self.view.types.tensor(strong, shape, self.names, &self.view.graph);
@@ -357,7 +359,8 @@ impl<'a> Writer<'a> {
             raw::insert_after(new, operation);
             raw::replace_all_uses(old, raw::result(new));
         }
-        raw::erase(operation);
+        // SAFETY: as above.
+        unsafe { raw::erase(operation) };
     }
 
     fn strengthen_function_type(&mut self) {

@@ -164,10 +164,10 @@ impl Kind {
 ///
 /// The pipeline gives the same handoff to passes only if nothing can change the program between them.
 #[derive(Clone, Default)]
-pub struct Handoff(Option<Arc<Mutex<ByRoot>>>);
+pub struct Handoff(Option<Arc<Mutex<Seen>>>);
 
 /// What was seen of each op that a pass ran on.
-type ByRoot = FxHashMap<Address<MlirOperation>, Handed>;
+type Seen = FxHashMap<Address<MlirOperation>, Handed>;
 
 /// What a pass has seen of an op that it ran on, in the order of its units, if that is what the program is after it.
 enum Handed {

@@ -1,8 +1,8 @@
 //! MLIR's C API, each call wrapped once.
 //!
 //! The passes hold raw handles in flat arrays, which melior's lifetimes do not allow; these functions are the only
-//! place where they are dereferenced. Each is sound if its handles are alive, which the passes guarantee by the rule
-//! that an op is erased only after its last use was replaced, and its handles are not used again.
+//! place where they are dereferenced. Each is sound if its handles are alive: what frees an op is unsafe, and whoever calls
+//! it says why no handle to it is used again.
 
 use std::ffi::c_void;
 use std::hash::{Hash, Hasher};
@@ -207,10 +207,13 @@ pub fn users(value: MlirValue) -> impl Iterator<Item = MlirOperation> {
     uses(value).map(|operand| unsafe { mlirOpOperandGetOwner(operand) })
 }
 
-/// Erases an op whose results are not used.
-pub fn erase(operation: MlirOperation) {
+/// Erases an op, with all that is in it.
+///
+/// # Safety
+/// Nothing may use its results, and no handle to the op, or to something in it, may be used any more.
+pub unsafe fn erase(operation: MlirOperation) {
     debug_assert!(results(operation).all(|result| !is_used(result)), "an erased op must not be used");
-    // SAFETY: the operation is alive and nothing uses it.
+    // SAFETY: the operation is alive, nothing uses it, and the caller promises that no handle to it is used again.
     unsafe { mlirOperationDestroy(operation) }
 }
 

@@ -1,8 +1,12 @@
 //! Folding of converts.
 
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::Index;
+
 use crate::builder::{Builder, jax};
 use promote_infer::fold::{Constants, Step, fold};
-use promote_infer::graph::{NewOp, OpId, Region, ValueId};
+use promote_infer::graph::{NewOp, OpId, Region, Source, ValueId};
 use promote_lattice::convert::Bits;
 use promote_lattice::{DType, Op};
 
@@ -119,4 +123,86 @@ fn a_convert_that_others_are_merged_to_is_not_replaced_by_what_is_gone() {
     let steps = folded(&b);
     assert_eq!(steps[1], Step::Replace(b.op_of(again), wide), "{steps:?}");
     assert_eq!(steps[2..], [Step::Drop(b.op_of(wide))], "only then, and only if nothing uses it");
+}
+
+/// Does steps as a host does them, with values for handles: what is gone must not be named again.
+struct Host<'a> {
+    b: &'a Builder,
+    /// What each op uses, and `None` for what is gone.
+    ops: Vec<Option<Vec<ValueId>>>,
+}
+
+impl Host<'_> {
+    fn op(&mut self, op: OpId) -> &mut Vec<ValueId> {
+        self.ops[op.0 as usize].as_mut().expect("what is gone is not named again")
+    }
+
+    fn result(&self, op: OpId) -> ValueId {
+        self.b.graph.node(op).result
+    }
+
+    fn is_used(&self, op: OpId) -> bool {
+        self.ops.iter().flatten().flatten().any(|value| *value == self.result(op))
+    }
+
+    fn apply(&mut self, step: &Step) {
+        match *step {
+            Step::Replace(convert, with) => {
+                if let Source::Op(made) = self.b.graph.value(with).source {
+                    self.op(made);
+                }
+                let result = self.result(convert);
+                let used = self.ops.iter_mut().flatten().flatten();
+                used.filter(|value| **value == result).for_each(|value| *value = with);
+                self.op(convert);
+                self.ops[convert.0 as usize] = None;
+            }
+            Step::Shorten(convert, source) => {
+                if let Source::Op(made) = self.b.graph.value(source).source {
+                    self.op(made);
+                }
+                self.op(convert)[0] = source;
+            }
+            Step::Constant { convert, of, .. } => {
+                self.op(of);
+                self.op(convert).clear();
+            }
+            Step::Drop(op) => {
+                self.op(op);
+                if !self.is_used(op) {
+                    self.ops[op.0 as usize] = None;
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_step_names_what_is_gone(
+        converts in vec((any::<Index>(), 0..4usize, any::<bool>()), 1..24)
+    ) {
+        let mut b = Builder::new();
+        let mut values = vec![b.value(DType::I8, &[4]), stated(&mut b, Op::Constant, &[], DType::I8)];
+        for (operand, dtype, opens) in converts {
+            if opens {
+                b.block = b.graph.add_block(Region::In { parent: b.block, repeats: false });
+            }
+            let dtype = [DType::I8, DType::I16, DType::I32, DType::I4][dtype];
+            let operand = values[operand.index(values.len())];
+            values.push(stated(&mut b, Op::Convert, &[operand], dtype));
+        }
+        let ops = b.graph.ops().map(|op| Some(b.graph.operands(op).to_vec())).collect();
+        let mut host = Host { b: &b, ops };
+        for step in &folded(&b) {
+            host.apply(step);
+        }
+        // What is left uses nothing that is gone, either.
+        let used: Vec<ValueId> = host.ops.iter().flatten().flatten().copied().collect();
+        for value in used {
+            if let Source::Op(op) = b.graph.value(value).source {
+                host.op(op);
+            }
+        }
+    }
 }

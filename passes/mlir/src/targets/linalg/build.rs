@@ -226,7 +226,8 @@ fn remove_unused(block: MlirBlock) {
     for operation in operations.into_iter().rev() {
         let mut results = raw::results(operation).peekable();
         if results.peek().is_some() && results.all(|result| !raw::is_used(result)) {
-            raw::erase(operation);
+            // SAFETY: nothing uses it, and the handles are of this walk, which is past it.
+            unsafe { raw::erase(operation) };
         }
     }
 }

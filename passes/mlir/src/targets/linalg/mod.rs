@@ -106,7 +106,8 @@ fn lower_op(view: &View, op: OpId, shared: Shared<'_>, types: &mut Signless) -> 
         return Err(made_of_itself(operation));
     }
     raw::replace_all_uses(old, new);
-    raw::erase(operation);
+    // SAFETY: nothing uses it any more, and each op of the view is lowered once.
+    unsafe { raw::erase(operation) };
     Ok(())
 }
 

@@ -36,7 +36,8 @@ pub fn lower(root: MlirOperation, shared: Shared<'_>, types: &mut Signless) -> V
 
 fn replace(operation: MlirOperation, new: MlirValue) {
     raw::replace_all_uses(raw::result(operation), new);
-    raw::erase(operation);
+    // SAFETY: nothing uses it any more, and each op that was found is replaced once.
+    unsafe { raw::erase(operation) };
 }
 
 /// An extent that only a run knows is 1, which fits where others are asked for.

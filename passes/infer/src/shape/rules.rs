@@ -1,180 +1,11 @@
-//! Shapes: what is known of them, broadcasting, and the shape of every op's result.
-//!
-//! [`infer`] gives the shape of an op's result from its operands' shapes and its attributes. A shape may be unranked
-//! (nothing known), and a dimension may be dynamic (known at run time); what is static is checked, what is not is
-//! carried on.
+//! The shape rules of ops that do more than broadcast.
 
 use std::fmt;
 
 use promote_dialect::attrs::Attrs;
-use promote_lattice::op::{Op, ShapeRule};
+use promote_lattice::op::Op;
 
-/// The extent of a dimension that is known at run time only; MLIR writes it `?`. Other negative numbers are names of
-/// such extents: where names are equal, so are the extents.
-pub const DYNAMIC: i64 = i64::MIN;
-
-/// Whether an extent is known at run time only.
-pub const fn is_dynamic(extent: i64) -> bool {
-    extent < 0
-}
-
-/// The shape of a tensor: its dimensions, or nothing if not even their number is known.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Shape(pub Option<Box<[i64]>>);
-
-impl Shape {
-    /// A shape of which nothing is known.
-    pub const UNRANKED: Self = Self(None);
-
-    /// The shape with these extents.
-    pub fn ranked(dims: impl Into<Box<[i64]>>) -> Self {
-        Self(Some(dims.into()))
-    }
-
-    /// The extents, if the rank is known.
-    pub fn dims(&self) -> Option<&[i64]> {
-        self.0.as_deref()
-    }
-
-    /// What both shapes say of one value, or `None` if they contradict each other.
-    pub fn meet(&self, other: &Self) -> Option<Self> {
-        let (Some(a), Some(b)) = (self.dims(), other.dims()) else {
-            return Some(if self.0.is_none() { other.clone() } else { self.clone() });
-        };
-        let extent = |(a, b): (&i64, &i64)| match (*a, *b) {
-            (a, known) if is_dynamic(a) => Some(known),
-            (known, b) if is_dynamic(b) => Some(known),
-            (a, b) => (a == b).then_some(a),
-        };
-        let dims: Option<Box<[i64]>> = a.iter().zip(b).map(extent).collect();
-        dims.filter(|_| a.len() == b.len()).map(Self::ranked)
-    }
-}
-
-impl fmt::Display for Shape {
-    /// As in MLIR's types: `2x?x4`, `*` if unranked, `()` for a scalar.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(dims) = self.dims() else { return f.write_str("*") };
-        if dims.is_empty() {
-            return f.write_str("()");
-        }
-        for (i, dim) in dims.iter().enumerate() {
-            let separator = if i == 0 { "" } else { "x" };
-            match *dim {
-                extent if is_dynamic(extent) => write!(f, "{separator}?")?,
-                extent => write!(f, "{separator}{extent}")?,
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Why an op cannot have operands of these shapes.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ShapeError {
-    /// Two operands do not broadcast.
-    #[error("shapes {0} and {1} do not broadcast: a dimension must be equal in both, or 1 in one")]
-    Broadcast(Shape, Shape),
-    /// An axis the operand does not have.
-    #[error("axis {axis} is out of range for shape {shape}: a rank of {rank} has axes {}", Axes(*.rank))]
-    Axis {
-        /// The axis, as written.
-        axis: i64,
-        /// The shape it is to index.
-        shape: Shape,
-        /// The rank it is counted in.
-        rank: usize,
-    },
-    /// More dimensions than are supported.
-    #[error("the result has {rank} dimensions, and at most {most} are supported")]
-    Rank {
-        /// How many.
-        rank: usize,
-        /// How many there may be.
-        most: usize,
-    },
-    /// Anything else, with its remedy.
-    #[error("{message}")]
-    Other {
-        /// What is wrong.
-        message: String,
-        /// What to do.
-        remedy: String,
-    },
-}
-
-struct Axes(usize);
-
-impl fmt::Display for Axes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            0 => f.write_str("none"),
-            rank => write!(f, "-{rank} to {}", rank - 1),
-        }
-    }
-}
-
-impl ShapeError {
-    fn other(message: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self::Other { message: message.into(), remedy: remedy.into() }
-    }
-
-    /// What the writer of the program can do about it.
-    pub fn remedy(&self) -> String {
-        match self {
-            Self::Broadcast(..) => {
-                "line the dimensions up with promote.expand_dims, promote.reshape or promote.permute_dims"
-                    .to_owned()
-            }
-            Self::Axis { .. } => "negative axes count from the end: -1 is the last".to_owned(),
-            Self::Rank { .. } => "reshape an operand; in a loop, state the type of the carry".to_owned(),
-            Self::Other { remedy, .. } => remedy.clone(),
-        }
-    }
-}
-
-/// A shape, or why there is none.
-pub type Result<T> = std::result::Result<T, ShapeError>;
-
-/// The extent that two dimensions broadcast to. A dynamic one is taken to fit, since only a run can tell.
-fn broadcast_extent(a: i64, b: i64) -> Option<i64> {
-    match (a, b) {
-        (a, b) if a == b => Some(a),
-        (1, other) | (other, 1) => Some(other),
-        (a, b) if is_dynamic(a) && is_dynamic(b) => Some(DYNAMIC),
-        (a, b) if is_dynamic(a) || is_dynamic(b) => Some(a.max(b)),
-        _ => None,
-    }
-}
-
-/// The shape that two shapes broadcast to, as in NumPy.
-///
-/// # Errors
-/// [`ShapeError::Broadcast`] if they do not.
-pub fn broadcast(a: &Shape, b: &Shape) -> Result<Shape> {
-    let (Some(x), Some(y)) = (a.dims(), b.dims()) else { return Ok(Shape::UNRANKED) };
-    broadcast_dims(x, y).map(Shape::ranked).ok_or_else(|| ShapeError::Broadcast(a.clone(), b.clone()))
-}
-
-fn broadcast_dims(x: &[i64], y: &[i64]) -> Option<Vec<i64>> {
-    let (long, short) = if x.len() >= y.len() { (x, y) } else { (y, x) };
-    let missing = long.len() - short.len();
-    let aligned =
-        long.iter().enumerate().map(|(i, dim)| (*dim, if i < missing { 1 } else { short[i - missing] }));
-    aligned.map(|(a, b)| broadcast_extent(a, b)).collect()
-}
-
-/// `axis` counted from the front, in a shape (for the message) counted as having `rank` axes.
-///
-/// # Errors
-/// [`ShapeError::Axis`] if there is no such axis.
-pub fn normalise(axis: i64, rank: usize, shape: &Shape) -> Result<usize> {
-    let from_front = if axis < 0 { axis.checked_add(rank as i64) } else { Some(axis) };
-    match from_front.map(usize::try_from) {
-        Some(Ok(axis)) if axis < rank => Ok(axis),
-        _ => Err(ShapeError::Axis { axis, shape: shape.clone(), rank }),
-    }
-}
+use super::{DYNAMIC, Result, Shape, ShapeError, broadcast_dims, is_dynamic, normalise};
 
 /// For each of `rank` axes, whether `axes` names it.
 fn mask(axes: &[i64], rank: usize, shape: &Shape) -> Result<Vec<bool>> {
@@ -196,38 +27,6 @@ fn element_count(dims: &[i64]) -> Option<i64> {
     dims.iter().try_fold(1i64, |count, dim| if is_dynamic(*dim) { None } else { count.checked_mul(*dim) })
 }
 
-/// The shape of `op`'s result. `None` where the op's type says it ([`ShapeRule::Stated`]).
-///
-/// # Errors
-/// [`ShapeError`], where no array of that shape can come of these operands.
-pub fn infer(op: Op, attrs: &Attrs, operands: &[&Shape]) -> Result<Option<Shape>> {
-    let first = operands.first().copied().unwrap_or(&Shape::UNRANKED);
-    Ok(Some(match op.info().shape {
-        ShapeRule::Stated => return Ok(None),
-        ShapeRule::Broadcast => match operands {
-            [] => Shape::UNRANKED,
-            [x] => (*x).clone(),
-            [x, rest @ ..] => {
-                rest.iter().try_fold((*x).clone(), |shape, operand| broadcast(&shape, operand))?
-            }
-        },
-        ShapeRule::Same => first.clone(),
-        ShapeRule::Reduce => reduce(op, attrs, first)?,
-        ShapeRule::Along => along(op, attrs, first)?,
-        ShapeRule::Scan => scan(op, attrs, first)?,
-        ShapeRule::Matmul => matmul(first, operands.get(1).copied().unwrap_or(&Shape::UNRANKED))?,
-        ShapeRule::Concat => concat(attrs, operands)?,
-        ShapeRule::Stack => stack(attrs, operands)?,
-        ShapeRule::Reshape => reshape(attrs.list("shape"), first)?,
-        ShapeRule::Permute => permute(attrs.list("permutation"), first)?,
-        ShapeRule::BroadcastTo => broadcast_to(attrs.list("shape"), operands)?,
-        ShapeRule::ExpandDims => expand_dims(attrs.list("axis"), first)?,
-        ShapeRule::Squeeze => squeeze(attrs.list("axis"), first)?,
-        ShapeRule::Slice => slice(attrs, first)?,
-        ShapeRule::Take => take(attrs, first, operands.get(1).copied().unwrap_or(&Shape::UNRANKED))?,
-    }))
-}
-
 fn one_axis(op: Op, axes: &[i64]) -> Result<i64> {
     match axes {
         [axis] => Ok(*axis),
@@ -238,7 +37,7 @@ fn one_axis(op: Op, axes: &[i64]) -> Result<i64> {
     }
 }
 
-fn reduce(op: Op, attrs: &Attrs, x: &Shape) -> Result<Shape> {
+pub fn reduce(op: Op, attrs: &Attrs, x: &Shape) -> Result<Shape> {
     let axes = attrs.axes();
     if let (Op::ArgMax | Op::ArgMin, Some(axes)) = (op, axes) {
         one_axis(op, axes)?;
@@ -265,7 +64,7 @@ fn reduce(op: Op, attrs: &Attrs, x: &Shape) -> Result<Shape> {
     Ok(Shape::ranked(kept.collect::<Vec<_>>()))
 }
 
-fn along(op: Op, attrs: &Attrs, x: &Shape) -> Result<Shape> {
+pub fn along(op: Op, attrs: &Attrs, x: &Shape) -> Result<Shape> {
     let given = attrs.axes();
     let axes = match (op, given) {
         (Op::Sort | Op::Softmax, Some(axes)) => &[one_axis(op, axes)?],
@@ -278,7 +77,7 @@ fn along(op: Op, attrs: &Attrs, x: &Shape) -> Result<Shape> {
     Ok(x.clone())
 }
 
-fn scan(op: Op, attrs: &Attrs, x: &Shape) -> Result<Shape> {
+pub fn scan(op: Op, attrs: &Attrs, x: &Shape) -> Result<Shape> {
     match (attrs.axes(), x.dims()) {
         (Some(axes), dims) => {
             let axis = one_axis(op, axes)?;
@@ -298,7 +97,7 @@ pub fn batch_dims(dims: &[i64]) -> &[i64] {
     &dims[..dims.len().saturating_sub(2)]
 }
 
-fn matmul(x: &Shape, y: &Shape) -> Result<Shape> {
+pub fn matmul(x: &Shape, y: &Shape) -> Result<Shape> {
     let (Some(a), Some(b)) = (x.dims(), y.dims()) else { return Ok(Shape::UNRANKED) };
     let scalar = || {
         ShapeError::other(
@@ -370,19 +169,19 @@ fn joined(
     Ok(Some((dims, axis)))
 }
 
-fn concat(attrs: &Attrs, operands: &[&Shape]) -> Result<Shape> {
+pub fn concat(attrs: &Attrs, operands: &[&Shape]) -> Result<Shape> {
     Ok(joined(attrs, operands, "promote.concat", false)?
         .map_or(Shape::UNRANKED, |(dims, _)| Shape::ranked(dims)))
 }
 
-fn stack(attrs: &Attrs, operands: &[&Shape]) -> Result<Shape> {
+pub fn stack(attrs: &Attrs, operands: &[&Shape]) -> Result<Shape> {
     Ok(joined(attrs, operands, "promote.stack", true)?.map_or(Shape::UNRANKED, |(mut dims, axis)| {
         dims.insert(axis, operands.len() as i64);
         Shape::ranked(dims)
     }))
 }
 
-fn reshape(shape: &[i64], x: &Shape) -> Result<Shape> {
+pub fn reshape(shape: &[i64], x: &Shape) -> Result<Shape> {
     let remedy = "the extents must multiply to the number of elements; one may be -1, which is then computed";
     let wrong = |message: String| ShapeError::other(message, remedy);
     if shape.iter().any(|dim| *dim < -1) || shape.iter().filter(|dim| **dim == -1).count() > 1 {
@@ -426,7 +225,7 @@ impl fmt::Display for List<'_> {
     }
 }
 
-fn permute(permutation: &[i64], x: &Shape) -> Result<Shape> {
+pub fn permute(permutation: &[i64], x: &Shape) -> Result<Shape> {
     let rank = x.dims().map_or(permutation.len(), <[i64]>::len);
     let wrong = || {
         ShapeError::other(
@@ -446,7 +245,7 @@ fn permute(permutation: &[i64], x: &Shape) -> Result<Shape> {
 
 /// `shape` may have [`DYNAMIC`] entries where the operand, or the operand after it whose shape is taken as a pattern,
 /// has the extent at run time.
-fn broadcast_to(shape: &[i64], operands: &[&Shape]) -> Result<Shape> {
+pub fn broadcast_to(shape: &[i64], operands: &[&Shape]) -> Result<Shape> {
     if shape.iter().any(|dim| *dim < 0 && *dim != DYNAMIC) {
         return Err(ShapeError::other(
             format!("promote.broadcast_to {} has a negative extent", List(shape)),
@@ -474,7 +273,7 @@ fn broadcast_to(shape: &[i64], operands: &[&Shape]) -> Result<Shape> {
     Ok(Shape::ranked(shape))
 }
 
-fn expand_dims(axes: &[i64], x: &Shape) -> Result<Shape> {
+pub fn expand_dims(axes: &[i64], x: &Shape) -> Result<Shape> {
     let Some(dims) = x.dims() else { return Ok(Shape::UNRANKED) };
     let new = mask(axes, dims.len() + axes.len(), x)?;
     let mut old = dims.iter();
@@ -483,7 +282,7 @@ fn expand_dims(axes: &[i64], x: &Shape) -> Result<Shape> {
     ))
 }
 
-fn squeeze(axes: &[i64], x: &Shape) -> Result<Shape> {
+pub fn squeeze(axes: &[i64], x: &Shape) -> Result<Shape> {
     let Some(dims) = x.dims() else { return Ok(Shape::UNRANKED) };
     let gone = mask(axes, dims.len(), x)?;
     if let Some((axis, dim)) =
@@ -508,7 +307,7 @@ fn slice_extent(extent: i64, start: i64, stop: i64, step: i64) -> i64 {
     i64::try_from(count.max(0)).unwrap_or(extent)
 }
 
-fn slice(attrs: &Attrs, x: &Shape) -> Result<Shape> {
+pub fn slice(attrs: &Attrs, x: &Shape) -> Result<Shape> {
     let [start, stop, step] = ["start", "stop", "step"].map(|name| attrs.list(name));
     let rank = x.dims().map_or(start.len(), <[i64]>::len);
     if [start, stop, step].iter().any(|list| list.len() != rank) {
@@ -537,7 +336,7 @@ fn slice(attrs: &Attrs, x: &Shape) -> Result<Shape> {
     Ok(Shape::ranked(dims.iter().enumerate().map(extent).collect::<Vec<_>>()))
 }
 
-fn take(attrs: &Attrs, x: &Shape, indices: &Shape) -> Result<Shape> {
+pub fn take(attrs: &Attrs, x: &Shape, indices: &Shape) -> Result<Shape> {
     let Some(dims) = x.dims() else { return Ok(Shape::UNRANKED) };
     let axis = normalise(attrs.int("axis"), dims.len(), x)?;
     let Some(indices) = indices.dims() else { return Ok(Shape::UNRANKED) };
@@ -563,21 +362,7 @@ pub fn takes_of_something(attrs: &Attrs, operands: &[&Shape]) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{DYNAMIC, Shape, broadcast, slice_extent};
-
-    fn shape(dims: &[i64]) -> Shape {
-        Shape::ranked(dims)
-    }
-
-    #[test]
-    fn broadcasting_aligns_from_the_right_and_stretches_ones() {
-        assert_eq!(broadcast(&shape(&[3, 1]), &shape(&[4])), Ok(shape(&[3, 4])));
-        assert_eq!(broadcast(&shape(&[]), &shape(&[2, 0])), Ok(shape(&[2, 0])));
-        assert_eq!(broadcast(&shape(&[DYNAMIC, 1]), &shape(&[4])), Ok(shape(&[DYNAMIC, 4])));
-        assert_eq!(broadcast(&shape(&[DYNAMIC]), &shape(&[4])), Ok(shape(&[4])));
-        assert!(broadcast(&shape(&[3]), &shape(&[4])).is_err());
-        assert_eq!(broadcast(&Shape::UNRANKED, &shape(&[4])), Ok(Shape::UNRANKED));
-    }
+    use super::slice_extent;
 
     #[test]
     fn slices_count_as_in_python() {
