@@ -5,7 +5,6 @@
 
 use promote_dialect::attrs::Attrs;
 use promote_lattice::convert::{Bits, Literal, Numerics, convert, literal};
-use promote_lattice::dtype::Specials;
 use promote_lattice::{DType, Kind, Op};
 use promote_lower::extent::Extent;
 use promote_lower::graph::{Graph, Index, Node, NodeId, Prim};
@@ -276,10 +275,7 @@ fn cumulative(b: &mut Builder<'_>, op: Op, x: Tensor, axis: usize) -> Made {
         return Ok(x);
     }
     let is_of_elements = keeps_first(op, b.numerics(), x.dtype);
-    // Nothing is made of a format that has no zero until its first element is there.
-    let has_zero = x.dtype.props().format.is_none_or(|format| format.specials != Specials::ExponentOnly);
-    let start_op = if has_zero { op } else { Op::CumulativeProd };
-    let init = start(b, start_op, x.dtype)?;
+    let init = start(b, op, x.dtype)?;
     let mut refused = None;
     let mut step = |b: &mut Builder<'_>, x: Tensor, y: Tensor| {
         combined(b, op, x, y).unwrap_or_else(|refusal| {
