@@ -2,7 +2,7 @@
 //!
 //! Everything that depends on which ops there are is made from this table: the IRDL file, the MLIR builders and checks
 //! (crate `promote-dialect`), shape inference (crate `promote-infer`). The dtype rules stand in
-//! [`semantics`](crate::semantics), one row an op, and the compiler asks for the row of a new op.
+//! [`semantics`](crate::semantics), by [`Class`]: an op that does as its class does needs no rule of its own.
 //!
 //! Names are the Array API standard's.
 

@@ -25,8 +25,14 @@ pub enum Error {
         /// Names that look like it.
         close: Vec<String>,
     },
+    /// A feature has no sign that says whether the processor has it.
+    #[error("the feature '{name}' needs a sign: '+{name}' if the processor has it, '-{name}' if it lacks it")]
+    NoSign {
+        /// The feature as it was given.
+        name: String,
+    },
     /// This processor was asked for on another kind of machine.
-    #[error("the CPU 'native' is this machine's, a {host}, not a {triple}")]
+    #[error("the CPU 'native' is this machine's ({host}), not one of {triple}")]
     NotThisMachine {
         /// The machine that was asked for.
         triple: String,

@@ -82,16 +82,40 @@ impl Target {
             }
         };
         let known = names_of(&triple, promote_llvm_features);
-        for feature in features.split(',').filter(|feature| !feature.is_empty()) {
-            let name = feature.strip_prefix(['+', '-']);
-            if !name.is_some_and(|name| known.iter().any(|known| known == name)) {
-                let close = close(name.unwrap_or(feature), known);
+        let given = || features.split(',').filter(|feature| !feature.is_empty());
+        for feature in given() {
+            let Some(name) = feature.strip_prefix(['+', '-']) else {
+                return Err(Error::NoSign { name: feature.to_owned() });
+            };
+            if !known.iter().any(|known| known == name) {
+                let close = close(name, known);
                 return Err(Error::UnknownFeature { name: feature.to_owned(), triple, close });
             }
         }
-        let features =
-            [own.as_str(), features].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>();
-        Ok(Target { triple, cpu, features: features.join(",") })
+        let features = own.split(',').filter(|feature| !feature.is_empty()).chain(given());
+        let features = features.collect::<Vec<_>>().join(",");
+        let target = Target { triple, cpu, features };
+        target.check_features()?;
+        Ok(target)
+    }
+
+    /// Refuses processors without what code takes for granted of their family: LLVM would end the process.
+    fn check_features(&self) -> Result<(), Error> {
+        let (needed, excluded): (&[&str], &[&str]) = match self.family() {
+            Family::X86 => (&["64bit", "64bit-mode", "sse2"], &["soft-float", "32bit-mode", "16bit-mode"]),
+            Family::Aarch64 => (&["neon"], &[]),
+            Family::Riscv => (&["64bit"], &["e"]),
+            Family::PowerPc | Family::LoongArch => (&["64bit"], &[]),
+            Family::Other => (&[], &[]),
+        };
+        let missing =
+            needed.iter().find(|name| !self.has(name)).map(|name| format!("lacks the feature {name}"));
+        let unwanted =
+            excluded.iter().find(|name| self.has(name)).map(|name| format!("has the feature {name}"));
+        missing.or(unwanted).map_or(Ok(()), |what| {
+            let why = format!("its processor {} {what}, and code is not made for such", self.cpu);
+            Err(Error::UnsuitableTarget { triple: self.triple.clone(), why })
+        })
     }
 
     /// The processors that LLVM knows of this kind of machine.

@@ -90,7 +90,7 @@ pub fn target(triple: Option<&str>, processor: &Processor) -> Result<Target, Sto
 fn no_target(error: TargetError) -> Stop {
     let remedy = match error {
         TargetError::UnknownCpu { .. } => "--target-cpu=help lists the names that there are",
-        TargetError::UnknownFeature { .. } => {
+        TargetError::UnknownFeature { .. } | TargetError::NoSign { .. } => {
             "write +NAME or -NAME, separated by commas, with names of LLVM's: `llc-22 -mtriple=TRIPLE -mattr=help` lists them"
         }
         TargetError::NotThisMachine { .. } => "name a processor of that machine, or leave out --target-cpu",

@@ -41,7 +41,8 @@ pub fn report_crash(args: &Args, signal: i32) -> ExitCode {
     let message = format!("MLIR stopped working on {input} (signal {signal}); nothing was written");
     let diagnostic = Diagnostic::error(Code::Internal, None, message).with_remedy(
         "if the input is bytecode, make it anew from text; if its types or attributes nest very deeply, through \
-         aliases, flatten them; else please report it with the input",
+         aliases, flatten them; if --target-features ask for an unusual processor, leave them out; else please report \
+         it with the input",
     );
     Reporter::new(TOOL, &args.diagnostics).finish(Err(diagnostic.into()))
 }
@@ -260,7 +261,7 @@ impl<'a> Compiler<'a> {
         }
         let mut output = self.open_output()?;
         if self.args.emit().is_of_whole_program() {
-            return self.write_code(&module, output, input);
+            return self.write_code(&module, output, (input, reread));
         }
         // What is streamed to standard output cannot be taken back: there, verifying comes first. A writing error is kept
         // and reported by commit.
@@ -285,10 +286,19 @@ impl<'a> Compiler<'a> {
     }
 
     /// Writes what others link or include.
-    fn write_code(&self, module: &Module<'_>, mut output: Output, input: &Input) -> Result<(), Stop> {
+    fn write_code(
+        &self,
+        module: &Module<'_>,
+        mut output: Output,
+        (input, reread): (&Input, Option<&Path>),
+    ) -> Result<(), Stop> {
+        let refuse = |diagnostics: Vec<Diagnostic>| {
+            let again = reread.and_then(|path| Input::read(path).ok());
+            self.say(again.as_ref().unwrap_or(input), diagnostics);
+            Err(Stop::Said)
+        };
         if !module.verify() {
-            self.say(input, compiler::take_diagnostics(&self.session, input));
-            return Err(Stop::Said);
+            return refuse(compiler::take_diagnostics(&self.session, input));
         }
         let folder = (self.args.emit() == Emit::So).then(Folder::new).transpose()?;
         let code = match self.args.emit() {
@@ -304,10 +314,7 @@ impl<'a> Compiler<'a> {
                 let _ = output.write_all(&code);
                 Ok(output.commit()?)
             }
-            Err(error) => {
-                self.say(input, compiler::compile_error(error, input)?);
-                Err(Stop::Said)
-            }
+            Err(error) => refuse(compiler::compile_error(error, input)?),
         }
     }
 

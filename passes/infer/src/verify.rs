@@ -121,8 +121,9 @@ impl Verifier<'_> {
     /// Ops that ask something of extents that is not checked at run time.
     fn unchecked(&self) -> impl Iterator<Item = Diagnostic> {
         let asked = self.plan.checks.iter().map(|check| (check.op, check.condition.to_string()));
-        let stated =
-            |(op, _): &(OpId, _)| (*op, "the result states extents that only a run knows".to_owned());
+        let stated = |(op, _): &(OpId, _)| {
+            (*op, "the result states extents that are known at run time only".to_owned())
+        };
         let refined = self.plan.refined.iter().map(stated);
         asked.chain(refined).map(|(op, asked)| {
             let message = format!("{} is not checked yet: {asked}", self.reporter.graph.node(op).op);

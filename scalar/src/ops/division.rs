@@ -1,7 +1,8 @@
 //! Division of integers, and what rests on it.
 //!
-//! Vector units divide floats, not integers. But on machines that do ([`Emit::divides_integers`]), a quotient of integers up to 16 bits is found in `f32`, and one of 32 bits in
-//! `f64`: the quotient of two such numbers is further from the next whole number than rounding reaches.
+//! Vector units divide floats, not integers. Except on machines that do ([`Emit::divides_integers`]), a quotient of integers
+//! of up to 16 bits is found in `f32`, and one of 32 bits in `f64`: the quotient of two such numbers is further from the next
+//! whole number than rounding reaches.
 
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Kind};

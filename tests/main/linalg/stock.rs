@@ -282,7 +282,7 @@ fn show(result: &str, dtype: DType, name: &str) -> String {
     let count: usize = extents.iter().filter_map(|extent| extent.parse::<usize>().ok()).product();
     let row = if is_known { format!("tensor<{count}x{element}>") } else { format!("tensor<?x{element}>") };
     let mut lines = match extents.len() {
-        // Upstream's passes do not agree on the type of a row of it, if it has extents that only a run knows, too.
+        // Upstream's passes do not agree on the type of a row of it, if it has extents that are known at run time only, too.
         _ if extents.contains(&"0") => format!("{name}_row = tensor.empty() : {row}\n"),
         0 => format!("{name}_row = tensor.expand_shape {name} [] output_shape [1] : {result} into {row}\n"),
         rank => {

@@ -6,8 +6,8 @@
 //! A new target is its folder, its line in [`ALL`], and a device in `promote-runtime` if it needs one.
 
 pub mod cpu;
-pub mod linalg;
-pub mod stablehlo;
+pub(crate) mod linalg;
+pub(crate) mod stablehlo;
 
 use std::fmt;
 use std::hash::{Hash, Hasher};

@@ -42,7 +42,7 @@ pub fn symbol(name: &str) -> String {
 ///
 /// # Errors
 /// If one of them takes or returns what no code is made for.
-pub fn interfaces(module: MlirOperation, names: &Names) -> Result<Vec<Interface>, Vec<Diagnostic>> {
+pub(crate) fn interfaces(module: MlirOperation, names: &Names) -> Result<Vec<Interface>, Vec<Diagnostic>> {
     let operations = raw::regions(module).flat_map(raw::blocks).flat_map(raw::operations);
     let (mut found, mut refused) = (Vec::new(), Vec::new());
     for operation in operations {
@@ -63,7 +63,7 @@ pub fn interfaces(module: MlirOperation, names: &Names) -> Result<Vec<Interface>
 ///
 /// # Errors
 /// If it takes or returns what no code is made for.
-pub fn of_function(function: MlirOperation, names: &Names) -> Result<Interface, Diagnostic> {
+pub(crate) fn of_function(function: MlirOperation, names: &Names) -> Result<Interface, Diagnostic> {
     let name = raw::string_attribute(function, "sym_name").unwrap_or_default();
     let location = place_of(function);
     let Some(r#type) = function_type(function) else {

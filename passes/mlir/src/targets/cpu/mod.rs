@@ -23,7 +23,8 @@ use mlir_sys::*;
 use promote_scalar::{Ty, memory_size};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub use interface::{Interface, interfaces};
+pub use interface::Interface;
+pub(crate) use interface::interfaces;
 pub use names::dlpack;
 pub use target::Machine;
 
@@ -68,7 +69,7 @@ struct Source {
 ///
 /// # Errors
 /// What no code is made for.
-pub fn program(
+pub(crate) fn program(
     root: MlirOperation,
     shared: Shared<'_>,
     machine: Machine,
@@ -116,7 +117,7 @@ fn none_of(refused: Vec<Diagnostic>) -> Result<(), Vec<Diagnostic>> {
 }
 
 /// Lowers a module in place.
-pub fn lower(root: MlirOperation, shared: Shared<'_>, machine: Machine) -> Vec<Diagnostic> {
+pub(crate) fn lower(root: MlirOperation, shared: Shared<'_>, machine: Machine) -> Vec<Diagnostic> {
     let Source { body, functions, by_name, program, locations } = match read(root, shared, machine) {
         Ok(source) => source,
         Err(refused) => return refused,

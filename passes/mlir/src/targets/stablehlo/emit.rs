@@ -192,8 +192,8 @@ enum Sign {
 }
 
 /// The op that an instruction is, and how it reads integers.
-const fn binary_op(op: Binary) -> (&'static str, Sign) {
-    match op {
+const fn binary_op(op: Binary) -> Option<(&'static str, Sign)> {
+    Some(match op {
         Binary::Add | Binary::FAdd => ("stablehlo.add", Sign::Any),
         Binary::Sub | Binary::FSub => ("stablehlo.subtract", Sign::Any),
         Binary::Mul | Binary::FMul => ("stablehlo.multiply", Sign::Any),
@@ -213,8 +213,9 @@ const fn binary_op(op: Binary) -> (&'static str, Sign) {
         Binary::MaxS => ("stablehlo.maximum", Sign::Signed),
         Binary::FDiv => ("stablehlo.divide", Sign::Any),
         Binary::FRem => ("stablehlo.remainder", Sign::Any),
-        Binary::CopySign => ("stablehlo.or", Sign::Any),
-    }
+        // StableHLO has no such op.
+        Binary::CopySign => return None,
+    })
 }
 
 const fn comparison(compare: Compare) -> (Direction, Sign) {
@@ -280,10 +281,7 @@ impl Emit for Machine<'_, '_> {
     }
 
     fn binary(&mut self, op: Binary, x: Tensor, y: Tensor) -> Tensor {
-        if op == Binary::CopySign {
-            return self.copy_sign(x, y);
-        }
-        let (name, sign) = binary_op(op);
+        let Some((name, sign)) = binary_op(op) else { return self.copy_sign(x, y) };
         let (x, y) = self.read(sign, x, y);
         self.b.binary(name, x, y)
     }

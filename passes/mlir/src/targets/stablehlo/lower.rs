@@ -162,7 +162,7 @@ impl Lowering<'_> {
         match shape {
             Some(shape) => Ok(self.b.tensor_type(dtype, &shape)),
             None => refuse(
-                format!("{} has extents that only a run knows", raw::type_text(old)),
+                format!("{} has extents that are known at run time only", raw::type_text(old)),
                 "state the extents: XLA compiles a program for each shape",
             ),
         }

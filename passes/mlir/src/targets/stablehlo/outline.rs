@@ -1,7 +1,7 @@
 //! Functions of expansions: what a long definition comes to stands once in a module for each type of operands, and is called.
 //!
 //! An op of which StableHLO has nothing may be a hundred of its ops, and programs use such ops often. As a private function
-//! the expansion keeps the op's name in the program (`@promote.erf.4x8xf32`), and a thousand uses cost a thousand calls.
+//! the expansion keeps the op's name in the program (`@promote.erf.f32.4x8xf32`), and a thousand uses cost a thousand calls.
 //! XLA puts calls in line before it fuses. What is short is put in line here, for it reads better there.
 
 use mlir_sys::*;
@@ -191,7 +191,7 @@ impl Builder<'_> {
     }
 }
 
-/// `promote.erf.4x8xf32`, with the types of all operands.
+/// `promote.erf.f32.4x8xf32`, with the types of all operands.
 fn symbol(name: &str, operands: &[Tensor]) -> String {
     let mut symbol = name.to_owned();
     for operand in operands {
