@@ -1,12 +1,24 @@
 #!/bin/sh
-# Installs what Promote needs on Debian: the LLVM/MLIR 22 packages and libraries they link with, and what its tests run.
-# Does nothing if they are there. Run as root or with sudo available.
+# Installs what Promote needs on Debian: the LLVM/MLIR 22 packages and libraries they link with; with --tests also what its tests
+# run. Does nothing if they are there. Run as root or with sudo available.
 set -eu
 
 packages="libmlir-22-dev mlir-22-tools llvm-22-dev libclang-22-dev libpolly-22-dev
 libz3-dev libzstd-dev zlib1g-dev libxml2-dev g++"
-# The tests run stock tools, compile and check what calls compiled code, and make a Python environment (tests/tools/venv.sh).
-packages="$packages llvm-22-tools binutils valgrind python3-venv"
+case "${1:-}" in
+"") ;;
+--tests)
+    # The tests run stock tools, compile and check what calls compiled code, make a Python environment
+    # (tests/tools/venv.sh), and run code for other machines.
+    packages="$packages llvm-22-tools binutils valgrind python3-venv qemu-user"
+    packages="$packages gcc-aarch64-linux-gnu gcc-riscv64-linux-gnu gcc-powerpc64le-linux-gnu"
+    packages="$packages libc6-dev-arm64-cross libc6-dev-riscv64-cross libc6-dev-ppc64el-cross"
+    ;;
+*)
+    echo "usage: $0 [--tests]" >&2
+    exit 2
+    ;;
+esac
 
 missing=""
 for package in $packages; do

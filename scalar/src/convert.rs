@@ -156,35 +156,31 @@ fn saturated<E: Emit>(e: &mut E, to: DType, x: E::Value) -> E::Value {
         return saturated_narrow(e, least, beyond - 1.0, x);
     }
     let ty = register(to);
+    let x = zero_of_nan(e, x);
     let least = e.constant(x, least);
     let is_above = e.is(Compare::FGe, x, beyond);
-    // NaN becomes 0 of unsigned integers here, as it is not greater than 0.
     let clamped = e.fmax(x, least);
     let safe = e.select(is_above, least, clamped);
     let largest = e.int(ty, if signed { i64::MAX >> (64 - width) } else { -1 });
-    let (safe, cast) = match signed {
-        true => {
-            let (is_nan, zero) = (e.is_nan(x), e.constant(x, 0.0));
-            (e.select(is_nan, zero, safe), Cast::FToS)
-        }
-        false => (safe, Cast::FToU),
-    };
+    let cast = if signed { Cast::FToS } else { Cast::FToU };
     let whole = e.cast(cast, safe, ty);
     e.select(is_above, largest, whole)
 }
 
 /// The whole part of `x` within a range whose ends `x`'s type holds, as 32 bits.
 fn saturated_narrow<E: Emit>(e: &mut E, least: f64, largest: f64, x: E::Value) -> E::Value {
+    let x = zero_of_nan(e, x);
     let (low, high) = (e.constant(x, least), e.constant(x, largest));
     let clamped = e.fmax(x, low);
     let clamped = e.fmin(clamped, high);
-    let safe = if least < 0.0 {
-        let (is_nan, zero) = (e.is_nan(x), e.constant(x, 0.0));
-        e.select(is_nan, zero, clamped)
-    } else {
-        clamped
-    };
-    e.cast(Cast::FToS, safe, Ty::I32)
+    e.cast(Cast::FToS, clamped, Ty::I32)
+}
+
+/// 0 if `x` is NaN, else `x`. To compare first would not do: a code generator may take a comparison and a choice for the machine's
+/// larger or smaller of two numbers, and on some machines that is NaN where an operand is a signalling NaN.
+fn zero_of_nan<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
+    let (is_nan, zero) = (e.is_nan(x), e.constant(x, 0.0));
+    e.select(is_nan, zero, x)
 }
 
 /// The low bits of what x86 makes of a float, in the register that the library's kernel uses: 32 bits, or 64.

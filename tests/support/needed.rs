@@ -41,13 +41,21 @@ pub fn python() -> &'static str {
 /// # Panics
 /// If one of them cannot be run.
 pub fn programs(names: &[&str]) {
-    for name in names {
-        let ran = Command::new(name).arg("--version").output();
-        assert!(
-            ran.is_ok_and(|output| output.status.success()),
-            "`{name}` is missing; ./setup.sh installs it"
-        );
-    }
+    names.iter().for_each(|name| needs(name, "./setup.sh"));
+}
+
+/// Makes sure of programs that `./setup.sh --tests` installs.
+///
+/// # Panics
+/// If one of them cannot be run.
+pub fn programs_of_tests(names: &[&str]) {
+    names.iter().for_each(|name| needs(name, "./setup.sh --tests"));
+}
+
+fn needs(name: &str, installer: &str) {
+    let ran = Command::new(name).arg("--version").output();
+    let is_there = ran.is_ok_and(|output| output.status.success());
+    assert!(is_there, "`{name}` is missing; {installer} installs it");
 }
 
 /// A file of LLVM's prefix, by its path there.

@@ -10,6 +10,7 @@ mod entries;
 mod failures;
 mod help;
 mod languages;
+mod machines;
 mod memory;
 mod names;
 #[allow(dead_code, reason = "some of it is for the tests of the library only")]
