@@ -297,6 +297,7 @@ ops! {
     Acosh "acosh" Function 1 Broadcast NONE "the inverse hyperbolic cosine";
     Atanh "atanh" Function 1 Broadcast NONE "the inverse hyperbolic tangent";
     Erf "erf" SpecialFunction 1 Broadcast NONE "the error function";
+    Erfc "erfc" SpecialFunction 1 Broadcast NONE "1 less the error function, exact far out too";
     Sigmoid "sigmoid" Function 1 Broadcast NONE "1 / (1 + e⁻ˣ)";
     Reciprocal "reciprocal" Function 1 Broadcast NONE "1 / x";
     Angle "angle" Part 1 Broadcast NONE "the angle of a complex number, from −π to π";

@@ -127,6 +127,14 @@ def main():
     show("far of erf, single", fit(far, range(7), 0.99, 3.95, felt, SINGLE))
     show("far of erf, double", fit(far, range(19), 0.99, 5.95, felt, DOUBLE))
 
+    for bits, count, centre, zero in ((SINGLE, 9, 2, 10.1), (DOUBLE, 22, 4, 27.3)):
+        def complement(t):
+            x = centre * (1 + t) / (1 - t)
+            return (1 + 2 * x) * exp(x * x) * erfc(x)
+        where = [(mpf(x) - centre) / (mpf(x) + centre) for x in (0.74, zero)]
+        found = fit(complement, range(count), *where, relative(complement), bits, lambda t: 1)
+        show(f"complement of erf, {bits} bits", found)
+
     def root(x):
         return 1 / cbrt(x)
     show("START of cbrt", fit(root, range(5), 1, 8, relative(root), SINGLE))

@@ -93,6 +93,7 @@ FUNCTIONS = {
               [pairs(any_finite), pairs(near_power(-3, 3)), pairs(near_power(1020, 1023)), pairs(subnormal)]),
     "logaddexp": (lambda x, y: M.log(M.exp(x) + M.exp(y)),
                   [pairs(between(-50, 50)), pairs(between(-2, 2)), lambda: (near_power(-30, 3)(), R.uniform(-40, 0))]),
+    "erfc": (M.erfc, [between(-6, 6), between(0.4, 1.2), between(1, 27.3), between(26.4, 27.3), near_power(-40, 2)]),
 }
 
 with open(sys.argv[1], "wb") as out:
