@@ -10,6 +10,8 @@ use promote_scalar::math::{self, ulp_bound};
 
 unsafe extern "C" {
     safe fn erf(x: f64) -> f64;
+    safe fn erfc(x: f64) -> f64;
+    safe fn lgamma(x: f64) -> f64;
 }
 
 type Unary = (Op, fn(&mut Eval, Value) -> Value, fn(f64) -> f64);
@@ -26,6 +28,7 @@ const UNARY: &[Unary] = &[
     (Op::Sin, math::sin, f64::sin),
     (Op::Cos, math::cos, f64::cos),
     (Op::Tan, math::tan, f64::tan),
+    (Op::Sinc, math::sinc, sinc),
     (Op::Sinh, math::sinh, f64::sinh),
     (Op::Cosh, math::cosh, f64::cosh),
     (Op::Tanh, math::tanh, f64::tanh),
@@ -36,6 +39,8 @@ const UNARY: &[Unary] = &[
     (Op::Acosh, math::acosh, f64::acosh),
     (Op::Atanh, math::atanh, f64::atanh),
     (Op::Erf, math::erf, |x| erf(x)),
+    (Op::Erfc, math::erfc, |x| erfc(x)),
+    (Op::Lgamma, math::lgamma, |x| lgamma(x)),
     (Op::Sigmoid, math::sigmoid, |x| 1.0 / (1.0 + (-x).exp())),
     (Op::Cbrt, math::cbrt, f64::cbrt),
     (Op::Rsqrt, math::rsqrt, |x| 1.0 / x.sqrt()),
@@ -49,6 +54,12 @@ const BINARY: &[Binary] = &[
         if x == y { x + std::f64::consts::LN_2 } else { x.max(y) + (-(x - y).abs()).exp().ln_1p() }
     }),
 ];
+
+fn sinc(x: f64) -> f64 {
+    let (beyond, half_turns) = (x - x.round(), x.round() % 2.0);
+    let sine = (beyond * std::f64::consts::PI).sin() * if half_turns == 0.0 { 1.0 } else { -1.0 };
+    if x == 0.0 { 1.0 } else { 0.0 + sine / (x * std::f64::consts::PI) }
+}
 
 /// A machine that multiplies and adds in one instruction, and one that rounds the product and does not keep sums.
 const MACHINES: [Eval; 2] = [
@@ -93,6 +104,15 @@ fn distance(y: f32, truth: f64, at_least: f64) -> f64 {
 /// Of the terms whose sum is `result`.
 fn greatest_term(term: f64, result: f64) -> f64 {
     term.abs().max((result - term).abs())
+}
+
+/// The greatest term of the sum that a result is, where terms cancel; else 0.
+fn cancelling(op: Op, operands: &[f64], result: f64) -> f64 {
+    match (op, operands) {
+        (Op::LogAddExp, [x, y]) => greatest_term(x.max(*y), result),
+        (Op::Lgamma, [x]) if *x < 0.0 => greatest_term(-lgamma(-x), result),
+        _ => 0.0,
+    }
 }
 
 /// Fails if a case (its distance, operands and result) is worse than the bound; shows the worst.
@@ -150,7 +170,8 @@ fn single_precision_of_one_operand() {
             false,
             swept.chain(EDGES.iter().copied()).map(|x| {
                 let y = single(machine.clone(), *function, x);
-                (distance(y, truth(f64::from(x)), 0.0), [f64::from(x), f64::from(y)])
+                let (x, truth) = (f64::from(x), truth(f64::from(x)));
+                (distance(y, truth, cancelling(*op, &[x], truth)), [x, f64::from(y)])
             }),
         );
     }
@@ -178,8 +199,8 @@ fn single_precision_of_two_operands() {
             pairs().map(|(x, y)| {
                 let z = single2(machine.clone(), *function, x, y);
                 let (x, y) = (f64::from(x), f64::from(y));
-                let at_least = if *op == Op::LogAddExp { greatest_term(x.max(y), truth(x, y)) } else { 0.0 };
-                (distance(z, truth(x, y), at_least), [x, y, f64::from(z)])
+                let truth = truth(x, y);
+                (distance(z, truth, cancelling(*op, &[x, y], truth)), [x, y, f64::from(z)])
             }),
         );
     }
@@ -239,11 +260,7 @@ fn double_precision() {
                     (_, Some(row)) => row.1(&mut e, Value::f64(operands[0]), Value::f64(operands[1])),
                     (None, None) => unreachable!("the op was found"),
                 };
-                let at_least = if op == Op::LogAddExp {
-                    greatest_term(operands[0].max(operands[1]), *truth)
-                } else {
-                    0.0
-                };
+                let at_least = cancelling(op, operands, *truth);
                 (
                     double_distance(y.to_f64(), *truth, *lacks, at_least),
                     [operands[0], operands[operands.len() - 1], y.to_f64()],

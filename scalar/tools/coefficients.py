@@ -80,6 +80,10 @@ def exp2(x):
     return mpf(2) ** x
 
 
+def sinc(x):
+    return sin(pi * x) / (pi * x)
+
+
 def identity(x):
     return x
 
@@ -95,6 +99,7 @@ FITS = {
     "tail of log": (log1p, range(2, 11), range(2, 23), (-THIRD, THIRD), identity),
     "sin_tail": (sin, range(3, 8, 2), range(3, 16, 2), (0, OCTANT), identity),
     "cos_tail": (cos, range(4, 9, 2), range(4, 15, 2), (0, OCTANT), lambda x: 1 - x * x / 2),
+    "sinc_tail": (sinc, range(2, 11, 2), range(2, 19, 2), (0, 0.5), lambda x: 1),
     "asin_tail": (asin, range(3, 12, 2), range(3, 28, 2), (0, 0.5), identity),
     "atan_tail": (atan, range(3, 20, 2), range(3, 42, 2), (0, 1), identity),
     "near of erf": (erf, range(1, 14, 2), range(1, 26, 2), (0, 1), identity),
@@ -126,6 +131,28 @@ def main():
         return erfc(x) * LN2 / erf(x)
     show("far of erf, single", fit(far, range(7), 0.99, 3.95, felt, SINGLE))
     show("far of erf, double", fit(far, range(19), 0.99, 5.95, felt, DOUBLE))
+
+    for bits, count, centre, zero in ((SINGLE, 9, 2, 10.1), (DOUBLE, 22, 4, 27.3)):
+        def complement(t):
+            x = centre * (1 + t) / (1 - t)
+            return (1 + 2 * x) * exp(x * x) * erfc(x)
+        where = [(mpf(x) - centre) / (mpf(x) + centre) for x in (0.74, zero)]
+        found = fit(complement, range(count), *where, relative(complement), bits, lambda t: 1)
+        show(f"complement of erf, {bits} bits", found)
+
+    def near(v):
+        return mp.loggamma(2 + v) / (v * (v + 1))
+    show("near of lgamma, single", fit(near, range(13), -1, 1, relative(near), SINGLE))
+    show("near of lgamma, double", fit(near, range(28), -1, 1, relative(near), DOUBLE))
+
+    def stirling(w):
+        x = 1 / mp.sqrt(w)
+        return (mp.loggamma(x) - (x - 0.5) * (log(x) - 1) - (log(2 * pi) - 1) / 2) * x
+
+    def share(w):
+        return mp.sqrt(w) / mp.loggamma(1 / mp.sqrt(w))
+    show("stirling, single", fit(stirling, range(2), 0, mpf(1) / 64, share, SINGLE))
+    show("stirling, double", fit(stirling, range(6), 0, mpf(1) / 64, share, DOUBLE))
 
     def root(x):
         return 1 / cbrt(x)

@@ -13,12 +13,31 @@ pub fn data(gz: &[u8]) -> Value {
     serde_json::from_str(&text).expect("the data file is JSON")
 }
 
+/// The facts of a data file, and those of ops that were recorded later.
+pub fn extended(name: &str, gz: &[u8]) -> Value {
+    let mut facts = data(gz);
+    let functions: Value =
+        serde_json::from_slice(include_bytes!("../data/functions.json")).expect("the data file is JSON");
+    merge(&mut facts, &functions[name]);
+    facts
+}
+
+fn merge(facts: &mut Value, more: &Value) {
+    match (facts.as_object_mut(), more.as_object()) {
+        (Some(facts), Some(more)) => more.iter().for_each(|(key, value)| match facts.get_mut(key) {
+            Some(known) => merge(known, value),
+            None => drop(facts.insert(key.clone(), value.clone())),
+        }),
+        _ => assert!(more.is_null() || facts == more, "a fact was recorded twice"),
+    }
+}
+
 pub fn binary_tables() -> Value {
     data(include_bytes!("../data/binary_tables.json.gz"))
 }
 
 pub fn op_rules() -> Value {
-    data(include_bytes!("../data/op_rules.json.gz"))
+    extended("op_rules", include_bytes!("../data/op_rules.json.gz"))
 }
 
 /// A Python bool promotes as bool.
