@@ -210,7 +210,7 @@ fn expanded(b: &mut Builder<'_>, op: Op, operands: &[Tensor], result: DType) -> 
     let shape = operands.first().map(|operand| operand.shape()).unwrap_or_default();
     let narrow = operands.iter().map(|x| x.dtype).find(|dtype| computed(op, *dtype).bits() == 16);
     let mut machine = Machine::new(b, shape).computing_in(narrow.unwrap_or(DType::F32));
-    let args: Vec<_> = operands.iter().map(|x| load(&mut machine, op, *x)).collect();
+    let args: Vec<_> = operands.iter().enumerate().map(|operand| load(&mut machine, op, operand)).collect();
     // Neighbours are those of the narrow format; all others are rounded to it at the end.
     let of_definition = |dtype: DType| {
         let is_rounded = dtype.kind() == Kind::Float && dtype.bits() < 32 && op != Op::NextAfter;
@@ -232,10 +232,13 @@ fn expanded(b: &mut Builder<'_>, op: Op, operands: &[Tensor], result: DType) -> 
     Ok((made, traps))
 }
 
-/// An operand in registers.
-fn load(machine: &mut Machine<'_, '_>, op: Op, x: Tensor) -> Element<Tensor> {
+/// An operand in registers, with its index.
+fn load(machine: &mut Machine<'_, '_>, op: Op, (index, x): (usize, &Tensor)) -> Element<Tensor> {
+    let x = *x;
     let specials = x.dtype.props().format.map(|format| format.specials);
-    if matches!(op, Op::SignBit | Op::CopySign) && specials == Some(Specials::NanIsNegativeZero) {
+    // Only the sign is asked for. The number itself would not do: XLA flushes subnormal ones on the way.
+    let is_sign = matches!((op, index), (Op::SignBit, 0) | (Op::CopySign, 1));
+    if is_sign && specials == Some(Specials::NanIsNegativeZero) {
         return Element::Real(machine.decoded(x));
     }
     let wide = machine.convert(x, computed(op, x.dtype));

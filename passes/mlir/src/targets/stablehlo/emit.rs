@@ -105,7 +105,8 @@ impl<'b, 'a> Machine<'b, 'a> {
         }
     }
 
-    /// A narrow float in single precision, taken by its code: XLA's conversion does not keep the sign of every NaN.
+    /// A narrow float in single precision, taken by its code, for its sign alone: XLA's conversion does not keep the sign of
+    /// every NaN, and what stands here flushes subnormal numbers.
     pub fn decoded(&mut self, x: Tensor) -> Tensor {
         let code = self.b.bitcast(x, bits_dtype(x.dtype));
         let code = self.b.in_bytes(code);
