@@ -105,8 +105,8 @@ impl Target {
             Family::X86 => (&["64bit", "64bit-mode", "sse2"], &["soft-float", "32bit-mode", "16bit-mode"]),
             Family::Aarch64 => (&["neon"], &[]),
             Family::Riscv => (&["64bit"], &["e"]),
-            Family::PowerPc | Family::LoongArch => (&["64bit"], &[]),
-            Family::Other => (&[], &[]),
+            Family::LoongArch => (&["64bit"], &[]),
+            Family::PowerPc | Family::Other => (&[], &[]),
         };
         let missing =
             needed.iter().find(|name| !self.has(name)).map(|name| format!("lacks the feature {name}"));

@@ -20,9 +20,10 @@ fn unknown_names_are_refused_with_those_like_them() {
         refusal("aarch64-linux-gnu", Some("cortex-a5x"), ""),
         "unknown CPU 'cortex-a5x' for aarch64-unknown-linux-gnu; did you mean 'cortex-a35' or 'cortex-a53' or 'cortex-a55'?"
     );
-    assert_eq!(
-        refusal("x86_64-linux-gnu", None, "+fna"),
-        "unknown feature '+fna' of x86_64-unknown-linux-gnu; did you mean 'fma'?"
+    let feature = refusal("x86_64-linux-gnu", None, "+avx512ff");
+    assert!(
+        feature.starts_with("unknown feature '+avx512ff' of x86_64-unknown-linux-gnu; did you mean "),
+        "{feature}"
     );
     assert!(refusal("x86_64-linux-gnu", None, "fma").starts_with("the feature 'fma' needs a sign: '+fma' "));
 }
