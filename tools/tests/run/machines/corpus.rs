@@ -120,7 +120,7 @@ fn elementwise(semantics: &Semantics, dtype: DType, cases: &mut Vec<Case>) {
             op,
             "",
             inputs,
-            cases.len() % 5 == 0,
+            cases.len().is_multiple_of(5),
         ));
     }
 }
@@ -163,7 +163,7 @@ fn along_axes(semantics: &Semantics, dtype: DType, cases: &mut Vec<Case>) {
                 op,
                 attributes,
                 inputs,
-                cases.len() % 3 == 0,
+                cases.len().is_multiple_of(3),
             ));
         }
     }
@@ -253,7 +253,7 @@ fn many(dtype: DType, index: usize) -> u128 {
     let code = |index: usize| match known.get(index) {
         Some(edge) => *edge,
         // Ordinary numbers, then any bits.
-        None if index % 2 == 0 => small(part, index),
+        None if index.is_multiple_of(2) => small(part, index),
         None => {
             let bits = (index as u128).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835) >> 64;
             bits >> (64 - part.bits())
