@@ -36,26 +36,18 @@ pub fn python() -> &'static str {
     })
 }
 
-/// Makes sure of programs that `./setup.sh` installs.
-///
-/// # Panics
-/// If one of them cannot be run.
-pub fn programs(names: &[&str]) {
-    names.iter().for_each(|name| needs(name, "./setup.sh"));
-}
-
 /// Makes sure of programs that `./setup.sh --tests` installs.
 ///
 /// # Panics
 /// If one of them cannot be run.
-pub fn programs_of_tests(names: &[&str]) {
-    names.iter().for_each(|name| needs(name, "./setup.sh --tests"));
-}
-
-fn needs(name: &str, installer: &str) {
-    let ran = Command::new(name).arg("--version").output();
-    let is_there = ran.is_ok_and(|output| output.status.success());
-    assert!(is_there, "`{name}` is missing; {installer} installs it");
+pub fn programs(names: &[&str]) {
+    for name in names {
+        let ran = Command::new(name).arg("--version").output();
+        assert!(
+            ran.is_ok_and(|output| output.status.success()),
+            "`{name}` is missing; ./setup.sh --tests installs it"
+        );
+    }
 }
 
 /// A file of LLVM's prefix, by its path there.
@@ -65,6 +57,6 @@ fn needs(name: &str, installer: &str) {
 pub fn of_llvm(path: &str) -> PathBuf {
     let prefix = std::env::var("MLIR_SYS_220_PREFIX").unwrap_or_else(|_| "/usr/lib/llvm-22".to_owned());
     let found = PathBuf::from(prefix).join(path);
-    assert!(found.exists(), "{} is missing; ./setup.sh installs it", found.display());
+    assert!(found.exists(), "{} is missing; ./setup.sh --tests installs it", found.display());
     found
 }

@@ -22,7 +22,7 @@ fi
 echo "venv: installing into $place:" $(grep -v '^#' "$wanted")
 rm -rf "$place"
 if ! "$python" -m venv "$place"; then
-    echo "venv: Python has no module venv; on Debian, ./setup.sh installs python3-venv" >&2
+    echo "venv: Python has no module venv; on Debian, ./setup.sh --tests installs python3-venv" >&2
     exit 1
 fi
 "$place/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$wanted"

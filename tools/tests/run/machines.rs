@@ -15,7 +15,7 @@ use promote_abi::{DLDataType, Status};
 use promote_lattice::dtype::Specials;
 
 use self::corpus::{Case, elements};
-use crate::needed::programs_of_tests;
+use crate::needed::programs;
 use crate::support::{PROMOTE_OPT, Tool, in_parallel};
 
 /// A machine: what runs its code here, and what compiles C for it.
@@ -201,8 +201,8 @@ fn differences(expected: &[String], found: &[String]) -> Vec<String> {
 /// What all machines return, which must be the same; the first one says what is expected.
 fn agree(corpus: &Corpus, machines: &[&Machine]) -> Vec<String> {
     for machine in machines {
-        programs_of_tests(&[machine.compiler]);
-        programs_of_tests(machine.emulator.as_slice());
+        programs(&[machine.compiler]);
+        programs(machine.emulator.as_slice());
     }
     let mut lines = in_parallel(machines, |machine| machine.run(corpus)).into_iter();
     let expected = lines.next().unwrap_or_default();

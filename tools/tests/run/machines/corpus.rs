@@ -40,21 +40,22 @@ pub struct Case {
 }
 
 /// The dtypes that every op is tried with: those whose arithmetic is done in them, or in one that nothing else is.
-const COMPUTED: [DType; 9] = [
-    DType::B1,
-    DType::I8,
-    DType::I32,
-    DType::I64,
-    DType::U64,
-    DType::F16,
-    DType::F32,
-    DType::F64,
-    DType::C64,
-];
+const COMPUTED: [DType; 8] =
+    [DType::B1, DType::I8, DType::I32, DType::I64, DType::U64, DType::F32, DType::F64, DType::C64];
 
-/// The ops that other dtypes are tried with, which are computed in another dtype or as narrower ones are.
-const COMMON: [Op; 8] =
-    [Op::Add, Op::Multiply, Op::Divide, Op::Remainder, Op::Sqrt, Op::Less, Op::Where, Op::NextAfter];
+/// The ops that other dtypes are tried with, which are computed in another dtype or made of what others have.
+const COMMON: [Op; 10] = [
+    Op::Add,
+    Op::Multiply,
+    Op::Divide,
+    Op::Remainder,
+    Op::Sqrt,
+    Op::Exp,
+    Op::Log,
+    Op::Less,
+    Op::Where,
+    Op::NextAfter,
+];
 
 /// A function of one op, whose first extents are known only at run time if it is open.
 fn of_op(
@@ -91,21 +92,26 @@ fn of_op(
     Case { title, name: name.to_owned(), text, inputs }
 }
 
-/// Whether the semantics compute an op of a dtype.
-fn is_computed(semantics: &Semantics, op: Op, dtype: DType) -> bool {
+/// Whether an op is computed of a dtype, and not also tried with the dtype that it is computed in.
+fn is_tried(semantics: &Semantics, op: Op, dtype: DType) -> bool {
     if op == Op::Atan2 && dtype.kind() == Kind::Complex {
         // No library defines it, and the CPU refuses it.
         return false;
     }
     let operands = vec![Operand::value(dtype); op.info().arity.required];
-    matches!(semantics.infer(op, &operands), Ok(Some(typing)) if typing.has_kernel)
+    match semantics.infer(op, &operands) {
+        Ok(Some(typing)) if typing.has_kernel => {
+            COMMON.contains(&op) || dtype.is_inexact() || !typing.result.is_inexact()
+        }
+        _ => false,
+    }
 }
 
 /// Every element-wise op of a dtype.
 fn elementwise(semantics: &Semantics, dtype: DType, cases: &mut Vec<Case>) {
     for &op in Op::ALL.iter().filter(|op| op.info().shape == ShapeRule::Broadcast) {
-        let is_tried = COMPUTED.contains(&dtype) || COMMON.contains(&op);
-        if !is_tried || !is_computed(semantics, op, dtype) {
+        let is_own = COMPUTED.contains(&dtype) || COMMON.contains(&op);
+        if !is_own || !is_tried(semantics, op, dtype) {
             continue;
         }
         let extents: &[&[usize]] = match op.info().arity.required {
@@ -129,7 +135,7 @@ fn elementwise(semantics: &Semantics, dtype: DType, cases: &mut Vec<Case>) {
 fn along_axes(semantics: &Semantics, dtype: DType, cases: &mut Vec<Case>) {
     for &op in Op::ALL {
         // The run time of these tests sorts no complex numbers.
-        if !is_computed(semantics, op, dtype) || op == Op::Sort && dtype.kind() == Kind::Complex {
+        if !is_tried(semantics, op, dtype) || op == Op::Sort && dtype.kind() == Kind::Complex {
             continue;
         }
         let (extents, attributes): (&[&[usize]], &[&str]) = match op.info().shape {
@@ -208,7 +214,7 @@ pub fn modules(semantics: &Semantics) -> Vec<Vec<Case>> {
     let of = |dtype: DType| {
         let mut cases = Vec::new();
         elementwise(semantics, dtype, &mut cases);
-        if COMPUTED.contains(&dtype) {
+        if COMPUTED.contains(&dtype) || [DType::F16, DType::C64].contains(&dtype) {
             along_axes(semantics, dtype, &mut cases);
         }
         cases.push(conversions(semantics, dtype));
