@@ -67,26 +67,7 @@ pub(super) fn is_move(op: Op) -> bool {
 
 /// Whether an op gives truth values.
 pub(super) fn is_predicate(op: Op) -> bool {
-    use Op::*;
-    matches!(
-        op,
-        IsNan
-            | IsInf
-            | IsFinite
-            | SignBit
-            | LogicalNot
-            | Equal
-            | NotEqual
-            | Less
-            | LessEqual
-            | Greater
-            | GreaterEqual
-            | LogicalAnd
-            | LogicalOr
-            | LogicalXor
-            | Any
-            | All
-    )
+    matches!(op.class(), Class::Predicate | Class::Logical | Class::Comparison | Class::Truth)
 }
 
 fn rounding(op: Op) -> Rounding {

@@ -1,6 +1,7 @@
 //! Comparisons, and what chooses between elements.
 
-use promote_lattice::convert::Numerics;
+use promote_lattice::convert::{Bits, Literal, Numerics, literal};
+use promote_lattice::op::Class;
 use promote_lattice::{DType, Kind, Op};
 
 use crate::build::Build;
@@ -11,11 +12,20 @@ use super::complex::choose;
 
 /// Whether the op gives a truth value of two elements.
 pub(super) fn is_predicate(op: Op) -> bool {
-    use Op::{Equal, Greater, GreaterEqual, Less, LessEqual, LogicalAnd, LogicalOr, LogicalXor, NotEqual};
-    matches!(
-        op,
-        Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual | LogicalAnd | LogicalOr | LogicalXor
-    )
+    matches!(op.class(), Class::Comparison | Class::Logical)
+}
+
+/// What JAX's `take` fills in where an index is out of range: NaN, of complex numbers in the real part; the least signed
+/// integer; the largest unsigned one; true.
+pub fn filler(dtype: DType) -> Bits {
+    match dtype.kind() {
+        Kind::Bool => 1,
+        Kind::Signed => 1 << (dtype.bits() - 1),
+        Kind::Unsigned => Bits::MAX >> (Bits::BITS - dtype.bits()),
+        Kind::Float | Kind::Complex => {
+            literal(Literal::Float(f64::NAN), dtype.real_part(), Numerics::Jax).bits
+        }
+    }
 }
 
 /// `x` where `condition`, else `y`, part by part.

@@ -17,7 +17,7 @@ mod float;
 mod integer;
 mod power;
 
-pub use choice::{is_before, select};
+pub use choice::{filler, is_before, select};
 pub(crate) use choice::{maximum, minimum, takes_first};
 
 use promote_lattice::convert::Numerics;

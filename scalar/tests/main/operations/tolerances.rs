@@ -2,6 +2,7 @@
 
 use promote_lattice::convert::Bits;
 use promote_lattice::dtype::Specials;
+use promote_lattice::op::Class;
 use promote_lattice::{DType, Kind, Op};
 use promote_reference::Number;
 
@@ -61,60 +62,34 @@ pub fn turned(x: Number, y: Number, dtype: DType) -> f64 {
 /// How many units in the last place the result of an op may be off.
 pub fn tolerance(op: Op, dtype: DType) -> f64 {
     use Op::*;
-    let algebraic = matches!(
-        op,
-        Negative
-            | Positive
-            | Abs
-            | Sign
-            | Square
-            | Floor
-            | Ceil
-            | Round
-            | Trunc
-            | Real
-            | Imag
-            | Conj
-            | Relu
-            | BitwiseInvert
-            | Sqrt
-            | Reciprocal
-            | Angle
-            | IsNan
-            | IsInf
-            | IsFinite
-            | SignBit
-            | LogicalNot
-            | Add
-            | Subtract
-            | Multiply
-            | Divide
-            | Remainder
-            | Fmod
-            | Maximum
-            | Minimum
-            | CopySign
-            | NextAfter
-            | FloorDivide
-            | Equal
-            | NotEqual
-            | Less
-            | LessEqual
-            | Greater
-            | GreaterEqual
-            | LogicalAnd
-            | LogicalOr
-            | LogicalXor
-            | BitwiseAnd
-            | BitwiseOr
-            | BitwiseXor
-            | BitwiseLeftShift
-            | BitwiseRightShift
-            | Where
-            | Clip
-            | Gcd
-            | Lcm
-    );
+    let algebraic = match op.class() {
+        Class::Sign
+        | Class::Part
+        | Class::Rounding
+        | Class::Predicate
+        | Class::Logical
+        | Class::Bitwise
+        | Class::Shift
+        | Class::Extremum
+        | Class::IntegerPair
+        | Class::Comparison
+        | Class::Choice => true,
+        Class::Function => matches!(op, Sqrt | Reciprocal),
+        Class::Arithmetic => op != Pow,
+        Class::FloatPair => matches!(op, CopySign | NextAfter),
+        Class::SpecialFunction
+        | Class::Stated
+        | Class::Layout
+        | Class::Indexing
+        | Class::Joining
+        | Class::Accumulation
+        | Class::Moment
+        | Class::Order
+        | Class::Truth
+        | Class::Index
+        | Class::Exponential
+        | Class::Product => false,
+    };
     match dtype.kind() {
         Kind::Bool | Kind::Unsigned | Kind::Signed => 0.0,
         // NumPy's formula in `f32` is not the interpreter's in `f64`, where the quotient has more bits than `f32`.

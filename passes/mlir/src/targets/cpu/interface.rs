@@ -8,8 +8,8 @@ use mlir_sys::*;
 use promote_dialect::mlir::Names;
 
 use super::{has_body, is_public};
+use crate::places::place_of;
 use crate::raw;
-use crate::report::place_of;
 use crate::strong::type_of;
 use crate::units;
 use crate::view::{FUNCTION, function_type};

@@ -1,9 +1,9 @@
 //! `take`: elements at places that a tensor holds.
 
 use mlir_sys::*;
-use promote_lattice::convert::{Bits, Literal, Numerics, literal};
+use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Kind};
-use promote_scalar::{Binary, Compare, Emit, Trap, Ty};
+use promote_scalar::{Binary, Compare, Emit, Trap, Ty, filler};
 
 use super::emit::{Machine, Register};
 use super::extent::EQUAL;
@@ -11,19 +11,6 @@ use super::structured::{At, Nest, Part, identity};
 use super::{Failure, Lowering};
 use promote_lower::extent::Extent;
 use promote_lower::graph::NodeId;
-
-/// What JAX gives for an index out of range: NaN, of complex numbers in the real part, the least signed integer, the largest
-/// unsigned one, true.
-fn filler(dtype: DType) -> Bits {
-    match dtype.kind() {
-        Kind::Bool => 1,
-        Kind::Signed => 1 << (dtype.bits() - 1),
-        Kind::Unsigned => Bits::MAX >> (Bits::BITS - dtype.bits()),
-        Kind::Float | Kind::Complex => {
-            literal(Literal::Float(f64::NAN), dtype.real_part(), Numerics::NumPy).bits
-        }
-    }
-}
 
 impl Lowering<'_> {
     /// Elements of the first operand at indices along a dimension, which the second operand holds.

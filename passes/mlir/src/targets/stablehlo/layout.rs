@@ -1,8 +1,9 @@
 //! Ops that move elements and compute nothing.
 
 use promote_dialect::attrs::Attrs;
-use promote_lattice::convert::{Literal, Numerics};
-use promote_lattice::{DType, Kind, Op};
+use promote_lattice::convert::Numerics;
+use promote_lattice::{DType, Op};
+use promote_scalar::filler;
 
 use super::builder::{Builder, Direction, Made, Tensor, refuse};
 use super::known;
@@ -110,7 +111,7 @@ fn take(b: &mut Builder<'_>, attrs: &Attrs, x: Tensor, places: Tensor, shape: &[
         );
     }
     if extent == 0 || shape.contains(&0) {
-        return Ok(filler(b, x.dtype, shape));
+        return Ok(b.splat_bits(x.dtype, shape, filler(x.dtype)));
     }
     let places = as_i64(b, places, extent);
     let (none, all) = (b.zero(places), b.whole(places, extent));
@@ -126,7 +127,7 @@ fn take(b: &mut Builder<'_>, attrs: &Attrs, x: Tensor, places: Tensor, shape: &[
     let found = gather(b, x, safe, axis, shape);
     let axes: Vec<i64> = (axis as i64..).take(places.shape().len()).collect();
     let in_range = b.stretch(in_range, &axes, shape);
-    let filler = filler(b, x.dtype, shape);
+    let filler = b.splat_bits(x.dtype, shape, filler(x.dtype));
     Ok(b.select(in_range, found, filler))
 }
 
@@ -154,16 +155,4 @@ fn gather(b: &mut Builder<'_>, x: Tensor, places: Tensor, axis: usize, shape: &[
     sizes[axis] = 1;
     let attributes = [("dimension_numbers", b.attribute(&numbers)), ("slice_sizes", b.list(&sizes))];
     b.op("stablehlo.gather", &[x, places], (x.dtype, shape), &attributes)
-}
-
-/// What JAX fills in: NaN, of complex numbers in the real part, the least signed integer, the largest unsigned one, true.
-fn filler(b: &mut Builder<'_>, dtype: DType, shape: &[i64]) -> Tensor {
-    let number = match dtype.kind() {
-        Kind::Bool => Literal::Int(1),
-        Kind::Signed => return b.splat_bits(dtype, shape, 1 << (dtype.bits() - 1)),
-        Kind::Unsigned => Literal::Int(-1),
-        Kind::Float => Literal::Float(f64::NAN),
-        Kind::Complex => Literal::Complex(f64::NAN, 0.0),
-    };
-    b.splat(dtype, shape, number)
 }

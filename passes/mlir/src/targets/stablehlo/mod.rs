@@ -39,8 +39,8 @@ mod scalars;
 use mlir_sys::*;
 use rustc_hash::FxHashSet;
 
+use crate::places::place_of;
 use crate::raw::{self, Address};
-use crate::report::place_of;
 use crate::targets::TargetPass;
 use crate::units::{self, Shared};
 use crate::verify::verify_strong;

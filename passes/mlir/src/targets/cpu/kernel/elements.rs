@@ -1,6 +1,5 @@
 //! The values of expressions, and the registers that elements are in.
 
-use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Kind};
 use promote_lower::kernel::{Code as What, ExprId};
 use promote_scalar::{Cast, Element, Emit, Ty, convert, elementwise, memory};
@@ -110,26 +109,6 @@ impl KernelEmitter<'_> {
         match dtype.kind() {
             Kind::Complex => Element::Complex(number(bits), number(bits >> part.bits())),
             Kind::Bool | Kind::Unsigned | Kind::Signed | Kind::Float => Element::Real(number(bits)),
-        }
-    }
-}
-
-/// What JAX fills in where an index is out of range: NaN, of complex numbers in the real part, the least signed integer, the
-/// largest unsigned one, true.
-pub(super) fn filler(dtype: DType) -> u128 {
-    let part = dtype.real_part();
-    let ones = u128::MAX >> (128 - part.bits());
-    match dtype.kind() {
-        Kind::Bool => 1,
-        Kind::Unsigned => ones,
-        Kind::Signed => 1 << (part.bits() - 1),
-        Kind::Float | Kind::Complex => {
-            let nan = promote_lattice::convert::literal(
-                promote_lattice::convert::Literal::Float(f64::NAN),
-                part,
-                Numerics::Jax,
-            );
-            nan.bits
         }
     }
 }

@@ -3,9 +3,9 @@
 use mlir_sys::*;
 use promote_lattice::DType;
 use promote_lattice::convert::Numerics;
-use promote_scalar::{Binary, Compare, Element, Emit, Trap, Ty, convert, memory};
+use promote_scalar::{Binary, Compare, Element, Emit, Trap, Ty, convert, filler, memory};
 
-use super::elements::{element, filler, part_count, parts};
+use super::elements::{element, part_count, parts};
 use super::{KernelEmitter, Slot};
 use crate::targets::cpu::costs::STREAM_ALIGNMENT;
 use crate::targets::cpu::emit::{self, Register};
