@@ -1,4 +1,4 @@
-// The promote dialect in IRDL. Made from the op table: after a change, BLESS=1 cargo test -p promote-dialect.
+// The promote dialect in IRDL. Made from the op table: after a change, PROMOTE_BLESS=1 cargo test -p promote-dialect.
 irdl.dialect @promote {
   // i*: a weakly typed integer, as a Python int.
   irdl.type @weak_int

@@ -1,7 +1,7 @@
 //! The dialect's definition in IRDL, which stock MLIR tools read (`mlir-opt --irdl-file=promote.irdl.mlir`).
 //!
 //! The checked-in file is [`TEXT`]; [`text`] makes it anew from the op table, and a test compares the two. After a
-//! change of the table: `BLESS=1 cargo test -p promote-dialect`.
+//! change of the table: `PROMOTE_BLESS=1 cargo test -p promote-dialect`.
 
 use std::fmt::Write;
 
@@ -26,7 +26,7 @@ const TYPES: &[(&str, &str)] = &[
 /// declared in IRDL; [`attrs`](crate::attrs) checks them.
 pub fn text() -> String {
     let mut out = String::from(
-        "// The promote dialect in IRDL. Made from the op table: after a change, BLESS=1 cargo test -p promote-dialect.\n\
+        "// The promote dialect in IRDL. Made from the op table: after a change, PROMOTE_BLESS=1 cargo test -p promote-dialect.\n\
          irdl.dialect @promote {\n",
     );
     for (name, meaning) in TYPES {
@@ -67,10 +67,10 @@ mod tests {
     #[test]
     fn the_checked_in_definition_is_current() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/promote.irdl.mlir");
-        if std::env::var_os("BLESS").is_some() {
+        if std::env::var_os("PROMOTE_BLESS").is_some() {
             std::fs::write(path, super::text()).expect("the definition can be written");
         }
         let checked_in = std::fs::read_to_string(path).expect("the definition can be read");
-        assert_eq!(checked_in, super::text(), "run BLESS=1 cargo test -p promote-dialect");
+        assert_eq!(checked_in, super::text(), "run PROMOTE_BLESS=1 cargo test -p promote-dialect");
     }
 }

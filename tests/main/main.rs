@@ -32,6 +32,6 @@ mod relaxes;
 mod remedies;
 mod semantics;
 mod stablehlo;
-mod stories;
 mod support;
+mod type_histories;
 mod upstream;

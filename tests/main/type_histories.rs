@@ -1,4 +1,4 @@
-//! What is said of loops and branches: stories of carries, what strict carries refuse, what policies find at edges.
+//! What is said of loops and branches: type histories of carries, what strict carries refuse, what policies find at edges.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ fn each_carry_of_a_shift_register_is_raised_a_round_later() {
 }
 
 #[test]
-fn a_story_leads_through_branches_and_back_through_rounds() {
+fn a_type_history_leads_through_branches_and_back_through_rounds() {
     insta::assert_snapshot!(say(
         true,
         Policies::default(),

@@ -9,8 +9,8 @@ use melior::ir::{Location, Operation, Type, TypeLike, Value};
 use melior::{Context, ContextRef};
 use mlir_sys::*;
 
+use super::places::place_of;
 use super::raw::{self, NewOp};
-use super::report::place_of;
 use super::view::{IMPLICIT, View};
 use promote_infer::plan::{Check, Condition, Extent};
 

@@ -5,8 +5,8 @@ use promote_dialect::mlir::Names;
 use rustc_hash::FxHashSet;
 
 use super::callees::Callees;
+use super::places::place_of;
 use super::raw;
-use super::report::place_of;
 use super::units::{self, Units};
 use super::view::{View, view};
 use promote_infer::program::{Function, FunctionId, Instance};

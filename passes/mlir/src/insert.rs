@@ -13,8 +13,8 @@ use rustc_hash::FxHashMap;
 use super::checks::{self, Writer as Checks};
 use super::constant;
 use super::pass::Config;
+use super::places;
 use super::raw::{self, Address, NewOp};
-use super::report;
 use super::units::{self, Shared, Units};
 use super::view::{IMPLICIT, View, function_type, view};
 use promote_diagnostics::Diagnostic;
@@ -291,8 +291,8 @@ impl<'a> Writer<'a> {
         let elements = self.view.elements(op).unwrap_or_default();
         let (elements, out_of_range) = literals::in_dtype(elements, weak, used, self.semantics);
         self.diagnostics.extend(out_of_range.map(|found| {
-            let definition = report::definition_of(self.view.values[literal.0 as usize].0);
-            found.diagnostic(report::place_of(user), definition)
+            let definition = places::definition_of(self.view.values[literal.0 as usize].0);
+            found.diagnostic(places::place_of(user), definition)
         }));
         constant::in_place_of(self.view.ops[op.0 as usize].0, &elements, used.0, result)
     }

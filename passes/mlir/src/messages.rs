@@ -9,7 +9,7 @@ use melior::diagnostic::{Diagnostic as MlirDiagnostic, DiagnosticSeverity};
 use promote_lattice::Op;
 use promote_lattice::op::Arity;
 
-use super::report;
+use super::places;
 use promote_diagnostics::{Code, Diagnostic, Severity};
 
 /// A message of MLIR's own.
@@ -19,9 +19,9 @@ pub fn translate(diagnostic: &MlirDiagnostic<'_>) -> Diagnostic {
         DiagnosticSeverity::Warning => Severity::Warning,
         DiagnosticSeverity::Note | DiagnosticSeverity::Remark => Severity::Remark,
     };
-    let place = report::location(diagnostic.location().to_raw());
+    let place = places::location(diagnostic.location().to_raw());
     let notes = (0..diagnostic.note_count()).filter_map(|i| diagnostic.note(i).ok());
-    let notes = notes.map(|note| (report::location(note.location().to_raw()), text(&note)));
+    let notes = notes.map(|note| (places::location(note.location().to_raw()), text(&note)));
     // "see current operation" repeats in generic form what the source line shows; only the op's name is missing there.
     let (current, notes): (Vec<_>, Vec<_>) =
         notes.partition(|(_, note)| note.starts_with("see current operation:"));

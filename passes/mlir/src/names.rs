@@ -5,8 +5,8 @@
 
 use mlir_sys::*;
 
+use super::places::place_of;
 use super::raw;
-use super::report::place_of;
 use promote_diagnostics::{Code, Diagnostic};
 
 /// What is wrong with the names of the symbols in `root`, and with its own.

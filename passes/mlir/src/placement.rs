@@ -5,8 +5,8 @@
 use mlir_sys::*;
 use promote_dialect::mlir::Names;
 
+use super::places::place_of;
 use super::raw::{self, Address};
-use super::report::place_of;
 use super::units;
 use super::view::FUNCTION;
 use promote_diagnostics::{Code, Diagnostic};

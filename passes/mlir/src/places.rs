@@ -56,28 +56,28 @@ pub fn definition_of(value: MlirValue) -> Option<Location> {
 
 /// The source map of a view, whose program must be as it was viewed.
 pub fn source_map(view: &View) -> SourceMap {
-    let mut maker = Maker { view, types: FxHashMap::default(), names: FxHashMap::default() };
+    let mut builder = MapBuilder { view, types: FxHashMap::default(), names: FxHashMap::default() };
     let places = |ops: &[Address<MlirOperation>]| ops.iter().map(|op| place_of(op.0)).collect();
     SourceMap {
         place: place_of(view.root.0),
         signature: function_type(view.root.0).map_or_else(String::new, raw::type_text),
         ops: places(&view.ops),
-        values: view.values.iter().map(|value| maker.value(value.0)).collect(),
-        feeds: (0..view.feeds.len()).map(|slot| maker.feeds(slot)).collect(),
-        structures: view.structures.iter().map(|op| maker.name(op.0)).collect(),
+        values: view.values.iter().map(|value| builder.value(value.0)).collect(),
+        feeds: (0..view.feeds.len()).map(|slot| builder.feeds(slot)).collect(),
+        structures: view.structures.iter().map(|op| builder.name(op.0)).collect(),
         calls: places(&view.calls),
     }
 }
 
 /// Makes a source map, with each text once.
-struct Maker<'a> {
+struct MapBuilder<'a> {
     view: &'a View,
     types: FxHashMap<Address<MlirType>, Arc<str>>,
     /// By MLIR's uniqued names.
     names: FxHashMap<usize, Arc<str>>,
 }
 
-impl Maker<'_> {
+impl MapBuilder<'_> {
     fn name(&mut self, operation: MlirOperation) -> Arc<str> {
         let name = || raw::name(operation).into();
         Arc::clone(self.names.entry(raw::name_id(operation)).or_insert_with(name))

@@ -6,8 +6,8 @@ use promote_dialect::mlir::Names;
 use promote_lattice::{Kind as DTypeKind, Op};
 use rustc_hash::FxHashMap;
 
+use super::places::place_of;
 use super::raw::{self, Address};
-use super::report::place_of;
 use super::{constant, view};
 use promote_lower::flow::reverse_postorder;
 use promote_lower::program::{Foreign, Place, PlaceId};

@@ -12,8 +12,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub use self::ops::attribute;
 use super::flow::{self, Flow};
 use super::ids::Ids;
+use super::places;
 use super::raw::{self, Address};
-use super::report;
 use super::types::Types;
 use promote_infer::graph::{BlockId, Graph, Known, Region, SlotId, Type, ValueId};
 use promote_infer::report::Reporter;
@@ -61,7 +61,7 @@ impl View {
 
 impl Sources for View {
     fn map(&self) -> &SourceMap {
-        self.source.get_or_init(|| report::source_map(self))
+        self.source.get_or_init(|| places::source_map(self))
     }
 }
 
