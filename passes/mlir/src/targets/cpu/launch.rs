@@ -127,7 +127,8 @@ impl Function<'_, '_> {
         places
     }
 
-    /// Says that an op has no definition for a dtype.
+    /// Says that an op has no definition for a dtype. What is made of one op of the program is refused there once: what else of
+    /// it has no definition depends on the schedule.
     fn not_computed(&mut self, (op, dtype): (Op, DType), launch: &Launch) {
         let kernel = self.lowering.kernel(launch.kernel);
         let is_it = |code: &What| match code {
@@ -137,14 +138,18 @@ impl Function<'_, '_> {
             _ => false,
         };
         let found = kernel.exprs.iter().find(|expr| is_it(&expr.code)).unwrap_or(&kernel.exprs[0]);
-        let place = self.lowering.place(launch.places[found.node.0 as usize]).location.clone();
-        let message = format!("{op} of {dtype} is not lowered to {}", self.lowering.setting.machine.name());
-        let error = Diagnostic::error(Code::NotLowered, place, message);
-        let error = error.with_remedy("convert the operands with promote.convert");
+        let place = self.lowering.place(launch.places[found.node.0 as usize]);
         // The entries of a function launch the same kernels.
-        if !self.lowering.diagnostics.contains(&error) {
-            self.lowering.diagnostics.push(error);
+        if self.lowering.diagnostics.iter().any(|known| known.location == place.location) {
+            return;
         }
+        let (computed, machine) = (format!("{op} of {dtype}"), self.lowering.setting.machine.name());
+        let message = match place.op == op.name() {
+            true => format!("{computed} is not lowered to {machine}"),
+            false => format!("{} is not lowered to {machine}: it computes {computed}, which is not defined", place.op),
+        };
+        let error = Diagnostic::error(Code::NotLowered, place.location.clone(), message);
+        self.lowering.diagnostics.push(error.with_remedy("convert the operands with promote.convert"));
     }
 
     fn units(&mut self, compiled: &Compiled, launch: &Launch) -> MlirValue {
