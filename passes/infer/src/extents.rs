@@ -1,8 +1,10 @@
-//! Names for extents that only a run knows: what is known of their being equal.
+//! What is known of dynamic extents being equal.
 //!
-//! [`Extents::new`] gives every dynamic dimension of a solved graph a name, a negative number in place of
-//! [`DYNAMIC`]. Equal names are equal extents. The rules of [`shape`] carry names on, and two names that broadcast have
-//! a name for what they broadcast to. So `x + y` and then `(x + y) * x` need one check, not two.
+//! [`Extents::new`] names every dynamic dimension of a solved graph: a negative number in place of [`DYNAMIC`] stands for a
+//! symbol of the [`extent`](promote_dialect::extent) algebra, in which lowering computes extents too. Equal names are equal
+//! extents. The rules of [`shape`] carry names on; what an op computes of extents (broadcasts, slices, sums, quotients) is
+//! the symbol of that rule. So `x + y` and then `(x + y) * x` need one check, not two, and `x[1:] + y[1:]` of equal
+//! extents none.
 //!
 //! ## Laws
 //! - A name of a slot is that of all that flows there, if what it names is defined wherever the slot is.
@@ -16,28 +18,21 @@ use super::dominance::Dominance;
 use super::graph::{Counts, Graph, Known, OpId, ShapeId, SlotId, Source, ValueId};
 use super::shape::{self, DYNAMIC, Shape, is_dynamic};
 use super::solve::Solution;
-use promote_lattice::op::ShapeRule;
+use promote_dialect::attrs::Attrs;
+use promote_dialect::extent::{Extent, Extents as Table, Product, Rule, Symbol};
+use promote_lattice::op::{Op, ShapeRule};
 
 /// How many rounds names may take to settle in loops. After that each slot has names of its own.
 const MAX_ROUNDS: usize = 16;
 
-/// How many extents a name of what they broadcast to may have.
-const MAX_PARTS: usize = 16;
-
-/// What an extent is the name of.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Name {
-    /// That of a value along an axis.
-    Axis(ValueId, usize),
-    /// What these broadcast to: two or more names of the other kind, in order.
-    Broadcast(Box<[i64]>),
-}
+/// How many rules a name may need one after the other. A longer chain goes on with a name of its own.
+const MAX_DEPTH: u32 = 64;
 
 /// The named shapes of a graph's values.
 #[derive(Debug, Default)]
 pub struct Extents {
-    names: Vec<Name>,
-    ids: FxHashMap<Name, i64>,
+    /// The symbols; axes are those of values.
+    table: Table,
     shapes: FxHashMap<ValueId, ShapeId>,
     /// The ops whose results state extents that their operands do not give, with the named shape that these give.
     refined: BTreeMap<OpId, ShapeId>,
@@ -102,7 +97,7 @@ impl Extents {
 
     /// Whether there is nothing to name.
     pub fn is_empty(&self) -> bool {
-        self.names.is_empty()
+        self.table.is_empty()
     }
 
     /// The named shape of a value; its own if nothing of it is dynamic.
@@ -110,48 +105,39 @@ impl Extents {
         self.shapes.get(&value).copied().unwrap_or_else(|| solution.value(value).shape)
     }
 
-    /// What two extents broadcast to, if they do; [`DYNAMIC`] if that is of too many to have a name.
+    /// What two extents broadcast to, if they do; [`DYNAMIC`] if one of them that is dynamic has no name.
     pub fn broadcast(&mut self, a: i64, b: i64) -> i64 {
-        match (is_dynamic(a), is_dynamic(b)) {
-            (true, true) if a != b => {
-                let mut parts = [self.parts(a), self.parts(b)].concat();
-                parts.sort_unstable();
-                parts.dedup();
-                if parts.len() == self.parts(a).len() {
-                    return a;
-                }
-                if parts.len() > MAX_PARTS || a == DYNAMIC || b == DYNAMIC {
-                    return DYNAMIC;
-                }
-                self.name(Name::Broadcast(parts.into()))
-            }
-            (true, false) if b == 1 => a,
-            (false, true) if a == 1 => b,
-            _ => a.max(b),
+        match (a, b) {
+            (1, other) | (other, 1) => other,
+            _ if !is_dynamic(a) || !is_dynamic(b) => a.max(b),
+            _ => match (extent(a), extent(b)) {
+                (Some(a), Some(b)) => self.name(Rule::Broadcast(vec![a, b])).unwrap_or(DYNAMIC),
+                (None, _) | (_, None) => DYNAMIC,
+            },
         }
     }
 
     /// Whether one of two extents is what the other broadcasts to with something: then both do.
     pub fn fits(&self, a: i64, b: i64) -> bool {
-        let (a, b) = (self.parts(a), self.parts(b));
-        a.iter().all(|part| b.contains(part)) || b.iter().all(|part| a.contains(part))
-    }
-
-    fn parts(&self, extent: i64) -> Vec<i64> {
-        match usize::try_from(-1 - extent).ok().and_then(|index| self.names.get(index)) {
-            Some(Name::Broadcast(parts)) => parts.to_vec(),
-            Some(Name::Axis(..)) | None => vec![extent],
+        match (extent(a), extent(b)) {
+            (Some(a), Some(b)) => self.table.fits(a, b),
+            (None, _) | (_, None) => false,
         }
     }
 
-    fn name(&mut self, name: Name) -> i64 {
-        if let Some(id) = self.ids.get(&name) {
-            return *id;
+    /// The name of what a rule gives, unless a chain of rules would become too long.
+    fn name(&mut self, rule: Rule) -> Option<i64> {
+        match self.table.of(rule) {
+            Extent::Fixed(extent) => Some(extent),
+            found @ Extent::Of(Symbol(index)) => {
+                (self.table.depth(found) <= MAX_DEPTH).then(|| -1 - i64::from(index))
+            }
         }
-        self.names.push(name.clone());
-        let id = -(self.names.len() as i64);
-        self.ids.insert(name, id);
-        id
+    }
+
+    /// The name of a value's extent along an axis.
+    fn axis(&mut self, value: ValueId, axis: usize) -> i64 {
+        self.name(Rule::Axis(value.0, axis)).unwrap_or_else(|| unreachable!("an axis needs no other rule"))
     }
 
     /// Names the dynamic extents of a value after itself.
@@ -160,7 +146,7 @@ impl Extents {
         let dims = graph.shapes.get(found.shape).dims().filter(|dims| dims.iter().copied().any(is_dynamic));
         let (Some(dims), Known::DType(_)) = (dims.map(<[i64]>::to_vec), found.dtype) else { return };
         let named = dims.iter().enumerate().map(|(axis, dim)| match is_dynamic(*dim) {
-            true => self.name(Name::Axis(value, axis)),
+            true => self.axis(value, axis),
             false => *dim,
         });
         let named: Vec<i64> = named.collect();
@@ -206,7 +192,7 @@ impl Extents {
             if !is_dynamic(*dim) {
                 return *dim;
             }
-            let itself = self.name(Name::Axis(target, axis));
+            let itself = self.axis(target, axis);
             let already = before.and_then(|shape| graph.shapes.get(shape).dims()).map(|dims| dims[axis]);
             match sources.first().map(|first| first[axis]) {
                 _ if settled || already == Some(itself) => itself,
@@ -235,10 +221,8 @@ impl Extents {
         block: super::graph::BlockId,
     ) -> bool {
         let Some(tree) = dominance else { return true };
-        self.parts(name).iter().all(|part| match usize::try_from(-1 - part).ok().map(|i| &self.names[i]) {
-            Some(Name::Axis(value, _)) => tree.dominates(graph.value(*value).block, block),
-            Some(Name::Broadcast(_)) | None => false,
-        })
+        let axes = extent(name).map(|extent| self.table.axes(extent)).unwrap_or_default();
+        axes.into_iter().all(|(value, _)| tree.dominates(graph.value(ValueId(value)).block, block))
     }
 
     /// Names the extents of an op's result as its rules give them of its operands'.
@@ -276,20 +260,16 @@ impl Extents {
         };
         let own = own.to_vec();
         let rank = given.len();
-        let broadcasts = matches!(node.op.info().shape, ShapeRule::Broadcast | ShapeRule::BroadcastTo);
+        let attrs = graph.attrs(op);
         let given = given.iter().enumerate().map(|(axis, extent)| match *extent {
-            DYNAMIC if broadcasts => shapes.iter().fold(1, |extent, shape| {
-                let dims = shape.dims().unwrap_or_default();
-                let of = (axis + dims.len()).checked_sub(rank).map_or(1, |axis| dims[axis]);
-                self.broadcast(extent, of)
-            }),
+            DYNAMIC => self.computed(node.op, attrs, &shapes, (axis, rank)).unwrap_or(DYNAMIC),
             extent => extent,
         });
         let given: Vec<i64> = given.collect();
         let named = own.iter().zip(&given).enumerate().map(|(axis, (own, given))| match *given {
             _ if !is_dynamic(*own) => *own,
             given if is_dynamic(given) && given != DYNAMIC => given,
-            _ => self.name(Name::Axis(node.result, axis)),
+            _ => self.axis(node.result, axis),
         });
         let named: Vec<i64> = named.collect();
         if own.iter().zip(&given).any(|(own, given)| !is_dynamic(*own) && is_dynamic(*given)) {
@@ -297,4 +277,64 @@ impl Extents {
         }
         self.shapes.insert(node.result, graph.shapes.id(Shape::ranked(named)));
     }
+
+    /// The extent that an op computes along an axis of its result, of `rank` dimensions, as a rule of extents; nothing where
+    /// it is of a dynamic one without a name.
+    fn computed(
+        &mut self,
+        op: Op,
+        attrs: &Attrs,
+        operands: &[&Shape],
+        (axis, rank): (usize, usize),
+    ) -> Option<i64> {
+        let first = operands.first()?.dims()?;
+        let one = Product::number(1);
+        let rule = match op.info().shape {
+            ShapeRule::Broadcast | ShapeRule::BroadcastTo => {
+                return operands.iter().try_fold(1, |all, shape| {
+                    let dims = shape.dims()?;
+                    let of = (axis + dims.len()).checked_sub(rank).map_or(1, |axis| dims[axis]);
+                    Some(self.broadcast(all, of))
+                });
+            }
+            ShapeRule::Slice => {
+                let [start, stop, step] = ["start", "stop", "step"].map(|name| attrs.list(name)[axis]);
+                Rule::SliceCount { extent: extent(first[axis])?, start, stop, step }
+            }
+            ShapeRule::Concat => {
+                let along = |shape: &&Shape| extent(*shape.dims()?.get(axis)?);
+                Rule::Total(operands.iter().map(along).collect::<Option<_>>()?)
+            }
+            ShapeRule::Reshape => {
+                let known = attrs.list("shape").iter().filter(|extent| **extent != -1);
+                Rule::Quotient(count(first)?, Product::number(known.copied().fold(1, i64::wrapping_mul)))
+            }
+            ShapeRule::Scan => Rule::Quotient(count(first)?, one),
+            ShapeRule::Stated
+            | ShapeRule::Same
+            | ShapeRule::Reduce
+            | ShapeRule::Along
+            | ShapeRule::Matmul
+            | ShapeRule::Stack
+            | ShapeRule::Permute
+            | ShapeRule::ExpandDims
+            | ShapeRule::Squeeze
+            | ShapeRule::Take => return None,
+        };
+        self.name(rule)
+    }
+}
+
+/// The extent that a number of a shape is, unless that is dynamic and has no name.
+fn extent(extent: i64) -> Option<Extent> {
+    match extent {
+        DYNAMIC => None,
+        _ if is_dynamic(extent) => Some(Extent::Of(Symbol(u32::try_from(-1 - extent).ok()?))),
+        _ => Some(Extent::Fixed(extent)),
+    }
+}
+
+/// The number of elements of a shape.
+fn count(dims: &[i64]) -> Option<Product> {
+    dims.iter().try_fold(Product::number(1), |all, dim| Some(&all * &extent(*dim)?.into()))
 }

@@ -7,9 +7,9 @@ use std::hash::Hash;
 
 use rustc_hash::FxHashMap;
 
-use super::extent::{Extent, Product, Sum, Symbol};
 use super::graph::NodeId;
 use super::kernel::{Access, Code, Kernel};
+use promote_dialect::extent::{Extent, Product, Sum, Symbol};
 
 /// A kernel in canonical form.
 #[derive(Debug)]

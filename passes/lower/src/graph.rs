@@ -1,8 +1,8 @@
 //! Tensor programs in primitives: what remains of the dialect's ops when each is said as simply as it can be.
 //!
 //! A [`Graph`] is a list of [`Node`]s in topological order. [`ops`](super::ops) adds to it what an op of the dialect
-//! means; a lowering reads it. Shapes may have extents that only a run knows: those are [`Symbol`]s, each with a rule
-//! that computes it from others.
+//! means; a lowering reads it. Shapes may have extents that are known at run time only: symbols of a table,
+//! [`Extents`], in which each has a rule that computes it from others.
 //!
 //! ## Laws
 //! - The operands of [`Prim::Map`] have one shape: nothing is broadcast but by a [`Prim::View`].
@@ -12,8 +12,8 @@
 use promote_lattice::convert::Bits;
 use promote_lattice::{DType, Op};
 
-use super::extent::{Extent, Product, Symbol};
 use super::target::Cuts;
+use promote_dialect::extent::{Extent, Extents, Product, Rule};
 
 /// A node of a graph: an index into [`Graph::nodes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -105,60 +105,17 @@ pub struct Node {
     pub shape: Vec<Extent>,
 }
 
-/// How a run computes a symbol.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Rule {
-    /// The extent of a dimension of a source.
-    Source(NodeId, usize),
-    /// The index of the last of so many elements.
-    Last(Extent),
-    /// The first index of a Python slice.
-    SliceStart {
-        /// The extent sliced.
-        extent: Extent,
-        /// As written.
-        start: i64,
-        /// As written.
-        step: i64,
-    },
-    /// How many elements a Python slice has.
-    SliceCount {
-        /// The extent sliced.
-        extent: Extent,
-        /// As written.
-        start: i64,
-        /// As written.
-        stop: i64,
-        /// As written.
-        step: i64,
-    },
-    /// Extents added up.
-    Total(Vec<Extent>),
-    /// The product of extents divided by others': what -1 means in `reshape`.
-    Quotient(Product, Product),
-    /// Of several extents the first that is not 1, else 1.
-    Broadcast(Vec<Extent>),
-    /// 0 if the extent is 1, else 1: the step of a dimension that may be stretched.
-    Stretch(Extent),
-    /// Into how many parts a reduction of so many elements is cut.
-    Parts(Product, Cuts),
-    /// How many indices each of some parts of an extent has.
-    PartLength(Extent, Extent),
-}
-
 /// A program.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     /// Its nodes, each after its operands.
     pub nodes: Vec<Node>,
-    /// How each symbol is computed, each after those it needs.
-    pub symbols: Vec<Rule>,
+    /// Its symbols. The axes are those of sources, named by their nodes.
+    pub extents: Extents,
     /// Nodes that are computed for the exceptions that they may raise alone.
     pub checked: Vec<NodeId>,
     /// How long reductions are cut, if they are.
     pub cuts: Option<Cuts>,
-    /// What symbols are known to be equal to, if to something else.
-    equal: Vec<Option<Extent>>,
 }
 
 impl Graph {
@@ -184,167 +141,34 @@ impl Graph {
         let id = self.push(Prim::Source(number), &[], dtype, Vec::new());
         let extent = |(axis, known): (usize, &Option<i64>)| match known {
             Some(known) => Extent::Fixed(*known),
-            None => self.symbol(Rule::Source(id, axis)),
+            None => self.extents.of(Rule::Axis(id.0, axis)),
         };
         let shape = dims.iter().enumerate().map(extent).collect();
         self.nodes[id.0 as usize].shape = shape;
         id
     }
 
-    /// The extent that a rule gives.
-    pub fn symbol(&mut self, rule: Rule) -> Extent {
-        if let Some(extent) = simple(&rule) {
-            return extent;
-        }
-        let known = self.symbols.iter().rposition(|own| *own == rule);
-        let index = known.unwrap_or_else(|| {
-            self.symbols.push(rule);
-            self.equal.push(None);
-            self.symbols.len() - 1
-        });
-        self.resolve(Extent::Of(Symbol(index as u32)))
-    }
-
-    /// The simplest extent that is known to be equal.
-    pub fn resolve(&self, extent: Extent) -> Extent {
-        match extent {
-            Extent::Of(Symbol(index)) => {
-                self.equal[index as usize].map_or(extent, |other| self.resolve(other))
-            }
-            Extent::Fixed(_) => extent,
-        }
-    }
-
-    /// Takes note that two extents are equal in every run that gets here.
-    pub fn unify(&mut self, a: Extent, b: Extent) -> Extent {
-        let (a, b) = (self.resolve(a), self.resolve(b));
-        match (a, b) {
-            _ if a == b => a,
-            (Extent::Of(Symbol(old)), Extent::Fixed(_)) => {
-                self.equal[old as usize] = Some(b);
-                b
-            }
-            (Extent::Fixed(_), Extent::Of(Symbol(old))) => {
-                self.equal[old as usize] = Some(a);
-                a
-            }
-            (Extent::Of(Symbol(x)), Extent::Of(Symbol(y))) => {
-                let (old, new) = (x.max(y), x.min(y));
-                self.equal[old as usize] = Some(Extent::Of(Symbol(new)));
-                Extent::Of(Symbol(new))
-            }
-            // Contradictory types have no run.
-            (Extent::Fixed(_), Extent::Fixed(_)) => a,
-        }
-    }
-
     /// The shape of a node with what became known since.
     pub fn shape(&self, id: NodeId) -> Vec<Extent> {
-        self.node(id).shape.iter().map(|extent| self.resolve(*extent)).collect()
+        self.node(id).shape.iter().map(|extent| self.extents.resolve(*extent)).collect()
     }
 
     /// Takes note of what the type of a value says of its extents.
     pub fn refine(&mut self, id: NodeId, stated: &[Option<i64>]) {
         for (axis, known) in stated.iter().enumerate() {
             if let (Some(known), Some(extent)) = (known, self.node(id).shape.get(axis).copied()) {
-                let extent = self.unify(extent, Extent::Fixed(*known));
+                let extent = self.extents.unify(extent, Extent::Fixed(*known));
                 self.nodes[id.0 as usize].shape[axis] = extent;
             }
         }
-    }
-
-    /// A product with what is known of its symbols.
-    pub fn simplify(&self, product: &Product) -> Product {
-        let number = Product::number(product.number);
-        product.symbols.iter().fold(number, |all, symbol| &all * &self.resolve(Extent::Of(*symbol)).into())
-    }
-
-    /// Steps one within the other. A dimension that is stretched is 1 long, and so is what was stretched to it: the
-    /// innermost of such steps says it all, so chains of broadcasts have steps of one symbol.
-    pub fn times_step(&self, outer: &Product, step: Extent) -> Product {
-        let step = self.resolve(step);
-        let mut outer = outer.clone();
-        if let Extent::Of(symbol) = step
-            && let Rule::Stretch(stretched) = self.rule(symbol)
-        {
-            let stretched = self.resolve(*stretched);
-            outer.symbols.retain(|symbol| !self.stretches_at_most(*symbol, stretched));
-        }
-        &outer * &step.into()
-    }
-
-    /// Whether a symbol is 0 only where this extent is 1.
-    fn stretches_at_most(&self, symbol: Symbol, extent: Extent) -> bool {
-        let Rule::Stretch(stretched) = self.rule(symbol) else { return false };
-        let stretched = self.resolve(*stretched);
-        if let Extent::Of(other) = stretched
-            && let Rule::Broadcast(extents) = self.rule(other)
-        {
-            return stretched == extent || extents.iter().any(|own| self.resolve(*own) == extent);
-        }
-        stretched == extent
-    }
-
-    /// How a symbol is computed.
-    fn rule(&self, symbol: Symbol) -> &Rule {
-        &self.symbols[symbol.0 as usize]
     }
 
     /// The strides of a contiguous tensor of this shape, in elements.
     pub fn strides(&self, shape: &[Extent]) -> Vec<Product> {
         let mut strides = vec![Product::number(1); shape.len()];
         for axis in (1..shape.len()).rev() {
-            strides[axis - 1] = &strides[axis] * &self.resolve(shape[axis]).into();
+            strides[axis - 1] = &strides[axis] * &self.extents.resolve(shape[axis]).into();
         }
         strides
     }
-}
-
-/// What a rule gives if all that it needs is known.
-fn simple(rule: &Rule) -> Option<Extent> {
-    let fixed = |extents: &[Extent]| extents.iter().map(|extent| extent.fixed()).collect::<Option<Vec<_>>>();
-    Some(Extent::Fixed(match rule {
-        Rule::Source(..) => return None,
-        Rule::Last(extent) => extent.fixed()? - 1,
-        Rule::SliceStart { extent, start, step } => slice_start(extent.fixed()?, *start, *step),
-        Rule::SliceCount { extent, start, stop, step } => slice_count(extent.fixed()?, *start, *stop, *step),
-        Rule::Total(extents) => fixed(extents)?.iter().sum(),
-        Rule::Quotient(product, by) => match (product.fixed()?, by.fixed()?) {
-            (_, 0) => 0,
-            (product, by) => product / by,
-        },
-        Rule::Broadcast(extents) => match extents.as_slice() {
-            [extent] => return Some(*extent),
-            _ => fixed(extents)?.into_iter().find(|extent| *extent != 1).unwrap_or(1),
-        },
-        Rule::Stretch(extent) => (extent.fixed()? != 1).into(),
-        Rule::Parts(count, cuts) => cuts.parts(count.fixed()?),
-        Rule::PartLength(extent, parts) => part_length(extent.fixed()?, parts.fixed()?),
-    }))
-}
-
-/// How many indices each of some parts of an extent has.
-pub const fn part_length(extent: i64, parts: i64) -> i64 {
-    (extent + parts - 1) / parts
-}
-
-/// Where a Python slice of `extent` elements starts.
-pub fn slice_start(extent: i64, start: i64, step: i64) -> i64 {
-    bound(extent, start, step)
-}
-
-/// How many elements a Python slice of `extent` elements has.
-pub fn slice_count(extent: i64, start: i64, stop: i64, step: i64) -> i64 {
-    let (first, stop) = (i128::from(bound(extent, start, step)), i128::from(bound(extent, stop, step)));
-    let step = i128::from(step);
-    let distance = if step < 0 { first - stop } else { stop - first };
-    let count = (distance.max(0) + step.abs() - 1) / step.abs().max(1);
-    // It is at most the extent.
-    count as i64
-}
-
-fn bound(extent: i64, at: i64, step: i64) -> i64 {
-    let (low, high) = if step < 0 { (-1, extent - 1) } else { (0, extent) };
-    let from_start = if at < 0 { at.saturating_add(extent) } else { at };
-    from_start.clamp(low, high.max(low))
 }

@@ -13,8 +13,8 @@ use promote_lattice::convert::Bits;
 use promote_lattice::op::Class;
 use promote_lattice::{DType, Op};
 
-use super::extent::{Extent, Product, Sum, Symbol};
 use super::graph::NodeId;
+use promote_dialect::extent::{Extent, Product, Sum, Symbol};
 
 /// An expression: an index into [`Kernel::exprs`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

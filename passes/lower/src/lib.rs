@@ -6,7 +6,6 @@
 //! is computed of an element stands in the crate `promote-scalar`. Nothing here knows an IR.
 
 pub mod canonical;
-pub mod extent;
 pub mod flow;
 pub mod fuse;
 pub mod graph;

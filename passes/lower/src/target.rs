@@ -42,10 +42,3 @@ pub struct Cuts {
     /// The same for a reduction over another dimension, whose results are computed several at a time.
     pub many_columns: i64,
 }
-
-impl Cuts {
-    /// Into how many parts a reduction of so many elements is cut.
-    pub fn parts(&self, count: i64) -> i64 {
-        (count / self.length).clamp(1, self.most)
-    }
-}

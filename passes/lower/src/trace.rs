@@ -6,9 +6,9 @@
 use promote_lattice::DType;
 use rustc_hash::FxHashMap;
 
-use super::extent::{Product, Sum};
 use super::graph::{Graph, Index, NodeId, Prim};
 use super::kernel::{Access, Code, Expr, ExprId};
+use promote_dialect::extent::{Product, Sum};
 
 /// An index: `start + step * index of a dimension of the kernel`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -128,7 +128,7 @@ impl Tracer {
         let dtype = this.dtype;
         let (code, stage) = match &this.prim {
             Prim::Splat(bits) => (Code::Splat(*bits), 0),
-            Prim::Size(product) => (Code::Size(graph.simplify(product)), 0),
+            Prim::Size(product) => (Code::Size(graph.extents.simplify(product)), 0),
             Prim::Iota(axis) => (self.index(&at[*axis]), 0),
             Prim::View(indices) => {
                 let at = indices.iter().map(|index| viewed(graph, index, &at)).collect();
@@ -198,12 +198,13 @@ impl Tracer {
 /// The coordinate of a view's operand.
 fn viewed(graph: &Graph, index: &Index, at: &[Coord]) -> Coord {
     let sign = Product::number(if index.down { -1 } else { 1 });
-    let start = Sum::default() + Product::from(graph.resolve(index.start));
+    let start = Sum::default() + Product::from(graph.extents.resolve(index.start));
     match index.dim.map(|dim| &at[dim]) {
         None => Coord { start, ..Coord::first() },
         Some(coord) => {
-            let step = &graph.times_step(&coord.step, index.step) * &sign;
-            let start = start + coord.start.times(&(&Product::from(graph.resolve(index.step)) * &sign));
+            let step = &graph.extents.times_step(&coord.step, index.step) * &sign;
+            let start =
+                start + coord.start.times(&(&Product::from(graph.extents.resolve(index.step)) * &sign));
             let dim = coord.dim.filter(|_| !step.is_zero());
             Coord { dim, start, step }
         }

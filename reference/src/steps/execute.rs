@@ -239,17 +239,12 @@ fn arith(op: Arith, args: &[i64]) -> Result<i64, Stop> {
         Arith::Add => two().map(|[x, y]| x.wrapping_add(y))?,
         Arith::Sub => two().map(|[x, y]| x.wrapping_sub(y))?,
         Arith::Mul => two().map(|[x, y]| x.wrapping_mul(y))?,
-        Arith::DivS => match two()? {
-            [x, y] if y > 0 => x / y,
-            [_, _] => return Err(wrong()),
-        },
         Arith::DivU => match two()? {
             [_, 0] => return Err(wrong()),
             [x, y] => (unsigned(x) / unsigned(y)).cast_signed(),
         },
         Arith::MinS => two().map(|[x, y]| x.min(y))?,
         Arith::MaxS => two().map(|[x, y]| x.max(y))?,
-        Arith::MaxU => two().map(|[x, y]| unsigned(x).max(unsigned(y)).cast_signed())?,
         Arith::Eq => two().map(|[x, y]| (x == y).into())?,
         Arith::Ne => two().map(|[x, y]| (x != y).into())?,
         Arith::LtU => two().map(|[x, y]| (unsigned(x) < unsigned(y)).into())?,

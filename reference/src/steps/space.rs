@@ -1,6 +1,6 @@
 //! Index spaces of kernels, and numbers that follow from the indices.
 
-use promote_lower::extent::{Extent, Product, Sum};
+use promote_dialect::extent::{Extent, Product, Sum};
 
 use super::{Stop, fault};
 

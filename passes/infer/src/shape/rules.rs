@@ -3,6 +3,7 @@
 use std::fmt;
 
 use promote_dialect::attrs::Attrs;
+use promote_dialect::extent::slice_count;
 use promote_lattice::op::Op;
 
 use super::{DYNAMIC, Result, Shape, ShapeError, broadcast_dims, is_dynamic, normalise};
@@ -297,16 +298,6 @@ pub fn squeeze(axes: &[i64], x: &Shape) -> Result<Shape> {
     Ok(Shape::ranked(kept.collect::<Vec<_>>()))
 }
 
-/// How many elements Python's `start:stop:step` takes of `extent`.
-fn slice_extent(extent: i64, start: i64, stop: i64, step: i64) -> i64 {
-    let (low, high) = if step < 0 { (-1, extent - 1) } else { (0, extent) };
-    let clamp = |bound: i64| if bound < 0 { bound.saturating_add(extent) } else { bound }.clamp(low, high);
-    let distance = i128::from(clamp(stop)) - i128::from(clamp(start));
-    let step = i128::from(step);
-    let count = (distance + step - step.signum()) / step;
-    i64::try_from(count.max(0)).unwrap_or(extent)
-}
-
 pub fn slice(attrs: &Attrs, x: &Shape) -> Result<Shape> {
     let [start, stop, step] = ["start", "stop", "step"].map(|name| attrs.list(name));
     let rank = x.dims().map_or(start.len(), <[i64]>::len);
@@ -331,7 +322,7 @@ pub fn slice(attrs: &Attrs, x: &Shape) -> Result<Shape> {
     let extent = |(i, dim): (usize, &i64)| match *dim {
         extent if is_dynamic(extent) && (start[i], stop[i], step[i]) == (0, i64::MAX, 1) => extent,
         extent if is_dynamic(extent) => DYNAMIC,
-        extent => slice_extent(extent, start[i], stop[i], step[i]),
+        extent => slice_count(extent, start[i], stop[i], step[i]),
     };
     Ok(Shape::ranked(dims.iter().enumerate().map(extent).collect::<Vec<_>>()))
 }
@@ -358,26 +349,4 @@ pub fn takes_of_something(attrs: &Attrs, operands: &[&Shape]) -> Result<()> {
         ));
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::slice_extent;
-
-    #[test]
-    fn slices_count_as_in_python() {
-        for (extent, start, stop, step, count) in [
-            (10, 0, 10, 1, 10),
-            (10, 2, 9, 3, 3),
-            (10, -3, 10, 1, 3),
-            (10, 9, -11, -1, 10),
-            (10, 9, -1, -1, 0),
-            (10, 5, 2, 1, 0),
-            (10, i64::MIN, i64::MAX, 1, 10),
-            (10, 0, 10, i64::MAX, 1),
-            (0, 0, 5, 1, 0),
-        ] {
-            assert_eq!(slice_extent(extent, start, stop, step), count, "{extent}[{start}:{stop}:{step}]");
-        }
-    }
 }

@@ -1,9 +1,9 @@
 //! A kernel in the making: which space its loops go over, and which roots they compute.
 
-use super::super::extent::{Extent, Sum};
 use super::super::graph::{Cut, NodeId};
 use super::super::kernel::{Access, ExprId, Form, Role};
 use super::super::trace::{Coord, Tracer};
+use promote_dialect::extent::{Extent, Sum};
 
 /// A kernel in the making.
 #[derive(Debug)]

@@ -21,11 +21,11 @@ use rustc_hash::FxHashSet;
 
 use self::group::{Group, Member, Reduction, Wanted};
 use self::order::{Order, UnitId};
-use super::extent::{Product, Sum};
 use super::graph::{Graph, NodeId, Prim};
 use super::kernel::{Chunk, Code, Expr, ExprId, Form, Kernel, Role, Root, cost};
 use super::target::Costs;
 use super::trace::{Coord, Found, Tracer};
+use promote_dialect::extent::{Product, Sum};
 
 /// One step of a program.
 #[derive(Clone, Debug)]
@@ -427,7 +427,7 @@ impl<'g> Fusion<'g> {
         let shift = group.shift();
         let mut dims = vec![Product::number(1); group.space.len() + shift];
         for (axis, extent) in group.space.iter().enumerate() {
-            dims[group.position[axis]] = self.graph.resolve(*extent).into();
+            dims[group.position[axis]] = self.graph.extents.resolve(*extent).into();
         }
         let cut = group.reduced.as_ref().and_then(|reduction| reduction.cut);
         let chunk = cut.map(|cut| Chunk { dim: group.position[cut.axis], by: 0, length: cut.length });

@@ -4,8 +4,8 @@ use promote_lattice::{DType, Op};
 use rustc_hash::FxHashSet;
 
 use super::*;
-use crate::extent::{Extent, Symbol};
-use crate::graph::{Index, Rule};
+use crate::graph::Index;
+use promote_dialect::extent::{Extent, Rule, Symbol};
 
 const COSTS: Costs = Costs { expensive: 8, too_long: 256, max_exprs: 600, cuts: None };
 
@@ -54,7 +54,7 @@ fn graph(random: &mut Random) -> (Graph, Vec<NodeId>) {
             }
             4 => {
                 let y = random.pick(&vectors);
-                let whole = graph.symbol(Rule::Total(vec![shape[0], graph.shape(y)[0]]));
+                let whole = graph.extents.of(Rule::Total(vec![shape[0], graph.shape(y)[0]]));
                 vectors.push(graph.push(Prim::Concat(0), &[x, y], DType::F32, vec![whole]));
             }
             _ => vectors.push(graph.push(Prim::Sort(0), &[x], DType::F32, shape)),
@@ -109,20 +109,20 @@ fn chains_of_broadcasts_have_steps_of_one_symbol() {
     let mut extents = vec![dynamic[0]];
     for extent in &dynamic[1..] {
         let last = extents[extents.len() - 1];
-        extents.push(graph.symbol(Rule::Broadcast(vec![last, *extent])));
+        extents.push(graph.extents.of(Rule::Broadcast(vec![last, *extent])));
     }
     let mut step = Product::number(1);
     for extent in extents.iter().rev() {
-        let stretch = graph.symbol(Rule::Stretch(*extent));
-        step = graph.times_step(&step, stretch);
+        let stretch = graph.extents.of(Rule::Stretch(*extent));
+        step = graph.extents.times_step(&step, stretch);
     }
-    let Extent::Of(Symbol(first)) = graph.symbol(Rule::Stretch(dynamic[0])) else {
+    let Extent::Of(Symbol(first)) = graph.extents.of(Rule::Stretch(dynamic[0])) else {
         panic!("the extent is dynamic")
     };
     assert_eq!(step, Product { number: 1, symbols: vec![Symbol(first)] });
-    let other = graph.symbol(Rule::Stretch(dynamic[1]));
+    let other = graph.extents.of(Rule::Stretch(dynamic[1]));
     assert_eq!(
-        graph.times_step(&step, other).symbols.len(),
+        graph.extents.times_step(&step, other).symbols.len(),
         2,
         "neither of two arguments says what the other is"
     );

@@ -13,8 +13,8 @@ use promote_lattice::{DType, Op};
 
 use self::reductions::{along, arg, moment, reduction, scan, softmax};
 use self::views::{concat, expand, layout, matmul, stretch, take};
-use super::extent::Extent;
 use super::graph::{Graph, NodeId, Prim};
+use promote_dialect::extent::Extent;
 
 /// An op to be added to a graph.
 #[derive(Clone, Copy, Debug)]
@@ -93,7 +93,7 @@ fn map(graph: &mut Graph, op: Op, args: &[NodeId], dtype: DType) -> NodeId {
     let mut shape = graph.shape(args[0]);
     for arg in &args[1..] {
         for (axis, extent) in graph.shape(*arg).into_iter().enumerate().take(shape.len()) {
-            shape[axis] = graph.unify(shape[axis], extent);
+            shape[axis] = graph.extents.unify(shape[axis], extent);
         }
     }
     graph.push(Prim::Map(op), args, dtype, shape)

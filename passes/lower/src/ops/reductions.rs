@@ -5,8 +5,8 @@ use promote_lattice::{DType, Kind, Op};
 
 use super::views::{expand, flattened, squeeze, view};
 use super::{Call, accumulator, axes, axis, convert, map, splat};
-use crate::extent::{Extent, Product};
-use crate::graph::{Cut, Graph, Index, NodeId, Prim, Rule};
+use crate::graph::{Cut, Graph, Index, NodeId, Prim};
+use promote_dialect::extent::{Extent, Product, Rule};
 
 /// Sums and products of all elements up to each.
 pub(super) fn scan(graph: &mut Graph, call: Call<'_>) -> NodeId {
@@ -68,8 +68,8 @@ pub(super) fn cut(graph: &mut Graph, own: &[Extent], gone: &[usize]) -> Option<C
     if kept >= many || count.fixed().is_some_and(|count| count < 2 * cuts.length) {
         return None;
     }
-    let parts = graph.symbol(Rule::Parts(count, cuts));
-    let length = graph.symbol(Rule::PartLength(own[axis], parts));
+    let parts = graph.extents.of(Rule::Parts { count, length: cuts.length, most: cuts.most });
+    let length = graph.extents.of(Rule::PartLength { extent: own[axis], parts });
     Some(Cut { axis, parts, length })
 }
 

@@ -5,8 +5,8 @@ use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Op};
 
 use super::{Call, accumulator, axes, axis, convert, splat};
-use crate::extent::{Extent, Product};
-use crate::graph::{Graph, Index, NodeId, Prim, Rule};
+use crate::graph::{Graph, Index, NodeId, Prim};
+use promote_dialect::extent::{Extent, Product, Rule};
 
 /// An op that moves the elements of one tensor.
 pub(super) fn layout(graph: &mut Graph, call: Call<'_>) -> NodeId {
@@ -69,7 +69,7 @@ pub(super) fn flip(graph: &mut Graph, x: NodeId, given: Option<&[i64]>) -> NodeI
     let flipped = given.map_or_else(|| (0..shape.len()).collect(), |given| axes(given, shape.len()));
     let index = |axis: usize| {
         let start = if flipped.contains(&axis) { Rule::Last(shape[axis]) } else { return Index::same(axis) };
-        Index { start: graph.symbol(start), down: true, ..Index::same(axis) }
+        Index { start: graph.extents.of(start), down: true, ..Index::same(axis) }
     };
     let indices = (0..shape.len()).map(index).collect();
     view(graph, x, indices, shape)
@@ -81,10 +81,10 @@ pub(super) fn slice(graph: &mut Graph, x: NodeId, attrs: &Attrs) -> NodeId {
     let (mut indices, mut shape) = (Vec::new(), Vec::new());
     for (axis, extent) in own.into_iter().enumerate() {
         let (start, stop, step) = (starts[axis], stops[axis], steps[axis]);
-        let first = graph.symbol(Rule::SliceStart { extent, start, step });
+        let first = graph.extents.of(Rule::SliceStart { extent, start, step });
         let distance = Extent::Fixed(step.saturating_abs());
         indices.push(Index { dim: Some(axis), start: first, step: distance, down: step < 0 });
-        shape.push(graph.symbol(Rule::SliceCount { extent, start, stop, step }));
+        shape.push(graph.extents.of(Rule::SliceCount { extent, start, stop, step }));
     }
     view(graph, x, indices, shape)
 }
@@ -105,7 +105,7 @@ pub(super) fn stretch(graph: &mut Graph, x: NodeId, shape: &[Extent]) -> NodeId 
             (Extent::Of(_), Extent::Fixed(1)) => Index::FIRST,
             (Extent::Fixed(_), _) => Index::same(axis + missing),
             (Extent::Of(_), _) => {
-                let step = graph.symbol(Rule::Stretch(*extent));
+                let step = graph.extents.of(Rule::Stretch(*extent));
                 Index { step, ..Index::same(axis + missing) }
             }
         });
@@ -126,14 +126,8 @@ pub(super) fn broadcast_to(graph: &mut Graph, call: Call<'_>) -> NodeId {
         // A dynamic extent is that of the operands' shapes broadcast; shapes are aligned at their last dimensions.
         let from_last = target.len() - axis;
         let of = |shape: &[Extent]| shape.len().checked_sub(from_last).map(|axis| shape[axis]);
-        let mut found: Vec<Extent> = like.iter().filter_map(|like| of(like)).chain(of(&own)).collect();
-        found.retain(|extent| *extent != Extent::Fixed(1));
-        found.dedup();
-        let known = found.iter().copied().find(|extent| extent.fixed().is_some());
-        shape.push(known.unwrap_or_else(|| match found.is_empty() {
-            true => Extent::Fixed(1),
-            false => graph.symbol(Rule::Broadcast(found)),
-        }));
+        let found = like.iter().filter_map(|like| of(like)).chain(of(&own)).collect();
+        shape.push(graph.extents.of(Rule::Broadcast(found)));
     }
     stretch(graph, call.args[0], &shape)
 }
@@ -146,7 +140,7 @@ pub(super) fn reshape(graph: &mut Graph, x: NodeId, target: &[i64]) -> NodeId {
     let count = product(&mut own.iter().copied());
     let fixed =
         product(&mut target.iter().filter(|extent| **extent >= 0).map(|extent| Extent::Fixed(*extent)));
-    let rest = graph.symbol(Rule::Quotient(count, fixed));
+    let rest = graph.extents.of(Rule::Quotient(count, fixed));
     let extent = |extent: &i64| if *extent < 0 { rest } else { Extent::Fixed(*extent) };
     let shape: Vec<Extent> = target.iter().map(extent).collect();
     reshaped(graph, x, shape)
@@ -169,11 +163,11 @@ pub(super) fn concat(graph: &mut Graph, args: &[NodeId], axis: usize) -> NodeId 
     let mut shape = graph.shape(args[0]);
     for arg in &args[1..] {
         for (own, extent) in graph.shape(*arg).into_iter().enumerate().filter(|(own, _)| *own != axis) {
-            shape[own] = graph.unify(shape[own], extent);
+            shape[own] = graph.extents.unify(shape[own], extent);
         }
     }
     let extents = args.iter().map(|arg| graph.shape(*arg)[axis]).collect();
-    shape[axis] = graph.symbol(Rule::Total(extents));
+    shape[axis] = graph.extents.of(Rule::Total(extents));
     let dtype = graph.node(args[0]).dtype;
     graph.push(Prim::Concat(axis), args, dtype, shape)
 }
@@ -196,17 +190,17 @@ pub(super) fn take(graph: &mut Graph, call: Call<'_>) -> NodeId {
 /// needed.
 pub(super) fn check_indices(graph: &mut Graph, own: &[Extent], at: usize, indices: NodeId) {
     let after = own[at + 1..].iter().fold(Product::number(1), |all, extent| &all * &Product::from(*extent));
-    let after = graph.symbol(Rule::Quotient(after, Product::number(1)));
+    let after = graph.extents.of(Rule::Quotient(after, Product::number(1)));
     let at_most_one =
-        |graph: &mut Graph, extent| graph.symbol(Rule::SliceCount { extent, start: 0, stop: 1, step: 1 });
+        |graph: &mut Graph, extent| graph.extents.of(Rule::SliceCount { extent, start: 0, stop: 1, step: 1 });
     let after = at_most_one(graph, after);
     // 1 if nothing is after.
-    let is_asked = graph.symbol(Rule::Stretch(after));
+    let is_asked = graph.extents.of(Rule::Stretch(after));
     if is_asked == Extent::Fixed(0) {
         return;
     }
     let line = Product::from(own[at]);
-    let line = graph.symbol(Rule::Quotient(&line * &Product::from(is_asked), Product::number(1)));
+    let line = graph.extents.of(Rule::Quotient(&line * &Product::from(is_asked), Product::number(1)));
     let line = splat(graph, 0.0, DType::B1, vec![line]);
     let places = graph.shape(indices);
     let taken = graph.push(Prim::Take(0), &[line, indices], DType::B1, places.clone());
@@ -238,7 +232,7 @@ pub(super) fn matmul(graph: &mut Graph, x: NodeId, y: NodeId, dtype: DType) -> N
         let of = |batch: &[Extent]| batch.len().checked_sub(from_last).map(|axis| batch[axis]);
         shape.push(match (of(&batch_x), of(&batch_y)) {
             (Some(Extent::Fixed(1)), Some(other)) | (Some(other), Some(Extent::Fixed(1))) => other,
-            (Some(a), Some(b)) => graph.unify(a, b),
+            (Some(a), Some(b)) => graph.extents.unify(a, b),
             (Some(one), None) | (None, Some(one)) => one,
             (None, None) => Extent::Fixed(1),
         });
@@ -248,7 +242,7 @@ pub(super) fn matmul(graph: &mut Graph, x: NodeId, y: NodeId, dtype: DType) -> N
     };
     let x = stretched(graph, x, &of_x, &shape);
     let y = stretched(graph, y, &of_y, &shape);
-    graph.unify(of_x[of_x.len() - 1], of_y[of_y.len() - 2]);
+    graph.extents.unify(of_x[of_x.len() - 1], of_y[of_y.len() - 2]);
     shape.extend([of_x[of_x.len() - 2], of_y[of_y.len() - 1]]);
     let product = graph.push(Prim::Matmul, &[x, y], wide, shape);
     let mut ones = Vec::new();

@@ -1,6 +1,6 @@
 //! Arithmetic on extents.
 
-use super::ValueKind;
+use super::{Arg, ValueKind};
 
 /// Arithmetic on extents. Sums and products wrap around; comparisons return truth values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -11,16 +11,12 @@ pub enum Arith {
     Sub,
     /// The product.
     Mul,
-    /// The quotient of signed numbers, towards zero. The divisor is positive.
-    DivS,
     /// The quotient of unsigned numbers. The divisor is not zero.
     DivU,
     /// The less of signed numbers.
     MinS,
     /// The greater of signed numbers.
     MaxS,
-    /// The greater of unsigned numbers.
-    MaxU,
     /// Whether they are equal.
     Eq,
     /// Whether they differ.
@@ -41,20 +37,16 @@ impl Arith {
         const INDEX: ValueKind = ValueKind::INDEX;
         const TRUTH: ValueKind = ValueKind::TRUTH;
         match self {
-            Self::Add
-            | Self::Sub
-            | Self::Mul
-            | Self::DivS
-            | Self::DivU
-            | Self::MinS
-            | Self::MaxS
-            | Self::MaxU => (&[INDEX, INDEX], INDEX),
+            Self::Add | Self::Sub | Self::Mul | Self::DivU | Self::MinS | Self::MaxS => {
+                (&[INDEX, INDEX], INDEX)
+            }
             Self::Eq | Self::Ne | Self::LtU => (&[INDEX, INDEX], TRUTH),
             Self::And => (&[TRUTH, TRUTH], TRUTH),
             Self::Not => (&[TRUTH], TRUTH),
             Self::Select => (&[TRUTH, INDEX, INDEX], INDEX),
         }
     }
+
     /// What it computes of numbers; `None` for a division by zero.
     ///
     /// # Panics
@@ -64,11 +56,9 @@ impl Arith {
             (Self::Add, [x, y]) => x.wrapping_add(*y),
             (Self::Sub, [x, y]) => x.wrapping_sub(*y),
             (Self::Mul, [x, y]) => x.wrapping_mul(*y),
-            (Self::DivS, [x, y]) => x.checked_div(*y)?,
             (Self::DivU, [x, y]) => x.cast_unsigned().checked_div(y.cast_unsigned())?.cast_signed(),
             (Self::MinS, [x, y]) => *x.min(y),
             (Self::MaxS, [x, y]) => *x.max(y),
-            (Self::MaxU, [x, y]) => x.cast_unsigned().max(y.cast_unsigned()).cast_signed(),
             (Self::Eq, [x, y]) => (x == y).into(),
             (Self::Ne, [x, y]) => (x != y).into(),
             (Self::LtU, [x, y]) => (x.cast_unsigned() < y.cast_unsigned()).into(),
@@ -77,5 +67,28 @@ impl Arith {
             (Self::Select, [condition, x, y]) => *if *condition != 0 { x } else { y },
             _ => unreachable!("{self:?} takes {} numbers, not {}", self.signature().0.len(), args.len()),
         })
+    }
+
+    /// What is known of the result without computing it at run time.
+    pub fn fold<V: Copy + PartialEq>(self, args: &[Arg<V>]) -> Option<Arg<V>> {
+        if let (Self::Select, [condition, then, otherwise]) = (self, args) {
+            return match condition {
+                Arg::Known(0) => Some(*otherwise),
+                Arg::Known(_) => Some(*then),
+                Arg::Value(_) => (then == otherwise).then_some(*then),
+            };
+        }
+        match (self, args) {
+            (Self::Add | Self::Sub, [x, Arg::Known(0)]) | (Self::Add, [Arg::Known(0), x]) => return Some(*x),
+            (Self::Mul | Self::DivU, [x, Arg::Known(1)])
+            | (Self::Mul | Self::And, [Arg::Known(1), x])
+            | (Self::And, [x, Arg::Known(1)]) => return Some(*x),
+            (Self::Mul, [_, Arg::Known(0)] | [Arg::Known(0), _]) => return Some(Arg::Known(0)),
+            (Self::Eq, [x, y]) if x == y => return Some(Arg::Known(1)),
+            (Self::Ne, [x, y]) if x == y => return Some(Arg::Known(0)),
+            _ => {}
+        }
+        let known: Vec<i64> = args.iter().map(Arg::fixed).collect::<Option<_>>()?;
+        self.evaluate(&known).map(Arg::Known)
     }
 }

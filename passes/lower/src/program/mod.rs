@@ -189,19 +189,19 @@ pub struct Block {
 
 /// What a step takes: a value, or a number that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Arg {
+pub enum Arg<V = ValueId> {
     /// A value.
-    Value(ValueId),
+    Value(V),
     /// An index, or a truth value: 0 or 1.
     Known(i64),
 }
 
-impl Arg {
+impl<V> Arg<V> {
     /// The number, if it is known.
-    pub const fn fixed(self) -> Option<i64> {
+    pub const fn fixed(&self) -> Option<i64> {
         match self {
             Self::Value(_) => None,
-            Self::Known(number) => Some(number),
+            Self::Known(number) => Some(*number),
         }
     }
 }

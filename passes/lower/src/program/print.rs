@@ -358,15 +358,13 @@ impl Display for Edge {
 
 impl Arith {
     /// Every one, in order.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 12] = [
         Self::Add,
         Self::Sub,
         Self::Mul,
-        Self::DivS,
         Self::DivU,
         Self::MinS,
         Self::MaxS,
-        Self::MaxU,
         Self::Eq,
         Self::Ne,
         Self::LtU,
@@ -381,11 +379,9 @@ impl Arith {
             Self::Add => "add",
             Self::Sub => "sub",
             Self::Mul => "mul",
-            Self::DivS => "divs",
             Self::DivU => "divu",
             Self::MinS => "mins",
             Self::MaxS => "maxs",
-            Self::MaxU => "maxu",
             Self::Eq => "eq",
             Self::Ne => "ne",
             Self::LtU => "ltu",

@@ -1,8 +1,8 @@
 //! What breaks a law of programs is found, and named.
 
+use promote_dialect::extent::{Product, Sum};
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Op};
-use promote_lower::extent::{Product, Sum};
 use promote_lower::kernel::{Code, ExprId, Form, Kernel, Role};
 use promote_lower::program::{Arg, End, EntryKind, Program, Step, ValueId};
 use promote_reference::steps::run;

@@ -1,8 +1,8 @@
 //! Steps, blocks and calls that keep the laws.
 
+use promote_dialect::extent::{Product, Sum};
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Op};
-use promote_lower::extent::{Product, Sum};
 use promote_lower::graph::NodeId;
 use promote_lower::kernel::{Access, Code, ExprId, Form, Kernel, Role};
 use promote_lower::program::{

@@ -1,8 +1,8 @@
 //! Kernels of each form.
 
+use promote_dialect::extent::{Extent, Product, Sum};
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Op};
-use promote_lower::extent::{Extent, Product, Sum};
 use promote_lower::kernel::{Chunk, Code, ExprId, Form, Kernel, Role};
 use promote_reference::steps::run;
 use promote_reference::{Error, Value};

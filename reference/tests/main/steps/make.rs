@@ -1,8 +1,8 @@
 //! Programs by hand.
 
+use promote_dialect::extent::{Product, Sum, Symbol};
 use promote_lattice::DType;
 use promote_lattice::convert::Numerics;
-use promote_lower::extent::{Product, Sum, Symbol};
 use promote_lower::graph::NodeId;
 use promote_lower::kernel::{Access, Code, Expr, ExprId, Form, Kernel, Role, Root};
 use promote_lower::program::{

@@ -3,6 +3,7 @@
 //! Where both are in memory already, a choice between two is one of their buffers. Else it is computed with what uses it,
 //! by element: then both have one shape.
 
+use promote_dialect::extent::Arithmetic;
 use promote_lattice::DType;
 
 use super::Builder;

@@ -6,12 +6,12 @@ use promote_lattice::{DType, Op};
 
 use super::segment::Stored;
 use super::{Builder, Lowered};
-use crate::extent::Extent;
 use crate::graph::{NodeId, Prim};
 use crate::ops;
 use crate::program::{Arg, Arith, Constant, Foreign, Step, ValueId, ValueKind};
 use crate::strong::{Kind, Operation, Value};
 use crate::types::{Number, Type};
+use promote_dialect::extent::{Arithmetic, Extent};
 
 impl Builder<'_, '_> {
     pub(super) fn operation(&mut self, operation: &Operation) {

@@ -6,13 +6,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Builder;
 use crate::canonical::Canonical;
-use crate::extent::{Extent, Symbol};
 use crate::fuse::{self, fuse};
-use crate::graph::{Graph, Index, NodeId, Prim, Rule};
+use crate::graph::{Graph, Index, NodeId, Prim};
 use crate::kernel::Kernel;
 use crate::program::{Arg, Arith, ConstantId, Edge, End, Launch, Matmul, PlaceId, Step, ValueId, ValueKind};
 use crate::strong::Value;
 use crate::target::Costs;
+use promote_dialect::extent::{Arithmetic, Extent, Rule, Symbol, rounded_up};
 
 /// A tensor in memory.
 #[derive(Clone, Debug)]
@@ -276,7 +276,7 @@ impl Builder<'_, '_> {
         let (rows, columns) = (product.dims[rank - 2], product.dims[rank - 1]);
         let inner = left.dims[rank - 1];
         let batch = self.product_of(&product.dims[..rank - 2]);
-        let panels = self.rounded_up(columns, Arg::Known(width));
+        let panels = rounded_up(self, columns, Arg::Known(width));
         let workspace = self.new_value(ValueKind::Buffer(dtype));
         let dims = vec![batch, panels, inner, Arg::Known(width)];
         self.push(Step::Allocate { buffer: workspace, dims });
@@ -298,8 +298,8 @@ impl Builder<'_, '_> {
     /// Launches a kernel. Where operands may be stretched, which is known at run time only, there is another for runs in
     /// which none is: it goes through memory in order.
     fn kernel(&mut self, kernel: &Kernel, stored: &mut Places) {
-        let symbols = &self.segment.graph.symbols;
-        let is_stretch = |symbol: Symbol| matches!(symbols[symbol.0 as usize], Rule::Stretch(_));
+        let extents = &self.segment.graph.extents;
+        let is_stretch = |symbol: Symbol| matches!(extents.rule(symbol), Rule::Stretch(_));
         let Some((plain, ones)) = kernel.with_ones(is_stretch) else {
             return self.launch(kernel, stored);
         };

@@ -3,9 +3,9 @@
 use promote_lattice::Op;
 
 use super::{Fault, Parser, Result, Token};
-use crate::extent::{Extent, Product, Sum, Symbol};
 use crate::graph::NodeId;
 use crate::kernel::{Access, Chunk, Code, Expr, ExprId, Form, Kernel, Role, Root};
+use promote_dialect::extent::{Extent, Product, Sum, Symbol};
 
 /// Which dimensions an expression depends on is a mask of 64 bits.
 const MAX_DIMS: usize = u64::BITS as usize;

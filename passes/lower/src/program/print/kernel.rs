@@ -3,8 +3,8 @@
 use std::fmt::{self, Display, Formatter, Write};
 
 use super::{Commas, commas};
-use crate::extent::{Extent, Product, Sum, Symbol};
 use crate::kernel::{Access, Chunk, Code, Expr, ExprId, Form, Kernel, Role, Root};
+use promote_dialect::extent::{Product, Sum};
 
 /// Writes what stands between the braces of a kernel.
 pub(super) fn write(f: &mut Formatter<'_>, kernel: &Kernel) -> fmt::Result {
@@ -32,21 +32,6 @@ pub(super) fn write(f: &mut Formatter<'_>, kernel: &Kernel) -> fmt::Result {
 impl Display for ExprId {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "e{}", self.0)
-    }
-}
-
-impl Display for Symbol {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "s{}", self.0)
-    }
-}
-
-impl Display for Extent {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Fixed(extent) => extent.fmt(f),
-            Self::Of(symbol) => symbol.fmt(f),
-        }
     }
 }
 
@@ -121,27 +106,12 @@ impl Display for Affine<'_> {
     }
 }
 
-impl Display for Product {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.number < 0 { "-" } else { "" })?;
-        write_magnitude(f, self, None)
-    }
-}
-
 /// Writes a product without its sign, times the index of a dimension if there is one.
 fn write_magnitude(f: &mut Formatter<'_>, product: &Product, dim: Option<usize>) -> fmt::Result {
-    let number = product.number.unsigned_abs();
-    let mut times = "";
-    if number != 1 || product.symbols.is_empty() && dim.is_none() {
-        number.fmt(f)?;
-        times = "*";
-    }
-    for symbol in &product.symbols {
-        write!(f, "{times}{symbol}")?;
-        times = "*";
-    }
+    let is_one = product.number.unsigned_abs() == 1 && product.symbols.is_empty();
     match dim {
-        Some(dim) => write!(f, "{times}d{dim}"),
-        None => Ok(()),
+        Some(dim) if is_one => write!(f, "d{dim}"),
+        Some(dim) => write!(f, "{}*d{dim}", product.magnitude()),
+        None => product.magnitude().fmt(f),
     }
 }

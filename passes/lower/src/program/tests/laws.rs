@@ -54,8 +54,6 @@ fn steps_take_what_they_may() {
     step("write %1, %0[0]", "%1 is index, and %0 is buffer<f32>");
     step("%2 = arith.add 1, 2, 3 : index", "arith.add: 3 values for 2");
     step("%2 = arith.eq 1, 2 : index", "%2 is index, not i1");
-    step("%2 = arith.divs %1, 0 : index", "0 is no divisor");
-    step("%2 = arith.divs %1, -1 : index", "-1 is no divisor");
     step("%2 = arith.divu %1, 0 : index", "0 is no divisor");
     step("\"x.y\"(%0)", "%0 is buffer<f32>, not a number");
     step("fail_if %1, \"\"", "%1 is index, not i1");

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 
-use crate::extent::{Product, Sum, Symbol};
 use crate::program::{Arith, Program};
+use promote_dialect::extent::{Product, Sum, Symbol};
 
 /// A program with every kind of step, end, expression and type, as it is printed.
 const EVERYTHING: &str = include_str!("everything.txt");

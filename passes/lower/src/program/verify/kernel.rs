@@ -6,9 +6,9 @@ use std::fmt::Display;
 use promote_lattice::{DType, Op};
 use rustc_hash::FxHashSet;
 
-use crate::extent::{Extent, Product, Sum, Symbol};
 use crate::graph::NodeId;
 use crate::kernel::{Access, Chunk, Code, Expr, ExprId, Form, Kernel, Role, Root};
+use promote_dialect::extent::{Extent, Product, Sum, Symbol};
 
 /// What a launch of a kernel must provide.
 #[derive(Debug, Default)]

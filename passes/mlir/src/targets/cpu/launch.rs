@@ -12,7 +12,7 @@ use super::function::Function;
 use super::kernel::{self, Compiled, Slot};
 use super::matmul::{self, Environment, Tile};
 use promote_diagnostics::{Code, Diagnostic};
-use promote_lower::extent::{Product, Sum};
+use promote_dialect::extent::{Product, Sum};
 use promote_lower::graph::NodeId;
 use promote_lower::kernel::{Code as What, Kernel};
 use promote_lower::program::{Arg, Launch, Matmul, PlaceId};
@@ -27,7 +27,8 @@ impl Function<'_, '_> {
 
     fn product(&mut self, product: &Product, launch: &Launch) -> MlirValue {
         let factors = product.symbols.iter().map(|symbol| launch.extents[symbol.0 as usize]);
-        let number = factors.clone().filter_map(Arg::fixed).fold(product.number, i64::wrapping_mul);
+        let number =
+            factors.clone().filter_map(|factor| factor.fixed()).fold(product.number, i64::wrapping_mul);
         let open: Vec<Arg> = factors.filter(|factor| factor.fixed().is_none()).collect();
         let number = self.code.index(number);
         open.into_iter().fold(number, |all, factor| {
@@ -146,7 +147,10 @@ impl Function<'_, '_> {
         let (computed, machine) = (format!("{op} of {dtype}"), self.lowering.setting.machine.name());
         let message = match place.op == op.name() {
             true => format!("{computed} is not lowered to {machine}"),
-            false => format!("{} is not lowered to {machine}: it computes {computed}, which is not defined", place.op),
+            false => format!(
+                "{} is not lowered to {machine}: it computes {computed}, which is not defined",
+                place.op
+            ),
         };
         let error = Diagnostic::error(Code::NotLowered, place.location.clone(), message);
         self.lowering.diagnostics.push(error.with_remedy("convert the operands with promote.convert"));

@@ -6,7 +6,7 @@ use super::build::Make;
 use super::structured::{At, Nest, Part, identity};
 use super::{Failure, Lowering};
 use crate::raw;
-use promote_lower::extent::Extent;
+use promote_dialect::extent::Extent;
 use promote_lower::graph::{Index, NodeId};
 
 impl Lowering<'_> {
@@ -47,7 +47,8 @@ impl Lowering<'_> {
     /// An index all of which is known, into a dimension of this extent. An op of linalg takes a loop to go through all of a
     /// dimension that it indexes: a slice that is the first part of one has no such index.
     fn fixed(&self, index: &Index, extent: Extent, shape: &[Extent]) -> Option<At> {
-        let [start, step] = [index.start, index.step].map(|extent| self.graph.resolve(extent).fixed());
+        let [start, step] =
+            [index.start, index.step].map(|extent| self.graph.extents.resolve(extent).fixed());
         let step = if index.down { step?.wrapping_neg() } else { step? };
         let is_loop = (start?, step) == (0, 1);
         let is_part = is_loop && index.dim.is_some_and(|dim| shape[dim] != extent);

@@ -1,49 +1,51 @@
-//! Extents that a run knows: the rules of symbols, computed on indices.
+//! Extents that are known at run time only, as indices.
 
 use mlir_sys::*;
+use promote_dialect::extent::{Arithmetic, Extent, Product, Symbol, compute};
+use promote_lower::program::{Arg, Arith};
 
 use super::Lowering;
 use crate::raw;
-use promote_lower::extent::{Extent, Product, Symbol};
-use promote_lower::graph::Rule;
 
 /// The predicate of `arith.cmpi` that holds of equal numbers.
 pub const EQUAL: i64 = 0;
 /// The one that holds if the first number is less.
 pub const LESS: i64 = 2;
 
+/// An index of the program, by its number in [`Lowering::indices`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IndexId(u32);
+
+/// An index, or a number.
+pub type Number = Arg<IndexId>;
+
 impl Lowering<'_> {
     /// An extent as an index.
     pub fn extent(&mut self, extent: Extent) -> MlirValue {
-        match self.graph.resolve(extent) {
-            Extent::Fixed(extent) => self.builder.index(extent),
-            Extent::Of(symbol) => self.symbol(symbol),
-        }
+        let number = Arithmetic::extent(self, extent);
+        self.index(number)
     }
 
     /// The same of an extent that may be known to equal another one, as it is before that is checked.
     pub fn own_extent(&mut self, extent: Extent) -> MlirValue {
-        match extent {
-            Extent::Fixed(extent) => self.builder.index(extent),
+        let number = match extent {
+            Extent::Fixed(extent) => Arg::Known(extent),
             Extent::Of(symbol) => self.symbol(symbol),
-        }
+        };
+        self.index(number)
     }
 
     /// A product of extents as an index.
     pub fn product(&mut self, product: &Product) -> MlirValue {
-        let product = self.graph.simplify(product);
-        let mut all = None;
-        for symbol in &product.symbols {
-            let factor = self.symbol(*symbol);
-            all = Some(all.map_or(factor, |all| self.on_indices("arith.muli", all, factor)));
-        }
-        match all {
-            Some(all) if product.number == 1 => all,
-            Some(all) => {
-                let number = self.builder.index(product.number);
-                self.on_indices("arith.muli", all, number)
-            }
-            None => self.builder.index(product.number),
+        let product = self.graph.extents.simplify(product);
+        let number = Arithmetic::product(self, &product);
+        self.index(number)
+    }
+
+    fn index(&mut self, number: Number) -> MlirValue {
+        match number {
+            Arg::Known(number) => self.builder.index(number),
+            Arg::Value(IndexId(index)) => self.indices[index as usize],
         }
     }
 
@@ -65,100 +67,86 @@ impl Lowering<'_> {
     }
 
     /// A symbol. It is computed where it is needed first, which is never in a region.
-    fn symbol(&mut self, symbol: Symbol) -> MlirValue {
+    fn symbol(&mut self, symbol: Symbol) -> Number {
         let index = symbol.0 as usize;
         if let Some(known) = self.symbols[index] {
             return known;
         }
         debug_assert_eq!(self.builder.depth(), 0, "extents are computed before the loops");
-        let rule = self.graph.symbols[index].clone();
-        let made = self.rule(rule);
-        self.symbols[index] = Some(made);
-        made
+        let rule = self.graph.extents.rule(symbol).clone();
+        let number = compute(self, &rule);
+        self.symbols[index] = Some(number);
+        number
     }
 
-    fn rule(&mut self, rule: Rule) -> MlirValue {
-        match rule {
-            Rule::Source(node, axis) => {
-                let axis = self.builder.index(axis as i64);
-                let source = self.sources[node.0 as usize].unwrap_or_else(|| unreachable!("it is a source"));
-                self.on_indices("tensor.dim", source, axis)
-            }
-            Rule::Last(extent) => {
-                let (extent, one) = (self.extent(extent), self.builder.index(1));
-                self.on_indices("arith.subi", extent, one)
-            }
-            Rule::SliceStart { extent, start, step } => self.bound(extent, start, step),
-            Rule::SliceCount { extent, start, stop, step } => self.slice_count(extent, (start, stop), step),
-            Rule::Total(extents) => {
-                let zero = self.builder.index(0);
-                extents.into_iter().fold(zero, |sum, extent| {
-                    let extent = self.extent(extent);
-                    self.on_indices("arith.addi", sum, extent)
-                })
-            }
-            Rule::Quotient(product, by) => self.quotient(&product, &by),
-            Rule::Broadcast(extents) => {
-                let one = self.builder.index(1);
-                extents.into_iter().rev().fold(one, |rest, extent| {
-                    let extent = self.extent(extent);
-                    let stretches = self.compare(EQUAL, extent, one);
-                    self.select(stretches, rest, extent)
-                })
-            }
-            Rule::Stretch(extent) => {
-                let (extent, one, zero) = (self.extent(extent), self.builder.index(1), self.builder.index(0));
-                let stretches = self.compare(EQUAL, extent, one);
-                self.select(stretches, zero, one)
-            }
-            Rule::Parts(..) | Rule::PartLength(..) => unreachable!("this lowering cuts no reductions"),
+    fn number(&mut self, index: MlirValue) -> Number {
+        self.indices.push(index);
+        Arg::Value(IndexId((self.indices.len() - 1) as u32))
+    }
+
+    fn binary(&mut self, op: Arith, name: &str, x: Number, y: Number) -> Number {
+        if let Some(known) = op.fold(&[x, y]) {
+            return known;
+        }
+        let (x, y) = (self.index(x), self.index(y));
+        let made = self.on_indices(name, x, y);
+        self.number(made)
+    }
+}
+
+impl Arithmetic for Lowering<'_> {
+    type Number = Number;
+
+    fn constant(&mut self, number: i64) -> Number {
+        Arg::Known(number)
+    }
+
+    fn extent(&mut self, extent: Extent) -> Number {
+        match self.graph.extents.resolve(extent) {
+            Extent::Fixed(extent) => Arg::Known(extent),
+            Extent::Of(symbol) => self.symbol(symbol),
         }
     }
 
-    /// A product divided by another; 0 if that is 0.
-    fn quotient(&mut self, product: &Product, by: &Product) -> MlirValue {
-        let (product, divisor) = (self.product(product), self.product(by));
-        if by.fixed().is_some_and(|by| by != 0) {
-            return self.on_indices("arith.divsi", product, divisor);
+    fn axis(&mut self, of: u32, axis: usize) -> Number {
+        let axis = self.builder.index(axis as i64);
+        let source = self.sources[of as usize].unwrap_or_else(|| unreachable!("it is a source"));
+        let made = self.on_indices("tensor.dim", source, axis);
+        self.number(made)
+    }
+
+    fn add(&mut self, x: Number, y: Number) -> Number {
+        self.binary(Arith::Add, "arith.addi", x, y)
+    }
+
+    fn sub(&mut self, x: Number, y: Number) -> Number {
+        self.binary(Arith::Sub, "arith.subi", x, y)
+    }
+
+    fn mul(&mut self, x: Number, y: Number) -> Number {
+        self.binary(Arith::Mul, "arith.muli", x, y)
+    }
+
+    fn div(&mut self, x: Number, y: Number) -> Number {
+        self.binary(Arith::DivU, "arith.divui", x, y)
+    }
+
+    fn max(&mut self, x: Number, y: Number) -> Number {
+        self.binary(Arith::MaxS, "arith.maxsi", x, y)
+    }
+
+    fn min(&mut self, x: Number, y: Number) -> Number {
+        self.binary(Arith::MinS, "arith.minsi", x, y)
+    }
+
+    fn if_one(&mut self, x: Number, then: Number, otherwise: Number) -> Number {
+        if let Arg::Known(number) = x {
+            return if number == 1 { then } else { otherwise };
         }
-        let (zero, one) = (self.builder.index(0), self.builder.index(1));
-        let is_zero = self.compare(EQUAL, divisor, zero);
-        let safe = self.select(is_zero, one, divisor);
-        let quotient = self.on_indices("arith.divsi", product, safe);
-        self.select(is_zero, zero, quotient)
-    }
-
-    /// The place that an end of a Python slice means.
-    fn bound(&mut self, extent: Extent, at: i64, step: i64) -> MlirValue {
-        let extent = self.extent(extent);
-        let (low, high) = if step < 0 {
-            let one = self.builder.index(1);
-            (self.builder.index(-1), self.on_indices("arith.subi", extent, one))
-        } else {
-            (self.builder.index(0), extent)
-        };
-        let at_index = self.builder.index(at);
-        let from_start = if at < 0 { self.on_indices("arith.addi", at_index, extent) } else { at_index };
-        let from_low = self.on_indices("arith.maxsi", from_start, low);
-        self.on_indices("arith.minsi", from_low, high)
-    }
-
-    /// How many steps there are from one end to the other: the distance divided by the step, rounded up.
-    fn slice_count(&mut self, extent: Extent, (start, stop): (i64, i64), step: i64) -> MlirValue {
-        let (first, stop) = (self.bound(extent, start, step), self.bound(extent, stop, step));
-        let (from, to) = if step < 0 { (stop, first) } else { (first, stop) };
-        let (zero, one) = (self.builder.index(0), self.builder.index(1));
-        let distance = self.on_indices("arith.subi", to, from);
-        let distance = self.on_indices("arith.maxsi", distance, zero);
-        // A step of no length is refused where the program is checked. That of the least integer is right without a sign.
-        let step = match step.wrapping_abs() {
-            1 => return distance,
-            step => self.builder.index(step),
-        };
-        let whole = self.on_indices("arith.divui", distance, step);
-        let rest = self.on_indices("arith.remui", distance, step);
-        let is_whole = self.compare(EQUAL, rest, zero);
-        let more = self.on_indices("arith.addi", whole, one);
-        self.select(is_whole, whole, more)
+        let (x, one) = (self.index(x), self.builder.index(1));
+        let is_one = self.compare(EQUAL, x, one);
+        let (then, otherwise) = (self.index(then), self.index(otherwise));
+        let made = self.select(is_one, then, otherwise);
+        self.number(made)
     }
 }

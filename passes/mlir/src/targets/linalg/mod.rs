@@ -157,7 +157,9 @@ struct Lowering<'a> {
     /// What has been made, by node.
     values: Vec<Option<MlirValue>>,
     /// What has been computed, by symbol.
-    symbols: Vec<Option<MlirValue>>,
+    symbols: Vec<Option<extent::Number>>,
+    /// The indices that have been computed.
+    indices: Vec<MlirValue>,
 }
 
 /// The dtype of a value of a strong program, and what its type says of its extents.
@@ -211,7 +213,8 @@ impl<'a> Lowering<'a> {
             op,
             place: place_of(operation).map_or_else(String::new, |place| format!("{place}: ")),
             values: vec![None; graph.nodes.len()],
-            symbols: vec![None; graph.symbols.len()],
+            symbols: vec![None; graph.extents.len()],
+            indices: Vec::new(),
             graph,
             sources,
         }

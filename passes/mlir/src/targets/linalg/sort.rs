@@ -15,7 +15,7 @@ use super::emit::Machine;
 use super::extent::{EQUAL, LESS};
 use super::structured::element_of;
 use crate::raw;
-use promote_lower::extent::Extent;
+use promote_dialect::extent::Extent;
 use promote_lower::graph::NodeId;
 
 /// What the steps of a pass share.
@@ -57,12 +57,12 @@ impl Lowering<'_> {
 
     /// Whether an extent is known to be at most 1.
     fn is_short(&self, extent: Extent) -> bool {
-        self.graph.resolve(extent).fixed().is_some_and(|extent| extent <= 1)
+        self.graph.extents.resolve(extent).fixed().is_some_and(|extent| extent <= 1)
     }
 
     /// How many rounds of two passes sort a line: the last index has as many bits as passes are needed, or one less.
     fn rounds(&mut self, extent: Extent, count: MlirValue) -> MlirValue {
-        if let Some(extent) = self.graph.resolve(extent).fixed() {
+        if let Some(extent) = self.graph.extents.resolve(extent).fixed() {
             let bits = 64 - (extent - 1).leading_zeros();
             return self.builder.index(bits.div_ceil(2).into());
         }

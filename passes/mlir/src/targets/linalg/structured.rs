@@ -7,7 +7,7 @@ use super::build::Make;
 use super::emit::{Machine, Register};
 use super::{Failure, Lowering};
 use crate::raw;
-use promote_lower::extent::Extent;
+use promote_dialect::extent::Extent;
 
 /// An index into a tensor: `start + step * index of a loop`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -219,7 +219,7 @@ impl Lowering<'_> {
     pub fn mixed(&mut self, extents: &[Extent]) -> (Vec<i64>, Vec<MlirValue>) {
         let (mut fixed, mut dynamic) = (Vec::with_capacity(extents.len()), Vec::new());
         for extent in extents {
-            let extent = self.graph.resolve(*extent);
+            let extent = self.graph.extents.resolve(*extent);
             match extent.fixed() {
                 Some(extent) => fixed.push(extent),
                 None => {
@@ -237,7 +237,7 @@ impl Lowering<'_> {
         // SAFETY: the calls ask for a constant and make a type of a valid element type.
         unsafe {
             let size = |extent: &Extent| {
-                self.graph.resolve(*extent).fixed().unwrap_or_else(|| mlirShapedTypeGetDynamicSize())
+                self.graph.extents.resolve(*extent).fixed().unwrap_or_else(|| mlirShapedTypeGetDynamicSize())
             };
             let dims: Vec<i64> = shape.iter().map(size).collect();
             let none = MlirAttribute { ptr: std::ptr::null() };

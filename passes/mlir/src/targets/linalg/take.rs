@@ -9,7 +9,7 @@ use super::emit::{Machine, Register};
 use super::extent::EQUAL;
 use super::structured::{At, Nest, Part, identity};
 use super::{Failure, Lowering};
-use promote_lower::extent::Extent;
+use promote_dialect::extent::Extent;
 use promote_lower::graph::NodeId;
 
 impl Lowering<'_> {
@@ -75,7 +75,7 @@ impl Lowering<'_> {
         let truth = self.builder.integer_type(1);
         let mut found = None;
         for extent in extents {
-            let extent = match self.graph.resolve(*extent) {
+            let extent = match self.graph.extents.resolve(*extent) {
                 Extent::Fixed(1..) => continue,
                 other => self.extent(other),
             };

@@ -4,9 +4,9 @@
 //! of. Here its primitives become StableHLO; numbers that are known are computed at once.
 
 use promote_dialect::attrs::Attrs;
+use promote_dialect::extent::Extent;
 use promote_lattice::convert::{Bits, Literal, Numerics, convert, literal};
 use promote_lattice::{DType, Kind, Op};
-use promote_lower::extent::Extent;
 use promote_lower::graph::{Graph, Index, Node, NodeId, Prim};
 use promote_lower::ops::{self, Call};
 use promote_scalar::eval::{Eval, Value};
@@ -92,7 +92,7 @@ impl Primitives<'_, '_> {
         Ok(match (&node.prim, &args[..]) {
             (Prim::Splat(bits), _) => Some(*bits),
             (Prim::Size(size), _) => {
-                let size = self.graph.simplify(size).fixed();
+                let size = self.graph.extents.simplify(size).fixed();
                 size.map(|size| literal(Literal::Int(size), node.dtype, numerics).bits)
             }
             (Prim::Convert, [(from, bits)]) => Some(convert(*bits, *from, node.dtype, numerics)),

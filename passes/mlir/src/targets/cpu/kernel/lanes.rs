@@ -1,7 +1,7 @@
 //! How many lanes a kernel computes at once, and what it computes outside of its loops.
 
+use promote_dialect::extent::Product;
 use promote_lattice::DType;
-use promote_lower::extent::Product;
 use promote_lower::kernel::{Code as What, Expr, ExprId, Form, Kernel, Role, Root};
 use promote_scalar::{depends_on_order, register};
 

@@ -9,7 +9,7 @@ use super::elements::part_count;
 use super::{Body, KernelEmitter};
 use crate::targets::cpu::costs::{STREAM_ALIGNMENT, STREAMED};
 use crate::targets::cpu::llvm::Predicate;
-use promote_lower::extent::Product;
+use promote_dialect::extent::Product;
 use promote_lower::kernel::{Access, Code as What, ExprId, Form, Role};
 
 impl<'k> KernelEmitter<'k> {

@@ -10,7 +10,7 @@ use super::{KernelEmitter, Slot};
 use crate::targets::cpu::costs::STREAM_ALIGNMENT;
 use crate::targets::cpu::emit::{self, Register};
 use crate::targets::cpu::llvm::vector;
-use promote_lower::extent::{Extent, Product, Sum};
+use promote_dialect::extent::{Extent, Product, Sum};
 use promote_lower::kernel::{Access, ExprId};
 
 impl<'k> KernelEmitter<'k> {

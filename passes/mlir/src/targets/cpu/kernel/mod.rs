@@ -35,7 +35,7 @@ use super::costs::{COLUMN_TILE, MAP_TILE, TRANSPOSED_TILE};
 use super::emit::Register;
 use super::llvm::{Code, Predicate, Types};
 use super::target::Machine;
-use promote_lower::extent::{Product, Sum};
+use promote_dialect::extent::{Product, Sum};
 use promote_lower::graph::NodeId;
 use promote_lower::kernel::{Code as What, ExprId, Form, Kernel};
 

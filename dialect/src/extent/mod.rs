@@ -1,17 +1,34 @@
-//! Extents, strides and offsets that may be known only in a run.
+//! Extents, strides and offsets, which may be known at run time only: one algebra, from inference to launches.
+//!
+//! An [`Extent`] is a number, or a [`Symbol`] of a table, [`Extents`], that says by which [`Rule`] it is computed of
+//! others. Equal rules of equal extents are one symbol, so what is equal by the program's shapes alone is the same
+//! [`Extent`] in inference, which then asks for no check, and in lowering, which computes it once.
 
+mod compute;
+mod table;
+
+use std::fmt::{self, Display, Formatter};
 use std::ops::{Add, Mul};
 
-/// An extent, or another number of indices, that a run computes: an index into [`Graph::symbols`](super::graph::Graph::symbols).
+pub use compute::{Arithmetic, compute, rounded_up, slice_count, slice_start};
+pub use table::{Extents, Rule};
+
+/// An extent, or another number of indices, that is known at run time only: a row of a table, [`Extents`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Symbol(pub u32);
 
+impl Display for Symbol {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "s{}", self.0)
+    }
+}
+
 /// How many elements there are along a dimension.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Extent {
     /// As many.
     Fixed(i64),
-    /// Known at run time only.
+    /// Known at run time only, as its rule says.
     Of(Symbol),
 }
 
@@ -21,6 +38,15 @@ impl Extent {
         match self {
             Self::Fixed(extent) => Some(extent),
             Self::Of(_) => None,
+        }
+    }
+}
+
+impl Display for Extent {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed(extent) => extent.fmt(f),
+            Self::Of(symbol) => symbol.fmt(f),
         }
     }
 }
@@ -48,6 +74,37 @@ impl Product {
     /// Whether it is zero whatever the symbols are.
     pub const fn is_zero(&self) -> bool {
         self.number == 0
+    }
+
+    /// The product without its sign, as text.
+    pub const fn magnitude(&self) -> impl Display {
+        Magnitude(self)
+    }
+}
+
+impl Display for Product {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.number < 0 { "-" } else { "" })?;
+        self.magnitude().fmt(f)
+    }
+}
+
+struct Magnitude<'a>(&'a Product);
+
+impl Display for Magnitude<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self(Product { number, symbols }) = self;
+        let number = number.unsigned_abs();
+        let mut times = "";
+        if number != 1 || symbols.is_empty() {
+            number.fmt(f)?;
+            times = "*";
+        }
+        for symbol in symbols {
+            write!(f, "{times}{symbol}")?;
+            times = "*";
+        }
+        Ok(())
     }
 }
 
