@@ -124,7 +124,8 @@ pub fn lower(
 ) -> Result<Verdict, PipelineError> {
     let mut pipeline = options.pipeline.clone();
     pipeline.0.extend(lowering().0);
-    let passes = RunOptions { machine: machine(&options.target), ..options.passes.clone() };
+    let mut passes = options.passes.clone();
+    passes.targets.cpu = machine(&options.target);
     session.run(module, &pipeline, &passes)
 }
 

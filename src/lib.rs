@@ -94,4 +94,5 @@ pub use promote_mlir::{
     pipeline::{self, Pipeline, PipelineError},
     print_ir::PrintIr,
     session::{Module, NotLoaded, Options, PrintOptions, RunOptions, Session, Source, Verdict},
+    targets::{Options as TargetOptions, StableHloOptions},
 };

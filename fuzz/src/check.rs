@@ -8,7 +8,7 @@ use promote::diagnostic::{Code, Diagnostic, Severity};
 use promote::program::Program;
 use promote::{
     CompileOptions, Compiled, Module, OptLevel, Options, Pipeline, PrintOptions, RunOptions, Semantics,
-    Session, Source, Target, Verdict,
+    Session, Source, Target, TargetOptions, Verdict,
 };
 use promote_reference::random::Precision;
 use promote_reference::{Error, Outcome, Reader, Value};
@@ -226,7 +226,7 @@ impl Rules {
         let mut pipeline = Pipeline::default();
         pipeline.0.extend(promote::lowering().0);
         let options = RunOptions {
-            machine: promote::machine(&native.target),
+            targets: TargetOptions { cpu: promote::machine(&native.target), ..TargetOptions::default() },
             verify_each: true,
             ..RunOptions::default()
         };

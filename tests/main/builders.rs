@@ -62,8 +62,7 @@ fn a_program_built_in_rust_is_promoted_by_passes_in_a_pass_manager_of_ones_own()
         remarks: true,
         policies: Default::default(),
         threads: true,
-        excess_precision: false,
-        machine: Default::default(),
+        targets: Default::default(),
     };
     let manager = PassManager::new(context);
     for kind in pass::Kind::DEFAULT {

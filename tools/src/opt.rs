@@ -12,7 +12,7 @@ use promote::pass::Kind as PassKind;
 use promote::pipeline::Element;
 use promote::{
     CompileError, CompileOptions, Compiled, Module, Options, Pipeline, PrintIr, PrintOptions, RunOptions,
-    Semantics, Session, Source, Target, Verdict,
+    Semantics, Session, Source, StableHloOptions, Target, TargetOptions, Verdict,
 };
 
 use crate::cli::{self, Args, Emit, Printing, Request, Testing};
@@ -354,8 +354,10 @@ impl<'a> Compiler<'a> {
     fn promote(&self, source: Source<'_>) -> Result<Option<Module<'_>>, Stop> {
         let printing = &self.args.printing;
         let options = RunOptions {
-            machine: promote::machine(&self.native.target),
-            excess_precision: self.args.promotion.excess_precision,
+            targets: TargetOptions {
+                cpu: promote::machine(&self.native.target),
+                stablehlo: StableHloOptions { excess_precision: self.args.promotion.excess_precision },
+            },
             verify_each: self.args.testing.verify_each,
             timing: printing.timing,
             print: PrintIr {

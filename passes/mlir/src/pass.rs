@@ -17,7 +17,6 @@ use promote_lattice::Semantics;
 use rustc_hash::FxHashMap;
 
 use super::raw::Address;
-use super::targets::cpu::Machine;
 use super::targets::{self, TargetPass};
 use super::units::{Shared, Units};
 use super::view::View;
@@ -43,10 +42,8 @@ pub struct Config {
     /// Whether functions are worked on in parallel when a pass runs on a module. Only for a context that is
     /// multi-threaded: MLIR makes types and attributes without locks otherwise.
     pub threads: bool,
-    /// The processor that code is made for.
-    pub machine: Machine,
-    /// Whether StableHLO lets XLA leave out roundings to floats narrower than `f32`.
-    pub excess_precision: bool,
+    /// What targets are told.
+    pub targets: targets::Options,
 }
 
 impl Config {

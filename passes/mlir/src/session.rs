@@ -19,6 +19,7 @@ use super::pipeline::{Pipeline, PipelineError};
 use super::print_ir::{PrintIr, printer};
 use super::raw::{self, Address};
 use super::units::Shared;
+use crate::targets;
 use crate::targets::cpu::{Interface, Machine};
 use promote_diagnostics::{Code, Diagnostic, Severity};
 use promote_infer::graph::Graph;
@@ -47,10 +48,8 @@ pub struct RunOptions {
     pub timing: bool,
     /// Print the IR around passes to standard error.
     pub print: PrintIr,
-    /// The processor that code is made for.
-    pub machine: Machine,
-    /// Let XLA leave out roundings to floats narrower than `f32`: StableHLO is made without `reduce_precision`.
-    pub excess_precision: bool,
+    /// What targets are told.
+    pub targets: targets::Options,
 }
 
 /// Whether a module got through a pipeline.
@@ -175,8 +174,7 @@ impl Session {
             remarks: options.remarks,
             policies: options.policies.clone(),
             threads: options.threads,
-            machine: Machine::default(),
-            excess_precision: false,
+            targets: targets::Options::default(),
         };
         Ok(Self { context, config, diagnostics, threads: options.threads })
     }
@@ -263,8 +261,7 @@ impl Session {
         let alone = options.print.prints_all();
         let config = Config {
             threads: self.threads && !alone,
-            machine: options.machine,
-            excess_precision: options.excess_precision,
+            targets: options.targets.clone(),
             ..self.config.clone()
         };
         pipeline.build(&manager, &config, &around)?;

@@ -33,7 +33,8 @@ fn arguments(dtype: DType) -> Vec<Array> {
 
 /// The lowering with an allowance.
 fn lowered(dtype: DType, excess_precision: bool) -> Outcome {
-    let options = RunOptions { excess_precision, ..RunOptions::default() };
+    let mut options = RunOptions::default();
+    options.targets.stablehlo.excess_precision = excess_precision;
     run_with(&session("jax", true, false), &source(dtype), &pipeline(), options)
 }
 

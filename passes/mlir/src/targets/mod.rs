@@ -3,11 +3,13 @@
 //! [`cpu`] compiles [programs](promote_lower::program) of kernels to the LLVM dialect. [`linalg`] and [`stablehlo`] hand
 //! strong code on to other compilers, op by op: they know neither kernels nor buffers.
 //!
-//! A new target is its folder, its line in [`ALL`], and a device in `promote-runtime` if it needs one.
+//! A new target is its folder, its line in [`ALL`] (and one in [`Options`], if it has any), and a device in `promote-runtime` if it needs one.
 
 pub mod cpu;
 pub(crate) mod linalg;
 pub(crate) mod stablehlo;
+
+pub use self::stablehlo::Options as StableHloOptions;
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -18,6 +20,15 @@ use promote_diagnostics::Diagnostic;
 
 use crate::pass::Config;
 use crate::units::Shared;
+
+/// What targets are told beside the program, a field each.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The processor that code is made for.
+    pub cpu: cpu::Machine,
+    /// What XLA may do.
+    pub stablehlo: StableHloOptions,
+}
 
 /// A pass that lowers strong programs to a target.
 pub struct TargetPass {

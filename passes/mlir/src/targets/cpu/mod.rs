@@ -50,7 +50,7 @@ pub static PASS: TargetPass = TargetPass {
     name: "promote-to-llvm",
     description: "lower a strong module of blocks to the LLVM dialect, for processors",
     dialects: || vec![DialectHandle::llvm()],
-    run: |root, shared, config| lower(root, shared, config.machine),
+    run: |root, shared, config| lower(root, shared, config.targets.cpu),
 };
 
 /// A module as a program, and what it is made of.

@@ -48,18 +48,23 @@ use crate::view::FUNCTION;
 use builder::Refusal;
 use promote_diagnostics::{Code, Diagnostic, Severity};
 
+/// What XLA may do with the program.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Leave out roundings to floats narrower than `f32`: no `reduce_precision` keeps them.
+    pub excess_precision: bool,
+}
+
 /// The pass `promote-to-stablehlo`.
 pub static PASS: TargetPass = TargetPass {
     name: "promote-to-stablehlo",
     description: "lower a strong program to StableHLO",
     dialects: Vec::new,
-    run: |root, shared, config| to_stablehlo(root, shared, config.excess_precision),
+    run: |root, shared, config| to_stablehlo(root, shared, config.targets.stablehlo),
 };
 
 /// Rewrites the functions in `root` as StableHLO; what there is to say, in program order. With an error nothing is changed.
-///
-/// `excess_precision` lets XLA leave out roundings to floats narrower than f32.
-pub fn to_stablehlo(root: MlirOperation, shared: Shared<'_>, excess_precision: bool) -> Vec<Diagnostic> {
+pub fn to_stablehlo(root: MlirOperation, shared: Shared<'_>, options: Options) -> Vec<Diagnostic> {
     let mut diagnostics = verify_strong(root, shared);
     if refuses(&diagnostics) {
         return diagnostics;
@@ -71,7 +76,8 @@ pub fn to_stablehlo(root: MlirOperation, shared: Shared<'_>, excess_precision: b
     diagnostics.extend(recursion::refusals(&functions));
     // Beside a function on which the pass runs alone nothing may be put.
     let taken = (!raw::is_named(root, FUNCTION)).then(|| outline::symbols(root));
-    let lower = |function: Address<_>| lower::function(function.0, shared, excess_precision, taken.as_ref());
+    let lower =
+        |function: Address<_>| lower::function(function.0, shared, options.excess_precision, taken.as_ref());
     let lowered = shared.map(functions, lower);
     diagnostics.extend(lowered.iter().flat_map(|function| function.diagnostics.iter().cloned()));
     let refused = refuses(&diagnostics);
