@@ -97,6 +97,10 @@ pub fn rounded_up<A: Arithmetic>(on: &mut A, x: A::Number, y: A::Number) -> A::N
 
 /// Where a bound of a Python slice lies.
 fn bound<A: Arithmetic>(on: &mut A, extent: Extent, at: i64, step: i64) -> A::Number {
+    // No extent is less.
+    if at == 0 && step > 0 {
+        return on.constant(0);
+    }
     let extent = on.extent(extent);
     let (low, high) = if step < 0 {
         let one = on.constant(1);

@@ -230,8 +230,7 @@ impl Kernel {
                 stride.symbols.retain(|symbol| !ones(*symbol));
             }
         };
-        kernel.exprs.iter_mut().filter_map(|expr| expr.code.strides_mut()).for_each(&mut simplify);
-        kernel.roots.iter_mut().flat_map(|root| &mut root.sinks).for_each(|sink| simplify(&mut sink.strides));
+        kernel.for_each_strides(&mut simplify);
         found.sort_unstable();
         found.dedup();
         kernel.collapse();
@@ -270,14 +269,13 @@ impl Kernel {
             chunk.by -= usize::from(dim < chunk.by);
         }
         self.dims.remove(dim);
-        for expr in &mut self.exprs {
-            if let Some(strides) = expr.code.strides_mut() {
-                strides.remove(dim);
-            }
-        }
-        for sink in self.roots.iter_mut().flat_map(|root| &mut root.sinks) {
-            sink.strides.remove(dim);
-        }
+        self.for_each_strides(|strides| _ = strides.remove(dim));
+    }
+
+    /// Changes the strides of all that is read, counted or written.
+    pub(crate) fn for_each_strides(&mut self, mut change: impl FnMut(&mut Vec<Product>)) {
+        self.exprs.iter_mut().filter_map(|expr| expr.code.strides_mut()).for_each(&mut change);
+        self.roots.iter_mut().flat_map(|root| &mut root.sinks).for_each(|sink| change(&mut sink.strides));
     }
 
     /// Finds which dimensions each expression depends on.

@@ -9,6 +9,7 @@ pub mod canonical;
 pub mod flow;
 pub mod fuse;
 pub mod graph;
+mod interchange;
 pub mod kernel;
 pub mod ops;
 pub mod program;

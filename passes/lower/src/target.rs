@@ -25,6 +25,8 @@ pub struct Costs {
     pub too_long: u32,
     /// How many expressions a kernel has at most.
     pub max_exprs: usize,
+    /// With fewer results than these beside each other in memory, what goes along an axis in order computes one at a time.
+    pub few_columns: i64,
     /// How long reductions are cut, if they are.
     pub cuts: Option<Cuts>,
 }

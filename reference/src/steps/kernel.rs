@@ -167,10 +167,8 @@ fn check(kernel: &Kernel) -> Result<(), Stop> {
             (Role::Store, Form::Map | Form::Rows { .. }) => true,
             (Role::Store, Form::Columns { .. }) => !is_full(kernel, index),
             (Role::Reduce(_), Form::Rows { .. } | Form::Columns { .. }) => true,
-            (Role::Arg(_), Form::Rows { .. }) => is_along,
-            (Role::Scan(_), Form::Rows { .. } | Form::Columns { .. }) => is_along,
-            (Role::Arg(_), Form::Map | Form::Columns { .. })
-            | (Role::Reduce(_) | Role::Scan(_), Form::Map) => false,
+            (Role::Arg(_) | Role::Scan(_), Form::Rows { .. } | Form::Columns { .. }) => is_along,
+            (Role::Arg(_) | Role::Reduce(_) | Role::Scan(_), Form::Map) => false,
         };
         if !fits {
             return fault(format!("{:?} in a kernel of {:?}", root.role, kernel.form));

@@ -2,8 +2,9 @@
 
 use super::super::graph::{Cut, NodeId};
 use super::super::kernel::{Access, ExprId, Form, Role};
+use super::super::target::Costs;
 use super::super::trace::{Coord, Tracer};
-use promote_dialect::extent::{Extent, Sum};
+use promote_dialect::extent::{Extent, Product, Sum};
 
 /// A kernel in the making.
 #[derive(Debug)]
@@ -51,12 +52,12 @@ pub struct Wanted {
 
 impl Group {
     /// A group for a root to start.
-    pub fn new(space: Vec<Extent>, wanted: &Wanted) -> Self {
+    pub fn new(space: Vec<Extent>, wanted: &Wanted, costs: &Costs) -> Self {
         let shift = usize::from(wanted.reduction.as_ref().is_some_and(|reduction| reduction.cut.is_some()));
         let rank = space.len();
         let order = wanted.reduction.as_ref().map_or_else(
             || (0..rank).collect(),
-            |reduction| order(&reduction.axes, rank, matches!(wanted.role, Role::Arg(_) | Role::Scan(_))),
+            |reduction| order(&reduction.axes, rank, goes_last(wanted.role, &reduction.axes, &space, costs)),
         );
         let mut position = vec![0; rank];
         order.iter().enumerate().for_each(|(dim, axis)| position[*axis] = dim + shift);
@@ -89,7 +90,7 @@ impl Group {
     }
 
     /// Where the values of a root are whose traced node has this shape, if the group can take it.
-    pub fn coords(&self, shape: &[Extent], wanted: &Wanted) -> Option<Vec<Coord>> {
+    pub fn coords(&self, shape: &[Extent], wanted: &Wanted, costs: &Costs) -> Option<Vec<Coord>> {
         if self.is_closed && !self.members.is_empty() {
             return None;
         }
@@ -110,7 +111,7 @@ impl Group {
                         is_last && reduction.cut.is_none() && !matches!(wanted.role, Role::Scan(_))
                     }
                     (own, other) => {
-                        own == other && (self.members.is_empty() || !self.is_permuted(wanted.role))
+                        own == other && (self.members.is_empty() || !self.is_permuted(wanted.role, costs))
                     }
                 };
                 (is_full && fits).then(full)
@@ -119,9 +120,9 @@ impl Group {
     }
 
     /// Whether a root of that role would have had its dimensions in another order.
-    fn is_permuted(&self, role: Role) -> bool {
-        let rank = self.space.len();
-        let order = order(self.axes(), rank, matches!(role, Role::Arg(_)));
+    fn is_permuted(&self, role: Role, costs: &Costs) -> bool {
+        let last = goes_last(role, self.axes(), &self.space, costs);
+        let order = order(self.axes(), self.space.len(), last);
         order.iter().enumerate().any(|(dim, axis)| self.position[*axis] != dim + self.shift())
     }
 
@@ -148,6 +149,17 @@ impl Group {
         let coord =
             |axis: usize| if is_kept(&axis) { Coord::same(self.position[axis]) } else { Coord::first() };
         alike.then(|| (0..shape.len()).map(coord).collect())
+    }
+}
+
+/// Whether what goes along an axis in order goes along the last dimension of its kernel, one result at a time: there are too few
+/// results beside each other in memory to compute them together.
+fn goes_last(role: Role, axes: &[usize], space: &[Extent], costs: &Costs) -> bool {
+    let after = axes.last().map_or(space.len(), |last| last + 1);
+    let beside = space[after..].iter().fold(Product::number(1), |all, extent| &all * &Product::from(*extent));
+    match role {
+        Role::Arg(_) | Role::Scan(_) => beside.fixed().is_some_and(|beside| beside < costs.few_columns),
+        Role::Store | Role::Reduce(_) => false,
     }
 }
 

@@ -7,7 +7,7 @@ use super::*;
 use crate::graph::Index;
 use promote_dialect::extent::{Extent, Rule, Symbol};
 
-const COSTS: Costs = Costs { expensive: 8, too_long: 256, max_exprs: 600, cuts: None };
+const COSTS: Costs = Costs { expensive: 8, too_long: 256, max_exprs: 600, few_columns: 8, cuts: None };
 
 /// A small generator of numbers, the same in each run.
 struct Random(u64);
@@ -126,4 +126,30 @@ fn chains_of_broadcasts_have_steps_of_one_symbol() {
         2,
         "neither of two arguments says what the other is"
     );
+}
+
+/// The form of the kernel that reduces a permuted matrix of 64 x 128 elements over an axis, and the strides of what it reads.
+fn reduced_across(op: Prim, dtype: DType, kept: i64) -> (Form, Vec<Product>) {
+    let mut graph = Graph::default();
+    let source = graph.source(0, DType::F32, &[Some(64), Some(128)]);
+    let permuted = [128, 64].map(Extent::Fixed).to_vec();
+    let turned = Prim::View(vec![Index::same(1), Index::same(0)]);
+    let view = graph.push(turned, &[source], DType::F32, permuted);
+    let result = graph.push(op, &[view], dtype, vec![Extent::Fixed(kept)]);
+    let plan = fuse(&graph, &[result], &COSTS);
+    let [Step::Kernel(kernel)] = &plan.steps[..] else { panic!("{:?}", plan.steps) };
+    let loads: Vec<_> = kernel.exprs.iter().filter_map(|expr| expr.code.strides().cloned()).collect();
+    (kernel.form, loads[0].clone())
+}
+
+#[test]
+fn reductions_of_permuted_matrices_go_through_memory_in_order() {
+    let strides = [128, 1].map(Product::number).to_vec();
+    let (rows, columns) = (Form::Rows { reduced: 1 }, Form::Columns { outer: 0, reduced: 1 });
+    let sum = |axis: usize| Prim::Reduce(Op::Sum, vec![axis]);
+    assert_eq!(reduced_across(sum(0), DType::F32, 64), (rows, strides.clone()));
+    assert_eq!(reduced_across(sum(1), DType::F32, 128), (columns, strides.clone()));
+    let place = |axis: usize| Prim::Arg(Op::ArgMax, axis);
+    assert_eq!(reduced_across(place(0), DType::I64, 64), (rows, strides.clone()));
+    assert_eq!(reduced_across(place(1), DType::I64, 128), (columns, strides));
 }

@@ -10,6 +10,7 @@ pub const FUSION: Costs = Costs {
     expensive: 8,
     too_long: 256,
     max_exprs: 600,
+    few_columns: 8,
     cuts: Some(Cuts { length: 1 << 16, most: 64, many_rows: 64, many_columns: 1 << 16 }),
 };
 

@@ -88,12 +88,12 @@ impl KernelEmitter<'_> {
                     let Some(from) = self.tile else {
                         unreachable!("a reduction is done before its result is used")
                     };
-                    let values = self.column(*root, from, lanes);
-                    self.element(*root, &values)
+                    self.column_result(*root, from, lanes)
                 }
             },
         }
     }
+
     pub(super) fn constant(&mut self, bits: u128, dtype: DType, lanes: usize) -> Element<Register> {
         let (part, stored) = (dtype.real_part(), memory(dtype));
         let mut number = |bits: u128| {

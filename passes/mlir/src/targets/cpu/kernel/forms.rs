@@ -152,7 +152,7 @@ impl<'k> KernelEmitter<'k> {
         self.tile = Some(from);
         let dim = kernel.dims.len() - 1;
         let reduced = kernel.reduced();
-        let is_reduction = |root: &usize| matches!(kernel.roots[*root].role, Role::Reduce(_) | Role::Scan(_));
+        let is_reduction = |root: &usize| kernel.roots[*root].role != Role::Store;
         let reductions: Vec<usize> = (0..kernel.roots.len()).filter(is_reduction).collect();
         let last = reductions.iter().map(|root| self.stage(*root)).max().unwrap_or(0);
         for root in &reductions {
@@ -189,8 +189,7 @@ impl<'k> KernelEmitter<'k> {
                 if matches!(kernel.roots[root].role, Role::Scan(_)) {
                     // Each step was stored.
                 } else if reductions.contains(&root) {
-                    let values = emitter.column(root, from, lanes);
-                    let value = emitter.element(root, &values);
+                    let value = emitter.column_result(root, from, lanes);
                     emitter.store_result(root, value, lanes);
                 } else {
                     emitter.store_root(root, lanes);

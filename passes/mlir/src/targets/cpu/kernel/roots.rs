@@ -106,8 +106,7 @@ impl<'k> KernelEmitter<'k> {
                 parts(all)
             }
             Role::Arg(op) => {
-                let dim = kernel.dims.len() - 1;
-                let index = self.lane_index(dim, lanes);
+                let index = self.index_along(lanes);
                 let (seen, at) = (element(&old[..old.len() - 1]), old[old.len() - 1]);
                 let (best, at) = self.chosen((op, dtype), lanes, (seen, at), (value, index));
                 let mut all = parts(best);
@@ -126,6 +125,19 @@ impl<'k> KernelEmitter<'k> {
         let zero = e.int(Ty::I64, 0);
         let is_first = e.compare(Compare::Eq, index, zero);
         emit::splat(&mut self.code, is_first, lanes)
+    }
+
+    /// The indices of the dimension that an op looks for one along, the only one that is reduced: of lanes beside each other
+    /// there, or of one for all of them.
+    fn index_along(&mut self, lanes: usize) -> Register {
+        let dim = self.kernel.reduced().start;
+        match self.kernel.form {
+            Form::Columns { .. } => {
+                let index = Register { value: self.at(dim), ty: Ty::I64 };
+                emit::splat(&mut self.code, index, lanes)
+            }
+            Form::Rows { .. } | Form::Map => self.lane_index(dim, lanes),
+        }
     }
 
     /// Two elements reduced to one.
@@ -192,10 +204,7 @@ impl<'k> KernelEmitter<'k> {
             }
             all = join(self, 1, &all, &registers(&state[types.len()..]));
         }
-        match role {
-            Role::Arg(_) => Element::Real(all[all.len() - 1]),
-            Role::Store | Role::Reduce(_) | Role::Scan(_) => element(&all),
-        }
+        result(role, &all)
     }
 
     /// Some lanes of a vector; one is a scalar.
@@ -288,11 +297,13 @@ impl<'k> KernelEmitter<'k> {
         self.code.element(room, index, self.code.types.scalar(memory_of(ty)), 1)
     }
 
-    pub(super) fn element(&self, root: usize, values: &[MlirValue]) -> Element<Register> {
+    /// The results of the columns at hand.
+    pub(super) fn column_result(&mut self, root: usize, from: MlirValue, lanes: usize) -> Element<Register> {
+        let values = self.column(root, from, lanes);
         let types = self.accumulator(root);
         let registers: Vec<_> =
             values.iter().zip(types).map(|(value, ty)| Register { value: *value, ty }).collect();
-        element(&registers)
+        result(self.kernel.roots[root].role, &registers)
     }
 
     /// Expensive expressions that several stages need are computed in the first of them, and kept.
@@ -331,5 +342,13 @@ impl<'k> KernelEmitter<'k> {
         for (room, register) in kept.parts.into_iter().zip(parts(value)) {
             self.put(room, register, zero, lanes);
         }
+    }
+}
+
+/// What an accumulator has as the result: of what looks for an index, that.
+fn result(role: Role, all: &[Register]) -> Element<Register> {
+    match role {
+        Role::Arg(_) => Element::Real(all[all.len() - 1]),
+        Role::Store | Role::Reduce(_) | Role::Scan(_) => element(all),
     }
 }
