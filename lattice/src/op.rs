@@ -287,6 +287,7 @@ ops! {
     Sin "sin" Function 1 Broadcast NONE "the sine";
     Cos "cos" Function 1 Broadcast NONE "the cosine";
     Tan "tan" Function 1 Broadcast NONE "the tangent";
+    Sinc "sinc" Function 1 Broadcast NONE "sin(π · x) / (π · x), and 1 at 0";
     Sinh "sinh" Function 1 Broadcast NONE "the hyperbolic sine";
     Cosh "cosh" Function 1 Broadcast NONE "the hyperbolic cosine";
     Tanh "tanh" Function 1 Broadcast NONE "the hyperbolic tangent";

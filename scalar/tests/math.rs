@@ -27,6 +27,7 @@ const UNARY: &[Unary] = &[
     (Op::Sin, math::sin, f64::sin),
     (Op::Cos, math::cos, f64::cos),
     (Op::Tan, math::tan, f64::tan),
+    (Op::Sinc, math::sinc, sinc),
     (Op::Sinh, math::sinh, f64::sinh),
     (Op::Cosh, math::cosh, f64::cosh),
     (Op::Tanh, math::tanh, f64::tanh),
@@ -51,6 +52,12 @@ const BINARY: &[Binary] = &[
         if x == y { x + std::f64::consts::LN_2 } else { x.max(y) + (-(x - y).abs()).exp().ln_1p() }
     }),
 ];
+
+fn sinc(x: f64) -> f64 {
+    let (beyond, half_turns) = (x - x.round(), x.round() % 2.0);
+    let sine = (beyond * std::f64::consts::PI).sin() * if half_turns == 0.0 { 1.0 } else { -1.0 };
+    if x == 0.0 { 1.0 } else { 0.0 + sine / (x * std::f64::consts::PI) }
+}
 
 /// A machine that multiplies and adds in one instruction, and one that rounds the product and does not keep sums.
 const MACHINES: [Eval; 2] = [

@@ -80,6 +80,10 @@ def exp2(x):
     return mpf(2) ** x
 
 
+def sinc(x):
+    return sin(pi * x) / (pi * x)
+
+
 def identity(x):
     return x
 
@@ -95,6 +99,7 @@ FITS = {
     "tail of log": (log1p, range(2, 11), range(2, 23), (-THIRD, THIRD), identity),
     "sin_tail": (sin, range(3, 8, 2), range(3, 16, 2), (0, OCTANT), identity),
     "cos_tail": (cos, range(4, 9, 2), range(4, 15, 2), (0, OCTANT), lambda x: 1 - x * x / 2),
+    "sinc_tail": (sinc, range(2, 11, 2), range(2, 19, 2), (0, 0.5), lambda x: 1),
     "asin_tail": (asin, range(3, 12, 2), range(3, 28, 2), (0, 0.5), identity),
     "atan_tail": (atan, range(3, 20, 2), range(3, 42, 2), (0, 1), identity),
     "near of erf": (erf, range(1, 14, 2), range(1, 26, 2), (0, 1), identity),

@@ -94,6 +94,8 @@ FUNCTIONS = {
     "logaddexp": (lambda x, y: M.log(M.exp(x) + M.exp(y)),
                   [pairs(between(-50, 50)), pairs(between(-2, 2)), lambda: (near_power(-30, 3)(), R.uniform(-40, 0))]),
     "erfc": (M.erfc, [between(-6, 6), between(0.4, 1.2), between(1, 27.3), between(26.4, 27.3), near_power(-40, 2)]),
+    "sinc": (lambda x: M.sinpi(x) / (M.pi * x),
+             [any_finite, between(-1.5, 1.5), between(-1e3, 1e3), near_power(-40, 45), lambda: R.randint(1, 99) + near_power(-40, -1)()]),
 }
 
 with open(sys.argv[1], "wb") as out:

@@ -64,6 +64,7 @@ fn what_python_does_not_have_is_refused() {
         "sign",
         "relu",
         "rsqrt",
+        "sinc",
         "sigmoid",
         "reciprocal",
         "signbit",

@@ -78,6 +78,7 @@ fn real(op: Op, x: f64, numerics: Numerics) -> Element {
         Op::Sin => x.sin(),
         Op::Cos => x.cos(),
         Op::Tan => x.tan(),
+        Op::Sinc => sinc(x),
         Op::Sinh => x.sinh(),
         Op::Cosh => x.cosh(),
         Op::Tanh => x.tanh(),
@@ -97,6 +98,16 @@ fn real(op: Op, x: f64, numerics: Numerics) -> Element {
         _ => return Err(unsupported(op)),
     };
     Ok(Number::Real(value))
+}
+
+/// sin(π x) is that of what x is beyond an integer, where π is known well enough.
+fn sinc(x: f64) -> f64 {
+    let (beyond, half_turns) = (x - x.round(), x.round() % 2.0);
+    let sign = if half_turns == 0.0 { 1.0 } else { -1.0 };
+    match x == 0.0 {
+        true => 1.0,
+        false => 0.0 + sign * (beyond * std::f64::consts::PI).sin() / (x * std::f64::consts::PI),
+    }
 }
 
 fn complex(op: Op, z: Complex64, numerics: Numerics) -> Element {
@@ -140,6 +151,8 @@ fn complex(op: Op, z: Complex64, numerics: Numerics) -> Element {
         Op::Sin => z.sin(),
         Op::Cos => z.cos(),
         Op::Tan => z.tan(),
+        Op::Sinc if z.norm() == 0.0 => one,
+        Op::Sinc => (z * std::f64::consts::PI).sin() / (z * std::f64::consts::PI),
         Op::Sinh => z.sinh(),
         Op::Cosh => z.cosh(),
         Op::Tanh => z.tanh(),

@@ -85,7 +85,7 @@ pub(super) fn rule(op: Op, modes: bool) -> Rule {
             _ => row(A::FLOATS),
         },
         Class::Function => match op {
-            Cbrt | Exp2 | Log2 | Log10 => return absent,
+            Cbrt | Exp2 | Log2 | Log10 | Sinc => return absent,
             _ => row(A::INEXACT),
         },
         Class::SpecialFunction => row(A::FLOATS),
