@@ -258,6 +258,12 @@ irdl.dialect @promote {
     irdl.operands(x0: %0)
     irdl.results(result: %1)
   }
+  irdl.operation @lgamma {
+    %0 = irdl.any
+    %1 = irdl.any
+    irdl.operands(x0: %0)
+    irdl.results(result: %1)
+  }
   irdl.operation @sigmoid {
     %0 = irdl.any
     %1 = irdl.any

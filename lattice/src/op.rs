@@ -299,6 +299,7 @@ ops! {
     Atanh "atanh" Function 1 Broadcast NONE "the inverse hyperbolic tangent";
     Erf "erf" SpecialFunction 1 Broadcast NONE "the error function";
     Erfc "erfc" SpecialFunction 1 Broadcast NONE "1 less the error function, exact far out too";
+    Lgamma "lgamma" SpecialFunction 1 Broadcast NONE "the logarithm of the absolute value of the gamma function";
     Sigmoid "sigmoid" Function 1 Broadcast NONE "1 / (1 + e⁻ˣ)";
     Reciprocal "reciprocal" Function 1 Broadcast NONE "1 / x";
     Angle "angle" Part 1 Broadcast NONE "the angle of a complex number, from −π to π";

@@ -11,6 +11,7 @@ use promote_scalar::math::{self, ulp_bound};
 unsafe extern "C" {
     safe fn erf(x: f64) -> f64;
     safe fn erfc(x: f64) -> f64;
+    safe fn lgamma(x: f64) -> f64;
 }
 
 type Unary = (Op, fn(&mut Eval, Value) -> Value, fn(f64) -> f64);
@@ -39,6 +40,7 @@ const UNARY: &[Unary] = &[
     (Op::Atanh, math::atanh, f64::atanh),
     (Op::Erf, math::erf, |x| erf(x)),
     (Op::Erfc, math::erfc, |x| erfc(x)),
+    (Op::Lgamma, math::lgamma, |x| lgamma(x)),
     (Op::Sigmoid, math::sigmoid, |x| 1.0 / (1.0 + (-x).exp())),
     (Op::Cbrt, math::cbrt, f64::cbrt),
     (Op::Rsqrt, math::rsqrt, |x| 1.0 / x.sqrt()),
@@ -108,6 +110,7 @@ fn greatest_term(term: f64, result: f64) -> f64 {
 fn cancelling(op: Op, operands: &[f64], result: f64) -> f64 {
     match (op, operands) {
         (Op::LogAddExp, [x, y]) => greatest_term(x.max(*y), result),
+        (Op::Lgamma, [x]) if *x < 0.0 => greatest_term(-lgamma(-x), result),
         _ => 0.0,
     }
 }

@@ -140,6 +140,20 @@ def main():
         found = fit(complement, range(count), *where, relative(complement), bits, lambda t: 1)
         show(f"complement of erf, {bits} bits", found)
 
+    def near(v):
+        return mp.loggamma(2 + v) / (v * (v + 1))
+    show("near of lgamma, single", fit(near, range(13), -1, 1, relative(near), SINGLE))
+    show("near of lgamma, double", fit(near, range(28), -1, 1, relative(near), DOUBLE))
+
+    def stirling(w):
+        x = 1 / mp.sqrt(w)
+        return (mp.loggamma(x) - (x - 0.5) * (log(x) - 1) - (log(2 * pi) - 1) / 2) * x
+
+    def share(w):
+        return mp.sqrt(w) / mp.loggamma(1 / mp.sqrt(w))
+    show("stirling, single", fit(stirling, range(2), 0, mpf(1) / 64, share, SINGLE))
+    show("stirling, double", fit(stirling, range(6), 0, mpf(1) / 64, share, DOUBLE))
+
     def root(x):
         return 1 / cbrt(x)
     show("START of cbrt", fit(root, range(5), 1, 8, relative(root), SINGLE))

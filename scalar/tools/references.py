@@ -96,6 +96,9 @@ FUNCTIONS = {
     "erfc": (M.erfc, [between(-6, 6), between(0.4, 1.2), between(1, 27.3), between(26.4, 27.3), near_power(-40, 2)]),
     "sinc": (lambda x: M.sinpi(x) / (M.pi * x),
              [any_finite, between(-1.5, 1.5), between(-1e3, 1e3), near_power(-40, 45), lambda: R.randint(1, 99) + near_power(-40, -1)()]),
+    "lgamma": (lambda x: M.re(M.loggamma(x)),
+               [positive(any_finite), between(0, 4), between(0.9, 2.1), between(2, 20), between(-1, 0), between(-20, 0),
+                between(-1e3, 0), near_power(-40, 10), lambda: -R.randint(0, 30) + near_power(-45, -1)()]),
 }
 
 with open(sys.argv[1], "wb") as out:

@@ -90,6 +90,7 @@ fn real(op: Op, x: f64, numerics: Numerics) -> Element {
         Op::Atanh => x.atanh(),
         Op::Erf => libm::erf(x),
         Op::Erfc => libm::erfc(x),
+        Op::Lgamma => libm::lgamma(x),
         Op::Sigmoid => 1.0 / (1.0 + (-x).exp()),
         Op::Reciprocal => 1.0 / x,
         Op::Angle if x.is_nan() => x,

@@ -79,13 +79,14 @@ macro_rules! families {
     };
 }
 
-families! { error exponential inverse logarithm power trigonometric }
+families! { error exponential gamma inverse logarithm power trigonometric }
 
 /// How many units in the last place a result of an elementary function is at most from the truth; none for other ops. A
 /// result that rounds correctly is 1/2 off.
 ///
 /// The result of `logaddexp` is the sum of its greater operand and a logarithm, which may cancel: its units are those of the
-/// greatest of the three.
+/// greatest of the three. The result of `lgamma` of a negative x is one of log(π / |x sin(π x)|) less `lgamma` of -x: its units
+/// are those of the greatest of the three.
 pub fn ulp_bound(op: Op, double: bool) -> Option<u32> {
     let (_, single_bound, double_bound) = BOUNDS.iter().copied().flatten().find(|row| row.0 == op)?;
     Some(if double { *double_bound } else { *single_bound })
