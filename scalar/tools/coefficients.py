@@ -2,7 +2,7 @@
 
 Each is a polynomial whose error, times a weight, is nearly minimax: weighted least squares on Chebyshev nodes, the weights
 adapted as Lawson does. Coefficients are rounded to the precision they are for one after the other, from the lowest, and
-those left are fitted anew each time.
+those left are fitted anew each time. A coefficient in two parts is one of twice the precision.
 """
 from mpmath import asin, atan, atanh, cbrt, cos, cosh, erf, erfc, exp, expm1, log, log1p, matrix, mp, mpf, pi, sin, sinh, tanh
 
@@ -15,8 +15,9 @@ def rounded(x, bits):
         return +x
 
 
-def fit(f, powers, low, high, weight, bits, fixed=lambda x: 0, rounds=25):
-    """Coefficients c of sum(c[i] * x**powers[i]) + fixed(x), near f(x), and log2 of the greatest weighted error."""
+def fit(f, powers, low, high, weight, bits, fixed=lambda x: 0, rounds=25, in_parts=0):
+    """Coefficients c of sum(c[i] * x**powers[i]) + fixed(x), near f(x), and log2 of the greatest weighted error. So many of the
+    first are in two parts."""
     count = 8 * len(powers)
     low, high = mpf(low), mpf(high)
     xs = [(low + high) / 2 + (high - low) / 2 * mp.cos(pi * (2 * i + 1) / (2 * count)) for i in range(count)]
@@ -56,7 +57,8 @@ def fit(f, powers, low, high, weight, bits, fixed=lambda x: 0, rounds=25):
     trust = best
     known = []
     for first in range(len(powers)):
-        known.append(rounded(solve(first, known)[0], bits))
+        coefficient = solve(first, known)[0]
+        known.append(head(coefficient, bits) if first < in_parts else rounded(coefficient, bits))
     return known, mp.log(max(errors(known)), 2)
 
 
@@ -106,10 +108,12 @@ FITS = {
 }
 
 
-def show(name, found):
+def show(name, found, bits=DOUBLE, in_parts=0):
     coefficients, error = found
     print(f"{name}: 2^{float(error):.1f}")
-    print("    " + ", ".join(repr(float(c)) for c in coefficients))
+    parts = [(rounded(c, bits), c - rounded(c, bits)) for c in coefficients]
+    shown = [repr(float(c)) if i >= in_parts else f"[{float(c)!r}, {float(rest)!r}]" for i, (c, rest) in enumerate(parts)]
+    print("    " + ", ".join(shown))
 
 
 def main():
@@ -153,6 +157,13 @@ def main():
         return mp.sqrt(w) / mp.loggamma(1 / mp.sqrt(w))
     show("stirling, single", fit(stirling, range(2), 0, mpf(1) / 64, share, SINGLE))
     show("stirling, double", fit(stirling, range(6), 0, mpf(1) / 64, share, DOUBLE))
+
+    def inverse_gamma(w):
+        return mp.rgamma(1 + w)
+    for bits, in_parts, count in ((SINGLE, 9, 14), (DOUBLE, 18, 27)):
+        with mp.workprec(500):
+            found = fit(inverse_gamma, range(1, count + 1), -0.5, 0.5, lambda w: 1, bits, lambda w: 1, in_parts=in_parts)
+        show(f"inverse of gamma, {bits} bits", found, bits, in_parts)
 
     def root(x):
         return 1 / cbrt(x)

@@ -1,8 +1,8 @@
 //! Elementary functions in instructions.
 //!
 //! Each takes and returns a register of [`Ty::F32`](crate::Ty::F32) or [`Ty::F64`](crate::Ty::F64). They are free of branches, so
-//! as fast on sixteen lanes as on one; only the argument of sin, cos and tan is reduced in a [`repeat`](Emit::repeat) where a
-//! lane is huge. They need no library and give the same bits on every target.
+//! as fast on sixteen lanes as on one; only where a lane is huge for sin, cos and tan, or negative for lgamma, a
+//! [`repeat`](Emit::repeat) takes its time. They need no library and give the same bits on every target.
 //!
 //! Results at zeros, infinities and NaN, and where a function is not defined, are those of C, Annex F; a NaN is some NaN. The
 //! sign of zero is kept. Nothing overflows or vanishes before the result does; subnormal numbers are numbers.
@@ -85,8 +85,7 @@ families! { error exponential gamma inverse logarithm power trigonometric }
 /// result that rounds correctly is 1/2 off.
 ///
 /// The result of `logaddexp` is the sum of its greater operand and a logarithm, which may cancel: its units are those of the
-/// greatest of the three. The result of `lgamma` of a negative x is one of log(π / |x sin(π x)|) less `lgamma` of -x: its units
-/// are those of the greatest of the three.
+/// greatest of the three.
 pub fn ulp_bound(op: Op, double: bool) -> Option<u32> {
     let (_, single_bound, double_bound) = BOUNDS.iter().copied().flatten().find(|row| row.0 == op)?;
     Some(if double { *double_bound } else { *single_bound })

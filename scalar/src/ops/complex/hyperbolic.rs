@@ -41,7 +41,8 @@ pub(super) fn cosh<E: Emit>(e: &mut E, (re, im): Pair<E::Value>) -> Pair<E::Valu
 }
 
 /// `sin(π z) / (π z)`. Whole turns of the real part are taken away before the multiplication, and where the sine overflows,
-/// half of its length is multiplied after the division.
+/// half of its length is multiplied after the division. On the real line it is what it is of real numbers, and the imaginary
+/// part a zero of the side that the slope, `(cos(π x) - sinc x) / x`, has.
 pub(super) fn sinc<E: Emit>(e: &mut E, z: Pair<E::Value>) -> Pair<E::Value> {
     let (re, im) = z;
     let whole = e.unary(Unary::RoundEven, re);
@@ -71,8 +72,14 @@ pub(super) fn sinc<E: Emit>(e: &mut E, z: Pair<E::Value>) -> Pair<E::Value> {
     let minus = e.neg(length);
     let length = e.select(is_odd, minus, length);
     let quotient = (e.mul(real, length), e.mul(imaginary, length));
+    let (on_line, cos) = (math::sinc(e, re), e.mul(parts.cos, length));
+    let slope = e.sub(cos, on_line);
+    let slope = e.div(slope, re);
+    let side = e.mul(im, slope);
+    let is_real = e.is(Compare::FEq, im, 0.0);
+    let value = choose(e, is_real, (on_line, side), quotient);
     let (is_zero, zero) = (is_zero(e, z), e.constant(re, 0.0));
-    choose(e, is_zero, (one, zero), quotient)
+    choose(e, is_zero, (one, zero), value)
 }
 
 /// What π is beyond the number of the type of `like` that is nearest.

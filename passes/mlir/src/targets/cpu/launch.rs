@@ -146,7 +146,10 @@ impl Function<'_, '_> {
         let (computed, machine) = (format!("{op} of {dtype}"), self.lowering.setting.machine.name());
         let message = match place.op == op.name() {
             true => format!("{computed} is not lowered to {machine}"),
-            false => format!("{} is not lowered to {machine}: it computes {computed}, which is not defined", place.op),
+            false => format!(
+                "{} is not lowered to {machine}: it computes {computed}, which is not defined",
+                place.op
+            ),
         };
         let error = Diagnostic::error(Code::NotLowered, place.location.clone(), message);
         self.lowering.diagnostics.push(error.with_remedy("convert the operands with promote.convert"));
