@@ -186,6 +186,12 @@ irdl.dialect @promote {
     irdl.operands(x0: %0)
     irdl.results(result: %1)
   }
+  irdl.operation @sinc {
+    %0 = irdl.any
+    %1 = irdl.any
+    irdl.operands(x0: %0)
+    irdl.results(result: %1)
+  }
   irdl.operation @sinh {
     %0 = irdl.any
     %1 = irdl.any
@@ -247,6 +253,12 @@ irdl.dialect @promote {
     irdl.results(result: %1)
   }
   irdl.operation @erfc {
+    %0 = irdl.any
+    %1 = irdl.any
+    irdl.operands(x0: %0)
+    irdl.results(result: %1)
+  }
+  irdl.operation @lgamma {
     %0 = irdl.any
     %1 = irdl.any
     irdl.operands(x0: %0)

@@ -208,50 +208,26 @@ const fn count(bytes: usize) -> u64 {
     bytes as u64
 }
 
-/// What NumPy calls a dtype in files, without the order of bytes; none for those of `ml_dtypes`, and for weak ones, which no
-/// file has.
-const fn numpy_name(dtype: DType) -> Option<&'static str> {
-    Some(match dtype {
-        DType::B1 => "b1",
-        DType::U8 => "u1",
-        DType::U16 => "u2",
-        DType::U32 => "u4",
-        DType::U64 => "u8",
-        DType::I8 => "i1",
-        DType::I16 => "i2",
-        DType::I32 => "i4",
-        DType::I64 => "i8",
-        DType::F16 => "f2",
-        DType::F32 => "f4",
-        DType::F64 => "f8",
-        DType::C64 => "c8",
-        DType::C128 => "c16",
-        DType::BF16
-        | DType::C32
-        | DType::BC32
-        | DType::U1
-        | DType::U2
-        | DType::U4
-        | DType::I1
-        | DType::I2
-        | DType::I4
-        | DType::F4E2M1FN
-        | DType::F6E2M3FN
-        | DType::F6E3M2FN
-        | DType::F8E3M4
-        | DType::F8E4M3
-        | DType::F8E8M0FNU
-        | DType::F8E4M3B11FNUZ
-        | DType::F8E4M3FN
-        | DType::F8E4M3FNUZ
-        | DType::F8E5M2
-        | DType::F8E5M2FNUZ
-        | DType::WeakInt
-        | DType::WeakI64
-        | DType::WeakFloat
-        | DType::WeakF64
-        | DType::WeakComplex => return None,
-    })
+/// What NumPy calls its own dtypes in files, without the order of bytes; those of `ml_dtypes` have no name there.
+const NUMPY_NAMES: &[(DType, &str)] = &[
+    (DType::B1, "b1"),
+    (DType::U8, "u1"),
+    (DType::U16, "u2"),
+    (DType::U32, "u4"),
+    (DType::U64, "u8"),
+    (DType::I8, "i1"),
+    (DType::I16, "i2"),
+    (DType::I32, "i4"),
+    (DType::I64, "i8"),
+    (DType::F16, "f2"),
+    (DType::F32, "f4"),
+    (DType::F64, "f8"),
+    (DType::C64, "c8"),
+    (DType::C128, "c16"),
+];
+
+fn numpy_name(dtype: DType) -> Option<&'static str> {
+    NUMPY_NAMES.iter().find(|row| row.0 == dtype).map(|row| row.1)
 }
 
 /// What a description of elements means.

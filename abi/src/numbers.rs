@@ -25,6 +25,14 @@ macro_rules! numbers {
                     }
                 }
 
+                /// The one that Rust calls so, in letters of either case.
+                pub const fn named(name: &str) -> Option<$name> {
+                    $(if name.eq_ignore_ascii_case(stringify!($variant)) {
+                        return Some($name::$variant);
+                    })*
+                    None
+                }
+
                 /// The name outside of Rust: C's, and for a type code that of messages.
                 pub const fn name(self) -> &'static str {
                     match self { $($name::$variant => $text,)* }

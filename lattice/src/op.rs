@@ -287,6 +287,7 @@ ops! {
     Sin "sin" Function 1 Broadcast NONE "the sine";
     Cos "cos" Function 1 Broadcast NONE "the cosine";
     Tan "tan" Function 1 Broadcast NONE "the tangent";
+    Sinc "sinc" Function 1 Broadcast NONE "sin(π · x) / (π · x), and 1 at 0";
     Sinh "sinh" Function 1 Broadcast NONE "the hyperbolic sine";
     Cosh "cosh" Function 1 Broadcast NONE "the hyperbolic cosine";
     Tanh "tanh" Function 1 Broadcast NONE "the hyperbolic tangent";
@@ -298,6 +299,7 @@ ops! {
     Atanh "atanh" Function 1 Broadcast NONE "the inverse hyperbolic tangent";
     Erf "erf" SpecialFunction 1 Broadcast NONE "the error function";
     Erfc "erfc" SpecialFunction 1 Broadcast NONE "1 less the error function, exact far out too";
+    Lgamma "lgamma" SpecialFunction 1 Broadcast NONE "the logarithm of the absolute value of the gamma function";
     Sigmoid "sigmoid" Function 1 Broadcast NONE "1 / (1 + e⁻ˣ)";
     Reciprocal "reciprocal" Function 1 Broadcast NONE "1 / x";
     Angle "angle" Part 1 Broadcast NONE "the angle of a complex number, from −π to π";

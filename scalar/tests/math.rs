@@ -11,6 +11,7 @@ use promote_scalar::math::{self, ulp_bound};
 unsafe extern "C" {
     safe fn erf(x: f64) -> f64;
     safe fn erfc(x: f64) -> f64;
+    safe fn lgamma(x: f64) -> f64;
 }
 
 type Unary = (Op, fn(&mut Eval, Value) -> Value, fn(f64) -> f64);
@@ -27,6 +28,7 @@ const UNARY: &[Unary] = &[
     (Op::Sin, math::sin, f64::sin),
     (Op::Cos, math::cos, f64::cos),
     (Op::Tan, math::tan, f64::tan),
+    (Op::Sinc, math::sinc, sinc),
     (Op::Sinh, math::sinh, f64::sinh),
     (Op::Cosh, math::cosh, f64::cosh),
     (Op::Tanh, math::tanh, f64::tanh),
@@ -38,6 +40,7 @@ const UNARY: &[Unary] = &[
     (Op::Atanh, math::atanh, f64::atanh),
     (Op::Erf, math::erf, |x| erf(x)),
     (Op::Erfc, math::erfc, |x| erfc(x)),
+    (Op::Lgamma, math::lgamma, |x| lgamma(x)),
     (Op::Sigmoid, math::sigmoid, |x| 1.0 / (1.0 + (-x).exp())),
     (Op::Cbrt, math::cbrt, f64::cbrt),
     (Op::Rsqrt, math::rsqrt, |x| 1.0 / x.sqrt()),
@@ -51,6 +54,12 @@ const BINARY: &[Binary] = &[
         if x == y { x + std::f64::consts::LN_2 } else { x.max(y) + (-(x - y).abs()).exp().ln_1p() }
     }),
 ];
+
+fn sinc(x: f64) -> f64 {
+    let (beyond, half_turns) = (x - x.round(), x.round() % 2.0);
+    let sine = (beyond * std::f64::consts::PI).sin() * if half_turns == 0.0 { 1.0 } else { -1.0 };
+    if x == 0.0 { 1.0 } else { 0.0 + sine / (x * std::f64::consts::PI) }
+}
 
 /// A machine that multiplies and adds in one instruction, and one that rounds the product and does not keep sums.
 const MACHINES: [Eval; 2] = [
@@ -147,6 +156,12 @@ const EDGES: &[f32] = &[
     131073.0,
     2.5,
     -2.5,
+    // Where the logarithm of the gamma function is about 0.
+    -2.4570248,
+    -2.7476826,
+    -3.1435807,
+    -3.9552944,
+    -9.000003,
 ];
 
 #[test]

@@ -2,7 +2,7 @@
 
 Each is a polynomial whose error, times a weight, is nearly minimax: weighted least squares on Chebyshev nodes, the weights
 adapted as Lawson does. Coefficients are rounded to the precision they are for one after the other, from the lowest, and
-those left are fitted anew each time.
+those left are fitted anew each time. A coefficient in two parts is one of twice the precision.
 """
 from mpmath import asin, atan, atanh, cbrt, cos, cosh, erf, erfc, exp, expm1, log, log1p, matrix, mp, mpf, pi, sin, sinh, tanh
 
@@ -15,8 +15,9 @@ def rounded(x, bits):
         return +x
 
 
-def fit(f, powers, low, high, weight, bits, fixed=lambda x: 0, rounds=25):
-    """Coefficients c of sum(c[i] * x**powers[i]) + fixed(x), near f(x), and log2 of the greatest weighted error."""
+def fit(f, powers, low, high, weight, bits, fixed=lambda x: 0, rounds=25, in_parts=0):
+    """Coefficients c of sum(c[i] * x**powers[i]) + fixed(x), near f(x), and log2 of the greatest weighted error. So many of the
+    first are in two parts."""
     count = 8 * len(powers)
     low, high = mpf(low), mpf(high)
     xs = [(low + high) / 2 + (high - low) / 2 * mp.cos(pi * (2 * i + 1) / (2 * count)) for i in range(count)]
@@ -56,7 +57,8 @@ def fit(f, powers, low, high, weight, bits, fixed=lambda x: 0, rounds=25):
     trust = best
     known = []
     for first in range(len(powers)):
-        known.append(rounded(solve(first, known)[0], bits))
+        coefficient = solve(first, known)[0]
+        known.append(head(coefficient, bits) if first < in_parts else rounded(coefficient, bits))
     return known, mp.log(max(errors(known)), 2)
 
 
@@ -80,6 +82,10 @@ def exp2(x):
     return mpf(2) ** x
 
 
+def sinc(x):
+    return sin(pi * x) / (pi * x)
+
+
 def identity(x):
     return x
 
@@ -95,16 +101,19 @@ FITS = {
     "tail of log": (log1p, range(2, 11), range(2, 23), (-THIRD, THIRD), identity),
     "sin_tail": (sin, range(3, 8, 2), range(3, 16, 2), (0, OCTANT), identity),
     "cos_tail": (cos, range(4, 9, 2), range(4, 15, 2), (0, OCTANT), lambda x: 1 - x * x / 2),
+    "sinc_tail": (sinc, range(2, 11, 2), range(2, 19, 2), (0, 0.5), lambda x: 1),
     "asin_tail": (asin, range(3, 12, 2), range(3, 28, 2), (0, 0.5), identity),
     "atan_tail": (atan, range(3, 20, 2), range(3, 42, 2), (0, 1), identity),
     "near of erf": (erf, range(1, 14, 2), range(1, 26, 2), (0, 1), identity),
 }
 
 
-def show(name, found):
+def show(name, found, bits=DOUBLE, in_parts=0):
     coefficients, error = found
     print(f"{name}: 2^{float(error):.1f}")
-    print("    " + ", ".join(repr(float(c)) for c in coefficients))
+    parts = [(rounded(c, bits), c - rounded(c, bits)) for c in coefficients]
+    shown = [repr(float(c)) if i >= in_parts else f"[{float(c)!r}, {float(rest)!r}]" for i, (c, rest) in enumerate(parts)]
+    print("    " + ", ".join(shown))
 
 
 def main():
@@ -134,6 +143,27 @@ def main():
         where = [(mpf(x) - centre) / (mpf(x) + centre) for x in (0.74, zero)]
         found = fit(complement, range(count), *where, relative(complement), bits, lambda t: 1)
         show(f"complement of erf, {bits} bits", found)
+
+    def near(v):
+        return mp.loggamma(2 + v) / (v * (v + 1))
+    show("near of lgamma, single", fit(near, range(13), -1, 1, relative(near), SINGLE))
+    show("near of lgamma, double", fit(near, range(28), -1, 1, relative(near), DOUBLE))
+
+    def stirling(w):
+        x = 1 / mp.sqrt(w)
+        return (mp.loggamma(x) - (x - 0.5) * (log(x) - 1) - (log(2 * pi) - 1) / 2) * x
+
+    def share(w):
+        return mp.sqrt(w) / mp.loggamma(1 / mp.sqrt(w))
+    show("stirling, single", fit(stirling, range(2), 0, mpf(1) / 64, share, SINGLE))
+    show("stirling, double", fit(stirling, range(6), 0, mpf(1) / 64, share, DOUBLE))
+
+    def inverse_gamma(w):
+        return mp.rgamma(1 + w)
+    for bits, in_parts, count in ((SINGLE, 9, 14), (DOUBLE, 18, 27)):
+        with mp.workprec(500):
+            found = fit(inverse_gamma, range(1, count + 1), -0.5, 0.5, lambda w: 1, bits, lambda w: 1, in_parts=in_parts)
+        show(f"inverse of gamma, {bits} bits", found, bits, in_parts)
 
     def root(x):
         return 1 / cbrt(x)

@@ -41,6 +41,16 @@ def pairs(draw):
     return lambda: (draw(), draw())
 
 
+def near_zero_of_lgamma():
+    """A few doubles from where the gamma function of a negative number is 1 or -1."""
+    n = R.randint(2, 14)
+    side = R.choice((-1, 1)) if n > 2 else 1
+    # Its distance from the pole at -n, by the reciprocal, which is small and nearly linear there.
+    zero = M.findroot(lambda d: abs(M.rgamma(-n - side * d)) - 1, 1 / M.factorial(n) * (1.3 if n < 4 else 1))
+    bits = struct.unpack("<Q", struct.pack("<d", float(-n - side * zero)))[0]
+    return from_bits(bits + R.choice((0, 0, -1, 1, R.randint(-1000, 1000))))
+
+
 def rounded(value):
     """The nearest double, ties to even, subnormal numbers too."""
     if M.isinf(value) or value == 0:
@@ -94,6 +104,12 @@ FUNCTIONS = {
     "logaddexp": (lambda x, y: M.log(M.exp(x) + M.exp(y)),
                   [pairs(between(-50, 50)), pairs(between(-2, 2)), lambda: (near_power(-30, 3)(), R.uniform(-40, 0))]),
     "erfc": (M.erfc, [between(-6, 6), between(0.4, 1.2), between(1, 27.3), between(26.4, 27.3), near_power(-40, 2)]),
+    "sinc": (lambda x: M.sinpi(x) / (M.pi * x),
+             [any_finite, between(-1.5, 1.5), between(-1e3, 1e3), near_power(-40, 45), lambda: R.randint(1, 99) + near_power(-40, -1)()]),
+    "lgamma": (lambda x: M.re(M.loggamma(x)),
+               [positive(any_finite), between(0, 4), between(0.9, 2.1), between(2, 20), between(-1, 0), between(-20, 0),
+                between(-1e3, 0), near_power(-40, 10), lambda: -R.randint(0, 30) + near_power(-45, -1)(),
+                near_zero_of_lgamma]),
 }
 
 with open(sys.argv[1], "wb") as out:

@@ -1,12 +1,15 @@
 //! Ops that are not element-wise, as cases to be tried: each of every dtype that a semantics has, on odd shapes and along all
 //! sorts of axes. Which ops and dtypes there are, the tables of the library say.
 
+mod shapes;
+
 use promote::convert::Numerics;
 use promote::op::ShapeRule;
 use promote::semantics::{Operand, Refusal, Typing};
 use promote::{DType, Kind, Op, Semantics};
 use promote_reference::{Array, Error, Number, Reader, Value};
 
+use self::shapes::shapes;
 use crate::execution::support::{Random, distance, known, unit};
 
 const SHAPES: &[&[usize]] = &[
@@ -39,11 +42,6 @@ const SHAPES: &[&[usize]] = &[
     &[31, 2, 33],
     &[2, 3, 4, 5],
 ];
-
-fn list<T: ToString>(items: impl IntoIterator<Item = T>) -> String {
-    let items: Vec<_> = items.into_iter().map(|item| item.to_string()).collect();
-    if items.is_empty() { "array<i64>".to_owned() } else { format!("array<i64: {}>", items.join(", ")) }
-}
 
 /// The semantics whose numbers differ; between them they have every dtype.
 pub const SYSTEMS: [(&str, bool); 3] = [("jax", true), ("numpy2", false), ("torch", false)];
@@ -114,6 +112,12 @@ pub fn pairs() -> impl Iterator<Item = (Op, DType)> {
     ops.flat_map(|op| stored().map(move |dtype| (op, dtype)))
 }
 
+/// A number that belongs to names: what becomes of an op or a dtype does not change when another comes before it.
+fn number_of(names: &[&str]) -> u64 {
+    let bytes = names.iter().flat_map(|name| name.bytes().chain([0]));
+    bytes.fold(0xcbf2_9ce4_8422_2325, |number, byte| (number ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}
+
 /// The cases of some rounds, by the number of the system that they are for. In each round an op and dtype is tried under one of
 /// the systems that run it and that a target `takes` it of, in the next one under the next of them.
 pub fn cases(
@@ -126,7 +130,7 @@ pub fn cases(
         let is_taker = |system: &System| system.runs(op, dtype) && takes(system, op, dtype);
         let takers: Vec<usize> = (0..systems.len()).filter(|own| is_taker(&systems[*own])).collect();
         for round in rounds.clone().filter(|_| !takers.is_empty()) {
-            let turn = round as usize + op as usize + dtype as usize;
+            let turn = (round as usize).wrapping_add(number_of(&[op.name(), dtype.name()]) as usize);
             let case = Case::new(op, dtype, round);
             all.extend(case.map(|case| (takers[turn % takers.len()], case)));
         }
@@ -166,7 +170,7 @@ pub struct Case {
 impl Case {
     /// One of the cases of an op; `None` if the op is not for the shape that the seed gives.
     pub fn new(op: Op, dtype: DType, seed: u64) -> Option<Self> {
-        let mut random = Random::new(seed << 16 | (op as u64) << 8 | dtype as u64);
+        let mut random = Random::new(seed ^ number_of(&[op.name(), dtype.name()]));
         let shape = random.pick(SHAPES).to_vec();
         let (attributes, shapes) = shapes(op, &shape, &mut random)?;
         let stated = (shapes.is_empty() || op == Op::Convert).then_some(shape);
@@ -320,11 +324,7 @@ impl Case {
                 found.dtype, found.shape, expected.dtype, expected.shape
             ));
         }
-        let reduced: usize = self.shapes.iter().flatten().product();
-        let (bound, least) = self.bound(match sums {
-            Sums::InParts => 0,
-            Sums::InOrder => reduced / expected.elements.len().max(1),
-        });
+        let (bound, least) = self.bound(sums);
         let pairs = found.elements.iter().zip(&expected.elements).enumerate();
         let far = |(x, y): (&Number, &Number)| {
             let apart = (x.real() - y.real()).abs();
@@ -342,6 +342,25 @@ impl Case {
         self.shapes[0][axis as usize].max(1)
     }
 
+    /// The axes that an op reduces or goes along.
+    fn axes(&self) -> Vec<usize> {
+        let rank = self.shapes[0].len();
+        let listed =
+            self.attributes.split_once("axis = array<i64: ").and_then(|(_, rest)| rest.split_once('>'));
+        let axis =
+            |text: &str| text.parse::<i64>().expect("an axis is a number").rem_euclid(rank as i64) as usize;
+        listed.map_or((0..rank).collect(), |(axes, _)| axes.split(", ").map(axis).collect())
+    }
+
+    /// How many terms of a sum are added up one after the other: a row that lies across memory is, in any case.
+    fn in_order(&self, sums: Sums) -> f64 {
+        let (axes, shape) = (self.axes(), &self.shapes[0]);
+        match sums {
+            Sums::InParts if axes.contains(&shape.len().wrapping_sub(1)) => 0.0,
+            Sums::InParts | Sums::InOrder => axes.iter().map(|axis| shape[*axis]).product::<usize>() as f64,
+        }
+    }
+
     /// Whether each step is rounded.
     const fn is_rounded(&self) -> bool {
         matches!(self.op, Op::Mean | Op::Var | Op::Std | Op::Softmax | Op::LogSumExp)
@@ -349,149 +368,18 @@ impl Case {
 
     /// How many units in the last place the result may be off, and of numbers at least how large: sums of the operands that
     /// are tried are exact, quotients are rounded once, and functions are sums of exponentials. Squares of distances are
-    /// rounded, and so is each of the sums of so many `in_order`.
-    fn bound(&self, in_order: usize) -> (f64, f64) {
+    /// rounded, and so is each of the sums in order.
+    fn bound(&self, sums: Sums) -> (f64, f64) {
         match self.op {
             Op::Mean => (1.0, 0.0),
             // The interpreter adds up in order, and loses some bits of `f64`.
             Op::Var | Op::Std if self.dtype.is_inexact() && self.dtype.real_part().bits() <= 32 => {
-                (4.0 + in_order as f64, 0.0)
+                (4.0 + self.in_order(sums), 0.0)
             }
-            Op::Var | Op::Std => (64.0_f64.max(4.0 + in_order as f64), 0.0),
-            // A row is added up in order where it lies across memory, and as often rounded.
-            Op::Softmax => (16.0, 0.0),
+            Op::Var | Op::Std => (64.0_f64.max(4.0 + self.in_order(sums)), 0.0),
+            Op::Softmax => (16.0 + self.in_order(sums) / 2.0, 0.0),
             Op::LogSumExp => (4.0, 1.0),
             _ => (0.0, 0.0),
         }
-    }
-}
-
-/// Attributes for an op, and its operands' shapes, the first of which is about `shape`.
-fn shapes(op: Op, shape: &[usize], random: &mut Random) -> Option<(String, Vec<Vec<usize>>)> {
-    let rank = shape.len();
-    let signed =
-        |axis: usize, random: &mut Random| axis as i64 - if random.below(2) == 0 { rank as i64 } else { 0 };
-    let one = |attributes: String| Some((attributes, vec![shape.to_vec()]));
-    match op.info().shape {
-        ShapeRule::Reduce => {
-            let mut axes: Vec<usize> = (0..rank).filter(|_| random.below(2) == 0).collect();
-            if matches!(op, Op::ArgMax | Op::ArgMin) {
-                axes.truncate(1);
-            }
-            let mut gone = if axes.is_empty() { 0..rank } else { 0..0 }.chain(axes.iter().copied());
-            let chooses = matches!(op, Op::Max | Op::Min | Op::ArgMax | Op::ArgMin | Op::LogSumExp);
-            if chooses && gone.any(|axis| shape[axis] == 0) {
-                return None;
-            }
-            let mut attributes = format!("keepdims = {}", random.below(2) == 0);
-            if !axes.is_empty() {
-                attributes += &format!(", axis = {}", list(axes.iter().map(|axis| signed(*axis, random))));
-            }
-            if matches!(op, Op::Var | Op::Std) && random.below(2) == 0 {
-                attributes += ", correction = 1 : i64";
-            }
-            one(attributes)
-        }
-        ShapeRule::Scan | ShapeRule::Along => {
-            let without = op == Op::Flip || op.info().shape == ShapeRule::Scan && rank == 1;
-            if rank == 0 || without && random.below(3) == 0 {
-                return (op == Op::Flip).then(|| (String::new(), vec![shape.to_vec()]));
-            }
-            one(format!("axis = {}", list([signed(random.below(rank), random)])))
-        }
-        ShapeRule::Matmul => {
-            let extents = [0, 1, 2, 3, 7, 13, 31, 67];
-            let [m, k, n, batch] = [(); 4].map(|()| *random.pick(&extents));
-            Some(match random.below(6) {
-                0 => (String::new(), vec![vec![k], vec![k]]),
-                1 => (String::new(), vec![vec![m, k], vec![k]]),
-                2 => (String::new(), vec![vec![k], vec![k, n]]),
-                3 => (String::new(), vec![vec![m, k], vec![k, n]]),
-                4 => (String::new(), vec![vec![batch, m, k], vec![k, 5]]),
-                _ => (String::new(), vec![vec![batch, 1, 3, k], vec![2, k, 5]]),
-            })
-        }
-        ShapeRule::Concat | ShapeRule::Stack => {
-            let stack = op == Op::Stack;
-            let axis = random.below((rank + usize::from(stack)).max(1));
-            if !stack && rank == 0 {
-                return None;
-            }
-            let count = 1 + random.below(4);
-            let shapes = (0..count).map(|_| {
-                let mut shape = shape.to_vec();
-                if !stack {
-                    shape[axis] = random.below(9);
-                }
-                shape
-            });
-            let shapes = shapes.collect();
-            let sizes: Vec<_> = (0..8).map(|slot| if slot < count { "1" } else { "0" }).collect();
-            let sizes = format!("operandSegmentSizes = array<i32: {}>", sizes.join(", "));
-            Some((format!("axis = {axis} : i64, {sizes}"), shapes))
-        }
-        ShapeRule::Reshape => {
-            let all: usize = shape.iter().product();
-            let by = (2..9).find(|by| all.is_multiple_of(*by)).unwrap_or(1);
-            if all == 0 {
-                return one("shape = array<i64: 0, 5>".to_owned());
-            }
-            match random.below(3) {
-                0 => one("shape = array<i64: -1>".to_owned()),
-                1 => one(format!("shape = array<i64: {by}, -1>")),
-                _ => one(format!("shape = array<i64: {}, 1, {by}>", all / by)),
-            }
-        }
-        ShapeRule::Permute => {
-            let mut order: Vec<usize> = (0..rank).collect();
-            (0..rank).for_each(|axis| order.swap(axis, random.below(rank)));
-            one(format!("permutation = {}", list(order)))
-        }
-        ShapeRule::BroadcastTo => {
-            let mut target = shape.to_vec();
-            target.iter_mut().filter(|extent| **extent == 1).for_each(|extent| *extent = random.below(5));
-            target.insert(0, random.below(4));
-            one(format!("shape = {}", list(target)))
-        }
-        ShapeRule::ExpandDims => {
-            let first = random.below(rank + 2);
-            let second = (first + 1 + random.below(rank + 1)) % (rank + 2);
-            one(format!("axis = {}", list([first as i64, second as i64 - rank as i64 - 2])))
-        }
-        ShapeRule::Squeeze => {
-            let ones = (0..rank).filter(|axis| shape[*axis] == 1).map(|axis| signed(axis, random));
-            one(format!("axis = {}", list(ones.collect::<Vec<_>>())))
-        }
-        ShapeRule::Slice => {
-            let mut parts = [vec![], vec![], vec![]];
-            for extent in shape {
-                let span = *extent as i64 + 3;
-                let mut any = || random.below(2 * span as usize) as i64 - span;
-                // Now and then the first part of a dimension, as it stands.
-                let (start, stop, step) = match any() % 3 {
-                    0 => (0, any().abs() % (span - 2), 1),
-                    _ => (any(), any(), [1, 2, 3, -1, -2, -5][random.below(6)]),
-                };
-                parts[0].push(start);
-                parts[1].push(stop);
-                parts[2].push(step);
-            }
-            let [start, stop, step] = parts.map(list);
-            one(format!("start = {start}, stop = {stop}, step = {step}"))
-        }
-        ShapeRule::Take => {
-            let axis = random.below(rank.max(1));
-            if rank == 0 || shape[axis] == 0 {
-                return None;
-            }
-            let indices = [&[][..], &[7], &[3, 2], &[0]][random.below(4)].to_vec();
-            Some((format!("axis = {axis} : i64"), vec![shape.to_vec(), indices]))
-        }
-        ShapeRule::Stated if op == Op::Iota => {
-            Some((format!("axis = {} : i64", random.below(rank.max(1))), Vec::new())).filter(|_| rank > 0)
-        }
-        ShapeRule::Same => one(String::new()),
-        // Constants have values, which tests of their own try.
-        ShapeRule::Stated | ShapeRule::Broadcast => None,
     }
 }

@@ -89,7 +89,7 @@ fn rule(op: Op) -> Rule {
             _ => row(A::REAL_NUMBERS, C::Join, O::Compute),
         },
         Class::Function => match op {
-            Cbrt | Rsqrt | Exp2 | Sigmoid => absent,
+            Cbrt | Rsqrt | Exp2 | Sinc | Sigmoid => absent,
             _ => row(A::INEXACT, C::Join, O::Compute),
         },
         Class::SpecialFunction | Class::IntegerPair | Class::Exponential => absent,

@@ -39,6 +39,8 @@ enum Version {
     Two,
     /// The value of a scalar decides how wide it is.
     One,
+    /// As `Two`, with CuPy's ufuncs.
+    CuPy,
 }
 
 /// A ufunc, or a function that finds its dtype as a ufunc does.
@@ -126,6 +128,7 @@ fn rule(op: Op) -> Rule {
         Class::Function => match op {
             Reciprocal => ufunc(A::NUMBERS),
             Cbrt => ufunc(A::FLOATS),
+            Sinc => return Own(ops::sinc),
             Rsqrt | Sigmoid => return None,
             _ => ufunc(A::INEXACT),
         },
@@ -184,7 +187,7 @@ pub(super) fn dask(_x64: bool) -> Semantics {
 
 /// CuPy 14: NumPy 2's rules, as an array without dimensions is an array like any other in both.
 pub(super) fn cupy(_x64: bool) -> Semantics {
-    semantics("cupy", Version::Two)
+    semantics("cupy", Version::CuPy)
 }
 
 fn semantics(name: &str, version: Version) -> Semantics {
@@ -198,7 +201,7 @@ impl NumPy {
     /// What each operand asks of a loop.
     fn asks(&self, operands: &[Operand]) -> Vec<Ask> {
         match self.version {
-            Version::Two => {
+            Version::Two | Version::CuPy => {
                 let arrays = || operands.iter().filter(|operand| !operand.is_python());
                 operands.iter().map(|operand| weak_ask(*operand, arrays)).collect()
             }
@@ -263,7 +266,7 @@ impl Rules for NumPy {
             return Err(NoJoin::NoNode { dtype: operand.dtype });
         }
         let mut asks = match self.version {
-            Version::Two => self.asks(operands),
+            Version::Two | Version::CuPy => self.asks(operands),
             Version::One => value_asks(operands, true),
         };
         settle_small(&mut asks);
@@ -277,7 +280,7 @@ impl Rules for NumPy {
                     // NumPy 2 gives a Python float its default dtype there, though it finds a narrower loop.
                     Ask::Safe(F16)
                         if !operands.iter().any(|operand| operand.dtype == F16)
-                            && self.version == Version::Two =>
+                            && self.version != Version::One =>
                     {
                         *ask = Ask::Safe(F64);
                     }

@@ -76,6 +76,7 @@ fn rule(op: Op) -> Rule {
             Rsqrt => Rule::None("a program writes 1 / math.sqrt(x)"),
             Sigmoid => Rule::None(EXP),
             Reciprocal => Rule::None("a program writes 1 / x"),
+            Sinc => Rule::None("a program writes it with math.sin"),
             // `cmath` does not have these.
             Cbrt | Exp2 | Expm1 | Log2 | Log1p => row(A::REAL, C::Inexact, O::Compute),
             _ => row(A::ANY, C::Inexact, O::Compute),

@@ -75,6 +75,36 @@ fn every_entry_of_the_op_rules_agrees() {
     assert_eq!(wrong, Vec::<String>::new());
     assert!(entries > 18_000, "{entries}");
 }
+
+/// What `np.sinc` of numpy 1.26.4 and 2.4.6 gave. CuPy's loops are listed in its sources.
+#[test]
+fn sinc_is_a_function_in_numpy_and_a_ufunc_in_cupy() {
+    let value = |name: &str| Operand { rank: Rank::One, ..array(name) };
+    let zero_dim = |name: &str| Operand { rank: Rank::Zero, ..array(name) };
+    let of = |system: &str, x: Operand| outcome(&semantics(system), Op::Sinc, &[x]);
+    for name in ["b1", "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "f64"] {
+        for system in ["numpy1", "numpy2", "dask"] {
+            assert_eq!([of(system, value(name)), of(system, zero_dim(name))], ["f64"; 2], "{system} {name}");
+        }
+    }
+    for (name, one, one_of_zero_dim, two) in [
+        ("bf16", "error", "f64", "f32"),
+        ("f16", "f16", "f64", "f16"),
+        ("f32", "f32", "f64", "f32"),
+        ("c64", "c64", "c128", "c64"),
+        ("c128", "c128", "c128", "c128"),
+    ] {
+        assert_eq!(of("numpy1", value(name)), one, "{name}");
+        assert_eq!(of("numpy1", zero_dim(name)), one_of_zero_dim, "{name}");
+        assert_eq!([of("numpy2", value(name)), of("numpy2", zero_dim(name))], [two; 2], "{name}");
+    }
+    for name in ["b*", "i*", "f*"] {
+        assert_eq!(["numpy1", "numpy2"].map(|system| of(system, scalar(name))), ["f64"; 2], "{name}");
+    }
+    let of_cupy = ["b1", "u8", "i16", "i32", "bf16", "f16", "c64"].map(|name| of("cupy", value(name)));
+    assert_eq!(of_cupy, ["f16", "f16", "f32", "f64", "f32", "f16", "c64"]);
+}
+
 /// A Python scalar as Python prints it; none for an integer wider than the IR's literals.
 fn python(text: &str) -> Option<Operand> {
     let literal = match text {

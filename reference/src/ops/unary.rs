@@ -1,5 +1,7 @@
 //! Ops of one element.
 
+use std::f64::consts::PI;
+
 use num_complex::Complex64;
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Kind, Op};
@@ -78,6 +80,7 @@ fn real(op: Op, x: f64, numerics: Numerics) -> Element {
         Op::Sin => x.sin(),
         Op::Cos => x.cos(),
         Op::Tan => x.tan(),
+        Op::Sinc => sinc(x),
         Op::Sinh => x.sinh(),
         Op::Cosh => x.cosh(),
         Op::Tanh => x.tanh(),
@@ -89,14 +92,50 @@ fn real(op: Op, x: f64, numerics: Numerics) -> Element {
         Op::Atanh => x.atanh(),
         Op::Erf => libm::erf(x),
         Op::Erfc => libm::erfc(x),
+        Op::Lgamma => lgamma(x),
         Op::Sigmoid => 1.0 / (1.0 + (-x).exp()),
         Op::Reciprocal => 1.0 / x,
         Op::Angle if x.is_nan() => x,
-        Op::Angle if x < 0.0 || x.is_sign_negative() && numerics != Numerics::Torch => std::f64::consts::PI,
+        Op::Angle if x < 0.0 || x.is_sign_negative() && numerics != Numerics::Torch => PI,
         Op::Angle => 0.0,
         _ => return Err(unsupported(op)),
     };
     Ok(Number::Real(value))
+}
+
+/// What `x` is beyond an integer, and the sign that half a turn as often makes of a sine: π is known well enough for the sine
+/// of what is left.
+fn half_turns(x: f64) -> (f64, f64) {
+    (x - x.round(), if x.round() % 2.0 == 0.0 { 1.0 } else { -1.0 })
+}
+
+/// 0 at all integers but 0.
+fn sinc(x: f64) -> f64 {
+    let (beyond, sign) = half_turns(x);
+    match x == 0.0 {
+        true => 1.0,
+        false => 0.0 + sign * (beyond * PI).sin() / (x * PI),
+    }
+}
+
+fn complex_sinc(z: Complex64) -> Complex64 {
+    let (beyond, sign) = half_turns(z.re);
+    let sine = (Complex64::new(beyond, z.im) * PI).sin() * sign;
+    match z.norm() == 0.0 {
+        true => Complex64::new(1.0, 0.0),
+        false => sine / (z * PI),
+    }
+}
+
+unsafe extern "C" {
+    fn lgamma_r(x: f64, sign: *mut std::ffi::c_int) -> f64;
+}
+
+/// The C library's, which is accurate where the logarithm is about 0 too.
+fn lgamma(x: f64) -> f64 {
+    let mut sign = 0;
+    // SAFETY: the function writes an integer to the place that it is passed, and nothing else.
+    unsafe { lgamma_r(x, &raw mut sign) }
 }
 
 fn complex(op: Op, z: Complex64, numerics: Numerics) -> Element {
@@ -140,6 +179,7 @@ fn complex(op: Op, z: Complex64, numerics: Numerics) -> Element {
         Op::Sin => z.sin(),
         Op::Cos => z.cos(),
         Op::Tan => z.tan(),
+        Op::Sinc => complex_sinc(z),
         Op::Sinh => z.sinh(),
         Op::Cosh => z.cosh(),
         Op::Tanh => z.tanh(),

@@ -1,8 +1,8 @@
 //! Elementary functions in instructions.
 //!
 //! Each takes and returns a register of [`Ty::F32`](crate::Ty::F32) or [`Ty::F64`](crate::Ty::F64). They are free of branches, so
-//! as fast on sixteen lanes as on one; only the argument of sin, cos and tan is reduced in a [`repeat`](Emit::repeat) where a
-//! lane is huge. They need no library and give the same bits on every target.
+//! as fast on sixteen lanes as on one; only where a lane is huge for sin, cos and tan, or negative for lgamma, a
+//! [`repeat`](Emit::repeat) takes its time. They need no library and give the same bits on every target.
 //!
 //! Results at zeros, infinities and NaN, and where a function is not defined, are those of C, Annex F; a NaN is some NaN. The
 //! sign of zero is kept. Nothing overflows or vanishes before the result does; subnormal numbers are numbers.
@@ -79,7 +79,7 @@ macro_rules! families {
     };
 }
 
-families! { error exponential inverse logarithm power trigonometric }
+families! { error exponential gamma inverse logarithm power trigonometric }
 
 /// How many units in the last place a result of an elementary function is at most from the truth; none for other ops. A
 /// result that rounds correctly is 1/2 off.

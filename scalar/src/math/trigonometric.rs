@@ -1,8 +1,11 @@
-//! sin, cos and tan.
+//! sin, cos, tan and sinc.
 //!
 //! x = q π/2 + r with an integer q and |r| at most π/4. r comes in two parts; sin r and cos r are polynomials, and q says
 //! which is meant, with what sign. Below the limit π/2 in three parts is taken away q times. Above, where that would not be
 //! exact, x times 2/π is worked out in integers, with as many bits of 2/π as count (Payne and Hanek).
+//!
+//! sinc x = sin(π x) / (π x) needs no π at all: sin(π x) is ± sin(π d), where d is how far x is from an integer, which is
+//! exact, and sin(π d) / (π d) is a polynomial.
 
 use super::num::Num;
 use crate::emit::{Cast, Emit, Ty};
@@ -14,6 +17,8 @@ family! {
     Cos cos(x) 1 1; // 0.84  0.75
     /// Tangent of radians.
     Tan tan(x) 2 1; // 1.12  0.97
+    /// sin(π x) / (π x).
+    Sinc sinc(x) 3 3; // 2.01  1.53
 }
 
 /// Coefficients by `tools/coefficients.py`, on |r| ≤ 1.005 π/4; the errors are relative.
@@ -26,6 +31,8 @@ struct Constants {
     sin_tail: &'static [f64],
     /// (cos r - 1 + r^2 / 2) / r^4 in r^2.
     cos_tail: &'static [f64],
+    /// (sinc d - 1) / d^2 in d^2, on |d| ≤ 1/2.
+    sinc_tail: &'static [f64],
 }
 
 const SINGLE: Constants = Constants {
@@ -36,6 +43,14 @@ const SINGLE: Constants = Constants {
     sin_tail: &[-0.16666653752326965, 0.008332114666700363, -0.00019509669800754637],
     // 2^-32.9
     cos_tail: &[0.04166664555668831, -0.001388730714097619, 2.4431850761175156e-05],
+    // 2^-33.8
+    sinc_tail: &[
+        -1.644934058189392,
+        0.8117420673370361,
+        -0.1907465159893036,
+        0.026111427694559097,
+        -0.0022279703989624977,
+    ],
 };
 
 const DOUBLE: Constants = Constants {
@@ -60,6 +75,18 @@ const DOUBLE: Constants = Constants {
         -2.755731401715683e-07,
         2.087567840706002e-09,
         -1.1357356045644982e-11,
+    ],
+    // 2^-63.1
+    sinc_tail: &[
+        -1.6449340668482264,
+        0.8117424252833506,
+        -0.19075182412197206,
+        0.02614784781555154,
+        -0.002346081012921537,
+        0.0001484286488023793,
+        -6.975325610165118e-06,
+        2.5196683180410256e-07,
+        -6.207283609582824e-09,
     ],
 };
 
@@ -219,4 +246,32 @@ pub(super) fn tan<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
     let lacks = under.fma(-quotient, over) + under_rest.fma(-quotient, over_rest);
     let quotient_more = (lacks * under).fma(quotient.fma(quotient, 1.0), quotient);
     signed(quotient_more, q << 1).replaced(x.equals(0.0), x)
+}
+
+/// How far a number that is not negative is from the nearest integer, and whether sin(π x) is negative.
+fn beyond_integer<E: Emit>(x: Num<'_, E>) -> [Num<'_, E>; 2] {
+    let turned = x - (x * 0.5).trunc() * 2.0;
+    let is_negative = turned.gt(1.0);
+    let half_turned = turned.replaced(is_negative, turned - 1.0);
+    [half_turned.replaced(half_turned.gt(0.5), -half_turned + 1.0), is_negative]
+}
+
+/// sin(π d) / π for d up to 1/2.
+fn sine_of_part<E: Emit>(d: Num<'_, E>) -> Num<'_, E> {
+    let z = d * d;
+    (d * z).mul_add(z.polynomial(d.of(&SINGLE, &DOUBLE).sinc_tail), d)
+}
+
+/// |sin(π x)| / π of a number that is not negative.
+pub(super) fn sine_of_turns<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
+    let [d, _] = beyond_integer(x);
+    sine_of_part(d)
+}
+
+/// 0 at the integers but 0, NaN at the infinities.
+pub(super) fn sinc<E: Emit>(x: Num<'_, E>) -> Num<'_, E> {
+    let a = x.abs();
+    let [d, is_negative] = beyond_integer(a);
+    let y = sine_of_part(d) / a;
+    y.replaced(is_negative, -y).replaced(a.equals(0.0), 1.0)
 }

@@ -110,3 +110,37 @@ fn functions_keep_to_the_standard() -> Result<(), Box<dyn Error>> {
     assert!(checked > 20_000, "{checked} parts");
     Ok(())
 }
+
+#[test]
+fn sinc_on_the_real_line_is_that_of_real_numbers() {
+    for precision in [&DOUBLE, &SINGLE] {
+        // The side that the imaginary part is on, above the line, where the function falls and where it rises.
+        for (x, side) in
+            [(0.5, -0.0), (1.0, -0.0), (1.25, -0.0), (1.5, 0.0), (2.0, 0.0), (7.0, -0.0), (64.0, 0.0)]
+        {
+            for (x, y) in [(x, 0.0), (x, -0.0), (-x, 0.0), (-x, -0.0)] {
+                let sinc = |op_dtype: DType, operand: Element<Value>| {
+                    elementwise(
+                        &mut Eval::default(),
+                        Op::Sinc,
+                        Numerics::Jax,
+                        &[op_dtype],
+                        op_dtype,
+                        &[operand],
+                    )
+                    .expect("it is defined")
+                };
+                let [re, im] = [x, y].map(precision.value);
+                let (along, on_plane) = (
+                    sinc(precision.dtype.real_part(), Element::Real(re)),
+                    sinc(precision.dtype, Element::Complex(re, im)),
+                );
+                let Element::Complex(real, imaginary) = on_plane else { panic!("{on_plane:?} is complex") };
+                assert_eq!(real, along.real(), "{} {x}", precision.dtype);
+                let side = if (x < 0.0) == f64::is_sign_negative(y) { side } else { -side };
+                assert_eq!(imaginary, (precision.value)(side), "{} {x} {y}", precision.dtype);
+                assert!(x.fract() != 0.0 || real == (precision.value)(0.0), "{x}: {real:?}");
+            }
+        }
+    }
+}

@@ -76,6 +76,21 @@ pub(super) fn angle(numpy: &NumPy, op: Op, operands: &[Operand]) -> Outcome {
     numpy.ufunc(op, &with_zero, Ufunc::of(Accepts::FLOATS))
 }
 
+/// `sin(y) / y` with `y = pi * x`, where NumPy 1 replaces zeros before it multiplies. CuPy's is a ufunc.
+pub(super) fn sinc(numpy: &NumPy, op: Op, operands: &[Operand]) -> Outcome {
+    let with = |x: Operand, number| vec![x, Operand::python(Literal::Float(number))];
+    let product = |x| numpy.ufunc(op, &with(x, std::f64::consts::PI), Ufunc::of(Accepts::ANY).promoting());
+    let x = operands.first().copied().unwrap_or(Operand::value(B1));
+    match numpy.version {
+        Version::CuPy => numpy.ufunc(op, operands, Ufunc::of(Accepts::INEXACT).without_bf16()),
+        Version::Two => product(x),
+        Version::One => {
+            let dtype = numpy.join(&with(x, 1e-20))?;
+            product(Operand { dtype, origin: Origin::Value, ..x })
+        }
+    }
+}
+
 /// The quotient of integers is of the default float.
 pub(super) fn divide(numpy: &NumPy, op: Op, operands: &[Operand]) -> Outcome {
     match operands.iter().any(|operand| operand.dtype.is_inexact()) {

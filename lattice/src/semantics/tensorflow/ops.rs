@@ -85,10 +85,13 @@ pub(super) fn rule(op: Op, modes: bool) -> Rule {
             _ => row(A::FLOATS),
         },
         Class::Function => match op {
-            Cbrt | Exp2 | Log2 | Log10 => return absent,
+            Cbrt | Exp2 | Log2 | Log10 | Sinc => return absent,
             _ => row(A::INEXACT),
         },
-        Class::SpecialFunction => row(A::FLOATS),
+        Class::SpecialFunction => match op {
+            Lgamma => Row { lacks: &[BF16], ..row(A::FLOATS) },
+            _ => row(A::FLOATS),
+        },
         Class::Predicate => match op {
             SignBit => return absent,
             _ => Row { output: O::Bool, ..row(A::FLOATS) },

@@ -1,8 +1,8 @@
 //! Hyperbolic functions of complex numbers; the circular ones are these, turned.
 
-use super::{Pair, Range, choose, is_infinite};
+use super::{Pair, Range, choose, divide, is_infinite, is_zero};
 use crate::build::Build;
-use crate::emit::{Compare, Emit};
+use crate::emit::{Compare, Emit, Ty, Unary};
 use crate::math;
 use crate::ops::float;
 
@@ -38,6 +38,54 @@ pub(super) fn cosh<E: Emit>(e: &mut E, (re, im): Pair<E::Value>) -> Pair<E::Valu
     let has_none = e.or(keeps_zero, is_real);
     let real = e.select(is_real, parts.cosh, real);
     (real, e.select(has_none, no_imaginary, imaginary))
+}
+
+/// `sin(π z) / (π z)`. Whole turns of the real part are taken away before the multiplication, and where the sine overflows,
+/// half of its length is multiplied after the division. On the real line it is what it is of real numbers, and the imaginary
+/// part a zero of the side that the slope, `(cos(π x) - sinc x) / x`, has.
+pub(super) fn sinc<E: Emit>(e: &mut E, z: Pair<E::Value>) -> Pair<E::Value> {
+    let (re, im) = z;
+    let whole = e.unary(Unary::RoundEven, re);
+    let beyond = e.sub(re, whole);
+    let half = e.scale(whole, 0.5);
+    let floor = e.unary(Unary::Floor, half);
+    let is_odd = e.compare(Compare::FNe, half, floor);
+    let pi = e.constant(re, std::f64::consts::PI);
+    let [angle, height, along] = [beyond, im, re].map(|x| e.mul(x, pi));
+    let parts = hyperbolic(e, (height, angle));
+    // What rounding took from the height, as often as the height is great.
+    let rest = {
+        let (minus, low) = (e.neg(height), pi_rest(e, im));
+        let rest = e.fma(im, pi, minus);
+        e.fma(im, low, rest)
+    };
+    let (cosh, sinh) = (e.mul_add(parts.sinh, rest, parts.cosh), e.mul_add(parts.cosh, rest, parts.sinh));
+    let near = (e.mul(cosh, parts.sin), e.mul(sinh, parts.cos));
+    let (outwards, upwards) = (flipped(e, rest, im), flipped(e, parts.cos, im));
+    let outwards = e.scale(outwards, 0.5);
+    let root = e.mul_add(parts.root, outwards, parts.root);
+    let far = (e.mul(root, parts.sin), e.mul(root, upwards));
+    let sine = choose(e, parts.is_far, far, near);
+    let (real, imaginary) = divide(e, sine, (along, height));
+    let one = e.constant(re, 1.0);
+    let length = e.select(parts.is_far, root, one);
+    let minus = e.neg(length);
+    let length = e.select(is_odd, minus, length);
+    let quotient = (e.mul(real, length), e.mul(imaginary, length));
+    let (on_line, cos) = (math::sinc(e, re), e.mul(parts.cos, length));
+    let slope = e.sub(cos, on_line);
+    let slope = e.div(slope, re);
+    let side = e.mul(im, slope);
+    let is_real = e.is(Compare::FEq, im, 0.0);
+    let value = choose(e, is_real, (on_line, side), quotient);
+    let (is_zero, zero) = (is_zero(e, z), e.constant(re, 0.0));
+    choose(e, is_zero, (one, zero), value)
+}
+
+/// What π is beyond the number of the type of `like` that is nearest.
+fn pi_rest<E: Emit>(e: &mut E, like: E::Value) -> E::Value {
+    let rest = if e.ty(like) == Ty::F64 { 1.2246467991473532e-16 } else { -8.742278e-8 };
+    e.constant(like, rest)
 }
 
 /// `x`, or its negative if the sign of `by` is set.

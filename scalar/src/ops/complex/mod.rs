@@ -12,7 +12,7 @@ use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Op};
 
 use self::exponential::{exp, exp2, expm1, sigmoid};
-use self::hyperbolic::{cosh, sinh, tanh};
+use self::hyperbolic::{cosh, sinc, sinh, tanh};
 pub(super) use self::logarithm::power;
 use self::logarithm::{log, log_add_exp, log1p, scaled_log, sqrt};
 use super::{choice, float};
@@ -98,6 +98,7 @@ fn function<E: Emit>(
         Op::Log2 => scaled_log(e, z, std::f64::consts::LOG2_E),
         Op::Log10 => scaled_log(e, z, std::f64::consts::LOG10_E),
         Op::Log1p => log1p(e, z),
+        Op::Sinc => sinc(e, z),
         Op::Sinh => sinh(e, z),
         Op::Cosh => cosh(e, z),
         Op::Tanh => tanh(e, z),
