@@ -50,6 +50,12 @@ impl Type {
 }
 
 impl Number {
+    /// The number that an element of a dtype is in a register, if there is one that keeps it as it is.
+    pub fn of(dtype: DType) -> Option<Self> {
+        let numbers = [1, 8, 16, 32, 64].map(Self::Int).into_iter().chain([Self::Float(dtype)]);
+        numbers.into_iter().find(|number| number.dtype() == Some(dtype))
+    }
+
     /// The dtype of the tensor without dimensions that carries it over the boundary of a function; `None` for a number that
     /// no code is made for.
     pub const fn dtype(self) -> Option<DType> {

@@ -43,8 +43,11 @@ impl<'r> Machine<'r> {
                 let dtype = dtype(frame, *buffer)?;
                 let number = self.element(frame, *value, dtype)?;
                 let id = self.heap.filled(dtype, &[number], Lifetime::Spilled, frame.origin())?;
-                frame.spills.push(id);
-                self.set_buffer(frame, *buffer, id)
+                self.set_in_frame(frame, *buffer, id)
+            }
+            Step::Cell { buffer } => {
+                let id = self.allocate(frame, *buffer, &[], Lifetime::Cell)?;
+                self.set_in_frame(frame, *buffer, id)
             }
             Step::Choose { buffer, condition, then, otherwise } => {
                 let both = [frame.buffer(*then)?, frame.buffer(*otherwise)?];
@@ -94,6 +97,14 @@ impl<'r> Machine<'r> {
     }
 
     // Buffers.
+
+    /// Sets a buffer of the frame; what it was before nothing can name any more.
+    fn set_in_frame(&mut self, frame: &mut Frame<'r>, value: ValueId, id: BufferId) -> Result<(), Stop> {
+        if let Some(before) = frame.spills.insert(value, id) {
+            self.heap.end_spill(before)?;
+        }
+        self.set_buffer(frame, value, id)
+    }
 
     fn set_buffer(&self, frame: &mut Frame<'r>, value: ValueId, id: BufferId) -> Result<(), Stop> {
         frame.set(value, Slot::Buffer(id), &self.heap)

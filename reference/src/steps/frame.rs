@@ -1,5 +1,7 @@
 //! A call of a function: its values, and the references that it has.
 
+use std::collections::HashMap;
+
 use promote_lower::program::{Arg, Block, BlockId, Function, PlaceId, Program, Step, ValueId, ValueKind};
 use promote_lower::types::Number as Scalar;
 
@@ -52,7 +54,7 @@ pub(super) struct Frame<'r> {
     /// The references that it has.
     pub(super) references: References,
     /// The numbers that it has in memory.
-    pub(super) spills: Vec<BufferId>,
+    pub(super) spills: HashMap<ValueId, BufferId>,
     has_started: bool,
 }
 
@@ -65,7 +67,7 @@ impl<'r> Frame<'r> {
             block: 0,
             values: vec![None; function.values.len()],
             references: References::default(),
-            spills: Vec::new(),
+            spills: HashMap::default(),
             has_started: false,
         }
     }
@@ -223,6 +225,7 @@ fn summary(step: &Step) -> String {
         | Step::Shape { .. }
         | Step::Constant { .. }
         | Step::Spill { .. }
+        | Step::Cell { .. }
         | Step::Choose { .. }
         | Step::Retain(_)
         | Step::Release(_)

@@ -26,8 +26,10 @@ pub(super) enum Lifetime {
     Constant,
     /// Longer than the run: the results.
     Output,
-    /// Until the function returns that made it.
+    /// Until the function returns that made it: a number, which nobody writes.
     Spilled,
+    /// Until the function returns that made it.
+    Cell,
 }
 
 /// An element, and the write that it comes from.
@@ -207,16 +209,16 @@ impl Heap {
         match buffer.lifetime {
             Lifetime::Constant => Err(buffer.fault("is written, and belongs to the caller or is constant")),
             Lifetime::Spilled => Err(buffer.fault("is written, and is a spilled number")),
-            Lifetime::Counted | Lifetime::Output if buffer.is_read => {
+            Lifetime::Counted | Lifetime::Output | Lifetime::Cell if buffer.is_read => {
                 Err(buffer.fault("is written after it was read"))
             }
             Lifetime::Counted if own.of(id) != 1 || buffer.references != 1 => {
                 Err(buffer.fault("is written by who has not the only reference"))
             }
-            Lifetime::Output if buffer.references > 0 => {
+            Lifetime::Output | Lifetime::Cell if buffer.references > 0 => {
                 Err(buffer.fault("is written while another reference may read it"))
             }
-            Lifetime::Counted | Lifetime::Output => Ok(()),
+            Lifetime::Counted | Lifetime::Output | Lifetime::Cell => Ok(()),
         }
     }
 

@@ -376,7 +376,7 @@ impl<'r> Machine<'r> {
         if let Some(id) = frame.references.left() {
             return Err(self.heap.fault(id, "leaks: a reference to it is left when the function returns"));
         }
-        frame.spills.iter().try_for_each(|id| self.heap.end_spill(*id))?;
+        frame.spills.values().try_for_each(|id| self.heap.end_spill(*id))?;
         match &self.exception {
             Some(exception) => fault(format!("no step asked for an exception: {exception}")),
             None => Ok(Next::Return(slots)),

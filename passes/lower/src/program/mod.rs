@@ -21,6 +21,7 @@ mod arith;
 pub mod build;
 mod parse;
 mod print;
+mod registers;
 #[cfg(test)]
 mod tests;
 mod verify;
@@ -324,6 +325,11 @@ pub enum Step {
         /// The number.
         value: ValueId,
     },
+    /// Memory of one element until the function returns, without references.
+    Cell {
+        /// The buffer: a tensor without dimensions.
+        buffer: ValueId,
+    },
     /// One of two buffers, and a reference to it.
     Choose {
         /// The buffer.
@@ -418,6 +424,7 @@ impl Step {
             | Self::Output { buffer, .. }
             | Self::Constant { buffer, .. }
             | Self::Spill { buffer, .. }
+            | Self::Cell { buffer }
             | Self::Choose { buffer, .. } => std::slice::from_ref(buffer),
             Self::Read { value, .. } | Self::Arith { value, .. } => std::slice::from_ref(value),
             Self::Foreign { results, .. } | Self::Call { results, .. } => results,

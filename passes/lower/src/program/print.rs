@@ -283,6 +283,7 @@ impl Display for Step {
             Self::Shape { index, dims } => write!(f, "shape {index} [{}]", Commas(dims)),
             Self::Constant { buffer: _, constant } => write!(f, "constant {constant}"),
             Self::Spill { buffer: _, value } => write!(f, "spill {value}"),
+            Self::Cell { buffer: _ } => f.write_str("cell"),
             Self::Choose { buffer: _, condition, then, otherwise } => {
                 write!(f, "choose {condition}, {then}, {otherwise}")
             }

@@ -3,6 +3,7 @@
 mod built;
 mod kernels;
 mod laws;
+mod registers;
 mod text;
 
 use super::Program;

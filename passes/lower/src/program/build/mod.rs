@@ -20,6 +20,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::liveness::Liveness;
 use self::segment::{Segment, Stored};
+use super::registers::Registers;
 use super::{
     Arg, Block, BlockId, Constant, ConstantId, End, EntryKind, Function, KernelId, Place, PlaceId, Program,
     Step, ValueId, ValueKind,
@@ -66,7 +67,8 @@ pub fn build(
         entries.extend((function.is_public && function.tells_shape()).then_some(EntryKind::Shapes));
         let before = context.diagnostics.len();
         for entry in entries {
-            let made = Builder::new(&mut context, function, entry).function();
+            let mut made = Builder::new(&mut context, function, entry).function();
+            Registers::promote(&mut made, &context.program.constants);
             context.program.functions.push(made);
             if context.diagnostics.len() > before {
                 // The other entries would say the same.

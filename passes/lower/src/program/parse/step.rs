@@ -35,6 +35,7 @@ impl Parser<'_> {
                 Step::Constant { buffer: value()?, constant }
             }
             "spill" => Step::Spill { buffer: value()?, value: self.value()? },
+            "cell" => Step::Cell { buffer: value()? },
             "choose" => {
                 let condition = self.arg()?;
                 self.expect(',')?;

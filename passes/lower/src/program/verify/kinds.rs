@@ -177,6 +177,9 @@ impl Kinds<'_> {
                 }
             }
             Step::Spill { buffer, value } => self.element(*value, *buffer),
+            Step::Cell { buffer } => {
+                self.buffer(*buffer);
+            }
             Step::Choose { buffer, condition, then, otherwise } => {
                 self.arg(*condition, TRUTH);
                 if let Some(dtype) = self.buffer(*buffer) {
@@ -321,6 +324,7 @@ impl Kinds<'_> {
             | Step::Output { .. }
             | Step::Constant { .. }
             | Step::Spill { .. }
+            | Step::Cell { .. }
             | Step::Choose { .. }
             | Step::Retain(_)
             | Step::Release(_)

@@ -38,6 +38,8 @@ enum Origin {
     Borrowed,
     /// The memory of a result.
     Output(usize),
+    /// Memory of the function's frame.
+    Cell,
     /// Memory of the function's own.
     Allocated,
     /// A reference that a block, a choice or a callee passes on.
@@ -58,6 +60,7 @@ fn origins(function: &Function) -> Vec<Option<Origin>> {
         for (step, _) in &block.steps {
             let origin = match step {
                 Step::Allocate { .. } => Origin::Allocated,
+                Step::Cell { .. } => Origin::Cell,
                 Step::Output { index, .. } => Origin::Output(*index),
                 Step::Constant { .. } | Step::Spill { .. } => Origin::Borrowed,
                 Step::Choose { .. } | Step::Call { .. } => Origin::Passed,
@@ -228,7 +231,7 @@ impl References<'_> {
     /// Whether a buffer is there.
     fn is_there(&mut self, value: ValueId) -> bool {
         let is_there = match self.origin(value) {
-            Some(Origin::Borrowed | Origin::Output(_)) => true,
+            Some(Origin::Borrowed | Origin::Output(_) | Origin::Cell) => true,
             Some(Origin::Allocated | Origin::Passed) => self.state.references(value) > 0,
             None => false,
         };
@@ -239,7 +242,9 @@ impl References<'_> {
     }
 
     fn retain(&mut self, value: ValueId) {
-        if self.is_there(value) {
+        if self.origin(value) == Some(Origin::Cell) {
+            self.report(format!("{value} is in the frame of the function, and has no references"));
+        } else if self.is_there(value) {
             let held = Held { references: 0, is_written: true, is_read: true };
             self.state.held.entry(value).or_insert(held).references += 1;
         }
@@ -275,7 +280,7 @@ impl References<'_> {
     fn write(&mut self, value: ValueId) {
         let own = match self.origin(value) {
             Some(Origin::Allocated) => 1,
-            Some(Origin::Output(_)) => 0,
+            Some(Origin::Output(_) | Origin::Cell) => 0,
             Some(Origin::Borrowed | Origin::Passed) | None => {
                 return self.report(format!("{value} is written, and is no memory that a step makes"));
             }
@@ -360,6 +365,9 @@ impl References<'_> {
                 let is_written = has_none(dims);
                 self.result(*index, is_written);
                 self.make(*buffer, Held { references: 0, is_written, is_read: false });
+            }
+            Step::Cell { buffer } => {
+                self.make(*buffer, Held { references: 0, is_written: false, is_read: false });
             }
             Step::Shape { index, dims: _ } => self.result(*index, true),
             Step::Choose { buffer, condition: _, then, otherwise } => {

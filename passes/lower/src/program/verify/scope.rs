@@ -106,7 +106,9 @@ fn step_uses(step: &Step) -> Vec<ValueId> {
         Step::Allocate { buffer: _, dims }
         | Step::Output { buffer: _, index: _, dims }
         | Step::Shape { index: _, dims } => values_of(dims),
-        Step::Constant { buffer: _, constant: _ } | Step::CheckExceptions => Vec::new(),
+        Step::Constant { buffer: _, constant: _ } | Step::Cell { buffer: _ } | Step::CheckExceptions => {
+            Vec::new()
+        }
         Step::Spill { buffer: _, value } => vec![*value],
         Step::Choose { buffer: _, condition, then, otherwise } => {
             [values_of([condition]), vec![*then, *otherwise]].concat()

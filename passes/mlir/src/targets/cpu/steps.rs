@@ -45,6 +45,12 @@ impl Function<'_, '_> {
                 let owner = self.code.null();
                 self.set(*buffer, Value::Buffer(data, owner));
             }
+            Step::Cell { buffer } => {
+                let bytes = memory_size(self.source.dtype(*buffer));
+                let data = self.code.stack(self.code.types.i8, bytes as i64, bytes);
+                let owner = self.code.null();
+                self.set(*buffer, Value::Buffer(data, owner));
+            }
             Step::Choose { buffer, condition, then, otherwise } => {
                 let condition = self.truth(*condition);
                 let (x, y) = (self.buffer(*then), self.buffer(*otherwise));
