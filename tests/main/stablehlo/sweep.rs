@@ -25,14 +25,16 @@ fn is_run(system: &System, op: Op, dtype: DType) -> bool {
     has_arrays(dtype) && !raises(system.semantics.numerics(), op, dtype)
 }
 
-/// A case as XLA gets it: with extents that the program states, and in short rows where each step is rounded to few bits.
+/// A case as XLA gets it: with extents that the program states, and in short rows where each step is rounded to few bits, or
+/// the order counts otherwise: JAX forgets the largest complex number so far when it meets a NaN.
 fn asked(case: &Case) -> Case {
     let is_cumulative = matches!(case.op, Op::CumulativeSum | Op::CumulativeProd);
     let is_coarse = is_cumulative && case.dtype.kind() == Kind::Float && case.dtype.bits() <= 8;
     let is_short =
         |case: &Case| case.shapes.iter().flatten().all(|extent| (2..=LONGEST_IN_ORDER).contains(extent));
     let short = || (0..100).filter_map(|seed| Case::new(case.op, case.dtype, seed)).find(is_short);
-    let case = if is_coarse { short().expect("some shapes are small") } else { case.clone() };
+    let forgets = matches!(case.op, Op::Max | Op::Min) && case.dtype.kind() == Kind::Complex;
+    let case = if is_coarse || forgets { short().expect("some shapes are small") } else { case.clone() };
     Case { is_open: false, ..case }
 }
 
