@@ -208,7 +208,8 @@ fn defined(b: &mut Builder<'_>, op: Op, operands: &[Tensor], result: DType) -> M
 fn expanded(b: &mut Builder<'_>, op: Op, operands: &[Tensor], result: DType) -> Made<Expanded> {
     let numerics = b.numerics();
     let shape = operands.first().map(|operand| operand.shape()).unwrap_or_default();
-    let narrow = operands.iter().map(|x| x.dtype).find(|dtype| computed(op, *dtype).bits() == 16);
+    let is_narrow_float = |dtype: &DType| dtype.kind() == Kind::Float && computed(op, *dtype).bits() == 16;
+    let narrow = operands.iter().map(|x| x.dtype).find(is_narrow_float);
     let mut machine = Machine::new(b, shape).computing_in(narrow.unwrap_or(DType::F32));
     let args: Vec<_> = operands.iter().enumerate().map(|operand| load(&mut machine, op, operand)).collect();
     // Neighbours are those of the narrow format; all others are rounded to it at the end.
