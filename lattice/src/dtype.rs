@@ -148,6 +148,11 @@ impl DType {
     /// How many dtypes there are.
     pub const COUNT: usize = Self::ALL.len();
 
+    /// Every dtype that an array can be stored in: all but the weak ones, in declaration order.
+    pub fn strong() -> impl Iterator<Item = Self> + Clone {
+        Self::ALL.iter().copied().filter(|dtype| !dtype.is_weak())
+    }
+
     /// The dtype whose discriminant is `index`, if there is one.
     pub const fn from_index(index: usize) -> Option<Self> {
         if index < Self::COUNT { Some(Self::ALL[index]) } else { None }

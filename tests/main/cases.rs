@@ -102,16 +102,11 @@ impl System {
     }
 }
 
-/// The dtypes that are their own storage.
-pub fn stored() -> impl Iterator<Item = DType> + Clone {
-    DType::ALL.iter().copied().filter(|dtype| !dtype.is_weak())
-}
-
 /// The ops that are not element-wise, with every dtype.
 pub fn pairs() -> impl Iterator<Item = (Op, DType)> {
     let structured = |op: &Op| op.info().shape != ShapeRule::Broadcast && *op != Op::Convert;
     let ops = Op::ALL.iter().copied().filter(structured);
-    ops.flat_map(|op| stored().map(move |dtype| (op, dtype)))
+    ops.flat_map(|op| DType::strong().map(move |dtype| (op, dtype)))
 }
 
 /// The cases of some rounds, by the number of the system that they are for. In each round an op and dtype is tried under one of

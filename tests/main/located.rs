@@ -8,7 +8,7 @@ use promote::{DType, Op, Pipeline};
 use promote_scalar::eval::{Eval, Value};
 use promote_scalar::{Element, elementwise, register};
 
-use crate::cases::{Case, System, stored};
+use crate::cases::{Case, System};
 use crate::stablehlo;
 use crate::support::{DEFAULT, run_in, session};
 
@@ -27,7 +27,7 @@ const fn is_passed_on(op: Op) -> bool {
 
 fn pairs() -> impl Iterator<Item = (Op, DType)> {
     let ops = Op::ALL.iter().copied().filter(|op| !is_stated(*op));
-    ops.flat_map(|op| stored().map(move |dtype| (op, dtype)))
+    ops.flat_map(|op| DType::strong().map(move |dtype| (op, dtype)))
 }
 
 /// What a pipeline says of each of some ops, one a function: the errors that stand at it, or at the function, whose arguments

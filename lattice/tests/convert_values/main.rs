@@ -24,13 +24,8 @@ use serde_json::Value;
 const LIBRARIES: [(&str, Numerics); 3] =
     [("jax", Numerics::Jax), ("numpy2", Numerics::NumPy), ("torch", Numerics::Torch)];
 
-/// The dtypes that are their own storage.
-fn stored() -> impl Iterator<Item = DType> + Clone {
-    DType::ALL.iter().copied().filter(|dtype| !dtype.is_weak())
-}
-
 fn narrow_floats() -> impl Iterator<Item = DType> {
-    stored().filter(|dtype| dtype.kind() == Kind::Float && dtype.bits() <= 8)
+    DType::strong().filter(|dtype| dtype.kind() == Kind::Float && dtype.bits() <= 8)
 }
 
 fn codes(dtype: DType) -> Range<Bits> {
