@@ -239,7 +239,7 @@ impl fmt::Display for DType {
 
 /// A name that is no dtype's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no dtype: write one of b1, u8, i32, bf16, f32, c64, f8e4m3fn, i*, f*, c*, …")]
+#[error("`{0}` is not a dtype: write one of b1, u8, i32, bf16, f32, c64, f8e4m3fn, i*, f*, c*, …")]
 pub struct UnknownDType(pub String);
 
 impl FromStr for DType {

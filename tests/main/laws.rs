@@ -192,9 +192,9 @@ proptest! {
         prop_assert_eq!(&twice.text, &inferred.text, "inferring twice changes nothing");
 
         let inserted = run_in(&session, &source, INSERT);
-        prop_assert!(!inserted.text.is_empty(), "what is inferred can be made explicit: {}", inserted.said_text());
+        prop_assert!(!inserted.text.is_empty(), "what is inferred can be made explicit: {}", inserted.diagnostics_text());
         let again = run_in(&session, &inserted.text, INSERT);
-        prop_assert_eq!(&again.text, &inserted.text, "inserting twice changes nothing: {}", again.said_text());
+        prop_assert_eq!(&again.text, &inserted.text, "inserting twice changes nothing: {}", again.diagnostics_text());
         let apart = run_in(&session, &inferred.text, "promote-insert-converts");
         prop_assert_eq!(unplaced(&apart.text), unplaced(&inserted.text), "the passes may run apart");
         let nested = run_in(&session, &source, "func.func(promote-infer-types,promote-insert-converts)");
@@ -206,14 +206,14 @@ proptest! {
         prop_assert_eq!(argument_types(&inserted.text), argument_types(&inferred.text), "strong arguments keep their types");
 
         let strong = run_in(&session, &source, DEFAULT);
-        prop_assert!(!strong.text.is_empty(), "the result is strong: {}", strong.said_text());
+        prop_assert!(!strong.text.is_empty(), "the result is strong: {}", strong.diagnostics_text());
         let once_more = run_in(&session, &strong.text, DEFAULT);
         prop_assert_eq!(&once_more.text, &strong.text, "a strong program stays as it is");
         let folded = converts_in_block(&strong.text);
         let distinct: BTreeSet<_> = folded.iter().collect();
         prop_assert_eq!(folded.len(), distinct.len(), "folding makes no two converts equal:\n{}", strong.text);
         let beside = run_in(&session, &source, &format!("canonicalize,{DEFAULT},cse,canonicalize,promote-verify-strong"));
-        prop_assert!(!beside.text.is_empty(), "upstream passes stand beside ours: {}", beside.said_text());
+        prop_assert!(!beside.text.is_empty(), "upstream passes stand beside ours: {}", beside.diagnostics_text());
     }
 
     #[test]
@@ -225,7 +225,7 @@ proptest! {
             let options = promote::Options { semantics, threads, remarks: true, policies: Default::default() };
             let session = Session::new(&options).expect("MLIR takes the dialect");
             let outcome = run_in(&session, &module, DEFAULT);
-            (outcome.text.clone(), outcome.said_text())
+            (outcome.text.clone(), outcome.diagnostics_text())
         });
         prop_assert_eq!(&texts[0], &texts[1]);
     }
@@ -279,6 +279,11 @@ fn foreign_ops_attributes_and_symbols_survive() {
         "^bb0(%arg2: index)",
         r#""other.take"(%2)"#,
     ] {
-        assert!(outcome.text.contains(kept), "{kept} is lost:\n{}\n{}", outcome.text, outcome.said_text());
+        assert!(
+            outcome.text.contains(kept),
+            "{kept} is lost:\n{}\n{}",
+            outcome.text,
+            outcome.diagnostics_text()
+        );
     }
 }

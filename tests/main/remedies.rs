@@ -37,19 +37,19 @@ fn a_stated_dtype_that_the_rules_do_not_give_is_written_or_converted_as_the_help
                 right.push(stated);
                 continue;
             }
-            let said = outcome.said_text();
-            let refused = &outcome.said[0];
-            assert_eq!(refused.code.as_str(), "P0012", "{said}");
+            let diagnostics = outcome.diagnostics_text();
+            let refused = &outcome.diagnostics[0];
+            assert_eq!(refused.code.as_str(), "P0012", "{diagnostics}");
             let remedy = refused.remedy.as_deref().unwrap_or_default();
             let written =
                 remedy.strip_prefix("write ").and_then(|rest| rest.split_once(" or !promote.unknown"));
-            let (written, rest) = written.unwrap_or_else(|| panic!("{said}"));
-            assert!(accepts(&session, &sum(operands, written, None)), "{said}");
-            assert!(accepts(&session, &sum(operands, UNKNOWN, None)), "{said}");
+            let (written, rest) = written.unwrap_or_else(|| panic!("{diagnostics}"));
+            assert!(accepts(&session, &sum(operands, written, None)), "{diagnostics}");
+            assert!(accepts(&session, &sum(operands, UNKNOWN, None)), "{diagnostics}");
             let advises = rest.contains("promote.convert");
             let is_weak = stated.starts_with("!promote.weak");
-            assert_eq!(advises, !is_weak, "{said}");
-            assert_eq!(accepts(&session, &sum(operands, UNKNOWN, Some(stated))), advises, "{said}");
+            assert_eq!(advises, !is_weak, "{diagnostics}");
+            assert_eq!(accepts(&session, &sum(operands, UNKNOWN, Some(stated))), advises, "{diagnostics}");
         }
     }
     assert_eq!(right, ["f32", "i32", "!promote.weak_float"]);

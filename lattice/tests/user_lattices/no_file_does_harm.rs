@@ -312,7 +312,7 @@ fn deep_and_long_files() {
         "a = 'b\n".repeat(10_000),
         "[edges]\nu8 = [".to_owned() + &"'u8',".repeat(10_000) + "]",
     ] {
-        let errors = Semantics::from_toml(&text, "mine").expect_err("it is no lattice");
+        let errors = Semantics::from_toml(&text, "mine").expect_err("it is not a lattice");
         assert!(errors.to_string().len() < 100_000);
     }
 }

@@ -1,4 +1,4 @@
-//! Functions of any ops of the table on tensors of any shape, whose extents may be known in a run only.
+//! Functions of any ops of the table on tensors of any shape, whose extents may be dynamic.
 
 use promote_lattice::{DType, Kind, Op, Semantics};
 

@@ -95,7 +95,7 @@ fn the_width_of_vectors_orders_sums_and_products_of_rows() {
             assert_eq!(bits[0], bits[1], "matmul of {dtype}: vectors of one width give the same bits");
         }
     }
-    // What is said to change does: the test compares something.
+    // What is documented to change does: the test compares something.
     let is_only = targets.len() == 2;
     assert!(is_only || differ.contains(&(Op::Sum, DType::F32)), "{differ:?}");
 }

@@ -215,7 +215,7 @@ fn compare(name: &str, x64: bool, applied: Vec<Applied>) {
         let source = function(&cases.iter().map(|(applied, _)| applied).collect::<Vec<_>>());
         let lowered = run_in(&session, &source, &pipeline());
         if lowered.text.is_empty() {
-            wrong.push(format!("{op} is refused: {}", lowered.said_text()));
+            wrong.push(format!("{op} is refused: {}", lowered.diagnostics_text()));
         }
         let inputs = cases.iter().flat_map(|(applied, _)| applied.operands.clone()).collect();
         jobs.push((op, cases, Job { text: lowered.text, inputs }));

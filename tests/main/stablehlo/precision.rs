@@ -49,7 +49,7 @@ fn narrow_floats_are_rounded_after_every_op() {
     assert!(dtypes.len() > 8, "{dtypes:?}");
     let job = |dtype: &DType| {
         let lowered = run_in(&session, &source(*dtype), &pipeline());
-        assert!(!lowered.text.is_empty(), "{dtype}: {}", lowered.said_text());
+        assert!(!lowered.text.is_empty(), "{dtype}: {}", lowered.diagnostics_text());
         Job { text: lowered.text, inputs: arguments(*dtype) }
     };
     let jobs: Vec<Job> = dtypes.iter().map(job).collect();

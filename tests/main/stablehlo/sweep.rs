@@ -88,7 +88,7 @@ fn check(system: &System, cases: &[&Case]) -> (usize, Vec<String>) {
     let job = |ready: &[Ready]| {
         let source = together(ready);
         let lowered = run_in(&session, &source, &pipeline());
-        assert!(!lowered.text.is_empty(), "{}\n{source}", lowered.said_text());
+        assert!(!lowered.text.is_empty(), "{}\n{source}", lowered.diagnostics_text());
         let inputs = ready.iter().flat_map(|ready| ready.arguments.clone()).collect();
         Job { text: lowered.text, inputs }
     };

@@ -25,7 +25,7 @@ fn worked(run: Run) -> Run {
 const PRINTED: &str = "10.5 21 31.5 42 | mean 26.25
 12.5 23 33.5 44 | mean 28.25
 14.5 25 35.5 46 | mean 30.25
-refused: promote_scale_and_shift: input 1 must be int32[4], and is int32[3]
+refused: promote_scale_and_shift: input 1 must be int32[4], but is int32[3]
 ";
 
 #[test]
@@ -72,7 +72,7 @@ fn a_python_script_calls_a_shared_library() {
     let script = format!("{EXAMPLES}/python/call_library.py");
     let run = worked(tool.command(python(), "", [script.as_str(), "./libscale.so"]));
     assert!(
-        run.text().contains("refused: promote_scale_and_shift: input 1 must be int32[4], and is int64[4]"),
+        run.text().contains("refused: promote_scale_and_shift: input 1 must be int32[4], but is int64[4]"),
         "{run}"
     );
 }

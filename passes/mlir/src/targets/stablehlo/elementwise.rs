@@ -248,24 +248,24 @@ fn load(machine: &mut Machine<'_, '_>, op: Op, (index, x): (usize, &Tensor)) -> 
 
 const REMEDY: &str = "convert the operand to a dtype that the op is defined for";
 
-/// Refuses what may raise an exception in a run, as the last operand of an op decides.
+/// Refuses what may raise an exception at run time, as the last operand of an op decides.
 fn never_raises(b: &Builder<'_>, why: Trap, operands: &[Tensor]) -> Made<()> {
     let Some(y) = operands.last().copied() else { return Ok(()) };
     let (never, message, remedy) = match why {
         Trap::DivisionByZero => (
             known::elements(y).is_some_and(|elements: Vec<Bits>| elements.iter().all(|bits| *bits != 0)),
-            "an integer divided by zero raises an exception, and StableHLO has none",
+            "an integer divided by zero raises an exception, which StableHLO cannot express",
             "divide by a constant, or convert to a float dtype and round",
         ),
         Trap::NegativePower => (
             known::range(b, y).is_some_and(|(lowest, _)| lowest >= 0),
-            "an integer to a negative power raises an exception, and StableHLO has none",
+            "an integer to a negative power raises an exception, which StableHLO cannot express",
             "raise to a constant or an unsigned exponent, or convert the base to a float dtype",
         ),
         Trap::IndexOutOfRange => (
             false,
-            "an index out of range raises an exception, and StableHLO has none",
-            "take at places that are known to be in range",
+            "an index out of range raises an exception, which StableHLO cannot express",
+            "take at indices that are known to be in range",
         ),
     };
     if never { Ok(()) } else { refuse(message, remedy) }
