@@ -267,7 +267,7 @@ fn ring(n: usize) -> String {
     text + OPENING + &call + &format!("  return %r : {UNKNOWN}\n}}\n")
 }
 
-/// Ops on a carry whose extent only a run knows.
+/// Ops on a carry with a dynamic extent.
 fn extents(n: usize) -> String {
     let mut text = format!(
         "func.func @f(%x: tensor<?xf16>, %y: tensor<?xf32>, %n: index) -> {UNKNOWN} {{\n  %c0 = arith.constant 0 : index\n  \

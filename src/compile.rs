@@ -36,7 +36,7 @@ pub struct CompileOptions {
 /// What a run makes of denormal numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Denormals {
-    /// What the processor is set to do by the calling thread: to keep them, unless the program has said otherwise.
+    /// What the processor is set to do by the calling thread: to keep them, unless the program has changed it.
     #[default]
     Keep,
     /// To read and write them as zero.

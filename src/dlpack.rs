@@ -26,13 +26,9 @@ mod tests {
 
     use super::*;
 
-    fn strong() -> impl Iterator<Item = DType> {
-        DType::ALL.iter().copied().filter(|dtype| !dtype.is_weak())
-    }
-
     #[test]
     fn every_dtype_has_a_type_code_and_width_of_its_own() {
-        for known in strong() {
+        for known in DType::strong() {
             assert_eq!(dtype(of(known)), Some(known));
         }
         let weak = DType::ALL.iter().filter(|dtype| dtype.is_weak());
@@ -41,13 +37,13 @@ mod tests {
 
     #[test]
     fn messages_give_every_dtype_a_name_of_its_own() {
-        let names: HashSet<String> = strong().map(|dtype| of(dtype).to_string()).collect();
-        assert_eq!(names.len(), strong().count());
+        let names: HashSet<String> = DType::strong().map(|dtype| of(dtype).to_string()).collect();
+        assert_eq!(names.len(), DType::strong().count());
     }
 
     #[test]
     fn elements_take_as_many_bytes_as_in_kernels() {
-        for known in strong() {
+        for known in DType::strong() {
             assert_eq!(size(known), promote_scalar::memory_size(known), "{known}");
             let align = of(known).align();
             let parts = size(known) / size(known.real_part());

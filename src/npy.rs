@@ -28,13 +28,13 @@ pub enum NpyError {
     #[error("{0}")]
     Io(#[from] io::Error),
     /// It does not begin as such files do.
-    #[error("it is no .npy file: its first bytes are not \\x93NUMPY")]
+    #[error("it is not a .npy file: its first bytes are not \\x93NUMPY")]
     Magic,
     /// It ends before its elements begin.
     #[error("it ends within its header")]
     Truncated,
     /// A version of the format that does not exist yet.
-    #[error("version {0}.{1} of the .npy format is not known")]
+    #[error("version {0}.{1} of the .npy format is not supported")]
     Version(u8, u8),
     /// The header is no dictionary of three entries.
     #[error("its header is damaged: {message} at column {column}: {text}")]
@@ -53,10 +53,10 @@ pub enum NpyError {
     #[error("it holds pickled Python objects, which are not read: save an array of numbers")]
     Pickled,
     /// The elements are nothing that tensors have.
-    #[error("its elements are `{0}`, which is no dtype of tensors")]
+    #[error("its elements are `{0}`, which tensors cannot have")]
     Elements(String),
     /// The elements are of another dtype than is asked for.
-    #[error("it holds {found}, and not {expected}")]
+    #[error("it holds {found}, not {expected}")]
     Dtype {
         /// The dtype in the file.
         found: String,
@@ -64,7 +64,7 @@ pub enum NpyError {
         expected: DType,
     },
     /// Fewer bytes than the header says, or more.
-    #[error("{shape:?} of `{descr}` takes {expected} bytes, and the file has {found}{}", if found > expected { " or more" } else { "" })]
+    #[error("{shape:?} of `{descr}` takes {expected} bytes, but the file has {found}{}", if found > expected { " or more" } else { "" })]
     Length {
         /// The extents.
         shape: Vec<i64>,

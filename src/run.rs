@@ -55,7 +55,7 @@ pub struct Function {
 pub struct TensorType {
     /// The element type, which is strong.
     pub dtype: DType,
-    /// The extents; `None` for one that only a run tells.
+    /// The extents; `None` for one that is known at run time only.
     pub shape: Vec<Option<i64>>,
 }
 
@@ -149,7 +149,7 @@ impl Function {
     /// Runs the function; the results are in memory of their own.
     ///
     /// # Errors
-    /// If the inputs are not what the function takes, or a check that only a run can make does not hold.
+    /// If the inputs are not what the function takes, or a check at run time fails.
     pub fn run(&self, inputs: &[Tensor<'_>]) -> Result<Vec<Tensor<'static>>, RunError> {
         let views: Vec<_> = inputs.iter().map(Tensor::view).collect();
         let results = self.enter(|callable| callable.run(&views))?;
@@ -168,7 +168,7 @@ impl Function {
         self.enter(|callable| callable.run_into(&views, &mut targets))
     }
 
-    /// The shapes that the results have for these inputs. If only a run can tell, the function is run.
+    /// The shapes that the results have for these inputs. Where they depend on values, the function is run.
     ///
     /// # Errors
     /// As [`Function::run`].

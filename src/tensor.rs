@@ -54,7 +54,7 @@ pub enum TensorError {
     #[error("there is no tensor of shape {0:?}")]
     Shape(Vec<i64>),
     /// There are more or fewer elements than the shape says.
-    #[error("{dtype} of shape {shape:?} has {expected} bytes, and not {found}")]
+    #[error("{dtype} of shape {shape:?} has {expected} bytes, not {found}")]
     Size {
         /// The element type.
         dtype: DType,

@@ -194,7 +194,7 @@ numbers! {
 }
 
 impl TypeCode {
-    /// Whether the width is not said by the code: messages write it after the name.
+    /// Whether the code does not imply the width: messages write it after the name.
     pub const fn has_widths(self) -> bool {
         matches!(
             self,

@@ -155,7 +155,7 @@ structures! {
         output_types: *const TensorType,
         /// The code.
         entry: Entry,
-        /// Code that tells the results' shapes (by `promote_rt_shape`) without computing them; none if only a run can tell. Of
+        /// Code that tells the results' shapes (by `promote_rt_shape`) without computing them; none if they depend on values. Of
         /// its inputs it reads numbers without dimensions and the extents of others, whose data may be strided and misaligned.
         shape: Option<Entry>,
         /// Bytes of stack that `entry` takes, and the loops that it runs; null if that is not known.

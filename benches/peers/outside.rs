@@ -51,9 +51,9 @@ fn in_seconds(time: libc::timeval) -> f64 {
 /// If it cannot be started, fails, or prints anything else.
 pub fn answer(command: &mut Command) -> io::Result<f64> {
     let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    match (output.status.success(), said.trim().parse()) {
+    let printed = String::from_utf8_lossy(&output.stdout);
+    match (output.status.success(), printed.trim().parse()) {
         (true, Ok(seconds)) => Ok(seconds),
-        _ => Err(io::Error::other(format!("{command:?} failed: {said}"))),
+        _ => Err(io::Error::other(format!("{command:?} failed: {printed}"))),
     }
 }

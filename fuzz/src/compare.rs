@@ -10,7 +10,7 @@ const NEAR: f64 = 8.0;
 /// Runs a function on the interpreter's values.
 ///
 /// # Errors
-/// What the run says.
+/// What the run returned.
 pub fn run(function: &Function, arguments: &[Value]) -> Result<Vec<Array>, RunError> {
     let given = |(index, value): (usize, &Value)| match value {
         Value::Array(array) => tensor(array),

@@ -54,7 +54,7 @@ pub fn work(mode: Mode, numbers: Range<u64>) {
         match checked {
             Ok(Ok(ending)) => say(&format!("end {number} {ending:?}")),
             Ok(Err(finding)) => say(&format!("wrong {number} {}", finding.escape_default())),
-            // The panic has said what it is; what it left is not used again.
+            // The panic has been reported; the state that it left is not used again.
             Err(_) => std::process::exit(1),
         }
     }

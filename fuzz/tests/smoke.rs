@@ -13,8 +13,8 @@ fn holds(mode: &str, count: u64, accepted: &str) {
         .args([mode, &numbers, "--accept", accepted])
         .output()
         .expect("the tool starts");
-    let (out, said) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
-    assert!(run.status.success(), "{out}{said}");
+    let (out, errors) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
+    assert!(run.status.success(), "{out}{errors}");
     // Past the test runner's capture: a log shall say what became of them.
     let _ = std::io::Write::write_all(&mut std::io::stderr(), out.as_bytes());
 }

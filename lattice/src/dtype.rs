@@ -148,6 +148,11 @@ impl DType {
     /// How many dtypes there are.
     pub const COUNT: usize = Self::ALL.len();
 
+    /// Every dtype that an array can be stored in: all but the weak ones, in declaration order.
+    pub fn strong() -> impl Iterator<Item = Self> + Clone {
+        Self::ALL.iter().copied().filter(|dtype| !dtype.is_weak())
+    }
+
     /// The dtype whose discriminant is `index`, if there is one.
     pub const fn from_index(index: usize) -> Option<Self> {
         if index < Self::COUNT { Some(Self::ALL[index]) } else { None }
@@ -234,7 +239,7 @@ impl fmt::Display for DType {
 
 /// A name that is no dtype's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no dtype: write one of b1, u8, i32, bf16, f32, c64, f8e4m3fn, i*, f*, c*, …")]
+#[error("`{0}` is not a dtype: write one of b1, u8, i32, bf16, f32, c64, f8e4m3fn, i*, f*, c*, …")]
 pub struct UnknownDType(pub String);
 
 impl FromStr for DType {

@@ -113,7 +113,7 @@ pub enum NoJoin {
         /// The set that was to be joined.
         dtypes: Vec<DType>,
     },
-    /// Several upper bounds are minimal: the order is no lattice.
+    /// Several upper bounds are minimal: the order is not a lattice.
     #[error("{} have {} least upper bounds: {}", Listed(.dtypes), Count(.bounds.len()), Listed(.bounds))]
     Ambiguous {
         /// The set that was to be joined.
@@ -122,12 +122,12 @@ pub enum NoJoin {
         bounds: Vec<DType>,
     },
     /// The promotion system does not know a dtype.
-    #[error("{dtype} is no dtype of it")]
+    #[error("{dtype} is not one of its dtypes")]
     NoNode {
         /// The dtype.
         dtype: DType,
     },
-    /// A rule that is no lattice leaves the promotion undefined.
+    /// A rule that is not a lattice leaves the promotion undefined.
     #[error("{} are not promoted: {because}", Listed(.dtypes))]
     Undefined {
         /// The dtypes that were to be promoted.
@@ -248,7 +248,7 @@ impl Lattice {
         bounds.is_empty() || self.least(bounds).is_some()
     }
 
-    /// The minimal upper bounds of two dtypes: none, one (their join), or several, and then the order is no lattice.
+    /// The minimal upper bounds of two dtypes: none, one (their join), or several, and then the order is not a lattice.
     pub fn minimal_bounds(&self, a: DType, b: DType) -> Vec<DType> {
         self.minimal(self.upper_bounds(a).intersection(self.upper_bounds(b)))
     }

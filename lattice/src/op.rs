@@ -392,6 +392,11 @@ impl Op {
         self.info().class
     }
 
+    /// The ops of one element of each operand, in declaration order: those whose operands broadcast together.
+    pub fn elementwise() -> impl Iterator<Item = Self> + Clone {
+        Self::ALL.iter().copied().filter(|op| op.info().shape == ShapeRule::Broadcast)
+    }
+
     /// The op of that name, without `promote.`.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|op| op.name() == name)

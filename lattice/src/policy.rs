@@ -47,7 +47,7 @@ impl Policy {
         let converted = literal(number, to, numerics);
         match (self, number) {
             (Self::MagnitudeLoss, _) if !converted.in_range => {
-                Some(format!("loses its magnitude: {to} does not reach so far"))
+                Some(format!("loses magnitude: {to} has a smaller range"))
             }
             (Self::PrecisionLoss, Literal::Int(_)) if converted.in_range && !converted.exact => {
                 let keeps = to.real_part().props().format.map_or(0, |format| format.mantissa_bits + 1);
@@ -92,7 +92,7 @@ impl fmt::Display for Policy {
 /// A name that is no policy's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "there is no policy `{0}`; there are precision-loss, magnitude-loss, widening, mixed-signedness and no-kernel"
+    "unknown policy `{0}`: the policies are precision-loss, magnitude-loss, widening, mixed-signedness and no-kernel"
 )]
 pub struct UnknownPolicy(pub String);
 

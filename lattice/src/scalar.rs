@@ -43,7 +43,7 @@ pub enum Uncomputed {
     #[error("Python raises TypeError for numbers of these types")]
     Type,
     /// The integer that Python gives has more than 64 bits.
-    #[error("the integer that Python gives needs more than 64 bits")]
+    #[error("the integer that Python returns needs more than 64 bits")]
     Wide,
     /// Python gives a power of a complex number, or a complex power.
     #[error("the power is a complex number, which is not computed here")]

@@ -25,7 +25,7 @@ fn lattices_are_lattices() {
 
 #[test]
 fn promotions_of_two_never_go_round() {
-    // Making the order of what is no lattice finds cycles.
+    // Making the order of what is not a lattice finds cycles.
     for semantics in all_semantics() {
         assert!(!semantics.order().nodes().is_empty(), "{}", semantics.name());
     }

@@ -40,7 +40,7 @@ pub enum Error {
         host: String,
     },
     /// Code for the machine would be wrong.
-    #[error("{triple} is no target: {why}")]
+    #[error("{triple} is not a supported target: {why}")]
     UnsuitableTarget {
         /// The machine.
         triple: String,
@@ -48,7 +48,7 @@ pub enum Error {
         why: String,
     },
     /// Code for another machine cannot be linked or loaded here.
-    #[error("code for {triple} is linked and loaded on such a machine, not here")]
+    #[error("code for {triple} cannot be linked or loaded on this machine")]
     ForeignObject {
         /// The machine.
         triple: String,

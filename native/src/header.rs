@@ -11,7 +11,7 @@ pub struct Argument {
     pub name: Option<String>,
     /// The element type.
     pub dtype: DLDataType,
-    /// The extents; -1 for one that only a run tells.
+    /// The extents; -1 for a dynamic one.
     pub shape: Vec<i64>,
 }
 
@@ -99,7 +99,7 @@ extern \"C\" {
 
 const MIDDLE: &str = "
 /* Each function NAME computes outputs from inputs and returns a code of the list above. Inputs may be strided. Outputs are
-   memory of the caller with the dtypes and shapes below ('?': as NAME_shape says); they may be strided, too, and may
+   caller-provided memory with the dtypes and shapes below ('?': as NAME_shape returns); they may be strided, too, and may
    overlap inputs. NAME_shape fills dtype, ndim and shape of each output for such inputs; ndim says before how many extents
    shape has room for. Functions may be called from several threads at once. */
 

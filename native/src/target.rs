@@ -113,7 +113,7 @@ impl Target {
         let unwanted =
             excluded.iter().find(|name| self.has(name)).map(|name| format!("has the feature {name}"));
         missing.or(unwanted).map_or(Ok(()), |what| {
-            let why = format!("its processor {} {what}, and code is not made for such", self.cpu);
+            let why = format!("its processor {} {what}, which is not supported", self.cpu);
             Err(Error::UnsuitableTarget { triple: self.triple.clone(), why })
         })
     }

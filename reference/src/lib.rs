@@ -14,7 +14,7 @@
 //! - An integer exponent that is a constant is never wrapped, and a bound beyond the range of integers is the end of it.
 //! - What flows to a slot (a block argument, a carry, a result) is converted to its dtype and stretched to its static
 //!   extents. A dynamic extent imposes nothing: a value keeps its own there, and a missing dimension is 1.
-//! - What goes wrong in a run is [`Error::Trap`], never a panic.
+//! - A failure at run time is [`Error::Trap`], never a panic.
 //!
 //! [`random`] makes programs to run.
 

@@ -5,7 +5,7 @@
 //! `promote.relax`, and Python scalars and weakly typed arguments meet them. Most of them are accepted by the semantics
 //! that they are made for: the shapes all broadcast with each other, and ops get the sort of numbers that they take.
 //!
-//! [`graph`] makes a function of any ops of the table on tensors of any shape, mostly with extents that a run knows.
+//! [`graph`] makes a function of any ops of the table on tensors of any shape, mostly with dynamic extents.
 //!
 //! The same [`Choices`] and [`Options`] make the same program. Choices come from a seed, or from bytes that a fuzzer mutates.
 
@@ -36,12 +36,12 @@ pub struct Options {
     pub dynamic: Dynamic,
 }
 
-/// What dynamic extents are in a run.
+/// What dynamic extents are at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dynamic {
     /// Those that meet are equal.
     Equal,
-    /// Those that meet may also be 1 and another one, or not fit, which fails in a run.
+    /// Those that meet may also be 1 and another one, or be incompatible, which fails at run time.
     Free,
 }
 

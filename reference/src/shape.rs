@@ -1,13 +1,13 @@
 //! Shapes: what NumPy makes of them.
 //!
-//! The same rules hold before a run, where an extent may not be known yet, and in a run, where all are.
+//! The same rules hold statically, where an extent may be dynamic, and at run time, where all are known.
 
 use promote_lattice::Op;
 use promote_lattice::op::ShapeRule;
 
 use crate::program::Attributes;
 
-/// An extent; `None` is known in a run only.
+/// An extent; `None` is dynamic.
 pub type Extent = Option<usize>;
 
 /// The extents of a tensor.
@@ -16,7 +16,7 @@ pub type Shape = Vec<Extent>;
 /// A shape, or what is wrong.
 pub type Result<T> = std::result::Result<T, String>;
 
-/// The attribute entry for an extent that is known in a run only.
+/// The attribute entry for a dynamic extent.
 pub const DYNAMIC: i64 = i64::MIN;
 
 /// A shape whose extents are all known.

@@ -5,7 +5,7 @@ use promote_lattice::convert::{Bits, Numerics};
 
 use crate::number::{self, Number};
 
-/// What a value of the program is in a run. Equal by bits.
+/// A value of the program at run time. Equal by bits.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// A tensor.

@@ -76,7 +76,7 @@ fn check_count(function: &Function, role: &str, given: usize, expected: usize) -
         return Ok(());
     }
     let message =
-        format!("must have {expected} {role}{}, and has {given}", if expected == 1 { "" } else { "s" });
+        format!("must have {expected} {role}{}, but has {given}", if expected == 1 { "" } else { "s" });
     Err(error(function, Status::Rank, &message))
 }
 
@@ -352,7 +352,7 @@ unsafe fn view<'a>(
     tensor: &DLTensor,
 ) -> Result<View<'a>, RunError> {
     if let Some(place) = elsewhere(tensor.device) {
-        return Err(subject.error(Status::Device, format!("must be in CPU memory, and is on {place}")));
+        return Err(subject.error(Status::Device, format!("must be in CPU memory, but is on {place}")));
     }
     subject.check_rank(expected, tensor.dtype, tensor.ndim)?;
     if tensor.ndim > 0 && tensor.shape.is_null() {

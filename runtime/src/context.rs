@@ -132,10 +132,11 @@ impl Context {
         let refusal = match self.lowest {
             Some(lowest) => {
                 let (need, left) = (need.saturating_add(stack::RESERVE), stack::left(lowest));
-                (need > left).then(|| format!("the call needs {need} bytes of stack, and {left} are left"))
+                (need > left)
+                    .then(|| format!("the call needs {need} bytes of stack, but only {left} are left"))
             }
             None => (self.depth.fetch_add(1, Ordering::Relaxed) >= MAX_DEPTH)
-                .then(|| format!("functions call each other more than {MAX_DEPTH} deep")),
+                .then(|| format!("calls are nested more than {MAX_DEPTH} deep")),
         };
         let Some(refusal) = refusal else { return true };
         let place = place().map(|place| format!("{place}: ")).unwrap_or_default();
@@ -200,7 +201,7 @@ impl Context {
                 None
             }
             Err(Refusal::Exhausted) => {
-                refuse(Status::Memory, "does not fit into the memory that is left");
+                refuse(Status::Memory, "does not fit in the available memory");
                 None
             }
         }
@@ -246,7 +247,7 @@ impl Context {
             let (must, is) = (Shape::of(&actual), Shape::of(&given));
             self.fail(
                 Status::Shape,
-                &format!("output {index} must be {dtype}{must} for these inputs, and is {dtype}{is}"),
+                &format!("output {index} must be {dtype}{must} for these inputs, but is {dtype}{is}"),
             );
             return std::ptr::null_mut();
         }
@@ -318,11 +319,11 @@ impl Context {
             return Err(self.error(status, &format!("{place}{message}")));
         }
         if returned != 0 {
-            return Err(self.error(Status::Internal, "compiled code failed and did not say why"));
+            return Err(self.error(Status::Internal, "compiled code failed without a message"));
         }
         match state.outputs.iter().position(|output| output.dims.is_none()) {
             Some(index) => {
-                Err(self.error(Status::Internal, &format!("compiled code left out output {index}")))
+                Err(self.error(Status::Internal, &format!("compiled code did not write output {index}")))
             }
             None => Ok(()),
         }

@@ -246,8 +246,8 @@ pub unsafe extern "C" fn promote_rt_call(
 
 /// Fills dtype, `ndim` and shape of each output that [`promote_rt_call`] would need for these inputs, and returns a [`Status`].
 ///
-/// `ndim` says before how many extents `shape` has room for; other fields are neither read nor written. If only a run can
-/// tell a shape, the function is run.
+/// `ndim` says before how many extents `shape` has room for; other fields are neither read nor written. If they depend on values
+///  a shape, the function is run.
 ///
 /// # Safety
 /// As [`promote_rt_call`].
@@ -281,7 +281,7 @@ pub extern "C" fn promote_set_num_threads(number: i32) {
 }
 
 /// How many threads loops are spread over, the caller's included: `PROMOTE_NUM_THREADS` of the environment, else the number
-/// of processors this process may use, unless [`promote_set_num_threads`] said otherwise.
+/// of processors this process may use, unless [`promote_set_num_threads`] set another number.
 #[unsafe(no_mangle)]
 pub extern "C" fn promote_get_num_threads() -> i32 {
     pool::num_threads() as i32

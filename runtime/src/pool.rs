@@ -87,7 +87,7 @@ thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// How many threads a loop is spread over, the caller's included: what [`set_num_threads`] said last, else the environment's
+/// How many threads a loop is spread over, the caller's included: what [`set_num_threads`] set last, else the environment's
 /// `PROMOTE_NUM_THREADS`, else the number of processors this process may use.
 pub fn num_threads() -> usize {
     match THREADS.load(Ordering::Relaxed) {

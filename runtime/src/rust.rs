@@ -88,7 +88,7 @@ impl OwnedTensor {
         let block = buffer::allocate(bytes).map_err(|refusal| {
             let why = match refusal {
                 Refusal::TooLarge => "is larger than the memory of this machine",
-                Refusal::Exhausted => "does not fit into the memory that is left",
+                Refusal::Exhausted => "does not fit in the available memory",
             };
             RunError::new(Status::Memory, format!("{dtype}{is} {why}"))
         })?;
@@ -204,7 +204,7 @@ impl<'a> Callable<'a> {
         Ok(())
     }
 
-    /// The shapes that the results would have for these inputs. If only a run can tell, the function is run.
+    /// The shapes that the results would have for these inputs. Where they depend on values, the function is run.
     ///
     /// # Errors
     /// As [`Callable::run`].
@@ -240,7 +240,7 @@ impl<'a> Callable<'a> {
         let error =
             |status, what: &str| RunError::new(status, format!("{}: {role} {index} {what}", self.name()));
         if strides.is_some_and(|strides| strides.len() != shape.len()) {
-            return Err(error(Status::Strides, "has not as many strides as extents"));
+            return Err(error(Status::Strides, "has a different number of strides than of extents"));
         }
         if !memory.holds(dtype.size(), shape, strides) {
             return Err(error(Status::Shape, "reaches beyond its memory"));

@@ -56,10 +56,10 @@ impl Subject<'_> {
         }
         let (must, pattern) = (expected.dtype(), Shape::pattern(expected.extents()));
         Err(if dtype == must {
-            self.error(Status::Rank, format!("must be {must}{pattern}, and has rank {rank}"))
+            self.error(Status::Rank, format!("must be {must}{pattern}, but has rank {rank}"))
         } else {
             let is = format!("{dtype} of rank {rank}");
-            self.error(Status::Dtype, format!("must be {must}{pattern}, and is {is}"))
+            self.error(Status::Dtype, format!("must be {must}{pattern}, but is {is}"))
         })
     }
 
@@ -80,7 +80,7 @@ impl Subject<'_> {
         };
         if status != Status::Ok {
             let pattern = Shape::pattern(dims);
-            return Err(self.error(status, format!("must be {must}{pattern}, and is {is}{found}")));
+            return Err(self.error(status, format!("must be {must}{pattern}, but is {is}{found}")));
         }
         let bytes = byte_count(view.shape, is.size() as i64).map_err(|wrong| match wrong {
             Extents::Negative => self.error(Status::Shape, format!("has a negative extent: {is}{found}")),
@@ -93,7 +93,7 @@ impl Subject<'_> {
             let strides = Shape::of(view.strides.unwrap_or(&[]));
             self.error(
                 Status::Strides,
-                format!("has strides that leave the address space: {is}{found} {strides}"),
+                format!("has strides that exceed the address space: {is}{found} {strides}"),
             )
         })
     }

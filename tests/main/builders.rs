@@ -52,8 +52,8 @@ fn a_program_built_in_rust_is_promoted_by_passes_in_a_pass_manager_of_ones_own()
     module.body().append_operation(function);
     assert!(module.as_operation().verify());
 
-    let said = Arc::new(Mutex::new(Vec::new()));
-    let heard = Arc::clone(&said);
+    let diagnostics = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&diagnostics);
     let semantics = Arc::new(promote::Semantics::by_name("jax", false).expect("jax is known"));
     let sink: pass::Sink = Arc::new(move |diagnostic| heard.lock().expect("no pass panics").push(diagnostic));
     let config = Config {
@@ -69,6 +69,6 @@ fn a_program_built_in_rust_is_promoted_by_passes_in_a_pass_manager_of_ones_own()
         manager.add_pass(pass::create(*kind, &config));
     }
     manager.run(&mut module).expect("the program is accepted");
-    assert_eq!(said.lock().expect("no pass panics").len(), 1, "one remark for the one convert");
+    assert_eq!(diagnostics.lock().expect("no pass panics").len(), 1, "one remark for the one convert");
     insta::assert_snapshot!(module.as_operation().to_string());
 }

@@ -100,16 +100,11 @@ impl System {
     }
 }
 
-/// The dtypes that are their own storage.
-pub fn stored() -> impl Iterator<Item = DType> + Clone {
-    DType::ALL.iter().copied().filter(|dtype| !dtype.is_weak())
-}
-
 /// The ops that are not element-wise, with every dtype.
 pub fn pairs() -> impl Iterator<Item = (Op, DType)> {
     let structured = |op: &Op| op.info().shape != ShapeRule::Broadcast && *op != Op::Convert;
     let ops = Op::ALL.iter().copied().filter(structured);
-    ops.flat_map(|op| stored().map(move |dtype| (op, dtype)))
+    ops.flat_map(|op| DType::strong().map(move |dtype| (op, dtype)))
 }
 
 /// A number that belongs to names: what becomes of an op or a dtype does not change when another comes before it.

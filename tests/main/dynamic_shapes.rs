@@ -1,4 +1,4 @@
-//! Extents that only a run knows: what is known of them statically, and what a run checks.
+//! Dynamic extents: what is known of them statically, and what is checked at run time.
 
 use std::fmt::Write as _;
 

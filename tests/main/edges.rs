@@ -277,7 +277,7 @@ fn together(facts: &[&Fact]) -> String {
 
 #[test]
 fn xla_gives_what_the_libraries_gave() {
-    // NumPy's indices may be out of range, which raises an exception, and StableHLO has none.
+    // NumPy's indices may be out of range, which raises an exception that StableHLO cannot express.
     let is_asked = |fact: &Fact| {
         let raises = fact.op == Op::Take && fact.library == "numpy2";
         fact.inputs.iter().all(|raw| machine::has_arrays(raw.dtype)) && fact.output.is_some() && !raises
@@ -289,7 +289,7 @@ fn xla_gives_what_the_libraries_gave() {
         let job = |facts: &[&Fact]| {
             let source = together(facts);
             let lowered = run_in(&session, &source, &promote::Pipeline::to_stablehlo().to_string());
-            assert!(!lowered.text.is_empty(), "{}\n{source}", lowered.said_text());
+            assert!(!lowered.text.is_empty(), "{}\n{source}", lowered.diagnostics_text());
             let inputs = facts.iter().flat_map(|fact| fact.inputs.iter().map(Raw::array)).collect();
             machine::Job { text: lowered.text, inputs }
         };

@@ -135,21 +135,21 @@ fn what_does_not_fit_is_refused_with_a_reason() {
     };
     let doubles = [0f64; 6];
     for (inputs, status, what) in [
-        (vec![x()], Status::Rank, "must have 2 inputs, and has 1"),
+        (vec![x()], Status::Rank, "must have 2 inputs, but has 1"),
         (
             vec![Tensor::of(&doubles, &[2, 3]).unwrap(), y()],
             Status::Dtype,
-            "input 0 must be float32[?,3], and is float64[2,3]",
+            "input 0 must be float32[?,3], but is float64[2,3]",
         ),
         (
             vec![Tensor::of(&X, &[6]).unwrap(), y()],
             Status::Rank,
-            "input 0 must be float32[?,3], and is float32[6]",
+            "input 0 must be float32[?,3], but is float32[6]",
         ),
         (
             vec![Tensor::of(&X, &[3, 2]).unwrap(), y()],
             Status::Shape,
-            "input 0 must be float32[?,3], and is float32[3,2]",
+            "input 0 must be float32[?,3], but is float32[3,2]",
         ),
     ] {
         let (found, message) = refused(&inputs);

@@ -330,5 +330,5 @@ fn blocks_in_reverse_order_settle() {
          ^bb400:\n  return %399 : !u\n{blocks}}}"
     );
     let outcome = run_in(&session("jax", false, false), &source, DEFAULT);
-    assert!(outcome.text.contains("-> tensor<4xbf16> {"), "{}", outcome.said_text());
+    assert!(outcome.text.contains("-> tensor<4xbf16> {"), "{}", outcome.diagnostics_text());
 }

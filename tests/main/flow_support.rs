@@ -10,14 +10,14 @@ pub fn show(semantics: &str, source: &str) -> String {
     let outcome = run_in(&session, &source, DEFAULT);
     if !outcome.text.is_empty() {
         let inferred = run_in(&session, &source, INFER);
-        assert!(!inferred.text.is_empty(), "{}", inferred.said_text());
+        assert!(!inferred.text.is_empty(), "{}", inferred.diagnostics_text());
         assert!(!inferred.text.contains("promote.unknown") && !inferred.text.contains("\"promote.relax\""));
         let again = run_in(&session, &inferred.text, INFER);
-        assert_eq!(again.text, inferred.text, "{}", again.said_text());
+        assert_eq!(again.text, inferred.text, "{}", again.diagnostics_text());
         let again = run_in(&session, &outcome.text, DEFAULT);
-        assert_eq!(again.text, outcome.text, "{}", again.said_text());
+        assert_eq!(again.text, outcome.text, "{}", again.diagnostics_text());
     }
-    format!("{}{}", outcome.text, outcome.said_text())
+    format!("{}{}", outcome.text, outcome.diagnostics_text())
 }
 
 macro_rules! cases {

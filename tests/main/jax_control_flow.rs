@@ -36,7 +36,7 @@ fn strict_carries_refuse_what_jax_refuses() {
     for entry in &entries {
         let outcome = run_in(of(&sessions, entry), text(entry, "source"), INFER);
         let accepts = entry["accepts"] == true;
-        assert_eq!(!outcome.text.is_empty(), accepts, "{entry}\n{}", outcome.said_text());
+        assert_eq!(!outcome.text.is_empty(), accepts, "{entry}\n{}", outcome.diagnostics_text());
         accepted += usize::from(accepts);
     }
     assert_eq!((accepted, entries.len()), (1706, 2986));
@@ -58,9 +58,9 @@ fn what_strict_carries_give_is_strong_in_the_end_and_a_second_run_changes_nothin
         for pipeline in [INFER, DEFAULT] {
             let session = of(&sessions, entry);
             let once = run_in(session, text(entry, "source"), pipeline);
-            assert!(!once.text.is_empty(), "{entry}\n{}", once.said_text());
+            assert!(!once.text.is_empty(), "{entry}\n{}", once.diagnostics_text());
             let twice = run_in(session, &once.text, pipeline);
-            assert_eq!(twice.text, once.text, "{entry}\n{}", twice.said_text());
+            assert_eq!(twice.text, once.text, "{entry}\n{}", twice.diagnostics_text());
         }
         let strong = run_in(of(&sessions, entry), text(entry, "source"), DEFAULT);
         assert_eq!(
@@ -94,9 +94,14 @@ func.func @f(%w: tensor<!promote.weak_float>, %x: tensor<f32>, %h: tensor<bf16>,
   return %t, %v : !u, !u
 }"#;
     let outcome = run_in(&sessions(true)[0], source, INFER);
-    assert_eq!(result_types(&outcome.text), ["tensor<bf16>", "tensor<f32>"], "{}", outcome.said_text());
+    assert_eq!(
+        result_types(&outcome.text),
+        ["tensor<bf16>", "tensor<f32>"],
+        "{}",
+        outcome.diagnostics_text()
+    );
     let outcome = run_in(&sessions(false)[0], source, INFER);
-    assert_eq!(result_types(&outcome.text), ["tensor<f32>", "tensor<f32>"], "{}", outcome.said_text());
+    assert_eq!(result_types(&outcome.text), ["tensor<f32>", "tensor<f32>"], "{}", outcome.diagnostics_text());
 }
 
 /// The types that inference gives to the results of an entry.

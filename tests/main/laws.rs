@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use promote::{PrintOptions, Semantics, Session, Source, Verdict};
+use promote::op::ShapeRule;
+use promote::semantics::Operand;
+use promote::{DType, Op, PrintOptions, Semantics, Session, Source, Verdict};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -20,29 +22,67 @@ enum Step {
     InRegion { x: usize, y: usize },
 }
 
-const ELEMENTS: &[&str] = &["i1", "ui8", "i8", "i32", "i64", "bf16", "f16", "f32", "complex<f32>"];
-const UNARY: &[&str] = &["positive", "abs", "square", "sqrt", "exp", "sin", "isnan", "logical_not", "real"];
-const BINARY: &[&str] = &["add", "multiply", "maximum", "divide", "equal", "logical_and", "pow", "atan2"];
-const REDUCTIONS: &[&str] = &["sum", "mean", "max", "any", "argmax"];
+/// Whether JAX promotes operands of a dtype with those of every kind: it refuses to with floats and integers of less than 16
+/// and 8 bits, and a program with one of them would be refused more often than not.
+fn promotes(semantics: &Semantics, dtype: DType) -> bool {
+    let sum = |other| semantics.infer(Op::Add, &[dtype, other].map(Operand::value));
+    [DType::B1, DType::U8, DType::I32, DType::F32, DType::C64].into_iter().all(|other| sum(other).is_ok())
+}
+
+/// Whether an op takes operands of every kind of real numbers, so that few programs with it are refused.
+fn takes_all_kinds(semantics: &Semantics, op: Op) -> bool {
+    let operands = |dtype| vec![Operand::value(dtype); op.info().arity.required];
+    [DType::B1, DType::I32, DType::F32].into_iter().all(|dtype| semantics.infer(op, &operands(dtype)).is_ok())
+}
+
+/// What random programs are made of.
+struct Choices {
+    elements: Vec<&'static str>,
+    unary: Vec<&'static str>,
+    binary: Vec<&'static str>,
+    reductions: Vec<&'static str>,
+}
+
+impl Choices {
+    fn of_jax() -> Self {
+        let semantics = Semantics::by_name("jax", true).expect("jax is known");
+        let ops = |shape: ShapeRule, arity: usize| {
+            let fits = |op: &Op| op.info().shape == shape && op.info().arity.required == arity;
+            let ops = Op::ALL.iter().copied().filter(fits).filter(|op| takes_all_kinds(&semantics, *op));
+            ops.map(Op::name).collect()
+        };
+        Self {
+            elements: DType::strong().filter(|dtype| promotes(&semantics, *dtype)).map(DType::mlir).collect(),
+            unary: ops(ShapeRule::Broadcast, 1),
+            binary: ops(ShapeRule::Broadcast, 2),
+            reductions: ops(ShapeRule::Reduce, 1),
+        }
+    }
+}
+
 /// Shapes that broadcast with each other.
 const SHAPES: &[&str] = &["", "4x", "3x1x", "3x4x", "?x4x", "1x"];
 
-fn step() -> impl Strategy<Value = Step> {
+fn step(choices: &Choices) -> impl Strategy<Value = Step> + use<> {
+    let Choices { elements, unary, binary, reductions } = choices;
+    let [elements, unary, binary, reductions] =
+        [elements, unary, binary, reductions].map(|names| select(names.clone()));
     let at = 0usize..64;
     prop_oneof![
         2 => (any::<bool>(), any::<i8>()).prop_map(|(float, value)| Step::Literal { float, value }),
-        3 => (select(UNARY), at.clone()).prop_map(|(op, x)| Step::Unary { op, x }),
-        6 => (select(BINARY), at.clone(), at.clone()).prop_map(|(op, x, y)| Step::Binary { op, x, y }),
+        3 => (unary, at.clone()).prop_map(|(op, x)| Step::Unary { op, x }),
+        6 => (binary, at.clone(), at.clone()).prop_map(|(op, x, y)| Step::Binary { op, x, y }),
         1 => (at.clone(), at.clone(), at.clone()).prop_map(|(c, x, y)| Step::Where { c, x, y }),
-        1 => (select(REDUCTIONS), at.clone()).prop_map(|(op, x)| Step::Reduce { op, x }),
-        1 => (at.clone(), select(ELEMENTS)).prop_map(|(x, element)| Step::Convert { x, element }),
+        1 => (reductions, at.clone()).prop_map(|(op, x)| Step::Reduce { op, x }),
+        1 => (at.clone(), elements).prop_map(|(x, element)| Step::Convert { x, element }),
         1 => (at.clone(), at).prop_map(|(x, y)| Step::InRegion { x, y }),
     ]
 }
 
 fn program() -> impl Strategy<Value = String> {
-    let arguments = prop::collection::vec((select(ELEMENTS), select(SHAPES)), 1..5);
-    (arguments, prop::collection::vec(step(), 1..16))
+    let choices = Choices::of_jax();
+    let arguments = prop::collection::vec((select(choices.elements.clone()), select(SHAPES)), 1..5);
+    (arguments, prop::collection::vec(step(&choices), 1..16))
         .prop_map(|(arguments, steps)| render(&arguments, &steps))
 }
 
@@ -152,9 +192,9 @@ proptest! {
         prop_assert_eq!(&twice.text, &inferred.text, "inferring twice changes nothing");
 
         let inserted = run_in(&session, &source, INSERT);
-        prop_assert!(!inserted.text.is_empty(), "what is inferred can be made explicit: {}", inserted.said_text());
+        prop_assert!(!inserted.text.is_empty(), "what is inferred can be made explicit: {}", inserted.diagnostics_text());
         let again = run_in(&session, &inserted.text, INSERT);
-        prop_assert_eq!(&again.text, &inserted.text, "inserting twice changes nothing: {}", again.said_text());
+        prop_assert_eq!(&again.text, &inserted.text, "inserting twice changes nothing: {}", again.diagnostics_text());
         let apart = run_in(&session, &inferred.text, "promote-insert-converts");
         prop_assert_eq!(unplaced(&apart.text), unplaced(&inserted.text), "the passes may run apart");
         let nested = run_in(&session, &source, "func.func(promote-infer-types,promote-insert-converts)");
@@ -166,14 +206,14 @@ proptest! {
         prop_assert_eq!(argument_types(&inserted.text), argument_types(&inferred.text), "strong arguments keep their types");
 
         let strong = run_in(&session, &source, DEFAULT);
-        prop_assert!(!strong.text.is_empty(), "the result is strong: {}", strong.said_text());
+        prop_assert!(!strong.text.is_empty(), "the result is strong: {}", strong.diagnostics_text());
         let once_more = run_in(&session, &strong.text, DEFAULT);
         prop_assert_eq!(&once_more.text, &strong.text, "a strong program stays as it is");
         let folded = converts_in_block(&strong.text);
         let distinct: BTreeSet<_> = folded.iter().collect();
         prop_assert_eq!(folded.len(), distinct.len(), "folding makes no two converts equal:\n{}", strong.text);
         let beside = run_in(&session, &source, &format!("canonicalize,{DEFAULT},cse,canonicalize,promote-verify-strong"));
-        prop_assert!(!beside.text.is_empty(), "upstream passes stand beside ours: {}", beside.said_text());
+        prop_assert!(!beside.text.is_empty(), "upstream passes stand beside ours: {}", beside.diagnostics_text());
     }
 
     #[test]
@@ -185,7 +225,7 @@ proptest! {
             let options = promote::Options { semantics, threads, remarks: true, policies: Default::default() };
             let session = Session::new(&options).expect("MLIR takes the dialect");
             let outcome = run_in(&session, &module, DEFAULT);
-            (outcome.text.clone(), outcome.said_text())
+            (outcome.text.clone(), outcome.diagnostics_text())
         });
         prop_assert_eq!(&texts[0], &texts[1]);
     }
@@ -239,6 +279,11 @@ fn foreign_ops_attributes_and_symbols_survive() {
         "^bb0(%arg2: index)",
         r#""other.take"(%2)"#,
     ] {
-        assert!(outcome.text.contains(kept), "{kept} is lost:\n{}\n{}", outcome.text, outcome.said_text());
+        assert!(
+            outcome.text.contains(kept),
+            "{kept} is lost:\n{}\n{}",
+            outcome.text,
+            outcome.diagnostics_text()
+        );
     }
 }

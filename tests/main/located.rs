@@ -8,7 +8,7 @@ use promote::{DType, Op, Pipeline};
 use promote_scalar::eval::{Eval, Value};
 use promote_scalar::{Element, elementwise, register};
 
-use crate::cases::{Case, System, stored};
+use crate::cases::{Case, System};
 use crate::stablehlo;
 use crate::support::{DEFAULT, run_in, session};
 
@@ -27,12 +27,12 @@ const fn is_passed_on(op: Op) -> bool {
 
 fn pairs() -> impl Iterator<Item = (Op, DType)> {
     let ops = Op::ALL.iter().copied().filter(|op| !is_stated(*op));
-    ops.flat_map(|op| stored().map(move |dtype| (op, dtype)))
+    ops.flat_map(|op| DType::strong().map(move |dtype| (op, dtype)))
 }
 
-/// What a pipeline says of each of some ops, one a function: the errors that stand at it, or at the function, whose arguments
-/// are of the dtype.
-fn said(system: &System, asked: &[(Op, DType)], pipeline: &str) -> Vec<Vec<Diagnostic>> {
+/// The errors that a pipeline reports for each of some ops, one in each function: at the op, or at the function, whose
+/// arguments are of the dtype.
+fn diagnostics(system: &System, asked: &[(Op, DType)], pipeline: &str) -> Vec<Vec<Diagnostic>> {
     let texts = asked.iter().enumerate();
     let texts: Vec<String> = texts
         .map(|(index, (op, dtype))| Case::first(*op, *dtype).text(&format!("f{index}"), *dtype))
@@ -40,7 +40,7 @@ fn said(system: &System, asked: &[(Op, DType)], pipeline: &str) -> Vec<Vec<Diagn
     assert!(texts.iter().all(|text| text.lines().count() as u64 == LINES), "each function has as many lines");
     let outcome = run_in(&session(system.name, system.x64, false), &texts.concat(), pipeline);
     let mut found = vec![Vec::new(); asked.len()];
-    for diagnostic in outcome.said.into_iter().filter(|said| said.severity == Severity::Error) {
+    for diagnostic in outcome.diagnostics.into_iter().filter(|found| found.severity == Severity::Error) {
         let Some(location) = &diagnostic.location else { panic!("{}: nowhere", diagnostic.message) };
         let line = location.line as u64 % LINES;
         assert!(line == 1 || line == 2, "{}: at line {line}", diagnostic.message);
@@ -55,9 +55,11 @@ fn what_a_semantics_refuses_is_refused_at_the_op() {
     for system in System::all() {
         let is_refused = |(op, dtype): &(Op, DType)| !is_passed_on(*op) && !system.accepts(*op, *dtype);
         let refused: Vec<_> = pairs().filter(is_refused).collect();
-        let found = said(&system, &refused, DEFAULT);
-        for ((op, dtype), said) in refused.iter().zip(found) {
-            let [error] = &said[..] else { panic!("{} {op} of {dtype}: {said:?}", system.name) };
+        let found = diagnostics(&system, &refused, DEFAULT);
+        for ((op, dtype), diagnostics) in refused.iter().zip(found) {
+            let [error] = &diagnostics[..] else {
+                panic!("{} {op} of {dtype}: {diagnostics:?}", system.name)
+            };
             assert!(error.remedy.is_some(), "{} {op} of {dtype}: {error:?}", system.name);
             assert!(error.code != Code::Internal, "{} {op} of {dtype}: {error:?}", system.name);
         }
@@ -109,15 +111,17 @@ impl Place {
     }
 
     /// Whether errors are such a refusal.
-    fn is_of(self, said: &[Diagnostic]) -> bool {
+    fn is_of(self, diagnostics: &[Diagnostic]) -> bool {
         let stands = |error: &Diagnostic| {
             error.location.as_ref().is_some_and(|place| place.line as u64 % LINES == self.line())
         };
         let is_alone = match self {
-            Self::Function => said.iter().enumerate().all(|(number, error)| !said[..number].contains(error)),
-            Self::Op => said.len() == 1,
+            Self::Function => {
+                diagnostics.iter().enumerate().all(|(number, error)| !diagnostics[..number].contains(error))
+            }
+            Self::Op => diagnostics.len() == 1,
         };
-        !said.is_empty() && said.iter().all(stands) && is_alone
+        !diagnostics.is_empty() && diagnostics.iter().all(stands) && is_alone
     }
 }
 
@@ -126,21 +130,23 @@ impl Place {
 fn check(pipeline: &Pipeline, refused: impl Fn(&System, Op, DType) -> Option<Place>) {
     for system in System::all() {
         let accepted: Vec<_> = pairs().filter(|(op, dtype)| system.accepts(*op, *dtype)).collect();
-        let found = said(&system, &accepted, &pipeline.to_string());
+        let found = diagnostics(&system, &accepted, &pipeline.to_string());
         let mut wrong = Vec::new();
-        for ((op, dtype), said) in accepted.iter().zip(found) {
+        for ((op, dtype), diagnostics) in accepted.iter().zip(found) {
             let has_kernel = typing(&system, *op, *dtype).is_none_or(|typing| typing.has_kernel);
-            let is_whole = said.iter().all(|error| error.code != Code::Internal && error.remedy.is_some());
+            let is_whole =
+                diagnostics.iter().all(|error| error.code != Code::Internal && error.remedy.is_some());
             let is_expected = match refused(&system, *op, *dtype) {
                 _ if !has_kernel => {
-                    said.is_empty() || [Place::Function, Place::Op].iter().any(|place| place.is_of(&said))
+                    diagnostics.is_empty()
+                        || [Place::Function, Place::Op].iter().any(|place| place.is_of(&diagnostics))
                 }
-                Some(place) => place.is_of(&said),
-                None => said.is_empty(),
+                Some(place) => place.is_of(&diagnostics),
+                None => diagnostics.is_empty(),
             };
             if !is_whole || !is_expected {
                 let errors: Vec<_> =
-                    said.iter().map(|error| format!("{}: {}", error.code, error.message)).collect();
+                    diagnostics.iter().map(|error| format!("{}: {}", error.code, error.message)).collect();
                 wrong.push(format!("{op} of {dtype}: {errors:?}"));
             }
         }

@@ -26,7 +26,7 @@ fn every_value_agrees(programs: &[Program], system: &str) -> usize {
         let program = program.accepted_part(system);
         let outcome = run_in(&session, &program.mlir(system), INFER);
         if outcome.text.is_empty() {
-            wrong.push(format!("{} {system}: {}", program.id(), outcome.said_text()));
+            wrong.push(format!("{} {system}: {}", program.id(), outcome.diagnostics_text()));
             continue;
         }
         let (found, expected) = (result_types(&outcome.text), program.expected_types(system));
@@ -74,11 +74,17 @@ fn programs_are_refused_exactly_where_the_libraries_refuse() {
         for program in refused_programs().iter().chain(&random_programs()) {
             let source = program.mlir(system);
             let outcome = run_in(&session, &source, INFER);
-            let errors = outcome.said.iter().filter(|d| d.severity == Severity::Error);
+            let errors = outcome.diagnostics.iter().filter(|d| d.severity == Severity::Error);
             let found: Vec<_> = errors.map(|d| d.location.as_ref().map_or(0, |l| l.line)).collect();
             let mut expected: Vec<_> = program.refused(system).iter().map(|v| line_of(&source, v)).collect();
             expected.sort_unstable();
-            assert_eq!(found, expected, "{} {system}\n{source}\n{}", program.id(), outcome.said_text());
+            assert_eq!(
+                found,
+                expected,
+                "{} {system}\n{source}\n{}",
+                program.id(),
+                outcome.diagnostics_text()
+            );
             refused += usize::from(!expected.is_empty());
         }
         assert_eq!(refused, count, "{system}");

@@ -4,7 +4,7 @@ use promote::{RunOptions, Semantics, Source, Target, Verdict};
 
 use crate::support::{DEFAULT, run_in, session};
 
-/// The blocks of code of a page: what they are said to be, and the code.
+/// The blocks of code of a page: their languages, and the code.
 fn blocks(page: &str) -> Vec<(&str, &str)> {
     let fenced = page.split("```").skip(1).step_by(2);
     fenced.filter_map(|block| block.split_once('\n')).collect()

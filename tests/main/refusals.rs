@@ -1,4 +1,4 @@
-//! Loops and branches that are refused, and what is said of them.
+//! Loops and branches that are refused, and their diagnostics.
 
 use crate::flow_support::{cases, show};
 
@@ -46,7 +46,7 @@ func.func @f(%c: i1, %x: tensor<4xf16>, %y: tensor<4xf32>) -> tensor<*xf16> {
 ^end(%v: tensor<*xf16>):
   return %v : tensor<*xf16>
 }"#;
-    two_loops_are_refused_and_both_are_said, r#"
+    two_loops_are_refused_and_both_are_reported, r#"
 func.func @f(%x: tensor<4xf32>, %y: tensor<3xf32>, %z: tensor<4xi1>, %n: index) -> (!u, !u) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -129,7 +129,7 @@ func.func @f(%x: tensor<2xf32>, %b: tensor<4xi1>, %n: index) -> (!u, !u, !u) {
   %after = "promote.bitwise_invert"(%x) : (tensor<2xf32>) -> !u
   return %r, %depends, %after : !u, !u, !u
 }"#;
-    two_loops_that_do_not_settle_are_both_said, r#"
+    two_loops_that_do_not_settle_are_both_reported, r#"
 func.func @f(%x: tensor<2xf32>, %n: index) -> (!u, !u) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -177,22 +177,22 @@ fn a_forgotten_relax_is_named_where_it_is_forgotten_and_writing_it_helps() {
     let session = session("jax", false, false);
     for case in CASES {
         let outcome = run_in(&session, &program(case, "", "%x", "tensor<4x8xi16>"), DEFAULT);
-        let said = outcome.said_text();
-        let [refused] = &outcome.said[..] else { panic!("{}: {said}", case.name) };
-        assert_eq!(refused.code.as_str(), "P0001", "{}: {said}", case.name);
+        let diagnostics = outcome.diagnostics_text();
+        let [refused] = &outcome.diagnostics[..] else { panic!("{}: {diagnostics}", case.name) };
+        assert_eq!(refused.code.as_str(), "P0001", "{}: {diagnostics}", case.name);
         assert_eq!(
             refused.location.as_ref().map(|place| place.line),
             Some(case.line - 1),
-            "{}: {said}",
+            "{}: {diagnostics}",
             case.name
         );
         let remedy = refused.remedy.as_deref().unwrap_or_default();
         let relax = remedy.split_once("\"promote.relax\"").and_then(|(_, rest)| rest.split_once(") : "));
-        let (_, types) = relax.unwrap_or_else(|| panic!("{}: {said}", case.name));
-        assert!(types.starts_with("(tensor<4x8xi16>)"), "{}: {said}", case.name);
+        let (_, types) = relax.unwrap_or_else(|| panic!("{}: {diagnostics}", case.name));
+        assert!(types.starts_with("(tensor<4x8xi16>)"), "{}: {diagnostics}", case.name);
         let line = format!("%relaxed = \"promote.relax\"(%x) : {types}");
         let outcome = run_in(&session, &program(case, &line, "%relaxed", "!u"), DEFAULT);
-        assert!(!outcome.text.is_empty(), "{}: {}", case.name, outcome.said_text());
+        assert!(!outcome.text.is_empty(), "{}: {}", case.name, outcome.diagnostics_text());
     }
 }
 
@@ -205,7 +205,7 @@ fn where_the_place_is_of_a_known_type_no_relax_is_advised() {
     ] {
         let outcome = run_in(&session, source, DEFAULT);
         assert!(outcome.text.is_empty());
-        assert!(!outcome.said_text().contains("relax"), "{}", outcome.said_text());
+        assert!(!outcome.diagnostics_text().contains("relax"), "{}", outcome.diagnostics_text());
     }
 }
 
@@ -219,7 +219,7 @@ fn a_value_of_unknown_type_that_is_written_as_another_is_to_be_written_as_unknow
         )
     };
     let outcome = run_in(&session, &source("tensor<4xf32>"), DEFAULT);
-    let remedy = outcome.said[0].remedy.clone().unwrap_or_default();
+    let remedy = outcome.diagnostics[0].remedy.clone().unwrap_or_default();
     assert_eq!(remedy, "write tensor<*x!promote.unknown> instead of tensor<4xf32>: inference finds the type");
     assert!(!run_in(&session, &source("tensor<*x!promote.unknown>"), DEFAULT).text.is_empty());
 }

@@ -18,7 +18,7 @@ fn compare(names: &[&str], source: &str) -> String {
     let mut out = source.trim().to_owned();
     for name in names {
         let outcome = run_with(name, source, Policies::default());
-        out.push_str(&format!("\n\n// --semantics={name}\n{}{}", outcome.text, outcome.said_text()));
+        out.push_str(&format!("\n\n// --semantics={name}\n{}{}", outcome.text, outcome.diagnostics_text()));
     }
     out
 }
@@ -153,7 +153,7 @@ func.func @f(%x: tensor<4xi32>, %y: tensor<4xbf16>) -> (!u, !u) {
 fn a_policy_finds_every_operand_though_its_value_is_converted_once() {
     let warn = vec![Policy::PrecisionLoss];
     let outcome = run_with("jax", SHARED, Policies { warn, ..Policies::default() });
-    insta::assert_snapshot!(format!("{}{}", outcome.text, outcome.said_text()));
+    insta::assert_snapshot!(format!("{}{}", outcome.text, outcome.diagnostics_text()));
 }
 
 #[test]
@@ -176,7 +176,7 @@ func.func @f(%i: tensor<2xi8>, %b: tensor<2xf32>, %h: tensor<2xf16>) -> (!u, !u,
     let deny = vec![Policy::PrecisionLoss, Policy::MagnitudeLoss];
     let outcome = run_with("jax", &source, Policies { deny, ..Policies::default() });
     assert_eq!(outcome.text, "");
-    insta::assert_snapshot!(outcome.said_text());
+    insta::assert_snapshot!(outcome.diagnostics_text());
 }
 
 #[test]
@@ -187,7 +187,7 @@ func.func @f(%x: tensor<2x2xi32>, %y: tensor<2x2xf64>) -> tensor<*x!promote.unkn
   return %0 : tensor<*x!promote.unknown>
 }"#;
     let outcome = run_with("torch", source, Policies::default());
-    insta::assert_snapshot!(format!("{}{}", outcome.text, outcome.said_text()));
+    insta::assert_snapshot!(format!("{}{}", outcome.text, outcome.diagnostics_text()));
 }
 
 #[test]
@@ -195,7 +195,12 @@ fn a_denied_promotion_leaves_nothing() {
     let (warn, deny) = (vec![Policy::PrecisionLoss], vec![Policy::PrecisionLoss]);
     let outcome = run_with("jax", SHARED, Policies { warn, deny, ..Policies::default() });
     assert_eq!(outcome.text, "");
-    assert_eq!(outcome.said_text().matches("error[P0031]").count(), 2, "{}", outcome.said_text());
+    assert_eq!(
+        outcome.diagnostics_text().matches("error[P0031]").count(),
+        2,
+        "{}",
+        outcome.diagnostics_text()
+    );
 }
 
 #[test]
@@ -206,7 +211,7 @@ func.func @f(%x: tensor<4xui16>) -> tensor<*x!promote.unknown> {
   return %0 : tensor<*x!promote.unknown>
 }"#;
     let silent = run_with("torch", source, Policies::default());
-    assert_eq!(silent.said_text(), "");
+    assert_eq!(silent.diagnostics_text(), "");
     let outcome = run_with("torch", source, Policies { warn: vec![Policy::NoKernel], ..Policies::default() });
-    insta::assert_snapshot!(outcome.said_text());
+    insta::assert_snapshot!(outcome.diagnostics_text());
 }

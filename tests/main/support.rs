@@ -16,15 +16,15 @@ use serde_json::Value;
 pub struct Outcome {
     /// The module as text; empty if it was refused.
     pub text: String,
-    /// Everything said.
-    pub said: Vec<Diagnostic>,
+    /// All diagnostics.
+    pub diagnostics: Vec<Diagnostic>,
 }
 
 impl Outcome {
     /// One line each, as a reader of the terminal sees them.
-    pub fn said_text(&self) -> String {
+    pub fn diagnostics_text(&self) -> String {
         let mut out = String::new();
-        for d in &self.said {
+        for d in &self.diagnostics {
             let place = d.location.as_ref().map_or("-".to_owned(), |l| format!("{}:{}", l.line, l.column));
             let _ = writeln!(out, "{place}: {}[{}]: {}", d.severity, d.code, d.message);
             for note in &d.notes {
@@ -64,7 +64,7 @@ pub fn run_with(session: &Session, source: &str, pipeline: &str, options: RunOpt
             text = String::from_utf8(out).expect("MLIR prints UTF-8");
         }
     }
-    Outcome { text, said: session.take_diagnostics() }
+    Outcome { text, diagnostics: session.take_diagnostics() }
 }
 
 pub const INFER: &str = "promote-infer-types";

@@ -1,4 +1,4 @@
-//! What is said of loops and branches: type histories of carries, what strict carries refuse, what policies find at edges.
+//! Diagnostics of loops and branches: type histories of carries, what strict carries refuse, what policies find at edges.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ fn say(remarks: bool, policies: Policies, source: &str) -> String {
     let semantics = Arc::new(Semantics::by_name("jax", false).expect("jax is known"));
     let session = Session::new(&Options { semantics, threads: true, remarks, policies });
     let source = source.replace("!u", "tensor<*x!promote.unknown>");
-    run_in(&session.expect("MLIR takes the dialect"), &source, DEFAULT).said_text()
+    run_in(&session.expect("MLIR takes the dialect"), &source, DEFAULT).diagnostics_text()
 }
 
 fn strict(source: &str) -> String {

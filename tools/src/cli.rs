@@ -37,7 +37,7 @@ const HINT: &str =
 
 /// What `--help` ends with.
 const EXAMPLE: &str = r#"Example:
-  A front end writes what the user wrote, with types left open, and promote-opt works the dtypes out:
+  A front end emits the program as the user wrote it, with unknown types, and promote-opt infers them:
 
   promote-opt <<'END'
   !u = tensor<*x!promote.unknown>
@@ -49,24 +49,24 @@ const EXAMPLE: &str = r#"Example:
   }
   END
 
-  The literal 2 becomes a bf16 constant, because it is weak; %0 is tensor<8xbf16>; a "promote.convert" to
-  tensor<8xf32> is put in front of the add; and the function returns tensor<8xf32>.
+  The weak literal 2 becomes a bf16 constant; %0 is tensor<8xbf16>; a "promote.convert" to tensor<8xf32> is inserted
+  before the add; and the function returns tensor<8xf32>.
 
   promote-opt model.mlir --x64 -o out.mlir           JAX's rules with 64-bit types
-  promote-opt model.mlir --remarks                   why every convert is there, and what it can lose
+  promote-opt model.mlir --remarks                   why each convert was inserted, and what it can lose
   promote-opt model.mlir --pass-pipeline='builtin.module(promote-infer-types,canonicalize)'
   promote-opt tests.mlir --split-input-file --verify-diagnostics
 
 Exit status:
-  0  done
-  1  the input was refused; every error is reported, and nothing is written to the output file
-  2  wrong usage"#;
+  0  success
+  1  the input was refused; all errors are reported, and the output file is not written
+  2  invalid command line"#;
 
-/// Infers the dtypes of an MLIR module and makes every implicit promotion explicit
+/// Infers the dtypes of an MLIR module and makes implicit promotions explicit
 ///
-/// Reads MLIR, as text or bytecode, with ops of the promote dialect whose operands may differ in dtype and shape and
-/// whose result types may be left open. Prints the module with every type inferred, and a promote.convert or
-/// promote.broadcast_to wherever a value was converted implicitly. Ops of other dialects stay as they are.
+/// Reads MLIR text or bytecode with ops of the promote dialect, whose operands may differ in dtype and shape and whose
+/// result types may be unknown. Prints the module with all types inferred, and a promote.convert or promote.broadcast_to
+/// for each implicit conversion. Ops of other dialects are left unchanged.
 ///
 /// By default these passes run: promote-infer-types, promote-insert-converts, promote-fold-converts,
 /// promote-verify-strong.
@@ -77,10 +77,10 @@ pub struct Args {
     #[arg(default_value = "-", hide_default_value = true, value_hint = ValueHint::FilePath)]
     pub input: PathBuf,
 
-    /// Write to this file, only on success; - is standard output
+    /// Write the output to this file; - is standard output
     ///
-    /// The result is written to a temporary file beside it, which is renamed when it is complete, and removed if the run is
-    /// ended before.
+    /// The file is written on success only: a temporary file in the same directory is renamed when it is complete, and
+    /// removed if the tool is interrupted.
     #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
 
@@ -113,25 +113,25 @@ pub struct Promotion {
     #[command(flatten)]
     pub rules: Rules,
 
-    /// The passes to run instead of the default ones, as in mlir-opt
+    /// The pass pipeline to run instead of the default one, as in mlir-opt
     ///
-    /// Passes of promote (see --list-passes) and upstream ones, such as canonicalize and cse, in the textual form
+    /// Passes of Promote (see --list-passes) and of MLIR, such as canonicalize and cse, in textual form:
     /// 'builtin.module(promote-infer-types,func.func(cse))'.
     #[arg(long, value_name = "STR")]
     pub pass_pipeline: Option<String>,
 
-    /// What to print [default: mlir]
+    /// The kind of output [default: mlir]
     #[arg(long, value_name = "KIND")]
     emit: Option<Emit>,
 
-    /// The machine to compile for: native (this one) or a triple of LLVM's, as aarch64-linux-gnu
+    /// The target to compile for: native (this machine) or an LLVM triple such as aarch64-linux-gnu
     #[arg(long, value_name = "TRIPLE", default_value = NATIVE)]
     target: String,
 
-    /// Let XLA leave out roundings to floats narrower than f32
+    /// Allow XLA to omit roundings to floats narrower than f32
     ///
-    /// StableHLO is made with a reduce_precision after each such rounding, without which XLA may compute in f32 across ops.
-    /// With this flag there is none.
+    /// By default a reduce_precision follows each such rounding in StableHLO, because XLA may otherwise compute in f32
+    /// across ops. With this flag none is emitted.
     #[arg(long)]
     pub excess_precision: bool,
 
@@ -139,7 +139,7 @@ pub struct Promotion {
     #[command(flatten)]
     pub processor: Processor,
 
-    /// The same as --emit=bytecode
+    /// Same as --emit=bytecode
     #[arg(long, conflicts_with = "emit")]
     emit_bytecode: bool,
 }
@@ -163,11 +163,11 @@ pub enum Emit {
     Bytecode,
     /// linalg on tensors, as MLIR text
     Linalg,
-    /// The graph of values in Graphviz's language
+    /// The dataflow graph, as Graphviz DOT
     Dot,
-    /// StableHLO, as text that XLA takes
+    /// StableHLO, as text for XLA
     Stablehlo,
-    /// What a run does, step by step: buffers, kernels and their extents, as text
+    /// The scheduled program: buffers, kernels, extents and control flow, as text
     Program,
     /// MLIR text, lowered to the LLVM dialect
     Llvm,
@@ -175,13 +175,13 @@ pub enum Emit {
     LlvmIr,
     /// Assembly
     Asm,
-    /// An object, to be linked with that of --emit=runtime
+    /// An object file, to be linked with the output of --emit=runtime
     Obj,
-    /// A shared library with all that it needs, linked by cc or what the environment's CC says
+    /// A self-contained shared library, linked by cc or the compiler named by CC
     So,
     /// The C header of an object or shared library
     Header,
-    /// The run time that objects call, as an object; reads no input
+    /// The run-time library that object files call, as an object file; reads no input
     Runtime,
 }
 
@@ -217,7 +217,7 @@ impl Emit {
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Testing")]
 pub struct Testing {
-    /// Compile the parts of the file between lines with a marker on their own
+    /// Split the input at marker lines and process each part separately
     #[arg(
         long,
         value_name = "MARKER",
@@ -232,8 +232,8 @@ pub struct Testing {
 
     /// Check the diagnostics against the expected-error comments of the input
     ///
-    /// A comment `expected-error@+1 {{text}}` (or -warning, -remark, -note; @above, @below, @-1, @unknown; -re) must be
-    /// met by a diagnostic on that line, and every diagnostic needs one. The exit status says whether they agree.
+    /// Each comment `expected-error@+1 {{text}}` (or -warning, -remark, -note; @above, @below, @-1, @unknown; -re) must match
+    /// a diagnostic on that line, and each diagnostic must match a comment. The exit status is 0 if all of them match.
     #[arg(
         long,
         value_name = "WHICH",
@@ -245,7 +245,7 @@ pub struct Testing {
 
     /// Verify the IR after each pass
     ///
-    /// Off by default: the IR is always verified after parsing and before printing.
+    /// Without this flag the IR is verified after parsing and before printing.
     #[arg(
         long,
         value_name = "BOOL",
@@ -260,11 +260,11 @@ pub struct Testing {
     )]
     pub verify_each: bool,
 
-    /// Check that printing and parsing the module gives the same module
+    /// Check that printing and parsing the module returns the same module
     #[arg(long)]
     pub verify_roundtrip: bool,
 
-    /// Accepted for mlir-opt's sake: ops of any dialect are always allowed
+    /// Accepted for compatibility with mlir-opt: ops of unregistered dialects are always allowed
     #[arg(long)]
     pub allow_unregistered_dialect: bool,
 }
@@ -297,7 +297,7 @@ pub struct Printing {
     #[arg(long = "mlir-print-ir-after-failure")]
     pub after_failure: bool,
 
-    /// Print the whole module, not only the op that the pass worked on
+    /// Print the whole module, not only the op that the pass ran on
     #[arg(long = "mlir-print-ir-module-scope")]
     pub module_scope: bool,
 
@@ -313,7 +313,7 @@ pub struct Printing {
     #[arg(long = "mlir-timing")]
     pub timing: bool,
 
-    /// Work in one thread
+    /// Run the passes in a single thread
     #[arg(long = "mlir-disable-threading")]
     pub disable_threading: bool,
 }
@@ -322,19 +322,19 @@ pub struct Printing {
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Information")]
 struct Requests {
-    /// Explain an error code, and exit
+    /// Explain a diagnostic code, and exit
     #[arg(long, value_name = "CODE", value_parser = code_parser(), hide_possible_values = true, ignore_case = true)]
     explain: Option<Code>,
 
-    /// List the passes of promote, and exit
+    /// List the passes of Promote, and exit
     #[arg(long)]
     list_passes: bool,
 
-    /// List the dialects that are registered, and exit
+    /// List the registered dialects, and exit
     #[arg(long)]
     show_dialects: bool,
 
-    /// Write a completion script for a shell, and exit
+    /// Print a completion script for a shell, and exit
     #[arg(long, value_name = "SHELL")]
     completions: Option<Shell>,
 }

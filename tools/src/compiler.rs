@@ -89,9 +89,9 @@ pub fn target(triple: Option<&str>, processor: &Processor) -> Result<Target, Sto
 
 fn no_target(error: TargetError) -> Stop {
     let remedy = match error {
-        TargetError::UnknownCpu { .. } => "--target-cpu=help lists the names that there are",
+        TargetError::UnknownCpu { .. } => "--target-cpu=help lists the names",
         TargetError::UnknownFeature { .. } | TargetError::NoSign { .. } => {
-            "write +NAME or -NAME, separated by commas, with names of LLVM's: `llc-22 -mtriple=TRIPLE -mattr=help` lists them"
+            "write +NAME or -NAME, separated by commas, with LLVM's names: `llc-22 -mtriple=TRIPLE -mattr=help` lists them"
         }
         TargetError::NotThisMachine { .. } => "name a processor of that machine, or leave out --target-cpu",
         _ => {

@@ -7,7 +7,7 @@
 //! // expected-error-re@below {{of {{[0-9]+}} operands}}
 //! ```
 //!
-//! [`Expectations::parse`] reads the comments of a chunk and [`Expectations::check`] compares them with what was said
+//! [`Expectations::parse`] reads the comments of a chunk and [`Expectations::check`] compares them with the diagnostics
 //! about it; an empty list of [`Mismatch`]es is success. The rules are mlir-opt's:
 //!
 //! - a comment must be the last thing on its line; its text must be contained in the message of a diagnostic of that
@@ -195,7 +195,7 @@ impl Expectations {
         }
     }
 
-    /// Compares the diagnostics of the chunk: first what was not expected, in their order, then what was not said, in
+    /// Compares the diagnostics of the chunk: first the unexpected ones, in their order, then the missing ones, in
     /// the order of the file.
     pub fn check(mut self, diagnostics: &[Diagnostic], mode: Mode) -> Vec<Mismatch> {
         let mut unexpected = Vec::new();
@@ -218,7 +218,7 @@ impl Expectations {
         mismatches
     }
 
-    /// Marks the expectation that something said meets, or returns the mismatch.
+    /// Marks the expectation that a diagnostic matches, or returns the mismatch.
     fn meet(
         &mut self,
         kind: Kind,

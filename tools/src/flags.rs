@@ -18,20 +18,20 @@ use crate::sources::Sources;
 /// Whose rules to follow.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Rules {
-    /// Whose promotion rules to follow: a library's, or a TOML file's
+    /// The promotion rules: those of a library, or of a TOML file
     #[arg(long, value_name = "NAME|FILE", default_value = "jax", value_hint = ValueHint::FilePath)]
     #[arg(long_help = semantics_help())]
     pub semantics: String,
 
-    /// Default to 64-bit dtypes, as JAX does with jax_enable_x64
+    /// Enable 64-bit dtypes, as jax_enable_x64 does in JAX
     #[arg(long)]
     pub x64: bool,
 
-    /// Type loops and conditions as JAX does, and refuse those that it refuses
+    /// Require the types of loop carries and branches to match, as JAX does
     ///
-    /// A carry must come out of a loop's body with the dtype and shape that it went in with, and branches must give the
-    /// same ones; a weak initial value is made strong once, and a result is as weak as JAX's. Without this flag a carry
-    /// has the type that its initial value and what comes out promote to. See --explain P0037.
+    /// The body of a loop must yield each carry with the dtype and shape that it enters with, and branches must yield the same
+    /// ones; a weak initial value is made strong once. Without this flag a carry has the type that its initial value and
+    /// the yielded value promote to. See --explain P0037.
     #[arg(long)]
     pub strict_carries: bool,
 }
@@ -39,11 +39,11 @@ pub struct Rules {
 /// Which processor to compile for.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Processor {
-    /// The processor to compile for: native (this machine's) or a name of LLVM's, as x86-64-v3; help lists them [default: native; for another machine, what all its processors have]
+    /// The CPU to compile for: native or an LLVM name such as x86-64-v3; help lists them [default: native; for another target, its baseline CPU]
     #[arg(long, value_name = "NAME")]
     pub target_cpu: Option<String>,
 
-    /// Features that the processor has (+) or lacks (-) beside those of its name, as +fma,-avx512f
+    /// CPU features to add (+) or remove (-), such as +fma,-avx512f
     #[arg(
         long,
         value_name = "LIST",
@@ -65,34 +65,34 @@ impl Processor {
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Diagnostics")]
 pub struct Diagnostics {
-    /// How to write diagnostics, to standard error
+    /// The format of diagnostics, which are written to standard error
     #[arg(long = "diagnostics-format", value_name = "FORMAT", default_value = "text")]
     pub format: Format,
 
-    /// Print a remark for every convert that is inserted: why, and what it can lose
+    /// Report each inserted convert: why it was inserted, and what it can lose
     #[arg(long)]
     pub remarks: bool,
 
-    /// Warn of implicit promotions of these sorts: precision-loss, magnitude-loss, widening (to 64 bits), mixed-signedness; and of ops that the library cannot run: no-kernel
+    /// Warn about implicit promotions of these kinds: precision-loss, magnitude-loss, widening (to 64 bits), mixed-signedness; and about ops that the library cannot run: no-kernel
     #[arg(long, value_name = "SORT,...", value_delimiter = ',', value_parser = policy_parser(), hide_possible_values = true)]
     pub warn: Vec<Policy>,
 
-    /// Refuse implicit promotions of these sorts
+    /// Refuse implicit promotions of these kinds
     #[arg(long, value_name = "SORT,...", value_delimiter = ',', value_parser = policy_parser(), hide_possible_values = true)]
     pub deny: Vec<Policy>,
 
-    /// Whether to use colours
+    /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
 }
 
-/// What `--help` says of `--semantics`.
+/// The help of `--semantics`.
 fn semantics_help() -> String {
     let names: Vec<_> = Semantics::names().collect();
     format!(
-        "Whose promotion rules to follow: a library's, or a TOML file's\n\nNames: {}. `promote-lattice show --semantics NAME` \
-         describes one. A value that ends in .toml or has a / in it is a file; examples/lattices has some that explain \
-         themselves.",
+        "The promotion rules: those of a library, or of a TOML file\n\nNames: {}. `promote-lattice show --semantics NAME` \
+         describes one. A value that ends in .toml or contains a / is the path of a file; examples/lattices has commented \
+         examples.",
         names.join(", ")
     )
 }

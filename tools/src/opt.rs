@@ -40,7 +40,7 @@ pub fn report_crash(args: &Args, signal: i32) -> ExitCode {
     let input = args.input.display();
     let message = format!("MLIR stopped working on {input} (signal {signal}); nothing was written");
     let diagnostic = Diagnostic::error(Code::Internal, None, message).with_remedy(
-        "if the input is bytecode, make it anew from text; if its types or attributes nest very deeply, through \
+        "if the input is bytecode, generate it again from text; if its types or attributes nest very deeply, through \
          aliases, flatten them; if --target-features ask for an unusual processor, leave them out; else please report \
          it with the input",
     );
@@ -140,9 +140,9 @@ fn check_parts(args: &Args) -> Result<(), Diagnostic> {
     if !args.emit().is_of_whole_program() || split_input_file.is_none() && verify_diagnostics.is_none() {
         return Ok(());
     }
-    let message = "code is made of a whole file, not of its parts";
+    let message = "code is generated for a whole file, not for its parts";
     Err(Diagnostic::error(Code::Native, None, message)
-        .with_remedy("leave out --split-input-file and --verify-diagnostics, or print MLIR"))
+        .with_remedy("omit --split-input-file and --verify-diagnostics, or print MLIR"))
 }
 
 /// Refuses to link for another machine: the run time and the linker are this one's.
@@ -155,9 +155,9 @@ fn check_linked(args: &Args, target: &Target) -> Result<(), Diagnostic> {
     if target.is_native() {
         return Ok(());
     }
-    let message = format!("{kind} is made for this machine only, not for {}", target.triple());
+    let message = format!("{kind} is available for this machine only, not for {}", target.triple());
     Err(Diagnostic::error(Code::Native, None, message).with_remedy(
-        "make an object with --emit=obj, and link it with the crate promote-runtime, built for that machine",
+        "emit an object with --emit=obj, and link it with the crate promote-runtime, built for that machine",
     ))
 }
 
@@ -172,7 +172,8 @@ fn check_watched(args: &Args, pipeline: &Pipeline) -> Result<(), Diagnostic> {
     let Printing { before, after, .. } = &args.printing;
     match before.iter().chain(after).find(|watched| !runs(&pipeline.0, watched)) {
         Some(watched) => {
-            let message = format!("the IR is to be printed around `{watched}`, which is not in {pipeline}");
+            let message =
+                format!("cannot print the IR before or after `{watched}`, which is not in {pipeline}");
             Err(Diagnostic::error(Code::Pipeline, None, message).with_remedy("name a pass of the pipeline"))
         }
         None => Ok(()),
@@ -227,7 +228,7 @@ impl<'a> Compiler<'a> {
             Ok(Content::Bytecode(bytes)) => return self.compile_whole(Source::Bytecode(bytes), &input, None),
             Err(diagnostic) => {
                 self.say(&input, vec![diagnostic]);
-                return Err(Stop::Said);
+                return Err(Stop::Reported);
             }
         };
         if let Some(marker) = &self.args.testing.split_input_file {
@@ -255,7 +256,7 @@ impl<'a> Compiler<'a> {
         let diagnostics = compiler::take_diagnostics(&self.session, input);
         let again = reread.filter(|_| !diagnostics.is_empty()).and_then(|path| Input::read(path).ok());
         self.say(again.as_ref().unwrap_or(input), diagnostics);
-        let Some(module) = compiled? else { return Err(Stop::Said) };
+        let Some(module) = compiled? else { return Err(Stop::Reported) };
         if self.args.testing.verify_roundtrip {
             self.verify_roundtrip(&module)?;
         }
@@ -280,7 +281,7 @@ impl<'a> Compiler<'a> {
         if !verified {
             let again = reread.and_then(|path| Input::read(path).ok());
             self.say(again.as_ref().unwrap_or(input), compiler::take_diagnostics(&self.session, input));
-            return Err(Stop::Said);
+            return Err(Stop::Reported);
         }
         Ok(output.commit()?)
     }
@@ -295,7 +296,7 @@ impl<'a> Compiler<'a> {
         let refuse = |diagnostics: Vec<Diagnostic>| {
             let again = reread.and_then(|path| Input::read(path).ok());
             self.say(again.as_ref().unwrap_or(input), diagnostics);
-            Err(Stop::Said)
+            Err(Stop::Reported)
         };
         if !module.verify() {
             return refuse(compiler::take_diagnostics(&self.session, input));
@@ -342,12 +343,12 @@ impl<'a> Compiler<'a> {
             results.push(result);
         }
         if refused && self.args.output.is_some() {
-            return Err(Stop::Said);
+            return Err(Stop::Reported);
         }
         let mut output = self.open_output()?;
         let _ = output.write_all(&results.join(&b"// -----\n"[..]));
         output.commit()?;
-        if refused { Err(Stop::Said) } else { Ok(()) }
+        if refused { Err(Stop::Reported) } else { Ok(()) }
     }
 
     /// Parses and promotes; `None` if the input was refused.
@@ -379,7 +380,7 @@ impl<'a> Compiler<'a> {
         self.reporter.borrow_mut().say_of(input, &diagnostics);
     }
 
-    /// Compares what was said with what the input expects; whether they differ.
+    /// Compares the diagnostics with those that the input expects; whether they differ.
     fn verify_diagnostics(
         &self,
         input: &Input,
@@ -456,7 +457,7 @@ impl<'a> Compiler<'a> {
                 return Err(why.fold(error, |error, why| error.with_note(why.location, why.message)));
             };
             if text(&again) != original {
-                return Err(failed(&format!("is another one after it was written as {form} and read")));
+                return Err(failed(&format!("differs after it was written as {form} and read back")));
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! What a run says and ends with: diagnostics to standard error, and an exit status.
+//! How the tool reports: diagnostics to standard error, and an exit status.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -51,7 +51,7 @@ impl Reporter {
     /// Says why a run ended, and returns its status.
     pub fn stop(&mut self, stop: Stop) -> u8 {
         match stop {
-            Stop::Said => REFUSED,
+            Stop::Reported => REFUSED,
             Stop::Refused(diagnostic) => {
                 self.say(&[*diagnostic], &Sources::new());
                 REFUSED
@@ -86,8 +86,8 @@ impl Reporter {
 /// Why a run ended early.
 #[derive(Debug)]
 pub enum Stop {
-    /// The diagnostics were said already.
-    Said,
+    /// The diagnostics were reported already.
+    Reported,
     /// The input is refused: this is left to say.
     Refused(Box<Diagnostic>),
     /// The command line is wrong.

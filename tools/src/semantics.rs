@@ -90,7 +90,7 @@ fn read(path: &str) -> Result<Semantics, Missing> {
         },
         Ok(Content::Bytecode(_)) => {
             let location = locate(path, &input.bytes, 0);
-            vec![Diagnostic::error(Code::SemanticsFile, Some(location), "this is MLIR bytecode, and no TOML")]
+            vec![Diagnostic::error(Code::SemanticsFile, Some(location), "this is MLIR bytecode, not TOML")]
         }
         Err(error) => vec![Diagnostic { code: Code::SemanticsFile, ..error }],
     };

@@ -89,7 +89,7 @@ fn listen(from_child: &mut File, signals: &Signals, child: libc::pid_t) -> (Vec<
     loop {
         let ready = |descriptor| libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 };
         let mut both = [ready(from_child.as_raw_fd()), ready(signals.descriptor())];
-        // SAFETY: the array has as many entries as is said.
+        // SAFETY: the array has the stated number of entries.
         let polled = unsafe { libc::poll(both.as_mut_ptr(), both.len() as libc::nfds_t, -1) };
         if polled < 0 {
             match std::io::Error::last_os_error().kind() {
@@ -181,7 +181,7 @@ fn on_big_stack(work: impl FnOnce() -> ExitCode + Send) -> ExitCode {
     let threaded = |stack| {
         scope(|scope| {
             let worker = Builder::new().stack_size(stack).spawn_scoped(scope, run).ok()?;
-            // The panic has said what it is; the parent says what came of it.
+            // The panic has been reported; the parent process reports the consequence.
             Some(worker.join().unwrap_or_else(|_| std::process::abort()))
         })
     };

@@ -55,9 +55,9 @@ proptest! {
 
     #[test]
     fn expectations_are_read(text in program(), line in 0_u32..20) {
-        let said = Diagnostic::error(Code::Mlir, at("a", line, 1), "a").with_note(None, "a");
+        let diagnostic = Diagnostic::error(Code::Mlir, at("a", line, 1), "a").with_note(None, "a");
         for chunk in split(&text, SPLIT_MARKER) {
-            Expectations::parse("a", &chunk).check(std::slice::from_ref(&said), Mode::All);
+            Expectations::parse("a", &chunk).check(std::slice::from_ref(&diagnostic), Mode::All);
         }
     }
 

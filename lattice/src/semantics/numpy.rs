@@ -302,7 +302,7 @@ impl Rules for NumPy {
             Rule::Own(own) => own(self, op, operands),
             Rule::Stated => return Ok(None),
             Rule::None => {
-                let because = "it is no function of NumPy's";
+                let because = "NumPy has no such function";
                 Err(Refusal::NoOp { semantics: self.name.clone(), op, because })
             }
         };
@@ -321,6 +321,6 @@ fn first_loop(asks: &[Ask], operands: &[Operand], loops: Accepts, bf16: bool) ->
 }
 
 fn no_bf16(operands: &[Operand]) -> NoJoin {
-    let because = "ml_dtypes gives bf16 no common dtype with f16 or integers wider than 8 bits";
+    let because = "ml_dtypes defines no common dtype of bf16 with f16 or integers wider than 8 bits";
     NoJoin::Undefined { dtypes: dtypes(operands), because }
 }

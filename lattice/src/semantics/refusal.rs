@@ -148,7 +148,7 @@ pub enum Refusal {
         dtype: DType,
     },
     /// One operand has a dtype that its place does not take.
-    #[error("operand {index} of {} must be of {accepts} dtype, and is {dtype}", .op.name())]
+    #[error("operand {index} of {} must be of {accepts} dtype, but is {dtype}", .op.name())]
     Operand {
         /// The op.
         op: Op,
@@ -160,7 +160,7 @@ pub enum Refusal {
         accepts: Accepts,
     },
     /// The op takes arrays, and the operand is a Python scalar.
-    #[error("operand {index} of {} must be an array in {semantics}, and is a Python scalar ({dtype})", .op.name())]
+    #[error("operand {index} of {} must be an array in {semantics}, but is a Python scalar ({dtype})", .op.name())]
     Scalar {
         /// Whose rules.
         semantics: Arc<str>,
@@ -172,7 +172,7 @@ pub enum Refusal {
         dtype: DType,
     },
     /// The operands are Python scalars, of which Python computes, and that is no number.
-    #[error("{} of Python scalars is Python's own in {semantics}: {because}", .op.name())]
+    #[error("{semantics} leaves {} of Python scalars to Python: {because}", .op.name())]
     Uncomputed {
         /// Whose rules.
         semantics: Arc<str>,
@@ -183,7 +183,7 @@ pub enum Refusal {
     },
     /// The operands are Python scalars, of which Python computes, and one is not written in the program.
     #[error(
-        "{} of Python scalars is Python's own in {semantics}, and the value of operand {index} is not known before the program runs",
+        "{semantics} leaves {} of Python scalars to Python, but the value of operand {index} is known at run time only",
         .op.name()
     )]
     UnknownScalar {
@@ -195,7 +195,7 @@ pub enum Refusal {
         index: usize,
     },
     /// Python scalars of several types flow to one place, so which of them an operator is of is known at run time only.
-    #[error("Python scalars of {} flow to one place, and which of them it is, is not known before the program runs", Listed(.dtypes))]
+    #[error("Python scalars of {} reach the same value, and which of them it is, is known at run time only", Listed(.dtypes))]
     UnknownKind {
         /// Whose rules.
         semantics: Arc<str>,
@@ -204,7 +204,7 @@ pub enum Refusal {
     },
     /// A Python scalar that is known at run time only is kept in a dtype that loses digits of which the op would compute.
     #[error(
-        "operand {index} of {} is a Python scalar that is not known before the program runs: it is kept in {kept}, and {semantics} computes of all its digits in {computed}",
+        "operand {index} of {} is a Python scalar whose value is known at run time only: it is stored as {kept}, but {semantics} computes in {computed} from all its digits",
         .op.name()
     )]
     KeptNarrow {
@@ -220,7 +220,7 @@ pub enum Refusal {
         computed: DType,
     },
     /// The op promotes nothing, and its operands differ.
-    #[error("{semantics} does not promote the operands of {}, which must have one dtype, and are {}", .op.name(), Listed(.dtypes))]
+    #[error("{semantics} does not promote the operands of {}: they must have the same dtype, but are {}", .op.name(), Listed(.dtypes))]
     Differ {
         /// Whose rules.
         semantics: Arc<str>,
@@ -240,7 +240,7 @@ pub enum Refusal {
         index: usize,
     },
     /// Indices are of a dtype that the library does not index with.
-    #[error("{semantics} takes with indices of {}, and not of {dtype}", Listed(.accepts))]
+    #[error("{semantics} requires indices of {} for take, not of {dtype}", Listed(.accepts))]
     Index {
         /// Whose rules.
         semantics: Arc<str>,
@@ -310,25 +310,25 @@ impl Refusal {
                 format!("convert the operand to a dtype that {semantics} has with promote.convert first")
             }
             Self::Beyond { semantics, .. } => {
-                format!("convert the operands to dtypes of {semantics} for which the op needs no other")
+                format!("convert the operands to dtypes of {semantics} whose result dtype it has")
             }
             Self::NoOp { .. } | Self::Forbidden { .. } => "write the op in terms of others, or choose another --semantics".to_owned(),
             Self::Scalar { .. } => {
-                "make the scalar an array with promote.convert, which states its dtype".to_owned()
+                "convert the scalar to an array with promote.convert, which states its dtype".to_owned()
             }
             Self::Uncomputed { because: Uncomputed::Wide | Uncomputed::ComplexPower, .. } => {
-                "write the number itself, or make an operand an array with promote.convert, which states its dtype"
+                "write the value as a literal, or convert an operand to an array with promote.convert, which states its dtype"
                     .to_owned()
             }
-            Self::Uncomputed { .. } => "write the number that is meant".to_owned(),
+            Self::Uncomputed { .. } => "write the intended number".to_owned(),
             Self::UnknownKind { .. } => {
-                "make each an array of one dtype with promote.convert, before it flows there".to_owned()
+                "convert each of them to an array of the same dtype with promote.convert first".to_owned()
             }
             Self::KeptNarrow { computed, .. } => {
-                format!("make it an array with promote.convert to {computed} where its number is written")
+                format!("convert it to an array of {computed} with promote.convert where the literal is written")
             }
             Self::UnknownScalar { .. } => {
-                "make an operand an array with promote.convert, which states the dtype to compute in".to_owned()
+                "convert an operand to an array with promote.convert, which states the dtype to compute in".to_owned()
             }
             Self::Rank { .. } => "state the operand's rank in its type, for example tensor<?x?xf32>".to_owned(),
             Self::Index { accepts, .. } => {

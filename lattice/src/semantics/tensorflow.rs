@@ -152,7 +152,7 @@ impl TensorFlow {
             _ => false,
         };
         if self.mode == Mode::Safe && !safe {
-            let because = "mode safe refuses what loses something or gives the dtype of neither";
+            let because = "mode safe rejects promotions that lose information or result in the dtype of neither operand";
             return Err(NoJoin::Undefined { dtypes: vec![a, b], because });
         }
         Ok(join)
@@ -290,7 +290,8 @@ impl Rules for TensorFlow {
             operands.iter().find(|o| !o.is_python()).or(operands.iter().max_by_key(|o| o.dtype.kind()));
         let dtype = tensor.ok_or(NoJoin::NoUpperBound { dtypes: vec![] })?.dtype;
         let fits = |o: &Operand| o.dtype == dtype || o.is_python() && takes(dtype, o.dtype);
-        let because = "TensorFlow promotes no tensors, and converts no Python scalar to a lower kind";
+        let because =
+            "TensorFlow does not promote tensors, and does not convert Python scalars to a lower kind";
         let undefined = || NoJoin::Undefined { dtypes: dtypes(operands), because };
         if operands.iter().all(fits) { Ok(dtype) } else { Err(undefined()) }
     }

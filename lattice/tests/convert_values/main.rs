@@ -1,7 +1,7 @@
 //! Scalar conversion against the libraries themselves, and its laws against conversion itself.
 //!
 //! `data/values.json.gz` is the part of the oracle that concerns conversion: bits that JAX, NumPy and PyTorch gave. What
-//! is said of the 8-bit and narrower floats was read off `ml_dtypes`.
+//! is known of the 8-bit and narrower floats was read off `ml_dtypes`.
 
 mod collapse;
 mod literals;
@@ -24,13 +24,8 @@ use serde_json::Value;
 const LIBRARIES: [(&str, Numerics); 3] =
     [("jax", Numerics::Jax), ("numpy2", Numerics::NumPy), ("torch", Numerics::Torch)];
 
-/// The dtypes that are their own storage.
-fn stored() -> impl Iterator<Item = DType> + Clone {
-    DType::ALL.iter().copied().filter(|dtype| !dtype.is_weak())
-}
-
 fn narrow_floats() -> impl Iterator<Item = DType> {
-    stored().filter(|dtype| dtype.kind() == Kind::Float && dtype.bits() <= 8)
+    DType::strong().filter(|dtype| dtype.kind() == Kind::Float && dtype.bits() <= 8)
 }
 
 fn codes(dtype: DType) -> Range<Bits> {

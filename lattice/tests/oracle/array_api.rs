@@ -125,7 +125,7 @@ fn ops_outside_the_standard_are_refused() {
 }
 
 #[test]
-fn what_the_standard_leaves_undefined_is_said() {
+fn what_the_standard_leaves_undefined_is_refused() {
     let semantics = semantics();
     for (operands, text) in [
         (["b1", "i8"], "the Array API standard leaves bool with numbers undefined"),

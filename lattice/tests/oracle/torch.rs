@@ -214,22 +214,22 @@ fn refusals_name_the_reason() {
     let expected = [
         (
             refusal(Op::Matmul, &["f32", "i64"]),
-            "torch does not promote the operands of matmul, which must have one dtype, and are f32 and i64; \
+            "torch does not promote the operands of matmul: they must have the same dtype, but are f32 and i64; \
              convert the operands to one dtype with promote.convert first",
         ),
         (
             refusal(Op::Hypot, &["f32", "i*"]),
-            "operand 1 of hypot must be an array in torch, and is a Python scalar (i*); \
-             make the scalar an array with promote.convert, which states its dtype",
+            "operand 1 of hypot must be an array in torch, but is a Python scalar (i*); \
+             convert the scalar to an array with promote.convert, which states its dtype",
         ),
         (
             refusal(Op::Clip, &["f32", "f32", "f*"]),
-            "operand 2 of clip must be an array in torch, and is a Python scalar (f*); \
-             make the scalar an array with promote.convert, which states its dtype",
+            "operand 2 of clip must be an array in torch, but is a Python scalar (f*); \
+             convert the scalar to an array with promote.convert, which states its dtype",
         ),
         (
             refusal(Op::Take, &["f32", "u8"]),
-            "torch takes with indices of i32 and i64, and not of u8; \
+            "torch requires indices of i32 and i64 for take, not of u8; \
              convert the indices to i64 with promote.convert first",
         ),
         (
@@ -244,7 +244,7 @@ fn refusals_name_the_reason() {
         ),
         (
             refusal(Op::Where, &["i8", "f32", "f32"]),
-            "operand 0 of where must be of bool dtype, and is i8; \
+            "operand 0 of where must be of bool dtype, but is i8; \
              convert the operand to a dtype of kind bool with promote.convert first",
         ),
         (

@@ -40,10 +40,10 @@ fn not_pass_for_what_comes_with_promote() {
 
 #[test]
 fn say_what_the_functions_of_its_base_do() {
-    let said = ["floor", "ceil", "round", "trunc", "argmax", "argmin", "count_nonzero"]
+    let defined = ["floor", "ceil", "round", "trunc", "argmax", "argmin", "count_nonzero"]
         .map(|op| format!("[ops.{op}]\ncompute = 'number'\nresult = 'index'\n"));
     let int = "base = 'python'\n[edges]\n'i*' = ['i32']\ni32 = ['i64']\n[defaults]\nint = 'i32'\n";
-    let mine = load(&(int.to_owned() + &said.concat()));
+    let mine = load(&(int.to_owned() + &defined.concat()));
     assert_eq!(infer(&mine, Op::Floor, &[F64]), Ok((F64, I32)));
     assert_eq!(infer(&mine, Op::Floor, &[WeakFloat]), Ok((WeakFloat, I32)));
 }

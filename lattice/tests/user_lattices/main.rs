@@ -1,10 +1,10 @@
-//! Lattices of the user's own: what the examples promise, what is said of files that are wrong, and that no file, however
+//! Lattices of the user's own: what the examples promise, the diagnostics of invalid files, and that no file, however
 //! damaged, does harm.
 
 mod a_file_may;
 mod examples_keep_their_promises;
 mod no_file_does_harm;
-mod what_is_wrong_is_said;
+mod what_is_wrong_is_reported;
 
 use std::fmt::Write;
 use std::fs;
@@ -58,7 +58,7 @@ fn show(errors: &FileErrors) -> String {
     text
 }
 
-/// Files that are wrong, each followed by what is said of it.
+/// Invalid files, each followed by its diagnostics.
 fn refused(files: &[&str]) -> String {
     let mut text = String::new();
     for file in files {

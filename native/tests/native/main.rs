@@ -222,7 +222,7 @@ mod in_memory {
         assert_eq!(call(function, (&x, &y, 3.0), &mut out[1..]), Status::Shape as i32);
         assert_eq!(
             last_error(),
-            "promote_f: output 0 must be float32[9000] for these inputs, and is float32[8999]"
+            "promote_f: output 0 must be float32[9000] for these inputs, but is float32[8999]"
         );
     }
 
@@ -383,7 +383,7 @@ mod libraries {
                 .expect("it runs");
             assert_eq!(
                 String::from_utf8_lossy(&run.stdout),
-                "shape 0 [3] float 32\nstatus 0: 0.5 2 4.5 \nstatus 4: promote_f: input 0 (x) must be float32[?], and has rank 0\n"
+                "shape 0 [3] float 32\nstatus 0: 0.5 2 4.5 \nstatus 4: promote_f: input 0 (x) must be float32[?], but has rank 0\n"
             );
         }
     }

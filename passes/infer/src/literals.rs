@@ -30,16 +30,16 @@ impl OutOfRange {
             Role::Exponent(_) if !same_power && dtype.is_integer() => Severity::Error,
             Role::Exponent(_) | Role::Number | Role::Bound => Severity::Warning,
         };
-        let same = if same_power { ", which gives the same power" } else { "" };
+        let same = if same_power { ", which has the same power" } else { "" };
         let message = format!(
             "the weak literal {written} is outside the range of {dtype}, and becomes {becomes}{same}"
         );
         let remedy = match role {
             Role::Number | Role::Bound => format!(
-                "hold {written} in a wider dtype with promote.convert, or write {becomes} if that is meant"
+                "convert {written} to a wider dtype with promote.convert, or write {becomes} if that is intended"
             ),
             Role::Exponent(_) => {
-                format!("raise a dtype that holds {written}: convert the base with promote.convert")
+                format!("convert the base with promote.convert to a dtype that can represent {written}")
             }
         };
         Diagnostic::new(severity, Code::LiteralRange, place, message)

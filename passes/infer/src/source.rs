@@ -68,7 +68,7 @@ pub struct SourceMap {
     pub ops: Vec<Option<Location>>,
     /// The values.
     pub values: Vec<ValueSource>,
-    /// For each slot, what flows there.
+    /// For each slot, where its joined values come from.
     pub feeds: Vec<Vec<OperandSource>>,
     /// The name of each structured op.
     pub structures: Vec<Arc<str>>,

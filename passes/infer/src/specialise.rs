@@ -69,7 +69,7 @@ impl OtherUse {
     pub fn diagnostic(self) -> Diagnostic {
         let Self { symbol, op, place } = self;
         let message =
-            format!("{op} needs one function, and @{symbol} is another for each signature it is called with");
+            format!("{op} needs one function, but @{symbol} is specialised for each call signature");
         Diagnostic::error(Code::UnknownDtype, place, message)
             .with_remedy(format!("state the argument types of @{symbol}"))
     }
@@ -144,9 +144,8 @@ pub fn specialise(functions: &[Told<'_>], instances: &[Instance], scopes: &dyn S
 /// The warning that a function goes.
 pub fn unused(function: &Told<'_>) -> Diagnostic {
     let name = function.unit.symbol.as_deref().unwrap_or_default();
-    let message = format!(
-        "nothing that is kept calls @{name}, so nothing says what its arguments are, and it is removed"
-    );
+    let message =
+        format!("@{name} is removed: nothing that is kept calls it, so its argument types are unknown");
     Diagnostic::new(Severity::Warning, Code::UnknownDtype, function.sources.map().place.clone(), message)
         .with_remedy("state the types of its arguments to keep it")
 }

@@ -20,7 +20,7 @@ pub struct Call {
 /// What a host says of a unit beside its graph. All ids are the graph's.
 #[derive(Clone, Debug, Default)]
 pub struct Unit {
-    /// Whether it is a function, and not what stands outside of functions.
+    /// Whether it is a function, and not what is outside of functions.
     pub is_function: bool,
     /// Whether it is a function that nothing outside of its module calls.
     pub is_private: bool,

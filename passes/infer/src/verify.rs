@@ -52,7 +52,7 @@ fn weak_values(unit: &Unit, graph: &Graph, sources: &dyn Sources) -> Vec<Diagnos
         let message = format!("a value is still of type {}", source.written);
         let remedy = match graph.value(value).stated.dtype {
             Known::Opaque => {
-                "weak and unknown types are promoted in tensors only: take the value apart first"
+                "weak and unknown types are inferred in tensors only: extract the tensors from the value first"
             }
             Known::DType(_) | Known::Unknown | Known::Refused => RUN_INFERENCE,
         };
@@ -60,7 +60,7 @@ fn weak_values(unit: &Unit, graph: &Graph, sources: &dyn Sources) -> Vec<Diagnos
     });
     let relaxes = graph.ops().filter(|op| graph.node(*op).op == Op::Relax);
     let relaxes = relaxes.map(|op| {
-        not_strong("a promote.relax is left".to_owned(), sources.map().op(op)).with_remedy(RUN_INFERENCE)
+        not_strong("a promote.relax remains".to_owned(), sources.map().op(op)).with_remedy(RUN_INFERENCE)
     });
     let mut found: Vec<_> = weak.chain(relaxes).collect();
     if unit.has_weak_signature && found.is_empty() {

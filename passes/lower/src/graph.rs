@@ -1,4 +1,4 @@
-//! Tensor programs in primitives: what remains of the dialect's ops when each is said as simply as it can be.
+//! Tensor programs in primitives: what remains of the dialect's ops in their simplest form.
 //!
 //! A [`Graph`] is a list of [`Node`]s in topological order. [`ops`](super::ops) adds to it what an op of the dialect
 //! means; a lowering reads it. Shapes may have extents that are known at run time only: symbols of a table,

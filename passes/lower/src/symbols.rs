@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_compiled_code_calls_is_told_by_its_prefix() {
+    fn what_compiled_code_calls_is_recognised_by_its_prefix() {
         for function in promote_abi::Runtime::ALL {
             assert!(function.name().starts_with(&format!("{PREFIX}{RUNTIME}")), "{}", function.name());
         }

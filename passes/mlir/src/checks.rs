@@ -167,7 +167,7 @@ impl Writer {
                 }
                 None => (Of::Rank(value), format!("the result must have {stated} dimensions")),
             };
-            let told = format!("{told}, as is stated");
+            let told = format!("{told}, as stated");
             self.assert(&Condition::Equal(of, Of::Known(stated as i64)), &told, None);
         }
     }

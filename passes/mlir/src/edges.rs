@@ -151,7 +151,7 @@ impl Edge {
         self.made
     }
 
-    /// Checks what the operand's extents must be in a run; whether there is something to check. Where something of a static
+    /// Checks what the operand's extents must be at run time; whether there is something to check. Where something of a static
     /// extent flows to the slot, another may be 1; one that is only stated may not.
     fn check(&self, from: &[i64], to: &[i64], fed: &Shape) -> bool {
         let missing = to.len() - from.len();
@@ -183,7 +183,7 @@ impl Edge {
     }
 }
 
-/// What a shape is broadcast to, to flow to a slot: an extent of the slot that only a run knows asks for nothing but a
+/// What a shape is broadcast to, to flow to a slot: a dynamic extent of the slot requires nothing but a
 /// dimension.
 fn broadcast_shape(from: &[i64], to: &[i64]) -> Vec<i64> {
     let missing = to.len().saturating_sub(from.len());

@@ -130,7 +130,7 @@ fn is_unknown(r#type: &str) -> bool {
 }
 
 fn relax(value: &str, from: &str, to: &str) -> String {
-    format!("pass on what promote.relax makes of the value: \"promote.relax\"({value}) : ({from}) -> {to}")
+    format!("pass the value through promote.relax: \"promote.relax\"({value}) : ({from}) -> {to}")
 }
 
 /// What a text has in quotes and begins so.

@@ -92,12 +92,12 @@ impl Kind {
     /// What it promises, in one line.
     pub const fn description(self) -> &'static str {
         match self {
-            Self::InferTypes => "give every value its dtype and shape, weak ones still weak",
+            Self::InferTypes => "infer the dtype and shape of every value, keeping weak types",
             Self::InsertConverts => {
-                "make every implicit promotion a promote.convert, every implicit broadcast a promote.broadcast_to"
+                "make implicit promotions explicit with promote.convert, implicit broadcasts with promote.broadcast_to"
             }
             Self::FoldConverts => "remove converts that change no bit of any result",
-            Self::VerifyStrong => "fail on anything weak, unknown or still implicit",
+            Self::VerifyStrong => "refuse weak and unknown types, and promotions that are still implicit",
             Self::Lower(pass) => pass.description,
         }
     }

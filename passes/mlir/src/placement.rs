@@ -20,7 +20,7 @@ pub enum Functions {
     OfAnyDialect,
 }
 
-/// The error for each op of the dialect that stands outside of functions in `root`, and for each of upstream's that depends
+/// The error for each op of the dialect that is outside of functions in `root`, and for each of upstream's that depends
 /// on itself there, which upstream's own passes fold for ever.
 pub fn outside_of_functions(root: MlirOperation, names: &Names, functions: Functions) -> Vec<Diagnostic> {
     let mut found = Vec::new();
@@ -48,10 +48,12 @@ fn misplaced(operation: MlirOperation, root: MlirOperation) -> Diagnostic {
     let mut parent = parent.take_while(|parent| Address(*parent) != Address(root));
     let (message, remedy) = match parent.any(|parent| raw::is_named(parent, FUNCTION)) {
         true => (
-            format!("{name} stands in a function of a module in the module: code is made of the outer one's"),
+            format!(
+                "{name} is in a function of a nested module: only functions of the outer module are compiled"
+            ),
             "move the function into the outer module",
         ),
-        false => (format!("{name} stands outside of functions"), "move it into a function of the module"),
+        false => (format!("{name} is outside of functions"), "move it into a function of the module"),
     };
     Diagnostic::error(Code::NotLowered, place_of(operation), message).with_remedy(remedy)
 }

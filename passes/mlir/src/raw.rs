@@ -242,7 +242,7 @@ pub fn rank(r#type: MlirType) -> Option<usize> {
     unsafe { mlirTypeIsARankedTensor(r#type).then(|| mlirShapedTypeGetRank(r#type) as usize) }
 }
 
-/// The extents of a tensor type, `None` where only a run knows one; none at all if its rank is not known.
+/// The extents of a tensor type, `None` where it is dynamic; none at all if its rank is not known.
 pub fn extents(r#type: MlirType) -> impl ExactSizeIterator<Item = Option<i64>> {
     // SAFETY: the type is a ranked tensor's if it has axes, and they are within its rank.
     (0..rank(r#type).unwrap_or(0)).map(move |axis| unsafe {

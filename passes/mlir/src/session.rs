@@ -124,13 +124,13 @@ const DIALECTS: &[&str] = &[
     "xevm",
 ];
 
-type Said = Arc<Mutex<Vec<Diagnostic>>>;
+type Diagnostics = Arc<Mutex<Vec<Diagnostic>>>;
 
 /// A context in which modules are parsed, promoted and printed.
 pub struct Session {
     context: Context,
     config: Config,
-    diagnostics: Said,
+    diagnostics: Diagnostics,
     threads: bool,
 }
 
@@ -162,7 +162,7 @@ impl Session {
         let context = Context::new_with_registry(&registry, options.threads);
         context.set_allow_unregistered_dialects(true);
         promote_dialect::mlir::register(&context)?;
-        let diagnostics = Said::default();
+        let diagnostics = Diagnostics::default();
         let (heard, sink) = (Arc::clone(&diagnostics), Arc::clone(&diagnostics));
         context.attach_diagnostic_handler(move |diagnostic| {
             lock(&heard).push(translate(&diagnostic));
@@ -195,7 +195,7 @@ impl Session {
         DIALECTS.iter().copied().filter(known).collect()
     }
 
-    /// Everything said since the last call, by the passes and by MLIR, in the order of the source.
+    /// The diagnostics since the last call, of the passes and of MLIR, in the order of the source.
     pub fn take_diagnostics(&self) -> Vec<Diagnostic> {
         let mut diagnostics = std::mem::take(&mut *lock(&self.diagnostics));
         diagnostics

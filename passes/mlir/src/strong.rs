@@ -144,7 +144,7 @@ impl Reading<'_, '_> {
             "tensor.from_elements" => Kind::FromElements,
             "arith.constant" | "arith.select" | "ub.poison" if makes_tensor => {
                 match self.is_tensor(results[0]) {
-                    false => unsupported("its result is no ranked tensor of the dialect's dtypes"),
+                    false => unsupported("its result is not a ranked tensor of the dialect's dtypes"),
                     true if name == "arith.constant" => self.constant(operation, results[0]),
                     true if name == "arith.select" => Kind::Select,
                     true => Kind::Poison,

@@ -10,7 +10,7 @@ use crate::value::{Array, Value};
 #[derive(Clone, Debug)]
 pub(super) struct Parameter {
     pub(super) dtype: DType,
-    /// Its extents in a run.
+    /// Its extents at run time.
     pub(super) extents: Vec<usize>,
     /// Which of them its type leaves open.
     pub(super) open: Vec<bool>,

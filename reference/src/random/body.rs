@@ -50,7 +50,7 @@ pub(super) struct Tensor {
     pub(super) sort: Sort,
     /// Its dtype, if that is known.
     pub(super) dtype: Option<DType>,
-    /// Its extents in a run, if that is known.
+    /// Its extents at run time, if they are known.
     pub(super) shape: Option<Vec<usize>>,
     /// How near its elements are to the interpreter's. Only functions of any ops tell; elsewhere it is `Exact`.
     pub(super) precision: Precision,

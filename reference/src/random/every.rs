@@ -94,7 +94,7 @@ impl Writer<'_> {
         Some(())
     }
 
-    /// The type of a result: mostly to be found, else stated, in part or as it is in a run.
+    /// The type of a result: mostly to be inferred, else stated, in part or as it is at run time.
     fn stated(&mut self, dtype: Option<DType>, shape: Option<&[usize]>) -> String {
         match (dtype, shape) {
             (Some(dtype), Some(shape)) if !dtype.is_weak() && self.one_in(12) => {

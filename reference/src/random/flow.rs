@@ -6,7 +6,7 @@ use super::body::{OPEN, Sort, Tensor, Writer};
 #[derive(Clone, Debug)]
 struct Slot {
     is_bool: bool,
-    /// The extents in a run, if they are to be the same for all.
+    /// The extents at run time, if they are to be the same for all.
     shape: Option<Vec<usize>>,
 }
 

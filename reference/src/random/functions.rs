@@ -1,27 +1,28 @@
 //! Functions: the entry, helpers that others call, and recursion.
 
 use super::choices::Choices;
-use promote_lattice::{DType, Semantics};
+use promote_lattice::semantics::Operand;
+use promote_lattice::{DType, Kind, Op, Semantics};
 
 use super::arguments::{self, Parameter};
 use super::body::{Callable, OPEN, Precision, Profile, Sort, Tensor, Writer, sort_of};
 use super::flow::open;
 use super::{Dynamic, Generated, Options};
 
-/// The dtypes that a semantics mostly takes together.
-pub(super) fn dtypes(options: &Options, complex: bool) -> Vec<DType> {
-    use DType::{B1, BF16, C64, C128, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
-    let mut dtypes = match options.semantics.as_str() {
-        "jax" if !options.x64 => vec![B1, U8, U16, U32, I8, I16, I32, BF16, F16, F32],
-        "torch" => vec![B1, U8, I8, I16, I32, I64, BF16, F16, F32, F64],
-        "numpy1" | "numpy2" => vec![B1, U8, U16, U32, U64, I8, I16, I32, I64, F16, F32, F64],
-        _ => vec![B1, U8, U16, U32, U64, I8, I16, I32, I64, BF16, F16, F32, F64],
+/// The dtypes that a semantics promotes with integers and floats, and complex ones if they are to be among them.
+pub(super) fn dtypes(semantics: &Semantics, options: &Options, complex: bool) -> Vec<DType> {
+    let has_64_bits = options.semantics != "jax" || options.x64;
+    let is_narrow_enough = |dtype: DType| has_64_bits || dtype.real_part().bits() < 64;
+    let is_promoted = |dtype: DType, other: DType| {
+        let sum = semantics.infer(Op::Add, &[dtype, other].map(Operand::value));
+        sum.is_ok_and(|typing| typing.is_some_and(|typing| typing.has_kernel))
     };
-    if complex {
-        dtypes.push(C64);
-        dtypes.extend(dtypes.contains(&F64).then_some(C128));
-    }
-    dtypes
+    let is_taken = |dtype: &DType| {
+        let fits = complex || dtype.kind() != Kind::Complex;
+        let others = [DType::I32, DType::F32];
+        fits && is_narrow_enough(*dtype) && others.into_iter().all(|other| is_promoted(*dtype, other))
+    };
+    DType::strong().filter(is_taken).collect()
 }
 
 const SHAPES: &[&[usize]] = &[&[], &[4], &[4], &[1], &[3, 1], &[3, 4], &[1, 4]];
@@ -33,8 +34,8 @@ pub(super) fn module(mut rng: Choices, options: &Options) -> Generated {
     let semantics = Semantics::by_name(&options.semantics, options.x64);
     let semantics = semantics.unwrap_or_else(|unknown| panic!("{unknown}"));
     let profile = Profile {
+        dtypes: dtypes(&semantics, options, complex),
         semantics,
-        dtypes: dtypes(options, complex),
         complex,
         aligned: dynamic && options.dynamic == Dynamic::Equal,
         any_of: Vec::new(),

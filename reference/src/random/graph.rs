@@ -1,6 +1,6 @@
-//! Functions of any ops of the table on tensors of any shape, whose extents may be known in a run only.
+//! Functions of any ops of the table on tensors of any shape, whose extents may be dynamic.
 
-use promote_lattice::{DType, Op, Semantics};
+use promote_lattice::{DType, Kind, Op, Semantics};
 
 use super::arguments::{self, Parameter};
 use super::body::{OPEN, Precision, Profile, Tensor, Writer, sort_of};
@@ -17,9 +17,11 @@ const MOST_RESULTS: usize = 8;
 
 const EXTENTS: &[usize] = &[0, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 7, 8, 13, 16, 17, 33, 64];
 
-/// Dtypes that few ops take.
-const NARROW: &[DType] =
-    &[DType::F8E4M3FN, DType::F8E5M2, DType::F4E2M1FN, DType::F6E2M3FN, DType::I4, DType::U4];
+/// Dtypes that few ops take: real numbers that are not promoted with the `usual` ones.
+fn unusual(usual: &[DType]) -> Vec<DType> {
+    let is_real = |dtype: &DType| dtype.kind() != Kind::Complex && dtype.bits() < 16;
+    DType::strong().filter(|dtype| is_real(dtype) && !usual.contains(dtype)).collect()
+}
 
 /// Ops that programs are mostly made of.
 const COMMON: &[Op] = &[
@@ -120,7 +122,8 @@ pub(super) fn function(mut rng: Choices, options: &Options, name: &str) -> Graph
 /// Most functions keep to a few dtypes: what is exact in them is compared exactly.
 fn profile(rng: &mut Choices, semantics: Semantics, options: &Options, is_plain: bool) -> Profile {
     let complex = rng.one_in(16);
-    let mut all = dtypes(options, complex);
+    let mut all = dtypes(&semantics, options, complex);
+    let unusual = unusual(&all);
     let kept = match rng.below(8) {
         0..=2 => DType::is_integer as fn(DType) -> bool,
         3 => |dtype: DType| dtype.is_inexact() || dtype == DType::B1,
@@ -129,7 +132,7 @@ fn profile(rng: &mut Choices, semantics: Semantics, options: &Options, is_plain:
     };
     all.retain(|dtype| kept(*dtype));
     match rng.below(16) {
-        0 => all.extend([rng.pick(NARROW)]),
+        0 => all.extend([rng.pick(&unusual)]),
         1..=10 => all = vec![rng.pick(&all), rng.pick(&all)],
         _ => {}
     }

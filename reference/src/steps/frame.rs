@@ -10,7 +10,7 @@ use super::{Stop, fault};
 use crate::eval::scalar::wrap;
 use crate::number::Number;
 
-/// What a value is in a run.
+/// A value at run time.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Slot {
     /// Memory.

@@ -120,7 +120,7 @@ impl<'p> Interpreter<'p> {
         let (machine, function) = self.enter(function, EntryKind::Shapes, arguments)?;
         let shapes = machine.results.into_iter().map(|made| match made {
             Some(Made::Shape(shape)) => Ok(shape),
-            Some(Made::Buffer(..)) | None => Err(Stop::Fault("a shape was not told".to_owned())),
+            Some(Made::Buffer(..)) | None => Err(Stop::Fault("a shape was not returned".to_owned())),
         });
         let shapes = shapes.collect::<Result<_, _>>();
         shapes.map_err(|stop| stop.at(&format!("the shapes of @{}", function.name)))

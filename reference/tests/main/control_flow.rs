@@ -121,7 +121,7 @@ func.func @f(%x: tensor<2xbf16>, %y: tensor<i8>, %n: index) -> (!u, !u) {
 }
 
 #[test]
-fn what_fails_in_a_run_is_said() {
+fn what_fails_at_run_time_is_reported() {
     let source = r#"
 func.func @f(%c: i1, %x: tensor<?xf32>) -> tensor<3xf32> {
   cf.assert %c, "it is so"

@@ -4,11 +4,6 @@ use promote_lattice::DType::{self, *};
 use promote_lattice::convert::{self, Bits, Numerics};
 use promote_reference::{Number, convert};
 
-/// The dtypes that are their own storage.
-fn stored() -> impl Iterator<Item = DType> + Clone {
-    DType::ALL.iter().copied().filter(|dtype| !dtype.is_weak())
-}
-
 /// All codes of dtypes of up to 8 bits, and some of 16 that have all exponents and all ends of mantissas; of wider ones those
 /// around the limits of all dtypes.
 fn codes(dtype: DType) -> Vec<Bits> {
@@ -57,7 +52,7 @@ fn without_payload(bits: Bits, dtype: DType) -> Bits {
 #[test]
 fn every_conversion_is_that_of_the_library() {
     for numerics in [Numerics::Jax, Numerics::NumPy, Numerics::Torch] {
-        for from in stored() {
+        for from in DType::strong() {
             let mut codes = codes(from);
             if from == F64 {
                 codes.extend(edges().into_iter().map(|edge| Bits::from(edge.to_bits())));
@@ -65,7 +60,7 @@ fn every_conversion_is_that_of_the_library() {
             if from == F32 {
                 codes.extend(edges().into_iter().map(|edge| Bits::from((edge as f32).to_bits())));
             }
-            for to in stored() {
+            for to in DType::strong() {
                 for bits in &codes {
                     let expected = without_payload(convert::convert(*bits, from, to, numerics), to);
                     let number = Number::from_bits(*bits, from);
@@ -79,7 +74,7 @@ fn every_conversion_is_that_of_the_library() {
 
 #[test]
 fn bits_are_read_and_written() {
-    for dtype in stored().filter(|dtype| dtype.bits() <= 16) {
+    for dtype in DType::strong().filter(|dtype| dtype.bits() <= 16) {
         for bits in codes(dtype) {
             let number = Number::from_bits(bits, dtype);
             if !number.is_nan() {

@@ -44,41 +44,41 @@ fn right_arguments_are_taken() {
 fn types_and_shapes() {
     assert_eq!(
         changed(|x, _, _| x.raw.dtype = I32),
-        err(Status::Dtype, "promote_f: input 0 (x) must be float32[4,?], and is int32[4,3]")
+        err(Status::Dtype, "promote_f: input 0 (x) must be float32[4,?], but is int32[4,3]")
     );
     assert_eq!(
         changed(|x, _, _| x.raw.dtype.lanes = 2),
-        err(Status::Dtype, "promote_f: input 0 (x) must be float32[4,?], and is float32x2[4,3]")
+        err(Status::Dtype, "promote_f: input 0 (x) must be float32[4,?], but is float32x2[4,3]")
     );
     assert_eq!(
         changed(|x, _, _| x.raw.dtype = DLDataType { code: 99, bits: 32, lanes: 1 }),
         err(
             Status::Dtype,
-            "promote_f: input 0 (x) must be float32[4,?], and is type code 99 of 32 bits[4,3]"
+            "promote_f: input 0 (x) must be float32[4,?], but is type code 99 of 32 bits[4,3]"
         )
     );
     assert_eq!(
         changed(|x, _, _| x.shape = vec![3, 4]),
-        err(Status::Shape, "promote_f: input 0 (x) must be float32[4,?], and is float32[3,4]")
+        err(Status::Shape, "promote_f: input 0 (x) must be float32[4,?], but is float32[3,4]")
     );
     assert_eq!(
         changed(|x, _, _| x.raw.ndim = 1),
-        err(Status::Rank, "promote_f: input 0 (x) must be float32[4,?], and has rank 1")
+        err(Status::Rank, "promote_f: input 0 (x) must be float32[4,?], but has rank 1")
     );
     assert_eq!(
         changed(|_, scale, _| {
             scale.shape = vec![1];
             scale.raw.ndim = 1;
         }),
-        err(Status::Rank, "promote_f: input 1 must be int32[], and has rank 1")
+        err(Status::Rank, "promote_f: input 1 must be int32[], but has rank 1")
     );
     assert_eq!(
         changed(|x, _, _| x.raw.ndim = -1),
-        err(Status::Rank, "promote_f: input 0 (x) must be float32[4,?], and has rank -1")
+        err(Status::Rank, "promote_f: input 0 (x) must be float32[4,?], but has rank -1")
     );
     assert_eq!(
         changed(|x, _, _| x.raw.ndim = i32::MAX),
-        err(Status::Rank, "promote_f: input 0 (x) must be float32[4,?], and has rank 2147483647")
+        err(Status::Rank, "promote_f: input 0 (x) must be float32[4,?], but has rank 2147483647")
     );
     assert_eq!(
         changed(|x, _, _| x.shape = vec![4, -1]),
@@ -93,11 +93,11 @@ fn types_and_shapes() {
     );
     assert_eq!(
         changed(|_, _, out| out.raw.dtype = I32),
-        err(Status::Dtype, "promote_f: output 0 must be float32[?], and is int32[3]")
+        err(Status::Dtype, "promote_f: output 0 must be float32[?], but is int32[3]")
     );
     assert_eq!(
         changed(|_, _, out| out.shape = vec![5]),
-        err(Status::Shape, "promote_f: output 0 must be float32[3] for these inputs, and is float32[5]")
+        err(Status::Shape, "promote_f: output 0 must be float32[3] for these inputs, but is float32[5]")
     );
 }
 
@@ -158,13 +158,13 @@ fn devices() {
     assert_eq!(on(3), ok());
     assert_eq!(
         on(2),
-        err(Status::Device, "promote_f: input 0 (x) must be in CPU memory, and is on CUDA device 3")
+        err(Status::Device, "promote_f: input 0 (x) must be in CPU memory, but is on CUDA device 3")
     );
     assert_eq!(
         on(77),
         err(
             Status::Device,
-            "promote_f: input 0 (x) must be in CPU memory, and is on a device of DLPack's type 77"
+            "promote_f: input 0 (x) must be in CPU memory, but is on a device of DLPack's type 77"
         )
     );
 }
@@ -175,7 +175,7 @@ fn strides() {
         changed(|x, _, _| x.strides = Some(vec![i64::MAX, 1])),
         err(
             Status::Strides,
-            "promote_f: input 0 (x) has strides that leave the address space: float32[4,3] [9223372036854775807,1]"
+            "promote_f: input 0 (x) has strides that exceed the address space: float32[4,3] [9223372036854775807,1]"
         )
     );
     assert_eq!(
@@ -254,7 +254,7 @@ fn elements_narrower_than_a_byte_take_one_each() {
     let (mut inputs, mut outputs) = arguments(DLDataType { code: 0, bits: 8, lanes: 1 });
     assert_eq!(
         call(function, &mut inputs, &mut outputs),
-        err(Status::Dtype, "promote_f: input 0 must be int4[?], and is int8[3]")
+        err(Status::Dtype, "promote_f: input 0 must be int4[?], but is int8[3]")
     );
 }
 

@@ -120,7 +120,7 @@ fn buffers_live_while_they_have_owners() {
 }
 
 #[test]
-fn checks_and_traps_are_told() {
+fn checks_and_traps_are_reported() {
     let check = entry!(|context| {
         let message = "extents 3 and 4 differ";
         exports::promote_rt_fail(context, message.as_ptr(), message.len() as i64);
@@ -157,17 +157,17 @@ fn checks_and_traps_are_told() {
 }
 
 #[test]
-fn faults_of_compiled_code_are_told() {
+fn faults_of_compiled_code_are_reported() {
     let silent = entry!(|context| {
         let _ = context;
         1
     });
-    assert_eq!(run(silent, 1), err(Status::Internal, "promote_f: compiled code failed and did not say why"));
+    assert_eq!(run(silent, 1), err(Status::Internal, "promote_f: compiled code failed without a message"));
     let idle = entry!(|context| {
         let _ = context;
         0
     });
-    assert_eq!(run(idle, 1), err(Status::Internal, "promote_f: compiled code left out output 0"));
+    assert_eq!(run(idle, 1), err(Status::Internal, "promote_f: compiled code did not write output 0"));
     let wild =
         entry!(|context| { i32::from(exports::promote_rt_output(context, 5, [1i64].as_ptr()).is_null()) });
     assert_eq!(

@@ -80,7 +80,7 @@ fn outputs_may_interleave_and_the_later_wins() {
 }
 
 #[test]
-fn shapes_are_told() {
+fn shapes_are_returned() {
     let x = counting(6);
     let asked = |function, room: &[i64]| {
         let mut out = [Tensor::new(I32, std::ptr::null::<f32>(), room)];
@@ -104,7 +104,7 @@ fn shapes_are_told() {
     let mut out = [Tensor::new(F32, x.as_ptr(), &[2, 3])];
     assert_eq!(
         shapes(incrementer(), &mut wrong, &mut out),
-        err(Status::Dtype, "promote_f: input 0 (x) must be float32[?,?], and is int32[2,3]")
+        err(Status::Dtype, "promote_f: input 0 (x) must be float32[?,?], but is int32[2,3]")
     );
 }
 

@@ -1,4 +1,4 @@
-//! Calling from Rust: slices are checked against what is said of them.
+//! Calling from Rust: slices are checked against their stated shapes.
 
 use promote_runtime::{Callable, OutputView, TensorView};
 
@@ -57,11 +57,12 @@ fn what_lies_outside_its_slice_is_refused() {
     assert_eq!(refused(TensorView { strides: Some(&[-3, 1]), ..view }), beyond);
     assert_eq!(refused(TensorView { strides: Some(&[i64::MAX, i64::MIN]), ..view }), beyond);
     assert_eq!(refused(TensorView { shape: &[i64::MAX, i64::MAX], ..view }), beyond);
-    let strides = (Status::Strides, "promote_f: input 0 has not as many strides as extents".to_owned());
+    let strides =
+        (Status::Strides, "promote_f: input 0 has a different number of strides than of extents".to_owned());
     assert_eq!(refused(TensorView { strides: Some(&[1]), ..view }), strides);
     assert_eq!(refused(TensorView { shape: &[2, -3], ..view }).0, Status::Shape);
     let none = callable().run(&[]).expect_err("an input is missing");
-    assert_eq!(none.to_string(), "promote_f: must have 1 input, and has 0");
+    assert_eq!(none.to_string(), "promote_f: must have 1 input, but has 0");
     let mut out = vec![0u8; 20];
     let short = callable().run_into(&[view], &mut [OutputView::new(F32, &[2, 3], &mut out)]);
     assert_eq!(short.expect_err("it is too short").message, "promote_f: output 0 reaches beyond its memory");

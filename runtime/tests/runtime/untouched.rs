@@ -78,12 +78,18 @@ fn a_wrong_rank_is_refused_before_extents_are_read() {
         let mut other = right;
         // SAFETY: the tensors have as many extents as the function's have dimensions, and more are not read.
         let (as_input, as_output, of_shapes) = unsafe {
-            let told = |status| (status, last_error());
-            let as_input =
-                told(promote_rt_call(incrementer(), [&raw const wrong].as_ptr(), [&raw mut other].as_ptr()));
-            let as_output =
-                told(promote_rt_call(incrementer(), [&raw const other].as_ptr(), [&raw mut wrong].as_ptr()));
-            let of_shapes = told(promote_rt_shapes(
+            let returned = |status| (status, last_error());
+            let as_input = returned(promote_rt_call(
+                incrementer(),
+                [&raw const wrong].as_ptr(),
+                [&raw mut other].as_ptr(),
+            ));
+            let as_output = returned(promote_rt_call(
+                incrementer(),
+                [&raw const other].as_ptr(),
+                [&raw mut wrong].as_ptr(),
+            ));
+            let of_shapes = returned(promote_rt_shapes(
                 incrementer(),
                 [&raw const wrong].as_ptr(),
                 [&raw mut other].as_ptr(),
@@ -94,7 +100,7 @@ fn a_wrong_rank_is_refused_before_extents_are_read() {
             F32 => (Status::Rank, format!("has rank {ndim}")),
             _ => (Status::Dtype, format!("is int32 of rank {ndim}")),
         };
-        let must = format!("must be float32[?,?], and {is}");
+        let must = format!("must be float32[?,?], but {is}");
         assert_eq!(as_input, err(status, &format!("promote_f: input 0 (x) {must}")));
         assert_eq!(as_output, err(status, &format!("promote_f: output 0 {must}")));
         assert_eq!(of_shapes, as_input);
@@ -102,7 +108,7 @@ fn a_wrong_rank_is_refused_before_extents_are_read() {
 }
 
 #[test]
-fn shapes_are_told_without_a_look_at_the_elements() {
+fn shapes_are_returned_without_reading_elements() {
     let data = guarded();
     // Row-major, transposed, misaligned, and larger than any memory.
     for (shape, strides, offset) in [

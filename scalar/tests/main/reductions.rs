@@ -5,7 +5,7 @@ use promote_lattice::{DType, Kind, Op};
 use promote_scalar::eval::{Eval, Value};
 use promote_scalar::{Element, Ty, accumulator, combine, combine_arg, identity};
 
-use crate::support::{bits, element, machine, same, samples, stored};
+use crate::support::{bits, element, machine, same, samples};
 
 /// Some elements of a dtype.
 fn some(dtype: DType) -> Vec<Bits> {
@@ -16,7 +16,7 @@ fn some(dtype: DType) -> Vec<Bits> {
 
 #[test]
 fn the_identity_changes_nothing() {
-    for dtype in stored() {
+    for dtype in DType::strong() {
         for op in [Op::Sum, Op::Prod, Op::Max, Op::Min] {
             let has_no_zero = dtype == DType::F8E8M0FNU && op == Op::Sum;
             if has_no_zero {
@@ -53,7 +53,7 @@ fn is_nan(x: Element<Value>) -> bool {
 
 #[test]
 fn truth_is_combined_of_any_dtype() {
-    for dtype in stored() {
+    for dtype in DType::strong() {
         for (op, start) in [(Op::Any, false), (Op::All, true)] {
             let e = &mut machine(true);
             let identity = identity(e, op, Numerics::NumPy, DType::B1).unwrap();
@@ -88,7 +88,7 @@ fn expected_place(op: Op, dtype: DType, sources: &[Bits], e: &mut Eval) -> usize
 
 #[test]
 fn the_place_of_the_extreme_is_the_first_in_any_order() {
-    for dtype in stored() {
+    for dtype in DType::strong() {
         for (op, reverse) in
             [(Op::ArgMax, false), (Op::ArgMax, true), (Op::ArgMin, false), (Op::ArgMin, true)]
         {

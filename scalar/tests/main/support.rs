@@ -7,11 +7,6 @@ use promote_scalar::{Element, load, memory, store};
 
 pub const NUMERICS: [Numerics; 3] = [Numerics::Jax, Numerics::NumPy, Numerics::Torch];
 
-/// The dtypes that are their own storage.
-pub fn stored() -> impl Iterator<Item = DType> + Clone {
-    DType::ALL.iter().copied().filter(|dtype| !dtype.is_weak())
-}
-
 /// A machine with or without conversion of half precision.
 pub fn machine(has_f16: bool) -> Eval {
     Eval { has_f16, ..Eval::default() }

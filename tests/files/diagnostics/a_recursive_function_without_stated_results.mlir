@@ -7,7 +7,7 @@ func.func @f(%x: tensor<4xf32>) -> !u {
 }
 
 // CHECK-NOT:{{.+}}
-// CHECK:a_recursive_function_without_stated_results.mlir:5:8: error[P0013]: the result types of @f depend on this call itself, and on nothing else
+// CHECK:a_recursive_function_without_stated_results.mlir:5:8: error[P0013]: the result types of @f depend only on this call itself
 // CHECK-NEXT:  %0 = call @f(%x) : (tensor<4xf32>) -> !u
 // CHECK-NEXT:       ^
 // CHECK-NEXT:a_recursive_function_without_stated_results.mlir:4:14: note: operand 0 is tensor<4xf32>

@@ -11,7 +11,7 @@ func.func @f(%x: tensor<3x4xf32>, %y: tensor<5xf32>) -> (!u, !u, !u, !u, !u) {
 }
 
 // CHECK-NOT:{{.+}}
-// CHECK:shapes_that_do_not_fit.mlir:5:8: error[P0010]: shapes 3x4 and 5 do not broadcast: a dimension must be equal in both, or 1 in one
+// CHECK:shapes_that_do_not_fit.mlir:5:8: error[P0010]: shapes 3x4 and 5 do not broadcast: each dimension must be equal in both, or 1 in one of them
 // CHECK-NEXT:  %0 = "promote.add"(%x, %y) : (tensor<3x4xf32>, tensor<5xf32>) -> !u
 // CHECK-NEXT:       ^
 // CHECK-NEXT:shapes_that_do_not_fit.mlir:4:14: note: operand 0 is tensor<3x4xf32>
@@ -20,7 +20,7 @@ func.func @f(%x: tensor<3x4xf32>, %y: tensor<5xf32>) -> (!u, !u, !u, !u, !u) {
 // CHECK-NEXT:shapes_that_do_not_fit.mlir:4:35: note: operand 1 is tensor<5xf32>
 // CHECK-NEXT:func.func @f(%x: tensor<3x4xf32>, %y: tensor<5xf32>) -> (!u, !u, !u, !u, !u) {
 // CHECK-NEXT:                                  ^
-// CHECK-NEXT:  help: line the dimensions up with promote.expand_dims, promote.reshape or promote.permute_dims
+// CHECK-NEXT:  help: align the dimensions with promote.expand_dims, promote.reshape or promote.permute_dims
 // CHECK-NEXT:shapes_that_do_not_fit.mlir:6:8: error[P0010]: axis 2 is out of range for shape 3x4: a rank of 2 has axes -2 to 1
 // CHECK-NEXT:  %1 = "promote.sum"(%x) {axis = array<i64: 2>} : (tensor<3x4xf32>) -> !u
 // CHECK-NEXT:       ^

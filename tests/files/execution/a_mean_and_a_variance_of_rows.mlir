@@ -1,4 +1,4 @@
-// Rows whose number only a run knows, with a weight for each column: XLA compiles a program for each shape, so it refuses this.
+// A dynamic number of rows, with a weight for each column: XLA compiles a program for each shape, so it refuses this.
 // EXECUTE: numpy2
 // INPUT: tensor<2x4xf32> [[1, 2, 3, 4], [0.1, 0.2, 0.3, 0.5]]
 // INPUT: tensor<4xi16> [1, -1, 2, 3]

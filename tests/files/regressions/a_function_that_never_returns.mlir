@@ -8,7 +8,7 @@ func.func @f(%x: tensor<4xf32>) -> !u {
 }
 
 // CHECK-NOT:{{.+}}
-// CHECK:a_function_that_never_returns.mlir:4:1: error[P0013]: no func.return gives this function its results, so their type cannot be inferred
+// CHECK:a_function_that_never_returns.mlir:4:1: error[P0013]: this function has no func.return, so its result types cannot be inferred
 // CHECK-NEXT:func.func @f(%x: tensor<4xf32>) -> !u {
 // CHECK-NEXT:^
 // CHECK-NEXT:  help: state the result types in its signature

@@ -8,7 +8,7 @@ func.func @f() {
 }
 
 // CHECK-NOT:{{.+}}
-// CHECK:a_value_relaxed_from_itself.mlir:6:8: error[P0016]: a promote.relax is left
+// CHECK:a_value_relaxed_from_itself.mlir:6:8: error[P0016]: a promote.relax remains
 // CHECK-NEXT:  %a = "promote.relax"(%a) : (tensor<f32>) -> tensor<f32>
 // CHECK-NEXT:       ^
 // CHECK-NEXT:  help: run promote-infer-types and promote-insert-converts first

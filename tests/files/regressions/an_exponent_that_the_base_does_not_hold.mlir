@@ -10,27 +10,27 @@ func.func @f(%x: tensor<4xi8>, %y: tensor<4xui8>) -> (!u, !u, !u) {
 }
 
 // CHECK-NOT:{{.+}}
-// CHECK:an_exponent_that_the_base_does_not_hold.mlir:6:8: warning[P0019]: the weak literal 300 is outside the range of i8, and becomes 44, which gives the same power
+// CHECK:an_exponent_that_the_base_does_not_hold.mlir:6:8: warning[P0019]: the weak literal 300 is outside the range of i8, and becomes 44, which has the same power
 // CHECK-NEXT:  %0 = "promote.pow"(%x, %k) : (tensor<4xi8>, tensor<!promote.weak_int>) -> !u
 // CHECK-NEXT:       ^
 // CHECK-NEXT:an_exponent_that_the_base_does_not_hold.mlir:5:8: note: the literal is written here
 // CHECK-NEXT:  %k = "promote.constant"() {value = dense<300> : tensor<i64>} : () -> tensor<!promote.weak_int>
 // CHECK-NEXT:       ^
-// CHECK-NEXT:  help: raise a dtype that holds 300: convert the base with promote.convert
-// CHECK-NEXT:an_exponent_that_the_base_does_not_hold.mlir:7:8: warning[P0019]: the weak literal 300 is outside the range of u8, and becomes 44, which gives the same power
+// CHECK-NEXT:  help: convert the base with promote.convert to a dtype that can represent 300
+// CHECK-NEXT:an_exponent_that_the_base_does_not_hold.mlir:7:8: warning[P0019]: the weak literal 300 is outside the range of u8, and becomes 44, which has the same power
 // CHECK-NEXT:  %1 = "promote.pow"(%y, %k) : (tensor<4xui8>, tensor<!promote.weak_int>) -> !u
 // CHECK-NEXT:       ^
 // CHECK-NEXT:an_exponent_that_the_base_does_not_hold.mlir:5:8: note: the literal is written here
 // CHECK-NEXT:  %k = "promote.constant"() {value = dense<300> : tensor<i64>} : () -> tensor<!promote.weak_int>
 // CHECK-NEXT:       ^
-// CHECK-NEXT:  help: raise a dtype that holds 300: convert the base with promote.convert
+// CHECK-NEXT:  help: convert the base with promote.convert to a dtype that can represent 300
 // CHECK-NEXT:an_exponent_that_the_base_does_not_hold.mlir:8:8: warning[P0019]: the weak literal 300 is outside the range of u8, and becomes 44
 // CHECK-NEXT:  %2 = "promote.add"(%y, %k) : (tensor<4xui8>, tensor<!promote.weak_int>) -> !u
 // CHECK-NEXT:       ^
 // CHECK-NEXT:an_exponent_that_the_base_does_not_hold.mlir:5:8: note: the literal is written here
 // CHECK-NEXT:  %k = "promote.constant"() {value = dense<300> : tensor<i64>} : () -> tensor<!promote.weak_int>
 // CHECK-NEXT:       ^
-// CHECK-NEXT:  help: hold 300 in a wider dtype with promote.convert, or write 44 if that is meant
+// CHECK-NEXT:  help: convert 300 to a wider dtype with promote.convert, or write 44 if that is intended
 // CHECK-NEXT:module {
 // CHECK-NEXT:  func.func @f(%arg0: tensor<4xi8>, %arg1: tensor<4xui8>) -> (tensor<4xi8>, tensor<4xui8>, tensor<4xui8>) {
 // CHECK-NEXT:    %0 = "promote.constant"() {value = dense<44> : tensor<i8>} : () -> tensor<i8>

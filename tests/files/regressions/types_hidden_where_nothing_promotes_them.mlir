@@ -8,8 +8,8 @@ func.func @f() {
 }
 
 // CHECK-NOT:{{.+}}
-// CHECK:types_hidden_where_nothing_promotes_them.mlir:4:1: error[P0013]: a function without a body must state its argument types
+// CHECK:types_hidden_where_nothing_promotes_them.mlir:4:1: error[P0013]: a declaration must state its argument types
 // CHECK-NEXT:func.func private @declared(!u)
 // CHECK-NEXT:^
-// CHECK-NEXT:  help: write them in its signature
+// CHECK-NEXT:  help: state them in its signature
 // CHECK-NOT:{{.+}}

@@ -14,7 +14,7 @@ func.func @f(%x: tensor<4xf16>) -> !u {
 // CHECK-NEXT:a_float_out_of_range_becomes_infinite_with_a_warning.mlir:5:8: note: the literal is written here
 // CHECK-NEXT:  %k = "promote.constant"() {value = dense<1.0e5> : tensor<f64>} : () -> tensor<!promote.weak_float>
 // CHECK-NEXT:       ^
-// CHECK-NEXT:  help: hold 100000.0 in a wider dtype with promote.convert, or write inf if that is meant
+// CHECK-NEXT:  help: convert 100000.0 to a wider dtype with promote.convert, or write inf if that is intended
 // CHECK-NEXT:module {
 // CHECK-NEXT:  func.func @f(%arg0: tensor<4xf16>) -> tensor<4xf16> {
 // CHECK-NEXT:    %0 = "promote.constant"() {value = dense<0x7C00> : tensor<f16>} : () -> tensor<f16>

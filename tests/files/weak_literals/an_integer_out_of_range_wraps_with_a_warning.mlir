@@ -16,14 +16,14 @@ func.func @f(%x: tensor<4xui8>) -> (!u, !u) {
 // CHECK-NEXT:an_integer_out_of_range_wraps_with_a_warning.mlir:5:8: note: the literal is written here
 // CHECK-NEXT:  %k = "promote.constant"() {value = dense<300> : tensor<i64>} : () -> tensor<!promote.weak_int>
 // CHECK-NEXT:       ^
-// CHECK-NEXT:  help: hold 300 in a wider dtype with promote.convert, or write 44 if that is meant
+// CHECK-NEXT:  help: convert 300 to a wider dtype with promote.convert, or write 44 if that is intended
 // CHECK-NEXT:an_integer_out_of_range_wraps_with_a_warning.mlir:8:8: warning[P0019]: the weak literal -1 is outside the range of u8, and becomes 255
 // CHECK-NEXT:  %1 = "promote.maximum"(%x, %m) : (tensor<4xui8>, tensor<!promote.weak_int>) -> !u
 // CHECK-NEXT:       ^
 // CHECK-NEXT:an_integer_out_of_range_wraps_with_a_warning.mlir:7:8: note: the literal is written here
 // CHECK-NEXT:  %m = "promote.constant"() {value = dense<-1> : tensor<i64>} : () -> tensor<!promote.weak_int>
 // CHECK-NEXT:       ^
-// CHECK-NEXT:  help: hold -1 in a wider dtype with promote.convert, or write 255 if that is meant
+// CHECK-NEXT:  help: convert -1 to a wider dtype with promote.convert, or write 255 if that is intended
 // CHECK-NEXT:module {
 // CHECK-NEXT:  func.func @f(%arg0: tensor<4xui8>) -> (tensor<4xui8>, tensor<4xui8>) {
 // CHECK-NEXT:    %0 = "promote.constant"() {value = dense<44> : tensor<ui8>} : () -> tensor<ui8>

@@ -7,13 +7,13 @@
 use std::collections::BTreeSet;
 
 use promote::convert::{Bits, Numerics};
-use promote::op::ShapeRule;
 use promote::semantics::Operand;
 use promote::{DType, Kind, Op, Semantics, Target, Tensor};
 use promote_scalar::eval::{Eval, Value};
 use promote_scalar::{Element, convert, elementwise, load, memory, store};
 
 use super::support::{compile_for, function, known, on_all_cores, session};
+use crate::cases::SYSTEMS;
 
 /// So many elements are left over by vectors of up to 128.
 const LEFT_OVER: usize = 127;
@@ -334,19 +334,14 @@ fn all(system: &str, x64: bool, target: &Target, cases: &[Case]) -> usize {
     found.iter().map(|(count, _)| count).sum()
 }
 
-/// The dtypes that are their own storage.
-fn stored() -> impl Iterator<Item = DType> + Clone {
-    DType::ALL.iter().copied().filter(|dtype| !dtype.is_weak())
-}
-
 /// The element-wise ops, of operands of one dtype each.
 fn ops(semantics: &Semantics) -> Vec<Case> {
-    let ops = Op::ALL.iter().copied().filter(|op| op.info().shape == ShapeRule::Broadcast);
+    let ops = Op::elementwise();
     let operands = |op: Op, dtype: DType| match op {
         Op::Where => vec![DType::B1, dtype, dtype],
         _ => vec![dtype; op.info().arity.required],
     };
-    ops.flat_map(|op| stored().filter_map(move |dtype| Case::new(semantics, op, &operands(op, dtype))))
+    ops.flat_map(|op| DType::strong().filter_map(move |dtype| Case::new(semantics, op, &operands(op, dtype))))
         .collect()
 }
 
@@ -360,12 +355,10 @@ fn conversions(semantics: &Semantics) -> Vec<Case> {
     let some =
         |from: &DType, to: &DType| from.bits() >= 8 && to.bits() >= 8 || from.bits() == 64 || to.bits() == 32;
     let is_known = |dtype: &DType| semantics.infer(Op::Reshape, &[Operand::value(*dtype)]).is_ok();
-    let known: Vec<DType> = stored().filter(is_known).collect();
+    let known: Vec<DType> = DType::strong().filter(is_known).collect();
     let to = |from: DType| known.iter().filter(move |to| some(&from, to)).map(move |to| one(from, *to));
     known.iter().copied().flat_map(to).collect()
 }
-
-const SYSTEMS: [(&str, bool); 3] = [("jax", true), ("numpy2", false), ("torch", false)];
 
 /// Which part of the cases a normal run tries: all, or in a debug build, which is slow, one in so many.
 fn share() -> usize {

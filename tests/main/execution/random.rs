@@ -94,8 +94,8 @@ impl Bench {
         let report = |wrong: &str| self.report(seed, wrong, &strong);
         let executable = match compile_for(&self.session, &program.text, Target::host()) {
             Ok(executable) => executable,
-            Err(said) if said.contains("is not lowered to the CPU") => return Ok(Ending::NotLowered),
-            Err(said) => return Err(report(&said)),
+            Err(refusal) if refusal.contains("is not lowered to the CPU") => return Ok(Ending::NotLowered),
+            Err(refusal) => return Err(report(&refusal)),
         };
         if matches!(expected, Err(Error::Limit)) {
             return Ok(Ending::Long);

@@ -6,17 +6,11 @@ use promote::{DType, Kind, Op, Semantics, Session, Target, Tensor};
 use promote_reference::{Array, Number, Reader, Value};
 
 use super::support::{Random, compile_for, function, known, reported, session};
-
-/// Between them they sort every dtype.
-const SYSTEMS: [(&str, bool); 3] = [("jax", true), ("numpy2", false), ("torch", false)];
+use crate::cases::SYSTEMS;
 
 /// Lines so short that they are sorted by comparisons, so long that they are sorted by digits, and such that lie across
 /// memory.
 const SHAPES: [(&[usize], i64); 4] = [(&[6], 0), (&[1031], 0), (&[7, 300], 1), (&[300, 19], 0)];
-
-fn strong() -> impl Iterator<Item = DType> {
-    DType::ALL.iter().copied().filter(|dtype| !dtype.is_weak())
-}
 
 /// A part of an element: any bits, zeros of both signs and infinities among them.
 fn part(random: &mut Random, part: DType) -> Bits {
@@ -113,12 +107,14 @@ fn every_dtype_is_sorted_as_by_the_interpreter() {
     for (system, x64) in SYSTEMS {
         let semantics = Semantics::by_name(system, x64).expect("the semantics exists");
         let session = session(system, x64, false);
-        for dtype in strong().filter(|dtype| semantics.infer(Op::Sort, &[Operand::value(*dtype)]).is_ok()) {
+        for dtype in
+            DType::strong().filter(|dtype| semantics.infer(Op::Sort, &[Operand::value(*dtype)]).is_ok())
+        {
             wrong.extend(check(&semantics, &session, dtype));
             sorted.push(dtype);
         }
     }
-    let missing: Vec<DType> = strong().filter(|dtype| !sorted.contains(dtype)).collect();
+    let missing: Vec<DType> = DType::strong().filter(|dtype| !sorted.contains(dtype)).collect();
     assert_eq!(missing, [], "no semantics sorts these");
     reported("sorting", wrong);
 }

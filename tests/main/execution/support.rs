@@ -17,7 +17,7 @@ pub fn known(text: &str) -> String {
     text.replace("!u", "tensor<*x!promote.unknown>")
 }
 
-/// Compiles a module for a processor; what is said if it is refused.
+/// Compiles a module for a processor; the diagnostics if it is refused.
 pub fn compile_for(session: &Session, text: &str, target: Target) -> Result<Executable, String> {
     let Some(module) = session.parse(Source::Text(text)) else {
         return Err(format!("unreadable: {:?}", session.take_diagnostics()));
@@ -26,8 +26,8 @@ pub fn compile_for(session: &Session, text: &str, target: Target) -> Result<Exec
     let compiled = Executable::compile(session, module, &options);
     session.take_diagnostics();
     compiled.map_err(|error| match error {
-        CompileError::Refused(said) => {
-            said.iter().map(|said| said.message.as_str()).collect::<Vec<_>>().join("\n")
+        CompileError::Refused(diagnostics) => {
+            diagnostics.iter().map(|found| found.message.as_str()).collect::<Vec<_>>().join("\n")
         }
         other => other.to_string(),
     })

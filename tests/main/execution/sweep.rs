@@ -4,6 +4,7 @@
 //! `PROMOTE_SEEDS=10..50` goes through other rounds than the first ones: each is one shape and one set of attributes for each
 //! op and dtype.
 
+use promote::op::ShapeRule;
 use promote::{DType, Op, Session, Target, Tensor};
 use promote_reference::{Array, Error, Reader};
 
@@ -135,22 +136,17 @@ fn every_op_of_every_dtype_on_odd_shapes() {
 fn long_reductions() {
     let shapes: &[&[usize]] =
         &[&[200_003], &[3, 70_001], &[70_001, 3], &[140_001, 1], &[2, 33_333, 5], &[1, 131_072]];
-    let ops = [
-        Op::Sum,
-        Op::Prod,
-        Op::Max,
-        Op::Min,
-        Op::Any,
-        Op::All,
-        Op::CountNonzero,
-        Op::ArgMax,
-        Op::ArgMin,
-        Op::Mean,
-    ];
+    let [system, ..] = System::all();
+    // The interpreter adds up squares and exponentials in order, and loses more bits of long lines than the bounds allow.
+    let has_rounded_sums = |op: &Op| matches!(op, Op::Var | Op::Std | Op::LogSumExp);
+    let is_tried = |op: &Op| op.info().shape == ShapeRule::Reduce && !has_rounded_sums(op);
+    let ops: Vec<Op> = Op::ALL.iter().copied().filter(is_tried).collect();
     let mut cases = Vec::new();
     for (number, shape) in shapes.iter().enumerate() {
-        for (index, op) in ops.into_iter().enumerate() {
-            let dtype = [DType::I32, DType::U8, DType::F32, DType::I16, DType::F64][(index + number) % 5];
+        for (index, op) in ops.iter().copied().enumerate() {
+            // Each op with dtypes of its own, which are others for each shape.
+            let dtypes: Vec<DType> = DType::strong().filter(|dtype| system.runs(op, *dtype)).collect();
+            let dtype = dtypes[(index + 5 * number) % dtypes.len()];
             let longest = (0..shape.len()).max_by_key(|axis| shape[*axis]).unwrap_or(0);
             let attributes = match index % 2 {
                 0 if !matches!(op, Op::ArgMax | Op::ArgMin) => String::new(),

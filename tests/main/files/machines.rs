@@ -43,7 +43,7 @@ fn to_stablehlo(example: &Example) -> Result<Job, String> {
     let pipeline = promote::Pipeline::to_stablehlo().to_string();
     let lowered = run_in(&session, &example.text, &pipeline);
     if lowered.text.is_empty() {
-        return Err(lowered.said_text());
+        return Err(lowered.diagnostics_text());
     }
     let input = |value: &Value| match value {
         Value::Array(array) => array.clone(),
@@ -64,7 +64,7 @@ pub fn prepare(examples: Vec<Example>) -> Vec<Prepared> {
     let prepared = examples.into_iter().zip(answers).map(|(mut example, xla)| {
         let session = session(&example.semantics, example.x64, false);
         let strong = run_in(&session, &example.text, DEFAULT);
-        assert!(!strong.text.is_empty(), "{}: {}", example.name, strong.said_text());
+        assert!(!strong.text.is_empty(), "{}: {}", example.name, strong.diagnostics_text());
         if blesses {
             let outputs = interpreted(&example, &example.text).expect("the interpreter runs the program");
             std::fs::write(&example.path, example.with_outputs(&outputs)).expect("the file can be written");

@@ -54,13 +54,13 @@ fn check(name: &str) {
     let mut wrong = Vec::new();
     for machine in Machine::ALL {
         let tolerated = bounds::relative(&prepared.strong, machine.bounds());
-        let said = match (machine.run(prepared), example.refused.contains(&machine)) {
+        let problem = match (machine.run(prepared), example.refused.contains(&machine)) {
             (Ok(_), true) => Some("runs what the file says it refuses".to_owned()),
             (Err(_), true) => None,
             (Ok(found), false) => difference(&found, &example.outputs, tolerated),
             (Err(why), false) => Some(why),
         };
-        wrong.extend(said.map(|said| format!("{machine:?}: {said}")));
+        wrong.extend(problem.map(|problem| format!("{machine:?}: {problem}")));
     }
     assert!(wrong.is_empty(), "{name}:\n{}", wrong.join("\n"));
 }

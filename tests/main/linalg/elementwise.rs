@@ -1,14 +1,13 @@
 //! Every element-wise op and every conversion, in every dtype, against the scalar definitions run on numbers.
 
 use promote::convert::{Bits, Literal, Numerics, literal};
-use promote::op::ShapeRule;
 use promote::semantics::{Operand, Typing};
 use promote::{DType, Kind, Op, Semantics};
 use promote_scalar::eval::{Eval, Value};
 use promote_scalar::{Element, convert, elementwise, load, memory, store};
 
 use super::stock::{Argument, Case, Tools, compare, run};
-use crate::cases::{System, stored};
+use crate::cases::System;
 use crate::support::session;
 
 const REALS: &[f64] = &[
@@ -164,7 +163,7 @@ fn check(tools: &Tools, name: &str, x64: bool, cases: &[(Case, Vec<Bits>)]) {
 fn element_wise_ops_give_the_bits_of_their_definitions() {
     let tools = Tools::find();
     let systems = System::all();
-    let ops = || Op::ALL.iter().copied().filter(|op| op.info().shape == ShapeRule::Broadcast);
+    let ops = || Op::elementwise();
     let mut count = 0;
     for (own, System { name, x64, semantics }) in systems.iter().enumerate() {
         let chosen = |op: Op, dtype: DType| {
@@ -173,7 +172,7 @@ fn element_wise_ops_give_the_bits_of_their_definitions() {
             is_turn(&takers, own, op as usize + dtype as usize)
         };
         let cases: Vec<_> = ops()
-            .flat_map(|op| stored().map(move |dtype| (op, dtype)))
+            .flat_map(|op| DType::strong().map(move |dtype| (op, dtype)))
             .filter(|(op, dtype)| chosen(*op, *dtype))
             .filter_map(|(op, dtype)| case(op, dtype, semantics))
             .collect();
@@ -213,7 +212,7 @@ fn conversions_give_the_bits_of_their_definitions() {
             let has = |number: &usize| systems[*number].has(from) && systems[*number].has(to);
             is_turn(&(0..systems.len()).filter(has).collect::<Vec<_>>(), own, from as usize + to as usize)
         };
-        let pairs = stored().flat_map(|from| stored().map(move |to| (from, to)));
+        let pairs = DType::strong().flat_map(|from| DType::strong().map(move |to| (from, to)));
         let pairs = pairs.filter(|(from, to)| chosen(*from, *to));
         let cases: Vec<_> = pairs.map(|(from, to)| conversion(from, to, system)).collect();
         count += cases.len();

@@ -25,8 +25,8 @@ fn random_programs_become_valid_linalg() {
             let text = match lower(&session, &program.text) {
                 Ok(text) => text,
                 // PyTorch's rules give moments of integers a dtype, and PyTorch has no code for them.
-                Err(said) if name == &"torch" && said.contains("has no lowering") => continue,
-                Err(said) => panic!("seed {seed} under {name}: {said}\n{}", program.text),
+                Err(refusal) if name == &"torch" && refusal.contains("has no lowering") => continue,
+                Err(refusal) => panic!("seed {seed} under {name}: {refusal}\n{}", program.text),
             };
             let left = Op::ALL.iter().find(|op| text.contains(&format!("\"{op}\"")));
             assert_eq!(left, None, "seed {seed} under {name}:\n{text}");

@@ -6,7 +6,7 @@ const PIPELINE: &str = "promote-infer-types,promote-insert-converts,promote-fold
 
 fn show(source: &str, semantics: &str) -> String {
     let outcome = run_in(&session(semantics, false, false), source, PIPELINE);
-    format!("{}\n\n// under {semantics}\n{}{}", source.trim(), outcome.text, outcome.said_text())
+    format!("{}\n\n// under {semantics}\n{}{}", source.trim(), outcome.text, outcome.diagnostics_text())
 }
 
 macro_rules! snapshots {
@@ -103,5 +103,5 @@ func.func @f(%x: tensor<4xi32>, %y: tensor<4xf32>) -> tensor<4xf32> {
   return %0 : tensor<4xf32>
 }"#;
     let outcome = run_in(&session("jax", false, false), source, "promote-to-linalg");
-    insta::assert_snapshot!(outcome.said_text());
+    insta::assert_snapshot!(outcome.diagnostics_text());
 }

@@ -193,15 +193,15 @@ fn pipe(tool: &Path, arguments: &[&str], input: &str) -> Ran {
 
 /// What the passes make of a text.
 pub fn lower(session: &Session, source: &str) -> Result<String, String> {
-    let said = || {
-        let said = session.take_diagnostics();
-        said.iter().map(|d| format!("{:?}: {}\n", d.location, d.message)).collect::<String>()
+    let diagnostics = || {
+        let diagnostics = session.take_diagnostics();
+        diagnostics.iter().map(|d| format!("{:?}: {}\n", d.location, d.message)).collect::<String>()
     };
-    let mut module = session.parse(Source::Text(source)).ok_or_else(said)?;
+    let mut module = session.parse(Source::Text(source)).ok_or_else(diagnostics)?;
     let pipeline = Pipeline::parse(TO_LINALG).expect("the pipeline is well formed");
     let options = RunOptions { verify_each: true, ..RunOptions::default() };
     if session.run(&mut module, &pipeline, &options) != Ok(Verdict::Done) {
-        return Err(said());
+        return Err(diagnostics());
     }
     session.take_diagnostics();
     let mut out = Vec::new();
@@ -391,7 +391,8 @@ pub fn run_function(tools: &Tools, linalg: &str, call: Call) -> Result<Vec<Vec<B
 
 /// Runs all cases, and gives the bits of the elements of each result.
 pub fn run(tools: &Tools, session: &Session, cases: &[Case]) -> Vec<Vec<Bits>> {
-    let linalg = lower(session, &module(cases)).unwrap_or_else(|said| panic!("refused: {said}"));
+    let linalg =
+        lower(session, &module(cases)).unwrap_or_else(|diagnostics| panic!("refused: {diagnostics}"));
     let ran = tools.run(&with_driver(&linalg, cases));
     assert!(ran.succeeded, "the run fails: {}", ran.errors);
     printed(&ran.output, &cases.iter().map(|case| case.result).collect::<Vec<_>>())

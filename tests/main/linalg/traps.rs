@@ -4,7 +4,7 @@ use super::stock::{Argument, Case, Tools, lower, module, with_driver};
 use crate::support::session;
 use promote::DType;
 
-/// Runs a case: what its program can say, and whether it fails. (A process that is ended may lose what it said.)
+/// Runs a case: what its program prints, and whether it fails. (A process that is killed may lose its output.)
 fn ending(tools: &Tools, semantics: &str, op: &str, arguments: Vec<Argument>) -> (String, bool) {
     let types: Vec<_> = arguments.iter().map(Argument::tensor).collect();
     let names: Vec<_> = (0..arguments.len()).map(|index| format!("%{index}")).collect();
@@ -38,10 +38,13 @@ fn what_a_library_refuses_while_it_computes_ends_the_run() {
         ("numpy2", take, vec![ints(&[6, 7, 8]), ints(&[2, -3])], None),
         ("jax", take, vec![ints(&[6, 7, 8]), ints(&[2, -4])], None),
     ] {
-        let (said, fails) = ending(&tools, semantics, op, arguments);
+        let (printed, fails) = ending(&tools, semantics, op, arguments);
         assert_eq!(fails, told.is_some(), "{op} under {semantics}");
         if let Some(told) = told {
-            assert!(said.contains(told) && said.contains("\"-:3:"), "{op} under {semantics}: {said}");
+            assert!(
+                printed.contains(told) && printed.contains("\"-:3:"),
+                "{op} under {semantics}: {printed}"
+            );
         }
     }
 }

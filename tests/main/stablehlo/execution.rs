@@ -81,7 +81,7 @@ impl System {
         let accepted = program.accepted_part(self.name);
         let lowered = run_in(&self.session, &accepted.mlir(self.name), &pipeline());
         if lowered.text.is_empty() {
-            return Err(format!("{}: {}", program.id(), lowered.said_text()));
+            return Err(format!("{}: {}", program.id(), lowered.diagnostics_text()));
         }
         let inputs = list(&program.0, "inputs").iter().map(|input| {
             let name = text(input, "name");

@@ -11,12 +11,12 @@ use promote_reference::{Array, Error, Number, Program, Value};
 use super::machine::{Job, Measure, has_arrays, run, size};
 use super::{pipeline, raises};
 use crate::bounds::{self, Machine, Rounding};
-use crate::cases::{System, stored};
+use crate::cases::System;
 use crate::support::{run_in, session};
 
 /// The dtypes that XLA has arrays of.
 fn dtypes() -> impl Iterator<Item = DType> + Clone {
-    stored().filter(|dtype| has_arrays(*dtype))
+    DType::strong().filter(|dtype| has_arrays(*dtype))
 }
 
 const INTS: &[i128] = &[0, 1, 2, 3, 5, 7, 63, 64, 100, -1, -2, -3, -7, -100];
@@ -215,7 +215,7 @@ fn compare(name: &str, x64: bool, applied: Vec<Applied>) {
         let source = function(&cases.iter().map(|(applied, _)| applied).collect::<Vec<_>>());
         let lowered = run_in(&session, &source, &pipeline());
         if lowered.text.is_empty() {
-            wrong.push(format!("{op} is refused: {}", lowered.said_text()));
+            wrong.push(format!("{op} is refused: {}", lowered.diagnostics_text()));
         }
         let inputs = cases.iter().flat_map(|(applied, _)| applied.operands.clone()).collect();
         jobs.push((op, cases, Job { text: lowered.text, inputs }));
@@ -257,7 +257,7 @@ fn elementwise(name: &str) -> Vec<Applied> {
     let system = System::all().into_iter().find(|system| system.name == name).expect("it is one of them");
     let numerics = system.semantics.numerics();
     let is_run = |(op, dtype): &(Op, DType)| system.runs(*op, *dtype) && !raises(numerics, *op, *dtype);
-    let ops = Op::ALL.iter().copied().filter(|op| op.info().shape == ShapeRule::Broadcast);
+    let ops = Op::elementwise();
     let pairs = ops.flat_map(|op| dtypes().map(move |dtype| (op, dtype)));
     let applied = pairs.filter(is_run).map(|(op, dtype)| {
         let mut dtypes = vec![dtype; op.info().arity.required];
@@ -321,7 +321,7 @@ fn matrices() -> Vec<Applied> {
         add(Op::Matmul, "", vec![batch.clone(), column.clone()]);
         add(Op::Matmul, "", vec![batch, square]);
         add(Op::Matmul, "", vec![row.clone(), row.clone()]);
-        for places in [DType::I32, DType::U8, DType::I64, DType::U64] {
+        for places in dtypes().filter(|dtype| dtype.is_integer()) {
             let places = Array::of_ints(places, &[2, 3], &[0, 2, -1, 3, 4, -4]);
             add(Op::Take, "axis = 1 : i64", vec![x.clone(), places]);
         }
@@ -331,9 +331,9 @@ fn matrices() -> Vec<Applied> {
 
 /// Powers of floats and complex numbers by integers.
 fn powers() -> Vec<Applied> {
-    let bases = [DType::F16, DType::F32, DType::F64, DType::C64];
-    let exponents = [DType::I32, DType::I8, DType::U8];
-    let pairs = bases.into_iter().flat_map(|base| exponents.map(|exponent| (base, exponent)));
+    let exponents = || dtypes().filter(|dtype| dtype.is_integer());
+    let bases = dtypes().filter(|dtype| dtype.is_inexact());
+    let pairs = bases.flat_map(|base| exponents().map(move |exponent| (base, exponent)));
     let applied = pairs.map(|(base, dtype)| {
         let lowest = if dtype.kind() == Kind::Signed { -3 } else { 0 };
         let exponents: Vec<_> = (lowest..6).map(Number::Int).collect();

@@ -41,8 +41,8 @@ fn random_programs_with_control_flow_give_the_interpreters_numbers() {
         let Ok(outcome) = before else { continue };
         let lowered = run_in(&session, &program.text, &pipeline());
         if lowered.text.is_empty() {
-            let internal = lowered.said.iter().any(|said| said.code == Code::Internal);
-            assert!(!internal, "seed {seed}: {}{}", program.text, lowered.said_text());
+            let internal = lowered.diagnostics.iter().any(|diagnostic| diagnostic.code == Code::Internal);
+            assert!(!internal, "seed {seed}: {}{}", program.text, lowered.diagnostics_text());
             refused += 1;
             continue;
         }

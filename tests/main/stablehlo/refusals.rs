@@ -12,7 +12,7 @@ macro_rules! refusals {
             let semantics = None$(.or(Some($semantics)))?.unwrap_or("jax");
             let outcome = lower(semantics, false, $source);
             assert_eq!(outcome.text, "");
-            insta::assert_snapshot!(format!("{}\n\n{}", $source.trim(), outcome.said_text()));
+            insta::assert_snapshot!(format!("{}\n\n{}", $source.trim(), outcome.diagnostics_text()));
         }
     )* };
 }
@@ -86,7 +86,7 @@ func.func @f(%x: tensor<4xf32>, %y: tensor<4xi32>) -> tensor<4xf32> {
   return %0 : tensor<4xf32>
 }"#;
     let outcome = run_in(&session("jax", false, false), source, "promote-to-stablehlo");
-    insta::assert_snapshot!(outcome.said_text());
+    insta::assert_snapshot!(outcome.diagnostics_text());
 }
 
 #[test]
@@ -122,5 +122,5 @@ func.func @f(%x: tensor<4xf32>, %n: index) -> !u {
 }"#;
     let once = lower("jax", false, source);
     let twice = lower("jax", false, &once.text);
-    assert_eq!(once.text, twice.text, "{}", twice.said_text());
+    assert_eq!(once.text, twice.text, "{}", twice.diagnostics_text());
 }

@@ -8,7 +8,7 @@ macro_rules! snapshots {
         fn $name() {
             let semantics = None$(.or(Some($semantics)))?.unwrap_or("jax");
             let outcome = lower(semantics, false, $source);
-            insta::assert_snapshot!(format!("{}\n\n{}{}", $source.trim(), outcome.text, outcome.said_text()));
+            insta::assert_snapshot!(format!("{}\n\n{}{}", $source.trim(), outcome.text, outcome.diagnostics_text()));
         }
     )* };
 }

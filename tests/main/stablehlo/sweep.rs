@@ -7,7 +7,7 @@ use promote_reference::{Array, Error, Reader};
 
 use super::machine::{Job, Measure, WITHOUT_ARRAYS, has_arrays, run};
 use super::{LACKING, pipeline, raises};
-use crate::cases::{Case, Sums, System, cases, pairs, stored};
+use crate::cases::{Case, Sums, System, cases, pairs};
 use crate::execution::support::{known, on_all_cores, reported};
 use crate::support::{run_in, session};
 
@@ -90,7 +90,7 @@ fn check(system: &System, cases: &[&Case]) -> (usize, Vec<String>) {
     let job = |ready: &[Ready]| {
         let source = together(ready);
         let lowered = run_in(&session, &source, &pipeline());
-        assert!(!lowered.text.is_empty(), "{}\n{source}", lowered.said_text());
+        assert!(!lowered.text.is_empty(), "{}\n{source}", lowered.diagnostics_text());
         let inputs = ready.iter().flat_map(|ready| ready.arguments.clone()).collect();
         Job { text: lowered.text, inputs }
     };
@@ -144,7 +144,7 @@ fn only_dtypes_that_xla_lacks_are_not_run() {
 
 #[test]
 fn xla_has_arrays_of_all_dtypes_but_some() {
-    let asked: Vec<DType> = stored().filter(|dtype| !LACKING.contains(dtype)).collect();
+    let asked: Vec<DType> = DType::strong().filter(|dtype| !LACKING.contains(dtype)).collect();
     let session = session("jax", true, false);
     let job = |dtype: &DType| {
         let from = if dtype.kind() == Kind::Complex { DType::C128 } else { DType::F64 };

@@ -157,9 +157,9 @@ impl Bench {
 /// Runs passes on a module; the text in generic form, or the errors.
 pub fn run(session: &Session, text: &str, pipeline: &str) -> Result<String, String> {
     let errors = || {
-        let said = session.take_diagnostics();
-        let errors = said.iter().filter(|said| said.severity == Severity::Error);
-        errors.map(|said| format!("{}: {}\n", said.code, said.message)).collect::<String>()
+        let diagnostics = session.take_diagnostics();
+        let errors = diagnostics.iter().filter(|found| found.severity == Severity::Error);
+        errors.map(|error| format!("{}: {}\n", error.code, error.message)).collect::<String>()
     };
     let pipeline = Pipeline::parse(pipeline).expect("the pipeline is well formed");
     let mut module = session.parse(Source::Text(text)).ok_or_else(errors)?;

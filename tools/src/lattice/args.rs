@@ -23,28 +23,28 @@ const HINT: &str =
 const EXAMPLES: &str = "Examples:
   promote-lattice table                          the promotion table of jax, as text
   promote-lattice table --x64 --format json      {\"lhs,rhs\": \"result\"}; \"error\" if refused
-  promote-lattice table --mark jax-lax           cells that differ stand in [brackets]
+  promote-lattice table --mark jax-lax           cells that differ are in [brackets]
   promote-lattice table --like jep9407           the tables as JEP 9407 prints them
   promote-lattice join i16 u16                   i16 ∨ u16 = i32: i16 → i32; u16 → i32
-  promote-lattice join i64 bf16 'f*'             and what the conversions can lose
+  promote-lattice join i64 bf16 'f*'             with what the conversions can lose
   promote-lattice check --x64                    is it a lattice? if not, counterexamples
   promote-lattice diff jax numpy2                where two semantics differ
   promote-lattice svg --nodes core -o jax.svg    the Hasse diagram
-  promote-lattice html -o lattices.html          a page of all semantics, to look things up
+  promote-lattice html -o lattices.html          a page with all semantics
 
 Dtypes:
   b1  u8…u64  i8…i64  bf16 f16 f32 f64  c64 c128 (complex)  and narrow ones such as f8e4m3fn;
   i* f* c* are weak: Python scalars and what JAX types weakly; 0:f32 is a zero-dimensional array.
 
 Exit status:
-  0  done
-  1  refused: the dtypes are not promoted, `check` found no lattice, or a file is refused
-  2  wrong usage";
+  0  success
+  1  the dtypes have no join, `check` found that it is not a lattice, or a file was refused
+  2  invalid command line";
 
 /// Prints, checks, compares and draws promotion lattices and tables
 ///
-/// A promotion table says which dtype two operands are converted to when they meet; a promotion lattice is an order of
-/// dtypes that says it for any number of them: the result is their least upper bound.
+/// A promotion table lists the dtype that two operands are promoted to; a promotion lattice is an order of dtypes that
+/// defines it for any number of operands: the result is their least upper bound.
 #[derive(Clone, Debug, Parser)]
 #[command(name = TOOL, version, after_help = HINT, after_long_help = after_long_help(), max_term_width = 110)]
 #[command(arg_required_else_help = true, disable_help_subcommand = true)]
@@ -52,24 +52,24 @@ pub struct Args {
     #[command(subcommand)]
     command: Option<Command>,
 
-    /// Whose promotion rules: a name, a name with :x64, or a TOML file with a lattice of your own [default: jax]
+    /// The promotion rules: a name, a name with :x64, or a TOML file with a custom lattice [default: jax]
     #[arg(long, short, global = true, value_name = "NAME|FILE", value_hint = ValueHint::FilePath)]
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     semantics: Option<String>,
 
-    /// Let JAX have 64-bit dtypes, as jax_enable_x64 does
+    /// Enable 64-bit dtypes, as jax_enable_x64 does in JAX
     #[arg(long, global = true)]
     x64: bool,
 
-    /// Write to this file, only on success; - is standard output
+    /// Write the output to this file on success; - is standard output
     #[arg(short, long, global = true, value_name = "OUT", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 
-    /// Whether to use colours
+    /// When to use colours
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
     color: ColorChoice,
 
-    /// Write a completion script for a shell, and exit
+    /// Print a completion script for a shell, and exit
     #[arg(long, value_name = "SHELL", exclusive = true)]
     completions: Option<Shell>,
 }
@@ -84,7 +84,7 @@ fn after_long_help() -> String {
 /// How a result is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For people
+    /// Human-readable text
     Text,
     /// One JSON value
     Json,
@@ -97,7 +97,7 @@ pub enum Format {
 pub enum Command {
     /// Describe a semantics: its dtypes, their order, its defaults
     Show {
-        /// How to write the result
+        /// The format of the output
         #[arg(long, value_name = "FORMAT", default_value = "text")]
         format: Format,
     },
@@ -107,22 +107,22 @@ pub enum Command {
     /// Rows are first operands, columns are second operands. `-` stands for operands that are refused, in JSON `error`.
     Table(Table),
 
-    /// Tell the dtype that operands are promoted to, the way there in the lattice, and what may be lost
+    /// Print the dtype that operands are promoted to, its path in the lattice, and what may be lost
     Join {
         /// The operands' dtypes
         #[arg(required = true, value_name = "DTYPE")]
         dtypes: Vec<String>,
 
-        /// How to write the result
+        /// The format of the output
         #[arg(long, value_name = "FORMAT", default_value = "text")]
         format: Format,
     },
 
-    /// Check whether a semantics is a lattice, and tell counterexamples
+    /// Check whether a semantics is a lattice, and print counterexamples
     ///
-    /// Checks that any two dtypes with a common upper bound have a least one; that the table is commutative and
-    /// associative; that the order in which operands are folded never matters; and that raising an operand never lowers the
-    /// result. Exits with 1 if it is no lattice. `promote-lattice check my.toml` checks a lattice of your own.
+    /// Checks that any two dtypes with a common upper bound have a least one, that the table is commutative and
+    /// associative, that the order of folding operands never matters, and that the result is monotonic in each operand.
+    /// Exits with 1 if the semantics is not a lattice. `promote-lattice check my.toml` checks a custom lattice.
     Check {
         /// What to check, instead of --semantics
         #[arg(value_name = "NAME|FILE", value_hint = ValueHint::FilePath, conflicts_with = "semantics")]
@@ -132,31 +132,31 @@ pub enum Command {
         #[arg(long, value_name = "NODES", default_value = "all")]
         nodes: Selection,
 
-        /// How to write the result
+        /// The format of the output
         #[arg(long, value_name = "FORMAT", default_value = "text")]
         format: Format,
     },
 
-    /// Tell where two semantics differ
+    /// List the differences of two semantics
     Diff(Diff),
 
-    /// Write the Hasse diagram in Graphviz's language
+    /// Write the Hasse diagram as Graphviz DOT
     Dot {
         /// Which dtypes to draw: core (the documents' 15 and the weak ones), all, or a list
         #[arg(long, value_name = "NODES", default_value = "all")]
         nodes: Selection,
     },
 
-    /// Draw the Hasse diagram
+    /// Draw the Hasse diagram as SVG
     Svg {
         /// Which dtypes to draw: core (the documents' 15 and the weak ones), all, or a list
         #[arg(long, value_name = "NODES", default_value = "all")]
         nodes: Selection,
     },
 
-    /// Write one page with the diagrams and tables of all semantics, to look things up and compare
+    /// Write an HTML page with the diagrams and tables of all semantics
     ///
-    /// The page needs no network. --semantics says what it shows first.
+    /// The page needs no network. --semantics selects what it shows first.
     Html,
 }
 
@@ -167,22 +167,22 @@ pub struct Table {
     #[arg(long, value_name = "NODES")]
     pub nodes: Option<Selection>,
 
-    /// Let these operands be arrays without dimensions, written 0:f32, as NumPy 1 and PyTorch tell them apart
+    /// The operands that are arrays without dimensions, written 0:f32, which NumPy 1 and PyTorch treat differently
     #[arg(long, value_name = "WHICH")]
     pub zero_dim: Option<ZeroDim>,
 
-    /// Mark the cells that differ from another semantics: in text with [brackets], in JSON in a list
+    /// Mark the cells that differ from another semantics: with [brackets] in text, as a list in JSON
     #[arg(long, value_name = "NAME|FILE", value_hint = ValueHint::FilePath)]
     pub mark: Option<String>,
 
-    /// Print the table as a document does, in its order and spelling
+    /// Print the table in the order and spelling of a document
     ///
     /// Without --semantics, all tables of the document: JEP 9407's for NumPy, TensorFlow, PyTorch, jax.numpy and jax.lax;
     /// JAX's with the cells marked that differ from NumPy's; the four of the Array API standard.
     #[arg(long, value_name = "DOCUMENT", conflicts_with_all = ["nodes", "zero_dim"])]
     pub like: Option<Document>,
 
-    /// How to write the result
+    /// The format of the output
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: Format,
 }
@@ -190,9 +190,9 @@ pub struct Table {
 /// Which operands have no dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ZeroDim {
-    /// The first, which rows are
+    /// The first operand (rows)
     Lhs,
-    /// The second, which columns are
+    /// The second operand (columns)
     Rhs,
     /// Both
     Both,
@@ -209,11 +209,11 @@ pub struct Diff {
     #[arg(long, value_name = "NODES", default_value = "all")]
     pub nodes: Selection,
 
-    /// Print the first one's table with the differing cells marked, instead of a list
+    /// Print the table of the first with the differing cells marked, instead of a list
     #[arg(long)]
     pub table: bool,
 
-    /// How to write the result
+    /// The format of the output
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: Format,
 }
@@ -275,7 +275,7 @@ impl Args {
         self.output.as_deref().filter(|path| *path != Path::new("-"))
     }
 
-    /// Whether to use colours.
+    /// When to use colours.
     pub const fn color(&self) -> ColorChoice {
         self.color
     }

@@ -26,7 +26,7 @@ struct Findings {
     /// Whether the promotion alone is idempotent, commutative and associative, on these dtypes and all that they are promoted
     /// to, which makes it the join of a lattice, a top standing for what is refused.
     is_lattice: bool,
-    /// If results are narrowed to 32 bits, which is no lattice on 64-bit dtypes: what is one.
+    /// If results are narrowed to 32 bits, which is not a lattice on 64-bit dtypes: what is one.
     narrowing: Option<Narrowing>,
     /// How many pairs it refuses.
     refused: usize,

@@ -52,7 +52,7 @@ pub enum Failure {
         /// What can be done about it.
         remedy: Option<String>,
     },
-    /// A file was refused: it is no lattice, or cannot be read.
+    /// A file was refused: it is not a lattice, or cannot be read.
     File {
         /// The file.
         input: Input,

@@ -71,7 +71,7 @@ impl Role {
             Self::Joins => "Results are least upper bounds in this order.",
             Self::Narrowed => "Results are least upper bounds in this order, narrowed to 32 bits.",
             Self::Described => {
-                "It is no lattice: this order only says which dtype is promoted to which when the two meet."
+                "It is not a lattice: this order only says which dtype is promoted to which when the two meet."
             }
         }
     }
@@ -272,7 +272,7 @@ impl System {
             Some(close) => format!("did you mean `{close}`?"),
             None => "write one of b1, u8, i32, bf16, f32, c64, i*, f*, c*, …".to_owned(),
         };
-        Failure::Usage(format!("`{name}` is no dtype of {}; {hint}", self.label))
+        Failure::Usage(format!("`{name}` is not a dtype of {}; {hint}", self.label))
     }
 }
 

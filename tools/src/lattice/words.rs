@@ -18,7 +18,7 @@ struct Join {
     result: &'static str,
     /// Whether the result is the least upper bound of the operands in the order that the paths go along.
     is_least_upper_bound: bool,
-    /// What else is to be said of it.
+    /// Additional information.
     notes: Vec<String>,
 }
 
@@ -92,7 +92,7 @@ fn notes(system: &System, operands: &[Operand], result: DType) -> Vec<String> {
         )),
         (Role::Joins | Role::Narrowed, _) => {}
         (Role::Described, least) => {
-            notes.push(format!("{} is no lattice; this is its rule: {}", system.label, system.summary));
+            notes.push(format!("{} is not a lattice; this is its rule: {}", system.label, system.summary));
             match least {
                 Ok(least) if least == result => {}
                 Ok(least) => {

@@ -23,7 +23,7 @@ const EXAMPLE: &str = r#"Example:
   }
   END
 
-  The weak argument takes a Python float, and does not make the product wider than x, so this prints
+  The weak argument takes a Python float and does not widen the product, so this prints
 
   scale.0: bfloat16[3]
   [0.5, 1.0, 1.5]
@@ -33,14 +33,14 @@ const EXAMPLE: &str = r#"Example:
   promote-run model.mlir --entry scale --input x.npy --input 0.5 --time=100 --threads 1
 
 Exit status:
-  0  done
-  1  the program or an input was refused, or the run failed; nothing is written
-  2  wrong usage"#;
+  0  success
+  1  the program or an input was refused, or the program failed at run time; nothing is written
+  2  invalid command line"#;
 
 /// Promotes, compiles and runs a function of an MLIR module
 ///
-/// Reads what promote-opt reads, infers the dtypes, compiles the functions for this machine, and calls one of them on NumPy
-/// arrays and literals. Prints the results, or writes them as .npy files.
+/// Reads the same input as promote-opt, infers the dtypes, compiles the functions for this machine, and calls one of them
+/// with NumPy arrays and literals. Prints the results, or writes them as .npy files.
 #[derive(Clone, Debug, Parser)]
 #[command(name = TOOL, version, after_help = HINT, after_long_help = EXAMPLE, max_term_width = 110)]
 pub struct Args {
@@ -48,16 +48,16 @@ pub struct Args {
     #[arg(default_value = "-", hide_default_value = true, value_hint = ValueHint::FilePath)]
     pub input: PathBuf,
 
-    /// The function to run, if there are several: a public one [default: the only one, or main]
+    /// The public function to run [default: the only one, or main]
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
 
-    /// An argument of the function: a .npy file, or a literal as Python writes it; one for each, in order
+    /// An argument of the function: a .npy file or a Python literal; repeat for each argument, in order
     ///
     /// Literals are True, 3, 1.5, 1+2j, inf, nan, and lists of them: '[[1, 2], [3, 4]]'. They take the dtype of the argument,
-    /// as weakly typed values do: an integer may be a float, but not the other way round. What ends in .npy or has a / in
-    /// it is a file. NumPy saves bfloat16 and the other dtypes of ml_dtypes without their name; they are taken for what the
-    /// argument is.
+    /// as weakly typed values do: an integer is accepted for a float, but not the other way round. A value that ends in .npy
+    /// or contains a / is the path of a file. NumPy saves bfloat16 and the other dtypes of ml_dtypes without their name;
+    /// they are read as the dtype of the argument.
     #[arg(
         long = "input",
         short = 'i',
@@ -67,13 +67,14 @@ pub struct Args {
     )]
     pub inputs: Vec<OsString>,
 
-    /// Write a result to this .npy file; one for each result, in order
+    /// Write a result to this .npy file; repeat for each result, in order
     #[arg(short, long = "output", value_name = "FILE", conflicts_with = "output_dir", value_hint = ValueHint::FilePath)]
     pub outputs: Vec<PathBuf>,
 
-    /// Write results to NAME.0.npy, NAME.1.npy and so on in this directory, which is made if it is missing
+    /// Write the results to NAME.0.npy, NAME.1.npy and so on in this directory, which is created if it is missing
     ///
-    /// NAME is the function's, encoded as in symbols if it is no identifier of C: no name leads out of the directory.
+    /// NAME is the name of the function, encoded as in symbols if it is not a C identifier, so that files stay in the
+    /// directory.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub output_dir: Option<PathBuf>,
 
@@ -94,7 +95,7 @@ pub struct Args {
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Running")]
 pub struct Running {
-    /// What to run on
+    /// The device to run on
     #[arg(long, value_name = "TARGET", default_value = "cpu")]
     pub target: Target,
 
@@ -102,15 +103,15 @@ pub struct Running {
     #[command(flatten)]
     pub processor: Processor,
 
-    /// Spread loops over this many threads [default: the environment's PROMOTE_NUM_THREADS, or one a processor]
+    /// The number of threads that loops use [default: PROMOTE_NUM_THREADS, or the number of processors]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
 
-    /// Whether denormal numbers are kept, or read and written as zero
+    /// Whether to keep subnormal numbers or flush them to zero
     #[arg(long, value_name = "HOW", default_value = "keep")]
     pub denormals: Denormals,
 
-    /// Run the function N times more, and say how long compiling and running took, to standard error
+    /// Run the function N more times, and report compile and run times to standard error
     #[arg(
         long,
         value_name = "N",
@@ -125,9 +126,9 @@ pub struct Running {
 /// What to run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Target {
-    /// This machine's processor
+    /// The CPU of this machine
     Cpu,
-    /// NVIDIA's devices
+    /// NVIDIA GPUs
     Cuda,
     /// Devices with Vulkan
     Vulkan,
@@ -150,9 +151,9 @@ impl Target {
 /// What becomes of denormal numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Denormals {
-    /// They are numbers
+    /// Keep them
     Keep,
-    /// They are zero, as XLA has it on processors
+    /// Flush them to zero, as XLA does on CPUs
     Flush,
 }
 

@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_place() {
+    fn errors_state_their_place() {
         for (text, message) in [
             ("", "a number is expected at column 1"),
             ("x", "a number is expected at column 1"),

@@ -41,9 +41,9 @@ pub fn report_crash(args: &Args, signal: i32) -> ExitCode {
     let input = args.input.display();
     let message = format!("compiling or running {input} ended with signal {signal}; nothing was written");
     let remedy = if signal == libc::SIGILL {
-        "this processor lacks instructions that were asked for: leave out --target-cpu"
+        "this processor lacks instructions of the one selected: omit --target-cpu"
     } else {
-        "please report it with the input"
+        "please report it together with the input"
     };
     let diagnostic = Diagnostic::error(Code::Internal, None, message).with_remedy(remedy);
     Reporter::new(TOOL, &args.diagnostics).finish(Err(diagnostic.into()))
@@ -85,7 +85,7 @@ fn execute(args: &Args, reporter: &mut Reporter) -> Result<(), Stop> {
         let mut diagnostics = [error];
         compiler::rename(&mut diagnostics, &input);
         reporter.say_of(&input, &diagnostics);
-        Stop::Said
+        Stop::Reported
     };
     let paths = output_paths(args, &function).map_err(&mut refused)?;
     let inputs = tensors(&function, arguments)?;
@@ -105,7 +105,7 @@ fn check_target(args: &Args) -> Result<(), Stop> {
     match args.running.target {
         Target::Cpu => Ok(()),
         target @ (Target::Cuda | Target::Vulkan | Target::Opencl) => {
-            let message = format!("{} is not built yet", target.name());
+            let message = format!("{} is not implemented yet", target.name());
             let diagnostic = Diagnostic::error(Code::Native, None, message);
             Err(Stop::misused(diagnostic.with_remedy("run on the processor, with --target cpu")))
         }
@@ -125,7 +125,7 @@ fn argument(text: &std::ffi::OsStr) -> Result<Argument, Stop> {
         Ok((text, literal)) => Ok(Argument::Literal(text, literal)),
         Err(_) if path.exists() => Ok(Argument::File(path.to_owned())),
         Err(error) => {
-            let message = format!("`{}` is no literal, and no file: {error}", path.display());
+            let message = format!("`{}` is neither a literal nor a file: {error}", path.display());
             let diagnostic = Diagnostic::error(Code::Argument, None, message);
             Err(Stop::misused(
                 diagnostic.with_remedy("write True, 3, 1.5, 1+2j, '[1, 2]', or the path of a .npy file"),
@@ -142,7 +142,7 @@ fn compile(
 ) -> Result<Executable, Stop> {
     let refused = |reporter: &mut Reporter, diagnostics: Vec<Diagnostic>| {
         reporter.say_of(input, &diagnostics);
-        Stop::Said
+        Stop::Reported
     };
     let source = match input.screened() {
         Ok(Content::Text(text)) => Source::Text(text),
@@ -190,7 +190,7 @@ fn check_outputs(args: &Args, function: &Function) -> Result<(), Stop> {
     if given == 0 || given == results {
         return Ok(());
     }
-    let message = format!("{} has {results} result(s), and -o names {given} file(s)", shown(function));
+    let message = format!("{} has {results} result(s), but -o names {given} file(s)", shown(function));
     let diagnostic = Diagnostic::error(Code::Argument, None, message);
     Err(Stop::misused(diagnostic.with_remedy("give -o once for each result, or --output-dir")))
 }
@@ -254,7 +254,7 @@ fn array_error(path: &Path, error: &NpyError, must: &str) -> Diagnostic {
         NpyError::Io(error) => Diagnostic::error(Code::Array, None, format!("cannot read `{path}`: {error}")),
         NpyError::Dtype { .. } => {
             Diagnostic::error(Code::Argument, None, format!("{must}, and `{path}` does not fit: {error}"))
-                .with_remedy("convert the array, as by x.astype(…), before it is saved")
+                .with_remedy("convert the array before saving it, for example with x.astype(…)")
         }
         _ => Diagnostic::error(Code::Array, None, format!("cannot use `{path}`: {error}")),
     }
@@ -386,6 +386,6 @@ impl std::fmt::Display for Times {
         writeln!(f, "promote, compile and load: {:.1?}", self.compiling)?;
         let (least, median, most) = (at(0), at(sorted.len() / 2), at(sorted.len().saturating_sub(1)));
         let runs = if sorted.len() == 1 { "1 run".to_owned() } else { format!("{} runs", sorted.len()) };
-        writeln!(f, "{runs}: least {least:.1?}, median {median:.1?}, most {most:.1?}")
+        writeln!(f, "{runs}: minimum {least:.1?}, median {median:.1?}, maximum {most:.1?}")
     }
 }

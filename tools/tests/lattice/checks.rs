@@ -8,8 +8,8 @@ use crate::support::{run, systems};
 #[test]
 fn lattices_are_lattices() {
     for system in ["jax:x64", "jax-lax", "jax-lax:x64", "jep9407-option3", "python", "tensorflow-all"] {
-        let said = run(&["check", "-s", system]).succeeded();
-        assert!(said.starts_with(&format!("{system}: a lattice")), "{said}");
+        let output = run(&["check", "-s", system]).succeeded();
+        assert!(output.starts_with(&format!("{system}: a lattice")), "{output}");
     }
     assert_eq!(
         run(&["check", "-s", "numpy2", "--nodes", "u8,i8,f16"]).status,
@@ -43,8 +43,11 @@ fn what_narrows_is_a_lattice_otherwise() {
         let names = run(&["show", "-s", system, "--format", "json"]).json();
         let names = names["nodes"].as_array().expect("nodes are listed").iter().filter_map(Value::as_str);
         let narrow: Vec<_> = names.filter(|name| !["u64", "i64", "f64", "c128"].contains(name)).collect();
-        let said = run(&["check", "-s", system, "--nodes", &narrow.join(",")]).succeeded();
-        assert!(said.starts_with(&format!("{system}: a lattice")) && !said.contains("narrowed"), "{said}");
+        let output = run(&["check", "-s", system, "--nodes", &narrow.join(",")]).succeeded();
+        assert!(
+            output.starts_with(&format!("{system}: a lattice")) && !output.contains("narrowed"),
+            "{output}"
+        );
         run(&["check", "-s", system, "--x64"]).succeeded();
     }
     for system in ["jax:x64", "jax-lax", "numpy2"] {
@@ -67,7 +70,7 @@ fn every_semantics_can_be_checked() {
 
 #[test]
 fn findings() {
-    let mut said = String::new();
+    let mut output = String::new();
     for args in [
         &["check", "--x64"][..],
         &["check", "--nodes", "core"],
@@ -75,7 +78,7 @@ fn findings() {
         &["check", "-s", "jax-lax", "--nodes", "b1,i32,i*", "--format", "json"],
         &["check", "-s", "numpy2", "--nodes", "u8,i8,f16", "--format", "csv"],
     ] {
-        said.push_str(&format!("{}\n", run(args)));
+        output.push_str(&format!("{}\n", run(args)));
     }
-    assert_snapshot!(said);
+    assert_snapshot!(output);
 }

@@ -21,8 +21,8 @@ fn lists_and_tables() {
 fn only_what_both_have_is_compared() {
     let compared = run(&["diff", "jax", "numpy2", "--format", "json"]).json();
     assert_eq!(compared["cells"], 18 * 18);
-    let said = run(&["diff", "jax", "numpy2", "--nodes", "u8,f8e5m2"]).misused();
-    assert!(said.contains("numpy2 has no dtype f8e5m2"), "{said}");
+    let output = run(&["diff", "jax", "numpy2", "--nodes", "u8,f8e5m2"]).misused();
+    assert!(output.contains("numpy2 has no dtype f8e5m2"), "{output}");
 }
 
 #[test]

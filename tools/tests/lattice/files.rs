@@ -1,4 +1,4 @@
-//! Lattices in files: what they are called, and what is said of them.
+//! Lattices in files: their names, and their diagnostics.
 
 use std::path::Path;
 
@@ -7,14 +7,14 @@ use serde_json::Value;
 use crate::support::{Run, page_data, run_in};
 
 /// A lattice, after the lines that it says of itself.
-fn lattice(said: &str) -> String {
-    format!("{said}\n[edges]\nu8 = ['i16']\ni8 = ['i16']\n")
+fn lattice(text: &str) -> String {
+    format!("{text}\n[edges]\nu8 = ['i16']\ni8 = ['i16']\n")
 }
 
 /// Runs the tool beside a file with a lattice.
-fn run_beside(file: &str, said: &str, args: &[&str]) -> Run {
+fn run_beside(file: &str, text: &str, args: &[&str]) -> Run {
     let directory = tempfile::tempdir().expect("a temporary directory can be made");
-    std::fs::write(directory.path().join(file), lattice(said)).expect("it can be written");
+    std::fs::write(directory.path().join(file), lattice(text)).expect("it can be written");
     run_in(directory.path(), args)
 }
 
@@ -24,8 +24,8 @@ fn first_line(run: Run) -> String {
 
 #[test]
 fn files_are_described_as_they_say() {
-    let said = "name = 'mine'\ndescription = 'for the small chip.'";
-    let shown = |args: &[&str]| first_line(run_beside("file.toml", said, args));
+    let text = "name = 'mine'\ndescription = 'for the small chip.'";
+    let shown = |args: &[&str]| first_line(run_beside("file.toml", text, args));
     assert_eq!(shown(&["show", "-s", "file.toml"]), "mine: for the small chip");
     assert_eq!(shown(&["table", "-s", "file.toml"]), "mine: for the small chip");
     assert_eq!(
@@ -39,7 +39,7 @@ fn files_are_described_as_they_say() {
 /// A file without a name of its own is not the semantics that comes with Promote.
 #[test]
 fn files_called_as_a_semantics_are_labelled_by_their_path() {
-    let shown = |said: &str| first_line(run_beside("jax.toml", said, &["show", "-s", "jax.toml"]));
+    let shown = |text: &str| first_line(run_beside("jax.toml", text, &["show", "-s", "jax.toml"]));
     assert_eq!(shown(""), "jax.toml: a lattice of your own");
     assert_eq!(shown("description = 'small'"), "jax.toml: small");
     assert_eq!(shown("name = 'mine'"), "mine: a lattice of your own");
@@ -57,10 +57,10 @@ fn remedies_name_the_file() {
     let lattice = "name = 'mine'\n[edges]\nu8 = []\ni8 = []\n";
     let directory = tempfile::tempdir().expect("a temporary directory can be made");
     std::fs::write(directory.path().join("file.toml"), lattice).expect("it can be written");
-    let said = run_in(directory.path(), &["join", "-s", "file.toml", "u8", "i8"]).refused();
+    let text = run_in(directory.path(), &["join", "-s", "file.toml", "u8", "i8"]).refused();
     assert!(
-        said.contains("mine does not promote u8 and i8") && said.contains("table -s file.toml`"),
-        "{said}"
+        text.contains("mine does not promote u8 and i8") && text.contains("table -s file.toml`"),
+        "{text}"
     );
 }
 
@@ -83,8 +83,8 @@ fn the_page_has_a_file_beside_the_semantics_of_its_name() {
 fn no_name_breaks_the_page() {
     let plain = run_beside("own.toml", "", &["html", "-s", "own.toml"]).succeeded();
     for name in ["{{data}}", "{{body}}{{style}}", "}}{{", "</script><b>", "<!--", "&amp;\"'\\\\"] {
-        let said = format!("name = \"{}\"\ndescription = '{{{{program}}}} <i>'", name.replace('"', "\\\""));
-        let page = run_beside("own.toml", &said, &["html", "-s", "own.toml"]).succeeded();
+        let text = format!("name = \"{}\"\ndescription = '{{{{program}}}} <i>'", name.replace('"', "\\\""));
+        let page = run_beside("own.toml", &text, &["html", "-s", "own.toml"]).succeeded();
         let data = page_data(&page);
         let label = name.replace("\\\\", "\\");
         assert_eq!(

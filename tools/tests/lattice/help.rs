@@ -21,9 +21,9 @@ fn every_command_line_of_the_examples_works() {
         // What a command does stands behind it, after a gap.
         let (command, meaning) = command.split_once("   ").unwrap_or((command, ""));
         let args: Vec<_> = command.split_whitespace().map(|arg| arg.trim_matches('\'')).collect();
-        let said = run_in(directory.path(), &args).succeeded();
+        let output = run_in(directory.path(), &args).succeeded();
         if command.starts_with("join i16") {
-            assert_eq!(said.trim_end(), meaning.trim());
+            assert_eq!(output.trim_end(), meaning.trim());
         }
     }
     for written in ["jax.svg", "lattices.html"] {

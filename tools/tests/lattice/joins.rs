@@ -31,8 +31,8 @@ fn for_programs() {
 #[test]
 fn any_number_of_dtypes_can_be_joined() {
     let many = [vec!["join"; 1], vec!["i16"; 40], vec!["u16"; 40]].concat();
-    let said = run(&many).succeeded();
-    assert!(said.ends_with(" ∨ u16 = i32: i16 → i32; u16 → i32\n"), "{said}");
+    let output = run(&many).succeeded();
+    assert!(output.ends_with(" ∨ u16 = i32: i16 → i32; u16 → i32\n"), "{output}");
     for system in systems() {
         let many = [vec!["join", "-s", &system], vec!["f64"; 40]].concat();
         assert!(run(&many).succeeded().contains(" = f64: f64 stays\n"), "{system}");
@@ -41,12 +41,12 @@ fn any_number_of_dtypes_can_be_joined() {
 
 #[test]
 fn refusals_say_why() {
-    let said = [
+    let output = [
         run(&["join", "f8e4m3fn", "f8e5m2"]),
         run(&["join", "-s", "jax-strict", "u8", "f32", "--format", "json"]),
         run(&["join", "-s", "jep9407-option1", "u64", "f64"]),
         run(&["join", "-s", "torch", "u16", "i8"]),
     ]
     .map(|run| run.refused());
-    assert_snapshot!(said.concat());
+    assert_snapshot!(output.concat());
 }

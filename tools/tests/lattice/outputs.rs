@@ -22,9 +22,9 @@ fn to_standard_output() {
 
 #[test]
 fn files_that_cannot_be_written() {
-    let said = run(&["table", "-o", "/no/such/directory/out"]).refused();
+    let output = run(&["table", "-o", "/no/such/directory/out"]).refused();
     assert_eq!(
-        said,
+        output,
         "promote-lattice: error: cannot write `/no/such/directory/out`: there is no such directory\n"
     );
 }

@@ -15,7 +15,7 @@ pub struct Run {
     pub status: Option<i32>,
     /// Its result.
     pub stdout: String,
-    /// What it said.
+    /// Its standard error.
     pub stderr: String,
 }
 

@@ -6,7 +6,7 @@ use crate::support::run;
 
 #[test]
 fn wrong_usage_exits_with_2_and_says_why() {
-    let mut said = String::new();
+    let mut output = String::new();
     for args in [
         &["-x"][..],
         &["--x64"],
@@ -34,13 +34,13 @@ fn wrong_usage_exits_with_2_and_says_why() {
         &["--completions", "tcsh"],
         &["--color=sometimes", "table"],
     ] {
-        said.push_str(&format!("$ promote-lattice {}\n{}\n", args.join(" "), run(args).misused()));
+        output.push_str(&format!("$ promote-lattice {}\n{}\n", args.join(" "), run(args).misused()));
     }
-    assert_snapshot!(said);
+    assert_snapshot!(output);
 }
 
 #[test]
 fn files_that_cannot_be_read_are_refused() {
-    let said = run(&["check", "-s", "no-such-file.toml"]).refused();
-    assert!(said.contains("error[P0025]") && said.contains("no-such-file.toml"), "{said}");
+    let output = run(&["check", "-s", "no-such-file.toml"]).refused();
+    assert!(output.contains("error[P0025]") && output.contains("no-such-file.toml"), "{output}");
 }

@@ -53,8 +53,8 @@ fn check(path: &Path, mode: &[&str]) -> Result<(), String> {
     let cases = text.split("\n// -----\n").map(|case| (case, tool.run_on(case, mode)));
     let (case, run) =
         cases.into_iter().find(|(_, run)| complaint(run, bytecode).is_some()).unwrap_or(("", whole));
-    let said: String = run.stderr.chars().take(1000).collect();
-    Err(format!("{what}: promote-opt {name} {}\n{case}\n{said}", mode.join(" ")))
+    let errors: String = run.stderr.chars().take(1000).collect();
+    Err(format!("{what}: promote-opt {name} {}\n{case}\n{errors}", mode.join(" ")))
 }
 
 #[test]

@@ -83,8 +83,8 @@ fn values_that_are_made_of_themselves() {
 fn an_op_that_is_its_own_operand_is_refused_where_nothing_else_would_be_left() {
     for program in &places(LOOPS[0])[1..] {
         let run = run(program.as_str(), &["--emit=linalg"]).refused();
-        let message = "error[P0038]: the result of promote.convert is made of nothing but itself";
-        assert!(run.stderr.contains(message) && run.stderr.contains("help: take it out"), "{run}");
+        let message = "error[P0038]: the result of promote.convert depends only on itself";
+        assert!(run.stderr.contains(message) && run.stderr.contains("help: remove it"), "{run}");
     }
 }
 
@@ -104,10 +104,10 @@ fn ops_outside_of_functions_are_refused_by_each_lowering() {
             let run = Tool::new().run_on(program.as_str(), ["--emit", kind, "-o", "out"]).refused();
             let code = if *kind == "stablehlo" { "P0040" } else { "P0038" };
             let where_it_stands = match program.contains("func.func") {
-                true => "in a function of a module in the module",
+                true => "in a function of a nested module",
                 false => "outside of functions",
             };
-            let message = format!("<stdin>:2:6: error[{code}]: promote.constant stands {where_it_stands}");
+            let message = format!("<stdin>:2:6: error[{code}]: promote.constant is {where_it_stands}");
             assert!(run.stderr.starts_with(&message), "{run}");
             assert!(run.stderr.contains("help: move "), "{run}");
         }

@@ -1,4 +1,4 @@
-//! What is said, and how: text, JSON, SARIF, colours, remarks, explanations.
+//! Diagnostics and their formats: text, JSON, SARIF, colours, remarks, explanations.
 
 use insta::assert_snapshot;
 use promote::diagnostic::Code;
@@ -52,17 +52,17 @@ fn sarif_is_one_document() {
 fn errors_about_a_whole_file() {
     let args =
         |format| [format!("--diagnostics-format={format}"), "--pass-pipeline=affine-loop-tile".to_owned()];
-    let said = |format| {
+    let errors = |format| {
         let args = args(format);
         run(GOOD, &[&args[0], &args[1]]).stderr
     };
-    assert!(said("text").starts_with("<stdin>: error[P0001]: 'builtin.module' op"), "{}", said("text"));
-    let json: Value = serde_json::from_str(&said("json")).expect("one line of JSON");
+    assert!(errors("text").starts_with("<stdin>: error[P0001]: 'builtin.module' op"), "{}", errors("text"));
+    let json: Value = serde_json::from_str(&errors("json")).expect("one line of JSON");
     assert_eq!(
         (&json["file"], &json["line"], &json["column"]),
         (&"<stdin>".into(), &Value::Null, &Value::Null)
     );
-    let sarif: Value = serde_json::from_str(&said("sarif")).expect("the document is JSON");
+    let sarif: Value = serde_json::from_str(&errors("sarif")).expect("the document is JSON");
     let place = &sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
     assert!(place.get("region").is_none(), "{place}");
 }

@@ -46,5 +46,5 @@ fn a_value_of_theirs_that_is_unknown_is_an_error_at_its_op() {
     let source = "%0 = \"foo.x\"() : () -> tensor<*x!promote.unknown>\n\
                   %1 = \"promote.abs\"(%0) : (tensor<*x!promote.unknown>) -> tensor<*x!promote.unknown>\n";
     let run = run(source, &[]).refused();
-    assert!(run.stderr.starts_with("<stdin>:1:6: error[P0013]: foo.x gives a value"), "{run}");
+    assert!(run.stderr.starts_with("<stdin>:1:6: error[P0013]: the dtype of the result of foo.x"), "{run}");
 }

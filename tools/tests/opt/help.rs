@@ -25,13 +25,13 @@ fn example() -> (String, Vec<String>) {
 fn the_example_does_what_it_says() {
     let run = Tool::new().shell(&example().0).succeeded();
     assert_snapshot!(run.text());
-    for said in [
+    for text in [
         "\"promote.constant\"() {value = dense<2.000000e+00> : tensor<bf16>} : () -> tensor<bf16>",
         "\"promote.multiply\"(%arg0, %1) : (tensor<8xbf16>, tensor<8xbf16>) -> tensor<8xbf16>",
         "\"promote.convert\"(%2) {promote.implicit} : (tensor<8xbf16>) -> tensor<8xf32>",
         "return %4 : tensor<8xf32>",
     ] {
-        assert!(run.text().contains(said), "{said}: {run}");
+        assert!(run.text().contains(text), "{text}: {run}");
     }
 }
 

@@ -128,10 +128,10 @@ fn a_crash_leaves_nothing_either() {
     let worker = children.trim().parse().expect("there is one child");
     send(worker, libc::SIGSEGV);
     assert_eq!(ended(&mut child).code(), Some(1));
-    let mut said = String::new();
+    let mut output = String::new();
     let mut stderr = child.stderr.take().expect("it is a pipe");
-    std::io::Read::read_to_string(&mut stderr, &mut said).expect("it is text");
-    assert!(said.contains("error[P0099]") && said.contains("(signal 11)"), "{said}");
+    std::io::Read::read_to_string(&mut stderr, &mut output).expect("it is text");
+    assert!(output.contains("error[P0099]") && output.contains("(signal 11)"), "{output}");
     assert_eq!(leftovers(directory.path()), [] as [PathBuf; 0]);
     assert!(!is_running(linker));
 }

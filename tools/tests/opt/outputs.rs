@@ -139,9 +139,9 @@ fn information_that_cannot_be_written_is_an_error() {
             let command = format!("promote-{program} {}", request.replace('&', " "));
             let run = tool.shell(&format!("{command} > /dev/full"));
             assert_eq!(run.status, Some(1), "{command}: {run}");
-            let said = "cannot write standard output: no space is left";
+            let message = "cannot write standard output: no space is left";
             assert!(
-                run.stderr.starts_with(&format!("promote-{program}: error")) && run.stderr.contains(said),
+                run.stderr.starts_with(&format!("promote-{program}: error")) && run.stderr.contains(message),
                 "{command}: {run}"
             );
             let read = tool.shell(&format!("set -o pipefail; {command} | head -c 1 > /dev/null"));

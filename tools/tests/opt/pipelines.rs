@@ -47,7 +47,7 @@ fn nothing_to_do() {
 
 #[test]
 fn pipelines_that_are_wrong_are_wrong_usage() {
-    let mut said = String::new();
+    let mut output = String::new();
     for text in [
         "no-such-pass",
         "builtin.module(promote-infer-types,no-such-pass)",
@@ -69,9 +69,9 @@ fn pipelines_that_are_wrong_are_wrong_usage() {
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         let run = run(GOOD, &args).misused();
         assert!(run.stderr.contains("error[P0022]"), "{text}: {run}");
-        said.push_str(&format!("{text}\n{}\n", run.stderr));
+        output.push_str(&format!("{text}\n{}\n", run.stderr));
     }
-    assert_snapshot!(said);
+    assert_snapshot!(output);
 }
 
 /// MLIR aborts where such passes are added from C++ to a pass manager of another op.

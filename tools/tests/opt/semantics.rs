@@ -75,14 +75,14 @@ fn a_lattice_refuses_programs_in_its_own_name() {
 #[test]
 fn all_that_is_wrong_with_a_file_is_shown_in_its_lines() {
     let args = &["--semantics=mine.toml", "-o", "out.mlir"];
-    let mut said = String::new();
+    let mut output = String::new();
     for text in [WRONG, AMBIGUOUS] {
         let tool = Tool::new().with("mine.toml", text);
         let run = tool.run_on(GOOD, args).refused();
         assert_eq!(tool.files(), ["mine.toml"], "nothing is written");
-        said.push_str(&show(args, &run));
+        output.push_str(&show(args, &run));
     }
-    assert_snapshot!(said);
+    assert_snapshot!(output);
 }
 
 #[test]
@@ -115,17 +115,17 @@ fn a_name_that_is_none_may_be_a_file() {
 
 #[test]
 fn errors_are_structured_too() {
-    let said = |format: &str| -> Run {
+    let output = |format: &str| -> Run {
         let tool = Tool::new().with("mine.toml", AMBIGUOUS);
         tool.run_on(GOOD, ["--semantics=mine.toml", "--diagnostics-format", format])
     };
-    let json = said("json");
+    let json = output("json");
     assert_eq!(json.status, Some(1), "{json}");
     let error: Value = serde_json::from_str(&json.stderr).expect("one line of JSON");
     assert_eq!((&error["code"], &error["file"]), (&"P0025".into(), &"mine.toml".into()));
     assert_eq!((&error["line"], &error["column"]), (&4.into(), &15.into()));
     assert_eq!(error["message"], "u8 and i8 have two least upper bounds: i16 and f16");
-    let sarif = said("sarif");
+    let sarif = output("sarif");
     assert_eq!(sarif.status, Some(1), "{sarif}");
     let document: Value = serde_json::from_str(&sarif.stderr).expect("the document is JSON");
     let result = &document["runs"][0]["results"][0];

@@ -51,7 +51,7 @@ pub struct Run {
     pub status: Option<i32>,
     /// Its result.
     pub stdout: Vec<u8>,
-    /// What it said.
+    /// Its standard error.
     pub stderr: String,
 }
 

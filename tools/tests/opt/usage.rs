@@ -6,7 +6,7 @@ use crate::support::{GOOD, PROMOTED, Tool, run};
 
 #[test]
 fn wrong_usage_exits_with_2_and_says_why() {
-    let mut said = String::new();
+    let mut output = String::new();
     for args in [
         &["--no-such-flag"][..],
         &["-x"],
@@ -28,9 +28,9 @@ fn wrong_usage_exits_with_2_and_says_why() {
         &["--x64=1"],
     ] {
         let run = run(GOOD, args).misused();
-        said.push_str(&format!("$ promote-opt {}\n{}\n", args.join(" "), run.stderr));
+        output.push_str(&format!("$ promote-opt {}\n{}\n", args.join(" "), run.stderr));
     }
-    assert_snapshot!(said);
+    assert_snapshot!(output);
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn literals_that_do_not_fit() {
 #[test]
 fn what_is_neither_literal_nor_file_is_wrong_usage() {
     for (text, reason) in [
-        ("x", "`x` is no literal, and no file: a number is expected at column 1"),
+        ("x", "`x` is neither a literal nor a file: a number is expected at column 1"),
         ("[1, 2", "a comma or ] is expected at column 6"),
         ("1.2.3", "a number is expected at column 1"),
         ("", "a number is expected at column 1"),
@@ -109,17 +109,13 @@ fn files_that_cannot_be_arguments() {
         .with("overflow.npy", npy("<f4", "(9223372036854775807, 3)", &[0; 12]));
     for (file, code, reason) in [
         ("missing.npy", "P0052", "cannot read `missing.npy`: there is no such file"),
-        ("text.npy", "P0052", "it is no .npy file"),
+        ("text.npy", "P0052", "it is not a .npy file"),
         ("objects.npy", "P0052", "it holds pickled Python objects"),
-        (
-            "doubles.npy",
-            "P0051",
-            "is float32[?,3], and `doubles.npy` does not fit: it holds f64, and not f32",
-        ),
+        ("doubles.npy", "P0051", "is float32[?,3], and `doubles.npy` does not fit: it holds f64, not f32"),
         ("flat.npy", "P0051", "is float32[?,3], and the shape of `flat.npy` is [3]"),
         ("wide.npy", "P0051", "is float32[?,3], and the shape of `wide.npy` is [1,4]"),
-        ("short.npy", "P0052", "takes 24 bytes, and the file has 12"),
-        ("absurd.npy", "P0052", "takes 12000000000000 bytes, and the file has 12"),
+        ("short.npy", "P0052", "takes 24 bytes, but the file has 12"),
+        ("absurd.npy", "P0052", "takes 12000000000000 bytes, but the file has 12"),
         ("overflow.npy", "P0052", "there is no tensor of shape [9223372036854775807, 3]"),
         ("./", "P0052", "cannot read `./`: "),
     ] {

@@ -36,7 +36,7 @@ fn headers_are_made_without_code() {
     let opaque =
         "func.func @f(%x: memref<4xf32>) { return }\nfunc.func private @g(%x: memref<4xf32>) { return }";
     let run = tool.command(PROMOTE_OPT, opaque, ["--emit=header"]).refused();
-    let message = "<stdin>:1:1: error[P0038]: @f takes or returns a memref<4xf32>, for which no code is made";
+    let message = "<stdin>:1:1: error[P0038]: @f takes or returns a memref<4xf32>, which is not supported";
     assert!(run.stderr.starts_with(message) && !run.stderr.contains("@g"), "{run}");
 }
 
@@ -105,7 +105,7 @@ fn code_is_for_the_machine_that_is_asked_for() {
     let foreign = if cfg!(target_arch = "aarch64") { "riscv64-linux-gnu" } else { "aarch64-linux-gnu" };
     for kind in ["so", "runtime"] {
         let run = emit(&tool, &["--emit", kind, "--target", foreign, "-o", "out"]).misused();
-        assert!(run.stderr.contains("is made for this machine only, not for "), "{run}");
+        assert!(run.stderr.contains("is available for this machine only, not for "), "{run}");
     }
     for (args, message) in [
         (&["--target=i686-linux-gnu"][..], "its pointers have 32 bits, and 64 are needed"),
@@ -135,7 +135,7 @@ fn code_is_made_of_a_whole_file() {
     let tool = Tool::new();
     for flag in ["--split-input-file", "--verify-diagnostics"] {
         let run = emit(&tool, &["--emit=obj", flag]).misused();
-        assert!(run.stderr.contains("code is made of a whole file"), "{run}");
+        assert!(run.stderr.contains("code is generated for a whole file"), "{run}");
         emit(&tool, &["--emit=llvm", flag]).succeeded();
     }
 }

@@ -53,9 +53,9 @@ fn more_than_memory_is_an_error() {
 #[test]
 fn wrong_usage() {
     for (args, reason) in [
-        (&["--target", "cuda"][..], "error[P0054]: cuda is not built yet"),
-        (&["--target=vulkan"], "vulkan is not built yet"),
-        (&["--target=opencl"], "opencl is not built yet"),
+        (&["--target", "cuda"][..], "error[P0054]: cuda is not implemented yet"),
+        (&["--target=vulkan"], "vulkan is not implemented yet"),
+        (&["--target=opencl"], "opencl is not implemented yet"),
         (&["--target=tpu"], "invalid value 'tpu'"),
         (&["--target-cpu=none-such"], "unknown CPU 'none-such'"),
         (&["--threads=0"], "0 is not in 1..=1024"),
@@ -64,7 +64,7 @@ fn wrong_usage() {
         (&["-o", "x.npy", "--output-dir", "d"], "cannot be used with"),
         (
             &["-o", "x.npy", "-i", "[[1, 2, 3]]", "-i", "[1, 2, 3]"],
-            "rows has 2 result(s), and -o names 1 file(s)",
+            "rows has 2 result(s), but -o names 1 file(s)",
         ),
     ] {
         let run = run(ROWS, args).misused();

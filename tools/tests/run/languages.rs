@@ -1,5 +1,7 @@
 //! The examples in C and Python, run as their comments say.
 
+use promote::{DType, Kind};
+
 use crate::needed::{programs, python};
 use crate::support::{PROMOTE_OPT, Run, Tool};
 
@@ -23,7 +25,7 @@ fn worked(run: Run) -> Run {
 const PRINTED: &str = "10.5 21 31.5 42 | mean 26.25
 12.5 23 33.5 44 | mean 28.25
 14.5 25 35.5 46 | mean 30.25
-refused: promote_scale_and_shift: input 1 must be int32[4], and is int32[3]
+refused: promote_scale_and_shift: input 1 must be int32[4], but is int32[3]
 ";
 
 #[test]
@@ -70,7 +72,7 @@ fn a_python_script_calls_a_shared_library() {
     let script = format!("{EXAMPLES}/python/call_library.py");
     let run = worked(tool.command(python(), "", [script.as_str(), "./libscale.so"]));
     assert!(
-        run.text().contains("refused: promote_scale_and_shift: input 1 must be int32[4], and is int64[4]"),
+        run.text().contains("refused: promote_scale_and_shift: input 1 must be int32[4], but is int64[4]"),
         "{run}"
     );
 }
@@ -96,23 +98,42 @@ assert np.load('rows.0.npy').dtype == np.float32
     worked(tool.command(python(), "", ["-c", script]));
 }
 
+/// What `ml_dtypes` calls a dtype; `None` for those of NumPy itself.
+fn name_in_ml_dtypes(dtype: DType) -> Option<String> {
+    let bits = dtype.bits();
+    match dtype.kind() {
+        Kind::Unsigned if bits < 8 => Some(format!("uint{bits}")),
+        Kind::Signed if bits < 8 => Some(format!("int{bits}")),
+        Kind::Float if dtype == DType::BF16 => Some("bfloat16".to_owned()),
+        Kind::Float => dtype.name().split_once('e').map(|(_, format)| format!("float{bits}_e{format}")),
+        Kind::Complex if dtype == DType::BC32 => Some("bcomplex32".to_owned()),
+        Kind::Complex if bits < 64 => Some(format!("complex{bits}")),
+        Kind::Bool | Kind::Unsigned | Kind::Signed | Kind::Complex => None,
+    }
+}
+
 #[test]
 fn dtypes_of_ml_dtypes_come_from_python_and_go_back() {
-    for (element, name) in [
-        ("bf16", "bfloat16"),
-        ("f8E4M3FN", "float8_e4m3fn"),
-        ("f8E5M2", "float8_e5m2"),
-        ("f4E2M1FN", "float4_e2m1fn"),
-        ("i4", "int4"),
-        ("ui4", "uint4"),
-    ] {
-        let tool = Tool::new();
-        let dtype = format!("import numpy as np, ml_dtypes\ndtype = ml_dtypes.{name}\n");
-        let script = "np.save('x.npy', np.array([0, 1, 2, 3, 1], dtype=dtype))\n";
-        worked(tool.command(python(), "", ["-c", &format!("{dtype}{script}")]));
-        let program = crate::identity(&format!("tensor<5x{element}>"));
-        crate::run_in(&tool, &program, &["-i", "x.npy", "-o", "y.npy"]).succeeded();
-        let script = "assert np.load('y.npy').view(dtype).astype(float).tolist() == [0, 1, 2, 3, 1]\n";
-        worked(tool.command(python(), "", ["-c", &format!("{dtype}{script}")]));
+    let named = || DType::strong().filter_map(|dtype| Some((dtype, name_in_ml_dtypes(dtype)?)));
+    let names: Vec<_> = named().map(|(_, name)| name).collect();
+    let head = format!(
+        "import numpy as np, ml_dtypes\nnames = {names:?}\n\
+         numbers = {{name: np.arange(4).astype(getattr(ml_dtypes, name)) for name in names}}\n"
+    );
+    let tool = Tool::new();
+    let script = "for name, x in numbers.items(): np.save(f'{name}.npy', x)\n";
+    worked(tool.command(python(), "", ["-c", &format!("{head}{script}")]));
+    for (dtype, name) in named() {
+        let program = crate::identity(&format!("tensor<4x{}>", dtype.mlir()));
+        let (input, output) = (format!("{name}.npy"), format!("{name}.out.npy"));
+        // JAX has no complex numbers of 32 bits.
+        let semantics = if dtype.kind() == Kind::Complex { "torch" } else { "jax" };
+        crate::run_in(&tool, &program, &["--semantics", semantics, "-i", &input, "-o", &output]).succeeded();
     }
+    let script = "
+for name, x in numbers.items():
+    y = np.load(f'{name}.out.npy').view(x.dtype)
+    np.testing.assert_array_equal(y.astype(complex), x.astype(complex), name)
+";
+    worked(tool.command(python(), "", ["-c", &format!("{head}{script}")]));
 }

@@ -45,7 +45,7 @@ static void *on_small_stack(void *enough) {
   if (status != PROMOTE_OK ? enough != 0 || status != PROMOTE_CHECK : !right)
     abort();
   status = deep(10000000, &right);
-  if (status != PROMOTE_CHECK || !strstr(promote_last_error(), " bytes of stack, and "))
+  if (status != PROMOTE_CHECK || !strstr(promote_last_error(), " bytes of stack, but only "))
     abort();
   return 0;
 }

@@ -66,11 +66,12 @@ fn large_results_are_summarised_with_all_digits() {
 }
 
 #[test]
-fn times_are_said_beside_the_results() {
+fn times_are_reported_beside_the_results() {
     let timed = run(ROWS, &[&INPUTS[..], &["--time=3", "--threads=1"]].concat());
     assert!(timed.status == Some(0) && timed.text().starts_with("rows.0"), "{timed}");
     assert!(
-        timed.stderr.starts_with("promote, compile and load: ") && timed.stderr.contains("\n3 runs: least "),
+        timed.stderr.starts_with("promote, compile and load: ")
+            && timed.stderr.contains("\n3 runs: minimum "),
         "{timed}"
     );
 }

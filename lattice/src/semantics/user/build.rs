@@ -76,13 +76,13 @@ impl Draft {
         let names: Vec<_> = differing.iter().map(|op| op.name()).collect();
         let (integer, of_base) = (rules.defaults.integer, base.defaults.integer);
         let message = format!(
-            "the default `int` is {integer}, and {} of {} know none but {of_base}",
+            "the default `int` is {integer}, but {} of {} are defined for {of_base} only",
             Listed(&names),
             base.name
         );
         let stated = self.defaults.integer.as_ref();
         let span = stated.map_or_else(|| self.origin(DType::WeakInt), |at| at.span.clone());
-        let say = "say below [ops] what these ops do";
+        let say = "define these ops below [ops]";
         problems.add(Problem::new(&span, message).remedy(match rules.lattice.contains(of_base) {
             true => format!("write int = \"{of_base}\" below [defaults], or {say}"),
             false => say.to_owned(),
@@ -94,17 +94,17 @@ impl OpDraft {
     /// The rule of the op, given the base's.
     fn apply(&self, base: &Rule, problems: &mut Problems) -> Option<Rule> {
         let op = self.op.value;
-        let said = [
+        let stated = [
             self.accepts.as_ref().map(|at| &at.span),
             self.compute.as_ref().map(|at| &at.span),
             self.result.as_ref().map(|at| &at.span),
             self.weak.as_ref().map(|at| &at.span),
         ];
-        let said = said.into_iter().flatten().min_by_key(|span| span.start);
-        let (Some(said), None) = (said, &self.refuse) else {
-            if let Some(said) = said {
-                let message = format!("{} is refused, and this says what it does", op.name());
-                problems.add(Problem::new(said, message).remedy("take one of the two away"));
+        let stated = stated.into_iter().flatten().min_by_key(|span| span.start);
+        let (Some(stated), None) = (stated, &self.refuse) else {
+            if let Some(stated) = stated {
+                let message = format!("{} is refused, but this entry defines it", op.name());
+                problems.add(Problem::new(stated, message).remedy("remove one of the two"));
             }
             return self.refuse.as_ref().map(|because| Rule::Forbidden(because.as_str().into()));
         };
@@ -123,7 +123,7 @@ impl OpDraft {
             Rule::Own(_) | Rule::None(_) | Rule::Forbidden(_) => Some(Rule::Together(changed(Row::PLAIN))),
             Rule::Take | Rule::First | Rule::Stated => {
                 let message = format!("{} promotes nothing, so it can only be refused", op.name());
-                problems.add(Problem::new(said, message).remedy("write `refuse`, or take this away"));
+                problems.add(Problem::new(stated, message).remedy("write `refuse`, or remove this entry"));
                 None
             }
         }
@@ -135,7 +135,7 @@ impl OpDraft {
         if let Some(At { value: Compute::With(dtype), span }) = &self.compute
             && !rules.lattice.contains(*dtype)
         {
-            let message = format!("{} computes in {dtype}, which is no dtype of this lattice", op.name());
+            let message = format!("{} computes in {dtype}, which is not a dtype of this lattice", op.name());
             problems.add(Problem::new(span, message));
             return;
         }
@@ -150,7 +150,8 @@ impl OpDraft {
         };
         let compute = self.compute.as_ref().map(|at| &at.span);
         let span = compute.or(self.result.as_ref().map(|at| &at.span)).unwrap_or(&self.op.span);
-        let message = format!("{} of {from} would need {to}, which is no dtype of this lattice", op.name());
+        let message =
+            format!("{} of {from} would need {to}, which is not a dtype of this lattice", op.name());
         problems.add(Problem::new(span, message).remedy(format!(
             "add {to} to the lattice, change [defaults], or let the op accept dtypes of other kinds only"
         )));
@@ -168,7 +169,7 @@ impl OpDraft {
         let op = self.op.value.name();
         let problem =
             Problem::new(span, format!("{op} of {from} would compute in {to}, which it does not accept"));
-        problems.add(problem.remedy("let `accepts` have the kind that is computed in too"));
+        problems.add(problem.remedy("add the kind of that dtype to `accepts`"));
     }
 }
 

@@ -56,7 +56,7 @@ impl Sources<'_> {
         let stated = stated.as_ref()?;
         if !self.lattice.contains(stated.value) {
             let message =
-                format!("the default `{key}` is {}, which is no dtype of this lattice", stated.value);
+                format!("the default `{key}` is {}, which is not a dtype of this lattice", stated.value);
             problems.add(Problem::new(&stated.span, message));
         }
         Some(stated.value)
@@ -81,11 +81,11 @@ impl Sources<'_> {
                 let message = match (of_base, self.base) {
                     (Some(dtype), Some(base)) => {
                         format!(
-                            "the default of {weak} in {} is {dtype}, which is no dtype of this lattice",
+                            "the default of {weak} in {} is {dtype}, which is not a dtype of this lattice",
                             base.name
                         )
                     }
-                    _ => format!("nothing says what {weak} becomes where nothing else decides"),
+                    _ => format!("{weak} has no default dtype"),
                 };
                 let taken = self.draft.without.iter().find(|taken| Some(taken.value) == of_base);
                 let span = taken.map_or_else(|| self.draft.origin(weak), |taken| taken.span.clone());
@@ -107,7 +107,7 @@ impl Sources<'_> {
         }
         let message = match (has(part), settled) {
             (false, _) => format!(
-                "the default `complex` is {complex}, whose real part is {part}, which is no dtype of this lattice"
+                "the default `complex` is {complex}, whose real part is {part}, which is not a dtype of this lattice"
             ),
             (true, true) => format!(
                 "the default `complex` is {complex}, whose real part is {part} and not the default `float`, {float}"
@@ -148,9 +148,7 @@ impl Sources<'_> {
         for weak in [DType::WeakI64, DType::WeakF64] {
             let strong = NOWHERE.strengthen(weak);
             if self.lattice.contains(weak) && !self.lattice.le(weak, strong) {
-                let message = format!(
-                    "{weak} is not promoted to {strong}, which it becomes where nothing else decides"
-                );
+                let message = format!("{weak} is not promoted to its default {strong}");
                 problems.add(Problem::new(&self.draft.origin(weak), message));
             }
         }

@@ -84,7 +84,7 @@ pub(super) fn syntax_problems(text: &str, errors: &[toml::de::Error]) -> Vec<Pro
         let line = lines.number(span.start);
         let goes_on = in_open_list && message.starts_with(MISSING_COMMA);
         if line != last_line && !goes_on {
-            let problem = Problem::new(&span, format!("this is no TOML: {message}"));
+            let problem = Problem::new(&span, format!("this is not valid TOML: {message}"));
             problems.push(with_usual_remedy(problem, lines.text(line)));
         }
         last_line = line;
@@ -165,7 +165,7 @@ impl<'t> Entry<'t> {
                 let key = shown(self.key.value);
                 let problem = Problem::new(
                     &self.value.span,
-                    format!("`{key}` must be a table, and is {}", form(other)),
+                    format!("`{key}` must be a table, but is {}", form(other)),
                 );
                 problems.add(problem.remedy(format!("write its entries below a line [{parents}{key}]")));
                 Vec::new()
@@ -177,7 +177,7 @@ impl<'t> Entry<'t> {
         match self.value.value {
             DeValue::String(string) => Some(self.value.map(string.as_ref())),
             other => {
-                let message = format!("`{}` must be a string, and is {}", shown(self.key.value), form(other));
+                let message = format!("`{}` must be a string, but is {}", shown(self.key.value), form(other));
                 problems.add(Problem::new(&self.value.span, message));
                 None
             }
@@ -188,7 +188,7 @@ impl<'t> Entry<'t> {
     pub(super) fn strings(&self, problems: &mut Problems) -> Vec<At<&'t str>> {
         let key = shown(self.key.value);
         let DeValue::Array(array) = self.value.value else {
-            let message = format!("`{key}` must be a list of strings, and is {}", form(self.value.value));
+            let message = format!("`{key}` must be a list of strings, but is {}", form(self.value.value));
             let problem = Problem::new(&self.value.span, message);
             problems.add(match self.value.value {
                 DeValue::String(string) => problem.remedy(format!("write [\"{}\"]", shown(string))),
@@ -201,7 +201,7 @@ impl<'t> Entry<'t> {
             match element.get_ref() {
                 DeValue::String(string) => strings.push(At { value: string.as_ref(), span: element.span() }),
                 other => {
-                    let message = format!("`{key}` is a list of strings, and this is {}", form(other));
+                    let message = format!("`{key}` is a list of strings, but this is {}", form(other));
                     problems.add(Problem::new(&element.span(), message));
                 }
             }
@@ -230,7 +230,7 @@ pub(super) fn choice<T: Copy>(
     let found = of.iter().find(|(name, _)| *name == word.value);
     if found.is_none() {
         let names: Vec<_> = of.iter().map(|(name, _)| *name).collect();
-        let problem = Problem::new(&word.span, format!("`{}` is no {what}", shown(word.value)));
+        let problem = Problem::new(&word.span, format!("`{}` is not a {what}", shown(word.value)));
         problems.add_with(problem, || match closest(word.value, names.iter().copied()) {
             Some(name) => format!("write \"{name}\""),
             None => format!("write {}", listed(&names, "or")),
@@ -244,7 +244,7 @@ pub(super) fn dtype(word: &At<&str>, problems: &mut Problems) -> Option<At<DType
     match word.value.parse() {
         Ok(dtype) => Some(word.map(dtype)),
         Err(_) => {
-            let problem = Problem::new(&word.span, format!("`{}` is no dtype", shown(word.value)));
+            let problem = Problem::new(&word.span, format!("`{}` is not a dtype", shown(word.value)));
             problems.add_with(problem, || match closest_dtype(word.value) {
                 Some(dtype) => format!("write \"{dtype}\""),
                 None => {

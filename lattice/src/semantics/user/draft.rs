@@ -48,7 +48,7 @@ pub(super) struct Stated {
     pub small_float: Option<At<DType>>,
 }
 
-/// What is said of one op.
+/// The entry of one op.
 #[derive(Debug)]
 pub(super) struct OpDraft {
     pub op: At<Op>,
@@ -139,7 +139,7 @@ fn read_name(name: &At<&str>, problems: &mut Problems) -> Option<String> {
     } else {
         return Some(name.value.to_owned());
     };
-    problems.add(Problem::new(&name.span, message).remedy("write a name of your own"));
+    problems.add(Problem::new(&name.span, message).remedy("choose another name"));
     None
 }
 
@@ -159,7 +159,8 @@ fn read_base(name: &At<&str>, problems: &mut Problems) -> Option<At<Semantics>> 
     match by_name(name.value) {
         Ok(base) if base.rules.as_lattice().is_some() => Some(name.map(base)),
         Ok(_) => {
-            let message = format!("{} is no base: its promotions are no joins on a lattice", name.value);
+            let message =
+                format!("{} cannot be a base: its promotions are not joins on a lattice", name.value);
             problems.add(
                 Problem::new(&name.span, message).remedy(format!("bases are {}", listed(&bases(), "and"))),
             );
@@ -221,7 +222,7 @@ fn read_defaults(entry: &Entry<'_>, problems: &mut Problems) -> Stated {
         let Some(read) = word.and_then(|word| dtype(&word, problems)) else { continue };
         let key = entry.key.value;
         if read.value.is_weak() {
-            let message = format!("the default `{key}` is weak: {} would stay undecided", read.value);
+            let message = format!("the default `{key}` is weak: {} would have no default", read.value);
             problems.add(Problem::new(&read.span, message).remedy("write a strong dtype"));
         } else if !fits(read.value) {
             let message = format!("the default `{key}` is {kind} dtype, not {}", read.value);
@@ -250,7 +251,7 @@ fn read_ops(entry: &Entry<'_>, problems: &mut Problems) -> Vec<OpDraft> {
     let mut ops: Vec<OpDraft> = Vec::new();
     for entry in entry.table("", problems) {
         let op = op(&entry.key, problems);
-        // What is said of an unknown op is read for the sake of its errors.
+        // The entry of an unknown op is read for the sake of its errors.
         let read = read_op(entry.key.map(op.unwrap_or(Op::Add)), &entry.table("ops.", problems), problems);
         // An op may have two names; TOML refuses only the same one.
         match (op, ops.iter().find(|first| Some(first.op.value) == op)) {
@@ -309,7 +310,7 @@ fn read_compute(word: &At<&str>, problems: &mut Problems) -> Option<At<Compute>>
     if let Ok(dtype) = word.value.parse() {
         return Some(word.map(Compute::With(dtype)));
     }
-    Some(word.map(choice(word, "value of `compute`, and no dtype", COMPUTES, problems)?))
+    Some(word.map(choice(word, "value of `compute` or a dtype", COMPUTES, problems)?))
 }
 
 fn read_refuse(entry: &Entry<'_>, problems: &mut Problems) -> Option<String> {

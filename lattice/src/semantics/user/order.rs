@@ -1,4 +1,4 @@
-//! The order that a file spans: what is left of its base, its own edges, and the counterexamples if it is no lattice.
+//! The order that a file spans: what is left of its base, its own edges, and the counterexamples if it is not a lattice.
 
 use std::ops::Range;
 use std::slice;
@@ -36,7 +36,7 @@ impl Draft {
         }
         if nodes.is_empty() {
             let problem = Problem::new(&(0..0), "the file describes no lattice");
-            problems.add(problem.remedy("name a lattice to begin with as `base`, or write [edges]"));
+            problems.add(problem.remedy("name a lattice to start from as `base`, or write [edges]"));
             return None;
         }
         let lattice = lattice(&nodes, &steps)?;
@@ -50,8 +50,9 @@ impl Draft {
             let without = self.without.first().map(|dtype| (&dtype.span, "without"));
             let remove = self.remove.first().map(|edge| (&edge.to.span, "remove"));
             for (span, key) in [without, remove].into_iter().flatten().filter(|_| !self.incomplete) {
-                let problem = Problem::new(span, format!("`{key}` takes from a base, and the file has none"));
-                problems.add(problem.remedy("name a `base`, or leave out what is not wanted"));
+                let problem =
+                    Problem::new(span, format!("`{key}` removes from a base, but the file has none"));
+                problems.add(problem.remedy("name a `base`, or list only what the lattice is to have"));
             }
             return Default::default();
         };
@@ -61,7 +62,7 @@ impl Draft {
         for (taken, again) in
             self.without.iter().filter_map(|taken| Some((taken, self.mention(taken.value)?)))
         {
-            let problem = Problem::new(again, format!("{} is taken away by `without`", taken.value));
+            let problem = Problem::new(again, format!("{} is removed by `without`", taken.value));
             problems.add(problem.note(Some(&taken.span), "here"));
         }
         let is_kept = |dtype: &DType| !self.without.iter().any(|taken| taken.value == *dtype);
@@ -107,7 +108,7 @@ impl Draft {
         let (loops, steps): (Vec<Step>, Vec<Step>) = steps.iter().partition(|(from, to)| from == to);
         for edge in self.edges.iter().filter(|edge| edge.from.value == edge.to.value) {
             let problem = Problem::new(&edge.to.span, format!("{} is promoted to itself", edge.to.value));
-            problems.add(problem.remedy("take the edge away: every dtype is itself without one"));
+            problems.add(problem.remedy("remove the edge: every dtype is promoted to itself without one"));
         }
         let graph: DiGraphMap<DType, ()> = steps.iter().map(|(a, b)| (*a, *b, ())).collect();
         let mut any = !loops.is_empty();
@@ -126,7 +127,7 @@ impl Draft {
                     problem = problem.note(Some(&edge.to.span), format!("here is {}", arrows(step)));
                 }
             }
-            problems.add(problem.remedy("take one of these edges away"));
+            problems.add(problem.remedy("remove one of these edges"));
         }
         any
     }
@@ -163,9 +164,9 @@ impl Draft {
             }
             let remedy = match pair.bounds[..] {
                 [c, d] => format!("let {c} be promoted to {d}, or {d} to {c}"),
-                _ => "let one of them be promoted to the others".to_owned(),
+                _ => "add edges from one of them to the others".to_owned(),
             };
-            problems.add(problem.remedy(format!("{remedy}; or take an edge away; or add a dtype between")));
+            problems.add(problem.remedy(format!("{remedy}; or remove an edge; or add a dtype between them")));
         }
     }
 }
@@ -186,7 +187,7 @@ fn no_such_step(base: &str, order: &Lattice, edge: &Edge) -> Problem {
     match order.path(from, to) {
         Some(path) if path.len() > 2 => {
             let message = format!("{base} has no edge {from} → {to}: it promotes {}", arrows(&path));
-            Problem::new(&edge.to.span, message).remedy("take away one of these edges")
+            Problem::new(&edge.to.span, message).remedy("remove one of these edges")
         }
         _ => {
             let successors: Vec<_> = order.successors(from).collect();

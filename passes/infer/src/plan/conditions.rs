@@ -1,4 +1,4 @@
-//! What an op asks of extents that only a run knows.
+//! The conditions of an op on dynamic extents.
 //!
 //! Each rule of [`shape`](super::super::shape) that compares extents asks, of dynamic ones, that the run compares them.
 //! What names show to hold, and what was asked before on every way to the op, is not asked again.
@@ -62,10 +62,8 @@ impl fmt::Display for Condition {
             }
             Self::Equal(a, b) => write!(f, "{a} and {b} must be equal"),
             Self::NotEmpty(a) => write!(f, "{a} must not be 0"),
-            Self::Takes(Extent::Known(_), _) => {
-                f.write_str("no elements can be taken of operand 0, which has none there")
-            }
-            Self::Takes(a, _) => write!(f, "{a} must not be 0 where elements are taken"),
+            Self::Takes(Extent::Known(_), _) => f.write_str("operand 0 has no elements to take"),
+            Self::Takes(a, _) => write!(f, "{a} must not be 0 if elements are taken"),
             Self::Elements(shape) => {
                 let known = shape.iter().filter(|extent| **extent != -1).product::<i64>();
                 let whole = if shape.contains(&-1) && known > 0 { "a multiple of " } else { "" };

@@ -61,7 +61,7 @@ pub enum Make {
     Convert(DType),
     /// A constant of this dtype with the value of the weak literal `source`.
     Literal(DType, Role),
-    /// Broadcast `source` to this shape; extents that only a run knows are those of `like`.
+    /// Broadcast `source` to this shape; dynamic extents are those of `like`.
     Broadcast {
         /// The new shape.
         shape: ShapeId,
@@ -129,7 +129,7 @@ pub struct Plan {
     pub checks: Vec<Check>,
     /// The ops that have those checks, or need none of them any more, because an op before has.
     pub checked: Vec<OpId>,
-    /// The ops whose results state extents that only a run can tell, with the shape that is known.
+    /// The ops whose results state extents that are known at run time only, with the shape that is known statically.
     pub refined: Vec<(OpId, ShapeId)>,
     /// Converts that are there and stand better elsewhere.
     pub moves: Vec<(OpId, Position)>,

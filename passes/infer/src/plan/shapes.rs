@@ -1,4 +1,4 @@
-//! Broadcasts: which operands must have another shape, and which others know the extents of it that only a run knows.
+//! Broadcasts: which operands must have another shape, and which others define its dynamic extents.
 
 use promote_lattice::op::{Op, ShapeRule};
 
@@ -98,7 +98,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether a broadcast from one shape to another may fail in a run.
+    /// Whether a broadcast from one shape to another may fail at run time.
     fn is_checked(&self, from: ShapeId, to: ShapeId) -> bool {
         let dims = |shape| self.graph.shapes.get(shape).dims().unwrap_or_default();
         let pairs = dims(from).iter().rev().zip(dims(to).iter().rev());
@@ -141,7 +141,7 @@ impl Planner<'_> {
         for index in 0..self.graph.operands(op).len() {
             let other = self.graph.operands(op)[index];
             let next = self.towards(current, target, Some(other));
-            // What has no name might grow by every other extent that a run knows.
+            // What has no name might grow by every other dynamic extent.
             let other_shape = self.extents.shape(self.solution, other);
             let dims = |shape: ShapeId| self.graph.shapes.get(shape).dims().unwrap_or_default();
             let unnamed = dims(next).contains(&DYNAMIC) && dims(other_shape).iter().copied().any(is_dynamic);

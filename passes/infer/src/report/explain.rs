@@ -15,7 +15,7 @@ fn stated_remedy(stated: DType, inferred: DType) -> String {
              that"
         ),
         false => format!(
-            "write {written} or !promote.unknown, and convert the result with promote.convert if {stated} is meant"
+            "write {written} or !promote.unknown, and convert the result with promote.convert if {stated} is intended"
         ),
     }
 }
@@ -50,12 +50,12 @@ pub fn explain(kind: &ProblemKind, subject: &str) -> (Code, String, String) {
         ProblemKind::Shape(error) => (Code::Shape, error.to_string(), error.remedy()),
         ProblemKind::StatedDType { stated, inferred } => (
             Code::StatedType,
-            format!("{subject} is written with dtype {stated}, and the rules give {inferred}"),
+            format!("{subject} has the stated dtype {stated}, but the inferred dtype is {inferred}"),
             stated_remedy(*stated, *inferred),
         ),
         ProblemKind::StatedShape { stated, inferred } => (
             Code::StatedType,
-            format!("{subject} is written with shape {stated}, and its operands give {inferred}"),
+            format!("{subject} has the stated shape {stated}, but the inferred shape is {inferred}"),
             "write tensor<*x…> to have the shape inferred".to_owned(),
         ),
         ProblemKind::Unknown => {
@@ -63,8 +63,8 @@ pub fn explain(kind: &ProblemKind, subject: &str) -> (Code, String, String) {
         }
         ProblemKind::Opaque { operand } => (
             Code::NotATensor,
-            format!("operand {operand} of {subject} is no tensor of a dtype that can be promoted"),
-            "make it a tensor first, for example with tensor.from_elements".to_owned(),
+            format!("operand {operand} of {subject} is not a tensor of a dtype that can be promoted"),
+            "convert it to a tensor first, for example with tensor.from_elements".to_owned(),
         ),
         ProblemKind::StatedOpaque => (
             Code::StatedType,
@@ -75,8 +75,8 @@ pub fn explain(kind: &ProblemKind, subject: &str) -> (Code, String, String) {
         ),
         ProblemKind::NothingStated => (
             Code::UnknownDtype,
-            format!("{subject} must state the dtype of its result, and a strong one if it converts"),
-            "write it in the result type, as in -> tensor<*xf32>".to_owned(),
+            format!("{subject} must state the dtype of its result"),
+            "write a strong dtype in the result type, as in -> tensor<*xf32>".to_owned(),
         ),
         ProblemKind::IotaShape => (
             Code::UnknownDtype,
@@ -85,19 +85,19 @@ pub fn explain(kind: &ProblemKind, subject: &str) -> (Code, String, String) {
         ),
         ProblemKind::Recursive => (
             Code::UnknownDtype,
-            format!("the result types of {subject} depend on this call itself, and on nothing else"),
+            format!("the result types of {subject} depend only on this call itself"),
             "state the result types in its signature".to_owned(),
         ),
         ProblemKind::Endless => (
             Code::Unsupported,
-            format!("{subject} calls itself with other types each time, without end"),
-            "give what is passed one dtype, with promote.convert, and one shape, or state the argument types in its signature"
+            format!("{subject} calls itself with different types each time, without end"),
+            "pass arguments of the same dtype and shape each time, for example through promote.convert, or state the argument types in its signature"
                 .to_owned(),
         ),
         ProblemKind::Unsettled => (
             Code::Unsupported,
-            format!("the type of {subject} does not settle: it changes with every round of the loop"),
-            "give it one dtype, with promote.convert, and one shape where it is passed on".to_owned(),
+            format!("the type of {subject} has no fixpoint: it changes in every iteration of the loop"),
+            "yield the same dtype, for example through promote.convert, and the same shape in every iteration".to_owned(),
         ),
     }
 }

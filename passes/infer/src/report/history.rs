@@ -1,4 +1,4 @@
-//! The history of a carry: which round of a loop made it which dtype, through which ops.
+//! The type history of a carry: in which iteration of a loop it became which type, through which ops.
 
 use rustc_hash::FxHashMap;
 
@@ -8,29 +8,29 @@ use crate::graph::{BlockId, SlotId, Source, ValueId};
 use crate::solve::Step;
 use promote_diagnostics::{Code, Diagnostic, Note, Severity};
 
-/// How many steps of a history are told.
+/// How many steps of a history are shown.
 const STEPS: usize = 4;
 
-/// How many types of a cycle are told.
+/// How many types of a cycle are shown.
 const CYCLE: usize = 8;
 
-/// How many ops between two places are told.
+/// How many ops between two places are shown.
 const OPS: usize = 6;
 
-/// How many places a round is counted back through.
+/// How many places an iteration is traced back through.
 const BACK: usize = 64;
 
-/// Tells the histories of one unit.
+/// Describes the type histories of one unit.
 pub struct Historian<'a> {
     reporter: Reporter<'a>,
     /// The slot that each value stands for.
     slots: FxHashMap<ValueId, SlotId>,
-    /// The loop that carries each slot which goes round one: its body, or the first of its blocks.
+    /// The loop that carries each slot: its body, or the first of its blocks.
     loops: FxHashMap<SlotId, BlockId>,
 }
 
 impl<'a> Historian<'a> {
-    /// A teller of what was found of a unit.
+    /// For the types that were inferred in a unit.
     pub fn new(reporter: Reporter<'a>) -> Self {
         let graph = reporter.graph;
         let targets = graph.slot_ids().filter_map(|slot| Some((graph.slot(slot).target?, slot)));
@@ -54,26 +54,29 @@ impl<'a> Historian<'a> {
         Self { reporter, slots, loops }
     }
 
-    /// A remark for each slot that goes round a loop and is not of the type that it begins with.
+    /// A remark for each slot that a loop carries and whose type is not that of its initial value.
     pub fn remarks(&self) -> Vec<Diagnostic> {
         let mut carries: Vec<SlotId> = self.loops.keys().copied().collect();
         carries.retain(|slot| self.reporter.solution.history(*slot).len() > 1);
         carries.sort_unstable();
         let remark = |slot: SlotId| {
             let found = self.reporter.type_name(self.reporter.solution.slot(slot));
-            let message = format!("{} is {found}, and does not begin as that", self.reporter.slot_name(slot));
+            let message = format!(
+                "the type of {} is {found}, which is not the type of its initial value",
+                self.reporter.slot_name(slot)
+            );
             let target = self.reporter.graph.slot(slot).target;
             let place = target.and_then(|target| self.reporter.map().definition(target));
-            self.tell(Diagnostic::new(Severity::Remark, Code::Raised, place, message), slot)
+            self.with_history(Diagnostic::new(Severity::Remark, Code::Raised, place, message), slot)
         };
         carries.into_iter().map(remark).collect()
     }
 
-    /// Adds how the type of a slot came about: its first types, and those it went round at the end.
-    pub fn tell(&self, diagnostic: Diagnostic, slot: SlotId) -> Diagnostic {
+    /// Adds how the type of a slot was inferred: its first types, and those that it cycles through in the end.
+    pub fn with_history(&self, diagnostic: Diagnostic, slot: SlotId) -> Diagnostic {
         let history = self.reporter.solution.history(slot);
-        let told = (0..history.len().min(STEPS)).map(|index| self.step(slot, index));
-        let mut diagnostic = told.fold(diagnostic, |diagnostic, Note { location, message }| {
+        let shown = (0..history.len().min(STEPS)).map(|index| self.step(slot, index));
+        let mut diagnostic = shown.fold(diagnostic, |diagnostic, Note { location, message }| {
             diagnostic.with_note(location, message)
         });
         let place = |step: &Step| self.reporter.map().feed(slot, step.feed).place.clone();
@@ -83,10 +86,10 @@ impl<'a> Historian<'a> {
             if types.len() > CYCLE {
                 types.splice(CYCLE - 1..types.len() - 1, ["…".to_owned()]);
             }
-            let message = format!("and so on, round and round: {}", types.join(" → "));
+            let message = format!("then the types repeat: {}", types.join(" → "));
             diagnostic = diagnostic.with_note(place(&cycle[0]), message);
         } else if history.len() > STEPS {
-            let message = format!("and so on: {} steps are not told", history.len() - STEPS);
+            let message = format!("{} more steps are not shown", history.len() - STEPS);
             diagnostic = diagnostic.with_note(place(&history[history.len() - 1]), message);
         }
         diagnostic
@@ -97,28 +100,26 @@ impl<'a> Historian<'a> {
         let history = self.reporter.solution.history(slot);
         let step = history[index];
         let found = self.reporter.type_name(step.found);
-        let ops = self.way(slot, step).0;
+        let ops = self.path(slot, step).0;
         let through = match &ops[..] {
             [] => String::new(),
-            [only] => format!(", by {only}"),
-            [rest @ .., last] => format!(", by {} and {last}", rest.join(", ")),
+            [only] => format!(", through {only}"),
+            [rest @ .., last] => format!(", through {} and {last}", rest.join(", ")),
         };
         let message = match index.checked_sub(1) {
-            None => format!("it begins as {found}{through}"),
+            None => format!("the initial value is {found}{through}"),
             Some(before) => {
-                let round = self.round(slot, index, BACK);
-                format!(
-                    "round {round} makes it {found} of {}{through}",
-                    self.reporter.type_name(history[before].found)
-                )
+                let iteration = self.iteration(slot, index, BACK);
+                let before = self.reporter.type_name(history[before].found);
+                format!("iteration {iteration} changes it from {before} to {found}{through}")
             }
         };
         Note { location: self.reporter.map().feed(slot, step.feed).place.clone(), message }
     }
 
-    /// The ops that lead to what makes a step, in order, and what they begin with: a carry of the same loop, or a value that
+    /// The ops that lead to a step, in order, and the value that they start from: a carry of the same loop, or a value that
     /// cannot be followed further back.
-    fn way(&self, slot: SlotId, step: Step) -> (Vec<String>, ValueId) {
+    fn path(&self, slot: SlotId, step: Step) -> (Vec<String>, ValueId) {
         let graph = self.reporter.graph;
         let (mut value, mut ops) = (graph.slot(slot).sources[step.feed].value, Vec::new());
         for _ in 0..BACK {
@@ -129,15 +130,15 @@ impl<'a> Historian<'a> {
                         ops.push(name.to_string());
                     }
                     let operands = graph.operands(op);
-                    let brings = |operand: &&ValueId| {
+                    let causes = |operand: &&ValueId| {
                         self.reporter.solution.value(**operand).dtype == step.found.dtype
                     };
-                    // What comes from outside of the loop has brought it first.
-                    let outside = |operand: &&ValueId| brings(operand) && !self.slots.contains_key(operand);
+                    // What comes from outside of the loop caused it first.
+                    let outside = |operand: &&ValueId| causes(operand) && !self.slots.contains_key(operand);
                     operands
                         .iter()
                         .find(outside)
-                        .or(operands.iter().find(brings))
+                        .or(operands.iter().find(causes))
                         .or(operands.first())
                         .copied()
                 }
@@ -160,18 +161,19 @@ impl<'a> Historian<'a> {
         (ops, value)
     }
 
-    /// The round of its loop in which a slot takes a step: the one after that in which what brings it took its own.
-    fn round(&self, slot: SlotId, index: usize, budget: usize) -> usize {
+    /// The iteration of its loop in which a slot takes a step: the one after the iteration in which the carry that causes it
+    /// took its own.
+    fn iteration(&self, slot: SlotId, index: usize, budget: usize) -> usize {
         if !self.loops.contains_key(&slot) {
             return index;
         }
-        let (_, origin) = self.way(slot, self.reporter.solution.history(slot)[index]);
+        let (_, origin) = self.path(slot, self.reporter.solution.history(slot)[index]);
         match self.slots.get(&origin) {
             Some(carry) if *carry == slot => index,
             Some(carry) if budget > 0 && self.loops.contains_key(carry) => {
                 match self.reporter.solution.history(*carry).len() {
                     0 | 1 => 1,
-                    steps => 1 + self.round(*carry, steps - 1, budget - 1),
+                    steps => 1 + self.iteration(*carry, steps - 1, budget - 1),
                 }
             }
             _ => 1,
@@ -179,7 +181,7 @@ impl<'a> Historian<'a> {
     }
 }
 
-/// The types that a history goes round at its end, from one to the same again.
+/// The types that a history cycles through at its end, from one to the same again.
 fn cycle(history: &[Step]) -> Option<&[Step]> {
     let last = history.last()?;
     let before = history[..history.len() - 1].iter().rposition(|step| step.found == last.found)?;

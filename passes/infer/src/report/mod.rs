@@ -81,10 +81,10 @@ impl<'a> Reporter<'a> {
                 return None;
             }
             let (message, remedy) = if self.unit.is_declaration {
-                ("a function without a body must state its result types", "write them in its signature")
+                ("a declaration must state its result types", "state them in its signature")
             } else if sources.is_empty() {
                 (
-                    "no func.return gives this function its results, so their type cannot be inferred",
+                    "this function has no func.return, so its result types cannot be inferred",
                     "state the result types in its signature",
                 )
             } else {
@@ -98,9 +98,9 @@ impl<'a> Reporter<'a> {
     /// A function without a body whose arguments are unknown: nothing will ever say what they are.
     fn declaration_diagnostic(&self) -> Option<((u32, u32), Diagnostic)> {
         self.unit.declares_unknown_arguments.then(|| {
-            let message = "a function without a body must state its argument types";
+            let message = "a declaration must state its argument types";
             let diagnostic = Diagnostic::error(Code::UnknownDtype, self.map().place.clone(), message);
-            ((2, 0), diagnostic.with_remedy("write them in its signature"))
+            ((2, 0), diagnostic.with_remedy("state them in its signature"))
         })
     }
 
@@ -108,7 +108,7 @@ impl<'a> Reporter<'a> {
     pub fn unranked(&self) -> Vec<Diagnostic> {
         let diagnostics = self.graph.ops().filter(|op| self.looks_at_unranked(*op)).map(|op| {
             let message =
-                format!("{} needs the ranks of its operands, and not all are known", self.graph.node(op).op);
+                format!("{} needs the ranks of its operands, but not all are known", self.graph.node(op).op);
             Diagnostic::error(Code::RankNeeded, self.map().op(op), message)
                 .with_remedy("state the rank of the operands, as in tensor<?x?xf32>")
         });
@@ -151,7 +151,7 @@ impl<'a> Reporter<'a> {
             }
             None => {
                 let (op, _) = *self.graph.scalars.computed().first()?;
-                let message = format!("{} is still to be computed as Python does", self.graph.node(op).op);
+                let message = format!("{} of Python scalars is not evaluated yet", self.graph.node(op).op);
                 (self.map().op(op), message)
             }
         };
@@ -203,7 +203,7 @@ impl<'a> Reporter<'a> {
         })
     }
 
-    /// What is wrong where several values meet, located at the first that flows there.
+    /// What is wrong where several values are joined, located at the first of them.
     fn slot_diagnostic(&self, slot: SlotId, kind: &ProblemKind) -> Diagnostic {
         let sources = &self.graph.slot(slot).sources;
         let feeds = &self.map().feeds[slot.0 as usize];
@@ -215,12 +215,12 @@ impl<'a> Reporter<'a> {
         };
         let (code, mut message, mut remedy) = explain(kind, &subject);
         if matches!(kind, ProblemKind::Refused(_) | ProblemKind::Shape(_)) {
-            message = format!("{message}; they flow to {subject}");
-            remedy = remedy.replace("the operands", "what flows there");
+            message = format!("{message}; they are joined in {subject}");
+            remedy = remedy.replace("the operands", "the joined values");
         }
         let diagnostic = Diagnostic::error(code, place, message).with_remedy(remedy);
         if *kind == ProblemKind::Unsettled {
-            return Historian::new(*self).tell(diagnostic, slot);
+            return Historian::new(*self).with_history(diagnostic, slot);
         }
         sources.iter().zip(feeds).enumerate().fold(diagnostic, |diagnostic, (index, (feed, operand))| {
             let found = met.get(index).copied().unwrap_or_else(|| self.solution.value(feed.value));
@@ -228,7 +228,7 @@ impl<'a> Reporter<'a> {
             // A loop stands where its carries do: its initial values say more.
             let place =
                 if operand.is_own { self.map().definition(feed.value) } else { operand.place.clone() };
-            diagnostic.with_note(place, format!("{type} comes from here"))
+            diagnostic.with_note(place, format!("this value is {type}"))
         })
     }
 
@@ -283,7 +283,7 @@ impl<'a> Reporter<'a> {
         let (code, message, remedy) = match &value.origin {
             Origin::Result { op, has_regions, .. } => (
                 if *has_regions { Code::Unsupported } else { Code::UnknownDtype },
-                format!("{op} gives a value of type {type}, and its dtype cannot be inferred"),
+                format!("the dtype of the result of {op}, of type {type}, cannot be inferred"),
                 unknown_result_remedy(op),
             ),
             Origin::FunctionArgument { .. } => (
@@ -291,19 +291,18 @@ impl<'a> Reporter<'a> {
                 format!("the dtype of this argument, of type {type}, cannot be inferred"),
                 match self.unit.is_generic(self.graph) {
                     false => {
-                        "state the type of the argument: only private functions are inferred for what they are called with"
+                        "state the type of the argument: only private functions are specialised for their calls"
                     }
                     true => {
-                        "run promote-infer-types on the whole module: a private function is inferred for what it is called \
-                         with, if it is not around other functions"
+                        "run promote-infer-types on the whole module: a private function is specialised for its calls, unless other functions are nested in it"
                     }
                 }
                 .to_owned(),
             ),
             Origin::BlockArgument { .. } => (
                 Code::UnknownDtype,
-                format!("nothing of a known dtype flows to this argument, of type {type}"),
-                "state its type, or remove the block if nothing reaches it".to_owned(),
+                format!("no value of a known dtype is passed to this argument, of type {type}"),
+                "state its type, or remove the block if it is unreachable".to_owned(),
             ),
         };
         Diagnostic::error(code, value.place.clone(), message).with_remedy(remedy)
@@ -314,8 +313,7 @@ impl<'a> Reporter<'a> {
 fn unknown_result_remedy(op: &str) -> String {
     match op {
         "func.call_indirect" => {
-            "only direct calls are seen through: call the function by its name, or state its types \
-                                 where it is defined and where it is called"
+            "inference follows direct calls only: call the function by its name, or state its types at its definition and at the call"
                 .to_owned()
         }
         _ => format!("state the type of the result of {op}"),

@@ -120,9 +120,7 @@ impl Remarks<'_> {
         Some(
             Diagnostic::new(Severity::Warning, code(policy), map.op(op), message)
                 .with_note(map.definition(value), format!("the {from} operand is defined here"))
-                .with_remedy(
-                    "convert an operand with promote.convert, to say that it is meant or to avoid it",
-                ),
+                .with_remedy("convert an operand with promote.convert explicitly, or avoid the conversion"),
         )
     }
 
@@ -136,7 +134,7 @@ impl Remarks<'_> {
         let dtypes: Vec<_> = self.dtypes(op).map(DType::name).collect();
         let (library, name) = (self.semantics.name(), graph.node(op).op.name());
         let message = format!(
-            "{library}'s dtype rules give {} for {name} of {}, which it refuses to run on a CPU",
+            "{library}'s dtype rules return {} for {name} of {}, but {library} cannot run it on a CPU",
             typing.result,
             dtypes.join(" and ")
         );
@@ -241,7 +239,7 @@ impl Remarks<'_> {
             diagnostics.push(
                 Diagnostic::new(*severity, code(*policy), place.clone(), message)
                     .with_note(definition, format!("the {from} value is defined here"))
-                    .with_remedy("convert it with promote.convert, to say that it is meant or to avoid it"),
+                    .with_remedy("convert it with promote.convert explicitly, or avoid the conversion"),
             );
         }
         diagnostics

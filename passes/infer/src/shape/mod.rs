@@ -77,7 +77,7 @@ impl fmt::Display for Shape {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeError {
     /// Two operands do not broadcast.
-    #[error("shapes {0} and {1} do not broadcast: a dimension must be equal in both, or 1 in one")]
+    #[error("shapes {0} and {1} do not broadcast: each dimension must be equal in both, or 1 in one of them")]
     Broadcast(Shape, Shape),
     /// An axis the operand does not have.
     #[error("axis {axis} is out of range for shape {shape}: a rank of {rank} has axes {}", Axes(*.rank))]
@@ -90,7 +90,7 @@ pub enum ShapeError {
         rank: usize,
     },
     /// More dimensions than are supported.
-    #[error("the result has {rank} dimensions, and at most {most} are supported")]
+    #[error("the result has {rank} dimensions, but at most {most} are supported")]
     Rank {
         /// How many.
         rank: usize,
@@ -127,7 +127,7 @@ impl ShapeError {
     pub fn remedy(&self) -> String {
         match self {
             Self::Broadcast(..) => {
-                "line the dimensions up with promote.expand_dims, promote.reshape or promote.permute_dims"
+                "align the dimensions with promote.expand_dims, promote.reshape or promote.permute_dims"
                     .to_owned()
             }
             Self::Axis { .. } => "negative axes count from the end: -1 is the last".to_owned(),
@@ -140,7 +140,7 @@ impl ShapeError {
 /// A shape, or why there is none.
 pub type Result<T> = std::result::Result<T, ShapeError>;
 
-/// The extent that two dimensions broadcast to. A dynamic one is taken to fit, since only a run can tell.
+/// The extent that two dimensions broadcast to. A dynamic one is assumed to be compatible, which is checked at run time.
 fn broadcast_extent(a: i64, b: i64) -> Option<i64> {
     match (a, b) {
         (a, b) if a == b => Some(a),

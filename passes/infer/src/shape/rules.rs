@@ -32,7 +32,7 @@ fn one_axis(op: Op, axes: &[i64]) -> Result<i64> {
     match axes {
         [axis] => Ok(*axis),
         _ => Err(ShapeError::other(
-            format!("{op} works along one axis, and {} are given", axes.len()),
+            format!("{op} works along one axis, but {} are given", axes.len()),
             "give one axis, as in axis = array<i64: -1>",
         )),
     }
@@ -102,7 +102,7 @@ pub fn matmul(x: &Shape, y: &Shape) -> Result<Shape> {
     let (Some(a), Some(b)) = (x.dims(), y.dims()) else { return Ok(Shape::UNRANKED) };
     let scalar = || {
         ShapeError::other(
-            format!("promote.matmul needs operands of rank 1 or more, and has shapes {x} and {y}"),
+            format!("promote.matmul needs operands of rank 1 or more, but has shapes {x} and {y}"),
             "multiply by a scalar with promote.multiply",
         )
     };
@@ -153,7 +153,7 @@ fn joined(
         if !new_axis && is_too_long(dims[axis], dims_of_other.get(axis).copied()) {
             return Err(ShapeError::other(
                 format!("{name} of shapes {} and {shape} has more elements than can be counted", operands[0]),
-                "join fewer, or smaller ones",
+                "join fewer or smaller operands",
             ));
         }
         dims = same_but((!new_axis).then_some(axis), &dims, dims_of_other).ok_or_else(|| {
@@ -204,7 +204,7 @@ pub fn reshape(shape: &[i64], x: &Shape) -> Result<Shape> {
         (Some(free), Some(total)) if known > 0 && total % known == 0 => dims[free] = total / known,
         (Some(_), None) if known == 0 => {
             return Err(wrong(format!(
-                "promote.reshape of {x} to {}: beside an extent of 0, any extent would do for -1",
+                "promote.reshape of {x} to {}: with an extent of 0, -1 stands for any extent",
                 List(shape)
             )));
         }
@@ -230,7 +230,7 @@ pub fn permute(permutation: &[i64], x: &Shape) -> Result<Shape> {
     let rank = x.dims().map_or(permutation.len(), <[i64]>::len);
     let wrong = || {
         ShapeError::other(
-            format!("{} is no permutation of the {rank} axes of {x}", List(permutation)),
+            format!("{} is not a permutation of the {rank} axes of {x}", List(permutation)),
             format!("name each axis from 0 to {} once", rank.saturating_sub(1)),
         )
     };
@@ -250,15 +250,15 @@ pub fn broadcast_to(shape: &[i64], operands: &[&Shape]) -> Result<Shape> {
     if shape.iter().any(|dim| *dim < 0 && *dim != DYNAMIC) {
         return Err(ShapeError::other(
             format!("promote.broadcast_to {} has a negative extent", List(shape)),
-            "write the extents out: only promote.reshape computes one",
+            "state every extent: only promote.reshape computes one",
         ));
     }
     let Some(x) = operands.first().and_then(|x| x.dims()) else { return Ok(Shape::ranked(shape)) };
     let known = |i: usize| (i + x.len()).checked_sub(shape.len()).is_some_and(|i| is_dynamic(x[i]));
     if operands.len() == 1 && (0..shape.len()).any(|i| shape[i] == DYNAMIC && !known(i)) {
         return Err(ShapeError::other(
-            format!("nothing says what the dynamic extents of {} are at run time", Shape::ranked(shape)),
-            "give an operand with those extents as the second one",
+            format!("the dynamic extents of {} are not defined at run time", Shape::ranked(shape)),
+            "pass an operand with those extents as the second one",
         ));
     }
     let fits = x.len() <= shape.len()

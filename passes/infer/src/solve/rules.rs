@@ -268,7 +268,7 @@ impl Solver<'_> {
         Ok(if is_fixed && is_ranked { Type { shape: stated.shape, ..found } } else { found })
     }
 
-    /// The dtype of a slot, which what flows there is promoted to, if a loop carries it.
+    /// The dtype of a slot, which the joined values are promoted to, if a loop carries it.
     fn carried(&self, slot: SlotId, joined: DType) -> DType {
         let Slot { sources, is_carry, .. } = self.graph.slot(slot);
         let init = sources.first().filter(|_| *is_carry).map(|feed| self.values[feed.value.0 as usize].dtype);

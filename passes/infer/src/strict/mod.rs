@@ -84,7 +84,7 @@ pub struct Mismatch {
     pub first: Type,
     /// What `first` becomes before the last round, if it is weak and does not come out as it goes in.
     pub raised: Option<Type>,
-    /// Which of what flows there differs.
+    /// Which of the joined values differs.
     pub other: usize,
     /// And its type.
     pub found: Type,

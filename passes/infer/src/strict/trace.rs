@@ -346,7 +346,7 @@ impl<'a, 'b> Tracer<'a, 'b> {
             Kind::If => self.flowing(&structure.results, <[Feed]>::last),
             Kind::Select => self.flowing(&structure.results, |feeds| feeds.get(1)),
             Kind::Switch => self.flowing(&structure.results, |feeds| feeds.get(1).or(feeds.first())),
-            // JAX has no such op: what flows there is joined.
+            // JAX has no such op: the values are joined.
             Kind::Once | Kind::For | Kind::While => {
                 let slots = structure.results.iter();
                 slots.map(|slot| slot.map_or(Type::OPAQUE, |slot| self.joined(slot))).collect()
@@ -416,7 +416,7 @@ impl<'a, 'b> Tracer<'a, 'b> {
         self.trace.slots = self.graph().slot_ids().map(|slot| self.solver.slot(slot)).collect();
     }
 
-    /// Finds what each slot is stored in: the join of what flows there, and of a loop's result what its carry is stored in.
+    /// Finds what each slot is stored in: the join of its values, and of a loop's result what its carry is stored in.
     fn store(&mut self) {
         let mut slots: FxHashMap<ValueId, SlotId> = FxHashMap::default();
         for slot in self.graph().slot_ids() {

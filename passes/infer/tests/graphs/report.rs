@@ -26,7 +26,7 @@ fn lines(diagnostic: &Diagnostic) -> Vec<u32> {
 }
 
 #[test]
-fn a_refused_op_is_told_with_its_operands() {
+fn a_refused_op_is_reported_with_its_operands() {
     let mut b = Builder::new();
     let (x, y) = (b.value(DType::B1, &[4]), b.value(DType::B1, &[]));
     b.op(Op::Subtract, &[x, y]);
@@ -41,7 +41,7 @@ fn a_refused_op_is_told_with_its_operands() {
 }
 
 #[test]
-fn values_that_do_not_meet_are_told_where_they_are_passed_on() {
+fn values_that_cannot_be_joined_are_reported_where_they_are_passed_on() {
     let mut b = Builder::new();
     let (init, other) = (b.value(DType::F8E4M3FN, &[]), b.value(DType::F16, &[]));
     let target = b.graph.add_value(Type::UNKNOWN, b.block);
@@ -50,17 +50,17 @@ fn values_that_do_not_meet_are_told_where_they_are_passed_on() {
     b.graph.feed(slot, other, b.block);
     let solution = solve(&mut b.graph, &jax());
     let (unit, mut sources) = (Unit::default(), b.source());
-    let told = |sources: &SourceMap| {
+    let diagnostics = |sources: &SourceMap| {
         let reporter = Reporter { unit: &unit, graph: &b.graph, solution: &solution, sources };
         reporter.diagnostics(&[])
     };
-    let found = told(&sources);
+    let found = diagnostics(&sources);
     assert_eq!(found.iter().map(lines).collect::<Vec<_>>(), [[3, 100, 101]]);
-    assert!(found[0].message.ends_with("they flow to argument 2 of this block"), "{found:?}");
+    assert!(found[0].message.ends_with("they are joined in argument 2 of this block"), "{found:?}");
 
-    // The initial value of a loop is told where it is defined.
+    // The initial value of a loop is reported where it is defined.
     sources.feeds[0][0].is_own = true;
-    assert_eq!(told(&sources).iter().map(lines).collect::<Vec<_>>(), [[3, 1, 101]]);
+    assert_eq!(diagnostics(&sources).iter().map(lines).collect::<Vec<_>>(), [[3, 1, 101]]);
 }
 
 #[test]
@@ -87,9 +87,9 @@ fn a_promotion_is_explained_where_the_operand_is_used() {
     let reporter = Reporter { unit: &unit, graph: &b.graph, solution: &solution, sources: &sources };
     let policies = Policies { deny: vec![Policy::MagnitudeLoss], ..Policies::default() };
     let found = Remarks { reporter, semantics: &semantics, all: true, policies: &policies }.of_plan(&plan);
-    let told: Vec<_> = found.iter().map(|found| (found.severity, found.code, lines(found))).collect();
+    let summary: Vec<_> = found.iter().map(|found| (found.severity, found.code, lines(found))).collect();
     assert_eq!(
-        told,
+        summary,
         [(Severity::Remark, Code::Converted, vec![3, 1]), (Severity::Error, Code::MagnitudeLoss, vec![3, 1]),]
     );
     assert!(found[0].message.contains("is converted from i32 to f16, along i32 → "), "{found:?}");
@@ -114,6 +114,9 @@ fn the_history_of_a_carry_tells_the_round_and_the_op_that_raised_it() {
     let found = Historian::new(reporter).remarks();
     let [found] = &found[..] else { panic!("{found:?}") };
     assert_eq!((found.code, lines(found)), (Code::Raised, vec![3, 100, 101]));
-    assert_eq!(found.notes[0].message, "it begins as tensor<i8>");
-    assert_eq!(found.notes[1].message, "round 1 makes it tensor<f16> of tensor<i8>, by promote.add");
+    assert_eq!(found.notes[0].message, "the initial value is tensor<i8>");
+    assert_eq!(
+        found.notes[1].message,
+        "iteration 1 changes it from tensor<i8> to tensor<f16>, through promote.add"
+    );
 }

@@ -53,7 +53,7 @@ fn a_signature_that_mentions_a_weak_type_is_not_strong() {
 }
 
 #[test]
-fn implicit_conversions_are_told_at_the_op_that_needs_them() {
+fn implicit_conversions_are_reported_at_the_op_that_needs_them() {
     let mut b = Builder::new();
     let (x, y) = (b.value(DType::BF16, &[4]), b.value(DType::F32, &[2, 4]));
     let r#type = b.tensor(DType::F32, &[2, 4]);

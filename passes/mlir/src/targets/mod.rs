@@ -38,7 +38,7 @@ pub struct TargetPass {
     pub description: &'static str,
     /// The dialects of the ops that it makes, beside those of checks and casts.
     pub(crate) dialects: fn() -> Vec<DialectHandle>,
-    /// Lowers an op in place; what is to be said of it.
+    /// Lowers an op in place; its diagnostics.
     pub(crate) run: fn(MlirOperation, Shared<'_>, &Config) -> Vec<Diagnostic>,
 }
 

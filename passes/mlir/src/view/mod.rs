@@ -48,7 +48,7 @@ pub struct View {
     pub calls: Vec<Address<MlirOperation>>,
     /// The operands that bring a slot what has no value, `ub.poison` of unknown type: whatever the slot is, that is too.
     pub undefined: Vec<(SlotId, Address<MlirOperation>, usize)>,
-    /// The source of all that, once something is to be said of it.
+    /// Its source map, which diagnostics need.
     pub source: OnceLock<SourceMap>,
 }
 

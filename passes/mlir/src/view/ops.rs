@@ -53,7 +53,7 @@ impl Viewer<'_> {
         stated.dtype == Known::Unknown || matches!(stated.dtype, Known::DType(_)) && open
     }
 
-    /// Notes what inference and insertion said of an op that they made or checked.
+    /// Records what inference and insertion reported about an op that they created or checked.
     fn note_marks(
         &mut self,
         (op, id): (Op, OpId),

@@ -216,7 +216,7 @@ fn a_release_that_is_left_out_is_found() {
 
 #[test]
 fn arithmetic_on_extents_is_that_of_lowering() {
-    // What lowering folds, and what a run computes: products of an extent with itself.
+    // What lowering folds, and what is computed at run time: products of an extent with itself.
     for extent in [0, 1, 3] {
         assert_eq!(Arith::Mul.evaluate(&[extent, extent]), Some(extent * extent));
         let count = extent as usize;

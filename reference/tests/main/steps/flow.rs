@@ -137,7 +137,7 @@ fn calls_without_end_reach_the_limit() {
 }
 
 #[test]
-fn shapes_are_told_without_buffers() {
+fn shapes_are_returned_without_buffers() {
     let steps = vec![
         Step::Arith { value: ValueId(2), op: Arith::Mul, args: vec![value(1), known(&[3])[0]] },
         Step::Shape { index: 0, dims: vec![value(2)] },

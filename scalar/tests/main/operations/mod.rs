@@ -5,7 +5,7 @@ mod tolerances;
 use std::collections::BTreeSet;
 
 use promote_lattice::convert::{Bits, Numerics};
-use promote_lattice::op::{Class, ShapeRule};
+use promote_lattice::op::Class;
 use promote_lattice::{DType, Kind, Op};
 use promote_reference::{Error, Number, element as reference};
 use promote_scalar::elementwise;
@@ -13,7 +13,7 @@ use promote_scalar::elementwise;
 pub use tolerances::distance;
 use tolerances::{is_moderate, tolerance, turned};
 
-use crate::support::{NUMERICS, bits, element, machine, random, stored};
+use crate::support::{NUMERICS, bits, element, machine, random};
 
 /// Real numbers where definitions change, and others.
 const REALS: [f64; 48] = [
@@ -170,8 +170,8 @@ fn try_one(report: &mut Report, op: Op, numerics: Numerics, dtypes: &[DType], ar
 #[test]
 fn ops_are_what_the_interpreter_computes() {
     let mut report = Report::default();
-    for dtype in stored() {
-        for op in Op::ALL.iter().copied().filter(|op| op.info().shape == ShapeRule::Broadcast) {
+    for dtype in DType::strong() {
+        for op in Op::elementwise() {
             let arity = op.info().arity.required;
             let others = if arity == 1 { 200 } else { 6 };
             let values = edges(dtype, if dtype.kind() == Kind::Complex { 20 } else { others });
@@ -265,14 +265,18 @@ fn powers_take_integer_exponents_of_any_dtype() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong[..wrong.len().min(20)].join("\n"));
 }
 
-/// Floats of 8 bits and less: what the op gives in `f32`, converted.
+/// Floats whose arithmetic is that of `f32`.
+fn narrow_floats() -> impl Iterator<Item = DType> {
+    DType::strong().filter(|dtype| dtype.kind() == Kind::Float && dtype.bits() <= 8)
+}
+
+/// The result of the op in `f32`, converted.
 #[test]
 fn narrow_floats_are_computed_in_f32_and_rounded() {
-    let narrow = DType::ALL.iter().copied().filter(|dtype| dtype.kind() == Kind::Float && dtype.bits() <= 8);
     let mut wrong = Vec::new();
-    for dtype in narrow {
+    for dtype in narrow_floats() {
         let codes = || (0..1 << dtype.bits()).step_by(if dtype.bits() == 8 { 5 } else { 1 });
-        for op in Op::ALL.iter().copied().filter(|op| op.info().shape == ShapeRule::Broadcast) {
+        for op in Op::elementwise() {
             let arity = op.info().arity.required;
             if arity == 3 || op == Op::NextAfter {
                 continue;
@@ -310,7 +314,7 @@ fn narrow_floats_are_computed_in_f32_and_rounded() {
 /// The next number up from any but the last is the one that is greater than it and less than all others that are.
 #[test]
 fn the_next_number_is_next() {
-    for dtype in DType::ALL.iter().copied().filter(|dtype| dtype.kind() == Kind::Float && dtype.bits() <= 8) {
+    for dtype in narrow_floats() {
         let number = |code: Bits| {
             let bits = promote_lattice::convert::convert(code, dtype, DType::F64, Numerics::NumPy);
             f64::from_bits(bits as u64)
@@ -338,7 +342,7 @@ fn the_next_number_is_next() {
 #[test]
 fn integers_of_two_dtypes_compare_by_their_numbers() {
     use Op::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};
-    let integers = || stored().filter(|dtype| dtype.is_integer());
+    let integers = || DType::strong().filter(|dtype| dtype.is_integer());
     for (first, second) in integers().flat_map(|first| integers().map(move |second| (first, second))) {
         for (x, y) in
             edges(first, 4).into_iter().flat_map(|x| edges(second, 4).into_iter().map(move |y| (x, y)))

@@ -79,11 +79,11 @@ impl Bench {
 
 /// Runs a function, and runs it again to write to memory of the shapes that it tells, which must come to the same.
 fn run_both_ways(function: &Function, arguments: &[Value]) -> Result<Vec<Array>, String> {
-    let said = |error: RunError| error.to_string();
+    let message = |error: RunError| error.to_string();
     let inputs: Vec<_> =
         arguments.iter().enumerate().map(|(index, value)| argument(function, index, value)).collect();
-    let found = function.run(&inputs).map_err(said)?;
-    let shapes = function.shapes(&inputs).map_err(said)?;
+    let found = function.run(&inputs).map_err(message)?;
+    let shapes = function.shapes(&inputs).map_err(message)?;
     let sizes = found.iter().map(|tensor| tensor.len() * tensor.element_size());
     let mut memory: Vec<Vec<u8>> = sizes.map(|size| vec![0xa5; size]).collect();
     let places = memory.iter_mut().zip(&shapes).zip(function.outputs());
@@ -92,7 +92,7 @@ fn run_both_ways(function: &Function, arguments: &[Value]) -> Result<Vec<Array>,
             TensorMut::new(output.dtype, shape, bytes).expect("the shape is the result's")
         })
         .collect();
-    function.run_into(&inputs, &mut targets).map_err(said)?;
+    function.run_into(&inputs, &mut targets).map_err(message)?;
     let same = |(tensor, bytes): (&Tensor<'_>, &Vec<u8>)| tensor.bytes() == Some(bytes);
     match found.iter().zip(&memory).position(|pair| !same(pair)) {
         Some(index) => Err(format!("result {index} is another in memory that is given")),

@@ -39,9 +39,15 @@ pub struct Case {
     pub inputs: Vec<(Data, DType, Vec<usize>)>,
 }
 
-/// The dtypes that every op is tried with: those whose arithmetic is done in them, or in one that nothing else is.
-const COMPUTED: [DType; 8] =
-    [DType::B1, DType::I8, DType::I32, DType::I64, DType::U64, DType::F32, DType::F64, DType::C64];
+/// Whether every op is tried with a dtype: not with floats and complex numbers that are computed in a wider dtype, which is
+/// tried, nor with integers narrower than a byte, which are computed in bytes. Emulators are slow.
+fn is_computed(dtype: DType) -> bool {
+    match dtype.kind() {
+        Kind::Bool => true,
+        Kind::Unsigned | Kind::Signed => dtype.bits() >= 8,
+        Kind::Float | Kind::Complex => dtype.real_part().bits() >= 32,
+    }
+}
 
 /// The ops that other dtypes are tried with, which are computed in another dtype or made of what others have.
 const COMMON: [Op; 10] = [
@@ -109,8 +115,8 @@ fn is_tried(semantics: &Semantics, op: Op, dtype: DType) -> bool {
 
 /// Every element-wise op of a dtype.
 fn elementwise(semantics: &Semantics, dtype: DType, cases: &mut Vec<Case>) {
-    for &op in Op::ALL.iter().filter(|op| op.info().shape == ShapeRule::Broadcast) {
-        let is_own = COMPUTED.contains(&dtype) || COMMON.contains(&op);
+    for op in Op::elementwise() {
+        let is_own = is_computed(dtype) || COMMON.contains(&op);
         if !is_own || !is_tried(semantics, op, dtype) {
             continue;
         }
@@ -187,7 +193,7 @@ pub fn large_products() -> Vec<Case> {
 
 /// Conversions of a dtype to each other one.
 fn conversions(semantics: &Semantics, dtype: DType) -> Case {
-    let to = strong().into_iter().filter(|to| *to != dtype && semantics.check_stated(*to).is_ok());
+    let to = DType::strong().filter(|to| *to != dtype && semantics.check_stated(*to).is_ok());
     let from = format!("tensor<{MANY}x{}>", dtype.mlir());
     let name = format!("convert_{}", dtype.name());
     let (mut ops, mut names, mut types) = (String::new(), Vec::new(), Vec::new());
@@ -204,23 +210,18 @@ fn conversions(semantics: &Semantics, dtype: DType) -> Case {
     Case { title, name, text, inputs: vec![(Data::Many, dtype, vec![MANY])] }
 }
 
-/// All dtypes that tensors have.
-fn strong() -> Vec<DType> {
-    DType::ALL.iter().copied().filter(|dtype| !dtype.is_weak()).collect()
-}
-
 /// The modules: of functions by dtype.
 pub fn modules(semantics: &Semantics) -> Vec<Vec<Case>> {
     let of = |dtype: DType| {
         let mut cases = Vec::new();
         elementwise(semantics, dtype, &mut cases);
-        if COMPUTED.contains(&dtype) || [DType::F16, DType::C64].contains(&dtype) {
+        if is_computed(dtype) || dtype == DType::F16 {
             along_axes(semantics, dtype, &mut cases);
         }
         cases.push(conversions(semantics, dtype));
         cases
     };
-    strong().into_iter().filter(|dtype| semantics.check_stated(*dtype).is_ok()).map(of).collect()
+    DType::strong().filter(|dtype| semantics.check_stated(*dtype).is_ok()).map(of).collect()
 }
 
 /// The bits of the elements of an array.

@@ -207,7 +207,7 @@ static int32_t run(promote_rt_entry *entry, promote_rt_context *context, const D
     case PROMOTE_TRAP_NEGATIVE_POWER: return PROMOTE_NEGATIVE_POWER;
     case PROMOTE_TRAP_INDEX: return PROMOTE_INDEX;
   }
-  if (returned != 0) return refused(PROMOTE_INTERNAL, "compiled code failed and did not say why");
+  if (returned != 0) return refused(PROMOTE_INTERNAL, "compiled code failed without a message");
   if (buffers != before) return refused(PROMOTE_INTERNAL, "compiled code did not release its buffers");
   return PROMOTE_OK;
 }

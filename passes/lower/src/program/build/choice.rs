@@ -26,7 +26,7 @@ impl Builder<'_, '_> {
                 [x, y].into_iter().for_each(|node| self.refuse_other_shapes(mask, node));
                 self.bind_choice(operation, mask, (x, y));
             }
-            _ => self.unsupported(operation, "its condition is neither a truth value nor a tensor of them"),
+            _ => self.unsupported(operation, "its condition is neither i1 nor a tensor of i1"),
         }
     }
 

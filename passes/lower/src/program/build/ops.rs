@@ -114,7 +114,7 @@ impl Builder<'_, '_> {
 
     fn promote(&mut self, operation: &Operation, op: Op, attrs: &Attrs) {
         let Some((dtype, dims)) = self.tensor_result(operation) else {
-            return self.unsupported(operation, "its result is no ranked tensor");
+            return self.unsupported(operation, "its result is not a ranked tensor");
         };
         let args: Vec<NodeId> = operation.operands.iter().map(|operand| self.node(*operand)).collect();
         let numerics = self.context.program.numerics;
@@ -125,7 +125,7 @@ impl Builder<'_, '_> {
 
     fn constant(&mut self, operation: &Operation, dtype: DType, elements: &[Bits]) {
         let Some((_, dims)) = self.tensor_result(operation) else {
-            return self.unsupported(operation, "its result is no ranked tensor");
+            return self.unsupported(operation, "its result is not a ranked tensor");
         };
         let shape: Vec<_> = dims.iter().map(|extent| Extent::Fixed(extent.unwrap_or(0))).collect();
         let prim = match elements {
@@ -144,7 +144,7 @@ impl Builder<'_, '_> {
     /// Any value will do; an extent of 1 fits where others are asked for.
     fn poison(&mut self, operation: &Operation) {
         let Some((dtype, dims)) = self.tensor_result(operation) else {
-            return self.unsupported(operation, "its result is no ranked tensor of the dialect's dtypes");
+            return self.unsupported(operation, "its result is not a ranked tensor of the dialect's dtypes");
         };
         let shape = dims.iter().map(|extent| Extent::Fixed(extent.unwrap_or(1))).collect();
         let node = self.segment.graph.push(Prim::Splat(0), &[], dtype, shape);
@@ -171,12 +171,12 @@ impl Builder<'_, '_> {
 
     fn tensor_of_elements(&mut self, operation: &Operation) {
         let Some((dtype, known)) = self.tensor_result(operation) else {
-            return self.unsupported(operation, "its result is no ranked tensor");
+            return self.unsupported(operation, "its result is not a ranked tensor");
         };
         let elements = &operation.operands;
         let is_number = |value: &Value| matches!(self.source.r#type(*value), Some(Type::Scalar(_)));
         if !elements.first().is_some_and(is_number) {
-            return self.unsupported(operation, "its elements are no numbers");
+            return self.unsupported(operation, "its elements are not numbers");
         }
         let dims: Vec<Arg> = known.iter().map(|extent| Arg::Known(extent.unwrap_or(0))).collect();
         let buffer = self.new_value(ValueKind::Buffer(dtype));

@@ -78,7 +78,7 @@ pub(crate) fn of_function(function: MlirOperation, names: &Names) -> Result<Inte
         Ok((inputs, outputs)) => Ok(Interface { name, location, inputs, outputs }),
         Err(wrong) => {
             let message = format!(
-                "@{} takes or returns a {}, for which no code is made",
+                "@{} takes or returns a {}, which is not supported",
                 in_mlir(&name),
                 raw::type_text(wrong)
             );

@@ -48,7 +48,7 @@ pub use promote_lower::types::{Number, Type};
 /// The pass `promote-to-llvm`.
 pub static PASS: TargetPass = TargetPass {
     name: "promote-to-llvm",
-    description: "lower a strong module of blocks to the LLVM dialect, for processors",
+    description: "lower a strong module without structured control flow to the LLVM dialect, for CPUs",
     dialects: || vec![DialectHandle::llvm()],
     run: |root, shared, config| lower(root, shared, config.targets.cpu),
 };

@@ -169,7 +169,7 @@ impl Function<'_, '_> {
 
     // Failures.
 
-    /// A pointer that the run time gives; without one it has said why, and the run fails.
+    /// A pointer that the run time returns; if it is null, the run time has recorded why, and the function fails.
     fn pointer(&mut self, function: Runtime, arguments: &[MlirValue]) -> MlirValue {
         let Some(data) = self.code.call_runtime(function, arguments) else {
             unreachable!("the function returns a pointer")
@@ -180,7 +180,7 @@ impl Function<'_, '_> {
         data
     }
 
-    /// Leaves if a condition holds; somebody has said why.
+    /// Leaves if a condition holds; the reason is recorded already.
     fn fail_if(&mut self, condition: MlirValue) {
         let failure = match self.failure {
             Some(failure) => failure,

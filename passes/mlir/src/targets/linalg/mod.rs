@@ -8,7 +8,7 @@
 //! |---|---|
 //! | map, convert, iota | a `linalg.generic` of parallel loops ([`structured`]) |
 //! | splat, size | `linalg.fill` |
-//! | view | a `linalg.generic` with an affine map, or with `tensor.extract` where only a run knows the place ([`arrange`]) |
+//! | view | a `linalg.generic` with an affine map, or with `tensor.extract` where the index is dynamic ([`arrange`]) |
 //! | reshape, concat | `tensor.collapse_shape` and `tensor.expand_shape`; `tensor.insert_slice` |
 //! | reduce, arg, scan, matmul | a `linalg.generic` with a reduction ([`reduce`]) |
 //! | sort | `scf` loops that merge runs ([`sort`]) |
@@ -56,7 +56,7 @@ use promote_lower::ops::{self, Call};
 /// The pass `promote-to-linalg`.
 pub static PASS: TargetPass = TargetPass {
     name: "promote-to-linalg",
-    description: "make linalg on tensors of a strong program",
+    description: "lower a strong program to linalg on tensors",
     dialects: || {
         // SAFETY: MLIR's handles are valid for ever.
         let [complex, math] = unsafe {
@@ -68,7 +68,7 @@ pub static PASS: TargetPass = TargetPass {
     run: |root, shared, _| lower(root, shared),
 };
 
-/// Lowers all in `root`. What is said of a program that is not strong is what `promote-verify-strong` says; it is left as it is.
+/// Lowers all in `root`. A program that is not strong gets the diagnostics of `promote-verify-strong`, and is left as it is.
 pub fn lower(root: MlirOperation, shared: Shared<'_>) -> Vec<Diagnostic> {
     let not_strong = verify::verify_strong(root, shared);
     if !not_strong.is_empty() {
@@ -125,9 +125,9 @@ fn constant(operation: MlirOperation) -> Result<MlirValue, Diagnostic> {
 }
 
 fn made_of_itself(operation: MlirOperation) -> Diagnostic {
-    let message = format!("the result of {} is made of nothing but itself", raw::name(operation));
+    let message = format!("the result of {} depends only on itself", raw::name(operation));
     Diagnostic::error(Code::NotLowered, place_of(operation), message)
-        .with_remedy("take it out: no run can compute it")
+        .with_remedy("remove it: it cannot be computed")
 }
 
 fn unsupported(operation: MlirOperation) -> Diagnostic {

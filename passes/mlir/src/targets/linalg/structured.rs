@@ -215,7 +215,7 @@ impl Lowering<'_> {
         self.builder.add("tensor.empty", &dynamic, r#type)
     }
 
-    /// Extents as MLIR writes them: a list with a mark for each that only a run knows, and those.
+    /// Extents as MLIR writes them: a list with a marker for each dynamic one, and the dynamic ones.
     pub fn mixed(&mut self, extents: &[Extent]) -> (Vec<i64>, Vec<MlirValue>) {
         let (mut fixed, mut dynamic) = (Vec::with_capacity(extents.len()), Vec::new());
         for extent in extents {

@@ -40,7 +40,7 @@ fn replace(operation: MlirOperation, new: MlirValue) {
     unsafe { raw::erase(operation) };
 }
 
-/// An extent that only a run knows is 1, which fits where others are asked for.
+/// A dynamic extent is 1, which is compatible with any other.
 fn make_empty(operation: MlirOperation) {
     let r#type = raw::value_type(raw::result(operation));
     let mut builder = Builder::before(operation);

@@ -18,7 +18,7 @@ use crate::raw::{self, Address};
 use crate::types;
 use promote_infer::shape::Shape;
 
-/// Why something cannot be said in StableHLO, and what to do about it.
+/// Why StableHLO cannot express something, and what to do about it.
 #[derive(Clone, Debug)]
 pub struct Refusal {
     /// Why.

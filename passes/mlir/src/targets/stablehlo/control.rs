@@ -15,7 +15,7 @@ fn only_block(region: MlirRegion) -> Option<MlirBlock> {
     blocks.next().filter(|_| blocks.next().is_none())
 }
 
-const SEVERAL_BLOCKS: &str = "run upstream's lift-cf-to-scf before";
+const SEVERAL_BLOCKS: &str = "run upstream's lift-cf-to-scf first";
 
 impl Lowering<'_> {
     /// An op of `scf`.

@@ -208,7 +208,8 @@ fn defined(b: &mut Builder<'_>, op: Op, operands: &[Tensor], result: DType) -> M
 fn expanded(b: &mut Builder<'_>, op: Op, operands: &[Tensor], result: DType) -> Made<Expanded> {
     let numerics = b.numerics();
     let shape = operands.first().map(|operand| operand.shape()).unwrap_or_default();
-    let narrow = operands.iter().map(|x| x.dtype).find(|dtype| computed(op, *dtype).bits() == 16);
+    let is_narrow_float = |dtype: &DType| dtype.kind() == Kind::Float && computed(op, *dtype).bits() == 16;
+    let narrow = operands.iter().map(|x| x.dtype).find(is_narrow_float);
     let mut machine = Machine::new(b, shape).computing_in(narrow.unwrap_or(DType::F32));
     let args: Vec<_> = operands.iter().enumerate().map(|operand| load(&mut machine, op, operand)).collect();
     // Neighbours are those of the narrow format; all others are rounded to it at the end.
@@ -247,24 +248,24 @@ fn load(machine: &mut Machine<'_, '_>, op: Op, (index, x): (usize, &Tensor)) -> 
 
 const REMEDY: &str = "convert the operand to a dtype that the op is defined for";
 
-/// Refuses what may raise an exception in a run, as the last operand of an op decides.
+/// Refuses what may raise an exception at run time, as the last operand of an op decides.
 fn never_raises(b: &Builder<'_>, why: Trap, operands: &[Tensor]) -> Made<()> {
     let Some(y) = operands.last().copied() else { return Ok(()) };
     let (never, message, remedy) = match why {
         Trap::DivisionByZero => (
             known::elements(y).is_some_and(|elements: Vec<Bits>| elements.iter().all(|bits| *bits != 0)),
-            "an integer divided by zero raises an exception, and StableHLO has none",
+            "an integer divided by zero raises an exception, which StableHLO cannot express",
             "divide by a constant, or convert to a float dtype and round",
         ),
         Trap::NegativePower => (
             known::range(b, y).is_some_and(|(lowest, _)| lowest >= 0),
-            "an integer to a negative power raises an exception, and StableHLO has none",
+            "an integer to a negative power raises an exception, which StableHLO cannot express",
             "raise to a constant or an unsigned exponent, or convert the base to a float dtype",
         ),
         Trap::IndexOutOfRange => (
             false,
-            "an index out of range raises an exception, and StableHLO has none",
-            "take at places that are known to be in range",
+            "an index out of range raises an exception, which StableHLO cannot express",
+            "take at indices that are known to be in range",
         ),
     };
     if never { Ok(()) } else { refuse(message, remedy) }

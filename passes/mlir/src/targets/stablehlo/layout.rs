@@ -106,8 +106,8 @@ fn take(b: &mut Builder<'_>, attrs: &Attrs, x: Tensor, places: Tensor, shape: &[
         .is_some_and(|(low, high)| low >= -i128::from(extent) && high < i128::from(extent));
     if !is_known && b.numerics() != Numerics::Jax {
         return refuse(
-            "an index out of range raises an exception, and StableHLO has none",
-            "take at constant places or those of an iota, in range, or use JAX's semantics, which fills in",
+            "an index out of range raises an exception, which StableHLO cannot express",
+            "take at constant indices or those of an iota, in range, or use JAX's semantics, which fills in values",
         );
     }
     if extent == 0 || shape.contains(&0) {

@@ -123,7 +123,7 @@ impl Lowering<'_> {
         self.diagnostics.push(error(operation, Refusal { message: message.to_owned(), remedy }));
     }
 
-    /// The new types of the old ones; where there is none, that is said of `operation`.
+    /// The new types of the old ones; where there is none, `operation` is refused.
     fn types(&mut self, operation: MlirOperation, old: &[MlirType]) -> Vec<Option<MlirType>> {
         let mut new = Vec::new();
         for r#type in old {
@@ -262,10 +262,10 @@ impl Lowering<'_> {
             Some(("stablehlo" | "chlo", _)) => self.copy(operation, operands),
             _ if name == "func.call" => self.call(operation, operands),
             Some(("cf", "assert")) => refuse(
-                "a check at run time raises an exception, and StableHLO has none",
+                "a check at run time raises an exception, which StableHLO cannot express",
                 "state the extents that are checked",
             ),
-            _ => refuse(format!("{name} is not StableHLO"), "take it out, or lower it before"),
+            _ => refuse(format!("{name} is not StableHLO"), "remove it, or lower it first"),
         }
     }
 
@@ -336,11 +336,10 @@ impl Lowering<'_> {
     }
 }
 
-const NO_BODY: (&str, &str) =
-    ("a function without a body is not StableHLO", "write its body, or take the declaration out");
+const NO_BODY: (&str, &str) = ("a declaration is not StableHLO", "define it, or remove the declaration");
 const BRANCHES: (&str, &str) = (
     "branches between blocks are not StableHLO",
-    "write them as scf.if and scf.while, or run upstream's lift-cf-to-scf before",
+    "write them as scf.if and scf.while, or run upstream's lift-cf-to-scf first",
 );
 
 /// The attributes of an op, which the verification has found right.

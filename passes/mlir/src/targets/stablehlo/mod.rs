@@ -106,7 +106,7 @@ fn unmade(root: MlirOperation) -> Option<Diagnostic> {
             || mlirContextIsRegisteredOperation(context, raw::string("stablehlo.add"))
     };
     let refusal = || Refusal {
-        message: "the context knows no StableHLO and allows no unregistered dialects".to_owned(),
+        message: "the context has no StableHLO dialect and does not allow unregistered dialects".to_owned(),
         remedy: "allow unregistered dialects in the context, or register StableHLO in it",
     };
     (!takes).then(|| error(root, refusal()))
@@ -120,7 +120,7 @@ fn outside_of_functions(root: MlirOperation) -> Vec<Diagnostic> {
     }
     units::walk(root, &mut |operation| {
         if !raw::is_named(operation, FUNCTION) && !raw::is_named(operation, "builtin.module") {
-            let message = format!("{} stands outside of functions", raw::name(operation));
+            let message = format!("{} is outside of functions", raw::name(operation));
             found.push(error(operation, Refusal { message, remedy: "move it into a function" }));
         }
     });

@@ -60,6 +60,6 @@ fn calls(function: MlirOperation, names: &FxHashMap<String, usize>) -> Vec<(Mlir
 }
 
 fn refusal(call: MlirOperation) -> Diagnostic {
-    let message = "a function calls itself, and StableHLO programs do not".to_owned();
+    let message = "a function is recursive, which StableHLO does not support".to_owned();
     error(call, Refusal { message, remedy: "write the recursion as an scf.while" })
 }

@@ -99,7 +99,7 @@ impl<'k> KernelEmitter<'k> {
         self.repeat(dim, (rest, to), 1, &[], &mut |emitter, state| body(emitter, 1, state));
     }
 
-    /// Whether, in a run, vectors may be stored past the caches, as there are many, and the index from which on they are
+    /// Whether, at run time, vectors may be stored past the caches, as there are many, and the index from which on they are
     /// aligned. `None` if that is known not to be worth it.
     pub(super) fn can_stream(
         &mut self,

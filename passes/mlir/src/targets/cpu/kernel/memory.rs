@@ -1,4 +1,4 @@
-//! Numbers that a run knows, addresses, and elements in memory.
+//! Numbers that are known at run time, addresses, and elements in memory.
 
 use mlir_sys::*;
 use promote_lattice::DType;
