@@ -26,5 +26,6 @@ mod strong;
 pub mod targets;
 mod types;
 mod units;
+mod unread;
 mod verify;
 mod view;

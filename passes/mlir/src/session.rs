@@ -21,6 +21,7 @@ use super::raw::{self, Address};
 use super::units::Shared;
 use crate::targets;
 use crate::targets::cpu::{Interface, Machine};
+use crate::unread;
 use promote_diagnostics::{Code, Diagnostic, Severity};
 use promote_infer::graph::Graph;
 use promote_infer::solve::Solution;
@@ -226,7 +227,7 @@ impl Session {
         if module.ptr.is_null() {
             let mut diagnostics = lock(&self.diagnostics);
             if !diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
-                diagnostics.push(Diagnostic::error(Code::Unreadable, None, "MLIR cannot read the input"));
+                diagnostics.push(unread::explain(&source));
             }
             return None;
         }

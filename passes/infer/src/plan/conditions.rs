@@ -261,8 +261,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The contracted dimensions are equal, and so are those of batches that a run alone knows, unless one is 1 or
-    /// is not there.
+    /// The contracted dimensions are equal, and so are dynamic ones of batches, unless one is 1 or is not there.
     fn operands_contract(&self, values: &[ValueId], asked: &mut Vec<Condition>) {
         let [x, y] = values else { return };
         let (a, b) = (self.dims(*x), self.dims(*y));

@@ -93,13 +93,17 @@ fn binary(b: &mut Builder<'_>, op: Op, x: Tensor, y: Tensor) -> Option<Tensor> {
         return has_order.then(|| b.compare(x, direction, y));
     }
     Some(match op {
-        Op::LogicalAnd | Op::LogicalOr | Op::LogicalXor => {
+        Op::LogicalAnd => {
             let (x, y) = (b.is_true(x), b.is_true(y));
-            match op {
-                Op::LogicalAnd => b.and(x, y),
-                Op::LogicalOr => b.or(x, y),
-                _ => b.xor(x, y),
-            }
+            b.and(x, y)
+        }
+        Op::LogicalOr => {
+            let (x, y) = (b.is_true(x), b.is_true(y));
+            b.or(x, y)
+        }
+        Op::LogicalXor => {
+            let (x, y) = (b.is_true(x), b.is_true(y));
+            b.xor(x, y)
         }
         Op::Maximum if !is_complex => b.max(x, y),
         Op::Minimum if !is_complex => b.min(x, y),
