@@ -51,6 +51,7 @@ pub static PASS: TargetPass = TargetPass {
     description: "lower a strong module of blocks to the LLVM dialect, for processors",
     dialects: || vec![DialectHandle::llvm()],
     run: |root, shared, config| lower(root, shared, config.machine),
+    emitted: None,
 };
 
 /// A module as a program, and what it is made of.
