@@ -87,7 +87,7 @@ pub use tensor::{Element, RunError, Status, Tensor, TensorError, TensorMut};
 #[cfg(feature = "mlir")]
 pub use promote_dialect::mlir as dialect;
 #[cfg(feature = "mlir")]
-pub use promote_mlir::targets::cpu::Interface;
+pub use promote_mlir::targets::{self, cpu::Interface};
 #[cfg(feature = "mlir")]
 pub use promote_mlir::{
     pass,

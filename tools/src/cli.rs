@@ -18,6 +18,7 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use clap::builder::{
     BoolishValueParser, NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser,
@@ -25,6 +26,7 @@ use clap::builder::{
 use clap::{ArgAction, CommandFactory, Parser, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use promote::diagnostic::Code;
+use promote::targets::{self, TargetPass};
 
 use crate::expect;
 use crate::flags::{Diagnostics, Processor, Rules, double_dashes};
@@ -155,34 +157,66 @@ impl Promotion {
 }
 
 /// What is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Emit {
-    /// MLIR text
+    /// MLIR text.
     Mlir,
-    /// MLIR bytecode
+    /// MLIR bytecode.
     Bytecode,
-    /// linalg on tensors, as MLIR text
-    Linalg,
-    /// The dataflow graph, as Graphviz DOT
+    /// What a target hands on to other compilers, as MLIR text.
+    HandedOn(&'static TargetPass),
+    /// The graph of values in Graphviz's language.
     Dot,
-    /// StableHLO, as text for XLA
-    Stablehlo,
-    /// The scheduled program: buffers, kernels, extents and control flow, as text
+    /// The program of steps.
     Program,
-    /// MLIR text, lowered to the LLVM dialect
+    /// MLIR text in the LLVM dialect.
     Llvm,
-    /// LLVM IR, optimised for the processor
+    /// LLVM IR.
     LlvmIr,
-    /// Assembly
+    /// Assembly.
     Asm,
-    /// An object file, to be linked with the output of --emit=runtime
+    /// An object.
     Obj,
-    /// A self-contained shared library, linked by cc or the compiler named by CC
+    /// A shared library.
     So,
-    /// The C header of an object or shared library
+    /// The C header of an object or shared library.
     Header,
-    /// The run-time library that object files call, as an object file; reads no input
+    /// The run time that objects call.
     Runtime,
+}
+
+impl ValueEnum for Emit {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<Emit>> = LazyLock::new(|| {
+            let handed_on = targets::ALL.iter().copied().filter(|target| target.emitted.is_some());
+            let code = [Emit::Program, Emit::Llvm, Emit::LlvmIr, Emit::Asm, Emit::Obj, Emit::So];
+            let first = [Emit::Mlir, Emit::Bytecode].into_iter().chain(handed_on.map(Emit::HandedOn));
+            first.chain([Emit::Dot]).chain(code).chain([Emit::Header, Emit::Runtime]).collect()
+        });
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let (name, help) = match self {
+            Self::Mlir => ("mlir", "MLIR text"),
+            Self::Bytecode => ("bytecode", "MLIR bytecode"),
+            Self::HandedOn(target) => target.emitted.map(|emitted| (emitted.name, emitted.summary))?,
+            Self::Dot => ("dot", "The dataflow graph, as Graphviz DOT"),
+            Self::Program => {
+                ("program", "The scheduled program: buffers, kernels, extents and control flow, as text")
+            }
+            Self::Llvm => ("llvm", "MLIR text, lowered to the LLVM dialect"),
+            Self::LlvmIr => ("llvm-ir", "LLVM IR, optimised for the processor"),
+            Self::Asm => ("asm", "Assembly"),
+            Self::Obj => ("obj", "An object file, to be linked with the output of --emit=runtime"),
+            Self::So => ("so", "A self-contained shared library, linked by cc or the compiler named by CC"),
+            Self::Header => ("header", "The C header of an object or shared library"),
+            Self::Runtime => {
+                ("runtime", "The run-time library that object files call, as an object file; reads no input")
+            }
+        };
+        Some(PossibleValue::new(name).help(help))
+    }
 }
 
 impl Emit {
@@ -202,9 +236,8 @@ impl Emit {
             Self::LlvmIr | Self::Asm | Self::Obj | Self::So => true,
             Self::Mlir
             | Self::Bytecode
+            | Self::HandedOn(_)
             | Self::Dot
-            | Self::Linalg
-            | Self::Stablehlo
             | Self::Program
             | Self::Llvm
             | Self::Header

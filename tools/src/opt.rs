@@ -115,8 +115,7 @@ fn code(compiled: &Compiled, kind: Emit, folder: Option<&Folder>) -> Result<Vec<
         Emit::Mlir
         | Emit::Bytecode
         | Emit::Dot
-        | Emit::Linalg
-        | Emit::Stablehlo
+        | Emit::HandedOn(_)
         | Emit::Program
         | Emit::Llvm
         | Emit::Header
@@ -184,8 +183,7 @@ impl<'a> Compiler<'a> {
     fn new(args: &'a Args) -> Result<Self, Stop> {
         let semantics = compiler::semantics(&args.promotion.rules)?;
         let default = || match args.emit() {
-            Emit::Linalg => Pipeline::to_linalg(),
-            Emit::Stablehlo => Pipeline::to_stablehlo(),
+            Emit::HandedOn(target) => Pipeline::to_target(target),
             _ => Pipeline::default(),
         };
         let given = args.promotion.pass_pipeline.as_deref();
@@ -398,8 +396,7 @@ impl<'a> Compiler<'a> {
         let kind = match self.args.emit() {
             Emit::Mlir
             | Emit::Dot
-            | Emit::Linalg
-            | Emit::Stablehlo
+            | Emit::HandedOn(_)
             | Emit::Program
             | Emit::Llvm
             | Emit::LlvmIr
@@ -422,8 +419,7 @@ impl<'a> Compiler<'a> {
             }
             // Code is written by `write_code`.
             Emit::Mlir
-            | Emit::Linalg
-            | Emit::Stablehlo
+            | Emit::HandedOn(_)
             | Emit::Program
             | Emit::Llvm
             | Emit::LlvmIr

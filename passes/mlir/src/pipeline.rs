@@ -11,7 +11,7 @@ use mlir_sys::*;
 
 use super::pass::{self, Config, Handoff, Kind};
 use super::raw;
-use super::targets::{linalg, stablehlo};
+use super::targets::{TargetPass, linalg, stablehlo};
 
 /// One element of a pipeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -184,12 +184,17 @@ impl Parser<'_> {
 }
 
 impl Pipeline {
+    /// The default passes, and those that lower what they give to a target.
+    pub fn to_target(target: &TargetPass) -> Self {
+        let Self(mut elements) = Self::default();
+        let prepared_by = target.emitted.map_or(&[][..], |emitted| emitted.prepared_by);
+        elements.extend(prepared_by.iter().chain([&target.name]).map(|name| Element::pass(name)));
+        Self(elements)
+    }
+
     /// The default passes, and those that make StableHLO of what they give.
     pub fn to_stablehlo() -> Self {
-        let Self(mut elements) = Self::default();
-        elements.push(Element::pass("lift-cf-to-scf"));
-        elements.push(Element::pass(stablehlo::PASS.name));
-        Self(elements)
+        Self::to_target(&stablehlo::PASS)
     }
 
     /// The check that a module is strong, alone.
@@ -199,9 +204,7 @@ impl Pipeline {
 
     /// The default passes, and the one that makes linalg of what they give.
     pub fn to_linalg() -> Self {
-        let Self(mut elements) = Self::default();
-        elements.push(Element::pass(linalg::PASS.name));
-        Self(elements)
+        Self::to_target(&linalg::PASS)
     }
 
     /// Reads `builtin.module(pass,…)`, or a bare list of passes that run on the module.

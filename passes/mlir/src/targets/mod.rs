@@ -3,7 +3,8 @@
 //! [`cpu`] compiles [programs](promote_lower::program) of kernels to the LLVM dialect. [`linalg`] and [`stablehlo`] hand
 //! strong code on to other compilers, op by op: they know neither kernels nor buffers.
 //!
-//! A new target is its folder, its line in [`ALL`] (and one in [`Options`], if it has any), and a device in `promote-runtime` if it needs one.
+//! A new target is its folder, its line in [`ALL`] (and one in [`Options`], if it has any), and a device in
+//! `promote-runtime` if it needs one. What it hands on ([`Emitted`]) is a value of `promote-opt --emit` by that.
 
 pub mod cpu;
 pub(crate) mod linalg;
@@ -40,6 +41,19 @@ pub struct TargetPass {
     pub(crate) dialects: fn() -> Vec<DialectHandle>,
     /// Lowers an op in place; its diagnostics.
     pub(crate) run: fn(MlirOperation, Shared<'_>, &Config) -> Vec<Diagnostic>,
+    /// What `--emit` hands on to other compilers, if what the pass makes is that.
+    pub emitted: Option<Emitted>,
+}
+
+/// What a target hands on to other compilers: MLIR text.
+#[derive(Clone, Copy, Debug)]
+pub struct Emitted {
+    /// What it is called.
+    pub name: &'static str,
+    /// What it is, in a few words.
+    pub summary: &'static str,
+    /// Upstream passes that run before the target's, on strong code.
+    pub(crate) prepared_by: &'static [&'static str],
 }
 
 /// All of them.

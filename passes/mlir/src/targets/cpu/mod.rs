@@ -51,6 +51,7 @@ pub static PASS: TargetPass = TargetPass {
     description: "lower a strong module without structured control flow to the LLVM dialect, for CPUs",
     dialects: || vec![DialectHandle::llvm()],
     run: |root, shared, config| lower(root, shared, config.targets.cpu),
+    emitted: None,
 };
 
 /// A module as a program, and what it is made of.

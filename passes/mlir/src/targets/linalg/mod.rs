@@ -43,7 +43,7 @@ use self::types::Signless;
 use crate::placement;
 use crate::places::place_of;
 use crate::raw::{self, Address};
-use crate::targets::TargetPass;
+use crate::targets::{Emitted, TargetPass};
 use crate::units::{self, Shared};
 use crate::verify;
 use crate::view::{View, view};
@@ -66,6 +66,7 @@ pub static PASS: TargetPass = TargetPass {
         vec![complex, DialectHandle::linalg(), math, DialectHandle::scf()]
     },
     run: |root, shared, _| lower(root, shared),
+    emitted: Some(Emitted { name: "linalg", summary: "linalg on tensors, as MLIR text", prepared_by: &[] }),
 };
 
 /// Lowers all in `root`. A program that is not strong gets the diagnostics of `promote-verify-strong`, and is left as it is.

@@ -279,7 +279,7 @@ fn never_raises(b: &Builder<'_>, why: Trap, operands: &[Tensor]) -> Made<()> {
 pub const fn is_stablehlo(dtype: DType) -> bool {
     match dtype.kind() {
         Kind::Bool => true,
-        Kind::Unsigned | Kind::Signed => dtype.bits() >= 2 && !dtype.is_weak(),
+        Kind::Unsigned | Kind::Signed => matches!(dtype.bits(), 2 | 4 | 8 | 16 | 32 | 64) && !dtype.is_weak(),
         Kind::Float => !dtype.is_weak(),
         Kind::Complex => matches!(dtype, DType::C64 | DType::C128),
     }

@@ -41,7 +41,7 @@ use rustc_hash::FxHashSet;
 
 use crate::places::place_of;
 use crate::raw::{self, Address};
-use crate::targets::TargetPass;
+use crate::targets::{Emitted, TargetPass};
 use crate::units::{self, Shared};
 use crate::verify::verify_strong;
 use crate::view::FUNCTION;
@@ -61,6 +61,11 @@ pub static PASS: TargetPass = TargetPass {
     description: "lower a strong program to StableHLO",
     dialects: Vec::new,
     run: |root, shared, config| to_stablehlo(root, shared, config.targets.stablehlo),
+    emitted: Some(Emitted {
+        name: "stablehlo",
+        summary: "StableHLO, as text for XLA",
+        prepared_by: &["lift-cf-to-scf"],
+    }),
 };
 
 /// Rewrites the functions in `root` as StableHLO; what there is to say, in program order. With an error nothing is changed.
