@@ -306,7 +306,7 @@ impl<'g> Fusion<'g> {
                 return unit;
             }
         }
-        let group = Group::new(self.graph.shape(wanted.traced), wanted, &self.costs);
+        let group = Group::new(self.graph.shape(wanted.traced), wanted, self.costs);
         let unit = self.unit(Unit::Group(Box::new(group)), &needs);
         let entered = self.enter(unit, wanted);
         assert!(
@@ -349,7 +349,7 @@ impl<'g> Fusion<'g> {
     fn enter(&mut self, unit: UnitId, wanted: &Wanted) -> bool {
         let Unit::Group(group) = &mut self.units[unit] else { return false };
         let shape = self.graph.shape(wanted.traced);
-        let Some(at) = group.coords(&shape, wanted, &self.costs) else { return false };
+        let Some(at) = group.coords(&shape, wanted, self.costs) else { return false };
         let stages: Vec<usize> = group.members.iter().map(|member| group.tracer.stage(member.expr)).collect();
         let mut tracer = std::mem::take(&mut group.tracer);
         let mark = tracer.mark();
