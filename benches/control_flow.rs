@@ -140,7 +140,7 @@ fn loops(n: usize) -> String {
     text + &format!("return {last} : {UNKNOWN}\n}}\n")
 }
 
-/// Loops that each begin with a weak 0 and add what the loop inside gives.
+/// Loops that each begin with a weak 0 and add what the loop inside returns.
 fn fresh_carries(n: usize) -> String {
     let mut text = format!(
         "func.func @f(%x: tensor<4xf16>, %n: index) -> {UNKNOWN} {{\n  %c0 = arith.constant 0 : index\n  %c1 = arith.constant 1 : \
@@ -251,7 +251,7 @@ fn chain(n: usize) -> String {
     text + OPENING + &call + &format!("  return %r : {UNKNOWN}\n}}\n")
 }
 
-/// Generic functions, each of which calls the next one or gives back its argument.
+/// Generic functions, each of which calls the next one or returns its argument.
 fn ring(n: usize) -> String {
     let mut text = String::new();
     for i in 0..n {

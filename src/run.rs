@@ -158,10 +158,10 @@ impl Function {
     }
 
     /// Runs the function; the results are written to `outputs`, which hold arbitrary elements after an error. Their shapes
-    /// are those of the results; [`Function::shapes`] tells them.
+    /// are those of the results; [`Function::shapes`] returns them.
     ///
     /// # Errors
-    /// As [`Function::run`], and if the outputs are not what the function gives.
+    /// As [`Function::run`], and if the outputs are not what the function returns.
     pub fn run_into(&self, inputs: &[Tensor<'_>], outputs: &mut [TensorMut<'_>]) -> Result<(), RunError> {
         let views: Vec<_> = inputs.iter().map(Tensor::view).collect();
         let mut targets: Vec<_> = outputs.iter_mut().map(TensorMut::view).collect();

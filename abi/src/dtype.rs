@@ -36,7 +36,7 @@ impl fmt::Display for DLDataType {
     }
 }
 
-/// Extents behind a pointer; none if there is no rank.
+/// The extents that a pointer points to; none if there is no rank.
 ///
 /// # Safety
 /// `dims` points to `rank` extents, valid as long as they are used, or `rank` is not positive.

@@ -133,14 +133,15 @@ functions! {
         /// Where output `index` must be written, row-major, given its extents; null, with an error kept in the context, if the
         /// caller's tensor has another shape or there is no memory. Not reference-counted.
         Output = promote_rt_output(context: *mut Context, index: i64, dims: *const i64) -> *mut u8;
-        /// Tells the extents of output `index`; what code that tells shapes calls.
+        /// Sets the extents of output `index`; called by code that computes shapes.
         Shape = promote_rt_shape(context: *mut Context, index: i64, dims: *const i64);
         /// Runs `body(env, begin, end)` over ranges that together cover 0 to below `count`, possibly on several threads at once.
         /// Ranges start at multiples of `grain` and are at least that long, except a single one; inside a parallel body
         /// everything is one range.
         Parallel = promote_rt_parallel(context: *mut Context, body: Body, env: *mut u8, count: i64, grain: i64);
         /// A function of the program calls another, which takes `need` bytes of stack: 0 if that may be, else the code returns
-        /// non-zero, and an error is kept. `place` tells the op that calls, in `length` bytes; null if that is not known.
+        /// non-zero, and an error is kept. `place` describes the op that calls, in `length` bytes;
+        /// null if that is not known.
         Enter = promote_rt_enter(context: *mut Context, need: i64, place: *const u8, length: i64) -> i32;
         /// A function of the program returns to another.
         Leave = promote_rt_leave(context: *mut Context);
@@ -148,7 +149,8 @@ functions! {
         /// returns non-zero.
         Fail = promote_rt_fail(context: *mut Context, message: *const u8, length: i64);
         /// Notes that something happened which the semantics refuse, unless something has; `code` is a number of `Trap`. The call
-        /// fails even if its entry returns 0. `place` tells the op, in `length` bytes; null if that is not known.
+        /// fails even if its entry returns 0. `place` describes the op, in `length` bytes; null if that is not
+        /// known.
         Trap = promote_rt_trap(context: *mut Context, code: i32, place: *const u8, length: i64);
         /// The first trap of the call, or 0.
         Trapped = promote_rt_trapped(context: *mut Context) -> i32;

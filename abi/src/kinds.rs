@@ -111,8 +111,8 @@ scalars! {
     f64: F64, "double";
 }
 
-/// The type as data; with its spelling in C before a name, where Rust's type does not tell: a `char` is one of two types in
-/// Rust, which depends on the machine.
+/// The type as data; with its spelling in C before a name, where Rust's type does not determine it: a `char` is one of
+/// two types in Rust, which depends on the machine.
 macro_rules! type_of {
     ($ty:ty) => {
         $crate::Type {

@@ -155,8 +155,8 @@ structures! {
         output_types: *const TensorType,
         /// The code.
         entry: Entry,
-        /// Code that tells the results' shapes (by `promote_rt_shape`) without computing them; none if they depend on values. Of
-        /// its inputs it reads numbers without dimensions and the extents of others, whose data may be strided and misaligned.
+        /// Code that sets the results' shapes (by `promote_rt_shape`) without computing the results; none if they depend on
+        /// values. Of its inputs it reads numbers without dimensions and the extents of others, whose data may be strided and misaligned.
         shape: Option<Entry>,
         /// Bytes of stack that `entry` takes, and the loops that it runs; null if that is not known.
         entry_stack: *const i64,
@@ -226,7 +226,7 @@ impl Function {
     }
 }
 
-/// As many types as there are behind a pointer.
+/// As many types as a pointer points to.
 ///
 /// # Safety
 /// The pointer is null or points to that many types, which live as long as they are used.
@@ -251,7 +251,7 @@ impl TensorType {
     }
 }
 
-/// The text behind a pointer; none if it is null or not UTF-8.
+/// The text that a pointer points to; none if it is null or not UTF-8.
 ///
 /// # Safety
 /// The text is null or NUL-terminated, and lives as long as it is used.

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A program is a list of [`Node`]s over dense value ids, arguments first. It is deterministic: a form and a size
-//! always give the same text.
+//! always return the same text.
 
 // Each bench uses the part that it needs.
 #![allow(dead_code)]

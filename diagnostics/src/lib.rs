@@ -1,7 +1,7 @@
 //! Diagnostics: what the passes report about a program.
 //!
 //! A [`Diagnostic`] carries its [`Code`], its place, notes at other places and a remedy; how it looks on a terminal
-//! or in JSON is the tool's business. [`Code::explanation`] is the text behind `--explain`.
+//! or in JSON is the tool's business. [`Code::explanation`] is the text of `--explain`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -92,7 +92,7 @@ a memref, a tensor of index, or a tensor with an encoding.
 Convert it to a tensor first, for example with tensor.from_elements.";
     NoCommonDtype "P0007" "the operands have no common dtype"
 "The promotion semantics defines no common dtype for these operands. In JAX's lattice, 8-bit floats and 4-bit integers have
-none with other dtypes, because any implicit choice would lose too much; under jax-strict, no two different strong dtypes have one.
+none with other dtypes, because any implicit choice would lose too much; under jax-strict, different strong dtypes have none.
 
     %0 = \"promote.add\"(%x, %y) : (tensor<4xf8E4M3FN>, tensor<4xbf16>) -> !u     // P0007
     %c = \"promote.convert\"(%x) : (tensor<4xf8E4M3FN>) -> tensor<4xbf16>          // convert explicitly
@@ -138,7 +138,8 @@ State the rank in the operand's type: tensor<?x?xf32>, or tensor<f32> for an arr
 "promote-verify-strong found a value whose type is still weak or unknown. Run promote-infer-types and
 promote-insert-converts before it.";
     ImplicitPromotion "P0017" "an op would still promote an operand"
-"promote-verify-strong found an op whose operand does not have the dtype that the op computes in. Run promote-insert-converts before it.";
+"promote-verify-strong found an op whose operand does not have the dtype that the op computes in. Run
+promote-insert-converts before it.";
     ImplicitBroadcast "P0018" "an op would still broadcast an operand"
 "promote-verify-strong found an op whose operand does not have the shape that the op computes in, or may not have it:
 an operand of unknown rank. Run promote-insert-converts before it, and state the rank of unranked values.";

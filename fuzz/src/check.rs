@@ -155,7 +155,7 @@ impl Rules {
         }
     }
 
-    /// What the passes gave they leave alone, read as text and as bytecode.
+    /// What the passes returned they leave alone, read as text and as bytecode.
     fn is_stable(&self, strong: &str) -> Result<(), Finding> {
         let again = self.passed(strong, &Pipeline::default())?;
         if again.as_deref() != Some(strong) {
@@ -171,7 +171,7 @@ impl Rules {
         }
     }
 
-    /// What the run gives that the interpreter does, which must be the same before and after the passes.
+    /// What the run returns that the interpreter does, which must be the same before and after the passes.
     fn interpreted(
         &self,
         reader: &Reader,
@@ -289,7 +289,7 @@ fn written(compiled: &Compiled, number: u64) -> Result<(), Finding> {
     }
 }
 
-/// Runs compiled code, and compares what it gives.
+/// Runs compiled code, and compares what it returns.
 fn run(compiled: &Compiled, case: &Case, expected: Result<Outcome, Error>) -> Result<Ending, Finding> {
     let executable = compiled.load().map_err(|error| error.to_string())?;
     let function = executable.function("main").ok_or("the code has no @main")?;

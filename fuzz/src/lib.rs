@@ -8,7 +8,7 @@
 //! ## What is held of every program
 //! - It is refused with errors that have places, or accepted; no diagnostic is internal (P0099), nothing panics, no
 //!   signal ends the process.
-//! - What the passes give they leave alone the second time, as text and as bytecode.
+//! - What the passes return they leave alone the second time, as text and as bytecode.
 //! - It means the same to the reference interpreter before and after the passes.
 //! - What is compiled has dtypes, shapes and elements as interpreted, see [`Precision`](promote_reference::random::Precision),
 //!   and fails where the interpreter fails.

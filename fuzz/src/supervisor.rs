@@ -50,7 +50,7 @@ impl Report {
     }
 }
 
-/// Checks programs in `jobs` processes at a time. `found` is told of each finding at once.
+/// Checks programs in `jobs` processes at a time. `found` is called for each finding at once.
 ///
 /// # Errors
 /// If no process can be started.
@@ -96,7 +96,7 @@ fn watch(
     let (lines, words) = (lines_of(&mut child), words_of(&mut child));
     let mut begun = None;
     let mut next = numbers.start;
-    let tell = |number: u64, finding: &str| {
+    let announce = |number: u64, finding: &str| {
         let mut report = report.lock().unwrap_or_else(PoisonError::into_inner);
         report.findings.insert(number, finding.to_owned());
         found(number, finding);
@@ -124,7 +124,7 @@ fn watch(
                 let mut report = report.lock().unwrap_or_else(PoisonError::into_inner);
                 *report.endings.entry(rest.to_owned()).or_default() += 1;
             }
-            "wrong" => tell(number, &rest.replace("\\n", "\n").replace("\\\"", "\"").replace("\\'", "'")),
+            "wrong" => announce(number, &rest.replace("\\n", "\n").replace("\\\"", "\"").replace("\\'", "'")),
             _ => continue,
         }
         begun = None;
@@ -132,7 +132,7 @@ fn watch(
     let status = child.wait()?;
     let words = words.join().unwrap_or_default();
     if let Some(number) = begun {
-        tell(number, &end_of(status, hangs, &words));
+        announce(number, &end_of(status, hangs, &words));
         return Ok(number + 1);
     }
     match status.success() {

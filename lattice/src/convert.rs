@@ -14,7 +14,7 @@
 //!
 //! # Laws
 //!
-//! - Rounding to a float is to nearest, ties to even. Overflow gives an infinity, else a NaN, else (formats with neither)
+//! - Rounding to a float is to nearest, ties to even. Overflow returns an infinity, else a NaN, else (formats with neither)
 //!   the largest finite number. `f8e8m0fnu` has neither zero nor negative numbers: they become its NaN.
 //! - Integers wrap. Floats are truncated; out of range, JAX saturates and makes NaN 0, while NumPy and PyTorch give what
 //!   x86 gives.
@@ -160,7 +160,7 @@ impl Hop {
     }
 }
 
-/// What x86 makes of a truncated float: the signed instruction gives the least integer for all that is out of range; the
+/// What x86 makes of a truncated float: the signed instruction returns the least integer for all that is out of range; the
 /// unsigned conversion is the signed one, below half of the range and above it.
 fn x86_integer(whole: i128, width: u32, signed: bool) -> i128 {
     let half = 1 << (width - 1);

@@ -253,7 +253,7 @@ pub struct Regrouped<'t> {
 pub struct FoldOrder<'t> {
     /// Two orders.
     pub orders: [[&'t str; 3]; 2],
-    /// What they give.
+    /// What they return.
     pub results: [Option<&'t str>; 2],
 }
 

@@ -1,6 +1,6 @@
 //! What Python computes of its own numbers: its operators, and the built-in functions `abs`, `round`, `max` and `min`.
 //!
-//! `0.5 * 2` in a program of PyTorch's is a number before PyTorch sees it. [`compute`] gives that number, and the type
+//! `0.5 * 2` in a program of PyTorch's is a number before PyTorch sees it. [`compute`] returns that number, and the type
 //! that Python gives it, as CPython 3 does; a test compares it with recorded runs.
 //!
 //! Python's integers have no end, and here an [`Int`](Scalar::Int) has 64 bits: what does not fit is
@@ -45,7 +45,7 @@ pub enum Uncomputed {
     /// The integer that Python gives has more than 64 bits.
     #[error("the integer that Python returns needs more than 64 bits")]
     Wide,
-    /// Python gives a power of a complex number, or a complex power.
+    /// Python returns a power of a complex number, or a complex power.
     #[error("the power is a complex number, which is not computed here")]
     ComplexPower,
 }
@@ -129,7 +129,7 @@ pub const fn is_pythons(op: Op) -> bool {
         Class::Extremum | Class::Comparison | Class::Bitwise | Class::Shift => true,
         Class::Sign => matches!(op, Positive | Negative | Abs),
         Class::Rounding => matches!(op, Round),
-        // `and` and `or` give one of their operands, and no bool.
+        // `and` and `or` return one of their operands, and no bool.
         Class::Logical => matches!(op, LogicalNot),
         // What a module has, or a method, or nothing.
         Class::Part
@@ -157,7 +157,7 @@ pub const fn is_pythons(op: Op) -> bool {
 /// What Python makes of numbers; `None` if it has no operator or built-in function for `op`, or not of so many.
 ///
 /// # Errors
-/// [`Uncomputed`], where Python raises an exception or what it gives is not computed here.
+/// [`Uncomputed`], where Python raises an exception or what it returns is not computed here.
 ///
 /// ```
 /// use promote_lattice::Op;

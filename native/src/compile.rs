@@ -115,7 +115,7 @@ impl Translated {
         // SAFETY: all of these are alive; the options are disposed of.
         let outcome = unsafe {
             let options = LLVMCreatePassBuilderOptions();
-            // The lowering has chosen the vectors, and how many of them a round works on: what remains is run one by one.
+            // The lowering has chosen the vectors, and how many of them an iteration works on: what remains is run one by one.
             LLVMPassBuilderOptionsSetLoopVectorization(options, 0);
             LLVMPassBuilderOptionsSetSLPVectorization(options, 0);
             LLVMPassBuilderOptionsSetLoopInterleaving(options, 0);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use promote_abi::{DLDataType, Library, TypeCode, c};
 
-/// A tensor that a function takes or gives.
+/// A tensor that a function takes or returns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Argument {
     /// What the function calls it, if it has a name.
@@ -22,7 +22,7 @@ pub struct Signature {
     pub title: Option<String>,
     /// The symbol that computes.
     pub symbol: String,
-    /// The symbol that tells shapes.
+    /// The symbol that computes shapes.
     pub shape: String,
     /// The arguments.
     pub inputs: Vec<Argument>,

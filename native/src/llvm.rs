@@ -69,7 +69,7 @@ pub unsafe fn take_message(message: *mut c_char) -> String {
     }
 }
 
-/// The outcome of a call that gives an error or null; the error is consumed.
+/// The outcome of a call that returns an error or null; the error is consumed.
 ///
 /// # Safety
 /// `error` is null or an error that is ours.

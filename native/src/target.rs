@@ -128,7 +128,7 @@ impl Target {
         cpus(&self.triple)
     }
 
-    /// Whether code for this target can run in this process, as far as the kind of machine tells it.
+    /// Whether code for this target can run in this process, as far as the kind of machine determines it.
     pub fn is_native(&self) -> bool {
         is_same_machine(&self.triple, &host_triple())
     }

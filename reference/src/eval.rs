@@ -16,7 +16,7 @@ const MAX_STEPS: u64 = 1_000_000;
 /// The deepest that calls nest.
 const MAX_DEPTH: usize = 64;
 
-/// What a run gave.
+/// What a run returned.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The results of the function.

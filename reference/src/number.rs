@@ -7,7 +7,7 @@
 //! ## Laws
 //! - A number of an array is always one that the dtype of the array holds.
 //! - Results of `f32` and narrower are computed in `f64`, rounded to `f32` and then to their dtype. For `+ - * / sqrt` that
-//!   is what `f32` arithmetic with one more rounding gives, as 53 bits are more than twice 24.
+//!   is what `f32` arithmetic with one more rounding returns, as 53 bits are more than twice 24.
 //! - A NaN is quiet and has a sign, but no payload; a computed one is positive, and a converted one keeps its sign.
 
 use promote_lattice::convert::{self as bits, Bits, Numerics};
@@ -296,7 +296,7 @@ fn to_integer(value: f64, from: DType, to: DType, numerics: Numerics) -> i128 {
     }
 }
 
-/// What x86 makes of a float: the signed instruction gives the least integer for all that it cannot hold, and the
+/// What x86 makes of a float: the signed instruction returns the least integer for all that it cannot hold, and the
 /// unsigned conversion is the signed one below half of the range, and above it the signed one of the rest.
 fn x86(value: f64, width: u32, signed: bool) -> i128 {
     let whole = if value.is_nan() { i128::MIN } else { value as i128 };

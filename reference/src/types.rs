@@ -46,7 +46,7 @@ pub struct Instance {
     pub typings: Vec<Option<Typing>>,
     /// For each call, the instance that it calls.
     pub targets: Vec<Option<usize>>,
-    /// What was refused in the last round.
+    /// What was refused in the last iteration.
     pub refused: Option<String>,
     /// Whether nothing changed any more in it.
     pub settled: bool,

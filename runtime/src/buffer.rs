@@ -1,6 +1,6 @@
 //! Reference-counted buffers, taken from a cache.
 //!
-//! Fresh memory costs a page fault per page when it is first written, which is dearer than most kernels. So a freed
+//! Fresh memory costs a page fault per page when it is first written, which is more expensive than most kernels. So a freed
 //! block goes to a cache, and the next buffer of its size class gets it with its pages. Classes are four to a doubling;
 //! when the cache holds more than its bound, the block that was put there longest ago is given back.
 //!
@@ -42,7 +42,7 @@ const CACHE_BOUND: usize = 2 << 30;
 pub enum Refusal {
     /// It would not fit into the machine's memory.
     TooLarge,
-    /// The system gave none.
+    /// The system returned none.
     Exhausted,
 }
 

@@ -107,7 +107,7 @@ struct Code {
     reads_tensors: bool,
 }
 
-/// What to run; nothing if the metadata tell what is asked.
+/// What to run; nothing if the metadata have the answer.
 fn code(function: &Function, purpose: Purpose) -> Option<Code> {
     let is_static = |expected: &TensorType| expected.extents().iter().all(|&extent| extent >= 0);
     let whole = Code { entry: function.entry, stack: function.entry_stack, reads_tensors: true };

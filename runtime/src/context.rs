@@ -43,7 +43,7 @@ pub struct Output {
     pub expected: TensorType,
     /// Where it is to be written.
     pub target: Target,
-    /// Its extents, once the function has asked for it or told them.
+    /// Its extents, once the function has requested or written them.
     pub dims: Option<Vec<i64>>,
     /// Its own buffer, if the target has one.
     pub buffer: Option<NonNull<Header>>,
@@ -126,7 +126,7 @@ impl Context {
         RunError::new(status, format!("{}: {message}", self.name))
     }
 
-    /// Goes a call deeper, if the stack holds `need` bytes more; else keeps an error that tells `place`. Only the thread of the
+    /// Goes a call deeper, if the stack holds `need` bytes more; else keeps an error with `place`. Only the thread of the
     /// call calls functions.
     pub fn enter<'p>(&self, need: usize, place: impl FnOnce() -> Option<Cow<'p, str>>) -> bool {
         let refusal = match self.lowest {

@@ -40,7 +40,7 @@ pub fn keep(outcome: Result<(), RunError>) -> i32 {
         Ok(()) => (Status::Ok, None),
         Err(error) => (error.status, CString::new(error.message.replace('\0', "?")).ok()),
     };
-    // A thread that is ending has no place for the message any more; the number still tells.
+    // A thread that is ending has no place for the message any more; the status remains.
     let _ = LAST.try_with(|last| *last.borrow_mut() = message);
     status as i32
 }

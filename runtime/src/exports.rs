@@ -145,7 +145,7 @@ pub unsafe extern "C" fn promote_rt_fail(context: *mut Handle, message: *const u
 }
 
 /// A function of the program calls another, which takes `need` bytes of stack, the loops that it runs included: 0 if that may
-/// be, else the code returns non-zero, and an error is kept. `place` tells the op that calls, in `length` bytes; null if
+/// be, else the code returns non-zero, and an error is kept. `place` describes the op that calls, in `length` bytes; null if
 /// that is not known. Every call that was allowed ends with [`promote_rt_leave`], unless the whole call fails.
 ///
 /// # Safety
@@ -175,8 +175,8 @@ pub unsafe extern "C" fn promote_rt_leave(context: *mut Handle) {
 }
 
 /// Notes that something happened which the semantics refuse; the first one is kept. `code` is a number of
-/// [`Trap`](promote_abi::Trap). The call fails even if its entry returns 0. `place` tells the
-/// op, its place in the source and its name, in `length` bytes; null if that is not known.
+/// [`Trap`](promote_abi::Trap). The call fails even if its entry returns 0. `place` describes the
+/// op: its place in the source and its name, in `length` bytes; null if that is not known.
 ///
 /// # Safety
 /// The context is that of the call; `place` is null or points to `length` bytes.

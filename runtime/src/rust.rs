@@ -185,7 +185,7 @@ impl<'a> Callable<'a> {
     /// Runs the function; the results are written to `outputs`, which hold arbitrary elements after an error.
     ///
     /// # Errors
-    /// If the inputs are not what the function takes, the outputs not what it gives, or if it fails.
+    /// If the inputs are not what the function takes, the outputs not what it returns, or if it fails.
     pub fn run_into(
         &self,
         inputs: &[TensorView<'_>],

@@ -1,4 +1,4 @@
-//! A caller's tensor, checked against what a function takes or gives.
+//! A caller's tensor, checked against what a function takes or returns.
 
 use std::fmt;
 

@@ -22,7 +22,7 @@ unsafe extern "C" {
 /// Both tests count threads, or change their number.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// How a child ended that does `work`, and has ten seconds for it: 0 if `work` gave true.
+/// How a child ended that does `work`, and has ten seconds for it: 0 if `work` returned true.
 fn in_child(work: impl FnOnce() -> bool) -> i32 {
     let child = fork();
     if child == 0 {
@@ -63,7 +63,7 @@ const COUNT: i64 = 1 << 14;
 unsafe extern "C" fn busy(context: *mut Context, _: *const Input) -> i32 {
     extern "C" fn fill(buffer: *mut u8, begin: i64, end: i64) {
         for index in begin as usize..end as usize {
-            // SAFETY: the buffer has as many elements as the loop has rounds.
+            // SAFETY: the buffer has as many elements as the loop has iterations.
             unsafe { buffer.cast::<i64>().add(index).write(index as i64) };
         }
     }

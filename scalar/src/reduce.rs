@@ -57,7 +57,7 @@ pub fn identity<E: Emit>(e: &mut E, op: Op, numerics: Numerics, dtype: DType) ->
     })
 }
 
-/// Whether the first result of a cumulative op is the first element, which [`combine`] with [`identity`] may not give.
+/// Whether the first result of a cumulative op is the first element, which [`combine`] with [`identity`] may not return.
 pub fn keeps_first(op: Op, numerics: Numerics, dtype: DType) -> bool {
     let is_identity_exact = match op {
         Op::CumulativeProd => dtype.kind() != Kind::Complex,

@@ -6,8 +6,8 @@
 //!
 //! # Laws
 //! - A register holds a number of its dtype: integers are extended from their width, floats are rounded to their format.
-//! - `store` of what `load` gave is what was in memory, NaN payloads included, but for bits beyond the width of a dtype.
-//! - [`round_to`] gives what `convert` from `f32` gives, but that a NaN may keep a payload.
+//! - `store` of what `load` returned is what was in memory, NaN payloads included, but for bits beyond the width of a dtype.
+//! - [`round_to`] gives what `convert` from `f32` returns, but that a NaN may keep a payload.
 
 use promote_lattice::dtype::{FloatFormat, Specials};
 use promote_lattice::{DType, Kind};

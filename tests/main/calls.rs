@@ -230,7 +230,7 @@ func.func @main(%x: tensor<4xi8>, %y: tensor<*xf32>) -> !u {
   %r = call @f(%a, %y) : (tensor<4x!promote.unknown>, tensor<*xf32>) -> !u
   return %r : !u
 }"#;
-    a_private_function_around_others_states_its_arguments, r#"
+    a_private_function_with_nested_functions_states_its_arguments, r#"
 func.func private @outer(%x: !u) -> !u {
   builtin.module {
     func.func @inner(%y: tensor<4xi8>, %z: tensor<4xf16>) -> !u {
@@ -247,7 +247,7 @@ func.func @main(%x: tensor<4xi8>, %y: tensor<4xi16>) -> (!u, !u) {
   %s = call @outer(%b) : (!u) -> !u
   return %r, %s : !u, !u
 }"#;
-    a_private_function_around_others_that_nothing_calls, r#"
+    a_private_function_with_nested_functions_that_nothing_calls, r#"
 func.func private @outer(%x: !u) -> !u {
   builtin.module {
     func.func @inner(%y: tensor<4xi8>, %z: tensor<4xf16>) -> !u {

@@ -280,7 +280,7 @@ impl Case {
         self.shapes.iter().enumerate().map(all).collect()
     }
 
-    /// What the interpreter gives under a system, as the dtype that the op has there. Libraries accumulate narrow floats in
+    /// What the interpreter returns under a system, as the dtype that the op has there. Libraries accumulate narrow floats in
     /// `f32`; what is rounded in each step is computed in double precision here, so that the interpreter's own errors are small.
     ///
     /// # Errors

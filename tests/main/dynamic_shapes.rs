@@ -106,7 +106,7 @@ func.func @f(%x: tensor<*xf32>, %y: tensor<4xf32>) -> !u {
   %0 = "promote.add"(%x, %y) : (tensor<*xf32>, tensor<4xf32>) -> !u
   return %0 : !u
 }"#;
-    a_check_in_a_branch_does_not_hold_behind_it, r#"
+    a_check_in_a_branch_does_not_hold_after_it, r#"
 func.func @f(%x: tensor<?xf32>, %y: tensor<?xf32>, %c: i1) -> (!u, !u) {
   %r = scf.if %c -> !u {
     %0 = "promote.add"(%x, %y) : (tensor<?xf32>, tensor<?xf32>) -> !u

@@ -1,4 +1,4 @@
-//! What NumPy and JAX gave of numbers at the edges of ops (`tests/data/edges.json.gz`), on every target and in the reference
+//! What NumPy and JAX returned of numbers at the edges of ops (`tests/data/edges.json.gz`), on every target and in the reference
 //! interpreter.
 
 use promote::convert::Bits;
@@ -49,7 +49,7 @@ impl Raw {
     }
 }
 
-/// A call, and what the library gave; `None` if it raised an exception.
+/// A call, and what the library returned; `None` if it raised an exception.
 struct Fact {
     library: &'static str,
     op: Op,

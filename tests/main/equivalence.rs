@@ -1,4 +1,4 @@
-//! The passes keep what programs mean: random programs give the same bits before and after.
+//! The passes keep what programs mean: random programs return the same bits before and after.
 //!
 //! `PROMOTE_SEEDS=10000..20000` runs other programs than those of the first 10,000 seeds.
 
@@ -44,7 +44,7 @@ enum Ending {
     Refused,
     /// The passes alone refuse it.
     RefusedByPasses,
-    /// It gives results, the same before and after.
+    /// It returns results, the same before and after.
     Same,
     /// The run fails, before and after.
     Trapped,

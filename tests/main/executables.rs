@@ -1,4 +1,4 @@
-//! Functions compiled into this process: what they take, give and refuse, from one thread and from many.
+//! Functions compiled into this process: what they take, return and refuse, from one thread and from many.
 
 use promote::{
     CompileError, CompileOptions, DType, Denormals, Executable, Function, OptLevel, Pipeline, Source, Status,
@@ -92,7 +92,7 @@ fn results_can_be_written_to_memory_of_the_caller() {
 #[test]
 fn arguments_may_be_strided_and_misaligned() {
     let function = function(ROWS, "rows");
-    // Column-major, one byte behind the start.
+    // Column-major, one byte after the start.
     let columns = [1.0f32, 4.0, 2.0, 5.0, 3.0, 6.0];
     let bytes: Vec<u8> = std::iter::once(0).chain(columns.iter().flat_map(|x| x.to_ne_bytes())).collect();
     let strided = Tensor::strided(DType::F32, &[2, 3], &[1, 2], &bytes, 1).unwrap();

@@ -1,4 +1,4 @@
-//! Fixpoints around loops: carries that need several rounds, weak carries, carries of every kind of dtype.
+//! Fixpoints around loops: carries that need several iterations, weak carries, carries of every kind of dtype.
 
 use crate::flow_support::{cases, show};
 use crate::support::{DEFAULT, run_in, session};
@@ -87,7 +87,7 @@ func.func @f(%x: tensor<i16>, %z: tensor<bf16>, %n: index) -> !u {
   %s = "promote.multiply"(%r, %z) : (!u, tensor<bf16>) -> !u
   return %s : !u
 }"#;
-    // What a weak integer became in the loop is a strong f32 behind it, not a weak float.
+    // What a weak integer became in the loop is a strong f32 after it, not a weak float.
     a_weak_integer_that_a_round_makes_a_weak_float, r#"
 func.func @f(%z: tensor<4xbf16>, %n: index) -> (!u, !u) {
   %c0 = arith.constant 0 : index

@@ -72,7 +72,7 @@ fn what_strict_carries_give_is_strong_in_the_end_and_a_second_run_changes_nothin
 }
 
 #[test]
-fn strict_carries_type_a_loop_that_a_call_stands_right_before_and_behind() {
+fn strict_carries_type_a_loop_that_a_call_precedes_and_follows() {
     let source = r#"
 !u = tensor<*x!promote.unknown>
 func.func private @twice(%x: !u) -> !u {

@@ -173,7 +173,7 @@ func.func @f(%x: tensor<4xi8>, %y: tensor<4xf16>, %c: i1) -> (!u, !u) {
   }
   return %r#0, %r#1 : !u, !u
 }"#;
-    the_result_of_a_loop_is_used_behind_it_in_two_other_dtypes, r#"
+    the_result_of_a_loop_is_used_after_it_in_two_other_dtypes, r#"
 func.func @f(%x: tensor<4xi8>, %y: tensor<4xi16>, %z: tensor<4xf16>, %w: tensor<4xf32>, %n: index) -> (!u, !u) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

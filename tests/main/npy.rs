@@ -5,7 +5,7 @@ use std::io::Write;
 use promote::npy::{Array, NpyError, write};
 use promote::{DType, Tensor};
 
-/// A file with this header and these bytes behind it, as NumPy writes it.
+/// A file with this header and these bytes after it, as NumPy writes it.
 fn file(header: &str, bytes: &[u8]) -> Vec<u8> {
     let mut file = b"\x93NUMPY\x01\x00".to_vec();
     let padding = 63 - (10 + header.len()) % 64;

@@ -61,7 +61,7 @@ func.func @f(%x: tensor<4xi8>, %y: tensor<4xf16>, %n: index) -> !u {
   }
   return %r : !u
 }"#;
-    a_convert_stands_outside_of_two_loops_but_in_the_condition_around_them, r#"
+    a_convert_is_placed_before_two_loops_but_inside_their_condition, r#"
 func.func @f(%c: i1, %x: tensor<4xi8>, %y: tensor<4xf16>, %n: index) -> !u {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -95,7 +95,7 @@ func.func @f(%x: tensor<4xi8>, %y: tensor<4xf16>, %n: index) -> !u {
   }
   return %r : !u
 }"#;
-    a_convert_that_only_what_is_behind_the_loop_needs_stays_there, r#"
+    a_convert_that_only_what_follows_the_loop_needs_stays_there, r#"
 func.func @f(%x: tensor<4xi8>, %y: tensor<4xf16>, %n: index) -> !u {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -108,7 +108,7 @@ func.func @f(%x: tensor<4xi8>, %y: tensor<4xf16>, %n: index) -> !u {
   %q = "promote.add"(%r, %s) : (!u, !u) -> !u
   return %q : !u
 }"#;
-    one_convert_for_a_loop_and_what_is_behind_it, r#"
+    one_convert_for_a_loop_and_what_follows_it, r#"
 func.func @f(%x: tensor<4xi8>, %y: tensor<4xf16>, %n: index) -> !u {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

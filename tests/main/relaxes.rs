@@ -162,7 +162,7 @@ const CASES: &[Case] = &[
     },
 ];
 
-/// The program with a value of that name and type in the place, behind a line of its own.
+/// The program with a value of that name and type in the place, after a line of its own.
 fn program(case: &Case, line: &str, value: &str, r#type: &str) -> String {
     let body = case.source.replace("[[value]]", value).replace("[[type]]", r#type);
     format!(

@@ -43,7 +43,7 @@ const OUTPUTS: &[(&str, Size)] = &[
     ("header", Size::Small),
 ];
 
-/// In what the errors of a program are told.
+/// The format in which the errors of a program are reported.
 const FORMATS: &[&str] = &["text", "json", "sarif"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Files that must not outlive a run, however it ends.
 //!
-//! A run that ends by itself removes them. One that is killed cannot: so the process that works tells its parent
+//! A run that ends by itself removes them. One that is killed cannot: so the process that works reports to its parent
 //! ([`crate::supervise`]) of each file before it makes it, and the parent removes what is left.
 
 use std::fs::{self, File};
@@ -23,7 +23,7 @@ const ATTEMPTS: usize = 50;
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Names the pipe that the parent reads.
-pub fn tell(parent: File) {
+pub fn report_to(parent: File) {
     // There is one parent, and this is called once, when the child starts.
     let _ = PARENT.set(Mutex::new(parent));
 }
@@ -42,7 +42,7 @@ pub fn remove(announced: &[u8]) {
     for path in announced.split(|byte| *byte == END).filter(|path| !path.is_empty()) {
         let path = PathBuf::from(std::ffi::OsString::from_vec(path.to_vec()));
         let is_directory = fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir());
-        // What cannot be removed stays: there is nobody to tell.
+        // What cannot be removed stays: there is nobody to report to.
         let _ = if is_directory { remove_directory(&path) } else { fs::remove_file(&path) };
     }
 }

@@ -160,7 +160,7 @@ fn check_linked(args: &Args, target: &Target) -> Result<(), Diagnostic> {
     ))
 }
 
-/// Refuses to print the IR around a pass that does not run: its name is misspelt.
+/// Refuses to print the IR before or after a pass that does not run: its name is misspelt.
 fn check_watched(args: &Args, pipeline: &Pipeline) -> Result<(), Diagnostic> {
     fn runs(elements: &[Element], watched: &str) -> bool {
         elements.iter().any(|element| match element {

@@ -153,7 +153,7 @@ impl Write for Output {
 }
 
 impl Sink {
-    /// The writer behind it.
+    /// The underlying writer.
     fn writer(&mut self) -> &mut dyn Write {
         match self {
             Self::Stdout(stdout) => stdout,

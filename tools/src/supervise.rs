@@ -33,7 +33,7 @@ pub fn run(work: impl FnOnce() -> ExitCode + Send, on_crash: impl FnOnce(i32) ->
             signals.let_through();
             drop(from_child);
             prepare_child();
-            leftovers::tell(to_parent);
+            leftovers::report_to(to_parent);
             on_big_stack(work)
         }
         // No process can be forked: work here, unsupervised.
@@ -82,7 +82,7 @@ fn pipe() -> Option<(File, File)> {
     }
 }
 
-/// Keeps what the child announces until it has ended. A signal ends it; which one, is told.
+/// Keeps what the child announces until it has ended. A signal ends it; which one, is reported.
 fn listen(from_child: &mut File, signals: &Signals, child: libc::pid_t) -> (Vec<u8>, Option<libc::c_int>) {
     let (mut announced, mut ended_by) = (Vec::new(), None);
     let mut part = [0; 4096];

@@ -38,7 +38,7 @@ pub trait Arithmetic {
     }
 }
 
-/// What a rule gives.
+/// What a rule returns.
 pub fn compute<A: Arithmetic>(on: &mut A, rule: &Rule) -> A::Number {
     let (zero, one) = (on.constant(0), on.constant(1));
     match rule {
@@ -170,7 +170,7 @@ impl Arithmetic for Constants {
     }
 }
 
-/// What a rule gives if all that it needs is known.
+/// What a rule returns if all that it needs is known.
 pub(super) fn known(rule: &Rule) -> Option<i64> {
     compute(&mut Constants, rule)
 }

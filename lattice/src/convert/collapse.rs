@@ -18,8 +18,8 @@ use super::number::lowest_normal;
 use super::{Hop, Numerics, flush, hops};
 use crate::dtype::{DType, FloatFormat, Kind, Specials};
 
-/// Whether converting from `a` to `b` and on to `c` gives the same bits as converting from `a` to `c`, whatever the value.
-/// If `c` is `a`: whether the two conversions give back every value bit for bit, and so may both go.
+/// Whether converting from `a` to `b` and on to `c` returns the same bits as converting from `a` to `c`, whatever the value.
+/// If `c` is `a`: whether the two conversions return every value bit for bit, and so may both go.
 ///
 /// A NaN counts with its payload. On the way there and back a payload may be lost, so no IEEE format is given back bit for
 /// bit: [`collapses_but_for_nan`] is for those who do not care which NaN they get.

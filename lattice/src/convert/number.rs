@@ -1,4 +1,4 @@
-//! The numbers behind the bits: decoding any real dtype to one exact form, and rounding that form into any float.
+//! The numbers that bits represent: decoding any real dtype to one exact form, and rounding that form into any float.
 //!
 //! Every real dtype holds `±significand × 2^exponent`, an infinity or a NaN, and 64 bits of significand are enough for
 //! all of them. So [`decode`] and [`encode`] need one case per way of spelling specials, not one per pair of dtypes.

@@ -103,7 +103,7 @@ const STRICT: &[(DType, &[DType])] = &[
 const LAX: &[(DType, &[DType])] = &[(WeakInt, &[I64]), (WeakFloat, &[F64]), (WeakComplex, &[C128])];
 const LAX_X32: &[(DType, &[DType])] = &[(WeakInt, &[I32]), (WeakFloat, &[F32]), (WeakComplex, &[C64])];
 
-/// Without x64, JAX narrows what a promotion gives; a 64-bit array that is not promoted stays what it is.
+/// Without x64, JAX narrows what a promotion returns; a 64-bit array that is not promoted stays what it is.
 const fn narrowed(dtype: DType) -> DType {
     match dtype {
         U64 => U32,

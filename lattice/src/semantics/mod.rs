@@ -152,7 +152,7 @@ pub struct Semantics {
     tabulated: Option<Op>,
     defaults: Defaults,
     numerics: Numerics,
-    /// Whether a loop makes a weak initial value strong where its rounds give another dtype.
+    /// Whether a loop makes a weak initial value strong where its iterations yield another dtype.
     raises_carries: bool,
     /// Whether operators between Python scalars are Python's: the library's own ops take an array.
     has_pythons_operators: bool,
@@ -355,15 +355,15 @@ impl Semantics {
         })
     }
 
-    /// The dtype of what a loop carries, where its initial value has the dtype `init`, and that and what each round gives
-    /// are promoted to `joined`: the same, but that JAX makes a weak initial value strong if the rounds give another dtype
+    /// The dtype of what a loop carries, where its initial value has the dtype `init`, and that and what each iteration returns
+    /// are promoted to `joined`: the same, but that JAX makes a weak initial value strong if the iterations yield another dtype
     /// (`lax.scan`, `fori_loop`, `while_loop`).
     pub fn join_carry(&self, init: DType, joined: DType) -> DType {
         let raised = self.raises_carries && init.is_weak() && init != joined;
         if raised { self.strengthen(joined) } else { joined }
     }
 
-    /// Whether Python computes what an operator gives of Python scalars alone, before the library sees it:
+    /// Whether Python computes what an operator returns of Python scalars alone, before the library sees it:
     /// [`scalar::compute`](crate::scalar::compute). To the other libraries such numbers are arrays of their default dtypes.
     pub const fn has_pythons_operators(&self) -> bool {
         self.has_pythons_operators
@@ -408,7 +408,7 @@ impl Semantics {
         let ask = |operands: &[Operand]| self.rules.infer(op, operands);
         match operands.iter().position(|operand| operand.rank == Rank::Unknown) {
             Some(index) if self.rules.looks_at_rank() => {
-                // PyTorch's products tell vectors from matrices; else only arrays without dimensions differ.
+                // PyTorch's products distinguish vectors from matrices; else only arrays without dimensions differ.
                 let ranks: &[Rank] = match op {
                     Op::Matmul => &[Rank::Two, Rank::More, Rank::One, Rank::Zero],
                     _ => &[Rank::One, Rank::Zero],

@@ -21,7 +21,7 @@ pub struct Operand {
 pub enum Rank {
     /// It has none.
     Zero,
-    /// It has one. PyTorch's products tell vectors from matrices.
+    /// It has one. PyTorch's products distinguish vectors from matrices.
     One,
     /// It has two.
     Two,
@@ -138,7 +138,7 @@ pub struct Typing {
     pub(super) compute: [DType; MAX_OPERANDS],
     /// The dtype of the result, weak if the result is weakly typed.
     pub result: DType,
-    /// Whether the library can run the op on a CPU. PyTorch's dtype rules also say what ops give that it has no code for.
+    /// Whether the library can run the op on a CPU. PyTorch's dtype rules also say what ops return that it has no code for.
     pub has_kernel: bool,
     /// Whether integer literals that the dtype does not hold become the end of its range, as bounds may: they wrap if not.
     pub saturates: bool,

@@ -99,7 +99,7 @@ pub struct FileErrors {
 }
 
 impl FileErrors {
-    /// How many errors of a file are told.
+    /// How many errors of a file are reported.
     pub const MOST: usize = 100;
 
     fn new(text: &str, problems: Vec<Problem>) -> Self {

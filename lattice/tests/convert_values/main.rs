@@ -1,6 +1,6 @@
 //! Scalar conversion against the libraries themselves, and its laws against conversion itself.
 //!
-//! `data/values.json.gz` is the part of the oracle that concerns conversion: bits that JAX, NumPy and PyTorch gave. What
+//! `data/values.json.gz` is the part of the oracle that concerns conversion: bits that JAX, NumPy and PyTorch returned. What
 //! is known of the 8-bit and narrower floats was read off `ml_dtypes`.
 
 mod collapse;

@@ -76,7 +76,7 @@ fn every_entry_of_the_op_rules_agrees() {
     assert!(entries > 18_000, "{entries}");
 }
 
-/// What `np.sinc` of numpy 1.26.4 and 2.4.6 gave. CuPy's loops are listed in its sources.
+/// What `np.sinc` of numpy 1.26.4 and 2.4.6 returned. CuPy's loops are listed in its sources.
 #[test]
 fn sinc_is_a_function_in_numpy_and_a_ufunc_in_cupy() {
     let value = |name: &str| Operand { rank: Rank::One, ..array(name) };
@@ -117,7 +117,7 @@ fn python(text: &str) -> Option<Operand> {
     Some(Operand::python(literal))
 }
 
-/// What NumPy gave for an array and a scalar, as the rules say it: a dtype, or `error`.
+/// What NumPy returned for an array and a scalar, as the rules say it: a dtype, or `error`.
 fn recorded(outcome: &str) -> &str {
     if outcome.parse::<DType>().is_ok() { outcome } else { "error" }
 }
@@ -243,7 +243,7 @@ fn numpy_1_takes_array_scalars_of_unknown_value_by_their_kind() {
     assert!(matches!(refused, Err(Refusal::Rank { index: 1, .. })), "{refused:?}");
 }
 
-/// What arithmetic with a Python scalar gave, on one side or the other, in the recorded values.
+/// What arithmetic with a Python scalar returned, on one side or the other, in the recorded values.
 #[test]
 fn python_scalars_in_arithmetic_agree() {
     let values = data(include_bytes!("../data/values.json.gz"));
@@ -280,7 +280,7 @@ fn python_scalars_in_arithmetic_agree() {
     }
 }
 
-/// What NumPy 1.26 gave, one by one, where its rules are not those of NumPy 2.
+/// What NumPy 1.26 returned, one by one, where its rules are not those of NumPy 2.
 #[test]
 fn numpy_1_is_not_numpy_2_with_values() {
     use DType::{B1, BF16, F32, F64, I8, I16, U8, U16, U32, U64};

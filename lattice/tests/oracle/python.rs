@@ -1,4 +1,4 @@
-//! Plain Python, against its own tower of types and what its operators and functions give.
+//! Plain Python, against its own tower of types and what its operators and functions return.
 
 use promote_lattice::convert::Literal;
 use promote_lattice::semantics::{Operand, Refusal};

@@ -106,7 +106,7 @@ fn the_type_of_a_number_is_that_of_pythons_rules() {
             let Some(Ok(found)) = compute(*op, &operands) else { continue };
             let typed: Vec<_> = operands.iter().map(|operand| Operand::python(operand.literal())).collect();
             let typing = python.infer(*op, &typed).expect("Python has the op").expect("it has a rule");
-            // Of unequal types `max` and `min` give one or the other.
+            // Of unequal types `max` and `min` return one or the other.
             let chosen = matches!(op, Op::Maximum | Op::Minimum);
             assert!(found.dtype() == typing.result || chosen, "{op} of {operands:?}");
         }

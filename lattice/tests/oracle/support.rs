@@ -89,7 +89,7 @@ pub fn node(semantics: &Semantics, name: &str) -> Operand {
     node.unwrap_or_else(|| panic!("{} has no node {name}", semantics.name())).operand
 }
 
-/// How the library's tables write what `op` gives.
+/// How the library's tables write what `op` returns.
 pub fn shown(semantics: &Semantics, op: Op, operands: &[Operand]) -> String {
     match semantics.infer(op, operands) {
         Ok(typing) => semantics.show(typing.expect("the oracle's ops have rules").result).to_owned(),

@@ -26,7 +26,7 @@ fn operand(torch: &Semantics, name: &str) -> Operand {
     if node.operand.is_python() { node.operand } else { Operand { rank, ..node.operand } }
 }
 
-/// The cells of a table whose promotion differs, where `result` writes what a promotion gives.
+/// The cells of a table whose promotion differs, where `result` writes what a promotion returns.
 fn differences(
     system: &str,
     lhs: fn(Operand) -> Operand,

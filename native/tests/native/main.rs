@@ -202,7 +202,7 @@ mod in_memory {
             let results = function.run(&inputs).expect("it runs");
             assert_eq!(results[0].shape(), shape);
             assert_eq!(floats(results[0].data()), expected(&x, &y, 2.5));
-            assert_eq!(function.shapes(&inputs).expect("it tells"), [shape.to_vec()]);
+            assert_eq!(function.shapes(&inputs).expect("the inputs are valid"), [shape.to_vec()]);
         }
     }
 

@@ -69,7 +69,7 @@ impl Shapes {
         self.list.iter().filter_map(Shape::dims).any(|dims| dims.iter().copied().any(is_dynamic))
     }
 
-    /// The shape behind an id.
+    /// The shape of an id.
     pub fn get(&self, id: ShapeId) -> &Shape {
         &self.list[id.0 as usize]
     }

@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::graph::{Graph, Known, Type};
 use super::program::{Function, FunctionId, Instance};
-use super::report::Told;
+use super::report::Subject;
 use super::shape::DYNAMIC;
 use super::unit::{Call, Unit};
 
@@ -107,7 +107,7 @@ pub struct Specialised {
 }
 
 /// What becomes of `functions`, whose instances stand in their order.
-pub fn specialise(functions: &[Told<'_>], instances: &[Instance], scopes: &dyn Scopes) -> Specialised {
+pub fn specialise(functions: &[Subject<'_>], instances: &[Instance], scopes: &dyn Scopes) -> Specialised {
     let mut specialised = Specialised::default();
     let mut taken = Taken { scopes, names: FxHashMap::default() };
     let mut rest = instances;
@@ -130,7 +130,7 @@ pub fn specialise(functions: &[Told<'_>], instances: &[Instance], scopes: &dyn S
         name.as_ref().or(functions[function.0 as usize].unit.symbol.as_ref())
     };
     for (index, instance) in instances.iter().enumerate() {
-        let Told { unit, calls, .. } = functions[instance.function.0 as usize];
+        let Subject { unit, calls, .. } = functions[instance.function.0 as usize];
         for (call, target) in calls.iter().zip(&instance.targets) {
             let Some(symbol) = target.and_then(symbol) else { continue };
             if *symbol != unit.calls[*call].callee {
@@ -142,7 +142,7 @@ pub fn specialise(functions: &[Told<'_>], instances: &[Instance], scopes: &dyn S
 }
 
 /// The warning that a function goes.
-pub fn unused(function: &Told<'_>) -> Diagnostic {
+pub fn unused(function: &Subject<'_>) -> Diagnostic {
     let name = function.unit.symbol.as_deref().unwrap_or_default();
     let message =
         format!("@{name} is removed: nothing that is kept calls it, so its argument types are unknown");

@@ -29,7 +29,7 @@ pub const PREFIX: &str = "promote_";
 /// What begins, after [`PREFIX`], the symbols of the run time's functions that only compiled code calls.
 const RUNTIME: &str = "rt_";
 
-/// What ends the symbol that tells shapes.
+/// What ends the symbol that computes shapes.
 const SHAPE: &str = "_shape";
 
 /// What begins the symbol of metadata, after [`PREFIX`].
@@ -43,7 +43,7 @@ const ESCAPED: char = '0';
 pub struct Symbols {
     /// The function that computes results.
     pub call: String,
-    /// The function that tells their shapes.
+    /// The function that computes their shapes.
     pub shape: String,
     /// What the function takes and returns, for the run time.
     pub metadata: String,

@@ -47,7 +47,7 @@ pub enum Found {
     Inline,
 }
 
-/// Why an expression cannot be part of a kernel: it needs what the kernel gives, at other places than it gives it.
+/// Why an expression cannot be part of a kernel: it needs what the kernel returns, at other places than it gives it.
 #[derive(Debug)]
 pub struct Elsewhere;
 

@@ -92,19 +92,19 @@ fn to_be_checked(value: MlirValue, to: MlirType) -> Vec<(Option<usize>, usize)> 
 
 /// Checks how many dimensions an operand has.
 pub fn rank(operation: MlirOperation, operand: usize, rank: usize) {
-    let told = format!("operand {operand} must have {rank} dimensions");
+    let message = format!("operand {operand} must have {rank} dimensions");
     let asked = Condition::Equal(Of::Rank(raw::operand(operation, operand)), Of::Known(rank as i64));
-    Writer::new(operation, operation).assert(&asked, &told, None);
+    Writer::new(operation, operation).assert(&asked, &message, None);
 }
 
 /// Checks that an extent of an operand is a static one, or perhaps 1.
 pub fn extent(operation: MlirOperation, operand: usize, axis: usize, extent: i64, may_be_1: bool) {
     let condition = if may_be_1 { Condition::Broadcast } else { Condition::Equal };
-    let told = condition(Extent::Of { operand, axis }, Extent::Known(extent)).to_string();
+    let message = condition(Extent::Of { operand, axis }, Extent::Known(extent)).to_string();
     let condition = if may_be_1 { Condition::Broadcast } else { Condition::Equal };
     let value = raw::operand(operation, operand);
     let asked = condition(Of::Value(value, axis), Of::Known(extent));
-    Writer::new(operation, operation).assert(&asked, &told, None);
+    Writer::new(operation, operation).assert(&asked, &message, None);
 }
 
 /// Writes ops for one op.
@@ -125,8 +125,8 @@ impl Writer {
         Self { context, of, before, indices: RefCell::new(Vec::new()) }
     }
 
-    /// Asserts `condition`, of which `told` says what it asks; `whole` is what has the elements that are counted.
-    pub fn assert(&self, condition: &Condition<Of>, told: &str, whole: Option<MlirValue>) {
+    /// Asserts `condition`, which `message` describes; `whole` is what has the elements that are counted.
+    pub fn assert(&self, condition: &Condition<Of>, message: &str, whole: Option<MlirValue>) {
         let holds = match condition {
             Condition::Broadcast(a, b) => {
                 let ones = [a, b].into_iter().filter(|of| matches!(of, Of::Value(..)));
@@ -154,21 +154,21 @@ impl Writer {
         };
         let name = raw::name(self.of);
         let place = place_of(self.of).map_or_else(String::new, |place| format!("{place}: "));
-        let message = format!("{place}{name}: {told}");
+        let message = format!("{place}{name}: {message}");
         self.put(cf::assert(self.context(), self.value(holds), &message, self.location()));
     }
 
     /// Asserts of an op's result what the program states of it, in a type, and its operands do not show.
     pub fn assert_stated(&self, value: MlirValue, to: MlirType) {
         for (axis, stated) in to_be_checked(value, to) {
-            let (of, told) = match axis {
+            let (of, message) = match axis {
                 Some(axis) => {
                     (Of::Value(value, axis), format!("dimension {axis} of the result must be {stated}"))
                 }
                 None => (Of::Rank(value), format!("the result must have {stated} dimensions")),
             };
-            let told = format!("{told}, as stated");
-            self.assert(&Condition::Equal(of, Of::Known(stated as i64)), &told, None);
+            let message = format!("{message}, as stated");
+            self.assert(&Condition::Equal(of, Of::Known(stated as i64)), &message, None);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Edges: what flows to one place has one type once inference has written it.
 //!
-//! MLIR asks that a branch, a yield or a return passes values of the very types of what they flow to, so the conversions
+//! MLIR asks that a branch, a yield or a return passes values of exactly the types of the slots, so the conversions
 //! that a join needs are written with the types: before the op that passes the value on.
 
 use std::collections::BTreeMap;

@@ -24,7 +24,7 @@ use super::view::{POISON, View, function_type, view};
 use promote_diagnostics::Diagnostic;
 use promote_infer::graph::{Known, Type, ValueId};
 use promote_infer::program::solve_program;
-use promote_infer::report::{Told, problems};
+use promote_infer::report::{Subject, problems};
 use promote_infer::scalars;
 use promote_infer::solve::{Solution, Solver};
 use promote_infer::specialise::{self, Linked, OtherUse};
@@ -54,14 +54,15 @@ pub fn infer_types(
 
     let other_uses = generic::other_uses(root, &functions, &callees);
     let mut diagnostics: Vec<Diagnostic> = other_uses.into_iter().map(OtherUse::diagnostic).collect();
-    let told = views.iter().zip(&calls).map(|(view, calls)| Told { unit: &view.unit, sources: view, calls });
-    let told: Vec<Told<'_>> = told.collect();
-    diagnostics.extend(problems(&told, &instances));
+    let subjects =
+        views.iter().zip(&calls).map(|(view, calls)| Subject { unit: &view.unit, sources: view, calls });
+    let subjects: Vec<Subject<'_>> = subjects.collect();
+    diagnostics.extend(problems(&subjects, &instances));
     if !diagnostics.is_empty() {
         return (diagnostics, None);
     }
-    let specialised = specialise::specialise(&told, &instances, &Tables(&views));
-    diagnostics.extend(specialised.unused.iter().map(|id| specialise::unused(&told[id.0 as usize])));
+    let specialised = specialise::specialise(&subjects, &instances, &Tables(&views));
+    diagnostics.extend(specialised.unused.iter().map(|id| specialise::unused(&subjects[id.0 as usize])));
     let mut units = generic::apply(views, &specialised, instances, shared.names);
     for (view, solution) in &units {
         diagnostics.extend(config.remarks(view.reporter(solution)).of_inference());

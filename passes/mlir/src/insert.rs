@@ -202,7 +202,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The op and the operand behind a use.
+    /// The op and the operand of a use.
     fn user(&self, place: Use) -> (MlirOperation, usize) {
         match place {
             Use::Operand(op, index) => (self.view.ops[op.0 as usize].0, index),

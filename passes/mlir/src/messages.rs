@@ -75,12 +75,12 @@ fn remedy_of_op(current: &str) -> Option<String> {
     })
 }
 
-/// Which of the two types that a message tells is the one that is asked for.
+/// Which of the two types in a message is the expected one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asked {
     First,
     Second,
-    /// Either, or they are not told.
+    /// Either, or the message has no types.
     Any,
     /// The second, of a result: what is to be passed on is not there yet.
     OfResult,
@@ -103,9 +103,9 @@ const MISMATCHES: &[(&str, Asked)] = &[
 /// What to do where a value is passed on to a place of unknown type, or a value of unknown type to one of another.
 fn relaxed(texts: &[&str], current: &str) -> Option<String> {
     let (_, asked) = MISMATCHES.iter().find(|(words, _)| texts[0].contains(words))?;
-    let told: Vec<&str> = texts.iter().flat_map(|text| quoted(text, "tensor<")).collect();
+    let found: Vec<&str> = texts.iter().flat_map(|text| quoted(text, "tensor<")).collect();
     let value = quoted(texts[0], "%").next().unwrap_or("…");
-    match (asked, &told[..]) {
+    match (asked, &found[..]) {
         (Asked::First, [to, from, ..]) | (Asked::Second, [from, to, ..]) if is_unknown(to) => {
             Some(relax(value, from, to))
         }
@@ -116,7 +116,7 @@ fn relaxed(texts: &[&str], current: &str) -> Option<String> {
             Some(format!("write {to} instead of {from}: inference finds the type"))
         }
         (Asked::First | Asked::Second | Asked::OfResult, _) => None,
-        // MLIR does not tell the types of blocks' arguments.
+        // MLIR does not print the types of blocks' arguments.
         (Asked::Any, _) => {
             let from = types(current).find(|found| !is_unknown(found)).unwrap_or("tensor<4xf32>");
             let remedy = relax(value, from, "tensor<*x!promote.unknown>");

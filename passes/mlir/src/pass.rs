@@ -42,7 +42,7 @@ pub struct Config {
     /// Whether functions are worked on in parallel when a pass runs on a module. Only for a context that is
     /// multi-threaded: MLIR makes types and attributes without locks otherwise.
     pub threads: bool,
-    /// What targets are told.
+    /// Options of targets.
     pub targets: targets::Options,
 }
 
@@ -159,7 +159,7 @@ impl Kind {
 
 /// Lets a pass take over what the pass right before it has seen of the program, instead of viewing it again.
 ///
-/// The pipeline gives the same handoff to passes only if nothing can change the program between them.
+/// The pipeline passes the same handoff to passes only if nothing can change the program between them.
 #[derive(Clone, Default)]
 pub struct Handoff(Option<Arc<Mutex<Seen>>>);
 

@@ -184,7 +184,7 @@ impl Parser<'_> {
 }
 
 impl Pipeline {
-    /// The default passes, and those that lower what they give to a target.
+    /// The default passes, and those that lower their result to a target.
     pub fn to_target(target: &TargetPass) -> Self {
         let Self(mut elements) = Self::default();
         let prepared_by = target.emitted.map_or(&[][..], |emitted| emitted.prepared_by);
@@ -192,7 +192,7 @@ impl Pipeline {
         Self(elements)
     }
 
-    /// The default passes, and those that make StableHLO of what they give.
+    /// The default passes, and those that lower their result to StableHLO.
     pub fn to_stablehlo() -> Self {
         Self::to_target(&stablehlo::PASS)
     }
@@ -202,7 +202,7 @@ impl Pipeline {
         Self(vec![Element::pass(Kind::VerifyStrong.name())])
     }
 
-    /// The default passes, and the one that makes linalg of what they give.
+    /// The default passes, and the one that lowers their result to linalg.
     pub fn to_linalg() -> Self {
         Self::to_target(&linalg::PASS)
     }

@@ -1,6 +1,6 @@
-//! Printing the IR around passes, as `mlir-opt` does.
+//! Printing the IR before and after passes, as `mlir-opt` does.
 //!
-//! MLIR prints around all passes itself; around named ones, a pass that prints is put before or after them.
+//! MLIR prints before and after all passes itself; for named ones, a pass that prints is put before or after them.
 
 use std::io::{self, Write};
 
@@ -32,12 +32,12 @@ pub struct PrintIr {
 }
 
 impl PrintIr {
-    /// Whether MLIR itself is to print around passes.
+    /// Whether MLIR itself prints before and after passes.
     pub const fn prints_all(&self) -> bool {
         self.before_all || self.after_all || self.after_change || self.after_failure
     }
 
-    /// Lets MLIR print around the passes of `manager`. The context must be single-threaded.
+    /// Lets MLIR print before and after the passes of `manager`. The context must be single-threaded.
     pub fn enable(&self, manager: &PassManager<'_>) {
         manager.enable_ir_printing(&PassIrPrintingOptions {
             before_all: self.before_all,

@@ -47,9 +47,9 @@ pub struct RunOptions {
     pub verify_each: bool,
     /// Print how long each pass took to standard error.
     pub timing: bool,
-    /// Print the IR around passes to standard error.
+    /// Print the IR before and after passes to standard error.
     pub print: PrintIr,
-    /// What targets are told.
+    /// Options of targets.
     pub targets: targets::Options,
 }
 
@@ -321,7 +321,7 @@ impl Module<'_> {
         self.0.as_operation().verify()
     }
 
-    /// Lets `print` write the module while another thread verifies it: both only read it. Gives what `print` gives, and
+    /// Lets `print` write the module while another thread verifies it: both only read it. Gives what `print` returns, and
     /// whether the verifier accepts the module; if not, why is in the diagnostics, and what was written is worth nothing.
     /// The context must be multi-threaded.
     pub fn verify_while<T>(&self, print: impl FnOnce(&Self) -> T) -> (T, bool) {

@@ -25,7 +25,7 @@ fn width(stated: &Stated) -> Result<u32, Error> {
     }
 }
 
-/// What an op of `arith` gives.
+/// What an op of `arith` returns.
 pub(super) fn arith(arith: Arith, frame: &Frame<'_>, operation: &Operation) -> Result<Value, Error> {
     let operands = &operation.operands;
     if arith == Arith::Select {
@@ -39,7 +39,7 @@ pub(super) fn arith(arith: Arith, frame: &Frame<'_>, operation: &Operation) -> R
     compute(arith, [x, y], (bits, result)).map(Value::Integer)
 }
 
-/// What an op of `arith` gives of integers of `bits`, as one of `result` bits; casts look at the first alone.
+/// What an op of `arith` returns of integers of `bits`, as one of `result` bits; casts look at the first alone.
 pub(crate) fn compute(arith: Arith, [x, y]: [i64; 2], (bits, result): (u32, u32)) -> Result<i64, Error> {
     let (ux, uy) = (unsigned(x, bits), unsigned(y, bits));
     let no_remainder = || Error::Trap("division by zero".to_owned());

@@ -116,7 +116,7 @@ fn floor_divide(x: i128, y: i128) -> i128 {
     if x % y != 0 && (x < 0) != (y < 0) { quotient - 1 } else { quotient }
 }
 
-/// XLA's division by zero gives -1, which JAX then rounds down wherever there is a remainder; NumPy gives 0, and PyTorch
+/// XLA's division by zero returns -1, which JAX then rounds down wherever there is a remainder; NumPy returns 0, and PyTorch
 /// raises an exception.
 ///
 /// JAX's `fmod` replaces a divisor of 0 by 1, but not of two truth values, of which XLA leaves the dividend.

@@ -52,7 +52,7 @@ pub(super) struct Tensor {
     pub(super) dtype: Option<DType>,
     /// Its extents at run time, if they are known.
     pub(super) shape: Option<Vec<usize>>,
-    /// How near its elements are to the interpreter's. Only functions of any ops tell; elsewhere it is `Exact`.
+    /// How near its elements are to the interpreter's. Known for functions of any ops only; elsewhere it is `Exact`.
     pub(super) precision: Precision,
 }
 

@@ -85,7 +85,7 @@ impl Writer<'_> {
         self.op(op.name(), operands, &written.text(), (&text, sort, shape));
         let precision = precision::of(op, operands, dtype);
         self.is_inexact |= precision != Precision::Exact;
-        // What is refused gives nothing that others use.
+        // What is refused returns nothing that others use.
         self.scope.truncate(before + usize::from(is_right));
         if let Some(made) = self.scope.get_mut(before) {
             made.precision = precision;
@@ -325,7 +325,7 @@ impl Writer<'_> {
     }
 }
 
-/// What sort of numbers an op gives whose dtype is not known.
+/// What sort of numbers an op returns whose dtype is not known.
 fn sort(op: Op, operands: &[&Tensor]) -> Sort {
     if precision::is_predicate(op) {
         return Sort::Bool;

@@ -65,7 +65,7 @@ pub(super) fn is_move(op: Op) -> bool {
     }
 }
 
-/// Whether an op gives truth values.
+/// Whether an op returns truth values.
 pub(super) fn is_predicate(op: Op) -> bool {
     matches!(op.class(), Class::Predicate | Class::Logical | Class::Comparison | Class::Truth)
 }

@@ -122,7 +122,7 @@ impl<'r> Machine<'r> {
         self.heap.allocate((dtype(frame, buffer)?, count), lifetime, frame.origin())
     }
 
-    /// The extents of a result, which the function may be asked for, and was not told yet.
+    /// The extents of a result, which the function may be asked for, and was not returned yet.
     fn result_shape(
         &self,
         frame: &Frame<'r>,

@@ -10,7 +10,7 @@ use crate::eval::scalar::{compute, wrap};
 use crate::number::Number;
 use crate::program::Arith;
 
-/// What an op gives.
+/// What an op returns.
 pub(super) fn evaluate(
     frame: &Frame<'_>,
     op: &Foreign,

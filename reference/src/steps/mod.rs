@@ -1,6 +1,6 @@
 //! Programs of steps: what lowering makes of a module, run step by step.
 //!
-//! [`Interpreter::run`] runs a public function, [`Interpreter::shapes`] the one that tells the shapes of its results.
+//! [`Interpreter::run`] runs a public function, [`Interpreter::shapes`] the one that computes the shapes of its results.
 //! Elements are computed as the rest of this crate computes them; nothing here is shared with the code generators. Kernels
 //! are plain loops over their index spaces, in order of the index.
 //!

@@ -133,7 +133,7 @@ fn checks_and_traps_are_reported() {
         1
     });
     assert_eq!(run(binary, 1), err(Status::Check, "promote_f: a?b\u{fffd}"));
-    // A trap counts even if the code goes on; the first one is told.
+    // A trap counts even if the code goes on; the first one is reported.
     let division = entry!(|context| {
         exports::promote_rt_trap(context, 1, std::ptr::null(), 0);
         exports::promote_rt_trap(context, 3, std::ptr::null(), 0);

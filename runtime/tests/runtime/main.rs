@@ -109,7 +109,7 @@ fn last_error() -> String {
     unsafe { CStr::from_ptr(promote_last_error()) }.to_str().expect("messages are UTF-8").to_owned()
 }
 
-/// What a call that succeeds gives.
+/// What a call that succeeds returns.
 fn ok() -> (i32, String) {
     (Status::Ok as i32, String::new())
 }

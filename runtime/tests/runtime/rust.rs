@@ -39,7 +39,7 @@ fn outputs_may_be_given() {
     let view = OutputView { strides, offset: 20, ..OutputView::new(F32, &[3, 2], &mut reversed) };
     callable().run_into(&[transposed], &mut [view]).expect("it runs");
     assert_eq!(reversed, bytes(&[6.0, 3.0, 5.0, 2.0, 4.0, 1.0]));
-    assert_eq!(callable().shapes(&[transposed]).expect("it tells"), [vec![3, 2]]);
+    assert_eq!(callable().shapes(&[transposed]).expect("the inputs are valid"), [vec![3, 2]]);
 }
 
 #[test]

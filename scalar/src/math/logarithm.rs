@@ -201,7 +201,7 @@ pub(super) fn split<E: Emit>(x: Num<'_, E>) -> (Num<'_, E>, Num<'_, E>) {
     (above ^ fraction, (fraction + two_thirds(x)).as_float(x))
 }
 
-/// e as a float, of what [`split`] gives.
+/// e as a float, of what [`split`] returns.
 fn exponent<'m, E: Emit>(shifted: Num<'m, E>, like: Num<'m, E>) -> Num<'m, E> {
     shifted.shift_signed(like.format().fraction).small_to_float(like)
 }

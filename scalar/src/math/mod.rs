@@ -2,7 +2,7 @@
 //!
 //! Each takes and returns a register of [`Ty::F32`](crate::Ty::F32) or [`Ty::F64`](crate::Ty::F64). They are free of branches, so
 //! as fast on sixteen lanes as on one; only where a lane is huge for sin, cos and tan, or negative for lgamma, a
-//! [`repeat`](Emit::repeat) takes its time. They need no library and give the same bits on every target.
+//! [`repeat`](Emit::repeat) takes its time. They need no library and return the same bits on every target.
 //!
 //! Results at zeros, infinities and NaN, and where a function is not defined, are those of C, Annex F; a NaN is some NaN. The
 //! sign of zero is kept. Nothing overflows or vanishes before the result does; subnormal numbers are numbers.

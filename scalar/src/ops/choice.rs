@@ -10,7 +10,7 @@ use crate::emit::{Binary, Compare, Element, Emit, Ty};
 
 use super::complex::choose;
 
-/// Whether the op gives a truth value of two elements.
+/// Whether the op returns a truth value of two elements.
 pub(super) fn is_predicate(op: Op) -> bool {
     matches!(op.class(), Class::Comparison | Class::Logical)
 }

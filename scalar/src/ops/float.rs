@@ -9,7 +9,7 @@ use crate::emit::{Binary, Cast, Compare, Emit, Unary};
 use crate::math;
 use crate::storage::{load, memory, narrow, part, round_to, settle, store};
 
-/// An op of one number. A definition that asks whether something holds gives a truth value.
+/// An op of one number. A definition that asks whether something holds returns a truth value.
 pub(super) fn unary<E: Emit>(
     e: &mut E,
     op: Op,

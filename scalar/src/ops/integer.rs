@@ -8,7 +8,7 @@ use crate::build::Build;
 use crate::emit::{Binary, Compare, Emit, Trap, Ty};
 use crate::storage::wrap;
 
-/// An op of one integer. A definition that asks whether something holds gives a truth value.
+/// An op of one integer. A definition that asks whether something holds returns a truth value.
 pub(super) fn unary<E: Emit>(
     e: &mut E,
     op: Op,
@@ -123,7 +123,7 @@ pub(super) fn binary_of_bool<E: Emit>(
             let by_zero = e.not(y);
             match (numerics, op) {
                 (Numerics::Torch, _) => e.trap(by_zero, Trap::DivisionByZero),
-                // What JAX gives for division by zero is not zero, and so true.
+                // What JAX returns for division by zero is not zero, and so true.
                 (Numerics::Jax, Op::FloorDivide) => return Some(e.or(x, by_zero)),
                 // JAX replaces a divisor of 0 by 1 of integers, which truth values are not yet; XLA then leaves the dividend.
                 (Numerics::Jax, Op::Fmod) => return Some(e.and(x, by_zero)),

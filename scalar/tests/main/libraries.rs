@@ -1,4 +1,4 @@
-//! Arithmetic at the edges, against what JAX, NumPy and PyTorch gave.
+//! Arithmetic at the edges, against what JAX, NumPy and PyTorch returned.
 
 use std::error::Error;
 use std::io::Read;
@@ -37,7 +37,7 @@ fn operand(value: &Value, dtype: DType) -> Option<Bits> {
     }
 }
 
-/// A call of an op and what a library gave.
+/// A call of an op and what a library returned.
 struct Case<'a> {
     library: &'a str,
     numerics: Numerics,

@@ -1,4 +1,4 @@
-//! Definitions, computed on numbers, against what the libraries gave and what the other crates say.
+//! Definitions, computed on numbers, against what the libraries returned and what the other crates say.
 
 mod complex;
 mod conversions;

@@ -1,4 +1,4 @@
-//! Compiled element-wise ops and conversions give, bit for bit, what the definitions in `promote-scalar` give when they are
+//! Compiled element-wise ops and conversions return, bit for bit, what the definitions in `promote-scalar` return when they are
 //! evaluated for one element after the other, as the definitions' own tests do.
 //!
 //! Every operand is seen by vectors and by the loop over what remains: the operands are rotated. A debug build tries some of
@@ -299,7 +299,7 @@ fn check(case: &Case, table: &Table, function: &promote::Function, wrong: &mut V
     }
 }
 
-/// Compiles the cases, and compares what they give; how many there were.
+/// Compiles the cases, and compares what they return; how many there were.
 fn all(system: &str, x64: bool, target: &Target, cases: &[Case]) -> usize {
     let semantics = Semantics::by_name(system, x64).expect("the semantics exists");
     let numerics = semantics.numerics();

@@ -1,4 +1,4 @@
-//! What functions take and give: arguments and results in one place, constants, nothing at all, calls and recursion, shapes
+//! What functions take and return: arguments and results in one place, constants, nothing at all, calls and recursion, shapes
 //! that are known at run time only.
 
 use std::sync::LazyLock;

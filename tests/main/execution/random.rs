@@ -1,4 +1,4 @@
-//! Random programs give what the reference interpreter computes, and fail where it fails.
+//! Random programs return what the reference interpreter computes, and fail where it fails.
 //!
 //! `PROMOTE_SEEDS=1000..9000` runs other programs than those of the first seeds.
 
@@ -50,7 +50,7 @@ pub enum Ending {
     Refused,
     /// It has an op that a dtype rule knows and no library has code for, as `hypot` of integers.
     NotLowered,
-    /// It gives the same results.
+    /// It returns the same results.
     Same,
     /// Its floats are up to [`NEAR`] units in the last place off.
     Near,
@@ -163,7 +163,7 @@ pub fn arrays(values: Vec<Value>) -> Vec<Array> {
     values.into_iter().map(array).collect()
 }
 
-/// How a run compares with what the interpreter gives, of a program that is `strong`; or what is wrong.
+/// How a run compares with what the interpreter returns, of a program that is `strong`; or what is wrong.
 pub fn ending(
     found: &Result<Vec<Array>, impl Debug>,
     expected: &Result<Outcome, Error>,

@@ -1,4 +1,4 @@
-//! The recorded programs give the numbers that the libraries gave.
+//! The recorded programs return the numbers that the libraries returned.
 //!
 //! Integers and truth values are the same; floats are near: see [`BOUNDS`].
 

@@ -62,7 +62,7 @@ fn source() -> String {
 static COMPILED: LazyLock<Executable> =
     LazyLock::new(|| compile(&session("numpy2", false, false), &source()));
 
-/// Calls a function on a thread with so much stack, and gives the only element of its result.
+/// Calls a function on a thread with so much stack, and returns the only element of its result.
 fn on_thread(stack: usize, name: &str, depth: Option<i64>) -> Result<i128, RunError> {
     let function = function(&COMPILED, name);
     let one = Value::Array(Array::of_ints(DType::I64, &[1], &[1]));
@@ -89,7 +89,7 @@ fn functions_call_each_other_as_deep_as_the_stack_goes() {
 
 #[test]
 fn a_recursion_that_the_stack_does_not_hold_is_refused_with_its_place() {
-    // The call is in line 9 of what `recursive` gives.
+    // The call is in line 9 of what `recursive` returns.
     for stack in [8 << 20, 1 << 20, 200 << 10] {
         refused(on_thread(stack, "call_little", Some(1_000_000)), ":9:11: func.call @little: ");
     }

@@ -78,7 +78,7 @@ impl Bench {
         let executable = match compile_for(&self.sessions[system], &text, Target::host()) {
             Ok(executable) => executable,
             Err(error) if cases.len() == 1 => return vec![format!("{:?}: {error}\n{text}", cases[0])],
-            // One by one tells which.
+            // Checking them one by one finds which.
             Err(_) => {
                 return cases
                     .iter()

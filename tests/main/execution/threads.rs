@@ -144,7 +144,7 @@ static LOOPING: LazyLock<Executable> = LazyLock::new(|| compile(&session("jax", 
 /// Bytes of memory that the process has ever had at once.
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("there is a status");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("it tells the peak");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("it has the peak");
     line.trim().trim_end_matches(" kB").parse::<u64>().expect("it is a number") << 10
 }
 
@@ -164,7 +164,7 @@ fn loops_run_in_bounded_memory() {
         let found = function(&LOOPING, name).run(&given).expect("it runs");
         let found = found[0].elements::<f32>().expect("they are floats");
         assert!(found.iter().all(|number| *number == expected), "@{name}: {}", found[0]);
-        // Each iteration writes 4 MB or more; other tests take memory too. What Linux tells is not exact.
+        // Each iteration writes 4 MB or more; other tests take memory too. What Linux reports is not exact.
         let taken = peak().saturating_sub(before);
         assert!(taken < 2 << 30, "@{name} took {} MB", taken >> 20);
     }

@@ -1,4 +1,4 @@
-//! Reading a file: its program, what that is run on, and what it gives.
+//! Reading a file: its program, what that is run on, and what it returns.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ pub struct Example {
     pub refused: Vec<Machine>,
 }
 
-/// What stands behind a word on the lines of a text that begin with it.
+/// What follows a word on the lines of a text that begin with it.
 fn lines<'t>(text: &'t str, word: &str) -> impl Iterator<Item = &'t str> {
     let start = format!("// {word}:");
     text.lines().filter_map(move |line| line.strip_prefix(&start).map(str::trim))

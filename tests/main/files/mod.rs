@@ -1,5 +1,5 @@
 //! Programs in `tests/files/execution`: each is run by all that runs programs, and the results compared.
-//! `tests/files/README.md` tells how to write one.
+//! `tests/files/README.md` explains how to write one.
 
 mod example;
 mod machines;

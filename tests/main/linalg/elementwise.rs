@@ -88,7 +88,7 @@ fn bits_of(machine: &mut Eval, dtype: DType, element: Element<Value>) -> Bits {
     }
 }
 
-/// What an op gives of elements that are not yet in the dtypes that it computes in. `None` if it is not defined there, or
+/// What an op returns of elements that are not yet in the dtypes that it computes in. `None` if it is not defined there, or
 /// the library raises an exception.
 fn expected(op: Op, numerics: Numerics, typing: &Typing, dtypes: &[DType], row: &[Bits]) -> Option<Bits> {
     let mut machine = Eval { has_f16: true, ..Eval::default() };
@@ -105,7 +105,7 @@ fn expected(op: Op, numerics: Numerics, typing: &Typing, dtypes: &[DType], row: 
     machine.traps.is_empty().then(|| bits_of(&mut machine, typing.result, made))
 }
 
-/// The case of an op of operands of one dtype, and what it gives; `None` if the semantics refuses it.
+/// The case of an op of operands of one dtype, and what it returns; `None` if the semantics refuses it.
 fn case(op: Op, dtype: DType, semantics: &Semantics) -> Option<(Case, Vec<Bits>)> {
     let dtypes: Vec<DType> = (0..op.info().arity.required)
         .map(|index| if op == Op::Where && index == 0 { DType::B1 } else { dtype })

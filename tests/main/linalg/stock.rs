@@ -1,6 +1,6 @@
 //! Programs run by stock tools: `mlir-opt-22` takes linalg to LLVM, `mlir-runner-22` runs it.
 //!
-//! Many functions go into one module with a driver, which calls each on constants and prints the bits of what it gives, so
+//! Many functions go into one module with a driver, which calls each on constants and prints the bits of what it returns, so
 //! a sweep takes few processes.
 
 use std::collections::BTreeSet;
@@ -389,7 +389,7 @@ pub fn run_function(tools: &Tools, linalg: &str, call: Call) -> Result<Vec<Vec<B
     if ran.succeeded { Ok(printed(&ran.output, &results)) } else { Err(ran.errors) }
 }
 
-/// Runs all cases, and gives the bits of the elements of each result.
+/// Runs all cases, and returns the bits of the elements of each result.
 pub fn run(tools: &Tools, session: &Session, cases: &[Case]) -> Vec<Vec<Bits>> {
     let linalg =
         lower(session, &module(cases)).unwrap_or_else(|diagnostics| panic!("refused: {diagnostics}"));

@@ -10,7 +10,7 @@ use crate::support::session;
 /// How often each op is run in each dtype.
 const ROUNDS: u64 = 1;
 
-/// The case as stock tools run it, and what the interpreter gives; `None` if the library raises an exception, which ends the
+/// The case as stock tools run it, and what the interpreter returns; `None` if the library raises an exception, which ends the
 /// process.
 fn prepared(reader: &Reader, system: &System, case: &Case) -> Option<(stock::Case, Array)> {
     let arguments = case.arguments();

@@ -24,7 +24,7 @@ fn ints(list: &[i32]) -> Argument {
 fn what_a_library_refuses_while_it_computes_ends_the_run() {
     let tools = Tools::find();
     let take = "promote.take {axis = 0 : i64}";
-    for (semantics, op, arguments, told) in [
+    for (semantics, op, arguments, message) in [
         (
             "torch",
             "promote.floor_divide",
@@ -39,10 +39,10 @@ fn what_a_library_refuses_while_it_computes_ends_the_run() {
         ("jax", take, vec![ints(&[6, 7, 8]), ints(&[2, -4])], None),
     ] {
         let (printed, fails) = ending(&tools, semantics, op, arguments);
-        assert_eq!(fails, told.is_some(), "{op} under {semantics}");
-        if let Some(told) = told {
+        assert_eq!(fails, message.is_some(), "{op} under {semantics}");
+        if let Some(message) = message {
             assert!(
-                printed.contains(told) && printed.contains("\"-:3:"),
+                printed.contains(message) && printed.contains("\"-:3:"),
                 "{op} under {semantics}: {printed}"
             );
         }

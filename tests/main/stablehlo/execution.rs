@@ -1,4 +1,4 @@
-//! The recorded programs in XLA: the numbers are those that the libraries gave.
+//! The recorded programs in XLA: the numbers are those that the libraries returned.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -41,7 +41,7 @@ fn number(value: &Value) -> Number {
     }
 }
 
-/// A program, and what it must give.
+/// A program, and what it must return.
 struct Case {
     id: String,
     job: Job,

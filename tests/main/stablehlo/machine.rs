@@ -29,10 +29,10 @@ pub struct Job {
     pub inputs: Vec<Array>,
 }
 
-/// What a program gave, or why it was refused.
+/// What a program returned, or why it was refused.
 pub type Answer = Result<Vec<Array>, String>;
 
-/// Runs programs in XLA, all in one process. If XLA ends the process, smaller parts tell of which program.
+/// Runs programs in XLA, all in one process. If XLA ends the process, smaller batches find the program.
 pub fn run(jobs: &[&Job]) -> Vec<Answer> {
     match (run_once(jobs), jobs) {
         (Ok(answers), _) => answers,
@@ -44,7 +44,7 @@ pub fn run(jobs: &[&Job]) -> Vec<Answer> {
     }
 }
 
-/// Runs programs in one process, and gives how that ended if it failed.
+/// Runs programs in one process, and returns how that ended if it failed.
 fn run_once(jobs: &[&Job]) -> Result<Vec<Answer>, ExitStatus> {
     let inputs = |job: &Job| job.inputs.iter().map(buffer).collect::<Vec<_>>();
     let jobs: Vec<_> = jobs.iter().map(|job| json!({"text": job.text, "inputs": inputs(job)})).collect();

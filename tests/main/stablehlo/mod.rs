@@ -1,4 +1,4 @@
-//! The lowering to StableHLO: what it gives, what it refuses, and that XLA gets the same numbers of it.
+//! The lowering to StableHLO: what it returns, what it refuses, and that XLA gets the same numbers of it.
 //!
 //! Tests that run XLA need a Python with jax: the one of `tests/tools/venv.sh`, or `PROMOTE_PYTHON`.
 

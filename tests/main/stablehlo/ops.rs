@@ -177,7 +177,7 @@ fn tolerated(applied: &Applied, expected: &Array) -> (Measure, f64) {
 /// Where the interpreter does not say what the libraries do: it takes the angle of negative zero for that of zero and that of an
 /// infinity for NaN, the largest products of `lcm` are beyond its integers, it takes the real part of complex numbers
 /// for them in `softmax` and `logsumexp`, other sides of the branch cuts of `atan` and `atanh`, and what is divided by zero for
-/// NaN; and it gives the true power where JAX looks at six bits of the exponent.
+/// NaN; and it returns the true power where JAX looks at six bits of the exponent.
 fn is_interpreted_otherwise(applied: &Applied, place: usize, numerics: Numerics) -> bool {
     let dtype = applied.operands[0].dtype;
     let operand = |i: usize| applied.operands[i].elements[place];

@@ -38,7 +38,7 @@ fn asked(case: &Case) -> Case {
     Case { is_open: false, ..case }
 }
 
-/// A case with its arguments and what the interpreter gives.
+/// A case with its arguments and what the interpreter returns.
 struct Ready {
     case: Case,
     arguments: Vec<Array>,
@@ -102,7 +102,7 @@ fn check(system: &System, cases: &[&Case]) -> (usize, Vec<String>) {
             Ok(found) => wrong.extend(part.iter().zip(&found).filter_map(|(ready, found)| {
                 Some(format!("{} {:?}: {}", system.name, ready.case, ready.difference(found)?))
             })),
-            // One by one tells which.
+            // Checking them one by one finds which.
             Err(_) => {
                 let jobs: Vec<Job> = part.iter().map(|ready| job(std::slice::from_ref(ready))).collect();
                 let answers = run(&jobs.iter().collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! What is run gives the same numbers: behind our passes those of the program, bit for bit; before them those too, or,
+//! What is run returns the same numbers: after our passes those of the program, bit for bit; before them those too, or,
 //! where types become others, those that the interpreter computes of what inference was given.
 
 use std::io::Write as _;

@@ -1,5 +1,5 @@
 //! Upstream's passes beside ours: what they make of a program that is accepted goes on everywhere, before our passes,
-//! behind them, and on both sides.
+//! after them, and on both sides.
 //!
 //! `PROMOTE_UPSTREAM=all` takes every recorded and more random programs.
 

@@ -181,7 +181,7 @@ pub struct Variant {
     pub how: String,
     /// What inference was given.
     pub given: String,
-    /// What our passes made of it, and upstream's of that if they ran behind.
+    /// What our passes made of it, and upstream's of that if they ran after.
     pub strong: String,
     /// Whether upstream's passes ran before ours: types may be others then.
     pub before: bool,
@@ -202,19 +202,19 @@ pub struct Passed {
 type Run<'a> = &'a dyn Fn(&str, &str) -> Result<String, String>;
 
 impl Passed {
-    /// Runs passes before ours, behind them, and on both sides. Where upstream refuses the program, there is nothing.
+    /// Runs passes before ours, after them, and on both sides. Where upstream refuses the program, there is nothing.
     fn add(&mut self, pass: &str, run: Run<'_>) {
         let before = run(&self.source, pass).ok().filter(|before| *before != self.source);
-        self.add_behind(pass, self.plain.clone(), &self.source.clone(), false, run);
+        self.add_after(pass, self.plain.clone(), &self.source.clone(), false, run);
         if let Some(given) = before
             && let Some(strong) = self.promoted(&format!("{pass}, then ours"), &given, run)
         {
-            self.add_behind(pass, strong.clone(), &given, true, run);
+            self.add_after(pass, strong.clone(), &given, true, run);
             self.push(format!("{pass}, then ours"), given, strong, true);
         }
     }
 
-    fn add_behind(&mut self, pass: &str, strong: String, given: &str, before: bool, run: Run<'_>) {
+    fn add_after(&mut self, pass: &str, strong: String, given: &str, before: bool, run: Run<'_>) {
         let Ok(behind) = run(&strong, pass) else { return };
         if behind != strong {
             let how =

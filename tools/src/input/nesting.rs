@@ -212,7 +212,7 @@ mod tests {
         assert_eq!((location.line, location.column), (3, 5));
     }
 
-    /// The measure behind the module's figure: `cargo test --release -p promote-tools -- --ignored --nocapture`.
+    /// The measurement for the module's figure: `cargo test --release -p promote-tools -- --ignored --nocapture`.
     #[test]
     #[ignore = "a measurement"]
     fn one_hundred_megabytes() {

@@ -14,7 +14,7 @@ use super::prose::listed;
 use super::system::{DOCUMENTED, Entry, Role, Selection, System};
 use super::{Answer, Failure, export};
 
-/// How many counterexamples are told of each property.
+/// How many counterexamples are shown for each property.
 const EXAMPLES: usize = 3;
 
 /// What was found.
@@ -71,7 +71,7 @@ impl Property {
         }
     }
 
-    /// The same; the first counterexamples are the ones to tell.
+    /// The same; the first counterexamples are the ones to show.
     fn of_first(name: &'static str, cases: usize, counterexamples: &[String]) -> Self {
         let examples = counterexamples.iter().take(EXAMPLES).cloned().collect();
         Self { examples, ..Self::new(name, cases, counterexamples) }

@@ -139,7 +139,7 @@ fn keyed(key: String, system: &System, rows: &[DType], columns: &[DType]) -> (St
     (key, grid)
 }
 
-/// Marks what is not as in NumPy: whatever has a bf16, and what `numpy.promote_types` gives otherwise when a weak dtype
+/// Marks what is not as in NumPy: whatever has a bf16, and what `numpy.promote_types` returns otherwise when a weak dtype
 /// is the dtype of 64 bits that a Python scalar is in NumPy.
 fn highlight(grid: &mut Grid, numpy: &Semantics) {
     let strong = |dtype: DType| Entry::of_dtype(dtype.storage()).operand;

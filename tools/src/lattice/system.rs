@@ -148,7 +148,7 @@ impl Entry {
     }
 }
 
-/// Which dtypes to tell of.
+/// Which dtypes to include.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selection {
     /// The 15 strong dtypes of the documents, and the weak ones.

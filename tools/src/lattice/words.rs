@@ -78,7 +78,7 @@ fn is_least_upper_bound(system: &System, operands: &[Operand], result: DType) ->
     system.semantics.order().join(&dtypes(operands)) == Ok(result)
 }
 
-/// What the paths do not tell: rules that are no lattice, results that are narrowed, folds that differ.
+/// What the paths do not show: rules that are no lattice, results that are narrowed, folds that differ.
 fn notes(system: &System, operands: &[Operand], result: DType) -> Vec<String> {
     let semantics = &system.semantics;
     let shown = semantics.show(result);
@@ -111,7 +111,7 @@ fn notes(system: &System, operands: &[Operand], result: DType) -> Vec<String> {
     notes
 }
 
-/// What a fold from the left gives, if it is something else.
+/// What a fold from the left returns, if it is something else.
 fn fold_note(system: &System, operands: &[Operand], result: DType) -> Option<String> {
     let semantics = &system.semantics;
     let (first, rest) = operands.split_first()?;

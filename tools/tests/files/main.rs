@@ -1,5 +1,5 @@
 //! File tests: programs under `tests/files` that say in RUN lines, as those of LLVM's lit, what is to be run on them and what
-//! must come of it. Each file is a test, named by its path. `tests/files/README.md` tells how to write one.
+//! must come of it. Each file is a test, named by its path. `tests/files/README.md` explains how to write one.
 
 #[allow(dead_code, reason = "some of it is for the tests of the library only")]
 #[path = "../../../tests/support/needed.rs"]

@@ -1,4 +1,4 @@
-//! The tables of the design documents, cell by cell. What a library has changed since a document was written is told.
+//! The tables of the design documents, cell by cell. What a library has changed since a document was written is noted.
 
 use serde_json::Value;
 

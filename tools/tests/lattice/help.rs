@@ -18,7 +18,7 @@ fn every_command_line_of_the_examples_works() {
     assert_eq!(commands.len(), 10, "{commands:?}");
     let directory = tempfile::tempdir().expect("a temporary directory can be made");
     for command in commands {
-        // What a command does stands behind it, after a gap.
+        // What a command does follows it, after a gap.
         let (command, meaning) = command.split_once("   ").unwrap_or((command, ""));
         let args: Vec<_> = command.split_whitespace().map(|arg| arg.trim_matches('\'')).collect();
         let output = run_in(directory.path(), &args).succeeded();

@@ -16,7 +16,7 @@ fn example() -> (String, Vec<String>) {
     let from = unindented.iter().position(|line| *line == "promote-opt <<'END'").expect("a here document");
     let to = unindented.iter().position(|line| *line == "END").expect("its end");
     let commands = unindented[to..].iter().filter(|line| line.starts_with("promote-opt "));
-    // What a command does stands behind it, after a gap.
+    // What a command does follows it, after a gap.
     let commands = commands.map(|line| line.split("   ").next().unwrap_or(line).to_owned());
     (unindented[from..=to].join("\n"), commands.collect())
 }

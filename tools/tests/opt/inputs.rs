@@ -124,7 +124,7 @@ fn hundreds_of_levels_are_fine() {
 
 /// Aliases nest types and attributes without a bracket too many.
 #[test]
-fn levels_behind_aliases_exhaust_no_stack() {
+fn levels_hidden_by_aliases_do_not_exhaust_the_stack() {
     let chain = |first: &str, next: &dyn Fn(usize) -> String, last: &dyn Fn(usize) -> String| {
         let mut text = first.to_owned();
         (1..20_000).for_each(|i| text.push_str(&next(i)));

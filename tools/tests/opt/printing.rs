@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 
 use crate::support::{BAD, GOOD, PROMOTED, run, show};
 
-/// The headers of what was printed around passes.
+/// The headers of what was printed before and after passes.
 fn dumps(stderr: &str) -> Vec<&str> {
     stderr
         .lines()

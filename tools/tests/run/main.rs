@@ -33,7 +33,7 @@ func.func @rows(%x: tensor<?x3xf32>, %y: tensor<3xi32>) -> (!u, !u) {
 }
 "#;
 
-/// A function that gives back its argument of a type.
+/// A function that returns its argument of a type.
 fn identity(r#type: &str) -> String {
     format!(
         "func.func @same(%x: {type}) -> tensor<*x!promote.unknown> {{

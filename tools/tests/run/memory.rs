@@ -1,4 +1,4 @@
-//! Loops run in constant memory, whatever the blocks pass to each other: each round makes 4 MB, a thousand rounds may
+//! Loops run in constant memory, whatever the blocks pass to each other: each iteration makes 4 MB, a thousand rounds may
 //! take 1.5 GB of data.
 
 use crate::PROMOTE_RUN;

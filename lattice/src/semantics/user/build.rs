@@ -54,7 +54,7 @@ impl Draft {
         rules
     }
 
-    /// Checks that functions of the base's own, such as Python's `floor`, give the same of a default as of what is weak:
+    /// Checks that functions of the base's own, such as Python's `floor`, return the same of a default as of what is weak:
     /// they may have the base's defaults in them. Functions of several operands have none.
     fn check_own(&self, rules: &OnLattice, problems: &mut Problems) {
         let Some(base) = self.base_rules() else { return };

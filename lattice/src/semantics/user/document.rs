@@ -45,7 +45,7 @@ impl Problems {
         self.0.push(problem);
     }
 
-    /// Adds a problem with a remedy that takes a search: none if enough are found for this one not to be told. What is
+    /// Adds a problem with a remedy that takes a search: none if enough are found for this one to be hidden. What is
     /// read first stands first, but for tables that are written in parts.
     fn add_with(&mut self, problem: Problem, remedy: impl FnOnce() -> String) {
         let is_told = self.0.len() < FileErrors::MOST;
@@ -72,7 +72,7 @@ impl Problems {
     }
 }
 
-/// What TOML's parser says, a line once. A list that is not closed is told once, however far it seems to go on.
+/// What TOML's parser says, a line once. A list that is not closed is reported once, however far it seems to go on.
 pub(super) fn syntax_problems(text: &str, errors: &[toml::de::Error]) -> Vec<Problem> {
     let lines = Lines::new(text);
     let mut spans: Vec<_> =

@@ -11,10 +11,10 @@ use super::draft::{Draft, Edge};
 use crate::dtype::DType;
 use crate::lattice::{Lattice, Listed, NoJoin};
 
-/// How many pairs of dtypes without a least upper bound are told one by one.
+/// How many pairs of dtypes without a least upper bound are shown one by one.
 const MOST_PAIRS: usize = 10;
 
-/// How many paths up from a dtype are told.
+/// How many paths up from a dtype are shown.
 const MOST_PATHS: usize = 3;
 
 /// A step up, without a place in the file.

@@ -71,7 +71,7 @@ pub struct Instance {
 }
 
 /// Infers all functions of a program; the instances that it runs, those of a function side by side, in order. With
-/// `strict_carries`, loops and conditions have the types that JAX gives them.
+/// `strict_carries`, loops and conditions have the types that JAX infers for them.
 ///
 /// `graphs` are those of `functions`. `start` is to call [`Solver::start`] of each that it gets, in any order.
 pub fn solve_program<'a>(
@@ -112,9 +112,9 @@ struct State<'a> {
     callers: Vec<(usize, CallId)>,
     /// The types of its results that its callers know.
     published: Vec<(Known, Shape)>,
-    /// Whether they have been told.
+    /// Whether they have been reported.
     has_published: bool,
-    /// The types that JAX gives, as far as they were asked for.
+    /// The types that JAX infers, as far as they were asked for.
     traced: Option<Trace>,
     /// The instances that a trace waits for.
     awaited: Vec<usize>,
@@ -133,7 +133,7 @@ impl State<'_> {
         self.traced.as_ref().map_or(&self.targets, |trace| &trace.targets).iter().copied()
     }
 
-    /// The instances that some round of a loop calls.
+    /// The instances that some iteration of a loop calls.
     fn called(&self) -> impl Iterator<Item = Option<usize>> {
         let called = self.traced.iter().flat_map(|trace| &trace.called);
         self.targets().chain(called.copied().map(Some))
@@ -262,7 +262,7 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// Lets what an instance gives be as of the start, and its calls give again what others in its recursion do.
+    /// Lets what an instance returns be as of the start, and its calls return again what others in its recursion do.
     fn answer_again(&mut self, index: usize) {
         self.states[index].published.clear();
         for call in 0..self.states[index].targets.len() {
@@ -389,7 +389,7 @@ impl<'a> Program<'a> {
         self.states[index].solver.answer(call, &results, lasts);
     }
 
-    /// Whether what an instance gives may depend on what one that calls it gives.
+    /// Whether what an instance returns may depend on what one that calls it returns.
     fn is_recursive(&self, caller: usize, callee: usize) -> bool {
         let component = |index: usize| self.components[self.states[index].id.0 as usize];
         component(caller) == component(callee)

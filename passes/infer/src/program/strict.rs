@@ -34,7 +34,7 @@ impl Program<'_> {
         is_known
     }
 
-    /// What a call gives with operands of these types.
+    /// What a call returns with operands of these types.
     fn answer_to(&self, index: usize, call: CallId, operands: &[Plain]) -> Answer {
         let function = &self.functions[self.states[index].function()];
         let callee = function.callees[call.0 as usize];

@@ -12,7 +12,7 @@ use rustc_hash::FxHashSet;
 
 use self::explain::explain;
 pub use self::history::Historian;
-pub use self::program::{Told, problems};
+pub use self::program::{Subject, problems};
 pub use self::remark::{Policies, Remarks};
 use super::graph::{Graph, Known, OpId, ShapeId, SlotId, Type, ValueId};
 use super::solve::{Place, Problem, ProblemKind, Solution};
@@ -104,7 +104,7 @@ impl<'a> Reporter<'a> {
         })
     }
 
-    /// Ops that look at the shape of an operand without a rank: whether they broadcast, or fit, cannot be told.
+    /// Ops that look at the shape of an operand without a rank: whether they broadcast, or fit, is unknown.
     pub fn unranked(&self) -> Vec<Diagnostic> {
         let diagnostics = self.graph.ops().filter(|op| self.looks_at_unranked(*op)).map(|op| {
             let message =

@@ -7,9 +7,9 @@ use crate::source::Sources;
 use crate::unit::Unit;
 use promote_diagnostics::Diagnostic;
 
-/// A function of a program as the diagnostics tell of it.
+/// A function of a program as diagnostics describe it.
 #[derive(Clone, Copy)]
-pub struct Told<'a> {
+pub struct Subject<'a> {
     /// The unit.
     pub unit: &'a Unit,
     /// Its source.
@@ -19,7 +19,7 @@ pub struct Told<'a> {
 }
 
 /// What is wrong with the instances of `functions`; with one of a generic function, the call that it was made for.
-pub fn problems(functions: &[Told<'_>], instances: &[Instance]) -> Vec<Diagnostic> {
+pub fn problems(functions: &[Subject<'_>], instances: &[Instance]) -> Vec<Diagnostic> {
     let problems = |instance: &Instance| {
         let found = of_instance(functions, instance);
         match instance.made_for {
@@ -35,12 +35,12 @@ pub fn problems(functions: &[Told<'_>], instances: &[Instance]) -> Vec<Diagnosti
     instances.iter().flat_map(problems).collect()
 }
 
-fn reporter<'a>(functions: &[Told<'a>], instance: &'a Instance) -> Reporter<'a> {
-    let Told { unit, sources, .. } = functions[instance.function.0 as usize];
+fn reporter<'a>(functions: &[Subject<'a>], instance: &'a Instance) -> Reporter<'a> {
+    let Subject { unit, sources, .. } = functions[instance.function.0 as usize];
     Reporter { unit, graph: &instance.graph, solution: &instance.solution, sources }
 }
 
-fn of_instance(functions: &[Told<'_>], instance: &Instance) -> Vec<Diagnostic> {
+fn of_instance(functions: &[Subject<'_>], instance: &Instance) -> Vec<Diagnostic> {
     let reporter = reporter(functions, instance);
     let mut found = reporter.diagnostics(functions[instance.function.0 as usize].calls);
     if !instance.refused.is_empty() {
@@ -51,7 +51,7 @@ fn of_instance(functions: &[Told<'_>], instance: &Instance) -> Vec<Diagnostic> {
 }
 
 /// Which instance of a generic function this is, for a note at the call that it was made for.
-fn signature(functions: &[Told<'_>], instance: &Instance) -> String {
+fn signature(functions: &[Subject<'_>], instance: &Instance) -> String {
     let reporter = reporter(functions, instance);
     let graph: &Graph = reporter.graph;
     let found = |argument| reporter.found_type(graph.value(argument).stated, argument);

@@ -1,4 +1,4 @@
-//! Asking the rules again, with other types than a solver has found: what a trace does with each round of a loop.
+//! Asking the rules again, with other types than a solver has found: what a trace does with each iteration of a loop.
 
 use super::super::graph::{Graph, Known, OpId, SlotId, Type, ValueId};
 use super::super::shape::Shape;

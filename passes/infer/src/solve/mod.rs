@@ -9,7 +9,7 @@
 //!    only ever rises in the lattice. In straight-line code that is all.
 //! 3. Slots join what flows to them. Where a slot changed the type of its target, or an op stands before the definition
 //!    of its operand, the users of what changed are visited again, until nothing changes: a sparse worklist.
-//! 4. Some rules are not monotone: JAX's sqrt gives f32 of i32, but f16 of f16, though i32 promotes to f16. A loop might
+//! 4. Some rules are not monotone: in JAX, sqrt of i32 is f32, but sqrt of f16 is f16, though i32 promotes to f16. A loop might
 //!    keep such an f32 that nothing gives any more. So an op that took back what it had given has the whole start again,
 //!    and waits until everything else is settled.
 //!
@@ -199,7 +199,7 @@ impl<'a> Solver<'a> {
         any
     }
 
-    /// Forgets what was found, but for what calls gave and which ops must wait.
+    /// Forgets what was found, but for what calls returned and which ops must wait.
     fn start_again(&mut self) {
         self.starts += 1;
         self.forgot = true;
@@ -349,7 +349,7 @@ impl<'a> Solver<'a> {
         self.update(result, inferred)
     }
 
-    /// Whether what an op gives now is not what it gave before, promoted.
+    /// Whether what an op returns now is not what it returned before, promoted.
     fn takes_back(&self, before: Known, now: Known) -> bool {
         let (Known::DType(before), Known::DType(now)) = (before, now) else { return false };
         self.semantics.join_slot(&[Operand::value(before), Operand::value(now)]) != Ok(now)

@@ -52,18 +52,18 @@ pub enum ProblemKind {
     Refused(Refusal),
     /// The shapes do not fit.
     Shape(ShapeError),
-    /// The IR states a dtype that the rules do not give.
+    /// The IR states a dtype that the rules do not infer.
     StatedDType {
         /// What is stated.
         stated: DType,
-        /// What the rules give.
+        /// What the rules return.
         inferred: DType,
     },
-    /// The IR states a shape that the rules do not give.
+    /// The IR states a shape that the rules do not infer.
     StatedShape {
         /// What is stated.
         stated: Shape,
-        /// What the rules give.
+        /// What the rules return.
         inferred: Shape,
     },
     /// The dtype of a value is never known.

@@ -10,7 +10,7 @@ use super::super::scalars;
 use super::super::shape::{self, DYNAMIC, Shape, ShapeError};
 use super::{Outcome, ProblemKind, Solver};
 
-/// The most dimensions that an op may give. A loop could double them each round.
+/// The most dimensions that the result of an op may have. A loop could double them each iteration.
 const MAX_RANK: usize = 1024;
 
 /// The operand as the dtype rules see it.
@@ -201,7 +201,7 @@ impl Solver<'_> {
         Ok(id)
     }
 
-    /// What the IR states and what the rules give, as one type.
+    /// What the IR states and what the rules return, as one type.
     fn confront(&mut self, stated: Type, dtype: Option<DType>, shape: Option<ShapeId>) -> Outcome<Type> {
         let dtype = match (stated.dtype, dtype) {
             (Known::Opaque, _) => return Err(ProblemKind::StatedOpaque),

@@ -54,7 +54,7 @@ impl Solution {
         self.values[value.0 as usize]
     }
 
-    /// The dtype of a value, if it takes part in promotion and was not refused.
+    /// The dtype of a value, if it is promoted and was not refused.
     pub fn dtype(&self, value: ValueId) -> Option<DType> {
         match self.value(value).dtype {
             Known::DType(dtype) => Some(dtype),
@@ -72,7 +72,7 @@ impl Solution {
         self.refused.get(&slot).map_or(&[], |refused| &refused.met)
     }
 
-    /// The dtype of a slot, if it takes part in promotion and was not refused.
+    /// The dtype of a slot, if it is promoted and was not refused.
     pub fn slot_dtype(&self, slot: SlotId) -> Option<DType> {
         match self.slot(slot).dtype {
             Known::DType(dtype) => Some(dtype),

@@ -1,4 +1,4 @@
-//! What does not settle: a loop that gives another type in every round is given up, with all that depends on it, and the
+//! What does not settle: a loop that gives another type in every iteration is given up, with all that depends on it, and the
 //! rest of the graph is solved as if that had been refused.
 
 use rustc_hash::FxHashSet;

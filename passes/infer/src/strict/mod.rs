@@ -1,10 +1,10 @@
-//! Strict carries: the types that JAX gives to loops and conditions, and which of them it refuses.
+//! Strict carries: the types that JAX infers for loops and conditions, and which of them it refuses.
 //!
 //! JAX traces a body with the types of the initial values, and asks that each carry comes out with the type that it went
 //! in with, but for weakness. A weak initial value whose dtype differs is made strong, in the dtype that both promote to,
-//! once; then the body is traced a second time, and no third. What branches give must be alike in the same way.
+//! once; then the body is traced a second time, and no third. What branches return must be alike in the same way.
 //!
-//! The results of a loop are as weak as what its last round gives, those of a condition as the branch for no, those of a
+//! The results of a loop are as weak as what its last iteration returns, those of an `scf.if` as its else branch, those of a
 //! switch as the first case. So a slot has two types here: the one that it is stored in, which all that flows there is
 //! converted to, and the one that its target has in the program, which may be weak where that is not. The two are alike.
 //!
@@ -34,7 +34,7 @@ pub struct Structure {
     pub after: (u32, u32),
     /// The first blocks of its regions.
     pub bodies: Vec<BlockId>,
-    /// For a loop, what goes round it: the first that flows there is the initial value, the last what a body gives.
+    /// For a loop, what it carries: the first that flows there is the initial value, the last what a body returns.
     pub carries: Vec<Option<SlotId>>,
     /// For a loop of two regions, what the first passes to the second.
     pub passed: Vec<Option<SlotId>>,
@@ -62,15 +62,15 @@ pub enum Kind {
 /// What JAX would refuse.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refused {
-    /// A carry, or what branches give.
+    /// A carry, or what branches return.
     Mismatch(Mismatch),
-    /// An op, with the types of a round that is not the last.
+    /// An op, with the types of an iteration that is not the last.
     Op {
         /// The op.
         op: OpId,
         /// What is wrong.
         kind: ProblemKind,
-        /// The types of its operands in that round.
+        /// The types of its operands in that iteration.
         operands: Vec<Type>,
     },
 }
@@ -82,7 +82,7 @@ pub struct Mismatch {
     pub slot: SlotId,
     /// The type it has at first: of a carry that goes in, or of the branch that counts.
     pub first: Type,
-    /// What `first` becomes before the last round, if it is weak and does not come out as it goes in.
+    /// What `first` becomes before the last iteration, if it is weak and does not come out as it goes in.
     pub raised: Option<Type>,
     /// Which of the joined values differs.
     pub other: usize,
@@ -102,10 +102,10 @@ pub enum Answer {
     Pending,
 }
 
-/// What calls give, by the types of their operands.
+/// What calls return, by the types of their operands.
 pub type Answers<'a> = &'a dyn Fn(CallId, &[Plain]) -> Answer;
 
-/// The types that JAX gives.
+/// The types that JAX infers.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
     /// The type of each value.
@@ -116,9 +116,9 @@ pub struct Trace {
     pub refused: Vec<Refused>,
     /// What is wrong with ops and slots otherwise.
     pub problems: Vec<Problem>,
-    /// The instance that each call calls in the last round.
+    /// The instance that each call calls in the last iteration.
     pub targets: Vec<Option<usize>>,
-    /// The instances that calls call in any round.
+    /// The instances that calls call in any iteration.
     pub called: BTreeSet<usize>,
     /// The calls of which the results were [pending](Answer::Pending), with the types of their operands: if there are some,
     /// nothing else is to be read here.

@@ -1,11 +1,11 @@
 //! Tracing a function as JAX does.
 //!
 //! ## Algorithm
-//! 1. A walk over the blocks in program order types each op anew, and each body as often as JAX would. What a body gives is
+//! 1. A walk over the blocks in program order types each op anew, and each body as often as JAX would. What a body returns is
 //!    kept by the types of all that it takes from outside, so that nests do not cost two to the power of their depth.
 //! 2. Slots that no structured op has (arguments of blocks, reductions) are joined, and the walk is repeated until they
 //!    settle; they begin unknown, as in [`solve`](super::super::solve).
-//! 3. A last walk, in which each body is typed once, with the types of its last round, leaves these in every value.
+//! 3. A last walk, in which each body is typed once, with the types of its last iteration, leaves these in every value.
 
 use promote_lattice::Semantics;
 use promote_lattice::semantics::Operand;
@@ -20,7 +20,7 @@ use super::{Answer, Answers, Kind, Mismatch, Plain, Refused, Structure, Trace};
 /// How many walks it may take until the slots settle that no structured op has.
 const MAX_WALKS: usize = 64;
 
-/// Traces the graph of `solver`, which has found nothing yet. The values have been solved, `answers` has what calls give.
+/// Traces the graph of `solver`, which has found nothing yet. The values have been solved, `answers` has what calls return.
 pub fn trace<'a>(
     solver: Solver<'a>,
     solved: &[Type],
@@ -45,13 +45,13 @@ enum Item {
 /// Where an item stands: after how many ops, blocks and calls.
 type Order = (u32, u32, u32);
 
-/// What a structured op gives, by the types of all that it takes.
+/// What a structured op returns, by the types of all that it takes.
 type Given = FxHashMap<Vec<Type>, Found>;
 
 /// What is found of a structured op.
 #[derive(Clone, Default)]
 struct Found {
-    /// The types that its carries have in the last round.
+    /// The types that its carries have in the last iteration.
     carried: Vec<Type>,
     /// Those of its results.
     results: Vec<Type>,
@@ -70,7 +70,7 @@ struct Tracer<'a, 'b> {
     regions: FxHashMap<BlockId, Vec<BlockId>>,
     /// The slots that structured ops have.
     structured: FxHashSet<SlotId>,
-    /// The ops that some round refuses, with the types of their operands, as first refused.
+    /// The ops that some iteration refuses, with the types of their operands, as first refused.
     refused: FxHashMap<OpId, (ProblemKind, Vec<Type>)>,
     mismatches: FxHashMap<SlotId, Mismatch>,
     /// Whether this is the last walk.
@@ -227,7 +227,7 @@ impl<'a, 'b> Tracer<'a, 'b> {
         let structure = self.graph().structures[index].clone();
         let found = match known {
             Some(found) if self.is_last => {
-                self.round(&structure, &found.carried);
+                self.iteration(&structure, &found.carried);
                 found
             }
             Some(found) => found,
@@ -262,13 +262,13 @@ impl<'a, 'b> Tracer<'a, 'b> {
 
     fn r#loop(&mut self, structure: &Structure) -> Found {
         let inits = self.flowing(&structure.carries, <[Feed]>::first);
-        let mut out = self.round(structure, &inits);
+        let mut out = self.iteration(structure, &inits);
         let raised: Vec<Option<Type>> =
             inits.iter().zip(&out).map(|(init, out)| self.raised(*init, *out)).collect();
         let carried: Vec<Type> =
             inits.iter().zip(&raised).map(|(init, raised)| raised.unwrap_or(*init)).collect();
         if raised.iter().any(Option::is_some) {
-            out = self.round(structure, &carried);
+            out = self.iteration(structure, &carried);
         }
         for (index, slot) in structure.carries.iter().enumerate() {
             let (Some(slot), false) = (*slot, self.is_alike(carried[index], out[index])) else { continue };
@@ -279,7 +279,7 @@ impl<'a, 'b> Tracer<'a, 'b> {
             out[index] = Type::REFUSED;
         }
         let results = match structure.kind {
-            // A loop's results are what its last round gives; what a condition passes on is often a carry.
+            // A loop's results are what its last iteration returns; what a condition passes on is often a carry.
             Kind::While => self.passed_on(structure, &out),
             Kind::For | Kind::If | Kind::Switch | Kind::Once | Kind::Select => out,
         };
@@ -307,7 +307,7 @@ impl<'a, 'b> Tracer<'a, 'b> {
     }
 
     /// Types the regions of a structured op once; what comes out of a loop where such carries go in.
-    fn round(&mut self, structure: &Structure, carried: &[Type]) -> Vec<Type> {
+    fn iteration(&mut self, structure: &Structure, carried: &[Type]) -> Vec<Type> {
         for (slot, found) in structure.carries.iter().zip(carried) {
             self.set_target(*slot, *found);
         }
@@ -341,7 +341,7 @@ impl<'a, 'b> Tracer<'a, 'b> {
 
     /// The results of a condition: those of the branch whose weakness JAX takes.
     fn condition(&mut self, structure: &Structure) -> Found {
-        self.round(structure, &[]);
+        self.iteration(structure, &[]);
         let mut results = match structure.kind {
             Kind::If => self.flowing(&structure.results, <[Feed]>::last),
             Kind::Select => self.flowing(&structure.results, |feeds| feeds.get(1)),
@@ -364,7 +364,7 @@ impl<'a, 'b> Tracer<'a, 'b> {
         Found { carried: Vec::new(), results }
     }
 
-    /// The first of what branches give that is not like the first branch's.
+    /// The first of what branches return that is not like the first branch's.
     fn mismatch(&self, slot: SlotId) -> Option<Mismatch> {
         let feeds = alternatives(self.graph(), slot);
         let first = self.solver.type_of(feeds.first()?.value);
@@ -399,7 +399,7 @@ impl<'a, 'b> Tracer<'a, 'b> {
         changed
     }
 
-    /// The last walk, which leaves the types that JAX gives.
+    /// The last walk, which leaves the types that JAX infers.
     fn walk_last(&mut self) {
         self.is_last = true;
         self.walk_outermost();

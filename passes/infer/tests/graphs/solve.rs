@@ -28,7 +28,7 @@ fn a_loop_carry_rises_to_the_least_fixpoint() {
 
 #[test]
 fn a_carry_may_need_several_rounds() {
-    // (a, b, c) carried through (b + u8, c + i16, c + f16): the float reaches `a` after three rounds.
+    // (a, b, c) carried through (b + u8, c + i16, c + f16): the float reaches `a` after three iterations.
     let mut b = Builder::new();
     let inits = [DType::U8, DType::U8, DType::U8].map(|dtype| b.value(dtype, &[]));
     let steps = [DType::U8, DType::I16, DType::F16].map(|dtype| b.value(dtype, &[]));
@@ -60,7 +60,7 @@ fn a_carry_without_a_join_is_reported_once() {
 }
 
 #[test]
-fn a_refused_op_is_reported_and_nothing_behind_it() {
+fn a_refused_op_is_reported_and_nothing_after_it() {
     let mut b = Builder::new();
     let x = b.value(DType::B1, &[4]);
     let refused = b.op(Op::Subtract, &[x, x]);
@@ -83,7 +83,7 @@ fn a_value_nothing_determines_is_reported_at_its_root() {
 }
 
 #[test]
-fn one_insert_serves_all_uses_behind_the_first() {
+fn one_insert_serves_all_uses_after_the_first() {
     let mut b = Builder::new();
     let (x, y) = (b.value(DType::BF16, &[4]), b.value(DType::F32, &[2, 4]));
     let first = b.op(Op::Add, &[x, y]);

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use crate::builder::{Builder, jax};
 use promote_infer::graph::{Graph, Known, Type, ValueId};
 use promote_infer::program::{FunctionId, Instance, solve_program};
-use promote_infer::report::Told;
+use promote_infer::report::Subject;
 use promote_infer::shape::Shape;
 use promote_infer::solve::{self, Solver};
 use promote_infer::source::SourceMap;
@@ -70,9 +70,9 @@ fn specialised(types: &[(DType, &[i64])], table: &Table) -> (Specialised, Vec<In
         solvers.into_iter().for_each(Solver::start);
     });
     let source = SourceMap::default();
-    let told = units.iter().zip(&calls);
-    let told = told.map(|((unit, _), calls)| Told { unit, sources: &source, calls });
-    (specialise::specialise(&told.collect::<Vec<_>>(), &instances, table), instances)
+    let subjects = units.iter().zip(&calls);
+    let subjects = subjects.map(|((unit, _), calls)| Subject { unit, sources: &source, calls });
+    (specialise::specialise(&subjects.collect::<Vec<_>>(), &instances, table), instances)
 }
 
 fn made(function: u32, is_copy: bool, name: Option<&str>) -> Made {

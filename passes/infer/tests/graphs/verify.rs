@@ -41,8 +41,8 @@ fn weak_unknown_and_nested_values_are_not_strong() {
     let nested = b.graph.add_value(Type::OPAQUE, b.block);
     let unit = Unit { nested: [nested].into_iter().collect(), ..Unit::default() };
     let found = verified(&mut b, &unit);
-    let told: Vec<_> = found.iter().map(|found| (found.code, line(found))).collect();
-    assert_eq!(told, [1, 2, 4].map(|line| (Code::NotStrong, line)));
+    let summary: Vec<_> = found.iter().map(|found| (found.code, line(found))).collect();
+    assert_eq!(summary, [1, 2, 4].map(|line| (Code::NotStrong, line)));
 }
 
 #[test]

@@ -179,7 +179,7 @@ pub(super) fn mean(graph: &mut Graph, x: NodeId, gone: &[usize]) -> NodeId {
     map(graph, Op::FloorDivide, &[multiple, count], dtype)
 }
 
-/// With no degrees of freedom left, NumPy and PyTorch divide by zero, and JAX gives NaN.
+/// With no degrees of freedom left, NumPy and PyTorch divide by zero, and JAX returns NaN.
 pub(super) fn variance(
     graph: &mut Graph,
     x: NodeId,

@@ -1,7 +1,7 @@
 //! Numbers in place of buffers of one element.
 //!
 //! Control flow carries tensors in buffers, each with a reference. For a tensor of one element that is an allocation, and some
-//! counting, each time that a loop goes round. [`Registers::promote`] lets blocks carry such elements as numbers, and what they
+//! counting, in each iteration. [`Registers::promote`] lets blocks carry such elements as numbers, and what they
 //! need in memory is in the frame of the function: nothing is allocated, and a target may keep it in registers.
 //!
 //! ## Algorithm

@@ -22,7 +22,7 @@ use promote_diagnostics::Diagnostic;
 use crate::pass::Config;
 use crate::units::Shared;
 
-/// What targets are told beside the program, a field each.
+/// Options of targets, one field for each.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The processor that code is made for.

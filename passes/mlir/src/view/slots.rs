@@ -72,7 +72,7 @@ impl Viewer<'_> {
         undefined
     }
 
-    /// A slot for each of `values` that takes part in promotion.
+    /// A slot for each of `values` that is promoted.
     pub(crate) fn slots(&mut self, values: &[MlirValue], block: BlockId) -> Vec<Option<SlotId>> {
         let mut slot = |value: MlirValue| {
             let id = self.add_value(value, block);

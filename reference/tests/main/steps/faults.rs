@@ -108,7 +108,7 @@ fn a_kernel_in_place() {
 
 #[test]
 #[should_panic(expected = "has 2 elements, and element 2 is accessed")]
-fn an_index_behind_the_end() {
+fn an_index_past_the_end() {
     run_steps(vec![output(1, &[2]), launch(2, &[0, 1], &[])]);
 }
 

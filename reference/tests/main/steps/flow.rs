@@ -32,7 +32,7 @@ fn a_buffer_is_written_read_and_released() {
     assert_eq!(results, Ok(vec![reals(&[3], &[4.0, 16.0, 1.0])]));
 }
 
-/// `@f(x, n)`: x added up n times, in a loop that carries the sum and the number of rounds.
+/// `@f(x, n)`: x added up n times, in a loop that carries the sum and the number of iterations.
 fn loop_program() -> Program {
     let zero = kernel(
         &[2],
@@ -90,7 +90,7 @@ fn a_loop_carries_a_buffer_with_its_reference() {
 
 #[test]
 fn a_callee_borrows_its_arguments_and_returns_references() {
-    // @g gives back its argument, and twice that.
+    // @g returns its argument, and twice that.
     let types = [tensor(DType::F32, &[-1])];
     let dims = |id| vec![value(id)];
     let extents = [value(1)];

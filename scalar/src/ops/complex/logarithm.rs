@@ -12,7 +12,7 @@ use crate::storage::round_to;
 /// A number as `scaled × 2^(2 × halves)`, whose powers of two come as their square roots.
 struct Scaled<V> {
     z: Pair<V>,
-    /// `2^halves`, which gives back what a square root was scaled by.
+    /// `2^halves`, which returns what a square root was scaled by.
     root: V,
     /// `log(2^(2 × halves))`.
     log: V,

@@ -24,7 +24,7 @@ use crate::storage::round_to;
 /// Real and imaginary part.
 pub(super) type Pair<V> = (V, V);
 
-/// An op of one number. A definition that asks whether something holds gives a truth value, and one that gives a part, or a
+/// An op of one number. A definition that asks whether something holds returns a truth value, and one that gives a part, or a
 /// magnitude, a real number.
 pub(super) fn unary<E: Emit>(
     e: &mut E,

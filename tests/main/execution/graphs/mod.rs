@@ -1,4 +1,4 @@
-//! Random graphs of integer ops on odd shapes give what the reference interpreter computes: what is fused with what, which
+//! Random graphs of integer ops on odd shapes return what the reference interpreter computes: what is fused with what, which
 //! loops are run how, and where elements lie, must not be seen. Integers wrap, so results are compared exactly.
 //!
 //! `PROMOTE_SEEDS=1000..9000` runs other graphs than those of the first seeds.
@@ -47,7 +47,7 @@ impl Bench {
             Ok(executable) => executable,
             Err(_) if graphs.len() == 1 && self.is_refused(&graphs[0].1) => return Vec::new(),
             Err(error) if graphs.len() == 1 => return vec![format!("seed {}: {error}\n{text}", graphs[0].0)],
-            // One by one tells which.
+            // Checking them one by one finds which.
             Err(_) => return graphs.iter().flat_map(|(seed, _)| self.check(*seed..seed + 1)).collect(),
         };
         let compare = |(seed, graph): &(u64, Graph)| {
@@ -77,7 +77,7 @@ impl Bench {
     }
 }
 
-/// Runs a function, and runs it again to write to memory of the shapes that it tells, which must come to the same.
+/// Runs a function, and runs it again to write to memory of the shapes that it returns, which must come to the same.
 fn run_both_ways(function: &Function, arguments: &[Value]) -> Result<Vec<Array>, String> {
     let message = |error: RunError| error.to_string();
     let inputs: Vec<_> =

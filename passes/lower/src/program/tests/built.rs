@@ -145,7 +145,7 @@ fn elementwise_code_of_extents_that_a_run_knows() {
         let quotient = f.map(Op::FloorDivide, &[sum, arguments[1]], open.clone());
         f.end(Kind::Return, &[quotient, sum, arguments[1]]);
         let program = built(vec![f], numerics);
-        assert_eq!(program.functions.len(), 2, "there is one that tells the shapes");
+        assert_eq!(program.functions.len(), 2, "there is one that computes the shapes");
     }
 }
 

@@ -66,7 +66,7 @@ fn the_form_fits_the_dimensions() {
 }
 
 #[test]
-fn expressions_stand_behind_what_they_need() {
+fn expressions_follow_their_operands() {
     has(
         "multiply e0, e1",
         "multiply e0, e2",

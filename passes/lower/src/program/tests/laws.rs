@@ -118,7 +118,7 @@ fn who_asks_for_shapes_has_no_buffers() {
     is_valid(&shapes("  shape 0 [%1]"));
     has(
         &shapes("  retain %0\n  release %0\n  shape 0 [%1]"),
-        "func shapes @f: ^bb0, step 0: a function that tells shapes uses a buffer\nfunc shapes @f: ^bb0, step 1: a function that tells shapes uses a buffer",
+        "func shapes @f: ^bb0, step 0: a function that computes shapes uses a buffer\nfunc shapes @f: ^bb0, step 1: a function that computes shapes uses a buffer",
     );
     has(
         &shapes("  shape 0 [4, %1]"),
@@ -253,7 +253,7 @@ fn references_are_equal_where_paths_join() {
         &joined("check_exceptions", "retain %2"),
         "func private @f: ^bb2, end: ^bb3 starts with 2 references to %2 from here, and with 1 from elsewhere",
     );
-    // What a round of a loop allocates, it releases.
+    // What an iteration of a loop allocates, it releases.
     let round = |steps: &str| {
         body(&format!("  jump ^bb1\n^bb1:\n  {steps}\n  branch 1, ^bb1, ^bb2\n^bb2:\n  return"))
     };

@@ -25,7 +25,7 @@ fn promoted(text: &str) -> (Program, [usize; 3]) {
     (program, counts)
 }
 
-/// A loop that copies its carry, of this type, each time that it goes round, and what is done after it.
+/// A loop that copies its carry, of this type, in each iteration, and what is done after it.
 fn round(carry: &str, after: &str) -> String {
     let extents = if carry == "tensor<f32>" { "" } else { "1, 2" };
     format!(

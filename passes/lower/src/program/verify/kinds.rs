@@ -334,7 +334,7 @@ impl Kinds<'_> {
             | Step::CheckExceptions
             | Step::Read { .. }
             | Step::Write { .. }
-            | Step::Call { .. } => self.report("a function that tells shapes uses a buffer"),
+            | Step::Call { .. } => self.report("a function that computes shapes uses a buffer"),
         }
     }
 

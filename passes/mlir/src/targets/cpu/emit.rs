@@ -24,9 +24,9 @@ pub struct Lanes<'c> {
     pub lanes: usize,
     /// Whether the target converts half precision in an instruction.
     pub has_f16: bool,
-    /// The context of the call, to which exceptions are told.
+    /// The context of the call, which exceptions are reported to.
     pub context: MlirValue,
-    /// The op that raises them: the symbol of a text that tells it, and how long that is.
+    /// The op that raises them: the symbol of the text of its place, and the length of that.
     pub place: Option<(&'c str, usize)>,
 }
 

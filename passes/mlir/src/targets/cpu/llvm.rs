@@ -393,7 +393,7 @@ impl Code {
         Loop { header, after, step, index, carried }
     }
 
-    /// Closes a loop, whose next round carries `next`. Behind it, what it carries is what its last round left.
+    /// Closes a loop, whose next iteration carries `next`. After it, what it carries is what its last iteration left.
     pub fn close(&mut self, open: &Loop, next: &[MlirValue]) {
         let step = self.index(open.step);
         let after = self.int("llvm.add", open.index, step);
@@ -443,7 +443,7 @@ pub struct Loop {
     step: i64,
     /// The index.
     pub index: MlirValue,
-    /// What is carried: in a round, what it begins with.
+    /// What is carried: in an iteration, what it begins with.
     pub carried: Vec<MlirValue>,
 }
 

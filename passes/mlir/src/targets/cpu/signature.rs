@@ -22,7 +22,7 @@ pub struct Export<'a> {
     pub outputs: &'a [Type],
     /// The symbol of its code.
     pub entry: &'a str,
-    /// The symbol of the code that tells its results' shapes, if there is one.
+    /// The symbol of the code that computes its results' shapes, if there is one.
     pub shape: Option<&'a str>,
 }
 

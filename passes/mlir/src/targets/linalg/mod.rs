@@ -139,7 +139,7 @@ fn unsupported(operation: MlirOperation) -> Diagnostic {
         .with_remedy("convert its operands with promote.convert to a dtype that it is defined for")
 }
 
-/// What a round computes is not defined for the dtypes.
+/// What an iteration computes is not defined for the dtypes.
 #[derive(Clone, Copy, Debug)]
 pub struct Failure;
 

@@ -139,7 +139,7 @@ impl Lowering<'_> {
             let value_of = |this: &mut Self, index| {
                 let one = this.builder.index(1);
                 let last = this.on_indices("arith.subi", count, one);
-                // A run that is used up gives an element that is not taken.
+                // A run that is used up returns an element that is not taken.
                 let safe = this.on_indices("arith.minsi", index, last);
                 let mut operands = [&[pass.from], at].concat();
                 operands[1 + pass.axis] = safe;

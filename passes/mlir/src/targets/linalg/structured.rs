@@ -37,7 +37,7 @@ pub fn without(rank: usize, gone: &[usize]) -> Vec<At> {
     (0..rank).filter(|dim| !gone.contains(dim)).map(At::of).collect()
 }
 
-/// A tensor, and where in it each round reads or writes.
+/// A tensor, and where in it each iteration reads or writes.
 pub struct Part {
     /// The tensor.
     pub tensor: MlirValue,
@@ -55,16 +55,16 @@ pub struct Nest {
     pub outs: Vec<Part>,
 }
 
-/// Writes a round: of an element of each tensor, first those read, those to be stored. `None` if that is not defined. A round
-/// that may fail, and is written a second time to see if it does, fails because of elements that it reads; it gets no others.
+/// Writes an iteration: of an element of each tensor, first those read, those to be stored. `None` if that is not defined. An
+/// iteration that may fail, and is written a second time to see if it does, fails because of elements that it reads; it gets no others.
 pub type Round<'r> = &'r dyn Fn(&mut Machine<'_>, &[MlirValue]) -> Option<Vec<MlirValue>>;
 
 impl Lowering<'_> {
-    /// Makes loops, and returns the tensors that they make. Where a round may fail, a second nest finds out whether one does,
-    /// and an assertion says so.
+    /// Makes loops, and returns the tensors that they make. Where an iteration may fail, a second nest finds out whether one
+    /// does, and an assertion reports it.
     ///
     /// # Errors
-    /// [`Failure`] if what a round computes is not defined for the dtypes.
+    /// [`Failure`] if what an iteration computes is not defined for the dtypes.
     pub fn nest(&mut self, nest: &Nest, round: Round<'_>) -> Result<Vec<MlirValue>, Failure> {
         self.nest_unless(nest, round, None)
     }
@@ -88,7 +88,7 @@ impl Lowering<'_> {
         Ok(results)
     }
 
-    /// Asserts that no round of a nest has a reason to fail, unless something holds.
+    /// Asserts that no iteration of a nest has a reason to fail, unless something holds.
     fn check(
         &mut self,
         nest: &Nest,
@@ -122,18 +122,18 @@ impl Lowering<'_> {
             Some(unless) => self.builder.add("arith.ori", &[none, unless], truth),
             None => none,
         };
-        let told = match why {
+        let reason = match why {
             Trap::DivisionByZero => "an integer is divided by zero",
             Trap::NegativePower => "an integer is raised to a negative power",
             Trap::IndexOutOfRange => "an index is out of range",
         };
-        let message = self.builder.string_attribute(&format!("{}{}: {told}", self.place, self.op));
+        let message = self.builder.string_attribute(&format!("{}{}: {reason}", self.place, self.op));
         let make = Make { operands: &[none], attributes: &[("msg", message)], ..Make::default() };
         self.builder.make("cf.assert", &make);
         Ok(())
     }
 
-    /// One `linalg.generic`, and the reasons for which a round may fail.
+    /// One `linalg.generic`, and the reasons for which an iteration may fail.
     fn generic(&mut self, nest: &Nest, round: Round<'_>) -> Result<(Vec<MlirValue>, Vec<Trap>), Failure> {
         let parts = || nest.ins.iter().chain(&nest.outs);
         let elements: Vec<MlirType> = parts().map(|part| element_of(part.tensor)).collect();
@@ -255,7 +255,7 @@ impl Lowering<'_> {
     }
 }
 
-/// The loops of a nest that its operands depend on, as reductions: whether a round fails is a matter of what it reads.
+/// The loops of a nest that its operands depend on, as reductions: whether an iteration fails is a matter of what it reads.
 fn of_operands(nest: &Nest) -> Nest {
     let used = |loop_: &usize| nest.ins.iter().flat_map(|part| &part.at).any(|at| at.loop_ == Some(*loop_));
     let kept: Vec<usize> = (0..nest.loops.len()).filter(used).collect();

@@ -74,8 +74,8 @@ fn choose(operation: MlirOperation, shared: Shared<'_>, types: &mut Signless) ->
         for (a, b) in before[0].iter().zip(other).filter(|(a, b)| a != b) {
             let (a, b) = (lowering.own_extent(*a), lowering.own_extent(*b));
             let alike = lowering.compare(EQUAL, a, b);
-            let told = format!("{}{SELECT}: the operands have different shapes", lowering.place);
-            let message = lowering.builder.string_attribute(&told);
+            let message = format!("{}{SELECT}: the operands have different shapes", lowering.place);
+            let message = lowering.builder.string_attribute(&message);
             let make = Make { operands: &[alike], attributes: &[("msg", message)], ..Make::default() };
             lowering.builder.make("cf.assert", &make);
         }

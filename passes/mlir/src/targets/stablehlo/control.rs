@@ -95,19 +95,19 @@ impl Lowering<'_> {
             };
             vec![b.compare(counter, Direction::Lt, bound).value]
         });
-        let round = self.region(&types, |lowering, arguments| {
+        let body = self.region(&types, |lowering, arguments| {
             lowering.bind(block, arguments);
             let carried = lowering.block(block);
             let counter = lowering.b.tensor(arguments[0]);
             let next = lowering.b.add(counter, step);
             [&[next.value], carried.as_slice()].concat()
         });
-        let parts = Parts { operands: &init, results: &types, attributes: &[], regions: &[goes_on, round] };
+        let parts = Parts { operands: &init, results: &types, attributes: &[], regions: &[goes_on, body] };
         Ok(raw::results(self.b.append("stablehlo.while", &parts)).skip(1).collect())
     }
 
     /// A loop whose first region says whether it goes on, and what it passes on. Where that is what it was given, it is the
-    /// condition. Where it is something else, the condition is evaluated before the loop and at the end of each round, and
+    /// condition. Where it is something else, the condition is evaluated before the loop and at the end of each iteration, and
     /// carried with what is passed on.
     fn while_loop(&mut self, operation: MlirOperation, init: &[MlirValue]) -> Made<Vec<MlirValue>> {
         let mut blocks = raw::regions(operation).map(only_block);
@@ -122,13 +122,13 @@ impl Lowering<'_> {
         let first = self.block(before);
         let types: Vec<_> = first.iter().map(|value| raw::value_type(*value)).collect();
         let goes_on = self.region(&types, |_, arguments| arguments[..1].to_vec());
-        let round = self.region(&types, |lowering, arguments| {
+        let body = self.region(&types, |lowering, arguments| {
             lowering.bind(after, &arguments[1..]);
             let carried = lowering.block(after);
             lowering.bind(before, &carried);
             lowering.block(before)
         });
-        let parts = Parts { operands: &first, results: &types, attributes: &[], regions: &[goes_on, round] };
+        let parts = Parts { operands: &first, results: &types, attributes: &[], regions: &[goes_on, body] };
         Ok(raw::results(self.b.append("stablehlo.while", &parts)).skip(1).collect())
     }
 
@@ -143,11 +143,11 @@ impl Lowering<'_> {
             lowering.bind(before, arguments);
             lowering.block(before).into_iter().take(1).collect()
         });
-        let round = self.region(results, |lowering, arguments| {
+        let body = self.region(results, |lowering, arguments| {
             lowering.bind(after, arguments);
             lowering.block(after)
         });
-        let parts = Parts { operands: init, results, attributes: &[], regions: &[goes_on, round] };
+        let parts = Parts { operands: init, results, attributes: &[], regions: &[goes_on, body] };
         raw::results(self.b.append("stablehlo.while", &parts)).collect()
     }
 }

@@ -352,9 +352,9 @@ impl Emit for Machine<'_, '_> {
         let next = body(self, &carried);
         let next: Vec<_> = next.into_iter().zip(state).map(|(x, like)| self.like(x, *like).value).collect();
         self.b.end(&next);
-        let round = self.b.close(opened);
+        let body = self.b.close(opened);
         let operands: Vec<_> = state.iter().map(|part| part.value).collect();
-        let parts = Parts { operands: &operands, results: &types, attributes: &[], regions: &[holds, round] };
+        let parts = Parts { operands: &operands, results: &types, attributes: &[], regions: &[holds, body] };
         let made = self.b.append("stablehlo.while", &parts);
         self.b.tensors(raw::results(made))
     }

@@ -14,8 +14,8 @@
 //! Expressions are computed as far outside as their dimensions allow.
 //!
 //! Where the innermost dimension is shorter than a vector, as the three colours of an image are, a map runs through it and
-//! the one before it as one: a round does as many vectors as that dimension has indices, so that what depends on that
-//! dimension alone is the same in each round, and computed before the loop.
+//! the one before it as one: an iteration does as many vectors as that dimension has indices, so that what depends on that
+//! dimension alone is the same in each iteration, and computed before the loop.
 
 mod elements;
 mod forms;
@@ -80,7 +80,7 @@ pub struct Setting {
 
 /// Compiles a kernel to a function of that name.
 ///
-/// `places` are texts that tell ops which may raise exceptions: the symbol of each, and how long it is.
+/// `places` are the places of ops that may raise exceptions: the symbol of each, and how long it is.
 pub fn compile(
     setting: Setting,
     kernel: &Kernel,
@@ -128,7 +128,7 @@ struct KernelEmitter<'k> {
     lanes: usize,
     /// How many indices the innermost dimension has, where it is run through with the one before as one.
     short: Option<i64>,
-    /// Which vector of a round this is, where the innermost dimension is short.
+    /// Which vector of an iteration this is, where the innermost dimension is short.
     phase: usize,
     /// The expressions that depend on a short innermost dimension alone.
     is_periodic: Vec<bool>,
