@@ -9,20 +9,27 @@ use super::body::{Callable, OPEN, Precision, Profile, Sort, Tensor, Writer, sort
 use super::flow::open;
 use super::{Dynamic, Generated, Options};
 
-/// The dtypes that a semantics promotes with integers and floats, and complex ones if they are to be among them.
+/// The dtypes that a semantics promotes with integers and floats, and complex ones if they are to be among them. Where it
+/// does not promote integers and floats together, those that JAX promotes.
 pub(super) fn dtypes(semantics: &Semantics, options: &Options, complex: bool) -> Vec<DType> {
+    let others = [DType::I32, DType::F32];
+    if !is_promoted(semantics, others) {
+        let jax = Semantics::by_name("jax", true).expect("jax is known");
+        return dtypes(&jax, &Options { semantics: "jax".to_owned(), x64: true, ..options.clone() }, complex);
+    }
     let has_64_bits = options.semantics != "jax" || options.x64;
-    let is_narrow_enough = |dtype: DType| has_64_bits || dtype.real_part().bits() < 64;
-    let is_promoted = |dtype: DType, other: DType| {
-        let sum = semantics.infer(Op::Add, &[dtype, other].map(Operand::value));
-        sum.is_ok_and(|typing| typing.is_some_and(|typing| typing.has_kernel))
-    };
     let is_taken = |dtype: &DType| {
-        let fits = complex || dtype.kind() != Kind::Complex;
-        let others = [DType::I32, DType::F32];
-        fits && is_narrow_enough(*dtype) && others.into_iter().all(|other| is_promoted(*dtype, other))
+        (complex || dtype.kind() != Kind::Complex)
+            && (has_64_bits || dtype.real_part().bits() < 64)
+            && others.into_iter().all(|other| is_promoted(semantics, [*dtype, other]))
     };
     DType::strong().filter(is_taken).collect()
+}
+
+/// Whether a semantics promotes two dtypes, and computes with what they are promoted to.
+fn is_promoted(semantics: &Semantics, dtypes: [DType; 2]) -> bool {
+    let sum = semantics.infer(Op::Add, &dtypes.map(Operand::value));
+    sum.is_ok_and(|typing| typing.is_some_and(|typing| typing.has_kernel))
 }
 
 const SHAPES: &[&[usize]] = &[&[], &[4], &[4], &[1], &[3, 1], &[3, 4], &[1, 4]];

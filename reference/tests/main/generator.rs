@@ -1,7 +1,7 @@
 //! The generator: the same seed makes the same program, and what it makes is well formed.
 
 use promote_lattice::Semantics;
-use promote_reference::random::{Dynamic, Options, generate};
+use promote_reference::random::{Choices, Dynamic, Options, generate, graph};
 use promote_reference::{Error, Reader};
 
 #[test]
@@ -25,5 +25,21 @@ fn programs_of_all_sorts_run() {
         }
         assert!(refused < 100, "{refused} of 300 are refused");
         assert!(failed < 100, "{failed} of 300 fail in the run");
+    }
+}
+
+/// Under rules that refuse what programs mix, too: they are made of the dtypes that JAX promotes then.
+#[test]
+fn programs_are_made_for_every_semantics() {
+    let reader = Reader::new().expect("MLIR takes the dialect");
+    let is_read = |text: &str| reader.read(text).unwrap_or_else(|error| panic!("{error}:\n{text}"));
+    for name in Semantics::names() {
+        for x64 in [false, true] {
+            let options = Options { semantics: name.to_owned(), x64, dynamic: Dynamic::Free };
+            for seed in 0..60 {
+                is_read(&generate(seed, &options).text);
+                is_read(&graph(Choices::of_seed(seed), &options, "main").text);
+            }
+        }
     }
 }
