@@ -163,7 +163,7 @@ impl Draft {
                 untold = 0;
             }
             let remedy = match pair.bounds[..] {
-                [c, d] => format!("let {c} be promoted to {d}, or {d} to {c}"),
+                [c, d] => format!("add an edge from {c} to {d}, or from {d} to {c}"),
                 _ => "add edges from one of them to the others".to_owned(),
             };
             problems.add(problem.remedy(format!("{remedy}; or remove an edge; or add a dtype between them")));
