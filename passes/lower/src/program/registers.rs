@@ -111,24 +111,7 @@ impl<'f> Registers<'f> {
                 out.push((Step::Call { callee, args, results }, place));
                 out.extend(made.into_iter().map(|buffer| (Step::Release(buffer), place)));
             }
-            step @ (Step::Allocate { .. }
-            | Step::Output { .. }
-            | Step::Shape { .. }
-            | Step::Constant { .. }
-            | Step::Spill { .. }
-            | Step::Cell { .. }
-            | Step::Choose { .. }
-            | Step::Retain(_)
-            | Step::Release(_)
-            | Step::Launch(_)
-            | Step::Matmul(_)
-            | Step::Sort { .. }
-            | Step::CheckExceptions
-            | Step::Read { .. }
-            | Step::Write { .. }
-            | Step::Arith { .. }
-            | Step::Foreign { .. }
-            | Step::FailIf { .. }) => out.push((step, place)),
+            step => out.push((step, place)),
         }
     }
 
@@ -259,32 +242,22 @@ fn elements(function: &Function, constants: &[Constant]) -> Vec<bool> {
     }
     for (step, _) in function.blocks.iter().flat_map(|block| &block.steps) {
         let is_one = match step {
-            Step::Allocate { dims, .. } | Step::Output { dims, .. } => {
-                dims.iter().all(|extent| *extent == Arg::Known(1))
-            }
+            Step::Allocate { dims, .. } | Step::Output { dims, .. } => is_one(dims),
             Step::Constant { constant, .. } => constants[constant.0 as usize].elements.len() == 1,
-            Step::Spill { .. } | Step::Cell { .. } => true,
-            Step::Shape { .. }
-            | Step::Choose { .. }
-            | Step::Retain(_)
-            | Step::Release(_)
-            | Step::Launch(_)
-            | Step::Matmul(_)
-            | Step::Sort { .. }
-            | Step::CheckExceptions
-            | Step::Read { .. }
-            | Step::Write { .. }
-            | Step::Arith { .. }
-            | Step::Foreign { .. }
-            | Step::FailIf { .. }
-            | Step::Call { .. } => false,
+            step => matches!(step, Step::Spill { .. } | Step::Cell { .. }),
         };
         step.defines().iter().for_each(|value| has_one[value.0 as usize] = is_one);
     }
     has_one
 }
 
-/// The values that a step takes as buffers with references of their own.
+/// Whether a buffer of these extents has one element.
+fn is_one(dims: &[Arg]) -> bool {
+    dims.iter().all(|extent| *extent == Arg::Known(1))
+}
+
+/// The values that a step takes as buffers with references of their own. It names every step: what it leaves out may be in the
+/// frame of the function.
 fn in_buffers(step: &Step) -> Vec<ValueId> {
     match step {
         Step::Choose { then, otherwise, .. } => vec![*then, *otherwise],
@@ -315,7 +288,7 @@ fn cells(function: &Function, is_number: &[bool]) -> Vec<bool> {
     let steps = || function.blocks.iter().flat_map(|block| &block.steps).map(|(step, _)| step);
     for step in steps() {
         if let Step::Allocate { buffer, dims } = step {
-            is_cell[buffer.0 as usize] = dims.iter().all(|extent| *extent == Arg::Known(1));
+            is_cell[buffer.0 as usize] = is_one(dims);
         }
     }
     let mut keep = |arg: &Arg| {
