@@ -33,8 +33,10 @@ pub fn explain(source: &Source<'_>) -> Diagnostic {
 fn unquoted(text: &str) -> Option<(u32, u32, Op)> {
     for (line, code) in (1..).zip(text.lines()) {
         let mut is_quoted = false;
-        for (column, character) in code.char_indices() {
+        let mut characters = code.char_indices();
+        while let Some((column, character)) = characters.next() {
             match character {
+                '\\' if is_quoted => _ = characters.next(),
                 '"' => is_quoted = !is_quoted,
                 '/' if !is_quoted && code[column..].starts_with("//") => break,
                 'p' if !is_quoted && is_start(&code[..column]) => {
@@ -70,8 +72,14 @@ mod tests {
     fn the_first_op_without_quotes_is_found() {
         assert_eq!(unquoted("f {\n  %r = promote.sum %x : t"), Some((2, 8, Op::Sum)));
         assert_eq!(unquoted("%r=promote.sum"), Some((1, 4, Op::Sum)));
-        for other in ["\"promote.sum\"(%x)", "// promote.sum", "!promote.sum", "%promote.sum", "promote.summ"]
-        {
+        for other in [
+            "\"promote.sum\"(%x)",
+            "// promote.sum",
+            "!promote.sum",
+            "%promote.sum",
+            "promote.summ",
+            r#""a \" promote.sum""#,
+        ] {
             assert_eq!(unquoted(other), None, "{other}");
         }
     }
