@@ -100,8 +100,7 @@ pub fn read_program(
     module.program(semantics, machine(target)).map_err(CompileError::Refused)
 }
 
-const LOWERING: &str = "lower-affine,convert-scf-to-cf,promote-to-llvm,convert-math-to-llvm,convert-arith-to-llvm,\
-                        convert-index-to-llvm,convert-ub-to-llvm,reconcile-unrealized-casts";
+const LOWERING: &str = "lower-affine,convert-scf-to-cf,promote-to-llvm";
 
 /// What the passes must know of a processor.
 pub fn machine(target: &Target) -> Machine {

@@ -96,6 +96,23 @@ impl Number {
         }
     }
 
+    /// An integer as the nearest number of a real dtype, ties to even.
+    pub(crate) fn of_integer(value: i128, dtype: DType) -> Self {
+        if dtype == DType::F64 {
+            return Self::Real(value as f64);
+        }
+        // `f64` holds 53 bits. Of more, those below are kept in the last one that it holds: that decides what a tie is.
+        let unit = 1 << (i128::BITS - value.unsigned_abs().leading_zeros()).saturating_sub(52);
+        let cut = value.div_euclid(unit) * unit;
+        let sticky = if cut == value { cut } else { cut + unit / 2 };
+        Self::Real(round(sticky as f64, dtype))
+    }
+
+    /// A real number as the nearest one of a dtype, ties to even.
+    pub(crate) fn nearest(self, dtype: DType) -> Self {
+        Self::Real(round(self.real(), dtype))
+    }
+
     /// The bits of the element in `dtype`, in the low bits; of a complex one the real part lowest.
     pub fn bits(self, dtype: DType) -> Bits {
         let dtype = dtype.storage();

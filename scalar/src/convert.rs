@@ -115,16 +115,25 @@ fn flush<E: Emit>(e: &mut E, from: DType, to: DType, numerics: Numerics, x: E::V
 }
 
 fn convert_float<E: Emit>(e: &mut E, from: DType, to: DType, numerics: Numerics, x: E::Value) -> E::Value {
-    if register(from) != Ty::F64 || narrow(to).is_none() {
-        let number = e.refloat(x, register(to));
-        return round_to(e, to, number);
-    }
     let direct = match numerics {
         Numerics::Jax => to != DType::BF16,
         Numerics::NumPy => to == DType::F16,
         Numerics::Torch => false,
     };
-    let single = if direct { round_to_odd(e, x) } else { e.refloat(x, Ty::F32) };
+    if direct || register(from) != Ty::F64 {
+        return round_once(e, from, to, x);
+    }
+    let single = e.refloat(x, register(to));
+    round_to(e, to, single)
+}
+
+/// A float as the nearest one of another dtype, ties to even.
+pub(crate) fn round_once<E: Emit>(e: &mut E, from: DType, to: DType, x: E::Value) -> E::Value {
+    if register(from) != Ty::F64 || narrow(to).is_none() {
+        let number = e.refloat(x, register(to));
+        return round_to(e, to, number);
+    }
+    let single = round_to_odd(e, x);
     round_to(e, to, single)
 }
 
@@ -145,7 +154,7 @@ fn round_to_odd<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
 }
 
 /// The whole part of `x`, or the end of the range of `to`; 0 of NaN. Of 32 bits or of 64.
-fn saturated<E: Emit>(e: &mut E, to: DType, x: E::Value) -> E::Value {
+pub(crate) fn saturated<E: Emit>(e: &mut E, to: DType, x: E::Value) -> E::Value {
     let signed = to.kind() == Kind::Signed;
     let width = to.bits() as i32;
     let (least, beyond) = match signed {

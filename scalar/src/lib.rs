@@ -18,6 +18,7 @@
 //! assert_eq!(store(e, BF16, sum.real()).bits, 0x4060);
 //! ```
 
+mod arith;
 mod build;
 mod convert;
 pub mod emit;
@@ -27,6 +28,7 @@ mod ops;
 mod reduce;
 mod storage;
 
+pub use arith::{Arith, Domain, Form, arith};
 pub use build::fma_in_parts;
 pub use convert::{convert, is_nonzero};
 pub use emit::{Binary, Cast, Compare, Element, Emit, Trap, Ty, Unary};

@@ -24,6 +24,7 @@ mod loops;
 #[path = "../support/needed.rs"]
 mod needed;
 mod npy;
+mod numbers;
 mod oracle_programs;
 mod placement;
 mod program_page;

@@ -6,7 +6,7 @@ use promote_dialect::attrs::Attrs;
 use promote_lattice::convert::Bits;
 use promote_lattice::{DType, Op};
 
-use super::program::{Foreign, Place, PlaceId};
+use super::program::{Arith, Literal, Place, PlaceId};
 use super::types::Type;
 
 /// A module.
@@ -96,8 +96,10 @@ pub enum Kind {
     FromElements,
     /// One of two tensors, by a truth value or by a tensor of them.
     Select,
-    /// An op on numbers alone.
-    Foreign(Foreign),
+    /// A number that is known.
+    Number(Literal),
+    /// Arithmetic on numbers.
+    Arith(Arith),
     /// Ends the run with a message unless a truth value holds.
     Assert(String),
     /// Calls a function of the module.
@@ -132,7 +134,8 @@ impl Kind {
             | Self::Extract
             | Self::FromElements
             | Self::Select
-            | Self::Foreign(_)
+            | Self::Number(_)
+            | Self::Arith(_)
             | Self::Assert(_)
             | Self::Call(_)
             | Self::Return
@@ -168,7 +171,8 @@ impl Function {
             | Kind::Rank
             | Kind::Cast
             | Kind::FromElements
-            | Kind::Foreign(_)
+            | Kind::Number(_)
+            | Kind::Arith(_)
             | Kind::Assert(_)
             | Kind::Return
             | Kind::Branch(_)

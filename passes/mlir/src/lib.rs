@@ -15,6 +15,7 @@ mod infer;
 mod insert;
 mod messages;
 mod names;
+mod numbers;
 pub mod pass;
 pub mod pipeline;
 mod placement;

@@ -8,9 +8,9 @@ use rustc_hash::FxHashMap;
 
 use super::places::place_of;
 use super::raw::{self, Address};
-use super::{constant, view};
+use super::{constant, numbers, view};
 use promote_lower::flow::reverse_postorder;
-use promote_lower::program::{Foreign, Place, PlaceId};
+use promote_lower::program::{Place, PlaceId};
 use promote_lower::strong::{Block, Edge, Function, Kind, Module, Operation, Value};
 use promote_lower::types::{MAX_RANK, Number, Type};
 
@@ -153,7 +153,7 @@ impl Reading<'_, '_> {
             name if name.starts_with("scf.") || name.starts_with("affine.") => {
                 unsupported("control flow must be blocks: run lower-affine and convert-scf-to-cf first")
             }
-            name => self.foreign(name, operation, (operands, results)),
+            _ => self.foreign(operation, operands, results),
         }
     }
 
@@ -184,12 +184,7 @@ impl Reading<'_, '_> {
     }
 
     /// An op of another dialect on numbers.
-    fn foreign(
-        &self,
-        name: &str,
-        operation: MlirOperation,
-        (operands, results): (&[Value], &[Value]),
-    ) -> Kind {
+    fn foreign(&self, operation: MlirOperation, operands: &[Value], results: &[Value]) -> Kind {
         let is_number = |value: &Value| matches!(self.types[value.0 as usize], Some(Type::Scalar(_)));
         let is_on_numbers = operands.iter().chain(results).all(is_number);
         if !is_on_numbers || raw::regions(operation).next().is_some() || raw::successors(operation).len() > 0
@@ -197,12 +192,14 @@ impl Reading<'_, '_> {
             let why = "it is an op of another dialect on something other than numbers";
             return Kind::Unsupported(why.to_owned());
         }
-        let text = |value: MlirAttribute| {
-            // SAFETY: the attribute is alive.
-            raw::printed(|print, to| unsafe { mlirAttributePrint(value, print, to) })
+        let numbers = |values: &[Value]| -> Vec<Number> {
+            let number = |value: &Value| match self.types[value.0 as usize] {
+                Some(Type::Scalar(number)) => number,
+                _ => unreachable!("the op is on numbers"),
+            };
+            values.iter().map(number).collect()
         };
-        let attributes = raw::attributes(operation).map(|(name, value)| (name, text(value))).collect();
-        Kind::Foreign(Foreign { name: name.to_owned(), attributes })
+        numbers::kind(operation, &numbers(operands), &numbers(results)).unwrap_or_else(Kind::Unsupported)
     }
 
     fn branch(&self, name: &str, operation: MlirOperation, operands: &[Value]) -> Kind {

@@ -1,12 +1,12 @@
 //! What each step does.
 
 use promote_lattice::{DType, Kind};
-use promote_lower::program::{Arg, Arith, EntryKind, Step, ValueId, ValueKind};
+use promote_lower::program::{Arg, Arith, EntryKind, Literal, Step, ValueId, ValueKind, operands};
 use promote_lower::types::Number as Scalar;
 
 use super::frame::{Frame, Slot};
 use super::memory::{BufferId, Lifetime};
-use super::{Machine, Made, Stop, fault, foreign, has_shape, matrix};
+use super::{Machine, Made, Stop, arith, fault, has_shape, matrix};
 use crate::Error;
 use crate::eval::scalar::wrap;
 use crate::number::Number;
@@ -81,12 +81,18 @@ impl<'r> Machine<'r> {
                 self.heap.store(id, frame.index(*index)?, number, write)
             }
             Step::Arith { value, op, args } => {
-                let numbers = args.iter().map(|arg| frame.index(*arg)).collect::<Result<Vec<_>, _>>()?;
-                frame.set(*value, Slot::integer(arith(*op, &numbers)?), &self.heap)
+                let number = self.arith(frame, *value, *op, args)?;
+                frame.set(*value, Slot::Number(number), &self.heap)
             }
-            Step::Foreign { op, args, results } => {
-                let slots = foreign::evaluate(frame, op, args, results)?;
-                self.define(frame, results, &slots)
+            Step::Number { value, number } => {
+                let slot = match (number, frame.scalar(*value)?) {
+                    (Literal::Int(number), _) => Slot::integer(*number),
+                    (Literal::Float(bits), Scalar::Float(dtype)) => {
+                        Slot::Number(Number::from_bits(*bits, dtype))
+                    }
+                    (number, kind) => return fault(format!("{number:?} is no {kind:?}")),
+                };
+                frame.set(*value, slot, &self.heap)
             }
             Step::FailIf { condition, message } => match frame.truth(*condition)? {
                 true => Err(Error::Trap(message.clone()).into()),
@@ -198,6 +204,25 @@ impl<'r> Machine<'r> {
         })
     }
 
+    fn arith(&self, frame: &Frame<'r>, value: ValueId, op: Arith, args: &[Arg]) -> Result<Number, Stop> {
+        let result = frame.scalar(value)?;
+        let stated = args.iter().map(|arg| match arg {
+            Arg::Value(value) => frame.scalar(*value).map(Some),
+            Arg::Known(_) => Ok(None),
+        });
+        let stated = stated.collect::<Result<Vec<_>, _>>()?;
+        let Some(kinds) = operands(op, &stated, result) else {
+            return fault(format!("{op:?} of {stated:?} is no {result:?}"));
+        };
+        let number = |arg: &Arg| match arg {
+            Arg::Value(value) => frame.number(*value),
+            Arg::Known(known) => Ok(Number::Int((*known).into())),
+        };
+        let numbers = args.iter().map(number).collect::<Result<Vec<_>, _>>()?;
+        let numbers: Vec<_> = numbers.into_iter().zip(kinds).collect();
+        arith::evaluate(op, self.interpreter.program.numerics, &numbers, result)
+    }
+
     fn define(&self, frame: &mut Frame<'r>, values: &[ValueId], slots: &[Slot]) -> Result<(), Stop> {
         if values.len() != slots.len() {
             return fault(format!("there are {} results, not {}", slots.len(), values.len()));
@@ -238,44 +263,4 @@ fn check_same(number: Scalar, dtype: DType) -> Result<(), Stop> {
         Kind::Bool | Kind::Float | Kind::Complex => stored == dtype,
     };
     if is_same { Ok(()) } else { fault(format!("a number of {number:?} is no element of {dtype}")) }
-}
-
-/// Arithmetic on extents.
-fn arith(op: Arith, args: &[i64]) -> Result<i64, Stop> {
-    let wrong = || Stop::Fault(format!("{op:?} of {args:?}"));
-    let two = || <[i64; 2]>::try_from(args).map_err(|_| wrong());
-    let truth = |value: i64| if matches!(value, 0 | 1) { Ok(value == 1) } else { Err(wrong()) };
-    let unsigned = |value: i64| value.cast_unsigned();
-    Ok(match op {
-        Arith::Add => two().map(|[x, y]| x.wrapping_add(y))?,
-        Arith::Sub => two().map(|[x, y]| x.wrapping_sub(y))?,
-        Arith::Mul => two().map(|[x, y]| x.wrapping_mul(y))?,
-        Arith::DivU => match two()? {
-            [_, 0] => return Err(wrong()),
-            [x, y] => (unsigned(x) / unsigned(y)).cast_signed(),
-        },
-        Arith::MinS => two().map(|[x, y]| x.min(y))?,
-        Arith::MaxS => two().map(|[x, y]| x.max(y))?,
-        Arith::Eq => two().map(|[x, y]| (x == y).into())?,
-        Arith::Ne => two().map(|[x, y]| (x != y).into())?,
-        Arith::LtU => two().map(|[x, y]| (unsigned(x) < unsigned(y)).into())?,
-        Arith::And => {
-            let [x, y] = two()?;
-            (truth(x)? & truth(y)?).into()
-        }
-        Arith::Not => match args {
-            [x] => (!truth(*x)?).into(),
-            _ => return Err(wrong()),
-        },
-        Arith::Select => match args {
-            [condition, x, y] => {
-                if truth(*condition)? {
-                    *x
-                } else {
-                    *y
-                }
-            }
-            _ => return Err(wrong()),
-        },
-    })
 }

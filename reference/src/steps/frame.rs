@@ -235,7 +235,7 @@ fn summary(step: &Step) -> String {
         | Step::Read { .. }
         | Step::Write { .. }
         | Step::Arith { .. }
-        | Step::Foreign { .. }
+        | Step::Number { .. }
         | Step::FailIf { .. }
         | Step::Call { .. } => format!("{step:?}"),
     }

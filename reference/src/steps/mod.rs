@@ -17,9 +17,9 @@
 //!
 //! What the program itself runs into is an [`Error`], and the run stops where it is.
 
+mod arith;
 mod execute;
 mod fold;
-mod foreign;
 mod frame;
 mod kernel;
 mod matrix;

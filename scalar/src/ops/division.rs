@@ -62,7 +62,7 @@ fn quotient<E: Emit>(e: &mut E, dtype: DType, x: E::Value, y: E::Value) -> E::Va
 }
 
 /// A division that may not be asked for the quotient of the least integer by -1, which wraps to itself.
-fn divide_signed<E: Emit>(
+pub(crate) fn divide_signed<E: Emit>(
     e: &mut E,
     x: E::Value,
     y: E::Value,

@@ -19,6 +19,7 @@ mod power;
 
 pub use choice::{filler, is_before, select};
 pub(crate) use choice::{maximum, minimum, takes_first};
+pub(crate) use division::divide_signed;
 
 use promote_lattice::convert::Numerics;
 use promote_lattice::op::{Class, ShapeRule};

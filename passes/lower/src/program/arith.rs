@@ -1,94 +1,82 @@
-//! Arithmetic on extents.
+//! Arithmetic on numbers of a program: which it takes, and what is known of it before the run.
 
-use super::{Arg, ValueKind};
+use promote_lattice::DType;
+use promote_lattice::convert::Numerics;
+pub use promote_scalar::Arith;
+use promote_scalar::eval::{Eval, Value};
+use promote_scalar::{Domain, Form, Ty, arith, register};
 
-/// Arithmetic on extents. Sums and products wrap around; comparisons return truth values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Arith {
-    /// The sum.
-    Add,
-    /// The difference.
-    Sub,
-    /// The product.
-    Mul,
-    /// The quotient of unsigned numbers. The divisor is not zero.
-    DivU,
-    /// The less of signed numbers.
-    MinS,
-    /// The greater of signed numbers.
-    MaxS,
-    /// Whether they are equal.
-    Eq,
-    /// Whether they differ.
-    Ne,
-    /// Whether the first is less, unsigned.
-    LtU,
-    /// Whether both truth values hold.
-    And,
-    /// Whether a truth value does not hold.
-    Not,
-    /// The second if the first, a truth value, holds, else the third.
-    Select,
+use super::Arg;
+use crate::types::Number;
+
+const TRUTH: Number = Number::Int(1);
+
+/// What a [step](super::Step::Arith) takes: the type of each operand, given those of the values among them and that of the
+/// result. A number that is known has the type of the others of its kind, or is an index. `None` if the op does not take
+/// such numbers, or as many.
+pub fn operands(op: Arith, args: &[Option<Number>], result: Number) -> Option<Vec<Number>> {
+    let has = |number: Number, domain: Domain| Some(domain.has(number.dtype()?));
+    let same = |number: Number, args: &[Option<Number>]| {
+        args.iter().all(|arg| arg.is_none_or(|arg| arg == number)).then(|| vec![number; args.len()])
+    };
+    match op.form() {
+        Form::Same(domain, count) if args.len() == count && has(result, domain)? => same(result, args),
+        Form::Test(domain) if args.len() == 2 && result == TRUTH => {
+            let number = args.iter().flatten().next().copied().unwrap_or(Number::Index);
+            has(number, domain)?.then_some(())?;
+            same(number, args)
+        }
+        Form::Select => {
+            let [condition, then, otherwise] = args else { return None };
+            condition.is_none_or(|condition| condition == TRUTH).then_some(())?;
+            let [then, otherwise] = same(result, &[*then, *otherwise])?.try_into().ok()?;
+            Some(vec![TRUTH, then, otherwise])
+        }
+        Form::Convert => match args {
+            [arg] => Some(vec![arg.unwrap_or(Number::Index)]),
+            _ => None,
+        },
+        Form::Bitcast => match args {
+            [Some(arg)] if arg.dtype()?.bits() == result.dtype()?.bits() => Some(vec![*arg]),
+            _ => None,
+        },
+        Form::Same(..) | Form::Test(_) => None,
+    }
 }
 
-impl Arith {
-    /// What it takes, and what it computes.
-    pub const fn signature(self) -> (&'static [ValueKind], ValueKind) {
-        const INDEX: ValueKind = ValueKind::INDEX;
-        const TRUTH: ValueKind = ValueKind::TRUTH;
-        match self {
-            Self::Add | Self::Sub | Self::Mul | Self::DivU | Self::MinS | Self::MaxS => {
-                (&[INDEX, INDEX], INDEX)
-            }
-            Self::Eq | Self::Ne | Self::LtU => (&[INDEX, INDEX], TRUTH),
-            Self::And => (&[TRUTH, TRUTH], TRUTH),
-            Self::Not => (&[TRUTH], TRUTH),
-            Self::Select => (&[TRUTH, INDEX, INDEX], INDEX),
-        }
+/// What is known of a result without computing it at run time, of indices and truth values.
+pub fn fold<V: Copy + PartialEq>(op: Arith, args: &[Arg<V>]) -> Option<Arg<V>> {
+    if let (Arith::Select, [condition, then, otherwise]) = (op, args) {
+        return match condition {
+            Arg::Known(0) => Some(*otherwise),
+            Arg::Known(_) => Some(*then),
+            Arg::Value(_) => (then == otherwise).then_some(*then),
+        };
     }
+    match (op, args) {
+        (Arith::Add | Arith::Sub, [x, Arg::Known(0)]) | (Arith::Add, [Arg::Known(0), x]) => return Some(*x),
+        (Arith::Mul | Arith::DivU, [x, Arg::Known(1)]) | (Arith::Mul, [Arg::Known(1), x]) => return Some(*x),
+        (Arith::Mul, [_, Arg::Known(0)] | [Arg::Known(0), _]) => return Some(Arg::Known(0)),
+        (Arith::Eq, [x, y]) if x == y => return Some(Arg::Known(1)),
+        (Arith::Ne, [x, y]) if x == y => return Some(Arg::Known(0)),
+        _ => {}
+    }
+    let known: Vec<i64> = args.iter().map(Arg::fixed).collect::<Option<_>>()?;
+    evaluate(op, &known).map(Arg::Known)
+}
 
-    /// What it computes of numbers; `None` for a division by zero.
-    ///
-    /// # Panics
-    /// If it takes another number of them.
-    pub fn evaluate(self, args: &[i64]) -> Option<i64> {
-        Some(match (self, args) {
-            (Self::Add, [x, y]) => x.wrapping_add(*y),
-            (Self::Sub, [x, y]) => x.wrapping_sub(*y),
-            (Self::Mul, [x, y]) => x.wrapping_mul(*y),
-            (Self::DivU, [x, y]) => x.cast_unsigned().checked_div(y.cast_unsigned())?.cast_signed(),
-            (Self::MinS, [x, y]) => *x.min(y),
-            (Self::MaxS, [x, y]) => *x.max(y),
-            (Self::Eq, [x, y]) => (x == y).into(),
-            (Self::Ne, [x, y]) => (x != y).into(),
-            (Self::LtU, [x, y]) => (x.cast_unsigned() < y.cast_unsigned()).into(),
-            (Self::And, [x, y]) => x & y,
-            (Self::Not, [x]) => 1 - x,
-            (Self::Select, [condition, x, y]) => *if *condition != 0 { x } else { y },
-            _ => unreachable!("{self:?} takes {} numbers, not {}", self.signature().0.len(), args.len()),
-        })
+/// What it computes of indices, or of truth values; `None` for a division by zero.
+fn evaluate(op: Arith, args: &[i64]) -> Option<i64> {
+    let dtype = match op.form() {
+        Form::Same(Domain::Truth, _) => DType::B1,
+        Form::Same(..) | Form::Test(_) | Form::Select | Form::Convert | Form::Bitcast => DType::I64,
+    };
+    if op.divides() && args[1] == 0 {
+        return None;
     }
-
-    /// What is known of the result without computing it at run time.
-    pub fn fold<V: Copy + PartialEq>(self, args: &[Arg<V>]) -> Option<Arg<V>> {
-        if let (Self::Select, [condition, then, otherwise]) = (self, args) {
-            return match condition {
-                Arg::Known(0) => Some(*otherwise),
-                Arg::Known(_) => Some(*then),
-                Arg::Value(_) => (then == otherwise).then_some(*then),
-            };
-        }
-        match (self, args) {
-            (Self::Add | Self::Sub, [x, Arg::Known(0)]) | (Self::Add, [Arg::Known(0), x]) => return Some(*x),
-            (Self::Mul | Self::DivU, [x, Arg::Known(1)])
-            | (Self::Mul | Self::And, [Arg::Known(1), x])
-            | (Self::And, [x, Arg::Known(1)]) => return Some(*x),
-            (Self::Mul, [_, Arg::Known(0)] | [Arg::Known(0), _]) => return Some(Arg::Known(0)),
-            (Self::Eq, [x, y]) if x == y => return Some(Arg::Known(1)),
-            (Self::Ne, [x, y]) if x == y => return Some(Arg::Known(0)),
-            _ => {}
-        }
-        let known: Vec<i64> = args.iter().map(Arg::fixed).collect::<Option<_>>()?;
-        self.evaluate(&known).map(Arg::Known)
-    }
+    let values: Vec<_> = args.iter().map(|arg| Value::new(register(dtype), arg.cast_unsigned())).collect();
+    let dtypes = vec![dtype; args.len()];
+    // No function is computed of indices, which is all that the library's numbers are for.
+    let result = arith(&mut Eval::default(), op, Numerics::Jax, (&dtypes, dtype), &values);
+    Some(if result.ty == Ty::I1 { result.bits.cast_signed() } else { result.to_signed() })
 }

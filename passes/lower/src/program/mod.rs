@@ -29,7 +29,7 @@ mod verify;
 use promote_lattice::DType;
 use promote_lattice::convert::{Bits, Numerics};
 
-pub use self::arith::Arith;
+pub use self::arith::{Arith, fold, operands};
 pub use self::parse::ParseError;
 pub use self::verify::{Item, Position, Problem};
 
@@ -193,7 +193,7 @@ pub struct Block {
 pub enum Arg<V = ValueId> {
     /// A value.
     Value(V),
-    /// An index, or a truth value: 0 or 1.
+    /// An index, or a truth value: 0 or 1; in [arithmetic](Step::Arith) an integer of the type that other operands have.
     Known(i64),
 }
 
@@ -229,13 +229,13 @@ pub enum End {
     Switch(ValueId, Vec<(i64, Edge)>, Edge),
 }
 
-/// An op on numbers, of a dialect that is not ours: what upstream MLIR says of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Foreign {
-    /// Its name.
-    pub name: String,
-    /// Its attributes, as MLIR prints them.
-    pub attributes: Vec<(String, String)>,
+/// A number that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Literal {
+    /// An index or an integer; a truth value is 0 or 1.
+    Int(i64),
+    /// The bits of a float.
+    Float(Bits),
 }
 
 /// The matrices of a product, contiguous, and their extents.
@@ -380,7 +380,14 @@ pub enum Step {
         /// The number.
         value: ValueId,
     },
-    /// Arithmetic on extents.
+    /// A number that is known.
+    Number {
+        /// The value.
+        value: ValueId,
+        /// The number.
+        number: Literal,
+    },
+    /// [Arithmetic](Arith) on numbers. A divisor is not zero.
     Arith {
         /// The result.
         value: ValueId,
@@ -388,15 +395,6 @@ pub enum Step {
         op: Arith,
         /// Of what.
         args: Vec<Arg>,
-    },
-    /// An op on numbers.
-    Foreign {
-        /// The op.
-        op: Foreign,
-        /// Its operands.
-        args: Vec<ValueId>,
-        /// Its results.
-        results: Vec<ValueId>,
     },
     /// Fails with a message if a truth value holds.
     FailIf {
@@ -426,8 +424,10 @@ impl Step {
             | Self::Spill { buffer, .. }
             | Self::Cell { buffer }
             | Self::Choose { buffer, .. } => std::slice::from_ref(buffer),
-            Self::Read { value, .. } | Self::Arith { value, .. } => std::slice::from_ref(value),
-            Self::Foreign { results, .. } | Self::Call { results, .. } => results,
+            Self::Read { value, .. } | Self::Number { value, .. } | Self::Arith { value, .. } => {
+                std::slice::from_ref(value)
+            }
+            Self::Call { results, .. } => results,
             Self::Shape { .. }
             | Self::Retain(_)
             | Self::Release(_)

@@ -35,8 +35,8 @@ use promote_lattice::convert::Numerics;
 use rustc_hash::FxHashSet;
 
 use super::{
-    Arg, Arith, Block, BlockId, Constant, ConstantId, Edge, End, EntryKind, Foreign, Function, KernelId,
-    Launch, Matmul, Place, PlaceId, Program, Step, ValueId, ValueKind,
+    Arg, Block, BlockId, Constant, ConstantId, Edge, End, EntryKind, Function, KernelId, Launch, Literal,
+    Matmul, Place, PlaceId, Program, Step, ValueId, ValueKind,
 };
 use crate::types::{Number, Type};
 use promote_diagnostics::Location;
@@ -144,6 +144,16 @@ impl Display for Arg {
         match self {
             Self::Value(value) => value.fmt(f),
             Self::Known(number) => number.fmt(f),
+        }
+    }
+}
+
+/// Floats by their bits.
+impl Display for Literal {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Int(number) => number.fmt(f),
+            Self::Float(bits) => write!(f, "{bits:#x}"),
         }
     }
 }
@@ -297,16 +307,9 @@ impl Display for Step {
             Self::CheckExceptions => f.write_str("check_exceptions"),
             Self::Read { value: _, buffer, index } => write!(f, "read {buffer}[{index}]"),
             Self::Write { buffer, index, value } => write!(f, "write {value}, {buffer}[{index}]"),
-            Self::Arith { value: _, op, args } => write!(f, "arith.{} {}", op.name(), Commas(args)),
-            Self::Foreign { op, args, results: _ } => {
-                let Foreign { name, attributes } = op;
-                write!(f, "{}({})", Quoted(name), Commas(args))?;
-                if attributes.is_empty() {
-                    return Ok(());
-                }
-                f.write_str(" {")?;
-                commas(f, attributes, |f, (name, value)| write!(f, "{} = {}", Name(name), Quoted(value)))?;
-                f.write_char('}')
+            Self::Number { value: _, number } => write!(f, "number {number}"),
+            Self::Arith { value: _, op, args } => {
+                write!(f, "{op} {}", Commas(args))
             }
             Self::FailIf { condition, message } => write!(f, "fail_if {condition}, {}", Quoted(message)),
             Self::Call { callee, args, results: _ } => write!(f, "call @{}({})", Name(callee), Commas(args)),
@@ -354,41 +357,5 @@ impl Display for Edge {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.block.fmt(f)?;
         if self.args.is_empty() { Ok(()) } else { write!(f, "({})", Commas(&self.args)) }
-    }
-}
-
-impl Arith {
-    /// Every one, in order.
-    pub const ALL: [Self; 12] = [
-        Self::Add,
-        Self::Sub,
-        Self::Mul,
-        Self::DivU,
-        Self::MinS,
-        Self::MaxS,
-        Self::Eq,
-        Self::Ne,
-        Self::LtU,
-        Self::And,
-        Self::Not,
-        Self::Select,
-    ];
-
-    /// Its name in a program, after `arith.`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Add => "add",
-            Self::Sub => "sub",
-            Self::Mul => "mul",
-            Self::DivU => "divu",
-            Self::MinS => "mins",
-            Self::MaxS => "maxs",
-            Self::Eq => "eq",
-            Self::Ne => "ne",
-            Self::LtU => "ltu",
-            Self::And => "and",
-            Self::Not => "not",
-            Self::Select => "select",
-        }
     }
 }

@@ -276,7 +276,7 @@ fn in_buffers(step: &Step) -> Vec<ValueId> {
         | Step::Read { .. }
         | Step::Write { .. }
         | Step::Arith { .. }
-        | Step::Foreign { .. }
+        | Step::Number { .. }
         | Step::FailIf { .. }
         | Step::Call { .. } => Vec::new(),
     }

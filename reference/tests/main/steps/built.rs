@@ -3,7 +3,7 @@
 use promote_dialect::attrs::{Value as Attr, check};
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Op};
-use promote_lower::program::{Arith, Foreign, Place, PlaceId, Program, Step, build};
+use promote_lower::program::{Arg, Arith, Literal, Place, PlaceId, Program, Step, build, fold};
 use promote_lower::strong::{Block, Edge, Function, Kind, Module, Operation, Value as Id};
 use promote_lower::target::{Costs, Cuts, Target};
 use promote_lower::types::{Number, Type};
@@ -174,22 +174,17 @@ fn loop_of_calls() -> Program {
     let [zero, one, next] = [0; 3].map(|_| f.value(index()));
     let goes_on = f.value(Type::Scalar(Number::Int(1)));
     let doubled = f.value(pair());
-    let foreign = |name: &str, attribute: (&str, &str)| {
-        let (own, text) = attribute;
-        let attributes = vec![(own.to_owned(), text.to_owned())];
-        Kind::Foreign(Foreign { name: name.to_owned(), attributes })
-    };
     let edge = |block, values: &[Id]| Edge { block, values: values.to_vec() };
     f.block(&[x, n]);
-    f.push(foreign("arith.constant", ("value", "0 : index")), &[], &[zero]);
-    f.push(foreign("arith.constant", ("value", "1 : index")), &[], &[one]);
+    f.push(Kind::Number(Literal::Int(0)), &[], &[zero]);
+    f.push(Kind::Number(Literal::Int(1)), &[], &[one]);
     f.push(Kind::Branch(edge(1, &[x, zero])), &[], &[]);
     f.block(&[carry, round]);
-    f.push(foreign("arith.cmpi", ("predicate", "2 : i64")), &[round, n], &[goes_on]);
+    f.push(Kind::Arith(Arith::LtS), &[round, n], &[goes_on]);
     f.push(Kind::BranchIf(edge(2, &[]), edge(3, &[])), &[goes_on], &[]);
     f.block(&[]);
     f.push(Kind::Call("g".to_owned()), &[carry], &[doubled]);
-    f.push(foreign("arith.addi", ("overflowFlags", "#arith.overflow<none>")), &[round, one], &[next]);
+    f.push(Kind::Arith(Arith::Add), &[round, one], &[next]);
     f.push(Kind::Branch(edge(1, &[doubled, next])), &[], &[]);
     f.block(&[]);
     f.push(Kind::Return, &[carry, round], &[]);
@@ -218,7 +213,8 @@ fn a_release_that_is_left_out_is_found() {
 fn arithmetic_on_extents_is_that_of_lowering() {
     // What lowering folds, and what is computed at run time: products of an extent with itself.
     for extent in [0, 1, 3] {
-        assert_eq!(Arith::Mul.evaluate(&[extent, extent]), Some(extent * extent));
+        let known: [Arg; 2] = [Arg::Known(extent); 2];
+        assert_eq!(fold(Arith::Mul, &known), Some(Arg::Known(extent * extent)));
         let count = extent as usize;
         let x = Array::of_ints(DType::I32, &[count, count], &vec![1; count * count]);
         let sum = Array::of_ints(DType::I32, &[], &[(extent * extent).into()]);

@@ -6,7 +6,7 @@ use promote_lattice::{DType, Op};
 use promote_lower::graph::NodeId;
 use promote_lower::kernel::{Access, Code, ExprId, Form, Kernel, Role};
 use promote_lower::program::{
-    Arith, Constant, ConstantId, End, EntryKind, Foreign, Matmul, Program, Step, ValueId, ValueKind,
+    Arith, Constant, ConstantId, End, EntryKind, Literal, Matmul, Program, Step, ValueId, ValueKind,
 };
 use promote_lower::types::{Number, Type};
 use promote_reference::steps::{Interpreter, run, shapes};
@@ -181,14 +181,6 @@ fn numbers_program() -> Program {
     let buffer = ValueKind::Buffer(DType::I8);
     let [x, i, constant, number, hundred, sum, result, one] = [0, 1, 2, 3, 4, 5, 6, 7];
     let read = |from| Step::Read { value: ValueId(number), buffer: ValueId(from), index: value(i) };
-    let foreign = |name: &str, attributes: &[(&str, &str)], args: &[u32], result| Step::Foreign {
-        op: Foreign {
-            name: name.to_owned(),
-            attributes: attributes.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect(),
-        },
-        args: args.iter().map(|id| ValueId(*id)).collect(),
-        results: vec![ValueId(result)],
-    };
     let blocks = vec![
         block(&[x, i], Vec::new(), End::Switch(ValueId(i), vec![(2, edge(1, &[]))], edge(2, &[]))),
         block(
@@ -205,8 +197,8 @@ fn numbers_program() -> Program {
         block(
             &[one],
             vec![
-                foreign("arith.constant", &[("value", "100 : i8")], &[], hundred),
-                foreign("arith.addi", &[("overflowFlags", "#arith.overflow<none>")], &[one, hundred], sum),
+                Step::Number { value: ValueId(hundred), number: Literal::Int(100) },
+                Step::Arith { value: ValueId(sum), op: Arith::Add, args: vec![value(one), value(hundred)] },
                 output(result, &[]),
                 Step::Write { buffer: ValueId(result), index: known(&[0])[0], value: ValueId(sum) },
             ],
@@ -228,16 +220,6 @@ fn numbers_are_read_computed_with_and_written() {
     assert_eq!(result(0), Ok(vec![Value::Integer(101)]));
     assert_eq!(result(1), Ok(vec![Value::Integer(-56)]));
     assert_eq!(result(2), Ok(vec![Value::Integer(99)]));
-}
-
-#[test]
-fn an_op_that_is_not_known_is_unsupported() {
-    let mut program = numbers_program();
-    let (step, _) = &mut program.functions[0].blocks[3].steps[1];
-    let Step::Foreign { op, .. } = step else { panic!("the addition is a foreign op") };
-    op.name = "math.cttz".to_owned();
-    let results = run(&program, "f", &[ints(DType::I8, &[3], &[1, 2, 3]), Value::Integer(0)]);
-    assert_eq!(results, Err(Error::Unsupported("math.cttz".to_owned())));
 }
 
 #[test]

@@ -4,7 +4,8 @@ use promote_dialect::extent::{Arithmetic, Extent, Symbol, compute};
 
 use super::Builder;
 use crate::graph::{NodeId, Prim};
-use crate::program::{Arg, Arith, Step, ValueId, ValueKind};
+use crate::program::{Arg, Arith, Step, ValueId, ValueKind, fold};
+use promote_scalar::Form;
 
 impl Builder<'_, '_> {
     /// A new value.
@@ -15,10 +16,19 @@ impl Builder<'_, '_> {
 
     /// What arithmetic gives, computed now if all is known.
     pub(super) fn arith(&mut self, op: Arith, args: &[Arg]) -> Arg {
-        if let Some(known) = op.fold(args) {
+        if let Some(known) = fold(op, args) {
             return known;
         }
-        let (_, kind) = op.signature();
+        let of_operands = args.iter().rev().find_map(|arg| match arg {
+            Arg::Value(value) => Some(self.function.kind(*value)),
+            Arg::Known(_) => None,
+        });
+        let kind = match op.form() {
+            Form::Test(_) => ValueKind::TRUTH,
+            Form::Select | Form::Same(..) | Form::Convert | Form::Bitcast => {
+                of_operands.unwrap_or(ValueKind::INDEX)
+            }
+        };
         let value = self.new_value(kind);
         self.push(Step::Arith { value, op, args: args.to_vec() });
         Arg::Value(value)

@@ -22,8 +22,8 @@ use self::liveness::Liveness;
 use self::segment::{Segment, Stored};
 use super::registers::Registers;
 use super::{
-    Arg, Block, BlockId, Constant, ConstantId, End, EntryKind, Function, KernelId, Place, PlaceId, Program,
-    Step, ValueId, ValueKind,
+    Arg, Block, BlockId, Constant, ConstantId, End, EntryKind, Function, KernelId, Literal, Place, PlaceId,
+    Program, Step, ValueId, ValueKind,
 };
 use crate::kernel::Kernel;
 use crate::strong::{self, Kind, Value};
@@ -141,6 +141,8 @@ struct Builder<'b, 'm> {
     /// The buffers of which another shape alone is in use.
     floating: Vec<ValueId>,
     values: FxHashMap<Value, Lowered>,
+    /// The numbers that are known.
+    literals: FxHashMap<ValueId, Literal>,
     live: Liveness,
     /// The tensors to which the block at hand owns a reference.
     owned: Vec<Value>,
@@ -168,6 +170,7 @@ impl<'b, 'm> Builder<'b, 'm> {
             segment,
             floating: Vec::new(),
             values: FxHashMap::default(),
+            literals: FxHashMap::default(),
             live: Liveness::new(source),
             owned: Vec::new(),
         }

@@ -8,9 +8,9 @@ use super::segment::Stored;
 use super::{Builder, Lowered};
 use crate::graph::{NodeId, Prim};
 use crate::ops;
-use crate::program::{Arg, Arith, Constant, Foreign, Step, ValueId, ValueKind};
+use crate::program::{Arg, Arith, Constant, Literal, Step, ValueId, ValueKind};
 use crate::strong::{Kind, Operation, Value};
-use crate::types::{Number, Type};
+use crate::types::Type;
 use promote_dialect::extent::{Arithmetic, Extent};
 
 impl Builder<'_, '_> {
@@ -25,7 +25,8 @@ impl Builder<'_, '_> {
             Kind::Extract => self.extract(operation),
             Kind::FromElements => self.tensor_of_elements(operation),
             Kind::Select => self.select(operation),
-            Kind::Foreign(op) => self.foreign(operation, op),
+            Kind::Number(number) => self.literal(operation, *number),
+            Kind::Arith(op) => self.arithmetic(operation, *op),
             Kind::Assert(message) => {
                 let condition = Arg::Value(self.number(operation.operands[0]));
                 let fails = self.arith(Arith::Not, &[condition]);
@@ -101,9 +102,8 @@ impl Builder<'_, '_> {
         let value = match number {
             Arg::Value(value) => value,
             Arg::Known(number) => {
-                let value = self.new_value(ValueKind::Number(Number::Index));
-                let zero = Arg::Known(0);
-                self.push(Step::Arith { value, op: Arith::Add, args: vec![Arg::Known(number), zero] });
+                let value = self.new_value(ValueKind::INDEX);
+                self.push(Step::Number { value, number: Literal::Int(number) });
                 value
             }
         };
@@ -240,19 +240,40 @@ impl Builder<'_, '_> {
         self.set_number(operation, Arg::Value(value));
     }
 
-    /// Ops of other dialects on numbers stay what they are.
-    fn foreign(&mut self, operation: &Operation, op: &Foreign) {
-        let args = operation.operands.iter().map(|operand| self.number(*operand)).collect();
-        let mut results = Vec::new();
-        for result in &operation.results {
-            let Some(Type::Scalar(number)) = self.source.r#type(*result) else {
-                unreachable!("the host reads such ops on numbers alone")
-            };
-            let value = self.new_value(ValueKind::Number(*number));
-            self.values.insert(*result, Lowered::Number(value));
-            results.push(value);
+    fn literal(&mut self, operation: &Operation, number: Literal) {
+        let value = self.number_result(operation);
+        self.literals.insert(value, number);
+        self.push(Step::Number { value, number });
+    }
+
+    /// Arithmetic on numbers; what divides by zero fails.
+    fn arithmetic(&mut self, operation: &Operation, op: Arith) {
+        let args: Vec<ValueId> = operation.operands.iter().map(|operand| self.number(*operand)).collect();
+        if op.divides() {
+            self.check_divisor(operation, args[1]);
         }
-        self.push(Step::Foreign { op: op.clone(), args, results });
+        let value = self.number_result(operation);
+        self.push(Step::Arith { value, op, args: args.into_iter().map(Arg::Value).collect() });
+    }
+
+    fn check_divisor(&mut self, operation: &Operation, divisor: ValueId) {
+        if matches!(self.literals.get(&divisor), Some(Literal::Int(1..) | Literal::Int(..=-1))) {
+            return;
+        }
+        let is_zero = self.arith(Arith::Eq, &[Arg::Value(divisor), Arg::Known(0)]);
+        let message = format!("{}: division by zero", self.context.place(operation.place).op);
+        self.fail_if(is_zero, &message);
+    }
+
+    /// The only result, a number.
+    fn number_result(&mut self, operation: &Operation) -> ValueId {
+        let result = operation.results[0];
+        let Some(Type::Scalar(number)) = self.source.r#type(result) else {
+            unreachable!("the host reads such ops on numbers alone")
+        };
+        let value = self.new_value(ValueKind::Number(*number));
+        self.values.insert(result, Lowered::Number(value));
+        value
     }
 
     /// Takes note that no code is made for an op; its results stand for nothing.

@@ -306,11 +306,15 @@ impl Builder<'_, '_> {
         for buffer in kernel.exprs.iter().filter_map(|expr| expr.code.buffer()) {
             self.find(buffer, stored);
         }
-        let is_plain = ones.into_iter().fold(Arg::Known(1), |all, symbol| {
-            let step = self.extent(Extent::Of(symbol));
-            let is_one = self.arith(Arith::Eq, &[step, Arg::Known(1)]);
-            self.arith(Arith::And, &[all, is_one])
-        });
+        let is_one = |this: &mut Self, symbol: Symbol| {
+            let step = this.extent(Extent::Of(symbol));
+            this.arith(Arith::Eq, &[step, Arg::Known(1)])
+        };
+        let mut ones: Vec<Arg> = ones.into_iter().map(|symbol| is_one(self, symbol)).collect();
+        ones.retain(|is_one| *is_one != Arg::Known(1));
+        let both = |this: &mut Self, all: Arg, one: Arg| this.arith(Arith::And, &[all, one]);
+        let first = if ones.is_empty() { Arg::Known(1) } else { ones.remove(0) };
+        let is_plain = ones.into_iter().fold(first, |all, one| both(self, all, one));
         let blocks = [(); 3].map(|()| self.new_block());
         let [then, otherwise, after] = blocks.map(|block| Edge { block, args: Vec::new() });
         self.end(End::Branch(is_plain, then, otherwise));

@@ -1,13 +1,13 @@
 //! Steps.
 
 use super::{Fault, Parser, Result, Token};
-use crate::program::{Arg, Arith, ConstantId, Foreign, KernelId, Launch, Matmul, Step, ValueId};
+use crate::program::{Arg, Arith, ConstantId, KernelId, Launch, Literal, Matmul, Step, ValueId};
+use promote_lattice::Op;
 
 impl Parser<'_> {
     /// A step that defines these values, which stand at the offset.
     pub(super) fn operation(&mut self, results: Vec<ValueId>, start: usize) -> Result<Step> {
         let (word, offset) = match self.token {
-            Token::Text(_) => return self.foreign(results),
             Token::Word(word) => (word, self.start),
             _ => return self.expected("a step, or what ends a block"),
         };
@@ -63,6 +63,7 @@ impl Parser<'_> {
                 let (buffer, index) = self.element()?;
                 Step::Write { buffer, index, value }
             }
+            "number" => Step::Number { value: value()?, number: self.literal()? },
             "fail_if" => {
                 let condition = self.arg()?;
                 self.expect(',')?;
@@ -76,8 +77,9 @@ impl Parser<'_> {
 
     /// The arithmetic of a name.
     fn arith(&self, word: &str, offset: usize) -> Result<Arith> {
+        let function = || word.strip_prefix("math.").and_then(Op::by_name).and_then(Arith::function);
         let name = word.strip_prefix("arith.");
-        match Arith::ALL.into_iter().find(|op| Some(op.name()) == name) {
+        match Arith::ALL.iter().copied().find(|op| Some(op.name()) == name).or_else(function) {
             Some(op) => Ok(op),
             None => self.fault(offset, format!("expected a step, or what ends a block, found `{word}`")),
         }
@@ -139,21 +141,12 @@ impl Parser<'_> {
         Ok(Matmul { left, right, product, workspace, batch, rows, inner, columns })
     }
 
-    fn foreign(&mut self, results: Vec<ValueId>) -> Result<Step> {
-        let name = self.string("the name of an op")?;
-        let args = self.enclosed(['(', ')'], Self::value)?;
-        let mut attributes = Vec::new();
-        if self.accept('{')? {
-            attributes = self.list('}', |parser| {
-                let name = match parser.token {
-                    Token::Word(word) => parser.take().map(|_| word.to_owned())?,
-                    _ => parser.string("the name of an attribute")?,
-                };
-                parser.expect('=')?;
-                Ok((name, parser.string("an attribute, as a string")?))
-            })?;
+    /// A number, or the bits of a float.
+    fn literal(&mut self) -> Result<Literal> {
+        match self.token {
+            Token::Number(digits) if digits.starts_with("0x") => self.bits().map(Literal::Float),
+            _ => self.integer().map(Literal::Int),
         }
-        Ok(Step::Foreign { op: Foreign { name, attributes }, args, results })
     }
 }
 

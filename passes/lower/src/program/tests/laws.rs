@@ -53,10 +53,19 @@ fn steps_take_what_they_may() {
     step("retain %1", "%1 is index, not a buffer");
     step("%2 = read %0[%1] : i32", "%2 is i32, and %0 is buffer<f32>");
     step("write %1, %0[0]", "%1 is index, and %0 is buffer<f32>");
-    step("%2 = arith.add 1, 2, 3 : index", "arith.add: 3 values for 2");
-    step("%2 = arith.eq 1, 2 : index", "%2 is index, not i1");
+    step("%2 = arith.add 1, 2, 3 : index", "arith.add makes no index of (a number, a number, a number)");
+    step("%2 = arith.eq 1, 2 : index", "arith.eq makes no index of (a number, a number)");
+    step("%2 = arith.addf %1, %1 : index", "arith.addf makes no index of (index, index)");
+    step("%2 = arith.add %1, 200 : i8", "arith.add makes no i8 of (index, a number)");
+    step("%2 = arith.not %1 : i1", "arith.not makes no i1 of (index)");
+    step("%2 = arith.bitcast %1 : f32", "arith.bitcast makes no f32 of (index)");
+    step("%2 = math.sin %1 : index", "math.sin makes no index of (index)");
+    step("%2 = number 200 : i8", "200 is no i8");
+    step("%2 = number 0x10000 : f16", "0x10000 is no f16");
+    step("%2 = number 0x0 : index", "0x0 is no index");
+    step("%2 = number 2 : i1", "2 is no i1");
+    step("%2 = arith.rems %1, 0 : index", "0 is no divisor");
     step("%2 = arith.divu %1, 0 : index", "0 is no divisor");
-    step("\"x.y\"(%0)", "%0 is buffer<f32>, not a number");
     step("fail_if %1, \"\"", "%1 is index, not i1");
     step(
         "%2 = output 0 [] : buffer<f32>",

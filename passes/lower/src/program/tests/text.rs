@@ -44,15 +44,11 @@ fn strings_and_names_of_any_characters_are_kept() {
     let names =
         ["", "plain", "two words", "\"\\\n\t\r\u{0}\u{7f}\u{85}\u{2028}é😀", "1st", "a-b", "k0", "a.b_c"];
     for name in names {
-        let text = "numerics jax func public @f() -> () loc(#0) { ^bb0: \"x\"() loc(#0) return }\n#0 = \"x\" at \"f\":1:1";
+        let text = "numerics jax func public @f() -> () loc(#0) { ^bb0: return }\n#0 = \"x\" at \"f\":1:1";
         let mut next = parsed(text);
         next.functions[0].name = name.to_owned();
         next.places[0].op = name.to_owned();
         next.places[0].location.as_mut().expect("the place has one").file = name.to_owned();
-        let step = &mut next.functions[0].blocks[0].steps[0].0;
-        let super::super::Step::Foreign { op, .. } = step else { panic!("the step is an op") };
-        op.name = name.to_owned();
-        op.attributes = vec![(name.to_owned(), name.to_owned())];
         program.functions.append(&mut next.functions);
         program.places.append(&mut next.places);
     }
@@ -81,8 +77,7 @@ fn numbers_of_all_sizes_are_kept() {
 
 #[test]
 fn every_arithmetic_has_a_name_of_its_own() {
-    for (index, op) in Arith::ALL.into_iter().enumerate() {
-        assert_eq!(op as usize, index, "all are there in order");
+    for (index, op) in Arith::ALL.iter().enumerate() {
         assert!(Arith::ALL[..index].iter().all(|other| other.name() != op.name()), "{op:?}");
     }
 }
@@ -132,6 +127,7 @@ fn errors_say_where_and_what_was_expected() {
             "1:46: expected a block, such as `^bb0:`, or `}`, found the end of the text",
         ),
         (step("frobnicate %1 loc(#0)"), "4:3: expected a step, or what ends a block, found `frobnicate`"),
+        (step("math.matmul 1, 2"), "4:3: expected a step, or what ends a block, found `math.matmul`"),
         (step("arith.pow 1, 2"), "4:3: expected a step, or what ends a block, found `arith.pow`"),
         (step("release %x loc(#0)"), "4:11: expected a value, such as `%0`, found `%x`"),
         (step("release %4294967296 loc(#0)"), "4:11: expected a value, such as `%0`, found `%4294967296`"),

@@ -4,8 +4,8 @@ use promote_lattice::DType;
 
 use super::{Context, Position, Problem, Reporter};
 use crate::program::{
-    Arg, Arith, Block, BlockId, Edge, End, EntryKind, Function, Launch, Matmul, PlaceId, Step, ValueId,
-    ValueKind,
+    Arg, Arith, Block, BlockId, Edge, End, EntryKind, Function, Launch, Literal, Matmul, PlaceId, Step,
+    ValueId, ValueKind, operands,
 };
 use crate::types::{Number, Type};
 
@@ -201,11 +201,7 @@ impl Kinds<'_> {
                 self.extent(*index);
             }
             Step::Arith { value, op, args } => self.arith(*value, *op, args),
-            Step::Foreign { op: _, args, results } => {
-                args.iter().chain(results).for_each(|value| {
-                    self.number(*value);
-                });
-            }
+            Step::Number { value, number } => self.literal(*value, *number),
             Step::FailIf { condition, message: _ } => self.arg(*condition, TRUTH),
             Step::Call { callee, args, results } => self.call(callee, args, results),
         }
@@ -296,11 +292,51 @@ impl Kinds<'_> {
     }
 
     fn arith(&mut self, value: ValueId, op: Arith, args: &[Arg]) {
-        let (operands, result) = op.signature();
-        self.args(args, operands, &format!("arith.{}", op.name()));
-        self.is(value, result);
-        if op == Arith::DivU && args.get(1) == Some(&Arg::Known(0)) {
+        let Some(result) = self.number(value) else { return };
+        let number = |arg: &Arg| match arg {
+            Arg::Value(value) => self.number(*value).map(Some),
+            Arg::Known(_) => Some(None),
+        };
+        let Some(numbers) = args.iter().map(number).collect::<Option<Vec<_>>>() else { return };
+        let Some(taken) = operands(op, &numbers, result) else {
+            let numbers: Vec<String> = numbers
+                .iter()
+                .map(|number| match number {
+                    Some(number) => number.to_string(),
+                    None => "a number".to_owned(),
+                })
+                .collect();
+            return self.report(format!("{op} makes no {result} of ({})", numbers.join(", ")));
+        };
+        for (arg, number) in args.iter().zip(taken) {
+            if let Arg::Known(known) = arg {
+                self.is_literal(Literal::Int(*known), number);
+            }
+        }
+        if op.divides() && args[1] == Arg::Known(0) {
             self.report("0 is no divisor");
+        }
+    }
+
+    fn literal(&mut self, value: ValueId, literal: Literal) {
+        if let Some(number) = self.number(value) {
+            self.is_literal(literal, number);
+        }
+    }
+
+    fn is_literal(&mut self, literal: Literal, number: Number) {
+        let fits = match (literal, number) {
+            (Literal::Int(_), Number::Index) => true,
+            (Literal::Int(value), Number::Int(1)) => matches!(value, 0 | 1),
+            (Literal::Int(value), Number::Int(width @ ..64)) => value >> (width - 1) == value >> 63,
+            (Literal::Int(_), Number::Int(_)) => true,
+            (Literal::Float(bits), Number::Float(dtype)) => bits >> dtype.bits() == 0,
+            (Literal::Int(_), Number::Float(_)) | (Literal::Float(_), Number::Index | Number::Int(_)) => {
+                false
+            }
+        };
+        if !fits {
+            self.report(format!("{literal} is no {number}"));
         }
     }
 
@@ -319,7 +355,7 @@ impl Kinds<'_> {
     /// Who asks for shapes alone has no buffers.
     fn shapes_alone(&mut self, step: &Step) {
         match step {
-            Step::Shape { .. } | Step::Arith { .. } | Step::Foreign { .. } | Step::FailIf { .. } => {}
+            Step::Shape { .. } | Step::Number { .. } | Step::Arith { .. } | Step::FailIf { .. } => {}
             Step::Allocate { .. }
             | Step::Output { .. }
             | Step::Constant { .. }

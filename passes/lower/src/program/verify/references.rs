@@ -74,7 +74,7 @@ fn origins(function: &Function) -> Vec<Option<Origin>> {
                 | Step::Read { .. }
                 | Step::Write { .. }
                 | Step::Arith { .. }
-                | Step::Foreign { .. }
+                | Step::Number { .. }
                 | Step::FailIf { .. } => continue,
             };
             step.defines().iter().for_each(|value| set(*value, origin));
@@ -400,7 +400,7 @@ impl References<'_> {
             | Step::Spill { .. }
             | Step::CheckExceptions
             | Step::Arith { .. }
-            | Step::Foreign { .. }
+            | Step::Number { .. }
             | Step::FailIf { .. } => {}
         }
     }

@@ -106,9 +106,10 @@ fn step_uses(step: &Step) -> Vec<ValueId> {
         Step::Allocate { buffer: _, dims }
         | Step::Output { buffer: _, index: _, dims }
         | Step::Shape { index: _, dims } => values_of(dims),
-        Step::Constant { buffer: _, constant: _ } | Step::Cell { buffer: _ } | Step::CheckExceptions => {
-            Vec::new()
-        }
+        Step::Constant { buffer: _, constant: _ }
+        | Step::Cell { buffer: _ }
+        | Step::Number { value: _, number: _ }
+        | Step::CheckExceptions => Vec::new(),
         Step::Spill { buffer: _, value } => vec![*value],
         Step::Choose { buffer: _, condition, then, otherwise } => {
             [values_of([condition]), vec![*then, *otherwise]].concat()
@@ -127,7 +128,6 @@ fn step_uses(step: &Step) -> Vec<ValueId> {
         Step::Read { value: _, buffer, index } => [vec![*buffer], values_of([index])].concat(),
         Step::Write { buffer, index, value } => [vec![*buffer, *value], values_of([index])].concat(),
         Step::Arith { value: _, op: _, args } => values_of(args),
-        Step::Foreign { op: _, args, results: _ } => args.clone(),
         Step::FailIf { condition, message: _ } => values_of([condition]),
         Step::Call { callee: _, args, results: _ } => values_of(args),
     }

@@ -6,8 +6,9 @@ use std::mem::offset_of;
 
 use mlir_sys::*;
 use promote_abi::Input;
-use promote_scalar::{Ty, memory_size};
+use promote_scalar::{Ty, load, memory, memory_size, store};
 
+use super::emit::{Lanes, Register};
 use super::llvm::{Code, Predicate, block_argument};
 use super::{Lowering, scalars};
 use crate::raw;
@@ -268,19 +269,27 @@ impl<'l, 'a> Function<'l, 'a> {
         self.words(&dims)
     }
 
+    /// What emits instructions on numbers.
+    pub(super) fn lane(&mut self) -> Lanes<'_> {
+        let has_f16 = self.lowering.setting.machine.has_f16;
+        Lanes { code: &mut self.code, lanes: 1, has_f16, context: self.context, place: None }
+    }
+
     pub(super) fn read_number(&mut self, address: MlirValue, number: Number) -> MlirValue {
-        let memory = scalars::memory_type(&self.code.types, number);
-        let raw = self.code.load(address, memory, memory_size(scalars::dtype(number)));
-        scalars::from_memory(&mut self.code, raw, number)
+        let dtype = scalars::dtype(number);
+        let ty = memory(dtype);
+        let value = self.code.load(address, self.code.types.scalar(ty), memory_size(dtype));
+        load(&mut self.lane(), dtype, Register { value, ty }).value
     }
 
     pub(super) fn write_number(&mut self, value: ValueId, address: MlirValue) {
         let ValueKind::Number(number) = self.source.kind(value) else {
             unreachable!("the value is a number")
         };
-        let value = self.number(value);
-        let raw = scalars::to_memory(&mut self.code, value, number);
-        self.code.store(raw, address, memory_size(scalars::dtype(number)));
+        let dtype = scalars::dtype(number);
+        let register = Register { value: self.number(value), ty: scalars::register_type(number) };
+        let raw = store(&mut self.lane(), dtype, register).value;
+        self.code.store(raw, address, memory_size(dtype));
     }
 
     // The ends of blocks.

@@ -2,13 +2,14 @@
 
 use mlir_sys::*;
 use promote_abi::Runtime;
-use promote_scalar::{Ty, memory_size};
+use promote_scalar::{Cast, Emit, Ty, arith, load, memory, memory_size};
 
+use super::emit::Register;
 use super::function::{Function, Value};
 use super::llvm::Predicate;
 use super::{Lowering, names, scalars, signature};
-use crate::raw;
-use promote_lower::program::{Arg, Arith, Foreign, PlaceId, Step, ValueId, ValueKind};
+use promote_lower::program::{Arg, Arith, Literal, PlaceId, Step, ValueId, ValueKind, operands};
+use promote_lower::types::Number;
 
 impl Function<'_, '_> {
     pub(super) fn step(&mut self, step: &Step, place: PlaceId) {
@@ -76,9 +77,7 @@ impl Function<'_, '_> {
             }
             Step::CheckExceptions => self.run_checked(Runtime::Trapped, &[self.context]),
             Step::Read { value, buffer, index } => {
-                let ValueKind::Number(number) = self.source.kind(*value) else {
-                    unreachable!("a number is read")
-                };
+                let number = self.number_type(*value);
                 let address = self.address(*buffer, *index);
                 let read = self.read_number(address, number);
                 self.set(*value, Value::Number(read));
@@ -88,10 +87,13 @@ impl Function<'_, '_> {
                 self.write_number(*value, address);
             }
             Step::Arith { value, op, args } => {
-                let computed = self.arith(*op, args);
+                let computed = self.arith(*value, *op, args);
                 self.set(*value, Value::Number(computed));
             }
-            Step::Foreign { op, args, results } => self.foreign(op, args, results),
+            Step::Number { value, number } => {
+                let number = self.literal(*value, *number);
+                self.set(*value, Value::Number(number));
+            }
             Step::FailIf { condition, message } => {
                 let condition = self.truth(*condition);
                 self.fail_with(condition, message);
@@ -109,61 +111,61 @@ impl Function<'_, '_> {
         self.code.element(data, bytes, self.code.types.i8, 1)
     }
 
-    fn arith(&mut self, op: Arith, args: &[Arg]) -> MlirValue {
-        let truths = self.code.types.scalar(Ty::I1);
-        let int = |function: &mut Self, name: &str| {
-            let [x, y] = [args[0], args[1]].map(|arg| function.arg(arg));
-            function.code.int(name, x, y)
-        };
-        let compare = |function: &mut Self, predicate: Predicate| {
-            let [x, y] = [args[0], args[1]].map(|arg| function.arg(arg));
-            function.code.compare(predicate, x, y)
-        };
-        match op {
-            Arith::Add => int(self, "llvm.add"),
-            Arith::Sub => int(self, "llvm.sub"),
-            Arith::Mul => int(self, "llvm.mul"),
-            Arith::DivU => int(self, "llvm.udiv"),
-            Arith::MinS => int(self, "llvm.intr.smin"),
-            Arith::MaxS => int(self, "llvm.intr.smax"),
-            Arith::Eq => compare(self, Predicate::Eq),
-            Arith::Ne => compare(self, Predicate::Ne),
-            Arith::LtU => compare(self, Predicate::Ult),
-            Arith::And => {
-                let [x, y] = [args[0], args[1]].map(|arg| self.truth(arg));
-                self.code.value("llvm.and", &[x, y], truths, &[])
+    fn literal(&mut self, value: ValueId, literal: Literal) -> MlirValue {
+        let number = self.number_type(value);
+        match literal {
+            Literal::Int(known) => {
+                let ty = scalars::register_type(number);
+                self.lane().int(ty, known).value
             }
-            Arith::Not => {
-                let (x, yes) = (self.truth(args[0]), self.code.constant(Ty::I1, 1, 1));
-                self.code.value("llvm.xor", &[x, yes], truths, &[])
-            }
-            Arith::Select => {
-                let condition = self.truth(args[0]);
-                let [x, y] = [args[1], args[2]].map(|arg| self.arg(arg));
-                self.code.select(condition, x, y)
+            Literal::Float(bits) => {
+                let dtype = scalars::dtype(number);
+                let mut lane = self.lane();
+                let raw = match memory(dtype) {
+                    ty @ (Ty::F32 | Ty::F64) => {
+                        let code = lane.int(ty.bits_type(), bits as i64);
+                        lane.cast(Cast::Bitcast, code, ty)
+                    }
+                    ty => lane.int(ty, bits as i64),
+                };
+                load(&mut lane, dtype, raw).value
             }
         }
     }
 
-    /// Ops of numbers stay as they are; upstream passes lower them.
-    fn foreign(&mut self, op: &Foreign, args: &[ValueId], results: &[ValueId]) {
-        let types = self.code.types;
-        let kind = |function: &Self, value: ValueId| match function.source.kind(value) {
-            ValueKind::Number(number) => number,
-            ValueKind::Buffer(_) => unreachable!("such ops are on numbers"),
-        };
-        let operands: Vec<MlirValue> = args
+    fn arith(&mut self, value: ValueId, op: Arith, args: &[Arg]) -> MlirValue {
+        let stated: Vec<Option<Number>> = args
             .iter()
-            .map(|arg| scalars::to_program(&self.code, self.number(*arg), kind(self, *arg)))
+            .map(|arg| match arg {
+                Arg::Value(value) => Some(self.number_type(*value)),
+                Arg::Known(_) => None,
+            })
             .collect();
-        let of_results: Vec<MlirType> =
-            results.iter().map(|result| scalars::program_type(&types, kind(self, *result))).collect();
-        let attributes: Vec<(&str, MlirAttribute)> =
-            op.attributes.iter().map(|(name, text)| (name.as_str(), types.parse(text))).collect();
-        let made = self.code.op(&op.name, &operands, &of_results, &attributes);
-        for (result, value) in results.iter().zip(raw::results(made)) {
-            let number = scalars::from_program(&self.code, value, kind(self, *result));
-            self.set(*result, Value::Number(number));
+        let result = self.number_type(value);
+        let Some(numbers) = operands(op, &stated, result) else {
+            unreachable!("the verifier lets arithmetic pass that takes such numbers")
+        };
+        let registers: Vec<Register> = args
+            .iter()
+            .zip(&numbers)
+            .map(|(arg, number)| {
+                let ty = scalars::register_type(*number);
+                match arg {
+                    Arg::Value(value) => Register { value: self.number(*value), ty },
+                    Arg::Known(known) => self.lane().int(ty, *known),
+                }
+            })
+            .collect();
+        let dtypes: Vec<_> = numbers.into_iter().map(scalars::dtype).collect();
+        let numerics = self.lowering.setting.numerics;
+        arith(&mut self.lane(), op, numerics, (&dtypes, scalars::dtype(result)), &registers).value
+    }
+
+    /// The type of a number.
+    fn number_type(&self, value: ValueId) -> Number {
+        match self.source.kind(value) {
+            ValueKind::Number(number) => number,
+            ValueKind::Buffer(_) => unreachable!("the value is a number"),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use mlir_sys::*;
 use promote_dialect::extent::{Arithmetic, Extent, Product, Symbol, compute};
-use promote_lower::program::{Arg, Arith};
+use promote_lower::program::{Arg, Arith, fold};
 
 use super::Lowering;
 use crate::raw;
@@ -85,7 +85,7 @@ impl Lowering<'_> {
     }
 
     fn binary(&mut self, op: Arith, name: &str, x: Number, y: Number) -> Number {
-        if let Some(known) = op.fold(&[x, y]) {
+        if let Some(known) = fold(op, &[x, y]) {
             return known;
         }
         let (x, y) = (self.index(x), self.index(y));

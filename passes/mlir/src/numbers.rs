@@ -1,0 +1,249 @@
+//! Ops of `arith`, `index`, `math` and `ub` on numbers, as arithmetic of programs.
+
+use mlir_sys::*;
+use promote_lattice::convert::{Bits, Literal as Written, Numerics, literal};
+use promote_lattice::{DType, Op};
+use promote_lower::program::{Arith, Literal, operands};
+use promote_lower::strong::Kind;
+use promote_lower::types::Number;
+
+use super::raw;
+
+/// An op that takes and returns numbers.
+///
+/// # Errors
+/// Why no code is made for it.
+pub fn kind(operation: MlirOperation, args: &[Number], results: &[Number]) -> Result<Kind, String> {
+    let name = raw::name(operation);
+    let (dialect, mnemonic) = name.split_once('.').unwrap_or(("", &name));
+    let [result] = results else {
+        return Err(format!("it returns {} numbers, and code is made for ops of one", results.len()));
+    };
+    if let ("arith" | "index", "constant") | ("index", "bool.constant") = (dialect, mnemonic) {
+        return constant(operation, *result).map(Kind::Number).ok_or("its value cannot be read".to_owned());
+    }
+    if name == "ub.poison" {
+        return Ok(Kind::Number(match result {
+            Number::Index | Number::Int(_) => Literal::Int(0),
+            Number::Float(_) => Literal::Float(0),
+        }));
+    }
+    if name == "index.sizeof" {
+        return Ok(Kind::Number(Literal::Int(64)));
+    }
+    let op = match dialect {
+        "arith" => arith(mnemonic, operation),
+        "index" => index(mnemonic, operation),
+        "math" => math(mnemonic),
+        _ => None,
+    };
+    let op = match op {
+        Some(Meaning::Arith(op)) => op,
+        Some(Meaning::Known(truth)) => return Ok(Kind::Number(Literal::Int(truth.into()))),
+        None => return Err("it is none of the ops of arith, index and math that code is made for".to_owned()),
+    };
+    if let Some(mode) = raw::attribute(operation, "roundingmode").map(text)
+        && !is_to_nearest(&mode)
+    {
+        return Err(format!("code is made for rounding to nearest even, not for {mode}"));
+    }
+    let taken: Vec<_> = args.iter().copied().map(Some).collect();
+    match operands(op, &taken, *result) {
+        Some(_) => Ok(Kind::Arith(op)),
+        None => {
+            let args: Vec<_> = args.iter().map(Number::to_string).collect();
+            Err(format!("no code is made for it on ({}) and {result}", args.join(", ")))
+        }
+    }
+}
+
+fn is_to_nearest(mode: &str) -> bool {
+    // The attribute is an integer, or what arith prints of it.
+    mode.contains("to_nearest_even") || mode.starts_with("0 ")
+}
+
+/// An attribute, as MLIR prints it.
+fn text(attribute: MlirAttribute) -> String {
+    // SAFETY: the attribute is alive.
+    raw::printed(|print, to| unsafe { mlirAttributePrint(attribute, print, to) })
+}
+
+/// What an op is.
+enum Meaning {
+    Arith(Arith),
+    /// A comparison that needs no operand.
+    Known(bool),
+}
+
+fn arith(name: &str, operation: MlirOperation) -> Option<Meaning> {
+    Some(Meaning::Arith(match name {
+        "addi" => Arith::Add,
+        "subi" => Arith::Sub,
+        "muli" => Arith::Mul,
+        "divui" => Arith::DivU,
+        "divsi" => Arith::DivS,
+        "ceildivui" => Arith::CeilDivU,
+        "ceildivsi" => Arith::CeilDivS,
+        "floordivsi" => Arith::FloorDivS,
+        "remui" => Arith::RemU,
+        "remsi" => Arith::RemS,
+        "minui" => Arith::MinU,
+        "minsi" => Arith::MinS,
+        "maxui" => Arith::MaxU,
+        "maxsi" => Arith::MaxS,
+        "andi" => Arith::And,
+        "ori" => Arith::Or,
+        "xori" => Arith::Xor,
+        "shli" => Arith::Shl,
+        "shrui" => Arith::ShrU,
+        "shrsi" => Arith::ShrS,
+        "select" => Arith::Select,
+        "addf" => Arith::AddF,
+        "subf" => Arith::SubF,
+        "mulf" => Arith::MulF,
+        "divf" => Arith::DivF,
+        "remf" => Arith::RemF,
+        "negf" => Arith::NegF,
+        "minimumf" => Arith::MinF,
+        "maximumf" => Arith::MaxF,
+        "minnumf" => Arith::MinNumF,
+        "maxnumf" => Arith::MaxNumF,
+        "extsi" | "sitofp" | "fptosi" | "index_cast" => Arith::ConvertS,
+        "extui" | "uitofp" | "fptoui" | "index_castui" | "trunci" | "extf" | "truncf" => Arith::ConvertU,
+        "bitcast" => Arith::Bitcast,
+        "cmpi" => *INTEGER_TESTS.get(predicate(operation)?)?,
+        "cmpf" => match predicate(operation)? {
+            0 => return Some(Meaning::Known(false)),
+            15 => return Some(Meaning::Known(true)),
+            other => *FLOAT_TESTS.get(other - 1)?,
+        },
+        _ => return None,
+    }))
+}
+
+/// The comparisons of `arith.cmpi`, by the number of the predicate.
+const INTEGER_TESTS: [Arith; 10] = [
+    Arith::Eq,
+    Arith::Ne,
+    Arith::LtS,
+    Arith::LeS,
+    Arith::GtS,
+    Arith::GeS,
+    Arith::LtU,
+    Arith::LeU,
+    Arith::GtU,
+    Arith::GeU,
+];
+
+/// The comparisons of `arith.cmpf`, by the number of the predicate less 1: the first and the last of that op need no operand.
+const FLOAT_TESTS: [Arith; 14] = [
+    Arith::Oeq,
+    Arith::Ogt,
+    Arith::Oge,
+    Arith::Olt,
+    Arith::Ole,
+    Arith::One,
+    Arith::Ord,
+    Arith::Ueq,
+    Arith::Ugt,
+    Arith::Uge,
+    Arith::Ult,
+    Arith::Ule,
+    Arith::Une,
+    Arith::Uno,
+];
+
+/// The number of a comparison's predicate.
+fn predicate(operation: MlirOperation) -> Option<usize> {
+    let predicate = raw::attribute(operation, "predicate")?;
+    // SAFETY: the attribute is alive, and its accessor is called on an integer.
+    let number = unsafe { mlirAttributeIsAInteger(predicate).then(|| mlirIntegerAttrGetValueInt(predicate)) };
+    usize::try_from(number?).ok()
+}
+
+fn index(name: &str, operation: MlirOperation) -> Option<Meaning> {
+    Some(Meaning::Arith(match name {
+        "add" => Arith::Add,
+        "sub" => Arith::Sub,
+        "mul" => Arith::Mul,
+        "divu" => Arith::DivU,
+        "divs" => Arith::DivS,
+        "ceildivu" => Arith::CeilDivU,
+        "ceildivs" => Arith::CeilDivS,
+        "floordivs" => Arith::FloorDivS,
+        "remu" => Arith::RemU,
+        "rems" => Arith::RemS,
+        "minu" => Arith::MinU,
+        "mins" => Arith::MinS,
+        "maxu" => Arith::MaxU,
+        "maxs" => Arith::MaxS,
+        "and" => Arith::And,
+        "or" => Arith::Or,
+        "xor" => Arith::Xor,
+        "shl" => Arith::Shl,
+        "shru" => Arith::ShrU,
+        "shrs" => Arith::ShrS,
+        "casts" => Arith::ConvertS,
+        "castu" => Arith::ConvertU,
+        "cmp" => {
+            let text = text(raw::attribute(operation, "pred")?);
+            let predicate = text.rsplit(['<', ' ', '(']).next()?.trim_end_matches(['>', ')']);
+            match predicate {
+                "eq" => Arith::Eq,
+                "ne" => Arith::Ne,
+                "slt" => Arith::LtS,
+                "sle" => Arith::LeS,
+                "sgt" => Arith::GtS,
+                "sge" => Arith::GeS,
+                "ult" => Arith::LtU,
+                "ule" => Arith::LeU,
+                "ugt" => Arith::GtU,
+                "uge" => Arith::GeU,
+                _ => return None,
+            }
+        }
+        _ => return None,
+    }))
+}
+
+/// Most functions have the names that they have in our dialect.
+fn math(name: &str) -> Option<Meaning> {
+    Some(Meaning::Arith(match name {
+        "absi" => Arith::Abs,
+        "ctlz" => Arith::LeadingZeros,
+        "cttz" => Arith::TrailingZeros,
+        "ctpop" => Arith::Ones,
+        "fma" => Arith::Fma,
+        "absf" => Arith::Function(Op::Abs),
+        "powf" => Arith::Function(Op::Pow),
+        "roundeven" => Arith::Function(Op::Round),
+        // It rounds halves away from zero; ours are even.
+        "round" => return None,
+        name => Arith::function(Op::by_name(name)?)?,
+    }))
+}
+
+/// The value of a constant.
+fn constant(operation: MlirOperation, result: Number) -> Option<Literal> {
+    let value = raw::attribute(operation, "value")?;
+    // SAFETY: the attribute is alive, and each accessor is called on one of its kind.
+    unsafe {
+        match result {
+            Number::Float(dtype) if mlirAttributeIsAFloat(value) => {
+                Some(Literal::Float(float_bits(mlirFloatAttrGetValueDouble(value), dtype)))
+            }
+            Number::Int(1) if mlirAttributeIsABool(value) => {
+                Some(Literal::Int(mlirBoolAttrGetValue(value).into()))
+            }
+            Number::Index | Number::Int(_) if mlirAttributeIsAInteger(value) => {
+                Some(Literal::Int(mlirIntegerAttrGetValueInt(value)))
+            }
+            Number::Index | Number::Int(_) | Number::Float(_) => None,
+        }
+    }
+}
+
+/// The bits of a number that a float dtype holds.
+fn float_bits(value: f64, dtype: DType) -> Bits {
+    literal(Written::Float(value), dtype, Numerics::NumPy).bits
+}
