@@ -19,15 +19,17 @@ impl Builder<'_, '_> {
         if let Some(known) = fold(op, args) {
             return known;
         }
-        let of_operands = args.iter().rev().find_map(|arg| match arg {
-            Arg::Value(value) => Some(self.function.kind(*value)),
-            Arg::Known(_) => None,
-        });
+        let kind_of = |args: &[Arg]| {
+            let kinds = args.iter().map(|arg| match arg {
+                Arg::Value(value) => Some(self.function.kind(*value)),
+                Arg::Known(_) => None,
+            });
+            kinds.flatten().next().unwrap_or(ValueKind::INDEX)
+        };
         let kind = match op.form() {
             Form::Test(_) => ValueKind::TRUTH,
-            Form::Select | Form::Same(..) | Form::Convert | Form::Bitcast => {
-                of_operands.unwrap_or(ValueKind::INDEX)
-            }
+            Form::Select => kind_of(&args[1..]),
+            Form::Same(..) | Form::Convert | Form::Bitcast => kind_of(args),
         };
         let value = self.new_value(kind);
         self.push(Step::Arith { value, op, args: args.to_vec() });
