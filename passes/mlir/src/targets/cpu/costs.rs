@@ -17,7 +17,13 @@ pub const FUSION: Costs = Costs {
 /// A tile of the innermost dimension of a map, in elements.
 pub const MAP_TILE: i64 = 1 << 13;
 /// The same where elements are read across rows: the lines of the cache that a tile reads of are all used before the next.
-pub const TRANSPOSED_TILE: i64 = 1 << 6;
+pub const TRANSPOSED_TILE: i64 = 1 << 8;
+/// The cost of a map up to which it is computed in squares: it is emitted as often as a vector has lanes.
+pub const SQUARE_COST: u32 = 48;
+/// How many rows a block of squares has: what a line of the cache holds.
+pub const SQUARE_ROWS: i64 = 16;
+/// How many rows ahead squares are brought into the caches.
+pub const PREFETCHED_ROWS: i64 = 32;
 /// A tile of columns: their accumulators stay in the first-level cache.
 pub const COLUMN_TILE: i64 = 1 << 11;
 /// From so many bytes on, results are written past the caches: they would not stay there, and need not be read first.

@@ -58,10 +58,9 @@ impl Function<'_, '_> {
         let count = self.units(&compiled, launch);
         let zero = self.code.index(0);
         let total = compiled.units.iter().fold(compiled.work.clone(), |all, extent| &all * extent);
-        let tiles = compiled
-            .tiles
-            .as_ref()
-            .map_or(Some(1), |(extent, tile)| Some(Self::known(extent, launch)? / tile + 1));
+        let tiles = compiled.tiles.iter().try_fold(1_i64, |all, (extent, tile)| {
+            Some(all.saturating_mul(Self::known(extent, launch)? / tile + 1))
+        });
         let total = Self::known(&total, launch).zip(tiles);
         if total.is_some_and(|(total, tiles)| total.saturating_mul(tiles) <= SMALL) {
             self.code.call(&name, &[environment, zero, count], None);
@@ -162,7 +161,7 @@ impl Function<'_, '_> {
             let extent = self.product(extent, launch);
             self.code.int("llvm.mul", all, extent)
         });
-        if let Some((extent, tile)) = &compiled.tiles {
+        for (extent, tile) in &compiled.tiles {
             let extent = self.product(extent, launch);
             let tiles = self.rounded_up(extent, *tile);
             count = self.code.int("llvm.mul", count, tiles);

@@ -313,6 +313,14 @@ impl Code {
         self.op("llvm.store", &[value, address], &[], &[("alignment", alignment), ("nontemporal", unit)]);
     }
 
+    /// Brings a line into the caches that is read soon. The address may be outside of all memory.
+    pub fn prefetch(&self, address: MlirValue) {
+        let number = |value| self.types.int(self.types.i32, value);
+        // Read, kept in all caches, data.
+        let attributes = [("rw", number(0)), ("hint", number(3)), ("cache", number(1))];
+        self.op("llvm.intr.prefetch", &[address], &[], &attributes);
+    }
+
     /// Makes what was written past the caches visible to others.
     pub fn fence(&self) {
         // LLVM's number of the strongest ordering.

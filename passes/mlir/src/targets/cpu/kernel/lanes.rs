@@ -61,6 +61,14 @@ pub(super) fn periodic(kernel: &Kernel, short: Option<i64>) -> Vec<bool> {
     kernel.exprs.iter().map(|expr| short.is_some() && expr.dims == 1 << last).collect()
 }
 
+/// How many lanes a square has that is transposed in registers: as many as a register of the widest type, as far as there are
+/// registers for as many rows.
+pub(super) fn square_lanes(kernel: &Kernel, machine: Machine) -> usize {
+    let bytes = |expr: &Expr| register(expr.dtype).bits().div_ceil(8) as usize;
+    let widest = kernel.exprs.iter().filter(|expr| expr.dims != 0).map(bytes).max();
+    (machine.vector_bytes / widest.unwrap_or(1)).clamp(1, 16)
+}
+
 /// How many lanes: some vector registers of the widest type at once, so that the latency of one is hidden by the others.
 pub(super) fn lanes_of(kernel: &Kernel, machine: Machine, short: Option<i64>) -> usize {
     let bytes = |dtype: DType| register(dtype).bits().div_ceil(8) as usize;

@@ -5,7 +5,8 @@
 //! What it needs to know of buffers and extents it finds in the environment: the caller fills in its [`Slot`]s.
 //!
 //! ## Algorithm
-//! - [`Form::Map`](promote_lower::kernel::Form::Map): the innermost dimension is run through in vectors, tile by tile.
+//! - [`Form::Map`](promote_lower::kernel::Form::Map): the innermost dimension is run through in vectors, tile by tile. What
+//!   is read across it is read in [`squares`].
 //! - [`Form::Rows`](promote_lower::kernel::Form::Rows): for each row, stage by stage, the reduced dimensions are run
 //!   through; accumulators are vectors, added up lane by lane at the end.
 //! - [`Form::Columns`](promote_lower::kernel::Form::Columns): a tile of columns is accumulated in the first-level cache,
@@ -23,6 +24,7 @@ mod lanes;
 mod loops;
 mod memory;
 mod roots;
+mod squares;
 
 use mlir_sys::*;
 use promote_lattice::convert::Numerics;
@@ -30,8 +32,9 @@ use promote_lattice::{DType, Op};
 use promote_scalar::{Element, Ty};
 use rustc_hash::FxHashMap;
 
-use self::lanes::{lanes_of, periodic, short, users};
-use super::costs::{COLUMN_TILE, MAP_TILE, TRANSPOSED_TILE};
+use self::lanes::{lanes_of, periodic, short, square_lanes, users};
+use self::squares::{Bounds, squares};
+use super::costs::{COLUMN_TILE, MAP_TILE, SQUARE_ROWS, TRANSPOSED_TILE};
 use super::emit::Register;
 use super::llvm::{Code, Predicate, Types};
 use super::target::Machine;
@@ -55,10 +58,10 @@ pub enum Slot {
 pub struct Compiled {
     /// What its environment holds, 8 bytes each.
     pub slots: Vec<Slot>,
-    /// How many units of work there are: the product of these, and of so many tiles of an extent.
+    /// How many units of work there are: the product of these, and of the numbers of tiles.
     pub units: Vec<Product>,
-    /// The dimension that is tiled, and how many of its indices a tile has.
-    pub tiles: Option<(Product, i64)>,
+    /// The extents that are cut into tiles, and how many indices a tile has.
+    pub tiles: Vec<(Product, i64)>,
     /// About how many elements a unit goes through.
     pub work: Product,
     /// The op that cannot be computed, if there is one.
@@ -93,10 +96,14 @@ pub fn compile(
     let code = Code::function(types, setting.module, location, name, (None, &arguments));
     let entry = code.block();
     let short = short(kernel, setting.machine);
+    let square = square_lanes(kernel, setting.machine);
+    let across = squares(kernel, square).filter(|_| short.is_none());
+    let lanes = if across.is_some() { square } else { lanes_of(kernel, setting.machine, short) };
     let emitter = KernelEmitter {
         setting,
         kernel,
-        lanes: lanes_of(kernel, setting.machine, short),
+        lanes,
+        across,
         short,
         phase: 0,
         is_periodic: periodic(kernel, short),
@@ -126,6 +133,8 @@ struct KernelEmitter<'k> {
     kernel: &'k Kernel,
     code: Code,
     lanes: usize,
+    /// The dimension along which a map reads across the innermost one: it is computed in squares of as many indices.
+    across: Option<usize>,
     /// How many indices the innermost dimension has, where it is run through with the one before as one.
     short: Option<i64>,
     /// Which vector of an iteration this is, where the innermost dimension is short.
@@ -173,19 +182,19 @@ impl<'k> KernelEmitter<'k> {
         let start = self.code.new_block(&[]);
         self.code.go_to(start);
         self.leave_if_idle();
-        let (units, tiled) = self.units();
-        let tiles = tiled.map(|(dim, tile)| (self.kernel.dims[dim].clone(), tile));
+        let (units, tiles) = self.units();
         self.hoist(u64::MAX, 0);
         self.hoist_periodic();
         self.plan_kept();
         let (begin, end) = (self.code.argument(1), self.code.argument(2));
         let units_loop = self.code.open((begin, end, 1), &[]);
         self.frames.push(FxHashMap::default());
-        let tile = self.decode(units_loop.index, &units, tiled);
-        match self.kernel.form {
-            Form::Map => self.map(tile),
-            Form::Rows { .. } => self.rows(),
-            Form::Columns { .. } => self.columns(tile),
+        let bounds = self.decode(units_loop.index, &units, &tiles);
+        match (self.kernel.form, self.across, bounds.as_slice()) {
+            (Form::Map, Some(across), [columns, rows]) => self.map_squares(across, *rows, *columns),
+            (Form::Map, _, bounds) => self.map(bounds.first().copied()),
+            (Form::Rows { .. }, ..) => self.rows(),
+            (Form::Columns { .. }, _, bounds) => self.columns(bounds.first().copied()),
         }
         self.frames.pop();
         self.code.close(&units_loop, &[]);
@@ -195,7 +204,8 @@ impl<'k> KernelEmitter<'k> {
         self.code.give(None);
         self.code.go_to(self.entry);
         self.code.branch(start, &[]);
-        let work = self.work(&units, tiled);
+        let work = self.work(&units, &tiles);
+        let tiles = tiles.into_iter().map(|(dim, tile)| (self.kernel.dims[dim].clone(), tile)).collect();
         let units = units.into_iter().map(|dim| self.kernel.dims[dim].clone()).collect();
         Compiled { slots: self.slots, units, tiles, work, missing: self.missing }
     }
@@ -211,24 +221,22 @@ impl<'k> KernelEmitter<'k> {
         self.code.go_to(go_on);
     }
 
-    /// The parallel dimensions, each index of which is a unit, and the one that is cut into tiles, with their size.
-    fn units(&self) -> (Vec<usize>, Option<(usize, i64)>) {
+    /// The parallel dimensions, each index of which is a unit, and those that are cut into tiles, with their sizes.
+    fn units(&self) -> (Vec<usize>, Vec<(usize, i64)>) {
         let (rank, reduced) = (self.kernel.dims.len(), self.kernel.reduced());
         let parallel = (0..rank).filter(|dim| !reduced.contains(dim));
-        match self.kernel.form {
-            Form::Rows { .. } => (parallel.collect(), None),
-            Form::Map if rank == 0 => (Vec::new(), None),
-            Form::Map if self.short.is_some() => {
-                (parallel.filter(|dim| *dim + 2 < rank).collect(), Some((rank - 2, MAP_TILE / 4)))
-            }
-            Form::Map => {
-                let tile = if self.is_transposed() { TRANSPOSED_TILE } else { MAP_TILE };
-                (parallel.filter(|dim| *dim + 1 < rank).collect(), Some((rank - 1, tile)))
-            }
-            Form::Columns { .. } => {
-                (parallel.filter(|dim| *dim + 1 < rank).collect(), Some((rank - 1, COLUMN_TILE)))
-            }
-        }
+        let tiles = match (self.kernel.form, self.across) {
+            (Form::Rows { .. }, _) => Vec::new(),
+            (Form::Map, _) if rank == 0 => Vec::new(),
+            (Form::Map, _) if self.short.is_some() => vec![(rank - 2, MAP_TILE / 4)],
+            (Form::Map, Some(across)) => vec![(rank - 1, TRANSPOSED_TILE), (across, SQUARE_ROWS)],
+            (Form::Map, None) if self.is_transposed() => vec![(rank - 1, TRANSPOSED_TILE)],
+            (Form::Map, None) => vec![(rank - 1, MAP_TILE)],
+            (Form::Columns { .. }, _) => vec![(rank - 1, COLUMN_TILE)],
+        };
+        let is_inside = |dim: &usize| self.short.is_some() && *dim == rank - 1;
+        let is_tiled = |dim: &usize| tiles.iter().any(|(tiled, _)| tiled == dim);
+        (parallel.filter(|dim| !is_tiled(dim) && !is_inside(dim)).collect(), tiles)
     }
 
     /// Whether a map reads or writes along another dimension than the innermost one: it goes through all of one tile first.
@@ -245,69 +253,79 @@ impl<'k> KernelEmitter<'k> {
         self.kernel.form == Form::Map && strides.into_iter().any(is_across)
     }
 
-    fn work(&self, units: &[usize], tiled: Option<(usize, i64)>) -> Product {
+    fn work(&self, units: &[usize], tiles: &[(usize, i64)]) -> Product {
         let inside = (0..self.kernel.dims.len()).filter(|dim| !units.contains(dim));
-        inside.fold(Product::number(1), |all, dim| match (tiled, self.kernel.dims[dim].fixed()) {
-            (Some((own, tile)), extent) if own == dim => {
-                &all * &Product::number(extent.map_or(tile, |extent| extent.min(tile)))
+        inside.fold(Product::number(1), |all, dim| {
+            let tile = tiles.iter().find(|(tiled, _)| *tiled == dim);
+            match (tile, self.kernel.dims[dim].fixed()) {
+                (Some((_, tile)), extent) => {
+                    &all * &Product::number(extent.map_or(*tile, |extent| extent.min(*tile)))
+                }
+                (None, _) => &all * &self.kernel.dims[dim],
             }
-            _ => &all * &self.kernel.dims[dim],
         })
     }
 
-    /// Sets the indices of a unit; the bounds of its tile.
-    fn decode(
-        &mut self,
-        unit: MlirValue,
-        units: &[usize],
-        tiled: Option<(usize, i64)>,
-    ) -> Option<(MlirValue, MlirValue)> {
+    /// Sets the indices of a unit; the bounds of its tiles.
+    ///
+    /// Tiles of the innermost dimension follow each other, or, where elements are read across, the other indices of one: the
+    /// lines of the cache that it reads of are all used before the next.
+    fn decode(&mut self, unit: MlirValue, units: &[usize], tiles: &[(usize, i64)]) -> Vec<Bounds> {
         let mut rest = unit;
-        let mut bounds = None;
-        if let Some((dim, tile)) = tiled {
-            let extent = self.kernel.dims[dim].clone();
-            let extent_value = self.product(&extent);
-            if extent.fixed().is_some_and(|extent| extent <= tile) {
-                bounds = Some((self.code.index(0), extent_value));
-            } else {
-                let (size, less, one) =
-                    (self.code.index(tile), self.code.index(tile - 1), self.code.index(1));
-                let number = match units.is_empty() {
-                    true => rest,
-                    false if self.is_transposed() => {
-                        let inner = units.iter().fold(one, |all, dim| {
-                            let extent = self.product(&self.kernel.dims[*dim].clone());
-                            self.code.int("llvm.mul", all, extent)
-                        });
-                        let number = self.code.int("llvm.udiv", rest, inner);
-                        rest = self.code.int("llvm.urem", rest, inner);
-                        number
-                    }
-                    false => {
-                        let count = self.code.int("llvm.add", extent_value, less);
-                        let count = self.code.int("llvm.sdiv", count, size);
-                        let count = self.code.int("llvm.intr.smax", count, one);
-                        let number = self.code.int("llvm.urem", rest, count);
-                        rest = self.code.int("llvm.udiv", rest, count);
-                        number
-                    }
-                };
-                let from = self.code.int("llvm.mul", number, size);
-                let to = self.code.int("llvm.add", from, size);
-                bounds = Some((from, self.code.int("llvm.intr.smin", to, extent_value)));
-            }
+        let mut bounds = vec![None; tiles.len()];
+        let is_outermost = self.across.is_some() || self.is_transposed();
+        // From the inside out: what follows each other, the tiles and then the indices.
+        let mut order: Vec<usize> = (0..tiles.len()).rev().collect();
+        if is_outermost {
+            order.retain(|tile| *tile > 0);
+        }
+        let has_more = |inside: usize| inside + usize::from(is_outermost) < tiles.len() || !units.is_empty();
+        for (inside, tile) in order.iter().enumerate() {
+            let number = self.tile_number(tiles[*tile], &mut rest, has_more(inside + 1) || is_outermost);
+            bounds[*tile] = Some(self.tile_bounds(tiles[*tile], number));
         }
         for (position, dim) in units.iter().enumerate().rev() {
-            let (index, left) = match position {
-                0 => (rest, rest),
-                _ => {
-                    let extent = self.product(&self.kernel.dims[*dim].clone());
-                    (self.code.int("llvm.urem", rest, extent), self.code.int("llvm.udiv", rest, extent))
-                }
+            let index = if position == 0 && !is_outermost {
+                rest
+            } else {
+                let extent = self.product(&self.kernel.dims[*dim].clone());
+                let index = self.code.int("llvm.urem", rest, extent);
+                rest = self.code.int("llvm.udiv", rest, extent);
+                index
             };
             self.index[*dim] = Some(index);
-            rest = left;
         }
-        bounds
+        if is_outermost {
+            bounds[0] = Some(self.tile_bounds(tiles[0], rest));
+        }
+        bounds.into_iter().flatten().collect()
+    }
+
+    /// The number of the tile that a unit is in; what is left of the unit's number counts those of other dimensions, if there
+    /// are some.
+    fn tile_number(&mut self, (dim, tile): (usize, i64), rest: &mut MlirValue, has_more: bool) -> MlirValue {
+        if !has_more {
+            return *rest;
+        }
+        let extent = self.product(&self.kernel.dims[dim].clone());
+        let (size, less, one) = (self.code.index(tile), self.code.index(tile - 1), self.code.index(1));
+        let count = self.code.int("llvm.add", extent, less);
+        let count = self.code.int("llvm.sdiv", count, size);
+        let count = self.code.int("llvm.intr.smax", count, one);
+        let number = self.code.int("llvm.urem", *rest, count);
+        *rest = self.code.int("llvm.udiv", *rest, count);
+        number
+    }
+
+    fn tile_bounds(&mut self, (dim, tile): (usize, i64), number: MlirValue) -> Bounds {
+        let extent = self.kernel.dims[dim].clone();
+        let extent_value = self.product(&extent);
+        if extent.fixed().is_some_and(|extent| extent <= tile) {
+            return (self.code.index(0), extent_value);
+        }
+        let size = self.code.index(tile);
+        let from = self.code.int("llvm.mul", number, size);
+        let to = self.code.int("llvm.add", from, size);
+        (from, self.code.int("llvm.intr.smin", to, extent_value))
     }
 }

@@ -1,0 +1,257 @@
+//! Maps that read across rows: in squares of as many rows as a vector has lanes, transposed in registers.
+//!
+//! Where the elements of an operand lie side by side along another dimension than the innermost one, a vector of it would be
+//! gathered from as many lines of the cache. A square of it is loaded instead, in vectors along its own rows, and
+//! transposed: its vectors along the innermost dimension are then at hand for as many indices of the other one.
+
+use mlir_sys::*;
+use promote_scalar::{Element, Ty, memory};
+use rustc_hash::FxHashMap;
+
+use super::KernelEmitter;
+use super::elements::part_count;
+use crate::targets::cpu::costs::{PREFETCHED_ROWS, SQUARE_COST, SQUARE_ROWS, STREAM_ALIGNMENT, STREAMED};
+use crate::targets::cpu::emit::{Register, shuffle};
+use crate::targets::cpu::llvm::{Predicate, vector};
+use promote_dialect::extent::Product;
+use promote_lattice::DType;
+use promote_lower::kernel::{Access, Code as What, ExprId, Form, Kernel};
+
+/// Whether a stride is further than to the next element, or back to the one before.
+fn is_far(stride: &Product) -> bool {
+    stride.fixed().is_none_or(|stride| !(-1..=1).contains(&stride))
+}
+
+/// Whether elements lie side by side along a dimension, and not along the innermost one.
+fn is_across(access: &Access, dim: usize) -> bool {
+    access.strides[dim].fixed() == Some(1) && access.strides.last().is_some_and(is_far)
+}
+
+/// What is read across, along a dimension.
+fn reads(kernel: &Kernel, dim: usize) -> Vec<(ExprId, &Access, DType)> {
+    let ids = (0..).map(ExprId).zip(&kernel.exprs);
+    let reads = ids.filter_map(|(id, expr)| match &expr.code {
+        What::Load(access) if is_across(access, dim) => Some((id, access, expr.dtype)),
+        _ => None,
+    });
+    reads.collect()
+}
+
+/// The dimension along which most is read across the innermost one, if a map is to be computed in squares of so many lanes.
+pub(super) fn squares(kernel: &Kernel, lanes: usize) -> Option<usize> {
+    let last = kernel.dims.len().checked_sub(1).filter(|_| kernel.form == Form::Map)?;
+    let dim = (0..last).max_by_key(|dim| reads(kernel, *dim).len())?;
+    let found = reads(kernel, dim);
+    let is_long = |dim: usize, least: i64| kernel.dims[dim].fixed().is_none_or(|extent| extent >= least);
+    let has_squares = is_long(dim, SQUARE_ROWS) && is_long(last, lanes as i64);
+    let is_worth_it = !found.is_empty() && found.len() <= 4 && kernel.cost() <= SQUARE_COST;
+    let is_simple = found.iter().all(|(_, _, dtype)| part_count(*dtype) == 1);
+    (is_worth_it && is_simple && has_squares && lanes > 1).then_some(dim)
+}
+
+/// The bounds of a block of indices.
+pub(super) type Bounds = (MlirValue, MlirValue);
+
+impl KernelEmitter<'_> {
+    /// A block of the dimension that is read along, and a tile of the innermost one.
+    pub(super) fn map_squares(&mut self, dim: usize, rows: Bounds, columns: Bounds) {
+        let last = self.kernel.dims.len() - 1;
+        self.index[dim] = None;
+        self.hoist(1 << last | 1 << dim, usize::MAX);
+        let (count, whole) = (self.code.int("llvm.sub", rows.1, rows.0), self.code.index(SQUARE_ROWS));
+        let is_whole = self.code.compare(Predicate::Eq, count, whole);
+        let [squares, single, after] = [(); 3].map(|()| self.code.new_block(&[]));
+        self.code.branch_if(is_whole, (squares, &[]), (single, &[]));
+        self.code.go_to(squares);
+        let middle = self.last_whole(columns);
+        match self.can_stream_squares(dim, (rows.0, columns.0)) {
+            None => self.block_of_squares(dim, rows.0, (columns.0, middle)),
+            Some(condition) => {
+                let [streams, plain, joined] = [(); 3].map(|()| self.code.new_block(&[]));
+                self.code.branch_if(condition, (streams, &[]), (plain, &[]));
+                for (block, is_streamed) in [(streams, true), (plain, false)] {
+                    self.code.go_to(block);
+                    self.streams = is_streamed;
+                    self.block_of_squares(dim, rows.0, (columns.0, middle));
+                    self.code.branch(joined, &[]);
+                }
+                self.has_streamed = true;
+                self.code.go_to(joined);
+            }
+        }
+        self.streams = false;
+        self.one_by_one(dim, rows, (middle, columns.1));
+        self.code.branch(after, &[]);
+        self.code.go_to(single);
+        self.one_by_one(dim, rows, columns);
+        self.code.branch(after, &[]);
+        self.code.go_to(after);
+    }
+
+    /// Where the vectors of a range end.
+    fn last_whole(&mut self, (from, to): Bounds) -> MlirValue {
+        let count = self.code.int("llvm.sub", to, from);
+        let mask = self.code.index(-(self.lanes as i64));
+        let whole = self.code.int("llvm.and", count, mask);
+        self.code.int("llvm.add", from, whole)
+    }
+
+    fn one_by_one(&mut self, dim: usize, rows: Bounds, columns: Bounds) {
+        let last = self.kernel.dims.len() - 1;
+        self.repeat(dim, rows, 1, &[], &mut |emitter, _| {
+            emitter.repeat(last, columns, 1, &[], &mut |emitter, _| {
+                (0..emitter.kernel.roots.len()).for_each(|root| emitter.store_root(root, 1));
+                Vec::new()
+            });
+            Vec::new()
+        });
+    }
+
+    /// Columns of squares, one after the other: lines that lie side by side are read together.
+    fn block_of_squares(&mut self, dim: usize, row: MlirValue, columns: Bounds) {
+        let (last, lanes) = (self.kernel.dims.len() - 1, self.lanes);
+        self.repeat(last, columns, lanes, &[], &mut |emitter, _| {
+            emitter.share_between_rows(dim);
+            for ahead in (0..SQUARE_ROWS).step_by(lanes) {
+                let ahead = emitter.code.index(ahead);
+                let row = emitter.code.int("llvm.add", row, ahead);
+                emitter.square_of_results(dim, row);
+            }
+            Vec::new()
+        });
+    }
+
+    /// The results of a square from a row on.
+    fn square_of_results(&mut self, dim: usize, row: MlirValue) {
+        let (kernel, lanes) = (self.kernel, self.lanes);
+        self.index[dim] = Some(row);
+        let across = reads(kernel, dim);
+        let squares: Vec<Vec<MlirValue>> =
+            across.iter().map(|(_, access, dtype)| self.square(access, *dtype)).collect();
+        for number in 0..lanes {
+            let ahead = self.code.index(number as i64);
+            self.index[dim] = Some(self.code.int("llvm.add", row, ahead));
+            let mut frame = FxHashMap::default();
+            for ((id, _, dtype), square) in across.iter().zip(&squares) {
+                let raw = Register { value: square[number], ty: memory(*dtype) };
+                let loaded = promote_scalar::load(&mut self.emit(lanes), *dtype, raw);
+                frame.insert((*id, lanes, 0), Element::Real(loaded));
+            }
+            self.frames.push(frame);
+            self.prefetch_next_rows(dim);
+            (0..kernel.roots.len()).for_each(|root| self.store_root(root, lanes));
+            self.frames.pop();
+        }
+        self.index[dim] = None;
+    }
+
+    /// Computes what is the same in all rows of a square.
+    fn share_between_rows(&mut self, dim: usize) {
+        for (index, expr) in self.kernel.exprs.iter().enumerate() {
+            let is_shared = expr.dims & 1 << dim == 0 && self.users[index] & 1 << dim != 0;
+            if is_shared && !matches!(expr.code, What::Splat(_)) {
+                self.eval(ExprId(index as u32), self.lanes);
+            }
+        }
+    }
+
+    /// A square of an operand, vector by vector along the innermost dimension.
+    fn square(&mut self, access: &Access, dtype: DType) -> Vec<MlirValue> {
+        let (last, lanes) = (self.kernel.dims.len() - 1, self.lanes);
+        let size = memory(dtype).bits() as usize / 8;
+        let column = self.at(last);
+        let rows = (0..lanes as i64).map(|number| {
+            let ahead = self.code.index(number);
+            self.index[last] = Some(self.code.int("llvm.add", column, ahead));
+            let (first, unit) = self.first(access, dtype, None);
+            let next = self.code.index(PREFETCHED_ROWS);
+            let next = self.code.element(first, next, unit, 1);
+            self.code.prefetch(next);
+            self.code.load(first, vector(unit, lanes), size)
+        });
+        let rows = rows.collect();
+        self.index[last] = Some(column);
+        let r#type = self.code.types.lanes(memory(dtype), lanes);
+        self.transposed(rows, r#type)
+    }
+
+    /// Brings what is read along rows soon into the caches.
+    fn prefetch_next_rows(&mut self, dim: usize) {
+        let kernel = self.kernel;
+        for expr in &kernel.exprs {
+            if let What::Load(access) = &expr.code
+                && access.strides.last().and_then(Product::fixed) == Some(1)
+                && !access.strides[dim].is_zero()
+            {
+                let rows = &access.strides[dim] * &Product::number(PREFETCHED_ROWS);
+                let extra = self.product(&rows);
+                let (next, _) = self.first(access, expr.dtype, Some(extra));
+                self.code.prefetch(next);
+            }
+        }
+    }
+
+    /// The transposed square: blocks of 1, 2, 4, … elements beside the diagonal change places.
+    fn transposed(&self, mut rows: Vec<MlirValue>, r#type: MlirType) -> Vec<MlirValue> {
+        let lanes = rows.len();
+        let mut width = 1;
+        while width < lanes {
+            for upper in (0..lanes).filter(|row| row & width == 0) {
+                let pair = (rows[upper], rows[upper + width]);
+                // Lanes of the second operand are counted after those of the first.
+                let of_upper = |lane: usize| if lane & width == 0 { lane } else { lanes + (lane ^ width) };
+                let of_lower = |lane: usize| if lane & width == 0 { lane ^ width } else { lanes + lane };
+                let mask = |of: &dyn Fn(usize) -> usize| -> Vec<i32> {
+                    (0..lanes).map(|lane| of(lane) as i32).collect()
+                };
+                rows[upper] = shuffle(&self.code, pair, r#type, &mask(&of_upper));
+                rows[upper + width] = shuffle(&self.code, pair, r#type, &mask(&of_lower));
+            }
+            width *= 2;
+        }
+        rows
+    }
+
+    /// Whether, at run time, results may be stored past the caches, as they are many, and all vectors of them are aligned.
+    fn can_stream_squares(&mut self, dim: usize, (row, column): Bounds) -> Option<MlirValue> {
+        let (kernel, last) = (self.kernel, self.kernel.dims.len() - 1);
+        let sinks: Vec<(&Access, DType)> = kernel
+            .roots
+            .iter()
+            .flat_map(|root| root.sinks.iter().map(|sink| (sink, kernel.expr(root.expr).dtype)))
+            .collect();
+        let bytes = |dtype: DType| i64::from(memory(dtype).bits()) / 8;
+        let fills_lines = |(sink, dtype): &(&Access, DType)| {
+            part_count(*dtype) == 1
+                && sink.strides[last].fixed() == Some(1)
+                && (self.lanes as i64 * bytes(*dtype)) % STREAM_ALIGNMENT as i64 == 0
+        };
+        if sinks.is_empty() || !sinks.iter().all(fills_lines) {
+            return None;
+        }
+        let total = kernel.dims.iter().fold(Product::number(1), |all, extent| &all * extent);
+        let least = STREAMED / bytes(sinks[0].1);
+        let mut condition = match total.fixed() {
+            Some(total) if total < least => return None,
+            Some(_) => self.code.constant(Ty::I1, 1, 1),
+            None => {
+                let (total, least) = (self.product(&total), self.code.index(least));
+                self.code.compare(Predicate::Sge, total, least)
+            }
+        };
+        let truths = self.code.types.scalar(Ty::I1);
+        let (mask, zero) = (self.code.index(STREAM_ALIGNMENT as i64 - 1), self.code.index(0));
+        for (sink, dtype) in sinks {
+            self.index[dim] = Some(row);
+            let first = self.bytes_ahead((sink, dtype), last, column);
+            self.index[dim] = None;
+            let (stride, size) = (self.product(&sink.strides[dim].clone()), self.code.index(bytes(dtype)));
+            let step = self.code.int("llvm.mul", stride, size);
+            let either = self.code.int("llvm.or", first, step);
+            let rest = self.code.int("llvm.and", either, mask);
+            let is_aligned = self.code.compare(Predicate::Eq, rest, zero);
+            condition = self.code.value("llvm.and", &[condition, is_aligned], truths, &[]);
+        }
+        Some(condition)
+    }
+}
