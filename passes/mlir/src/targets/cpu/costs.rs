@@ -18,6 +18,12 @@ pub const FUSION: Costs = Costs {
 pub const MAP_TILE: i64 = 1 << 13;
 /// The same where elements are read across rows: the lines of the cache that a tile reads of are all used before the next.
 pub const TRANSPOSED_TILE: i64 = 1 << 8;
+/// The widest stride, in bytes, at which loading all elements and choosing among them is faster than loading one by one.
+pub const SHUFFLED_BYTES: i64 = 32;
+/// How many vectors ahead elements that are apart are brought into the caches: processors see few such streams by themselves.
+pub const PREFETCHED_STEPS: i64 = 1;
+/// A line of the cache, in bytes.
+pub const CACHE_LINE: i64 = 64;
 /// The cost of a map up to which it is computed in squares: it is emitted as often as a vector has lanes.
 pub const SQUARE_COST: u32 = 48;
 /// How many rows a block of squares has: what a line of the cache holds.
