@@ -8,6 +8,8 @@ mod keys;
 mod order;
 #[cfg(test)]
 mod tests;
+#[cfg(target_arch = "x86_64")]
+mod vectors;
 
 use self::order::{Format, by_groups, by_parts, complex, complex_bits, floats, integers};
 use crate::pool;

@@ -1,7 +1,13 @@
-//! Sorting unsigned keys: by digits where a line is long and keys are short, by all threads where it is very long.
+//! Sorting unsigned keys: in vector registers where the processor can, else by digits where a line is long and keys are short;
+//! by all threads where it is very long.
 
 use super::Elements;
+#[cfg(target_arch = "x86_64")]
+use super::vectors;
 use crate::pool;
+
+/// From this length on, a line is sorted in registers, if the processor can.
+const REGISTERS_FROM: usize = 16;
 
 /// From this length on, a line is sorted by digits.
 const DIGITS_FROM: usize = 256;
@@ -33,10 +39,14 @@ pub trait Key:
     fn and_below(self) -> Self;
     /// The same number as a float, exactly where it has at most 24 bits.
     fn to_f32(self) -> f32;
+    /// Sorts keys in vector registers, with as much memory beside from [`few`](Self::few) on; false if the processor cannot.
+    fn sort_in_registers(keys: &mut [Self], other: &mut [Self]) -> bool;
+    /// More keys than that need memory beside them to be sorted in registers.
+    fn few() -> usize;
 }
 
-macro_rules! keys {
-    ($($type:ty),*) => { $(
+macro_rules! key {
+    ($type:ty, $($registers:item)*) => {
         impl Key for $type {
             const BYTES: usize = size_of::<$type>();
             fn byte(self, index: usize) -> usize {
@@ -48,18 +58,68 @@ macro_rules! keys {
             fn to_f32(self) -> f32 {
                 self as f32
             }
+            $($registers)*
         }
-    )* };
+    };
 }
 
-keys!(u8, u16, u32, u64);
+/// Keys that are not sorted in registers.
+macro_rules! plain {
+    ($type:ty) => {
+        key! {
+            $type,
+            fn sort_in_registers(_: &mut [Self], _: &mut [Self]) -> bool {
+                false
+            }
+            fn few() -> usize {
+                0
+            }
+        }
+    };
+}
+
+/// Keys that a module sorts in registers, on some processors.
+#[cfg(target_arch = "x86_64")]
+macro_rules! lanes {
+    ($type:ty, $module:ident) => {
+        key! {
+            $type,
+            fn sort_in_registers(keys: &mut [Self], other: &mut [Self]) -> bool {
+                let can = vectors::is_supported();
+                if can {
+                    // SAFETY: the processor has what the function asks for.
+                    unsafe { vectors::$module::sort(keys, other) };
+                }
+                can
+            }
+            fn few() -> usize {
+                vectors::$module::SMALL
+            }
+        }
+    };
+}
+
+plain!(u8);
+plain!(u16);
+#[cfg(target_arch = "x86_64")]
+lanes!(u32, of_32);
+#[cfg(target_arch = "x86_64")]
+lanes!(u64, of_64);
+#[cfg(not(target_arch = "x86_64"))]
+plain!(u32);
+#[cfg(not(target_arch = "x86_64"))]
+plain!(u64);
 
 /// Sorts unsigned keys.
 pub fn sort<T: Key>(line: &mut [T]) {
+    if line.len() <= T::few() && line.len() >= REGISTERS_FROM && T::sort_in_registers(line, &mut []) {
+        return;
+    }
     let mut other = Vec::new();
+    let registers = line.len() >= REGISTERS_FROM && T::few() > 0;
     let digits = line.len() >= DIGITS_FROM && T::BYTES <= DIGITS_MOST;
     let parallel = line.len() >= PARALLEL_FROM && pool::threads_here() > 1;
-    if !(digits || parallel) || other.try_reserve_exact(line.len()).is_err() {
+    if !(registers || digits || parallel) || other.try_reserve_exact(line.len()).is_err() {
         return line.sort_unstable();
     }
     other.resize(line.len(), T::default());
@@ -68,6 +128,9 @@ pub fn sort<T: Key>(line: &mut [T]) {
 
 /// Sorts on one thread, with as much memory beside.
 fn run<T: Key>(line: &mut [T], other: &mut [T]) {
+    if T::sort_in_registers(line, other) {
+        return;
+    }
     if line.len() >= DIGITS_FROM && T::BYTES <= DIGITS_MOST {
         by_digits(line, other);
     } else {
@@ -125,15 +188,26 @@ fn merge<T: Key>(left: &[T], right: &[T], position: usize, target: &mut [T]) {
         if left[middle] <= right[position - 1 - middle] { least = middle + 1 } else { most = middle }
     }
     let (mut left, mut right) = (&left[least..], &right[position - least..]);
-    for place in target {
-        let from_left = match (left.first(), right.first()) {
-            (Some(left), Some(right)) => left <= right,
-            (left, _) => left.is_some(),
-        };
-        let run = if from_left { &mut left } else { &mut right };
-        *place = run[0];
-        *run = &run[1..];
+    let mut target = target;
+    loop {
+        // As long as neither runs out there is no branch to guess.
+        let count = target.len().min(left.len()).min(right.len());
+        if count == 0 {
+            break;
+        }
+        let (places, rest) = target.split_at_mut(count);
+        let (mut i, mut j) = (0, 0);
+        for place in places {
+            let (x, y) = (left[i], right[j]);
+            let from_left = x <= y;
+            *place = if from_left { x } else { y };
+            i += usize::from(from_left);
+            j += usize::from(!from_left);
+        }
+        (left, right, target) = (&left[i..], &right[j..], rest);
     }
+    let run = if left.is_empty() { right } else { left };
+    target.copy_from_slice(&run[..target.len()]);
 }
 
 /// Sorts by one byte after the other, the lowest first; a byte in which all keys agree is passed over.

@@ -199,3 +199,32 @@ fn complex_numbers_of_16_bit_parts_sort_as_wider_ones() {
         }
     }
 }
+
+#[test]
+fn keys_of_every_length_and_pattern_are_sorted() {
+    fn check<T: super::keys::Key + std::fmt::Debug>(from: impl Fn(u64) -> T) {
+        let lengths = (0..300).chain([511, 512, 513, 1000, 4095, 4096, 5000, 40_000]);
+        for length in lengths {
+            let random = bits(length as u64 + 1, length, &[0, u64::MAX]);
+            let patterns: [Box<dyn Fn(usize) -> u64>; 6] = [
+                Box::new(|index| random[index]),
+                Box::new(|index| random[index] % 5),
+                Box::new(|_| u64::MAX),
+                Box::new(|index| index as u64),
+                Box::new(|index| (length - index) as u64),
+                Box::new(|index| if index % 2 == 0 { index as u64 } else { u64::MAX - index as u64 }),
+            ];
+            for (number, pattern) in patterns.iter().enumerate() {
+                let keys: Vec<T> = (0..length).map(|index| from(pattern(index))).collect();
+                let (mut sorted, mut expected) = (keys.clone(), keys);
+                super::keys::sort(&mut sorted);
+                expected.sort_unstable();
+                assert!(sorted == expected, "{length} keys of pattern {number}");
+            }
+        }
+    }
+    check(|bits| bits as u8);
+    check(|bits| bits as u16);
+    check(|bits| bits as u32);
+    check(|bits| bits);
+}

@@ -1,0 +1,244 @@
+//! Sorting unsigned keys in vector registers, on processors that have AVX-512.
+//!
+//! A quicksort whose partition compresses the keys below a pivot, and those that are not, out of a register at a time, and
+//! whose last step, for a few registers' worth of keys, is a bitonic network. Pivots are medians of samples; where they
+//! turn out bad too often, what is left is sorted otherwise, so that no order of keys takes quadratic time.
+
+use std::arch::x86_64::*;
+
+/// The most keys that a network sorts, in registers.
+const REGISTERS: usize = 8;
+
+/// A partition takes the median of so many samples from so many keys on.
+const MANY: usize = 1 << 12;
+
+/// Whether the processor can.
+pub(super) fn is_supported() -> bool {
+    is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("popcnt")
+}
+
+macro_rules! lanes {
+    ($module:ident, $key:ty, $index:ty, $lanes:literal, $mask:ty, $load:ident, $store:ident, $splat:ident, $min:ident,
+     $max:ident, $mask_max:ident, $permute:ident, $compress:ident, $below:ident, $indices:ident) => {
+        pub(super) mod $module {
+            use super::*;
+
+            const LANES: usize = $lanes;
+            /// The most keys that a network sorts.
+            pub const SMALL: usize = REGISTERS * LANES;
+
+            /// The lane that a lane is compared with, for every way in which a network does that.
+            const fn partners(flip: usize) -> [$index; LANES] {
+                let mut all = [0; LANES];
+                let mut lane = 0;
+                while lane < LANES {
+                    all[lane] = (lane ^ flip) as $index;
+                    lane += 1;
+                }
+                all
+            }
+
+            /// The lanes that take the greater of two, where the distance to the partner has this highest bit.
+            const fn upper(bit: usize) -> $mask {
+                let (mut mask, mut lane) = (0, 0);
+                while lane < LANES {
+                    if lane & bit != 0 {
+                        mask |= 1 << lane;
+                    }
+                    lane += 1;
+                }
+                mask
+            }
+
+            const fn first(count: usize) -> $mask {
+                if count >= LANES { <$mask>::MAX } else { (1 << count) - 1 }
+            }
+
+            #[target_feature(enable = "avx512f,popcnt")]
+            fn load(from: &[$key]) -> __m512i {
+                // SAFETY: lanes beyond the slice are not loaded.
+                unsafe { $load($splat(<$key>::MAX.cast_signed()), first(from.len()), from.as_ptr().cast()) }
+            }
+
+            #[target_feature(enable = "avx512f,popcnt")]
+            fn store(to: &mut [$key], keys: __m512i) {
+                // SAFETY: lanes beyond the slice are not stored.
+                unsafe { $store(to.as_mut_ptr().cast(), first(to.len()), keys) }
+            }
+
+            /// Each lane becomes the lesser or the greater of itself and its partner.
+            #[target_feature(enable = "avx512f,popcnt")]
+            #[inline]
+            fn exchange(keys: __m512i, flip: usize, bit: usize) -> __m512i {
+                let partners = partners(flip);
+                // SAFETY: the array has as many bytes as a register.
+                let partners = unsafe { $indices(partners.as_ptr().cast()) };
+                let others = $permute(partners, keys);
+                $mask_max($min(keys, others), upper(bit), keys, others)
+            }
+
+            /// Sorts keys in registers: runs of 2, 4, 8, … are made of pairs of runs, the second one turned round.
+            #[target_feature(enable = "avx512f,popcnt")]
+            #[inline]
+            fn network<const COUNT: usize>(keys: &mut [__m512i; COUNT]) {
+                let mut size = 2;
+                while size <= LANES {
+                    for register in keys.iter_mut() {
+                        *register = exchange(*register, size - 1, size / 2);
+                        let mut step = size / 4;
+                        while step > 0 {
+                            *register = exchange(*register, step, step);
+                            step /= 2;
+                        }
+                    }
+                    size *= 2;
+                }
+                let mut run = 1;
+                while run < COUNT {
+                    let turned = partners(LANES - 1);
+                    // SAFETY: the array has as many bytes as a register.
+                    let turned = unsafe { $indices(turned.as_ptr().cast()) };
+                    for start in (0..COUNT).step_by(2 * run) {
+                        for ahead in 0..run {
+                            let (left, right) = (start + ahead, start + 2 * run - 1 - ahead);
+                            let other = $permute(turned, keys[right]);
+                            let (less, more) = ($min(keys[left], other), $max(keys[left], other));
+                            (keys[left], keys[right]) = (less, $permute(turned, more));
+                        }
+                    }
+                    let mut step = run / 2;
+                    while step > 0 {
+                        for left in (0..COUNT).filter(|register| register & step == 0) {
+                            let (a, b) = (keys[left], keys[left + step]);
+                            (keys[left], keys[left + step]) = ($min(a, b), $max(a, b));
+                        }
+                        step /= 2;
+                    }
+                    for register in keys.iter_mut() {
+                        let mut step = LANES / 2;
+                        while step > 0 {
+                            *register = exchange(*register, step, step);
+                            step /= 2;
+                        }
+                    }
+                    run *= 2;
+                }
+            }
+
+            #[target_feature(enable = "avx512f,popcnt")]
+            fn in_registers<const COUNT: usize>(from: &[$key], to: *mut $key) {
+                let mut keys = [$splat(<$key>::MAX.cast_signed()); COUNT];
+                for (register, keys) in from.chunks(LANES).zip(&mut keys) {
+                    *keys = load(register);
+                }
+                network(&mut keys);
+                // SAFETY: the caller has as many keys there, which may be those that were read.
+                let to = unsafe { std::slice::from_raw_parts_mut(to, from.len()) };
+                to.chunks_mut(LANES).zip(keys).for_each(|(to, keys)| store(to, keys));
+            }
+
+            /// Sorts a few keys to another place, or to where they are.
+            #[target_feature(enable = "avx512f,popcnt")]
+            fn small(from: &[$key], to: *mut $key) {
+                match from.len().div_ceil(LANES) {
+                    0 | 1 => in_registers::<1>(from, to),
+                    2 => in_registers::<2>(from, to),
+                    3 | 4 => in_registers::<4>(from, to),
+                    _ => in_registers::<REGISTERS>(from, to),
+                }
+            }
+
+            /// The median of samples.
+            #[target_feature(enable = "avx512f,popcnt")]
+            fn pivot(keys: &[$key]) -> $key {
+                let count = if keys.len() < MANY { LANES } else { SMALL };
+                let mut samples = [0; SMALL];
+                let step = keys.len() / count;
+                for (number, sample) in samples[..count].iter_mut().enumerate() {
+                    // Not always the same place of its part, so that a pattern of keys meets no pattern of samples.
+                    *sample = keys[number * step + (number * 0x9e37_79b9) % step];
+                }
+                let to = samples.as_mut_ptr();
+                small(&samples.clone()[..count], to);
+                samples[count / 2]
+            }
+
+            /// Puts the keys below a pivot, or up to it, at the beginning of `to`, the others at the end; how many are below.
+            #[target_feature(enable = "avx512f,popcnt")]
+            fn partition<const UP_TO: bool>(from: &[$key], to: &mut [$key], pivot: $key) -> usize {
+                let pivots = $splat(pivot.cast_signed());
+                let (mut left, mut right) = (0, to.len());
+                let to = to.as_mut_ptr();
+                for part in from.chunks(LANES) {
+                    let keys = load(part);
+                    let is_there = first(part.len());
+                    // The pivot is below a key, or the key below the pivot.
+                    let below = if UP_TO { !$below(pivots, keys) } else { $below(keys, pivots) };
+                    let (below, above) = (below & is_there, !below & is_there);
+                    let (few, many) = (below.count_ones() as usize, above.count_ones() as usize);
+                    right -= many;
+                    // SAFETY: as many keys as were read are stored, from both ends of as much memory.
+                    unsafe {
+                        $store(to.add(left).cast(), first(few), $compress(below, keys));
+                        $store(to.add(right).cast(), first(many), $compress(above, keys));
+                    }
+                    left += few;
+                }
+                left
+            }
+
+            /// Sorts keys, to where they are or to the memory beside.
+            #[target_feature(enable = "avx512f,popcnt")]
+            fn quick(mut keys: &mut [$key], mut other: &mut [$key], stays: bool, mut depth: u32) {
+                loop {
+                    let target = if stays { keys.as_mut_ptr() } else { other.as_mut_ptr() };
+                    if keys.len() <= SMALL {
+                        return small(keys, target);
+                    }
+                    if depth == 0 {
+                        keys.sort_unstable();
+                        if !stays {
+                            other.copy_from_slice(keys);
+                        }
+                        return;
+                    }
+                    depth -= 1;
+                    let pivot = pivot(keys);
+                    let below = partition::<false>(keys, other, pivot);
+                    if below > 0 {
+                        let (left, right) = keys.split_at_mut(below);
+                        let (other_left, other_right) = other.split_at_mut(below);
+                        quick(other_left, left, !stays, depth);
+                        return quick(other_right, right, !stays, depth);
+                    }
+                    // The pivot is the least: the keys that equal it are done.
+                    let equal = partition::<true>(keys, other, pivot);
+                    if stays {
+                        keys[..equal].fill(pivot);
+                    }
+                    keys[equal..].copy_from_slice(&other[equal..]);
+                    (keys, other) = (&mut keys[equal..], &mut other[equal..]);
+                }
+            }
+
+            /// Sorts keys, with as much memory beside; with none if they are few.
+            #[target_feature(enable = "avx512f,popcnt")]
+            pub fn sort(keys: &mut [$key], other: &mut [$key]) {
+                let depth = 2 * keys.len().max(2).ilog2();
+                quick(keys, other, true, depth);
+            }
+        }
+    };
+}
+
+lanes! {
+    of_32, u32, i32, 16, u16, _mm512_mask_loadu_epi32, _mm512_mask_storeu_epi32, _mm512_set1_epi32, _mm512_min_epu32,
+    _mm512_max_epu32, _mm512_mask_max_epu32, _mm512_permutexvar_epi32, _mm512_maskz_compress_epi32,
+    _mm512_cmplt_epu32_mask, _mm512_loadu_epi32
+}
+
+lanes! {
+    of_64, u64, i64, 8, u8, _mm512_mask_loadu_epi64, _mm512_mask_storeu_epi64, _mm512_set1_epi64, _mm512_min_epu64,
+    _mm512_max_epu64, _mm512_mask_max_epu64, _mm512_permutexvar_epi64, _mm512_maskz_compress_epi64,
+    _mm512_cmplt_epu64_mask, _mm512_loadu_epi64
+}
