@@ -29,7 +29,8 @@ use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Kind, Op};
 
 use crate::convert::{convert, is_nonzero};
-use crate::emit::{Element, Emit};
+use crate::emit::{Element, Emit, Ty};
+use crate::eval::Eval;
 
 /// `op` of one element of each operand; `dtypes` are the operands' and `result` is the result's. `None` if the op is not
 /// element-wise, or not defined for these dtypes.
@@ -83,6 +84,17 @@ pub fn elementwise<E: Emit>(
         not_elementwise!() => return None,
     };
     Some(convert(e, computed, result, numerics, value))
+}
+
+/// Whether [`elementwise`] computes an op of operands of these dtypes: whether it does so of ones, with numbers for a machine.
+pub fn is_defined(op: Op, numerics: Numerics, dtypes: &[DType], result: DType) -> bool {
+    let e = &mut Eval::default();
+    let one = |dtype: &DType| {
+        let truth = Element::Real(e.int(Ty::I1, 1));
+        convert(e, DType::B1, dtype.storage(), numerics, truth)
+    };
+    let args: Vec<_> = dtypes.iter().map(one).collect();
+    elementwise(e, op, numerics, dtypes, result, &args).is_some()
 }
 
 fn unary<E: Emit>(
