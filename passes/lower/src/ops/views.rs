@@ -213,12 +213,8 @@ pub(super) fn matmul(graph: &mut Graph, x: NodeId, y: NodeId, dtype: DType) -> N
     let mut shape = Vec::with_capacity(rank + 2);
     for from_last in (1..=rank).rev() {
         let of = |batch: &[Extent]| batch.len().checked_sub(from_last).map(|axis| batch[axis]);
-        shape.push(match (of(&batch_x), of(&batch_y)) {
-            (Some(Extent::Fixed(1)), Some(other)) | (Some(other), Some(Extent::Fixed(1))) => other,
-            (Some(a), Some(b)) => graph.extents.unify(a, b),
-            (Some(one), None) | (None, Some(one)) => one,
-            (None, None) => Extent::Fixed(1),
-        });
+        let both = [of(&batch_x), of(&batch_y)].into_iter().flatten().collect();
+        shape.push(graph.extents.of(Rule::Broadcast(both)));
     }
     let stretched = |graph: &mut Graph, arg: NodeId, own: &[Extent], batch: &[Extent]| {
         stretch(graph, arg, &[batch, &own[own.len() - 2..]].concat())
