@@ -16,11 +16,13 @@ use crate::storage::{ends, part, register, round_to};
 /// chooses elements stays in the dtype.
 pub fn accumulator(op: Op, dtype: DType) -> DType {
     let dtype = dtype.storage();
-    match (op, dtype) {
-        (Op::Max | Op::Min | Op::Any | Op::All | Op::ArgMax | Op::ArgMin, _) => dtype,
-        (_, DType::C32 | DType::BC32) => DType::C64,
-        _ if dtype.kind() == Kind::Float && dtype.bits() < 32 => DType::F32,
-        _ => dtype,
+    if matches!(op, Op::Max | Op::Min | Op::Any | Op::All | Op::ArgMax | Op::ArgMin) {
+        return dtype;
+    }
+    match dtype.kind() {
+        Kind::Float if dtype.bits() < 32 => DType::F32,
+        Kind::Complex if dtype.bits() < 64 => DType::C64,
+        Kind::Bool | Kind::Unsigned | Kind::Signed | Kind::Float | Kind::Complex => dtype,
     }
 }
 

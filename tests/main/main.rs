@@ -1,5 +1,6 @@
 //! The library's tests: one binary, because each one links MLIR.
 
+mod batches;
 mod bounds;
 mod branches;
 mod builders;

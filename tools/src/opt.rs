@@ -10,6 +10,7 @@ use std::sync::Arc;
 use promote::diagnostic::{Code, Diagnostic};
 use promote::pass::Kind as PassKind;
 use promote::pipeline::Element;
+use promote::program::Program;
 use promote::{
     CompileError, CompileOptions, Compiled, Module, Options, Pipeline, PrintIr, PrintOptions, RunOptions,
     Semantics, Session, Source, StableHloOptions, Target, TargetOptions, Verdict,
@@ -191,11 +192,11 @@ impl<'a> Compiler<'a> {
         if args.emit().is_lowered() {
             pipeline.0.extend(promote::lowering().0);
         }
-        if args.emit() == Emit::Program {
-            pipeline.0.extend(promote::to_blocks().0);
-        }
         if args.emit() == Emit::Header && given.is_some() {
             pipeline.0.extend(Pipeline::verify_strong().0);
+        }
+        if matches!(args.emit(), Emit::Program | Emit::Header) {
+            pipeline.0.extend(promote::to_blocks().0);
         }
         let native = CompileOptions {
             target: compiler::target(args.promotion.triple(), &args.promotion.processor)?,
@@ -284,6 +285,10 @@ impl<'a> Compiler<'a> {
         Ok(output.commit()?)
     }
 
+    fn program(&self, module: &Module<'_>) -> Result<Program, CompileError> {
+        promote::read_program(module, &self.semantics, &self.native.target)
+    }
+
     /// Writes what others link or include.
     fn write_code(
         &self,
@@ -301,9 +306,11 @@ impl<'a> Compiler<'a> {
         }
         let folder = (self.args.emit() == Emit::So).then(Folder::new).transpose()?;
         let code = match self.args.emit() {
-            Emit::Header => promote::header(module).map(String::into_bytes),
-            Emit::Program => promote::read_program(module, &self.semantics, &self.native.target)
-                .map(|program| program.to_string().into_bytes()),
+            // What there can be no code for has no header.
+            Emit::Header => {
+                promote::header(module).and_then(|header| self.program(module).map(|_| header.into_bytes()))
+            }
+            Emit::Program => self.program(module).map(|program| program.to_string().into_bytes()),
             kind => promote::translate(module, &self.native)
                 .and_then(|compiled| code(&compiled, kind, folder.as_ref())),
         };

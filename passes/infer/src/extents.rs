@@ -117,6 +117,14 @@ impl Extents {
         }
     }
 
+    /// What shapes broadcast to along an axis of a result of `rank` dimensions.
+    fn broadcast_along(&mut self, shapes: &[&[i64]], (axis, rank): (usize, usize)) -> i64 {
+        shapes.iter().fold(1, |all, dims| {
+            let of = (axis + dims.len()).checked_sub(rank).map_or(1, |axis| dims[axis]);
+            self.broadcast(all, of)
+        })
+    }
+
     /// Whether one of two extents is what the other broadcasts to with something: then both do.
     pub fn fits(&self, a: i64, b: i64) -> bool {
         match (extent(a), extent(b)) {
@@ -291,11 +299,14 @@ impl Extents {
         let one = Product::number(1);
         let rule = match op.info().shape {
             ShapeRule::Broadcast | ShapeRule::BroadcastTo => {
-                return operands.iter().try_fold(1, |all, shape| {
-                    let dims = shape.dims()?;
-                    let of = (axis + dims.len()).checked_sub(rank).map_or(1, |axis| dims[axis]);
-                    Some(self.broadcast(all, of))
-                });
+                let dims: Option<Vec<&[i64]>> = operands.iter().map(|shape| shape.dims()).collect();
+                return Some(self.broadcast_along(&dims?, (axis, rank)));
+            }
+            ShapeRule::Matmul => {
+                let dims = operands.iter().map(|shape| shape.dims().map(shape::batch_dims));
+                let batches: Vec<&[i64]> = dims.collect::<Option<_>>()?;
+                let count = batches.iter().map(|dims| dims.len()).max()?;
+                return (axis < count).then(|| self.broadcast_along(&batches, (axis, count)));
             }
             ShapeRule::Slice => {
                 let [start, stop, step] = ["start", "stop", "step"].map(|name| attrs.list(name)[axis]);
@@ -314,7 +325,6 @@ impl Extents {
             | ShapeRule::Same
             | ShapeRule::Reduce
             | ShapeRule::Along
-            | ShapeRule::Matmul
             | ShapeRule::Stack
             | ShapeRule::Permute
             | ShapeRule::ExpandDims

@@ -8,6 +8,7 @@
 //! - Reductions are over the dimensions after them ([`Form::Rows`]), or over some in the middle ([`Form::Columns`]).
 //! - Expressions come after their operands. One of stage `n + 1` needs a reduction of stage `n`.
 //! - What a kernel writes it does not read.
+//! - Each op that it computes of elements is defined for the dtypes of its operands.
 
 use promote_lattice::convert::Bits;
 use promote_lattice::op::Class;

@@ -1,19 +1,14 @@
-//! Comparisons, and what chooses between elements.
+//! What chooses between elements.
 
 use promote_lattice::convert::{Bits, Literal, Numerics, literal};
-use promote_lattice::op::Class;
-use promote_lattice::{DType, Kind, Op};
+use promote_lattice::{DType, Kind};
 
 use crate::build::Build;
-use crate::convert::{convert, is_nonzero};
-use crate::emit::{Binary, Compare, Element, Emit, Ty};
+use crate::convert::convert;
+use crate::emit::{Binary, Compare, Element, Emit};
 
+use super::comparison::Wide;
 use super::complex::choose;
-
-/// Whether the op returns a truth value of two elements.
-pub(super) fn is_predicate(op: Op) -> bool {
-    matches!(op.class(), Class::Comparison | Class::Logical)
-}
 
 /// What JAX's `take` fills in where an index is out of range: NaN, of complex numbers in the real part; the least signed
 /// integer; the largest unsigned one; true.
@@ -43,171 +38,6 @@ pub fn select<E: Emit>(
     }
 }
 
-/// A predicate of two elements of one dtype. Complex numbers are ordered by their real parts, then by the imaginary ones;
-/// see [`compare_pairs`] for NaN.
-pub(super) fn compare<E: Emit>(
-    e: &mut E,
-    op: Op,
-    numerics: Numerics,
-    dtype: DType,
-    x: Element<E::Value>,
-    y: Element<E::Value>,
-) -> Option<Element<E::Value>> {
-    let logical = match op {
-        Op::LogicalAnd => Some(Binary::And),
-        Op::LogicalOr => Some(Binary::Or),
-        Op::LogicalXor => Some(Binary::Xor),
-        _ => None,
-    };
-    if let Some(instruction) = logical {
-        let (x, y) = (is_nonzero(e, dtype, x), is_nonzero(e, dtype, y));
-        return Some(Element::Real(e.binary(instruction, x, y)));
-    }
-    let truth = match (op, x, y) {
-        // The order of the operands turned round: what is greater is what the other is less than.
-        (Op::Greater, ..) => return compare(e, Op::Less, numerics, dtype, y, x),
-        (Op::GreaterEqual, ..) => return compare(e, Op::LessEqual, numerics, dtype, y, x),
-        (_, Element::Complex(a, b), Element::Complex(c, d)) => {
-            compare_pairs(e, op, numerics, (a, b), (c, d))?
-        }
-        (_, x, y) if dtype.kind() == Kind::Bool => compare_bools(e, op, x.real(), y.real())?,
-        (_, x, y) => {
-            let comparison = comparison(op, dtype.kind())?;
-            e.compare(comparison, x.real(), y.real())
-        }
-    };
-    Some(Element::Real(truth))
-}
-
-fn comparison(op: Op, kind: Kind) -> Option<Compare> {
-    Some(match (op, kind) {
-        (Op::Equal, Kind::Float | Kind::Complex) => Compare::FEq,
-        (Op::Equal, _) => Compare::Eq,
-        (Op::NotEqual, Kind::Float | Kind::Complex) => Compare::FNe,
-        (Op::NotEqual, _) => Compare::Ne,
-        (Op::Less, Kind::Float | Kind::Complex) => Compare::FLt,
-        (Op::Less, Kind::Signed) => Compare::LtS,
-        (Op::Less, _) => Compare::LtU,
-        (Op::LessEqual, Kind::Float | Kind::Complex) => Compare::FLe,
-        (Op::LessEqual, Kind::Signed) => Compare::LeS,
-        (Op::LessEqual, _) => Compare::LeU,
-        _ => return None,
-    })
-}
-
-fn compare_bools<E: Emit>(e: &mut E, op: Op, x: E::Value, y: E::Value) -> Option<E::Value> {
-    Some(match op {
-        Op::NotEqual => e.xor(x, y),
-        Op::Equal => {
-            let differ = e.xor(x, y);
-            e.not(differ)
-        }
-        Op::Less => {
-            let not = e.not(x);
-            e.and(not, y)
-        }
-        Op::LessEqual => {
-            let not = e.not(x);
-            e.or(not, y)
-        }
-        _ => return None,
-    })
-}
-
-/// A predicate of two complex numbers. None is ordered that has a NaN in its real part; JAX looks at imaginary parts where
-/// the real ones are equal only, and NumPy orders none that has a NaN there.
-fn compare_pairs<E: Emit>(
-    e: &mut E,
-    op: Op,
-    numerics: Numerics,
-    x: (E::Value, E::Value),
-    y: (E::Value, E::Value),
-) -> Option<E::Value> {
-    if op == Op::NotEqual {
-        let (real, imaginary) = (e.compare(Compare::FNe, x.0, y.0), e.compare(Compare::FNe, x.1, y.1));
-        return Some(e.or(real, imaginary));
-    }
-    let imaginary = comparison(op, Kind::Float)?;
-    let (same, imaginary) = (e.compare(Compare::FEq, x.0, y.0), e.compare(imaginary, x.1, y.1));
-    let of_same = e.and(same, imaginary);
-    if op == Op::Equal {
-        return Some(of_same);
-    }
-    let less = e.compare(Compare::FLt, x.0, y.0);
-    let less = match numerics {
-        Numerics::Jax => less,
-        Numerics::NumPy | Numerics::Torch => {
-            let is_nan = e.compare(Compare::FUnordered, x.1, y.1);
-            let are_numbers = e.not(is_nan);
-            e.and(less, are_numbers)
-        }
-    };
-    Some(e.or(less, of_same))
-}
-
-/// An integer of any dtype as 64 bits and whether it is negative, which order all of them.
-#[derive(Clone, Copy)]
-struct Wide<V> {
-    negative: V,
-    bits: V,
-}
-
-impl<V: Copy> Wide<V> {
-    fn new<E: Emit<Value = V>>(e: &mut E, dtype: DType, x: V) -> Self {
-        let bits = e.resize(x, Ty::I64, dtype.kind() == Kind::Signed);
-        let negative = match dtype.kind() {
-            Kind::Signed => e.is(Compare::LtS, bits, 0.0),
-            Kind::Bool | Kind::Unsigned | Kind::Float | Kind::Complex => e.int(Ty::I1, 0),
-        };
-        Self { negative, bits }
-    }
-
-    fn less<E: Emit<Value = V>>(self, e: &mut E, other: Self) -> V {
-        let signs_differ = e.xor(self.negative, other.negative);
-        let below = e.compare(Compare::LtU, self.bits, other.bits);
-        e.select(signs_differ, self.negative, below)
-    }
-
-    fn select<E: Emit<Value = V>>(e: &mut E, condition: V, x: Self, y: Self) -> Self {
-        let negative = e.select(condition, x.negative, y.negative);
-        Self { negative, bits: e.select(condition, x.bits, y.bits) }
-    }
-}
-
-/// A predicate of integers of two dtypes, by their numbers.
-pub(super) fn compare_mixed<E: Emit>(
-    e: &mut E,
-    op: Op,
-    (first, x): (DType, Element<E::Value>),
-    (second, y): (DType, Element<E::Value>),
-) -> Option<Element<E::Value>> {
-    if let Op::LogicalAnd | Op::LogicalOr | Op::LogicalXor = op {
-        let (x, y) = (is_nonzero(e, first, x), is_nonzero(e, second, y));
-        return compare(e, op, Numerics::NumPy, DType::B1, Element::Real(x), Element::Real(y));
-    }
-    let (x, y) = (Wide::new(e, first, x.real()), Wide::new(e, second, y.real()));
-    let truth = match op {
-        Op::Less => x.less(e, y),
-        Op::Greater => y.less(e, x),
-        Op::LessEqual => {
-            let greater = y.less(e, x);
-            e.not(greater)
-        }
-        Op::GreaterEqual => {
-            let less = x.less(e, y);
-            e.not(less)
-        }
-        Op::Equal | Op::NotEqual => {
-            let signs_differ = e.xor(x.negative, y.negative);
-            let bits_differ = e.compare(Compare::Ne, x.bits, y.bits);
-            let differ = e.or(signs_differ, bits_differ);
-            if op == Op::Equal { e.not(differ) } else { differ }
-        }
-        _ => return None,
-    };
-    Some(Element::Real(truth))
-}
-
 /// Whether the first of two elements is the one that `maximum`, or `minimum` if `least`, gives: the larger one, of equal
 /// ones the first, and a NaN before all, of two the first. Of complex numbers JAX takes the first if it compares so, and
 /// else the second, be there a NaN or not.
@@ -219,7 +49,6 @@ pub(crate) fn takes_first<E: Emit>(
     x: Element<E::Value>,
     y: Element<E::Value>,
 ) -> E::Value {
-    let op = if least { Op::LessEqual } else { Op::GreaterEqual };
     match (x, y) {
         (Element::Complex(a, b), Element::Complex(c, d)) if numerics == Numerics::Jax => {
             let (lesser, greater) = if least { ((a, b), (c, d)) } else { ((c, d), (a, b)) };
@@ -254,12 +83,13 @@ pub(crate) fn takes_first<E: Emit>(
         }
         (x, y) => {
             let (x, y) = (x.real(), y.real());
-            match (op, dtype.kind()) {
-                (Op::LessEqual, Kind::Signed) => e.compare(Compare::LeS, x, y),
-                (Op::LessEqual, _) => e.compare(Compare::LeU, x, y),
-                (_, Kind::Signed) => e.compare(Compare::GeS, x, y),
-                _ => e.compare(Compare::GeU, x, y),
-            }
+            let compare = match (least, dtype.kind() == Kind::Signed) {
+                (true, true) => Compare::LeS,
+                (true, false) => Compare::LeU,
+                (false, true) => Compare::GeS,
+                (false, false) => Compare::GeU,
+            };
+            e.compare(compare, x, y)
         }
     }
 }

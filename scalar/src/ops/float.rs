@@ -9,6 +9,16 @@ use crate::emit::{Binary, Cast, Compare, Emit, Unary};
 use crate::math;
 use crate::storage::{load, memory, narrow, part, round_to, settle, store};
 
+/// What a definition computes, and what is to be done with it.
+enum Made<V> {
+    /// A truth value.
+    Truth(V),
+    /// A number that any format with infinities holds if it holds the operand.
+    Exact(V),
+    /// A number to be rounded.
+    Rounded(V),
+}
+
 /// An op of one number. A definition that asks whether something holds returns a truth value.
 pub(super) fn unary<E: Emit>(
     e: &mut E,
@@ -17,72 +27,62 @@ pub(super) fn unary<E: Emit>(
     dtype: DType,
     x: E::Value,
 ) -> Option<E::Value> {
-    if let Some(truth) = predicate(e, op, x) {
-        return Some(truth);
-    }
-    if let Some(exact) = exact(e, op, numerics, x) {
-        return Some(settle(e, dtype, exact));
-    }
-    let value = match op {
-        Op::Square => e.mul(x, x),
-        Op::Sqrt => e.sqrt(x),
+    let made = match op {
+        Op::IsNan => Made::Truth(e.is_nan(x)),
+        Op::IsInf => Made::Truth(is_infinite(e, x)),
+        Op::IsFinite => Made::Truth(is_finite(e, x)),
+        Op::SignBit => Made::Truth(e.is_negative(x)),
+        Op::LogicalNot => Made::Truth(e.is(Compare::FEq, x, 0.0)),
+        Op::Positive | Op::Real | Op::Conj => Made::Exact(x),
+        Op::Negative => Made::Exact(e.neg(x)),
+        Op::Abs => Made::Exact(e.fabs(x)),
+        Op::Sign => Made::Exact(sign(e, numerics, x)),
+        Op::Floor => Made::Exact(e.unary(Unary::Floor, x)),
+        Op::Ceil => Made::Exact(e.unary(Unary::Ceil, x)),
+        Op::Round => Made::Exact(e.unary(Unary::RoundEven, x)),
+        Op::Trunc => Made::Exact(e.unary(Unary::Trunc, x)),
+        Op::Imag => Made::Exact(e.constant(x, 0.0)),
+        Op::Relu => {
+            let (is_negative, zero) = (e.is(Compare::FLt, x, 0.0), e.constant(x, 0.0));
+            Made::Exact(e.select(is_negative, zero, x))
+        }
+        Op::Square => Made::Rounded(e.mul(x, x)),
+        Op::Sqrt => Made::Rounded(e.sqrt(x)),
         Op::Reciprocal => {
             let one = e.constant(x, 1.0);
-            e.div(one, x)
+            Made::Rounded(e.div(one, x))
         }
-        Op::Angle => {
-            let is_nan = e.is_nan(x);
-            // The angle of -0 is half a turn but in PyTorch.
-            let is_negative = match numerics {
-                Numerics::Torch => e.is(Compare::FLt, x, 0.0),
-                Numerics::Jax | Numerics::NumPy => predicate(e, Op::SignBit, x)?,
-            };
-            let (half_turn, zero) = (e.constant(x, std::f64::consts::PI), e.constant(x, 0.0));
-            let angle = e.select(is_negative, half_turn, zero);
-            e.select(is_nan, x, angle)
-        }
-        _ => math::of(e, op, &[x])?,
+        Op::Angle => Made::Rounded(angle(e, numerics, x)),
+        functions!() => Made::Rounded(math::of(e, op, &[x])?),
+        Op::BitwiseInvert | not_unary!() => return None,
     };
-    Some(round_to(e, dtype, value))
+    Some(match made {
+        Made::Truth(truth) => truth,
+        Made::Exact(number) => settle(e, dtype, number),
+        Made::Rounded(number) => round_to(e, dtype, number),
+    })
 }
 
-fn predicate<E: Emit>(e: &mut E, op: Op, x: E::Value) -> Option<E::Value> {
-    Some(match op {
-        Op::IsNan => e.is_nan(x),
-        Op::IsInf => {
-            let magnitude = e.fabs(x);
-            e.is(Compare::FEq, magnitude, f64::INFINITY)
-        }
-        Op::IsFinite => is_finite(e, x),
-        Op::SignBit => e.is_negative(x),
-        Op::LogicalNot => e.is(Compare::FEq, x, 0.0),
-        _ => return None,
-    })
+/// Half a turn of a negative number, else none; a NaN is itself. The angle of -0 is half a turn but in PyTorch.
+fn angle<E: Emit>(e: &mut E, numerics: Numerics, x: E::Value) -> E::Value {
+    let is_nan = e.is_nan(x);
+    let is_negative = match numerics {
+        Numerics::Torch => e.is(Compare::FLt, x, 0.0),
+        Numerics::Jax | Numerics::NumPy => e.is_negative(x),
+    };
+    let (half_turn, zero) = (e.constant(x, std::f64::consts::PI), e.constant(x, 0.0));
+    let angle = e.select(is_negative, half_turn, zero);
+    e.select(is_nan, x, angle)
+}
+
+pub(super) fn is_infinite<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
+    let magnitude = e.fabs(x);
+    e.is(Compare::FEq, magnitude, f64::INFINITY)
 }
 
 pub(super) fn is_finite<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
     let magnitude = e.fabs(x);
     e.is(Compare::FLt, magnitude, f64::INFINITY)
-}
-
-/// Ops whose result any format with infinities holds if it holds the operand.
-fn exact<E: Emit>(e: &mut E, op: Op, numerics: Numerics, x: E::Value) -> Option<E::Value> {
-    Some(match op {
-        Op::Positive | Op::Real | Op::Conj => x,
-        Op::Negative => e.neg(x),
-        Op::Abs => e.fabs(x),
-        Op::Sign => sign(e, numerics, x),
-        Op::Floor => e.unary(Unary::Floor, x),
-        Op::Ceil => e.unary(Unary::Ceil, x),
-        Op::Round => e.unary(Unary::RoundEven, x),
-        Op::Trunc => e.unary(Unary::Trunc, x),
-        Op::Imag => e.constant(x, 0.0),
-        Op::Relu => {
-            let (is_negative, zero) = (e.is(Compare::FLt, x, 0.0), e.constant(x, 0.0));
-            e.select(is_negative, zero, x)
-        }
-        _ => return None,
-    })
 }
 
 /// 1 or -1. A zero keeps its sign in JAX alone, and a NaN is 0 in PyTorch.
@@ -122,7 +122,11 @@ pub(super) fn binary<E: Emit>(
         Op::FloorDivide => floor_divide(e, numerics, x, y),
         Op::Remainder => remainder(e, numerics, x, y),
         Op::Fmod => e.binary(Binary::FRem, x, y),
-        _ => math::of(e, op, &[x, y])?,
+        Op::Atan2 | Op::Hypot | Op::LogAddExp => math::of(e, op, &[x, y])?,
+        Op::Gcd | Op::Lcm => return None,
+        Op::BitwiseAnd | Op::BitwiseOr | Op::BitwiseXor => return None,
+        Op::BitwiseLeftShift | Op::BitwiseRightShift => return None,
+        not_pairs!() => return None,
     };
     Some(round_to(e, dtype, value))
 }

@@ -47,7 +47,7 @@ pub(super) fn unary<E: Emit>(
             e.binary(Binary::MaxS, x, zero)
         }
         Op::Reciprocal => reciprocal(e, numerics, dtype, x),
-        _ => return None,
+        Op::Sqrt | Op::Angle | functions!() | not_unary!() => return None,
     };
     Some(wrap(e, dtype, value))
 }
@@ -75,7 +75,7 @@ pub(super) fn unary_of_bool<E: Emit>(e: &mut E, op: Op, x: E::Value) -> Option<E
         Op::BitwiseInvert | Op::LogicalNot => e.not(x),
         Op::Imag | Op::IsNan | Op::IsInf | Op::SignBit => e.int(Ty::I1, 0),
         Op::IsFinite => e.int(Ty::I1, 1),
-        _ => return None,
+        Op::Sqrt | Op::Angle | functions!() | not_unary!() => return None,
     })
 }
 
@@ -102,7 +102,8 @@ pub(super) fn binary<E: Emit>(
         Op::Fmod => division::fmod(e, numerics, dtype, x, y),
         Op::Gcd => division::gcd(e, dtype, x, y),
         Op::Lcm => division::lcm(e, dtype, x, y),
-        _ => return None,
+        Op::Divide | Op::Atan2 | Op::Hypot | Op::LogAddExp | Op::CopySign | Op::NextAfter => return None,
+        not_pairs!() => return None,
     };
     Some(wrap(e, dtype, value))
 }
@@ -131,7 +132,9 @@ pub(super) fn binary_of_bool<E: Emit>(
             }
             if op == Op::FloorDivide { e.and(x, y) } else { e.int(Ty::I1, 0) }
         }
-        _ => return None,
+        Op::Divide | Op::Atan2 | Op::Hypot | Op::LogAddExp | Op::CopySign | Op::NextAfter => return None,
+        Op::BitwiseLeftShift | Op::BitwiseRightShift => return None,
+        not_pairs!() => return None,
     })
 }
 

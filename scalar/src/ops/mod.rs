@@ -10,7 +10,11 @@
 //!   as near as [`math`](crate::math) comes, and functions of complex numbers a few units in the last place off.
 //! - A NaN that an op computes has any sign and payload.
 
+#[macro_use]
+mod groups;
+
 mod choice;
+mod comparison;
 mod complex;
 mod division;
 mod float;
@@ -22,11 +26,11 @@ pub(crate) use choice::{maximum, minimum, takes_first};
 pub(crate) use division::divide_signed;
 
 use promote_lattice::convert::Numerics;
-use promote_lattice::op::{Class, ShapeRule};
 use promote_lattice::{DType, Kind, Op};
 
 use crate::convert::{convert, is_nonzero};
-use crate::emit::{Element, Emit};
+use crate::emit::{Element, Emit, Ty};
+use crate::eval::Eval;
 
 /// `op` of one element of each operand; `dtypes` are the operands' and `result` is the result's. `None` if the op is not
 /// element-wise, or not defined for these dtypes.
@@ -38,53 +42,59 @@ pub fn elementwise<E: Emit>(
     result: DType,
     args: &[Element<E::Value>],
 ) -> Option<Element<E::Value>> {
-    if op.info().shape != ShapeRule::Broadcast {
-        return None;
-    }
     let result = result.storage();
     let operand = |index: usize| {
         let (dtype, arg) = (dtypes.get(index)?, args.get(index)?);
         Some((dtype.storage(), *arg))
     };
     let (first, x) = operand(0)?;
-    let (computed, value) = match (op, op.info().arity.required) {
-        (Op::Where, _) => {
+    let (computed, value) = match op {
+        Op::Where => {
             let [(on_true, x), (on_false, y)] = [operand(1)?, operand(2)?];
             let condition = is_nonzero(e, first, args[0]);
             let x = convert(e, on_true, result, numerics, x);
             let y = convert(e, on_false, result, numerics, y);
             (result, choice::select(e, condition, x, y))
         }
-        (Op::Clip, _) => choice::clip(e, numerics, result, (first, x), operand(1)?, operand(2)?),
-        (_, 1) => (unary_result(op, first), unary(e, op, numerics, first, x)?),
-        (Op::Pow, _) => {
+        Op::Clip => choice::clip(e, numerics, result, (first, x), operand(1)?, operand(2)?),
+        questions!() => (DType::B1, unary(e, op, numerics, first, x)?),
+        real_results!() => (first.real_part(), unary(e, op, numerics, first, x)?),
+        functions!() | same_results!() => (first, unary(e, op, numerics, first, x)?),
+        Op::Pow => {
             let (second, y) = operand(1)?;
             (first, power::power(e, numerics, (first, x), (second, y))?)
         }
-        _ => {
-            let (second, y) = operand(1)?;
-            let compares = choice::is_predicate(op);
-            if compares && first != second && first.is_integer() && second.is_integer() {
-                (DType::B1, choice::compare_mixed(e, op, (first, x), (second, y))?)
+        comparisons!() => {
+            let ((second, y), predicate) = (operand(1)?, comparison::predicate(op)?);
+            let truth = if first != second && first.is_integer() && second.is_integer() {
+                comparison::compare_mixed(e, predicate, (first, x), (second, y))
             } else {
-                let common = if compares || first == second { first } else { result };
-                let x = convert(e, first, common, numerics, x);
-                let y = convert(e, second, common, numerics, y);
-                let computed = if compares { DType::B1 } else { common };
-                (computed, binary(e, op, numerics, common, x, y)?)
-            }
+                let y = convert(e, second, first, numerics, y);
+                comparison::compare(e, predicate, numerics, first, x, y)
+            };
+            (DType::B1, truth)
         }
+        Op::Maximum | Op::Minimum | pairs!() => {
+            let (second, y) = operand(1)?;
+            let common = if first == second { first } else { result };
+            let x = convert(e, first, common, numerics, x);
+            let y = convert(e, second, common, numerics, y);
+            (common, binary(e, op, numerics, common, x, y)?)
+        }
+        not_elementwise!() => return None,
     };
     Some(convert(e, computed, result, numerics, value))
 }
 
-/// The dtype that a unary op's definition gives of a number of `dtype`.
-fn unary_result(op: Op, dtype: DType) -> DType {
-    match (op.class(), op) {
-        (Class::Predicate | Class::Logical, _) => DType::B1,
-        (_, Op::Abs | Op::Angle | Op::Real | Op::Imag) => dtype.real_part(),
-        _ => dtype,
-    }
+/// Whether [`elementwise`] computes an op of operands of these dtypes: whether it does so of ones, with numbers for a machine.
+pub fn is_defined(op: Op, numerics: Numerics, dtypes: &[DType], result: DType) -> bool {
+    let e = &mut Eval::default();
+    let one = |dtype: &DType| {
+        let truth = Element::Real(e.int(Ty::I1, 1));
+        convert(e, DType::B1, dtype.storage(), numerics, truth)
+    };
+    let args: Vec<_> = dtypes.iter().map(one).collect();
+    elementwise(e, op, numerics, dtypes, result, &args).is_some()
 }
 
 fn unary<E: Emit>(
@@ -112,9 +122,6 @@ fn binary<E: Emit>(
     x: Element<E::Value>,
     y: Element<E::Value>,
 ) -> Option<Element<E::Value>> {
-    if choice::is_predicate(op) {
-        return choice::compare(e, op, numerics, dtype, x, y);
-    }
     match (op, dtype.kind(), x, y) {
         (Op::Maximum, ..) => Some(maximum(e, numerics, dtype, x, y)),
         (Op::Minimum, ..) => Some(minimum(e, numerics, dtype, x, y)),

@@ -120,3 +120,20 @@ fn narrow_floats_add_up_in_f32() {
     assert_eq!(accumulator(Op::Max, DType::BF16), DType::BF16);
     assert_eq!(accumulator(Op::Sum, DType::WeakInt), DType::I64);
 }
+
+/// Whoever reduces need not ask whether a reduction is defined.
+#[test]
+fn elements_of_every_dtype_are_combined() {
+    use Op::{All, Any, CountNonzero, CumulativeProd, CumulativeSum, Max, Min, Prod, Sum};
+    for dtype in DType::strong() {
+        let e = &mut machine(true);
+        let x = element(e, dtype, some(dtype)[0]);
+        for op in [Sum, Prod, Max, Min, Any, All, CountNonzero, CumulativeSum, CumulativeProd] {
+            assert!(combine(e, op, Numerics::Jax, dtype, x, x).is_some(), "{op} of {dtype}");
+        }
+        let place = Value::new(Ty::I64, 0);
+        for op in [Op::ArgMax, Op::ArgMin] {
+            assert!(combine_arg(e, op, dtype, (x, place), (x, place)).is_some(), "{op} of {dtype}");
+        }
+    }
+}

@@ -129,3 +129,29 @@ fn codes_that_do_not_exist_are_wrong_usage() {
         run("", &["--explain", code]).misused();
     }
 }
+
+/// JAX's rules have a type for it, and no library has code for it.
+#[test]
+fn what_is_not_defined_is_refused_before_there_is_a_program() {
+    let program = r#"!t = tensor<?xcomplex<f32>>
+func.func @f(%x: !t, %y: !t) -> (!t, tensor<?xi1>, !t) {
+  %angle = "promote.atan2"(%x, %y) : (!t, !t) -> !t
+  %less = "promote.less"(%angle, %y) : (!t, !t) -> tensor<?xi1>
+  %other = "promote.atan2"(%y, %angle) : (!t, !t) -> !t
+  return %angle, %less, %other : !t, tensor<?xi1>, !t
+}
+"#;
+    let expected = "\
+<stdin>:3:12: error[P0038]: promote.atan2 of c64 is not lowered to the CPU: it is not defined
+  %angle = \"promote.atan2\"(%x, %y) : (!t, !t) -> !t
+           ^
+  help: convert the operands with promote.convert
+<stdin>:5:12: error[P0038]: promote.atan2 of c64 is not lowered to the CPU: it is not defined
+  %other = \"promote.atan2\"(%y, %angle) : (!t, !t) -> !t
+           ^
+  help: convert the operands with promote.convert
+";
+    for emit in ["program", "header", "llvm", "llvm-ir", "asm", "obj", "so"] {
+        assert_eq!(run(program, &["--emit", emit]).refused().stderr, expected, "{emit}");
+    }
+}

@@ -261,7 +261,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The contracted dimensions are equal, and so are dynamic ones of batches, unless one is 1 or is not there.
+    /// The contracted dimensions are equal, and those of batches broadcast.
     fn operands_contract(&self, values: &[ValueId], asked: &mut Vec<Condition>) {
         let [x, y] = values else { return };
         let (a, b) = (self.dims(*x), self.dims(*y));
@@ -269,18 +269,10 @@ impl Planner<'_> {
             return;
         }
         self.equal(values, (0, a.len() - 1), (1, b.len().saturating_sub(2)), asked);
-        let ranks = (a.len(), b.len());
-        let (a, b) = (shape::batch_dims(a), shape::batch_dims(b));
-        for (axis_a, axis_b) in (0..a.len()).rev().zip((0..b.len()).rev()) {
-            let ends = (ranks.0 - axis_a, ranks.1 - axis_b);
-            match (a[axis_a], b[axis_b]) {
-                (1, _) | (_, 1) => {}
-                // A static extent is broadcast to.
-                (own, other) if !is_dynamic(own) || !is_dynamic(other) => {
-                    self.meet(values, (0, ends.0), (1, ends.1), asked);
-                }
-                _ => self.equal(values, (0, axis_a), (1, axis_b), asked),
-            }
+        // Where both have a batch, the rows and columns of both are the last two dimensions.
+        let batches = shape::batch_dims(a).len().min(shape::batch_dims(b).len());
+        for from_end in 3..batches + 3 {
+            self.meet(values, (0, from_end), (1, from_end), asked);
         }
     }
 

@@ -132,7 +132,7 @@ impl Planner<'_> {
     /// The other operands that know the extents at run time which something of shape `own` lacks in `target`.
     fn likes(&mut self, place: Use, own: ShapeId, target: ShapeId) -> Vec<ValueId> {
         let Use::Operand(op, _) = place else { return Vec::new() };
-        // Of matmul's, static dimensions alone are broadcast.
+        // Of matmul's, static dimensions alone are broadcast: it broadcasts others itself.
         if self.graph.node(op).op == Op::Matmul {
             return Vec::new();
         }

@@ -8,11 +8,12 @@ mod views;
 
 use promote_dialect::attrs::Attrs;
 use promote_lattice::convert::{Literal, Numerics, literal};
-use promote_lattice::op::Class;
 use promote_lattice::{DType, Op};
 
 use self::reductions::{along, arg, moment, reduction, scan, softmax};
-use self::views::{concat, expand, layout, matmul, stretch, take};
+use self::views::{
+    broadcast_to, concat, expand, flip, matmul, permute, reshape, slice, squeeze, stretch, take,
+};
 use super::graph::{Graph, NodeId, Prim};
 use promote_dialect::extent::Extent;
 
@@ -42,49 +43,127 @@ pub fn add(graph: &mut Graph, call: Call<'_>) -> NodeId {
 
 fn lower(graph: &mut Graph, call: Call<'_>) -> NodeId {
     let Call { op, attrs, args, dtype, .. } = call;
-    match op.class() {
-        Class::Sign
-        | Class::Part
-        | Class::Rounding
-        | Class::Function
-        | Class::SpecialFunction
-        | Class::Predicate
-        | Class::Logical
-        | Class::Bitwise
-        | Class::Shift
-        | Class::Arithmetic
-        | Class::Extremum
-        | Class::FloatPair
-        | Class::IntegerPair
-        | Class::Comparison
-        | Class::Choice => map(graph, op, args, dtype),
-        Class::Stated => match op {
-            Op::Iota => iota(graph, call),
-            Op::Convert => convert(graph, args[0], dtype),
-            _ => unreachable!("the host handles {op}"),
-        },
-        Class::Joining => {
+    match op {
+        Op::Constant | Op::Relax => unreachable!("the host handles {op}"),
+        Op::Iota => iota(graph, call),
+        Op::Convert => convert(graph, args[0], dtype),
+        Op::Concat => {
             let rank = graph.node(args[0]).shape.len();
-            if op == Op::Concat {
-                return concat(graph, args, axis(attrs.int("axis"), rank));
-            }
-            let axis = axis(attrs.int("axis"), rank + 1);
+            concat(graph, args, axis(attrs.int("axis"), rank))
+        }
+        Op::Stack => {
+            let axis = axis(attrs.int("axis"), graph.node(args[0]).shape.len() + 1);
             let expanded: Vec<_> = args.iter().map(|arg| expand(graph, *arg, &[axis])).collect();
             concat(graph, &expanded, axis)
         }
-        Class::Indexing => take(graph, call),
-        Class::Product => matmul(graph, args[0], args[1], dtype),
-        Class::Layout => layout(graph, call),
-        Class::Accumulation if matches!(op, Op::CumulativeSum | Op::CumulativeProd) => scan(graph, call),
-        Class::Order if op == Op::Sort => {
+        Op::Take => take(graph, call),
+        Op::Matmul => matmul(graph, args[0], args[1], dtype),
+        Op::Reshape => reshape(graph, args[0], attrs.list("shape")),
+        Op::PermuteDims => permute(graph, args[0], attrs.list("permutation")),
+        Op::BroadcastTo => broadcast_to(graph, call),
+        Op::ExpandDims => {
+            let (rank, new) = (graph.node(args[0]).shape.len(), attrs.list("axis"));
+            expand(graph, args[0], &axes(new, rank + new.len()))
+        }
+        Op::Squeeze => {
+            let rank = graph.node(args[0]).shape.len();
+            squeeze(graph, args[0], &axes(attrs.list("axis"), rank))
+        }
+        Op::Flip => flip(graph, args[0], attrs.axes()),
+        Op::Slice => slice(graph, args[0], attrs),
+        Op::CumulativeSum | Op::CumulativeProd => scan(graph, call),
+        Op::Sort => {
             let (x, axis) = along(graph, args[0], attrs.axes(), false);
             let shape = graph.shape(x);
             graph.push(Prim::Sort(axis), &[x], dtype, shape)
         }
-        Class::Index if matches!(op, Op::ArgMax | Op::ArgMin) => arg(graph, call),
-        Class::Accumulation | Class::Order | Class::Truth | Class::Index => reduction(graph, call),
-        Class::Exponential if op == Op::Softmax => softmax(graph, call),
-        Class::Moment | Class::Exponential => moment(graph, call),
+        Op::ArgMax | Op::ArgMin => arg(graph, call),
+        Op::Sum | Op::Prod | Op::Max | Op::Min | Op::Any | Op::All | Op::CountNonzero => {
+            reduction(graph, call)
+        }
+        Op::Softmax => softmax(graph, call),
+        Op::Mean | Op::Var | Op::Std | Op::LogSumExp => moment(graph, call),
+        Op::Negative
+        | Op::Positive
+        | Op::Abs
+        | Op::Sign
+        | Op::Square
+        | Op::Floor
+        | Op::Ceil
+        | Op::Round
+        | Op::Trunc
+        | Op::Real
+        | Op::Imag
+        | Op::Conj
+        | Op::BitwiseInvert
+        | Op::Relu
+        | Op::Sqrt
+        | Op::Cbrt
+        | Op::Rsqrt
+        | Op::Exp
+        | Op::Exp2
+        | Op::Expm1
+        | Op::Log
+        | Op::Log2
+        | Op::Log10
+        | Op::Log1p
+        | Op::Sin
+        | Op::Cos
+        | Op::Tan
+        | Op::Sinc
+        | Op::Sinh
+        | Op::Cosh
+        | Op::Tanh
+        | Op::Asin
+        | Op::Acos
+        | Op::Atan
+        | Op::Asinh
+        | Op::Acosh
+        | Op::Atanh
+        | Op::Erf
+        | Op::Erfc
+        | Op::Lgamma
+        | Op::Sigmoid
+        | Op::Reciprocal
+        | Op::Angle
+        | Op::IsNan
+        | Op::IsInf
+        | Op::IsFinite
+        | Op::SignBit
+        | Op::LogicalNot
+        | Op::Add
+        | Op::Subtract
+        | Op::Multiply
+        | Op::Divide
+        | Op::FloorDivide
+        | Op::Remainder
+        | Op::Fmod
+        | Op::Pow
+        | Op::Maximum
+        | Op::Minimum
+        | Op::Atan2
+        | Op::Hypot
+        | Op::LogAddExp
+        | Op::CopySign
+        | Op::NextAfter
+        | Op::Gcd
+        | Op::Lcm
+        | Op::Equal
+        | Op::NotEqual
+        | Op::Less
+        | Op::LessEqual
+        | Op::Greater
+        | Op::GreaterEqual
+        | Op::LogicalAnd
+        | Op::LogicalOr
+        | Op::LogicalXor
+        | Op::BitwiseAnd
+        | Op::BitwiseOr
+        | Op::BitwiseXor
+        | Op::BitwiseLeftShift
+        | Op::BitwiseRightShift
+        | Op::Where
+        | Op::Clip => map(graph, op, args, dtype),
     }
 }
 

@@ -1,29 +1,12 @@
 //! Ops that move elements, look them up, or multiply matrices of them.
 
 use promote_dialect::attrs::Attrs;
+use promote_lattice::DType;
 use promote_lattice::convert::Numerics;
-use promote_lattice::{DType, Op};
 
 use super::{Call, accumulator, axes, axis, convert, splat};
 use crate::graph::{Graph, Index, NodeId, Prim};
 use promote_dialect::extent::{Extent, Product, Rule};
-
-/// An op that moves the elements of one tensor.
-pub(super) fn layout(graph: &mut Graph, call: Call<'_>) -> NodeId {
-    let Call { op, attrs, args, .. } = call;
-    let x = args[0];
-    let rank = graph.node(x).shape.len();
-    match op {
-        Op::Reshape => reshape(graph, x, attrs.list("shape")),
-        Op::PermuteDims => permute(graph, x, attrs.list("permutation")),
-        Op::BroadcastTo => broadcast_to(graph, call),
-        Op::ExpandDims => expand(graph, x, &axes(attrs.list("axis"), rank + attrs.list("axis").len())),
-        Op::Squeeze => squeeze(graph, x, &axes(attrs.list("axis"), rank)),
-        Op::Flip => flip(graph, x, attrs.axes()),
-        Op::Slice => slice(graph, x, attrs),
-        _ => unreachable!("the host handles {op}"),
-    }
-}
 
 pub(super) fn view(graph: &mut Graph, x: NodeId, indices: Vec<Index>, shape: Vec<Extent>) -> NodeId {
     let dtype = graph.node(x).dtype;
@@ -230,12 +213,8 @@ pub(super) fn matmul(graph: &mut Graph, x: NodeId, y: NodeId, dtype: DType) -> N
     let mut shape = Vec::with_capacity(rank + 2);
     for from_last in (1..=rank).rev() {
         let of = |batch: &[Extent]| batch.len().checked_sub(from_last).map(|axis| batch[axis]);
-        shape.push(match (of(&batch_x), of(&batch_y)) {
-            (Some(Extent::Fixed(1)), Some(other)) | (Some(other), Some(Extent::Fixed(1))) => other,
-            (Some(a), Some(b)) => graph.extents.unify(a, b),
-            (Some(one), None) | (None, Some(one)) => one,
-            (None, None) => Extent::Fixed(1),
-        });
+        let both = [of(&batch_x), of(&batch_y)].into_iter().flatten().collect();
+        shape.push(graph.extents.of(Rule::Broadcast(both)));
     }
     let stretched = |graph: &mut Graph, arg: NodeId, own: &[Extent], batch: &[Extent]| {
         stretch(graph, arg, &[batch, &own[own.len() - 2..]].concat())

@@ -77,7 +77,7 @@ impl Program {
         let mut problems = Vec::new();
         let mut interfaces = Vec::new();
         for (index, kernel) in self.kernels.iter().enumerate() {
-            let (interface, messages) = kernel::verify(kernel);
+            let (interface, messages) = kernel::verify(kernel, self.numerics);
             interfaces.push(interface);
             let item = Item::Kernel(KernelId(index as u32));
             let problem = |message| Problem { item: item.clone(), at: None, message };

@@ -15,7 +15,8 @@ use self::exponential::{exp, exp2, expm1, sigmoid};
 use self::hyperbolic::{cosh, sinc, sinh, tanh};
 pub(super) use self::logarithm::power;
 use self::logarithm::{log, log_add_exp, log1p, scaled_log, sqrt};
-use super::{choice, float};
+use super::choice;
+use super::float::{is_finite, is_infinite};
 use crate::build::Build;
 use crate::emit::{Compare, Element, Emit, Ty, Unary};
 use crate::math;
@@ -34,44 +35,28 @@ pub(super) fn unary<E: Emit>(
     z: Pair<E::Value>,
 ) -> Option<Element<E::Value>> {
     let (re, im) = z;
-    let real = match op {
-        Op::IsNan => e.compare(Compare::FUnordered, re, im),
+    let real = |value| Some(Element::Real(value));
+    let (re, im) = match op {
+        Op::IsNan => return real(e.compare(Compare::FUnordered, re, im)),
         Op::IsInf => {
             let (re, im) = (is_infinite(e, re), is_infinite(e, im));
-            e.or(re, im)
+            return real(e.or(re, im));
         }
         Op::IsFinite => {
-            let (re, im) = (float::is_finite(e, re), float::is_finite(e, im));
-            e.and(re, im)
+            let (re, im) = (is_finite(e, re), is_finite(e, im));
+            return real(e.and(re, im));
         }
-        Op::LogicalNot => is_zero(e, z),
-        Op::Real => re,
-        Op::Imag => im,
+        Op::LogicalNot => return real(is_zero(e, z)),
+        Op::Real => return real(re),
+        Op::Imag => return real(im),
         Op::Abs => {
             let length = hypotenuse(e, z);
-            round_to(e, dtype, length)
+            return real(round_to(e, dtype, length));
         }
         Op::Angle => {
             let angle = math::atan2(e, im, re);
-            round_to(e, dtype, angle)
+            return real(round_to(e, dtype, angle));
         }
-        _ => {
-            let (re, im) = function(e, op, numerics, dtype, z)?;
-            return Some(Element::Complex(round_to(e, dtype, re), round_to(e, dtype, im)));
-        }
-    };
-    Some(Element::Real(real))
-}
-
-fn function<E: Emit>(
-    e: &mut E,
-    op: Op,
-    numerics: Numerics,
-    dtype: DType,
-    z: Pair<E::Value>,
-) -> Option<Pair<E::Value>> {
-    let (re, im) = z;
-    Some(match op {
         Op::Positive => z,
         Op::Negative => (e.neg(re), e.neg(im)),
         Op::Conj => (re, e.neg(im)),
@@ -119,8 +104,11 @@ fn function<E: Emit>(
         Op::Atanh => inverse::atanh(e, z),
         Op::Atan => unturned(e, z, inverse::atanh),
         Op::Sigmoid => sigmoid(e, z),
-        _ => return None,
-    })
+        Op::SignBit | Op::Floor | Op::Ceil | Op::Trunc | Op::BitwiseInvert => return None,
+        Op::Cbrt | Op::Erf | Op::Erfc | Op::Lgamma => return None,
+        not_unary!() => return None,
+    };
+    Some(Element::Complex(round_to(e, dtype, re), round_to(e, dtype, im)))
 }
 
 /// An op of two numbers.
@@ -137,7 +125,11 @@ pub(super) fn binary<E: Emit>(
         Op::Multiply => multiply(e, x, y),
         Op::Divide => divide(e, x, y),
         Op::LogAddExp => log_add_exp(e, x, y),
-        _ => return None,
+        Op::FloorDivide | Op::Remainder | Op::Fmod => return None,
+        Op::Atan2 | Op::Hypot | Op::CopySign | Op::NextAfter | Op::Gcd | Op::Lcm => return None,
+        Op::BitwiseAnd | Op::BitwiseOr | Op::BitwiseXor => return None,
+        Op::BitwiseLeftShift | Op::BitwiseRightShift => return None,
+        not_pairs!() => return None,
     };
     Some(Element::Complex(round_to(e, dtype, re), round_to(e, dtype, im)))
 }
@@ -164,11 +156,6 @@ fn unturned<E: Emit>(
     let turned = turned(e, z);
     let (re, im) = f(e, turned);
     (im, e.neg(re))
-}
-
-fn is_infinite<E: Emit>(e: &mut E, x: E::Value) -> E::Value {
-    let magnitude = e.fabs(x);
-    e.is(Compare::FEq, magnitude, f64::INFINITY)
 }
 
 fn is_zero<E: Emit>(e: &mut E, (re, im): Pair<E::Value>) -> E::Value {
@@ -271,7 +258,9 @@ impl Range {
     fn of<E: Emit>(e: &E, x: E::Value) -> Self {
         match e.ty(x) {
             Ty::F64 => Self { high: 1020, low: -960, up: 108, exponent: 708.0, wide: 20.0 },
-            _ => Self { high: 124, low: -76, up: 50, exponent: 88.0, wide: 10.0 },
+            Ty::F16 | Ty::F32 | Ty::I1 | Ty::I8 | Ty::I16 | Ty::I32 | Ty::I64 => {
+                Self { high: 124, low: -76, up: 50, exponent: 88.0, wide: 10.0 }
+            }
         }
     }
 }

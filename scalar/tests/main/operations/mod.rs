@@ -8,7 +8,7 @@ use promote_lattice::convert::{Bits, Numerics};
 use promote_lattice::op::Class;
 use promote_lattice::{DType, Kind, Op};
 use promote_reference::{Error, Number, element as reference};
-use promote_scalar::elementwise;
+use promote_scalar::{elementwise, is_defined};
 
 pub use tolerances::distance;
 use tolerances::{is_moderate, tolerance, turned};
@@ -370,5 +370,29 @@ fn integers_of_two_dtypes_compare_by_their_numbers() {
             let clipped = clipped.map(|clipped| bits(e, first, clipped));
             assert_eq!(clipped, expected.ok().map(|number| number.bits(first)), "clip {numbers:?}");
         }
+    }
+}
+
+/// Whether an op is defined can be asked of any dtypes, and each op is of some: one that is of none was forgotten.
+#[test]
+fn each_op_of_elements_is_defined_and_no_other() {
+    let dtypes: Vec<DType> = DType::strong().collect();
+    for op in Op::ALL.iter().copied() {
+        let count = op.info().arity.required.max(1);
+        let defined = |numerics: Numerics, result: DType, first: DType, others: DType| {
+            let operands: Vec<DType> =
+                (0..count).map(|index| if index == 0 { first } else { others }).collect();
+            is_defined(op, numerics, &operands, result)
+        };
+        let mut found = false;
+        for (first, others) in
+            dtypes.iter().flat_map(|first| dtypes.iter().map(move |other| (*first, *other)))
+        {
+            for result in [first, others, DType::B1] {
+                found |= defined(Numerics::Jax, result, first, others);
+                found |= defined(Numerics::NumPy, result, first, others);
+            }
+        }
+        assert_eq!(found, Op::elementwise().any(|known| known == op), "{op}");
     }
 }

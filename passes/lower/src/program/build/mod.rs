@@ -16,6 +16,7 @@ mod ops;
 mod segment;
 
 use promote_lattice::convert::Numerics;
+use promote_lattice::{DType, Op};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::liveness::Liveness;
@@ -102,6 +103,24 @@ impl Context<'_> {
         let Place { location, op } = self.place(place).clone();
         let message = format!("{op} is not lowered to {}: {why}", self.target.name());
         self.diagnostics.push(Diagnostic::error(Code::NotLowered, location, message));
+    }
+
+    /// Takes note that what an op of the source computes is not defined for a dtype; of one that computes several things,
+    /// of the first. Functions that are specialised of one function have its places.
+    fn undefined(&mut self, place: PlaceId, op: Op, dtype: DType) {
+        let Place { location, op: source } = self.place(place).clone();
+        let (computed, target) = (format!("{op} of {dtype}"), self.target.name());
+        let message = match source == op.to_string() {
+            true => format!("{computed} is not lowered to {target}: it is not defined"),
+            false => {
+                format!("{source} is not lowered to {target}: it computes {computed}, which is not defined")
+            }
+        };
+        let error = Diagnostic::error(Code::NotLowered, location, message)
+            .with_remedy("convert the operands with promote.convert");
+        if !self.diagnostics.contains(&error) {
+            self.diagnostics.push(error);
+        }
     }
 
     fn constant(&mut self, constant: Constant) -> ConstantId {

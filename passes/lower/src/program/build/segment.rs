@@ -1,7 +1,8 @@
 //! Straight-line code: tensors as nodes of a graph, until somebody needs them in memory.
 
-use promote_lattice::DType;
 use promote_lattice::convert::Numerics;
+use promote_lattice::{DType, Op};
+use promote_scalar::is_defined;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Builder;
@@ -355,9 +356,22 @@ impl Builder<'_, '_> {
         self.segment.graph.source(number, dtype, dims)
     }
 
-    /// Lets a value be a node.
+    /// Lets a value be a node. What was added to the graph since the last one comes from the op at hand.
     pub(super) fn bind(&mut self, value: Value, node: NodeId) {
+        if let Some((op, dtype)) = self.undefined(self.segment.origins.len()) {
+            self.context.undefined(self.place, op, dtype);
+        }
         self.segment.nodes.insert(value, node);
         self.segment.origins.resize(self.segment.graph.nodes.len(), self.place);
+    }
+
+    /// The first op of elements, from a node on, that is not defined for the dtypes of its operands, and that of the first.
+    fn undefined(&self, from: usize) -> Option<(Op, DType)> {
+        let (graph, numerics) = (&self.segment.graph, self.context.program.numerics);
+        graph.nodes[from..].iter().find_map(|node| {
+            let Prim::Map(op) = node.prim else { return None };
+            let dtypes: Vec<DType> = node.args.iter().map(|arg| graph.node(*arg).dtype).collect();
+            (!is_defined(op, numerics, &dtypes, node.dtype)).then_some((op, dtypes[0]))
+        })
     }
 }

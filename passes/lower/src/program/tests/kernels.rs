@@ -124,6 +124,13 @@ fn dtypes_are_those_of_buffers_and_indices() {
     );
 }
 
+/// Whatever a program is made by: no target is asked for code that there is none of.
+#[test]
+fn ops_are_defined_for_their_dtypes() {
+    has("promote.multiply e0", "promote.gcd e0", "e2: promote.gcd of f32, f32 is not defined");
+    has("promote.multiply e0", "promote.matmul e0", "e2: promote.matmul of f32, f32 is not defined");
+}
+
 #[test]
 fn roots_write_each_place_once() {
     has("to b2[s1*d0 + d1]", "to b0[s1*d0 + d1]", "r1 writes b0, which the kernel reads");

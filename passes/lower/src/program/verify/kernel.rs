@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
+use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Op};
+use promote_scalar::is_defined;
 use rustc_hash::FxHashSet;
 
 use crate::graph::NodeId;
@@ -24,9 +26,10 @@ pub(super) struct Interface {
 }
 
 /// What a kernel needs, and what is wrong with it.
-pub(super) fn verify(kernel: &Kernel) -> (Interface, Vec<String>) {
+pub(super) fn verify(kernel: &Kernel, numerics: Numerics) -> (Interface, Vec<String>) {
     let mut verifier = Verifier {
         kernel,
+        numerics,
         nodes: FxHashSet::default(),
         symbols: FxHashSet::default(),
         interface: Interface::default(),
@@ -50,6 +53,7 @@ pub(super) fn verify(kernel: &Kernel) -> (Interface, Vec<String>) {
 
 struct Verifier<'k> {
     kernel: &'k Kernel,
+    numerics: Numerics,
     nodes: FxHashSet<NodeId>,
     symbols: FxHashSet<Symbol>,
     interface: Interface,
@@ -208,7 +212,7 @@ impl Verifier<'_> {
                     self.report(format!("{name}: the index {index} is no integer"));
                 }
             }
-            Code::Map(op, operands) => self.map(name, *op, operands.len()),
+            Code::Map(op, operands) => self.map(name, *op, operands, expr.dtype),
             Code::Reduced(root) => need = need.and(self.reduced(name, *root, expr.dtype, needs)),
         }
         if (expr.stage, expr.dims) != (need.stage, need.dims) {
@@ -224,10 +228,16 @@ impl Verifier<'_> {
         }
     }
 
-    fn map(&mut self, name: ExprId, op: Op, count: usize) {
-        let arity = op.info().arity;
+    fn map(&mut self, name: ExprId, op: Op, operands: &[ExprId], result: DType) {
+        let (arity, count) = (op.info().arity, operands.len());
         if count < arity.required || count > arity.required + arity.optional {
-            self.report(format!("{name}: {op} does not take {count} operands"));
+            return self.report(format!("{name}: {op} does not take {count} operands"));
+        }
+        let dtype = |operand: &ExprId| Some(self.kernel.exprs.get(operand.0 as usize)?.dtype);
+        let Some(dtypes) = operands.iter().map(dtype).collect::<Option<Vec<DType>>>() else { return };
+        if !is_defined(op, self.numerics, &dtypes, result) {
+            let dtypes: Vec<String> = dtypes.iter().map(DType::to_string).collect();
+            self.report(format!("{name}: {op} of {} is not defined", dtypes.join(", ")));
         }
     }
 

@@ -2,8 +2,8 @@
 
 use mlir_sys::*;
 use promote_abi::Runtime;
+use promote_lattice::Op;
 use promote_lattice::convert::Numerics;
-use promote_lattice::{DType, Op};
 use promote_scalar::memory_size;
 use rustc_hash::FxHashMap;
 
@@ -11,12 +11,10 @@ use super::costs::{GRAIN, SMALL};
 use super::function::Function;
 use super::kernel::{self, Compiled, Slot};
 use super::matmul::{self, Environment, Tile};
-use promote_diagnostics::{Code, Diagnostic};
 use promote_dialect::extent::{Product, Sum};
 use promote_lower::graph::NodeId;
 use promote_lower::kernel::{Code as What, Kernel};
 use promote_lower::program::{Arg, Launch, Matmul, PlaceId};
-use promote_lower::target::Target;
 
 impl Function<'_, '_> {
     /// The number that a product of a kernel's symbols is, if it is known.
@@ -51,9 +49,6 @@ impl Function<'_, '_> {
     /// Compiles a kernel, and runs it on all units.
     pub fn launch(&mut self, launch: &Launch, place: PlaceId) {
         let (name, compiled) = self.compiled(launch, place);
-        if let Some((op, dtype)) = compiled.missing {
-            self.not_computed((op, dtype), launch);
-        }
         let environment = self.environment(&compiled, launch);
         let count = self.units(&compiled, launch);
         let zero = self.code.index(0);
@@ -91,7 +86,7 @@ impl Function<'_, '_> {
         let name = self.lowering.kernel_name(&self.source.name);
         let location = self.lowering.location(place);
         let compiled = kernel::compile(self.lowering.setting, kernel, &name, location, &places);
-        if places.is_empty() && compiled.missing.is_none() {
+        if places.is_empty() {
             self.lowering.kernels.insert(launch.kernel, (name.clone(), compiled.clone()));
         }
         (name, compiled)
@@ -125,34 +120,6 @@ impl Function<'_, '_> {
             }
         }
         places
-    }
-
-    /// Says that an op has no definition for a dtype. What is made of one op of the program is refused there once: what else of
-    /// it has no definition depends on the schedule.
-    fn not_computed(&mut self, (op, dtype): (Op, DType), launch: &Launch) {
-        let kernel = self.lowering.kernel(launch.kernel);
-        let is_it = |code: &What| match code {
-            What::Map(own, operands) => {
-                *own == op && operands.first().is_some_and(|first| kernel.expr(*first).dtype == dtype)
-            }
-            _ => false,
-        };
-        let found = kernel.exprs.iter().find(|expr| is_it(&expr.code)).unwrap_or(&kernel.exprs[0]);
-        let place = self.lowering.place(launch.places[found.node.0 as usize]);
-        // The entries of a function launch the same kernels.
-        if self.lowering.diagnostics.iter().any(|known| known.location == place.location) {
-            return;
-        }
-        let (computed, machine) = (format!("{op} of {dtype}"), self.lowering.setting.machine.name());
-        let message = match place.op == op.name() {
-            true => format!("{computed} is not lowered to {machine}"),
-            false => format!(
-                "{} is not lowered to {machine}: it computes {computed}, which is not defined",
-                place.op
-            ),
-        };
-        let error = Diagnostic::error(Code::NotLowered, place.location.clone(), message);
-        self.lowering.diagnostics.push(error.with_remedy("convert the operands with promote.convert"));
     }
 
     fn units(&mut self, compiled: &Compiled, launch: &Launch) -> MlirValue {

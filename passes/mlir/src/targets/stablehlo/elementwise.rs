@@ -5,6 +5,7 @@
 
 use promote_lattice::convert::{Bits, Literal, Numerics};
 use promote_lattice::dtype::Specials;
+use promote_lattice::op::Class;
 use promote_lattice::{DType, Kind, Op};
 use promote_scalar::{Element, Trap};
 
@@ -54,7 +55,7 @@ const fn direction(op: Op) -> Option<Direction> {
     })
 }
 
-/// An op of one operand that is one op of StableHLO, or none at all.
+/// An op of one operand that is one op of StableHLO, or none at all. Others are what they are defined as.
 fn unary(b: &mut Builder<'_>, op: Op, x: Tensor) -> Option<Tensor> {
     let (kind, numerics) = (x.kind(), b.numerics());
     let is_complex = kind == Kind::Complex;
@@ -80,12 +81,39 @@ fn unary(b: &mut Builder<'_>, op: Op, x: Tensor) -> Option<Tensor> {
         Op::IsFinite if kind == Kind::Float && x.dtype.bits() >= 16 => {
             b.op("stablehlo.is_finite", &[x], (DType::B1, &x.shape()), &[])
         }
-        _ if is_complex => b.unary(emit::native(op, true)?, x),
-        _ => return None,
+        _ => match op.class() {
+            Class::Function if is_complex => b.unary(emit::native(op, true)?, x),
+            Class::Sign
+            | Class::Part
+            | Class::Rounding
+            | Class::Function
+            | Class::SpecialFunction
+            | Class::Predicate
+            | Class::Logical
+            | Class::Bitwise
+            | Class::Arithmetic
+            | Class::Extremum
+            | Class::Shift
+            | Class::FloatPair
+            | Class::IntegerPair
+            | Class::Comparison
+            | Class::Stated
+            | Class::Layout
+            | Class::Indexing
+            | Class::Joining
+            | Class::Choice
+            | Class::Accumulation
+            | Class::Moment
+            | Class::Order
+            | Class::Truth
+            | Class::Index
+            | Class::Exponential
+            | Class::Product => return None,
+        },
     })
 }
 
-/// An op of two operands that is one op of StableHLO.
+/// An op of two operands that is one op of StableHLO. Others are what they are defined as.
 fn binary(b: &mut Builder<'_>, op: Op, x: Tensor, y: Tensor) -> Option<Tensor> {
     let (is_complex, is_float) = (x.kind() == Kind::Complex, x.kind() == Kind::Float);
     if let Some(direction) = direction(op).filter(|_| x.dtype == y.dtype) {
@@ -115,7 +143,34 @@ fn binary(b: &mut Builder<'_>, op: Op, x: Tensor, y: Tensor) -> Option<Tensor> {
         Op::BitwiseXor => b.xor(x, y),
         Op::Divide if is_complex => b.div(x, y),
         Op::Pow => return chain_of_products(b, x, y),
-        _ => return None,
+        _ => match op.class() {
+            Class::Arithmetic
+            | Class::Extremum
+            | Class::Shift
+            | Class::Bitwise
+            | Class::Logical
+            | Class::FloatPair
+            | Class::IntegerPair
+            | Class::Comparison
+            | Class::Sign
+            | Class::Part
+            | Class::Rounding
+            | Class::Function
+            | Class::SpecialFunction
+            | Class::Predicate
+            | Class::Stated
+            | Class::Layout
+            | Class::Indexing
+            | Class::Joining
+            | Class::Choice
+            | Class::Accumulation
+            | Class::Moment
+            | Class::Order
+            | Class::Truth
+            | Class::Index
+            | Class::Exponential
+            | Class::Product => return None,
+        },
     })
 }
 

@@ -71,13 +71,8 @@ impl KernelEmitter<'_> {
                 let numerics = self.setting.numerics;
                 self.current = Some(expr.node);
                 let mut e = self.emit(lanes);
-                match elementwise(&mut e, *op, numerics, &dtypes, expr.dtype, &values) {
-                    Some(value) => value,
-                    None => {
-                        self.missing.get_or_insert((*op, dtypes[0]));
-                        self.constant(0, expr.dtype, lanes)
-                    }
-                }
+                let made = elementwise(&mut e, *op, numerics, &dtypes, expr.dtype, &values);
+                made.unwrap_or_else(|| unreachable!("{op} of {dtypes:?} is in no program that is valid"))
             }
             What::Reduced(root) => match self.results[*root] {
                 Some(result) => {

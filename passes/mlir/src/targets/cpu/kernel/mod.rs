@@ -28,7 +28,6 @@ mod squares;
 
 use mlir_sys::*;
 use promote_lattice::convert::Numerics;
-use promote_lattice::{DType, Op};
 use promote_scalar::{Element, Ty};
 use rustc_hash::FxHashMap;
 
@@ -64,8 +63,6 @@ pub struct Compiled {
     pub tiles: Vec<(Product, i64)>,
     /// About how many elements a unit goes through.
     pub work: Product,
-    /// The op that cannot be computed, if there is one.
-    pub missing: Option<(Op, DType)>,
 }
 
 /// What of a kernel is the same for all of a module.
@@ -120,7 +117,6 @@ pub fn compile(
         stage: 0,
         tile: None,
         users: users(kernel),
-        missing: None,
         places,
         current: None,
         code,
@@ -162,7 +158,6 @@ struct KernelEmitter<'k> {
     /// The first column of the tile at hand.
     tile: Option<MlirValue>,
     users: Vec<u64>,
-    missing: Option<(Op, DType)>,
     places: &'k FxHashMap<NodeId, (String, usize)>,
     /// The node that is computed.
     current: Option<NodeId>,
@@ -207,7 +202,7 @@ impl<'k> KernelEmitter<'k> {
         let work = self.work(&units, &tiles);
         let tiles = tiles.into_iter().map(|(dim, tile)| (self.kernel.dims[dim].clone(), tile)).collect();
         let units = units.into_iter().map(|dim| self.kernel.dims[dim].clone()).collect();
-        Compiled { slots: self.slots, units, tiles, work, missing: self.missing }
+        Compiled { slots: self.slots, units, tiles, work }
     }
 
     /// Returns if there is no unit to do: what is computed before the loop may be of elements that are not there.

@@ -149,10 +149,8 @@ impl<'k> KernelEmitter<'k> {
         y: Element<Register>,
     ) -> Element<Register> {
         let numerics = self.setting.numerics;
-        combine(&mut self.emit(lanes), op, numerics, dtype, x, y).unwrap_or_else(|| {
-            self.missing.get_or_insert((op, dtype));
-            x
-        })
+        let combined = combine(&mut self.emit(lanes), op, numerics, dtype, x, y);
+        combined.unwrap_or_else(|| unreachable!("{op}, which reduces, combines elements of every dtype"))
     }
 
     /// Of two elements with their indices the one that is looked for.
@@ -163,10 +161,9 @@ impl<'k> KernelEmitter<'k> {
         x: (Element<Register>, Register),
         y: (Element<Register>, Register),
     ) -> (Element<Register>, Register) {
-        combine_arg(&mut self.emit(lanes), op, dtype, x, y).unwrap_or_else(|| {
-            self.missing.get_or_insert((op, dtype));
-            x
-        })
+        let chosen = combine_arg(&mut self.emit(lanes), op, dtype, x, y);
+        chosen
+            .unwrap_or_else(|| unreachable!("{op}, which looks for an element, chooses among every dtype's"))
     }
 
     /// The result of a reduction: the lanes of its accumulator and that of what remained, as one.

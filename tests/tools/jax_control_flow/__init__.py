@@ -1,0 +1,1 @@
+"""What record_jax_control_flow.py is made of."""
