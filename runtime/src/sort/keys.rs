@@ -9,6 +9,9 @@ use crate::pool;
 /// From this length on, a line is sorted in registers, if the processor can.
 const REGISTERS_FROM: usize = 16;
 
+/// From this length on, digits take less time than registers, if keys are short: they go over the line less often.
+const REGISTERS_BELOW: usize = 1 << 20;
+
 /// From this length on, a line is sorted by digits.
 const DIGITS_FROM: usize = 256;
 
@@ -128,7 +131,8 @@ pub fn sort<T: Key>(line: &mut [T]) {
 
 /// Sorts on one thread, with as much memory beside.
 fn run<T: Key>(line: &mut [T], other: &mut [T]) {
-    if T::sort_in_registers(line, other) {
+    let by_registers = T::BYTES > DIGITS_MOST || line.len() < REGISTERS_BELOW;
+    if by_registers && T::sort_in_registers(line, other) {
         return;
     }
     if line.len() >= DIGITS_FROM && T::BYTES <= DIGITS_MOST {

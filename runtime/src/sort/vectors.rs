@@ -27,7 +27,7 @@ macro_rules! lanes {
             /// The most keys that a network sorts.
             pub const SMALL: usize = REGISTERS * LANES;
 
-            /// The lane that a lane is compared with, for every way in which a network does that.
+            /// The lanes that lanes are compared with.
             const fn partners(flip: usize) -> [$index; LANES] {
                 let mut all = [0; LANES];
                 let mut lane = 0;
@@ -50,8 +50,9 @@ macro_rules! lanes {
                 mask
             }
 
+            #[inline]
             const fn first(count: usize) -> $mask {
-                if count >= LANES { <$mask>::MAX } else { (1 << count) - 1 }
+                ((1_u32 << count) - 1) as $mask
             }
 
             #[target_feature(enable = "avx512f,popcnt")]
@@ -66,62 +67,92 @@ macro_rules! lanes {
                 unsafe { $store(to.as_mut_ptr().cast(), first(to.len()), keys) }
             }
 
+            /// The lanes in the order that partners have.
+            #[target_feature(enable = "avx512f,popcnt")]
+            #[inline]
+            fn permuted<const FLIP: usize>(keys: __m512i) -> __m512i {
+                let partners = const { partners(FLIP) };
+                // SAFETY: the array has as many bytes as a register.
+                $permute(unsafe { $indices(partners.as_ptr().cast()) }, keys)
+            }
+
             /// Each lane becomes the lesser or the greater of itself and its partner.
             #[target_feature(enable = "avx512f,popcnt")]
             #[inline]
-            fn exchange(keys: __m512i, flip: usize, bit: usize) -> __m512i {
-                let partners = partners(flip);
-                // SAFETY: the array has as many bytes as a register.
-                let partners = unsafe { $indices(partners.as_ptr().cast()) };
-                let others = $permute(partners, keys);
-                $mask_max($min(keys, others), upper(bit), keys, others)
+            fn exchange<const FLIP: usize, const BIT: usize>(keys: __m512i) -> __m512i {
+                let others = permuted::<FLIP>(keys);
+                $mask_max($min(keys, others), const { upper(BIT) }, keys, others)
             }
 
-            /// Sorts keys in registers: runs of 2, 4, 8, … are made of pairs of runs, the second one turned round.
+            /// Sorts the lanes of a register, of which the first half of each half is below the second, and so on.
+            #[target_feature(enable = "avx512f,popcnt")]
+            #[inline]
+            fn merge_lanes(mut keys: __m512i) -> __m512i {
+                if LANES == 16 {
+                    keys = exchange::<8, 8>(keys);
+                }
+                exchange::<1, 1>(exchange::<2, 2>(exchange::<4, 4>(keys)))
+            }
+
+            /// Sorts the lanes of a register: runs of 2, 4, 8, … are made of pairs of runs, the second one turned round.
+            #[target_feature(enable = "avx512f,popcnt")]
+            #[inline]
+            fn sort_lanes(keys: __m512i) -> __m512i {
+                let pairs = exchange::<1, 1>(keys);
+                let fours = exchange::<1, 1>(exchange::<3, 2>(pairs));
+                let eights = exchange::<1, 1>(exchange::<2, 2>(exchange::<7, 4>(fours)));
+                if LANES == 8 {
+                    return eights;
+                }
+                exchange::<1, 1>(exchange::<2, 2>(exchange::<4, 4>(exchange::<15, 8>(eights))))
+            }
+
+            /// Makes one run of two, each of so many registers.
+            #[target_feature(enable = "avx512f,popcnt")]
+            #[inline]
+            fn merge<const RUN: usize>(keys: &mut [__m512i]) {
+                let (left, right) = keys[..2 * RUN].split_at_mut(RUN);
+                for ahead in 0..RUN {
+                    let (first, other) = (left[ahead], permuted::<{ LANES - 1 }>(right[RUN - 1 - ahead]));
+                    left[ahead] = $min(first, other);
+                    right[RUN - 1 - ahead] = permuted::<{ LANES - 1 }>($max(first, other));
+                }
+                for half in [left, right] {
+                    if RUN >= 4 {
+                        step::<2>(half);
+                    }
+                    if RUN >= 2 {
+                        step::<1>(half);
+                    }
+                    half.iter_mut().for_each(|register| *register = merge_lanes(*register));
+                }
+            }
+
+            /// Compares registers with those so far from them.
+            #[target_feature(enable = "avx512f,popcnt")]
+            #[inline]
+            fn step<const FAR: usize>(keys: &mut [__m512i]) {
+                for pair in keys.chunks_exact_mut(2 * FAR) {
+                    for ahead in 0..FAR {
+                        let (x, y) = (pair[ahead], pair[ahead + FAR]);
+                        (pair[ahead], pair[ahead + FAR]) = ($min(x, y), $max(x, y));
+                    }
+                }
+            }
+
+            /// Sorts keys in registers.
             #[target_feature(enable = "avx512f,popcnt")]
             #[inline]
             fn network<const COUNT: usize>(keys: &mut [__m512i; COUNT]) {
-                let mut size = 2;
-                while size <= LANES {
-                    for register in keys.iter_mut() {
-                        *register = exchange(*register, size - 1, size / 2);
-                        let mut step = size / 4;
-                        while step > 0 {
-                            *register = exchange(*register, step, step);
-                            step /= 2;
-                        }
-                    }
-                    size *= 2;
+                keys.iter_mut().for_each(|register| *register = sort_lanes(*register));
+                if COUNT >= 2 {
+                    keys.chunks_exact_mut(2).for_each(|pair| merge::<1>(pair));
                 }
-                let mut run = 1;
-                while run < COUNT {
-                    let turned = partners(LANES - 1);
-                    // SAFETY: the array has as many bytes as a register.
-                    let turned = unsafe { $indices(turned.as_ptr().cast()) };
-                    for start in (0..COUNT).step_by(2 * run) {
-                        for ahead in 0..run {
-                            let (left, right) = (start + ahead, start + 2 * run - 1 - ahead);
-                            let other = $permute(turned, keys[right]);
-                            let (less, more) = ($min(keys[left], other), $max(keys[left], other));
-                            (keys[left], keys[right]) = (less, $permute(turned, more));
-                        }
-                    }
-                    let mut step = run / 2;
-                    while step > 0 {
-                        for left in (0..COUNT).filter(|register| register & step == 0) {
-                            let (a, b) = (keys[left], keys[left + step]);
-                            (keys[left], keys[left + step]) = ($min(a, b), $max(a, b));
-                        }
-                        step /= 2;
-                    }
-                    for register in keys.iter_mut() {
-                        let mut step = LANES / 2;
-                        while step > 0 {
-                            *register = exchange(*register, step, step);
-                            step /= 2;
-                        }
-                    }
-                    run *= 2;
+                if COUNT >= 4 {
+                    keys.chunks_exact_mut(4).for_each(|four| merge::<2>(four));
+                }
+                if COUNT >= 8 {
+                    merge::<4>(keys);
                 }
             }
 
@@ -169,9 +200,7 @@ macro_rules! lanes {
                 let pivots = $splat(pivot.cast_signed());
                 let (mut left, mut right) = (0, to.len());
                 let to = to.as_mut_ptr();
-                for part in from.chunks(LANES) {
-                    let keys = load(part);
-                    let is_there = first(part.len());
+                let mut divide = |keys: __m512i, is_there: $mask| {
                     // The pivot is below a key, or the key below the pivot.
                     let below = if UP_TO { !$below(pivots, keys) } else { $below(keys, pivots) };
                     let (below, above) = (below & is_there, !below & is_there);
@@ -183,6 +212,14 @@ macro_rules! lanes {
                         $store(to.add(right).cast(), first(many), $compress(above, keys));
                     }
                     left += few;
+                };
+                let (whole, rest) = from.as_chunks::<LANES>();
+                for part in whole {
+                    // SAFETY: as many keys are there.
+                    divide(unsafe { $indices(part.as_ptr().cast()) }, <$mask>::MAX);
+                }
+                if !rest.is_empty() {
+                    divide(load(rest), first(rest.len()));
                 }
                 left
             }

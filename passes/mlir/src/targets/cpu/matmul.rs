@@ -1,4 +1,4 @@
-//! Products of large matrices of floats.
+//! Products of large matrices of floats, and of integers, which wrap.
 //!
 //! ## Algorithm
 //! The right operand is packed into panels as wide as two vectors, each a contiguous `[k, width]`, so that it is read in
@@ -141,7 +141,8 @@ impl MatmulEmitter {
 
     fn plus(&mut self, x: MlirValue, y: MlirValue, lanes: usize) -> MlirValue {
         let ty = self.ty;
-        self.lanes(lanes).binary(Binary::FAdd, Register { value: x, ty }, Register { value: y, ty }).value
+        let add = if ty.is_float() { Binary::FAdd } else { Binary::Add };
+        self.lanes(lanes).binary(add, Register { value: x, ty }, Register { value: y, ty }).value
     }
 
     /// A unit as its batch and its place in the batch.
@@ -321,11 +322,16 @@ impl MatmulEmitter {
                 let right = Register { value: *right, ty };
                 let has_fma = self.setting.machine.has_fma;
                 let mut e = self.lanes(lanes);
-                let sum = if has_fma {
-                    e.fma(factor, right, sum)
-                } else {
-                    let product = e.binary(Binary::FMul, factor, right);
-                    e.binary(Binary::FAdd, product, sum)
+                let sum = match (ty.is_float(), has_fma) {
+                    (true, true) => e.fma(factor, right, sum),
+                    (true, false) => {
+                        let product = e.binary(Binary::FMul, factor, right);
+                        e.binary(Binary::FAdd, product, sum)
+                    }
+                    (false, _) => {
+                        let product = e.binary(Binary::Mul, factor, right);
+                        e.binary(Binary::Add, product, sum)
+                    }
                 };
                 next.push(sum.value);
             }

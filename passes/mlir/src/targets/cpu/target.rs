@@ -1,6 +1,6 @@
 //! What the code generator must know of a processor.
 
-use promote_lattice::DType;
+use promote_lattice::{DType, Kind};
 
 use super::costs::{self, LEAST_EXTENT, MANY_PRODUCTS, USUAL_EXTENT};
 use super::matmul::Tile;
@@ -38,9 +38,16 @@ impl Target for Machine {
     fn panel(&self, dtype: DType, extents: [Option<i64>; 3]) -> Option<i64> {
         let extents = extents.map(|extent| extent.unwrap_or(USUAL_EXTENT));
         let count = extents.iter().fold(1i64, |all, extent| all.saturating_mul(*extent));
-        let is_float = matches!(dtype, DType::F32 | DType::F64);
+        // What registers hold as it is in memory.
+        let register = promote_scalar::register(dtype);
+        let is_plain = match dtype.kind() {
+            Kind::Float | Kind::Unsigned | Kind::Signed => {
+                promote_scalar::memory(dtype) == register && register.bits() == dtype.bits()
+            }
+            Kind::Bool | Kind::Complex => false,
+        };
         let is_large =
-            is_float && extents.iter().all(|extent| *extent >= LEAST_EXTENT) && count >= MANY_PRODUCTS;
-        is_large.then(|| Tile::new(*self, promote_scalar::register(dtype)).columns)
+            is_plain && extents.iter().all(|extent| *extent >= LEAST_EXTENT) && count >= MANY_PRODUCTS;
+        is_large.then(|| Tile::new(*self, register).columns)
     }
 }
