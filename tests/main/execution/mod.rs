@@ -1,5 +1,6 @@
 //! Programs compiled for this machine's processor, and run.
 
+mod access;
 mod elementwise;
 mod functions;
 mod graphs;

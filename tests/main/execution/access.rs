@@ -1,0 +1,117 @@
+//! What is read across rows, and in steps: permuted and sliced operands of every dtype, against the interpreter.
+
+use std::fmt::Write;
+
+use promote::DType;
+use promote_reference::{Array, Number, Program, Value};
+
+use crate::cases::System;
+
+use super::support::{Random, compile, function, run, session};
+
+/// Extents of matrices around those of the squares that are transposed in registers.
+const MATRICES: [[usize; 2]; 6] = [[16, 16], [17, 33], [64, 48], [100, 31], [15, 70], [3, 260]];
+
+const STEPS: [i64; 8] = [2, 3, 4, 5, 8, 16, 17, 33];
+
+fn random(dtype: DType, shape: &[usize], random: &mut Random) -> Array {
+    let numbers = (0..shape.iter().product()).map(|_| random.below(100) as i128 - 50);
+    let numbers: Vec<Number> = numbers.map(|number| Number::Int(number).fit(DType::I64)).collect();
+    let fit = |number: Number| Number::Real(number.real()).fit(DType::F64);
+    let elements = numbers.into_iter().map(|number| if dtype.is_integer() { number } else { fit(number) });
+    Array::new(dtype, shape.to_vec(), elements)
+}
+
+fn tensor(shape: &[usize], dtype: DType, is_open: bool) -> String {
+    let extents: String =
+        shape.iter().map(|extent| if is_open { "?x".to_owned() } else { format!("{extent}x") }).collect();
+    format!("tensor<{extents}{}>", dtype.mlir())
+}
+
+/// A function, and what it takes.
+struct Case {
+    text: String,
+    name: String,
+    arguments: Vec<Value>,
+}
+
+/// `where(mask, x.T, y)`.
+fn turned(dtype: DType, [rows, columns]: [usize; 2], is_open: bool, random_numbers: &mut Random) -> Case {
+    let name = format!("turned_{rows}_{columns}_{is_open}");
+    let [x, y, mask] = [[columns, rows], [rows, columns], [rows, columns]];
+    let [from, to, masks] =
+        [tensor(&x, dtype, is_open), tensor(&y, dtype, is_open), tensor(&mask, DType::B1, is_open)];
+    let text = format!(
+        r#"func.func @{name}(%m: {masks}, %x: {from}, %y: {to}) -> ({to}, {to}) {{
+  %t = "promote.permute_dims"(%x) {{permutation = array<i64: 1, 0>}} : ({from}) -> {to}
+  %r = "promote.where"(%m, %t, %y) : ({masks}, {to}, {to}) -> {to}
+  return %r, %t : {to}, {to}
+}}
+"#
+    );
+    let arrays = [
+        random(DType::B1, &mask, random_numbers),
+        random(dtype, &x, random_numbers),
+        random(dtype, &y, random_numbers),
+    ];
+    Case { text, name, arguments: arrays.into_iter().map(Value::Array).collect() }
+}
+
+/// A permutation of three dimensions, none of which stays where it is.
+fn rolled(dtype: DType, random_numbers: &mut Random) -> Case {
+    let [from, to] = [[5, 19, 35], [35, 5, 19]];
+    let [source, target] = [tensor(&from, dtype, false), tensor(&to, dtype, false)];
+    let text = format!(
+        r#"func.func @rolled(%x: {source}) -> {target} {{
+  %t = "promote.permute_dims"(%x) {{permutation = array<i64: 2, 0, 1>}} : ({source}) -> {target}
+  return %t : {target}
+}}
+"#
+    );
+    Case {
+        text,
+        name: "rolled".to_owned(),
+        arguments: vec![Value::Array(random(dtype, &from, random_numbers))],
+    }
+}
+
+/// Every so many elements of a vector, and of the rows of a matrix.
+fn stepped(dtype: DType, step: i64, random_numbers: &mut Random) -> Case {
+    let name = format!("stepped_{step}");
+    let count = 1000_usize;
+    let length = (count - 1).div_ceil(step as usize);
+    let (source, target) = (tensor(&[count], dtype, false), tensor(&[length], dtype, false));
+    let text = format!(
+        r#"func.func @{name}(%x: {source}) -> {target} {{
+  %t = "promote.slice"(%x) {{start = array<i64: 1>, stop = array<i64: {count}>, step = array<i64: {step}>}} : ({source}) -> {target}
+  return %t : {target}
+}}
+"#
+    );
+    Case { text, name, arguments: vec![Value::Array(random(dtype, &[count], random_numbers))] }
+}
+
+#[test]
+fn permuted_and_sliced_operands_of_every_dtype() {
+    let systems = System::all();
+    for (number, dtype) in DType::strong().enumerate() {
+        let Some(system) = systems.iter().find(|system| system.has(dtype)) else { continue };
+        let session = session(system.name, system.x64, false);
+        let mut numbers = Random::new(number as u64);
+        let mut cases = vec![rolled(dtype, &mut numbers)];
+        for extents in MATRICES {
+            cases.extend([false, true].map(|is_open| turned(dtype, extents, is_open, &mut numbers)));
+        }
+        cases.extend(STEPS.map(|step| stepped(dtype, step, &mut numbers)));
+        let mut text = String::new();
+        cases.iter().for_each(|case| write!(text, "{}", case.text).expect("text can be written"));
+        let executable = compile(&session, &text);
+        let program = Program::read(&text).expect("the interpreter reads the program");
+        for case in &cases {
+            let expected = program.run(&system.semantics, &case.name, &case.arguments).expect("it runs");
+            let found = run(&function(&executable, &case.name), &case.arguments).expect("it runs");
+            let found: Vec<Value> = found.into_iter().map(Value::Array).collect();
+            assert_eq!(found, expected.results, "{dtype} {}", case.name);
+        }
+    }
+}
