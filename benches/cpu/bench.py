@@ -18,6 +18,8 @@ import sys
 import tempfile
 import time
 
+import patterns
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 U = "tensor<*x!promote.unknown>"
 ROUNDS = 9
@@ -99,7 +101,7 @@ def program(arguments, body, results):
 
 
 def cases(np, jnp, jax, rng):
-    """name, MLIR, inputs, outputs, NumPy, JAX (inputs, donated outputs), bytes that must move."""
+    """name, MLIR, inputs, outputs, NumPy or None, JAX (inputs, donated outputs), bytes that must move."""
     import ml_dtypes
 
     f32 = np.float32
@@ -255,7 +257,8 @@ def child(arguments):
         a, b, c = np.zeros(count), np.ones(count), np.ones(count)
         pointer = lambda array: ctypes.c_void_p(array.ctypes.data)
         limit = lambda: triad(pointer(a), pointer(b), pointer(c), ctypes.c_double(3.0), ctypes.c_long(count))
-        for index, (name, make) in enumerate(cases(np, jnp, jax, rng).items()):
+        every = {**cases(np, jnp, jax, rng), **patterns.cases(np, jnp, jax, rng, program)}
+        for index, (name, make) in enumerate(every.items()):
             if arguments.cases and not any(one in name for one in arguments.cases.split(",")):
                 continue
             mlir, inputs, outputs, numpy, jaxed, moved = make()
@@ -270,8 +273,9 @@ def child(arguments):
                 spare = list(donated(*on_device, *spare))
                 spare[0].block_until_ready()
 
-            times = {"promote": [], "numpy": [], "jax": [], "triad": []}
             peers = {"promote": run, "numpy": numpy, "jax": jax_run, "triad": limit}
+            peers = {peer: call for peer, call in peers.items() if call}
+            times = {peer: [] for peer in peers}
             for peer in peers.values():
                 peer()
             run()
@@ -307,7 +311,7 @@ def main():
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
         for line in process.stdout:
             row = json.loads(line)
-            ms = lambda peer: f"{row[peer] * 1e3:.2f} ms"
+            ms = lambda peer: f"{row[peer] * 1e3:.2f} ms" if peer in row else ""
             rate, share = "", ""
             if row["moved"]:
                 speed, limit = row["moved"] / row["promote"], row["triad_bytes"] / row["triad"]

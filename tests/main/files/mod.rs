@@ -79,10 +79,17 @@ macro_rules! files {
 }
 
 files! {
+    a_choice_between_a_row_and_a_number
     a_loop_that_raises_its_carry
     a_mean_and_a_variance_of_rows
+    a_product_of_batches_and_a_vector
     a_softmax_of_bf16
+    integers_divided_as_python_divides
     integers_wrap_and_shift
+    numbers_in_order_and_where_they_are
+    parts_joined_and_looked_up
+    permuted_and_stepped_operands
+    sums_that_run_along_each_axis
 }
 
 #[test]
