@@ -134,10 +134,26 @@ fn every_case() -> Vec<Case> {
             push(&format!("math.{op}"), &[r#type], r#type);
         }
     }
-    for op in ["add", "floordivs", "ceildivu", "rems", "maxu", "shru"] {
+    let divisions = ["divu", "divs", "ceildivu", "ceildivs", "floordivs", "remu", "rems"];
+    let others =
+        ["add", "sub", "mul", "minu", "mins", "maxu", "maxs", "and", "or", "xor", "shl", "shru", "shrs"];
+    for op in divisions.iter().chain(&others) {
         push(&format!("index.{op}"), &["index"; 2], "index");
     }
-    push("index.cmp {pred = #index<cmp_predicate ult>}", &["index"; 2], "i1");
+    for predicate in ["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"] {
+        push(&format!("index.cmp {{pred = #index<cmp_predicate {predicate}>}}"), &["index"; 2], "i1");
+    }
+    for integer in ["i8", "i32", "i64"] {
+        push("index.casts", &[integer], "index");
+        push("index.castu", &[integer], "index");
+        push("index.castu", &["index"], integer);
+    }
+    push("index.sizeof", &[], "index");
+    push("index.constant {value = -5 : index}", &[], "index");
+    push("index.bool.constant {value = true}", &[], "i1");
+    for (value, r#type) in [("-128 : i8", "i8"), ("true", "i1"), ("-1 : i64", "i64"), ("-0.0 : f16", "f16")] {
+        push(&format!("arith.constant {{value = {value}}}"), &[], r#type);
+    }
     for (narrow, wide) in [("i1", "i8"), ("i8", "i32"), ("i16", "i64"), ("i1", "i64"), ("i32", "i64")] {
         push("arith.extsi", &[narrow], wide);
         push("arith.extui", &[narrow], wide);
@@ -153,10 +169,13 @@ fn every_case() -> Vec<Case> {
             push(&format!("arith.{op}"), &[float; 2], float);
         }
         push("arith.negf", &[float], float);
-        for op in ["absf", "sqrt", "floor", "ceil", "trunc", "roundeven"] {
+        for op in ["absf", "sqrt", "floor", "ceil", "trunc", "roundeven", "round"] {
             push(&format!("math.{op}"), &[float], float);
         }
         push("math.copysign", &[float; 2], float);
+        for op in ["isnan", "isinf", "isfinite"] {
+            push(&format!("math.{op}"), &[float], "i1");
+        }
         for predicate in 0..16 {
             push(&format!("arith.cmpf {{predicate = {predicate} : i64}}"), &[float; 2], "i1");
         }
@@ -235,5 +254,44 @@ fn compiled_arithmetic_is_the_interpreters() {
                 (Ok(_), Err(_)) | (Err(_), Ok(_)) => panic!("{}", place()),
             }
         }
+    }
+}
+
+#[test]
+fn constants_keep_the_bits_of_nans() {
+    let nans = [
+        ("f32", "i32", 0x7f80_0001_u64),
+        ("f32", "i32", 0xffc0_0001),
+        ("bf16", "i16", 0xffc1),
+        ("f16", "i16", 0xfe01),
+        ("f64", "i64", 0x7ff0_0000_0000_0001),
+    ];
+    for (float, integer, bits) in nans {
+        let text = format!(
+            "func.func @f() -> {integer} {{\n  %a = arith.constant {bits:#X} : {float}\n  \
+             %b = arith.bitcast %a : {float} to {integer}\n  return %b : {integer}\n}}\n"
+        );
+        let session = session("jax", true, false);
+        let executable =
+            compile_for(&session, &text, Target::host()).unwrap_or_else(|error| panic!("{error}"));
+        let found = run(&function(&executable, "f"), &[]).expect("it runs");
+        assert_eq!(found[0].bits(), [bits.into()], "{float}");
+    }
+}
+
+#[test]
+fn what_no_code_is_made_for_is_refused_by_name() {
+    let cases = [
+        (
+            "%r = math.clampf %x to [%x, %x] : f32",
+            "math.clampf is not lowered to the CPU: it is none of the ops",
+        ),
+        ("%y = arith.extsi %n : i32 to i128", "no code is made for ops of other dialects on i128"),
+    ];
+    for (op, expected) in cases {
+        let text = format!("func.func @f(%x: f32, %n: i32) -> f32 {{\n  {op}\n  return %x : f32\n}}\n");
+        let error = compile_for(&session("jax", false, false), &text, Target::host());
+        let error = error.err().unwrap_or_else(|| panic!("{op} is refused"));
+        assert!(error.contains(expected), "{error}");
     }
 }

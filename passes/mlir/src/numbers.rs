@@ -1,12 +1,12 @@
 //! Ops of `arith`, `index`, `math` and `ub` on numbers, as arithmetic of programs.
 
 use mlir_sys::*;
-use promote_lattice::convert::{Bits, Literal as Written, Numerics, literal};
-use promote_lattice::{DType, Op};
+use promote_lattice::Op;
 use promote_lower::program::{Arith, Literal, operands};
 use promote_lower::strong::Kind;
 use promote_lower::types::Number;
 
+use super::constant::elements;
 use super::raw;
 
 /// An op that takes and returns numbers.
@@ -45,7 +45,7 @@ pub fn kind(operation: MlirOperation, args: &[Number], results: &[Number]) -> Re
     if let Some(mode) = raw::attribute(operation, "roundingmode").map(text)
         && !is_to_nearest(&mode)
     {
-        return Err(format!("code is made for rounding to nearest even, not for {mode}"));
+        return Err(format!("it rounds in mode {mode}, and code is made for rounding to nearest even"));
     }
     let taken: Vec<_> = args.iter().copied().map(Some).collect();
     match operands(op, &taken, *result) {
@@ -217,8 +217,11 @@ fn math(name: &str) -> Option<Meaning> {
         "absf" => Arith::Function(Op::Abs),
         "powf" => Arith::Function(Op::Pow),
         "roundeven" => Arith::Function(Op::Round),
-        // It rounds halves away from zero; ours are even.
-        "round" => return None,
+        // Halves go away from zero; those of our op are rounded to even.
+        "round" => Arith::Round,
+        "isnan" => Arith::IsNan,
+        "isinf" => Arith::IsInf,
+        "isfinite" => Arith::IsFinite,
         name => Arith::function(Op::by_name(name)?)?,
     }))
 }
@@ -230,7 +233,11 @@ fn constant(operation: MlirOperation, result: Number) -> Option<Literal> {
     unsafe {
         match result {
             Number::Float(dtype) if mlirAttributeIsAFloat(value) => {
-                Some(Literal::Float(float_bits(mlirFloatAttrGetValueDouble(value), dtype)))
+                // As an element of a tensor it tells its bits, those of a NaN too.
+                let none = MlirAttribute { ptr: std::ptr::null() };
+                let r#type = mlirRankedTensorTypeGet(0, std::ptr::null(), mlirAttributeGetType(value), none);
+                let elements = elements(mlirDenseElementsAttrSplatGet(r#type, value), dtype)?;
+                elements.first().copied().map(Literal::Float)
             }
             Number::Int(1) if mlirAttributeIsABool(value) => {
                 Some(Literal::Int(mlirBoolAttrGetValue(value).into()))
@@ -241,9 +248,4 @@ fn constant(operation: MlirOperation, result: Number) -> Option<Literal> {
             Number::Index | Number::Int(_) | Number::Float(_) => None,
         }
     }
-}
-
-/// The bits of a number that a float dtype holds.
-fn float_bits(value: f64, dtype: DType) -> Bits {
-    literal(Written::Float(value), dtype, Numerics::NumPy).bits
 }

@@ -153,7 +153,7 @@ impl Reading<'_, '_> {
             name if name.starts_with("scf.") || name.starts_with("affine.") => {
                 unsupported("control flow must be blocks: run lower-affine and convert-scf-to-cf first")
             }
-            _ => self.foreign(operation, operands, results),
+            _ => self.of_numbers(operation, operands, results),
         }
     }
 
@@ -184,13 +184,20 @@ impl Reading<'_, '_> {
     }
 
     /// An op of another dialect on numbers.
-    fn foreign(&self, operation: MlirOperation, operands: &[Value], results: &[Value]) -> Kind {
+    fn of_numbers(&self, operation: MlirOperation, operands: &[Value], results: &[Value]) -> Kind {
         let is_number = |value: &Value| matches!(self.types[value.0 as usize], Some(Type::Scalar(_)));
         let is_on_numbers = operands.iter().chain(results).all(is_number);
         if !is_on_numbers || raw::regions(operation).next().is_some() || raw::successors(operation).len() > 0
         {
-            let why = "it is an op of another dialect on something other than numbers";
-            return Kind::Unsupported(why.to_owned());
+            let types = raw::operands(operation).chain(raw::results(operation)).map(raw::value_type);
+            let is_number =
+                |r#type: &MlirType| matches!(type_of(*r#type, self.reader.names), Some(Type::Scalar(_)));
+            let other = types.filter(|r#type| !is_number(r#type)).map(raw::type_text).next();
+            return Kind::Unsupported(match other {
+                Some(other) => format!("no code is made for ops of other dialects on {other}"),
+                None => "it has regions or successors, and is not of the dialects that code is made for"
+                    .to_owned(),
+            });
         }
         let numbers = |values: &[Value]| -> Vec<Number> {
             let number = |value: &Value| match self.types[value.0 as usize] {

@@ -129,6 +129,10 @@ fn floats(op: Arith, numerics: Numerics, dtype: DType, args: &[Number]) -> Resul
         Arith::MulF => x * y,
         Arith::DivF => x / y,
         Arith::RemF => x % y,
+        Arith::Round => x.round(),
+        Arith::IsNan => return holds(x.is_nan()),
+        Arith::IsInf => return holds(x.is_infinite()),
+        Arith::IsFinite => return holds(x.is_finite()),
         Arith::NegF => return Ok(Number::Real(-x)),
         Arith::Fma if dtype == DType::F32 => {
             f64::from((x as f32).mul_add(y as f32, reals.get(2).copied().ok_or_else(wrong)? as f32))

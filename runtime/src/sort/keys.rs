@@ -9,7 +9,7 @@ use crate::pool;
 /// From this length on, a line is sorted in registers, if the processor can.
 const REGISTERS_FROM: usize = 16;
 
-/// From this length on, digits take less time than registers, if keys are short: they go over the line less often.
+/// Below this length, registers take less time than digits, which go over the line less often, even if keys are short.
 const REGISTERS_BELOW: usize = 1 << 20;
 
 /// From this length on, a line is sorted by digits.
@@ -44,7 +44,7 @@ pub trait Key:
     fn to_f32(self) -> f32;
     /// Sorts keys in vector registers, with as much memory beside from [`few`](Self::few) on; false if the processor cannot.
     fn sort_in_registers(keys: &mut [Self], other: &mut [Self]) -> bool;
-    /// More keys than that need memory beside them to be sorted in registers.
+    /// The most keys that are sorted in registers without memory beside them; 0 if the processor cannot.
     fn few() -> usize;
 }
 
@@ -96,7 +96,7 @@ macro_rules! lanes {
                 can
             }
             fn few() -> usize {
-                vectors::$module::SMALL
+                if vectors::is_supported() { vectors::$module::SMALL } else { 0 }
             }
         }
     };

@@ -157,25 +157,28 @@ macro_rules! lanes {
             }
 
             #[target_feature(enable = "avx512f,popcnt")]
-            fn in_registers<const COUNT: usize>(from: &[$key], to: *mut $key) {
+            fn loaded<const COUNT: usize>(from: &[$key]) -> [__m512i; COUNT] {
                 let mut keys = [$splat(<$key>::MAX.cast_signed()); COUNT];
                 for (register, keys) in from.chunks(LANES).zip(&mut keys) {
                     *keys = load(register);
                 }
                 network(&mut keys);
-                // SAFETY: the caller has as many keys there, which may be those that were read.
-                let to = unsafe { std::slice::from_raw_parts_mut(to, from.len()) };
+                keys
+            }
+
+            #[target_feature(enable = "avx512f,popcnt")]
+            fn stored<const COUNT: usize>(keys: [__m512i; COUNT], to: &mut [$key]) {
                 to.chunks_mut(LANES).zip(keys).for_each(|(to, keys)| store(to, keys));
             }
 
-            /// Sorts a few keys to another place, or to where they are.
+            /// Sorts a few keys where they are, or to as much memory elsewhere.
             #[target_feature(enable = "avx512f,popcnt")]
-            fn small(from: &[$key], to: *mut $key) {
-                match from.len().div_ceil(LANES) {
-                    0 | 1 => in_registers::<1>(from, to),
-                    2 => in_registers::<2>(from, to),
-                    3 | 4 => in_registers::<4>(from, to),
-                    _ => in_registers::<REGISTERS>(from, to),
+            fn small(keys: &mut [$key], to: Option<&mut [$key]>) {
+                match keys.len().div_ceil(LANES) {
+                    0 | 1 => stored(loaded::<1>(keys), to.unwrap_or(keys)),
+                    2 => stored(loaded::<2>(keys), to.unwrap_or(keys)),
+                    3 | 4 => stored(loaded::<4>(keys), to.unwrap_or(keys)),
+                    _ => stored(loaded::<REGISTERS>(keys), to.unwrap_or(keys)),
                 }
             }
 
@@ -189,8 +192,7 @@ macro_rules! lanes {
                     // Not always the same place of its part, so that a pattern of keys meets no pattern of samples.
                     *sample = keys[number * step + (number * 0x9e37_79b9) % step];
                 }
-                let to = samples.as_mut_ptr();
-                small(&samples.clone()[..count], to);
+                small(&mut samples[..count], None);
                 samples[count / 2]
             }
 
@@ -228,9 +230,8 @@ macro_rules! lanes {
             #[target_feature(enable = "avx512f,popcnt")]
             fn quick(mut keys: &mut [$key], mut other: &mut [$key], stays: bool, mut depth: u32) {
                 loop {
-                    let target = if stays { keys.as_mut_ptr() } else { other.as_mut_ptr() };
                     if keys.len() <= SMALL {
-                        return small(keys, target);
+                        return small(keys, (!stays).then_some(other));
                     }
                     if depth == 0 {
                         keys.sort_unstable();
@@ -261,6 +262,10 @@ macro_rules! lanes {
             /// Sorts keys, with as much memory beside; with none if they are few.
             #[target_feature(enable = "avx512f,popcnt")]
             pub fn sort(keys: &mut [$key], other: &mut [$key]) {
+                assert!(
+                    keys.len() <= SMALL || other.len() == keys.len(),
+                    "there is as much memory beside the keys"
+                );
                 let depth = 2 * keys.len().max(2).ilog2();
                 quick(keys, other, true, depth);
             }

@@ -2,7 +2,7 @@
 
 use super::Arith;
 use crate::build::Build;
-use crate::emit::{Binary, Cast, Compare, Emit};
+use crate::emit::{Binary, Cast, Compare, Emit, Unary};
 
 pub(super) fn same<E: Emit>(e: &mut E, op: Arith, args: &[E::Value]) -> E::Value {
     match (op, args) {
@@ -12,6 +12,14 @@ pub(super) fn same<E: Emit>(e: &mut E, op: Arith, args: &[E::Value]) -> E::Value
         (Arith::DivF, [x, y]) => e.div(*x, *y),
         (Arith::RemF, [x, y]) => e.binary(Binary::FRem, *x, *y),
         (Arith::NegF, [x]) => e.neg(*x),
+        (Arith::Round, [x]) => {
+            let magnitude = e.fabs(*x);
+            let whole = e.unary(Unary::Trunc, magnitude);
+            let rest = e.sub(magnitude, whole);
+            let (is_half, up) = (e.is(Compare::FGe, rest, 0.5), e.offset(whole, 1.0));
+            let rounded = e.select(is_half, up, whole);
+            e.copysign(rounded, *x)
+        }
         (Arith::Fma, [x, y, z]) => e.fma(*x, *y, *z),
         (Arith::MinF | Arith::MinNumF, [x, y]) => extreme(e, op == Arith::MinNumF, Compare::FLt, *x, *y),
         (Arith::MaxF | Arith::MaxNumF, [x, y]) => extreme(e, op == Arith::MaxNumF, Compare::FGt, *x, *y),
@@ -35,6 +43,17 @@ fn extreme<E: Emit>(e: &mut E, passes_nan: bool, first: Compare, x: E::Value, y:
     }
     let (is_nan, nan) = (e.compare(Compare::FUnordered, x, y), e.add(x, y));
     e.select(is_nan, nan, chosen)
+}
+
+/// What is asked of one float.
+pub(super) fn ask<E: Emit>(e: &mut E, op: Arith, x: E::Value) -> E::Value {
+    let magnitude = e.fabs(x);
+    match op {
+        Arith::IsNan => e.is_nan(x),
+        Arith::IsInf => e.is(Compare::FEq, magnitude, f64::INFINITY),
+        Arith::IsFinite => e.is(Compare::FLt, magnitude, f64::INFINITY),
+        op => unreachable!("{} asks nothing of one float", op.name()),
+    }
 }
 
 pub(super) fn test<E: Emit>(e: &mut E, op: Arith, x: E::Value, y: E::Value) -> E::Value {

@@ -26,8 +26,8 @@ use crate::storage::{narrow, round_to};
 pub enum Form {
     /// So many numbers of one type, and returns one of that type.
     Same(Domain, usize),
-    /// Two numbers of one type; returns a truth value.
-    Test(Domain),
+    /// So many numbers of one type; returns a truth value.
+    Test(Domain, usize),
     /// A truth value and two numbers of one type, of which it returns one.
     Select,
     /// A number of any type; returns one of any other.
@@ -126,16 +126,16 @@ table! {
     TrailingZeros "cttz" Same(Integer, 1), "How many low bits are zero.";
     Ones "ctpop" Same(Integer, 1), "How many bits are one.";
     Not "not" Same(Truth, 1), "Whether a truth value does not hold.";
-    Eq "eq" Test(Bits), "Whether they are equal.";
-    Ne "ne" Test(Bits), "Whether they differ.";
-    LtS "lts" Test(Bits), "Whether the first is less, signed.";
-    LeS "les" Test(Bits), "Whether the first is less or equal, signed.";
-    GtS "gts" Test(Bits), "Whether the first is greater, signed.";
-    GeS "ges" Test(Bits), "Whether the first is greater or equal, signed.";
-    LtU "ltu" Test(Bits), "Whether the first is less, unsigned.";
-    LeU "leu" Test(Bits), "Whether the first is less or equal, unsigned.";
-    GtU "gtu" Test(Bits), "Whether the first is greater, unsigned.";
-    GeU "geu" Test(Bits), "Whether the first is greater or equal, unsigned.";
+    Eq "eq" Test(Bits, 2), "Whether they are equal.";
+    Ne "ne" Test(Bits, 2), "Whether they differ.";
+    LtS "lts" Test(Bits, 2), "Whether the first is less, signed.";
+    LeS "les" Test(Bits, 2), "Whether the first is less or equal, signed.";
+    GtS "gts" Test(Bits, 2), "Whether the first is greater, signed.";
+    GeS "ges" Test(Bits, 2), "Whether the first is greater or equal, signed.";
+    LtU "ltu" Test(Bits, 2), "Whether the first is less, unsigned.";
+    LeU "leu" Test(Bits, 2), "Whether the first is less or equal, unsigned.";
+    GtU "gtu" Test(Bits, 2), "Whether the first is greater, unsigned.";
+    GeU "geu" Test(Bits, 2), "Whether the first is greater or equal, unsigned.";
     Select "select" Select, "The second if the first, a truth value, holds, else the third.";
     AddF "addf" Same(Float, 2), "The sum of floats.";
     SubF "subf" Same(Float, 2), "The difference of floats.";
@@ -148,20 +148,24 @@ table! {
     MaxF "maximumf" Same(Float, 2), "The greater of floats; NaN if either is, and -0 is less than 0.";
     MinNumF "minnumf" Same(Float, 2), "The lesser of floats; the other one if one is NaN.";
     MaxNumF "maxnumf" Same(Float, 2), "The greater of floats; the other one if one is NaN.";
-    Oeq "oeq" Test(Float), "Whether floats are equal; not if either is NaN, like all that follow up to `ord`.";
-    Ogt "ogt" Test(Float), "Whether the first is greater.";
-    Oge "oge" Test(Float), "Whether the first is greater or equal.";
-    Olt "olt" Test(Float), "Whether the first is less.";
-    Ole "ole" Test(Float), "Whether the first is less or equal.";
-    One "one" Test(Float), "Whether they differ.";
-    Ord "ord" Test(Float), "Whether neither is NaN.";
-    Ueq "ueq" Test(Float), "Whether floats are equal, or either is NaN, like all that follow up to `uno`.";
-    Ugt "ugt" Test(Float), "Whether the first is greater.";
-    Uge "uge" Test(Float), "Whether the first is greater or equal.";
-    Ult "ult" Test(Float), "Whether the first is less.";
-    Ule "ule" Test(Float), "Whether the first is less or equal.";
-    Une "une" Test(Float), "Whether they differ.";
-    Uno "uno" Test(Float), "Whether either is NaN.";
+    Oeq "oeq" Test(Float, 2), "Whether floats are equal; not if either is NaN, like all that follow up to `ord`.";
+    Ogt "ogt" Test(Float, 2), "Whether the first is greater.";
+    Oge "oge" Test(Float, 2), "Whether the first is greater or equal.";
+    Olt "olt" Test(Float, 2), "Whether the first is less.";
+    Ole "ole" Test(Float, 2), "Whether the first is less or equal.";
+    One "one" Test(Float, 2), "Whether they differ.";
+    Ord "ord" Test(Float, 2), "Whether neither is NaN.";
+    Ueq "ueq" Test(Float, 2), "Whether floats are equal, or either is NaN, like all that follow up to `uno`.";
+    Ugt "ugt" Test(Float, 2), "Whether the first is greater.";
+    Uge "uge" Test(Float, 2), "Whether the first is greater or equal.";
+    Ult "ult" Test(Float, 2), "Whether the first is less.";
+    Ule "ule" Test(Float, 2), "Whether the first is less or equal.";
+    Une "une" Test(Float, 2), "Whether they differ.";
+    Uno "uno" Test(Float, 2), "Whether either is NaN.";
+    IsNan "isnan" Test(Float, 1), "Whether a float is NaN.";
+    IsInf "isinf" Test(Float, 1), "Whether a float is an infinity.";
+    IsFinite "isfinite" Test(Float, 1), "Whether a float is neither NaN nor an infinity.";
+    Round "round" Same(Float, 1), "The nearest whole number, the one further from zero of two.";
     ConvertS "converts" Convert, "A number as one of another type; integers are signed.";
     ConvertU "convertu" Convert, "A number as one of another type; integers are unsigned.";
     Bitcast "bitcast" Bitcast, "The number that has the same bits.";
@@ -229,8 +233,9 @@ pub fn arith<E: Emit>(
         (Form::Select, [condition, x, y]) => e.select(*condition, *x, *y),
         (Form::Convert, [x]) => convert::convert(e, op == Arith::ConvertS, dtypes[0], result, *x),
         (Form::Bitcast, [x]) => convert::bitcast(e, dtypes[0], result, *x),
-        (Form::Test(Domain::Float | Domain::Wide), [x, y]) => floats::test(e, op, *x, *y),
-        (Form::Test(_), [x, y]) => e.compare(integers::comparison(op), *x, *y),
+        (Form::Test(Domain::Float | Domain::Wide, _), [x]) => floats::ask(e, op, *x),
+        (Form::Test(Domain::Float | Domain::Wide, _), [x, y]) => floats::test(e, op, *x, *y),
+        (Form::Test(..), [x, y]) => e.compare(integers::comparison(op), *x, *y),
         (Form::Same(Domain::Float | Domain::Wide, _), args) => {
             let computed = match op {
                 Arith::Function(op) => function(e, op, numerics, result, args),

@@ -4,13 +4,14 @@ use promote_lattice::convert::Numerics;
 use promote_lattice::dtype::Specials;
 use promote_lattice::{DType, Op};
 
+use super::groups::not_special;
 use crate::build::Build;
 use crate::emit::{Binary, Cast, Compare, Emit, Unary};
 use crate::math;
 use crate::storage::{load, memory, narrow, part, round_to, settle, store};
 
 /// What a definition computes, and what is to be done with it.
-enum Made<V> {
+enum Computed<V> {
     /// A truth value.
     Truth(V),
     /// A number that any format with infinities holds if it holds the operand.
@@ -27,39 +28,40 @@ pub(super) fn unary<E: Emit>(
     dtype: DType,
     x: E::Value,
 ) -> Option<E::Value> {
-    let made = match op {
-        Op::IsNan => Made::Truth(e.is_nan(x)),
-        Op::IsInf => Made::Truth(is_infinite(e, x)),
-        Op::IsFinite => Made::Truth(is_finite(e, x)),
-        Op::SignBit => Made::Truth(e.is_negative(x)),
-        Op::LogicalNot => Made::Truth(e.is(Compare::FEq, x, 0.0)),
-        Op::Positive | Op::Real | Op::Conj => Made::Exact(x),
-        Op::Negative => Made::Exact(e.neg(x)),
-        Op::Abs => Made::Exact(e.fabs(x)),
-        Op::Sign => Made::Exact(sign(e, numerics, x)),
-        Op::Floor => Made::Exact(e.unary(Unary::Floor, x)),
-        Op::Ceil => Made::Exact(e.unary(Unary::Ceil, x)),
-        Op::Round => Made::Exact(e.unary(Unary::RoundEven, x)),
-        Op::Trunc => Made::Exact(e.unary(Unary::Trunc, x)),
-        Op::Imag => Made::Exact(e.constant(x, 0.0)),
+    let computed = match op {
+        Op::IsNan => Computed::Truth(e.is_nan(x)),
+        Op::IsInf => Computed::Truth(is_infinite(e, x)),
+        Op::IsFinite => Computed::Truth(is_finite(e, x)),
+        Op::SignBit => Computed::Truth(e.is_negative(x)),
+        Op::LogicalNot => Computed::Truth(e.is(Compare::FEq, x, 0.0)),
+        Op::Positive | Op::Real | Op::Conj => Computed::Exact(x),
+        Op::Negative => Computed::Exact(e.neg(x)),
+        Op::Abs => Computed::Exact(e.fabs(x)),
+        Op::Sign => Computed::Exact(sign(e, numerics, x)),
+        Op::Floor => Computed::Exact(e.unary(Unary::Floor, x)),
+        Op::Ceil => Computed::Exact(e.unary(Unary::Ceil, x)),
+        Op::Round => Computed::Exact(e.unary(Unary::RoundEven, x)),
+        Op::Trunc => Computed::Exact(e.unary(Unary::Trunc, x)),
+        Op::Imag => Computed::Exact(e.constant(x, 0.0)),
         Op::Relu => {
             let (is_negative, zero) = (e.is(Compare::FLt, x, 0.0), e.constant(x, 0.0));
-            Made::Exact(e.select(is_negative, zero, x))
+            Computed::Exact(e.select(is_negative, zero, x))
         }
-        Op::Square => Made::Rounded(e.mul(x, x)),
-        Op::Sqrt => Made::Rounded(e.sqrt(x)),
+        Op::Square => Computed::Rounded(e.mul(x, x)),
+        Op::Sqrt => Computed::Rounded(e.sqrt(x)),
         Op::Reciprocal => {
             let one = e.constant(x, 1.0);
-            Made::Rounded(e.div(one, x))
+            Computed::Rounded(e.div(one, x))
         }
-        Op::Angle => Made::Rounded(angle(e, numerics, x)),
-        functions!() => Made::Rounded(math::of(e, op, &[x])?),
+        Op::Angle => Computed::Rounded(angle(e, numerics, x)),
+        functions!() => Computed::Rounded(math::of(e, op, &[x])?),
         Op::BitwiseInvert | not_unary!() => return None,
+        special => Computed::Rounded(math::of(e, special, &[x])?),
     };
-    Some(match made {
-        Made::Truth(truth) => truth,
-        Made::Exact(number) => settle(e, dtype, number),
-        Made::Rounded(number) => round_to(e, dtype, number),
+    Some(match computed {
+        Computed::Truth(truth) => truth,
+        Computed::Exact(number) => settle(e, dtype, number),
+        Computed::Rounded(number) => round_to(e, dtype, number),
     })
 }
 
@@ -127,6 +129,7 @@ pub(super) fn binary<E: Emit>(
         Op::BitwiseAnd | Op::BitwiseOr | Op::BitwiseXor => return None,
         Op::BitwiseLeftShift | Op::BitwiseRightShift => return None,
         not_pairs!() => return None,
+        special => return not_special(special),
     };
     Some(round_to(e, dtype, value))
 }

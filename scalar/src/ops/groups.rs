@@ -1,8 +1,47 @@
 //! Which ops are of one number, of two, or no ops of elements at all, as patterns: a `match` on ops names by them those that
 //! it has nothing to say of, and a new op must be thought about in each.
 
-/// Questions about a number, which a truth value answers.
-macro_rules! questions {
+use promote_lattice::Op;
+use promote_lattice::op::Class;
+
+/// Where there is no definition of the functions of [`Class::SpecialFunction`]: they are of real floats, and no pattern
+/// names them, so that a new one is its definition and nothing else.
+///
+/// # Panics
+/// If the op is another one: patterns name those.
+pub(super) const fn not_special<T>(op: Op) -> Option<T> {
+    match op.class() {
+        Class::SpecialFunction => None,
+        Class::Stated
+        | Class::Layout
+        | Class::Indexing
+        | Class::Joining
+        | Class::Choice
+        | Class::Part
+        | Class::Sign
+        | Class::Rounding
+        | Class::Function
+        | Class::Predicate
+        | Class::Logical
+        | Class::Bitwise
+        | Class::Shift
+        | Class::Arithmetic
+        | Class::Extremum
+        | Class::FloatPair
+        | Class::IntegerPair
+        | Class::Comparison
+        | Class::Accumulation
+        | Class::Moment
+        | Class::Order
+        | Class::Truth
+        | Class::Index
+        | Class::Exponential
+        | Class::Product => unreachable!(),
+    }
+}
+
+/// Predicates of one number.
+macro_rules! predicates {
     () => {
         Op::IsNan | Op::IsInf | Op::IsFinite | Op::SignBit | Op::LogicalNot
     };
@@ -40,9 +79,6 @@ macro_rules! functions {
             | Op::Asinh
             | Op::Acosh
             | Op::Atanh
-            | Op::Erf
-            | Op::Erfc
-            | Op::Lgamma
             | Op::Sigmoid
     };
 }
@@ -161,7 +197,7 @@ macro_rules! not_unary {
 /// What is not an op of [`comparisons`].
 macro_rules! not_comparisons {
     () => {
-        questions!()
+        predicates!()
             | real_results!()
             | functions!()
             | same_results!()
@@ -178,7 +214,7 @@ macro_rules! not_comparisons {
 /// What is not an op of [`pairs`].
 macro_rules! not_pairs {
     () => {
-        questions!()
+        predicates!()
             | real_results!()
             | functions!()
             | same_results!()

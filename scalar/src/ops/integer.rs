@@ -3,6 +3,7 @@
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Kind, Op};
 
+use super::groups::not_special;
 use super::{division, power};
 use crate::build::Build;
 use crate::emit::{Binary, Compare, Emit, Trap, Ty};
@@ -48,6 +49,7 @@ pub(super) fn unary<E: Emit>(
         }
         Op::Reciprocal => reciprocal(e, numerics, dtype, x),
         Op::Sqrt | Op::Angle | functions!() | not_unary!() => return None,
+        special => return not_special(special),
     };
     Some(wrap(e, dtype, value))
 }
@@ -76,6 +78,7 @@ pub(super) fn unary_of_bool<E: Emit>(e: &mut E, op: Op, x: E::Value) -> Option<E
         Op::Imag | Op::IsNan | Op::IsInf | Op::SignBit => e.int(Ty::I1, 0),
         Op::IsFinite => e.int(Ty::I1, 1),
         Op::Sqrt | Op::Angle | functions!() | not_unary!() => return None,
+        special => return not_special(special),
     })
 }
 
@@ -104,6 +107,7 @@ pub(super) fn binary<E: Emit>(
         Op::Lcm => division::lcm(e, dtype, x, y),
         Op::Divide | Op::Atan2 | Op::Hypot | Op::LogAddExp | Op::CopySign | Op::NextAfter => return None,
         not_pairs!() => return None,
+        special => return not_special(special),
     };
     Some(wrap(e, dtype, value))
 }
@@ -135,6 +139,7 @@ pub(super) fn binary_of_bool<E: Emit>(
         Op::Divide | Op::Atan2 | Op::Hypot | Op::LogAddExp | Op::CopySign | Op::NextAfter => return None,
         Op::BitwiseLeftShift | Op::BitwiseRightShift => return None,
         not_pairs!() => return None,
+        special => return not_special(special),
     })
 }
 

@@ -57,7 +57,7 @@ pub fn elementwise<E: Emit>(
             (result, choice::select(e, condition, x, y))
         }
         Op::Clip => choice::clip(e, numerics, result, (first, x), operand(1)?, operand(2)?),
-        questions!() => (DType::B1, unary(e, op, numerics, first, x)?),
+        predicates!() => (DType::B1, unary(e, op, numerics, first, x)?),
         real_results!() => (first.real_part(), unary(e, op, numerics, first, x)?),
         functions!() | same_results!() => (first, unary(e, op, numerics, first, x)?),
         Op::Pow => {
@@ -82,6 +82,8 @@ pub fn elementwise<E: Emit>(
             (common, binary(e, op, numerics, common, x, y)?)
         }
         not_elementwise!() => return None,
+        // The functions of statistics and physics, which no pattern names.
+        special => (first, unary(e, special, numerics, first, x)?),
     };
     Some(convert(e, computed, result, numerics, value))
 }

@@ -8,6 +8,7 @@ mod views;
 
 use promote_dialect::attrs::Attrs;
 use promote_lattice::convert::{Literal, Numerics, literal};
+use promote_lattice::op::ShapeRule;
 use promote_lattice::{DType, Op};
 
 use self::reductions::{along, arg, moment, reduction, scan, softmax};
@@ -83,87 +84,10 @@ fn lower(graph: &mut Graph, call: Call<'_>) -> NodeId {
         }
         Op::Softmax => softmax(graph, call),
         Op::Mean | Op::Var | Op::Std | Op::LogSumExp => moment(graph, call),
-        Op::Negative
-        | Op::Positive
-        | Op::Abs
-        | Op::Sign
-        | Op::Square
-        | Op::Floor
-        | Op::Ceil
-        | Op::Round
-        | Op::Trunc
-        | Op::Real
-        | Op::Imag
-        | Op::Conj
-        | Op::BitwiseInvert
-        | Op::Relu
-        | Op::Sqrt
-        | Op::Cbrt
-        | Op::Rsqrt
-        | Op::Exp
-        | Op::Exp2
-        | Op::Expm1
-        | Op::Log
-        | Op::Log2
-        | Op::Log10
-        | Op::Log1p
-        | Op::Sin
-        | Op::Cos
-        | Op::Tan
-        | Op::Sinc
-        | Op::Sinh
-        | Op::Cosh
-        | Op::Tanh
-        | Op::Asin
-        | Op::Acos
-        | Op::Atan
-        | Op::Asinh
-        | Op::Acosh
-        | Op::Atanh
-        | Op::Erf
-        | Op::Erfc
-        | Op::Lgamma
-        | Op::Sigmoid
-        | Op::Reciprocal
-        | Op::Angle
-        | Op::IsNan
-        | Op::IsInf
-        | Op::IsFinite
-        | Op::SignBit
-        | Op::LogicalNot
-        | Op::Add
-        | Op::Subtract
-        | Op::Multiply
-        | Op::Divide
-        | Op::FloorDivide
-        | Op::Remainder
-        | Op::Fmod
-        | Op::Pow
-        | Op::Maximum
-        | Op::Minimum
-        | Op::Atan2
-        | Op::Hypot
-        | Op::LogAddExp
-        | Op::CopySign
-        | Op::NextAfter
-        | Op::Gcd
-        | Op::Lcm
-        | Op::Equal
-        | Op::NotEqual
-        | Op::Less
-        | Op::LessEqual
-        | Op::Greater
-        | Op::GreaterEqual
-        | Op::LogicalAnd
-        | Op::LogicalOr
-        | Op::LogicalXor
-        | Op::BitwiseAnd
-        | Op::BitwiseOr
-        | Op::BitwiseXor
-        | Op::BitwiseLeftShift
-        | Op::BitwiseRightShift
-        | Op::Where
-        | Op::Clip => map(graph, op, args, dtype),
+        elementwise => {
+            assert_eq!(elementwise.info().shape, ShapeRule::Broadcast, "{elementwise} has no arm of its own");
+            map(graph, elementwise, args, dtype)
+        }
     }
 }
 

@@ -21,7 +21,7 @@ pub fn operands(op: Arith, args: &[Option<Number>], result: Number) -> Option<Ve
     };
     match op.form() {
         Form::Same(domain, count) if args.len() == count && has(result, domain)? => same(result, args),
-        Form::Test(domain) if args.len() == 2 && result == TRUTH => {
+        Form::Test(domain, count) if args.len() == count && result == TRUTH => {
             let number = args.iter().flatten().next().copied().unwrap_or(Number::Index);
             has(number, domain)?.then_some(())?;
             same(number, args)
@@ -40,7 +40,7 @@ pub fn operands(op: Arith, args: &[Option<Number>], result: Number) -> Option<Ve
             [Some(arg)] if arg.dtype()?.bits() == result.dtype()?.bits() => Some(vec![*arg]),
             _ => None,
         },
-        Form::Same(..) | Form::Test(_) => None,
+        Form::Same(..) | Form::Test(..) => None,
     }
 }
 
@@ -67,9 +67,10 @@ pub fn fold<V: Copy + PartialEq>(op: Arith, args: &[Arg<V>]) -> Option<Arg<V>> {
 
 /// What it computes of indices, or of truth values; `None` for a division by zero.
 fn evaluate(op: Arith, args: &[i64]) -> Option<i64> {
+    debug_assert!(!matches!(op.form(), Form::Convert | Form::Bitcast), "indices are not converted");
     let dtype = match op.form() {
         Form::Same(Domain::Truth, _) => DType::B1,
-        Form::Same(..) | Form::Test(_) | Form::Select | Form::Convert | Form::Bitcast => DType::I64,
+        Form::Same(..) | Form::Test(..) | Form::Select | Form::Convert | Form::Bitcast => DType::I64,
     };
     if op.divides() && args[1] == 0 {
         return None;

@@ -17,6 +17,7 @@ pub(super) use self::logarithm::power;
 use self::logarithm::{log, log_add_exp, log1p, scaled_log, sqrt};
 use super::choice;
 use super::float::{is_finite, is_infinite};
+use super::groups::not_special;
 use crate::build::Build;
 use crate::emit::{Compare, Element, Emit, Ty, Unary};
 use crate::math;
@@ -105,8 +106,8 @@ pub(super) fn unary<E: Emit>(
         Op::Atan => unturned(e, z, inverse::atanh),
         Op::Sigmoid => sigmoid(e, z),
         Op::SignBit | Op::Floor | Op::Ceil | Op::Trunc | Op::BitwiseInvert => return None,
-        Op::Cbrt | Op::Erf | Op::Erfc | Op::Lgamma => return None,
-        not_unary!() => return None,
+        Op::Cbrt | not_unary!() => return None,
+        special => return not_special(special),
     };
     Some(Element::Complex(round_to(e, dtype, re), round_to(e, dtype, im)))
 }
@@ -130,6 +131,7 @@ pub(super) fn binary<E: Emit>(
         Op::BitwiseAnd | Op::BitwiseOr | Op::BitwiseXor => return None,
         Op::BitwiseLeftShift | Op::BitwiseRightShift => return None,
         not_pairs!() => return None,
+        special => return not_special(special),
     };
     Some(Element::Complex(round_to(e, dtype, re), round_to(e, dtype, im)))
 }

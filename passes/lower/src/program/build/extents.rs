@@ -27,7 +27,7 @@ impl Builder<'_, '_> {
             kinds.flatten().next().unwrap_or(ValueKind::INDEX)
         };
         let kind = match op.form() {
-            Form::Test(_) => ValueKind::TRUTH,
+            Form::Test(..) => ValueKind::TRUTH,
             Form::Select => kind_of(&args[1..]),
             Form::Same(..) | Form::Convert | Form::Bitcast => kind_of(args),
         };

@@ -222,7 +222,7 @@ impl Builder<'_, '_> {
         let (tensor, result) = (operation.operands[0], operation.results[0]);
         let number = match self.source.r#type(result) {
             Some(Type::Scalar(number)) if self.source.is_tensor(tensor) => *number,
-            _ => return self.unsupported(operation, "only numbers that are not complex can be extracted"),
+            _ => return self.unsupported(operation, "code is made for extracting booleans, signless integers of 8 to 64 bits, and floats of 16 to 64 bits"),
         };
         self.settle(&[tensor]);
         let stored = self.stored(tensor);

@@ -26,6 +26,8 @@ pub const PREFETCHED_STEPS: i64 = 1;
 pub const CACHE_LINE: i64 = 64;
 /// The cost of a map up to which it is computed in squares: it is emitted as often as a vector has lanes.
 pub const SQUARE_COST: u32 = 48;
+/// The most operands that are transposed at once: their squares are in registers together.
+pub const MOST_SQUARES: usize = 4;
 /// How many rows a block of squares has: what a line of the cache holds.
 pub const SQUARE_ROWS: i64 = 16;
 /// How many rows ahead squares are brought into the caches.

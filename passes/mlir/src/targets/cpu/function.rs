@@ -100,7 +100,7 @@ impl<'l, 'a> Function<'l, 'a> {
         if let Some(failure) = self.failure {
             self.code.go_to(failure);
             let one = self.code.constant(Ty::I32, 1, 1);
-            self.code.give(Some(one));
+            self.code.r#return(Some(one));
         }
         self.code.go_to(entry);
         self.code.branch(first, &[]);
@@ -326,7 +326,7 @@ impl<'l, 'a> Function<'l, 'a> {
             }
         }
         let ok = self.code.constant(Ty::I32, 0, 1);
-        self.code.give(Some(ok));
+        self.code.r#return(Some(ok));
     }
 
     /// Compares with one case after another.

@@ -410,7 +410,7 @@ impl Code {
     }
 
     /// Returns from the function.
-    pub fn give(&self, value: Option<MlirValue>) {
+    pub fn r#return(&self, value: Option<MlirValue>) {
         self.op("llvm.return", value.as_slice(), &[], &[]);
     }
 

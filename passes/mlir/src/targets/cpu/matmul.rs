@@ -201,7 +201,7 @@ pub fn pack(setting: Setting, name: &str, location: MlirLocation, ty: Ty) {
 
     m.code.go_to(after);
     m.code.close(&units, &[]);
-    m.code.give(None);
+    m.code.r#return(None);
 }
 
 /// Compiles the function that multiplies: a unit is a block of rows of a batch.
@@ -257,7 +257,7 @@ pub fn multiply(setting: Setting, name: &str, location: MlirLocation, ty: Ty) {
     m.code.close(&columns, &[]);
     m.code.close(&parts, &[]);
     m.code.close(&units, &[]);
-    m.code.give(None);
+    m.code.r#return(None);
 }
 
 impl MatmulEmitter {

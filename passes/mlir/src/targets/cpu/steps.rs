@@ -201,7 +201,7 @@ impl Function<'_, '_> {
         let (text, length) = (self.code.address_of(&symbol), self.code.index(message.len() as i64));
         self.code.call_runtime(Runtime::Fail, &[self.context, text, length]);
         let one = self.code.constant(Ty::I32, 1, 1);
-        self.code.give(Some(one));
+        self.code.r#return(Some(one));
         self.code.go_to(after);
     }
 

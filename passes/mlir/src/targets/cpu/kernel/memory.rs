@@ -7,7 +7,7 @@ use promote_scalar::{Binary, Compare, Element, Emit, Trap, Ty, convert, filler, 
 
 use super::elements::{element, part_count, parts};
 use super::{KernelEmitter, Slot};
-use crate::targets::cpu::costs::{CACHE_LINE, PREFETCHED_STEPS, SHUFFLED_BYTES, STREAM_ALIGNMENT};
+use crate::targets::cpu::costs::STREAM_ALIGNMENT;
 use crate::targets::cpu::emit::{self, Register};
 use crate::targets::cpu::llvm::vector;
 use promote_dialect::extent::{Extent, Product, Sum};
@@ -58,23 +58,15 @@ impl<'k> KernelEmitter<'k> {
     }
 
     /// The numbers 0, 1, 2, … in lanes.
-    pub(super) fn iota(&mut self, lanes: usize) -> MlirValue {
-        let r#type = self.code.types.lanes(Ty::I64, lanes);
-        let numbers: Vec<i64> = (0..lanes as i64).collect();
+    pub(super) fn iota(&mut self, ty: Ty, lanes: usize) -> MlirValue {
+        let r#type = self.code.types.lanes(ty, lanes);
+        let size = ty.bits() as usize / 8;
+        let numbers: Vec<u8> =
+            (0..lanes as u64).flat_map(|lane| lane.to_le_bytes().into_iter().take(size)).collect();
         // SAFETY: the type is a vector of as many integers as the buffer has, and MLIR copies it.
-        let value = unsafe { mlirDenseElementsAttrRawBufferGet(r#type, lanes * 8, numbers.as_ptr().cast()) };
+        let value =
+            unsafe { mlirDenseElementsAttrRawBufferGet(r#type, numbers.len(), numbers.as_ptr().cast()) };
         self.code.value("llvm.mlir.constant", &[], r#type, &[("value", value)])
-    }
-
-    /// The index of a dimension in each lane.
-    pub(super) fn lane_index(&mut self, dim: usize, lanes: usize) -> Register {
-        let index = Register { value: self.at(dim), ty: Ty::I64 };
-        let first = emit::splat(&mut self.code, index, lanes);
-        if lanes == 1 {
-            return first;
-        }
-        let iota = Register { value: self.iota(lanes), ty: Ty::I64 };
-        self.emit(lanes).binary(Binary::Add, first, iota)
     }
 
     /// `offset` and strides times indices, at the current indices.
@@ -114,7 +106,7 @@ impl<'k> KernelEmitter<'k> {
 
     /// 0, 1, 2, … times a stride in lanes.
     pub(super) fn lane_steps(&mut self, stride: &Product, lanes: usize) -> Register {
-        let iota = Register { value: self.iota(lanes), ty: Ty::I64 };
+        let iota = Register { value: self.iota(Ty::I64, lanes), ty: Ty::I64 };
         let stride = Register { value: self.product(stride), ty: Ty::I64 };
         let stride = emit::splat(&mut self.code, stride, lanes);
         self.emit(lanes).binary(Binary::Mul, iota, stride)
@@ -238,105 +230,6 @@ impl<'k> KernelEmitter<'k> {
                     .collect()
             }
         }
-    }
-
-    /// Every so many elements from an address, in a vector register after the other.
-    fn load_strided(
-        &mut self,
-        first: MlirValue,
-        (unit, size): (MlirType, usize),
-        lanes: usize,
-        stride: i64,
-    ) -> MlirValue {
-        let step = stride * size as i64;
-        // One lane after the other is a line of its own from here on, and none is read twice.
-        for line in (0..lanes as i64).step_by((CACHE_LINE / step).max(1) as usize) {
-            let ahead = self.code.index((PREFETCHED_STEPS * lanes as i64 + line) * stride);
-            let address = self.code.element(first, ahead, unit, 1);
-            self.code.prefetch(address);
-        }
-        let own = (self.setting.machine.vector_bytes / size).clamp(1, lanes);
-        let pieces: Vec<MlirValue> = (0..lanes / own)
-            .map(|piece| {
-                let start = self.code.index((piece * own) as i64 * stride);
-                let first = self.code.element(first, start, unit, 1);
-                if own > 1 && step <= SHUFFLED_BYTES {
-                    self.choose_strided(first, (unit, size), own, stride as usize)
-                } else {
-                    self.collect_strided(first, (unit, size), own, stride)
-                }
-            })
-            .collect();
-        self.joined(pieces, (unit, own))
-    }
-
-    /// Vectors as one.
-    fn joined(&self, mut pieces: Vec<MlirValue>, (unit, own): (MlirType, usize)) -> MlirValue {
-        let mut lanes = own;
-        while pieces.len() > 1 {
-            let mask: Vec<i32> = (0..2 * lanes as i32).collect();
-            let join = |pair: &[MlirValue]| {
-                emit::shuffle(&self.code, (pair[0], pair[1]), vector(unit, 2 * lanes), &mask)
-            };
-            pieces = pieces.chunks_exact(2).map(join).collect();
-            lanes *= 2;
-        }
-        pieces[0]
-    }
-
-    /// Loads one lane after the other.
-    fn collect_strided(
-        &mut self,
-        first: MlirValue,
-        (unit, size): (MlirType, usize),
-        lanes: usize,
-        stride: i64,
-    ) -> MlirValue {
-        let result = vector(unit, lanes);
-        let mut all = self.code.poison(result);
-        for lane in 0..lanes as i64 {
-            let (place, ahead) = (self.code.index(lane), self.code.index(lane * stride));
-            let address = self.code.element(first, ahead, unit, 1);
-            let loaded = self.code.load(address, unit, size);
-            all = self.code.value("llvm.insertelement", &[all, loaded, place], result, &[]);
-        }
-        all
-    }
-
-    /// Loads all that lies between the first lane and the last, and nothing after it, and chooses among that.
-    fn choose_strided(
-        &mut self,
-        first: MlirValue,
-        (unit, size): (MlirType, usize),
-        lanes: usize,
-        stride: usize,
-    ) -> MlirValue {
-        let result = vector(unit, lanes);
-        let last = (stride - 1) * (lanes - 1);
-        let starts: Vec<usize> = (0..stride).map(|number| (number * lanes).min(last)).collect();
-        let loaded: Vec<MlirValue> = starts
-            .iter()
-            .map(|start| {
-                let start = self.code.index(*start as i64);
-                let address = self.code.element(first, start, unit, 1);
-                self.code.load(address, result, size)
-            })
-            .collect();
-        let source = |lane: usize| (lane * stride / lanes).min(stride - 1);
-        // Lanes of the second operand of a shuffle are counted after those of the first.
-        (1..stride).fold(loaded[0], |found, number| {
-            let mask: Vec<i32> = (0..lanes)
-                .map(|lane| {
-                    let place = lane * stride - starts[source(lane)];
-                    match source(lane) {
-                        own if own == number => (lanes + place) as i32,
-                        0 if number == 1 => place as i32,
-                        _ => lane as i32,
-                    }
-                })
-                .collect();
-            emit::shuffle(&self.code, (found, loaded[number]), result, &mask)
-        })
     }
 
     /// The elements at some steps from an address, in lanes.
@@ -489,7 +382,7 @@ impl<'k> KernelEmitter<'k> {
         }
         let stride_value = self.product(stride);
         let loaded = if varies && lanes > 1 {
-            self.take_lanes((access, place, stride_value), extent, dtype, lanes)
+            self.take_lanes((access, place, stride_value), dtype, lanes)
         } else {
             let steps = self.code.int("llvm.mul", place.value, stride_value);
             self.load(access, dtype, lanes, Some(steps))
@@ -507,7 +400,6 @@ impl<'k> KernelEmitter<'k> {
     pub(super) fn take_lanes(
         &mut self,
         (access, place, stride): (&Access, Register, MlirValue),
-        _extent: Extent,
         dtype: DType,
         lanes: usize,
     ) -> Element<Register> {

@@ -25,6 +25,7 @@ mod loops;
 mod memory;
 mod roots;
 mod squares;
+mod strided;
 
 use mlir_sys::*;
 use promote_lattice::convert::Numerics;
@@ -196,7 +197,7 @@ impl<'k> KernelEmitter<'k> {
         if self.has_streamed {
             self.code.fence();
         }
-        self.code.give(None);
+        self.code.r#return(None);
         self.code.go_to(self.entry);
         self.code.branch(start, &[]);
         let work = self.work(&units, &tiles);
@@ -212,7 +213,7 @@ impl<'k> KernelEmitter<'k> {
         let (leave, go_on) = (self.code.new_block(&[]), self.code.new_block(&[]));
         self.code.branch_if(is_idle, (leave, &[]), (go_on, &[]));
         self.code.go_to(leave);
-        self.code.give(None);
+        self.code.r#return(None);
         self.code.go_to(go_on);
     }
 

@@ -3,7 +3,7 @@
 use mlir_sys::*;
 use promote_lattice::{DType, Kind, Op};
 use promote_scalar::{
-    Cast, Compare, Element, Emit, Ty, combine, combine_arg, identity, keeps_first, register, select,
+    Binary, Cast, Compare, Element, Emit, Ty, combine, combine_arg, identity, keeps_first, register, select,
 };
 
 use super::elements::{element, memory_of, parts};
@@ -39,9 +39,15 @@ impl<'k> KernelEmitter<'k> {
         match root.role {
             Role::Store => parts.clear(),
             Role::Reduce(_) | Role::Scan(_) => {}
-            Role::Arg(_) => parts.push(Ty::I64),
+            Role::Arg(_) => parts.push(self.index_type()),
         }
         parts
+    }
+
+    /// What indices are in that are sought: 32 bits where that is enough, for twice as many lanes a register.
+    fn index_type(&self) -> Ty {
+        let extent = self.kernel.dims[self.kernel.reduced().start].fixed();
+        if extent.is_some_and(|extent| extent <= i32::MAX.into()) { Ty::I32 } else { Ty::I64 }
     }
 
     /// How many accumulators a root has: for vectors and for what remains.
@@ -63,15 +69,18 @@ impl<'k> KernelEmitter<'k> {
             Role::Arg(Op::ArgMax) => Op::Max,
             Role::Arg(_) => Op::Min,
         };
-        let numerics = self.setting.numerics;
+        let (numerics, index) = (
+            self.setting.numerics,
+            matches!(kernel.roots[root].role, Role::Arg(_)).then(|| self.index_type()),
+        );
         let mut e = self.emit(lanes);
         let Some(first) = identity(&mut e, op, numerics, dtype) else {
             unreachable!("{op} of {dtype} is a reduction")
         };
         let mut values = parts(first);
-        if let Role::Arg(_) = kernel.roots[root].role {
+        if let Some(ty) = index {
             // Nothing was seen yet: any index is better.
-            values.push(e.int(Ty::I64, i64::MAX));
+            values.push(e.int(ty, i64::MAX >> (64 - ty.bits())));
         }
         values.into_iter().map(|register| register.value).collect()
     }
@@ -130,13 +139,16 @@ impl<'k> KernelEmitter<'k> {
     /// The indices of the dimension that an op looks for one along, the only one that is reduced: of lanes beside each other
     /// there, or of one for all of them.
     fn index_along(&mut self, lanes: usize) -> Register {
-        let dim = self.kernel.reduced().start;
+        let (dim, ty) = (self.kernel.reduced().start, self.index_type());
+        let index = Register { value: self.at(dim), ty: Ty::I64 };
+        let index = if ty == Ty::I64 { index } else { self.emit(1).cast(Cast::Truncate, index, ty) };
+        let first = emit::splat(&mut self.code, index, lanes);
         match self.kernel.form {
-            Form::Columns { .. } => {
-                let index = Register { value: self.at(dim), ty: Ty::I64 };
-                emit::splat(&mut self.code, index, lanes)
+            Form::Rows { .. } | Form::Map if lanes > 1 => {
+                let ahead = Register { value: self.iota(ty, lanes), ty };
+                self.emit(lanes).binary(Binary::Add, first, ahead)
             }
-            Form::Rows { .. } | Form::Map => self.lane_index(dim, lanes),
+            Form::Rows { .. } | Form::Map | Form::Columns { .. } => first,
         }
     }
 
@@ -201,7 +213,7 @@ impl<'k> KernelEmitter<'k> {
             }
             all = join(self, 1, &all, &registers(&state[types.len()..]));
         }
-        result(role, &all)
+        self.result(role, &all, 1)
     }
 
     /// Some lanes of a vector; one is a scalar.
@@ -300,7 +312,17 @@ impl<'k> KernelEmitter<'k> {
         let types = self.accumulator(root);
         let registers: Vec<_> =
             values.iter().zip(types).map(|(value, ty)| Register { value: *value, ty }).collect();
-        result(self.kernel.roots[root].role, &registers)
+        self.result(self.kernel.roots[root].role, &registers, lanes)
+    }
+
+    /// What an accumulator has as the result: of what looks for an index, that.
+    fn result(&mut self, role: Role, all: &[Register], lanes: usize) -> Element<Register> {
+        let Role::Arg(_) = role else { return element(all) };
+        let index = all[all.len() - 1];
+        Element::Real(match index.ty {
+            Ty::I64 => index,
+            _ => self.emit(lanes).cast(Cast::SExt, index, Ty::I64),
+        })
     }
 
     /// Expensive expressions that several stages need are computed in the first of them, and kept.
@@ -339,13 +361,5 @@ impl<'k> KernelEmitter<'k> {
         for (room, register) in kept.parts.into_iter().zip(parts(value)) {
             self.put(room, register, zero, lanes);
         }
-    }
-}
-
-/// What an accumulator has as the result: of what looks for an index, that.
-fn result(role: Role, all: &[Register]) -> Element<Register> {
-    match role {
-        Role::Arg(_) => Element::Real(all[all.len() - 1]),
-        Role::Store | Role::Reduce(_) | Role::Scan(_) => element(all),
     }
 }

@@ -10,7 +10,9 @@ use rustc_hash::FxHashMap;
 
 use super::KernelEmitter;
 use super::elements::part_count;
-use crate::targets::cpu::costs::{PREFETCHED_ROWS, SQUARE_COST, SQUARE_ROWS, STREAM_ALIGNMENT, STREAMED};
+use crate::targets::cpu::costs::{
+    MOST_SQUARES, PREFETCHED_ROWS, SQUARE_COST, SQUARE_ROWS, STREAM_ALIGNMENT, STREAMED,
+};
 use crate::targets::cpu::emit::{Register, shuffle};
 use crate::targets::cpu::llvm::{Predicate, vector};
 use promote_dialect::extent::Product;
@@ -44,7 +46,7 @@ pub(super) fn squares(kernel: &Kernel, lanes: usize) -> Option<usize> {
     let found = reads(kernel, dim);
     let is_long = |dim: usize, least: i64| kernel.dims[dim].fixed().is_none_or(|extent| extent >= least);
     let has_squares = is_long(dim, SQUARE_ROWS) && is_long(last, lanes as i64);
-    let is_worth_it = !found.is_empty() && found.len() <= 4 && kernel.cost() <= SQUARE_COST;
+    let is_worth_it = !found.is_empty() && found.len() <= MOST_SQUARES && kernel.cost() <= SQUARE_COST;
     let is_simple = found.iter().all(|(_, _, dtype)| part_count(*dtype) == 1);
     (is_worth_it && is_simple && has_squares && lanes > 1).then_some(dim)
 }

@@ -1,0 +1,109 @@
+//! Elements that are a known step apart in memory.
+
+use mlir_sys::*;
+
+use super::KernelEmitter;
+use crate::targets::cpu::costs::{CACHE_LINE, PREFETCHED_STEPS, SHUFFLED_BYTES};
+use crate::targets::cpu::emit;
+use crate::targets::cpu::llvm::vector;
+
+impl KernelEmitter<'_> {
+    /// Every so many elements from an address, in a vector register after the other.
+    pub(super) fn load_strided(
+        &mut self,
+        first: MlirValue,
+        (unit, size): (MlirType, usize),
+        lanes: usize,
+        stride: i64,
+    ) -> MlirValue {
+        let step = stride * size as i64;
+        // One lane after the other is a line of its own from here on, and none is read twice.
+        for line in (0..lanes as i64).step_by((CACHE_LINE / step).max(1) as usize) {
+            let ahead = self.code.index((PREFETCHED_STEPS * lanes as i64 + line) * stride);
+            let address = self.code.element(first, ahead, unit, 1);
+            self.code.prefetch(address);
+        }
+        let own = (self.setting.machine.vector_bytes / size).clamp(1, lanes);
+        let pieces: Vec<MlirValue> = (0..lanes / own)
+            .map(|piece| {
+                let start = self.code.index((piece * own) as i64 * stride);
+                let first = self.code.element(first, start, unit, 1);
+                if own > 1 && step <= SHUFFLED_BYTES {
+                    self.choose_strided(first, (unit, size), own, stride as usize)
+                } else {
+                    self.collect_strided(first, (unit, size), own, stride)
+                }
+            })
+            .collect();
+        self.joined(pieces, (unit, own))
+    }
+
+    /// Vectors as one.
+    fn joined(&self, mut pieces: Vec<MlirValue>, (unit, own): (MlirType, usize)) -> MlirValue {
+        let mut lanes = own;
+        while pieces.len() > 1 {
+            let mask: Vec<i32> = (0..2 * lanes as i32).collect();
+            let join = |pair: &[MlirValue]| {
+                emit::shuffle(&self.code, (pair[0], pair[1]), vector(unit, 2 * lanes), &mask)
+            };
+            pieces = pieces.chunks_exact(2).map(join).collect();
+            lanes *= 2;
+        }
+        pieces[0]
+    }
+
+    /// Loads one lane after the other.
+    fn collect_strided(
+        &mut self,
+        first: MlirValue,
+        (unit, size): (MlirType, usize),
+        lanes: usize,
+        stride: i64,
+    ) -> MlirValue {
+        let result = vector(unit, lanes);
+        let mut all = self.code.poison(result);
+        for lane in 0..lanes as i64 {
+            let (place, ahead) = (self.code.index(lane), self.code.index(lane * stride));
+            let address = self.code.element(first, ahead, unit, 1);
+            let loaded = self.code.load(address, unit, size);
+            all = self.code.value("llvm.insertelement", &[all, loaded, place], result, &[]);
+        }
+        all
+    }
+
+    /// Loads all that lies between the first lane and the last, and nothing after it, and chooses among that.
+    fn choose_strided(
+        &mut self,
+        first: MlirValue,
+        (unit, size): (MlirType, usize),
+        lanes: usize,
+        stride: usize,
+    ) -> MlirValue {
+        let result = vector(unit, lanes);
+        let last = (stride - 1) * (lanes - 1);
+        let starts: Vec<usize> = (0..stride).map(|number| (number * lanes).min(last)).collect();
+        let loaded: Vec<MlirValue> = starts
+            .iter()
+            .map(|start| {
+                let start = self.code.index(*start as i64);
+                let address = self.code.element(first, start, unit, 1);
+                self.code.load(address, result, size)
+            })
+            .collect();
+        let source = |lane: usize| (lane * stride / lanes).min(stride - 1);
+        // Lanes of the second operand of a shuffle are counted after those of the first.
+        (1..stride).fold(loaded[0], |found, number| {
+            let mask: Vec<i32> = (0..lanes)
+                .map(|lane| {
+                    let place = lane * stride - starts[source(lane)];
+                    match source(lane) {
+                        own if own == number => (lanes + place) as i32,
+                        0 if number == 1 => place as i32,
+                        _ => lane as i32,
+                    }
+                })
+                .collect();
+            emit::shuffle(&self.code, (found, loaded[number]), result, &mask)
+        })
+    }
+}
