@@ -4,7 +4,6 @@ use promote_lattice::convert::Numerics;
 use promote_lattice::dtype::Specials;
 use promote_lattice::{DType, Op};
 
-use super::groups::not_special;
 use crate::build::Build;
 use crate::emit::{Binary, Cast, Compare, Emit, Unary};
 use crate::math;
@@ -54,9 +53,8 @@ pub(super) fn unary<E: Emit>(
             Computed::Rounded(e.div(one, x))
         }
         Op::Angle => Computed::Rounded(angle(e, numerics, x)),
-        functions!() => Computed::Rounded(math::of(e, op, &[x])?),
-        Op::BitwiseInvert | not_unary!() => return None,
-        special => Computed::Rounded(math::of(e, special, &[x])?),
+        // `math` knows its functions; anything else is refused.
+        _ => Computed::Rounded(math::of(e, op, &[x])?),
     };
     Some(match computed {
         Computed::Truth(truth) => truth,
@@ -125,11 +123,8 @@ pub(super) fn binary<E: Emit>(
         Op::Remainder => remainder(e, numerics, x, y),
         Op::Fmod => e.binary(Binary::FRem, x, y),
         Op::Atan2 | Op::Hypot | Op::LogAddExp => math::of(e, op, &[x, y])?,
-        Op::Gcd | Op::Lcm => return None,
-        Op::BitwiseAnd | Op::BitwiseOr | Op::BitwiseXor => return None,
-        Op::BitwiseLeftShift | Op::BitwiseRightShift => return None,
-        not_pairs!() => return None,
-        special => return not_special(special),
+        // What has no definition is refused.
+        _ => return None,
     };
     Some(round_to(e, dtype, value))
 }

@@ -1,44 +1,4 @@
-//! Which ops are of one number, of two, or no ops of elements at all, as patterns: a `match` on ops names by them those that
-//! it has nothing to say of, and a new op must be thought about in each.
-
-use promote_lattice::Op;
-use promote_lattice::op::Class;
-
-/// Where there is no definition of the functions of [`Class::SpecialFunction`]: they are of real floats, and no pattern
-/// names them, so that a new one is its definition and nothing else.
-///
-/// # Panics
-/// If the op is another one: patterns name those.
-pub(super) const fn not_special<T>(op: Op) -> Option<T> {
-    match op.class() {
-        Class::SpecialFunction => None,
-        Class::Stated
-        | Class::Layout
-        | Class::Indexing
-        | Class::Joining
-        | Class::Choice
-        | Class::Part
-        | Class::Sign
-        | Class::Rounding
-        | Class::Function
-        | Class::Predicate
-        | Class::Logical
-        | Class::Bitwise
-        | Class::Shift
-        | Class::Arithmetic
-        | Class::Extremum
-        | Class::FloatPair
-        | Class::IntegerPair
-        | Class::Comparison
-        | Class::Accumulation
-        | Class::Moment
-        | Class::Order
-        | Class::Truth
-        | Class::Index
-        | Class::Exponential
-        | Class::Product => unreachable!(),
-    }
-}
+//! Which ops are of one number, of two, or no ops of elements at all, as patterns: what the dtype of a result depends on.
 
 /// Predicates of one number.
 macro_rules! predicates {
@@ -177,53 +137,5 @@ macro_rules! not_elementwise {
             | Op::Take
             | Op::Convert
             | Op::Relax
-    };
-}
-
-/// What is not an op of one number.
-macro_rules! not_unary {
-    () => {
-        comparisons!()
-            | pairs!()
-            | Op::Pow
-            | Op::Maximum
-            | Op::Minimum
-            | Op::Where
-            | Op::Clip
-            | not_elementwise!()
-    };
-}
-
-/// What is not an op of [`comparisons`].
-macro_rules! not_comparisons {
-    () => {
-        predicates!()
-            | real_results!()
-            | functions!()
-            | same_results!()
-            | pairs!()
-            | Op::Pow
-            | Op::Maximum
-            | Op::Minimum
-            | Op::Where
-            | Op::Clip
-            | not_elementwise!()
-    };
-}
-
-/// What is not an op of [`pairs`].
-macro_rules! not_pairs {
-    () => {
-        predicates!()
-            | real_results!()
-            | functions!()
-            | same_results!()
-            | comparisons!()
-            | Op::Pow
-            | Op::Maximum
-            | Op::Minimum
-            | Op::Where
-            | Op::Clip
-            | not_elementwise!()
     };
 }
