@@ -122,16 +122,7 @@ impl<'k> KernelEmitter<'k> {
         if sinks.iter().any(|(sink, dtype)| sink.strides[dim].fixed() != Some(1) || !is_aligned(*dtype)) {
             return None;
         }
-        let total = kernel.dims.iter().fold(Product::number(1), |all, extent| &all * extent);
-        let least = STREAMED / bytes(dtype);
-        let mut condition = match total.fixed() {
-            Some(total) if total < least => return None,
-            Some(_) => self.code.constant(Ty::I1, 1, 1),
-            None => {
-                let (total, least) = (self.product(&total), self.code.index(least));
-                self.code.compare(Predicate::Sge, total, least)
-            }
-        };
+        let mut condition = self.are_many(STREAMED / bytes(dtype))?;
         let bits = self.code.types.scalar(Ty::I1);
         let (mask, zero) = (self.code.index(STREAM_ALIGNMENT as i64 - 1), self.code.index(0));
         let ahead = self.bytes_ahead(sinks[0], dim, from);
@@ -148,6 +139,19 @@ impl<'k> KernelEmitter<'k> {
             condition = self.code.value("llvm.and", &[condition, is_aligned], bits, &[]);
         }
         Some((condition, start))
+    }
+
+    /// Whether the kernel has so many indices, a truth value at run time; `None` if it is known to have fewer.
+    pub(super) fn are_many(&mut self, least: i64) -> Option<MlirValue> {
+        let total = self.kernel.dims.iter().fold(Product::number(1), |all, extent| &all * extent);
+        match total.fixed() {
+            Some(total) if total < least => None,
+            Some(_) => Some(self.code.constant(Ty::I1, 1, 1)),
+            None => {
+                let (total, least) = (self.product(&total), self.code.index(least));
+                Some(self.code.compare(Predicate::Sge, total, least))
+            }
+        }
     }
 
     /// The address of a sink at an index of the innermost dimension, as a number.

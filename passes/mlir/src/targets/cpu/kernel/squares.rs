@@ -231,16 +231,7 @@ impl KernelEmitter<'_> {
         if sinks.is_empty() || !sinks.iter().all(fills_lines) {
             return None;
         }
-        let total = kernel.dims.iter().fold(Product::number(1), |all, extent| &all * extent);
-        let least = STREAMED / bytes(sinks[0].1);
-        let mut condition = match total.fixed() {
-            Some(total) if total < least => return None,
-            Some(_) => self.code.constant(Ty::I1, 1, 1),
-            None => {
-                let (total, least) = (self.product(&total), self.code.index(least));
-                self.code.compare(Predicate::Sge, total, least)
-            }
-        };
+        let mut condition = self.are_many(STREAMED / bytes(sinks[0].1))?;
         let truths = self.code.types.scalar(Ty::I1);
         let (mask, zero) = (self.code.index(STREAM_ALIGNMENT as i64 - 1), self.code.index(0));
         for (sink, dtype) in sinks {
