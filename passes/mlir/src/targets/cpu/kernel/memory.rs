@@ -94,7 +94,7 @@ impl<'k> KernelEmitter<'k> {
 
     pub(super) fn linear(&mut self, strides: &[Product], offset: &Sum, lanes: usize) -> Register {
         let first = Register { value: self.scalar_linear(strides, Some(offset)), ty: Ty::I64 };
-        match strides.last() {
+        match self.vector.map(|dim| &strides[dim]) {
             Some(stride) if lanes > 1 => {
                 let first = emit::splat(&mut self.code, first, lanes);
                 let steps = self.lane_steps(stride, lanes);
@@ -102,6 +102,11 @@ impl<'k> KernelEmitter<'k> {
             }
             _ => first,
         }
+    }
+
+    /// From one lane of an access to the next.
+    fn stride(&self, access: &Access) -> Product {
+        self.vector.map_or_else(|| Product::number(0), |dim| access.strides[dim].clone())
     }
 
     /// 0, 1, 2, … times a stride in lanes.
@@ -185,7 +190,7 @@ impl<'k> KernelEmitter<'k> {
         let ty = memory(dtype);
         let count = part_count(dtype);
         let (first, unit) = self.first(access, dtype, extra);
-        let stride = access.strides.last().and_then(Product::fixed);
+        let stride = self.vector.and_then(|dim| access.strides[dim].fixed());
         let size = ty.bits() as usize / 8;
         let whole = |value| Register { value, ty };
         match (lanes, stride) {
@@ -223,7 +228,7 @@ impl<'k> KernelEmitter<'k> {
                 vec![whole(self.load_strided(first, (unit, size), lanes, stride))]
             }
             _ => {
-                let stride = access.strides.last().cloned().unwrap_or_else(|| Product::number(0));
+                let stride = self.stride(access);
                 let steps = self.lane_steps(&(&stride * &Product::number(count as i64)), lanes);
                 (0..count as i64)
                     .map(|part| whole(self.gather((first, steps, part), unit, lanes, size)))
@@ -296,7 +301,7 @@ impl<'k> KernelEmitter<'k> {
         let (first, unit) = self.first(sink, dtype, None);
         let size = memory(dtype).bits() as usize / 8;
         let count = raw.len();
-        match (lanes, sink.strides.last().and_then(Product::fixed)) {
+        match (lanes, self.vector.and_then(|dim| sink.strides[dim].fixed())) {
             (1, _) => {
                 for (number, raw) in raw.iter().enumerate() {
                     let index = self.code.index(number as i64);
@@ -321,7 +326,7 @@ impl<'k> KernelEmitter<'k> {
                 }
             }
             _ => {
-                let stride = sink.strides.last().cloned().unwrap_or_else(|| Product::number(0));
+                let stride = self.stride(sink);
                 let steps = self.lane_steps(&(&stride * &Product::number(count as i64)), lanes);
                 let mask = self.code.constant(Ty::I1, 1, lanes);
                 for (number, raw) in raw.iter().enumerate() {
@@ -342,10 +347,9 @@ impl<'k> KernelEmitter<'k> {
         dtype: DType,
         lanes: usize,
     ) -> Element<Register> {
-        let innermost = self.kernel.dims.len().checked_sub(1);
         let (of_index, numerics) = (self.kernel.expr(index), self.setting.numerics);
         let index_dtype = of_index.dtype;
-        let varies = innermost.is_some_and(|dim| of_index.dims & 1 << dim != 0);
+        let varies = self.vector.is_some_and(|dim| of_index.dims & 1 << dim != 0);
         // Where all lanes have one index, they are loaded as from anywhere.
         let index_lanes = if varies { lanes } else { 1 };
         let node = self.current;
@@ -406,7 +410,7 @@ impl<'k> KernelEmitter<'k> {
         let (first, unit) = self.first(access, dtype, None);
         let count = part_count(dtype);
         let stride = emit::splat(&mut self.code, Register { value: stride, ty: Ty::I64 }, lanes);
-        let own = access.strides.last().cloned().unwrap_or_else(|| Product::number(0));
+        let own = self.stride(access);
         let own = self.lane_steps(&own, lanes);
         let mut e = self.emit(lanes);
         let steps = e.binary(Binary::Mul, place, stride);
