@@ -281,10 +281,15 @@ impl KernelEmitter<'_> {
         self.code.value("llvm.intr.masked.load", &[first, mask, rest], result, &[("alignment", alignment)])
     }
 
-    fn store_part(&mut self, value: MlirValue, first: MlirValue, size: usize, count: usize) {
+    fn store_part(&mut self, value: Register, first: MlirValue, size: usize, count: usize) {
         if count >= self.lanes {
-            return self.code.store(value, first, size);
+            return self.code.store(value.value, first, size);
         }
+        if count == 1 {
+            // No mask of one lane: see the laws of masks.
+            return self.code.store(self.part_of(value, &[0]).value, first, size);
+        }
+        let value = value.value;
         let mask = self.first_lanes(count);
         let alignment = self.code.types.int(self.code.types.i32, size as i64);
         self.code.op("llvm.intr.masked.store", &[value, first, mask], &[], &[("alignment", alignment)]);
@@ -342,6 +347,7 @@ impl KernelEmitter<'_> {
             square.resize(lanes, self.code.poison(r#type));
             for (row, value) in self.transposed(square, memory(dtype)).into_iter().enumerate() {
                 let (first, _, size) = self.element_of_row(beside, (sink, dtype), (row, block * lanes));
+                let value = Register { value, ty: memory(dtype) };
                 self.store_part(value, first, size, values.len());
             }
         }

@@ -194,6 +194,7 @@ impl<'k> KernelEmitter<'k> {
         let size = ty.bits() as usize / 8;
         let whole = |value| Register { value, ty };
         match (lanes, stride) {
+            (2.., Some(1)) if self.mask.is_some() => self.load_masked(first, (ty, size), count),
             (1, _) => {
                 let part = |emitter: &mut Self, part: i64| {
                     let index = emitter.code.index(part);
@@ -217,14 +218,14 @@ impl<'k> KernelEmitter<'k> {
                         .collect(),
                 }
             }
-            (_, Some(-1)) if count == 1 => {
+            (_, Some(-1)) if count == 1 && self.mask.is_none() => {
                 let back = self.code.index(1 - lanes as i64);
                 let address = self.code.element(first, back, unit, 1);
                 let all = self.code.load(address, vector(unit, lanes), size);
                 let mask: Vec<i32> = (0..lanes).rev().map(|lane| lane as i32).collect();
                 vec![whole(emit::shuffle(&self.code, (all, all), vector(unit, lanes), &mask))]
             }
-            (_, Some(stride @ 2..)) if count == 1 => {
+            (_, Some(stride @ 2..)) if count == 1 && self.mask.is_none() => {
                 vec![whole(self.load_strided(first, (unit, size), lanes, stride))]
             }
             _ => {
@@ -246,9 +247,9 @@ impl<'k> KernelEmitter<'k> {
         size: usize,
     ) -> MlirValue {
         let addresses = self.addresses((first, steps, part), unit, lanes);
-        let mask = self.code.constant(Ty::I1, 1, lanes);
+        let mask = self.mask_of(lanes);
         let result = vector(unit, lanes);
-        let passed = self.code.poison(result);
+        let passed = self.nothing(result);
         let alignment = self.code.types.int(self.code.types.i32, size as i64);
         let operands = [addresses, mask, passed];
         self.code.value("llvm.intr.masked.gather", &operands, result, &[("alignment", alignment)])
@@ -319,7 +320,9 @@ impl<'k> KernelEmitter<'k> {
                     }
                     raw => raw[0].value,
                 };
-                if self.streams {
+                if self.mask.is_some() {
+                    self.store_masked(all, first, size, count);
+                } else if self.streams {
                     self.code.stream(all, first, STREAM_ALIGNMENT);
                 } else {
                     self.code.store(all, first, size);
@@ -328,7 +331,7 @@ impl<'k> KernelEmitter<'k> {
             _ => {
                 let stride = self.stride(sink);
                 let steps = self.lane_steps(&(&stride * &Product::number(count as i64)), lanes);
-                let mask = self.code.constant(Ty::I1, 1, lanes);
+                let mask = self.mask_of(lanes);
                 for (number, raw) in raw.iter().enumerate() {
                     let addresses = self.addresses((first, steps, number as i64), unit, lanes);
                     let alignment = self.code.types.int(self.code.types.i32, size as i64);

@@ -24,6 +24,7 @@ mod elements;
 mod forms;
 mod lanes;
 mod loops;
+mod masks;
 mod memory;
 mod roots;
 mod squares;
@@ -35,7 +36,7 @@ use promote_scalar::{Element, Ty};
 use rustc_hash::FxHashMap;
 
 use self::beside::{Beside, beside};
-use self::lanes::{lanes_of, periodic, short, square_lanes, users};
+use self::lanes::{lanes_of, masked, periodic, short, square_lanes, users};
 use self::squares::{Bounds, squares};
 use super::costs::{COLUMN_TILE, MAP_TILE, ROWS_BESIDE, SQUARE_ROWS, TRANSPOSED_TILE};
 use super::emit::Register;
@@ -107,6 +108,8 @@ pub fn compile(
         setting,
         kernel,
         lanes,
+        has_masks: masked(kernel, setting.machine, places),
+        mask: None,
         vector: beside.as_ref().map(|beside| beside.rows).or(innermost),
         across,
         beside,
@@ -143,6 +146,10 @@ struct KernelEmitter<'k> {
     lanes: usize,
     /// The dimension along which the lanes of vectors lie: the innermost one, but for rows side by side.
     vector: Option<usize>,
+    /// Whether what is left of a loop after whole vectors is computed in a vector, too, of which some lanes are masked.
+    has_masks: bool,
+    /// The lanes that count at the moment, if not all do.
+    mask: Option<MlirValue>,
     /// The dimension along which a map reads across the innermost one: it is computed in squares of as many indices.
     across: Option<usize>,
     /// How rows that are too short for vectors are computed side by side.

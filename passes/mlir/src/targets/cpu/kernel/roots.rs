@@ -54,7 +54,7 @@ impl<'k> KernelEmitter<'k> {
     pub(super) fn copies(&self, root: usize) -> usize {
         match self.kernel.roots[root].role {
             Role::Store => 0,
-            Role::Reduce(_) | Role::Arg(_) if self.lanes > 1 => 2,
+            Role::Reduce(_) | Role::Arg(_) if self.lanes > 1 && !self.has_masks => 2,
             Role::Reduce(_) | Role::Arg(_) | Role::Scan(_) => 1,
         }
     }
@@ -88,7 +88,7 @@ impl<'k> KernelEmitter<'k> {
     pub(super) fn start(&mut self, root: usize) -> Vec<MlirValue> {
         match self.copies(root) {
             0 => Vec::new(),
-            1 => self.identity(root, 1),
+            1 => self.identity(root, self.lanes),
             _ => [self.identity(root, self.lanes), self.identity(root, 1)].concat(),
         }
     }
@@ -187,17 +187,17 @@ impl<'k> KernelEmitter<'k> {
         };
         let mut all = registers(&state[..types.len()]);
         let mut lanes = self.lanes;
+        while lanes > 1 {
+            lanes /= 2;
+            let half = |emitter: &Self, from: usize| -> Vec<Register> {
+                let mask: Vec<i32> = (from..from + lanes).map(|lane| lane as i32).collect();
+                let of = |register: &Register| emitter.part_of(*register, &mask);
+                all.iter().map(of).collect()
+            };
+            let (low, high) = (half(self, 0), half(self, lanes));
+            all = self.joined_accumulators(root, lanes, &low, &high);
+        }
         if state.len() > types.len() {
-            while lanes > 1 {
-                lanes /= 2;
-                let half = |emitter: &Self, from: usize| -> Vec<Register> {
-                    let mask: Vec<i32> = (from..from + lanes).map(|lane| lane as i32).collect();
-                    let of = |register: &Register| emitter.part_of(*register, &mask);
-                    all.iter().map(of).collect()
-                };
-                let (low, high) = (half(self, 0), half(self, lanes));
-                all = self.joined_accumulators(root, lanes, &low, &high);
-            }
             all = self.joined_accumulators(root, 1, &all, &registers(&state[types.len()..]));
         }
         self.result(kernel.roots[root].role, &all, 1)
@@ -359,7 +359,9 @@ impl<'k> KernelEmitter<'k> {
             if is_expensive && expr.dims & 1 << last != 0 && latest[index] > expr.stage {
                 let part = register(expr.dtype);
                 let count = if expr.dtype.kind() == Kind::Complex { 2 } else { 1 };
-                let parts = (0..count).map(|_| (self.room(part, extent), part)).collect();
+                // The last vector of a row is written whole.
+                let length = extent + self.lanes as i64;
+                let parts = (0..count).map(|_| (self.room(part, length), part)).collect();
                 self.kept.insert(ExprId(index as u32), Kept { parts, stage: expr.stage });
             }
         }
