@@ -5,7 +5,7 @@
 //! op and dtype.
 
 use promote::op::ShapeRule;
-use promote::{DType, Op, Session, Target, Tensor};
+use promote::{DType, Kind, Op, Session, Target, Tensor};
 use promote_reference::{Array, Error, Reader};
 
 use crate::cases::{Case, SYSTEMS, Sums, System, cases};
@@ -175,9 +175,14 @@ fn rows_of_every_length() {
         matches!(op.info().shape, ShapeRule::Reduce | ShapeRule::Along | ShapeRule::Scan)
             && !matches!(op, Op::Flip | Op::Sort)
     };
+    // Exponentials of complex numbers cancel in a sum, and the bounds do not say how far.
+    let suits = |op: Op, dtype: DType| {
+        system.runs(op, dtype)
+            && !(dtype.kind() == Kind::Complex && matches!(op, Op::Softmax | Op::LogSumExp))
+    };
     let mut cases = Vec::new();
     for (index, op) in Op::ALL.iter().copied().filter(is_tried).enumerate() {
-        for (number, dtype) in DType::strong().filter(|dtype| system.runs(op, *dtype)).enumerate() {
+        for (number, dtype) in DType::strong().filter(|dtype| suits(op, *dtype)).enumerate() {
             for turn in 0..3 {
                 let at = index + number + turn * 5;
                 let (length, rows) = (LENGTHS[at % LENGTHS.len()], ROWS[(at + turn) % ROWS.len()]);

@@ -3,7 +3,7 @@
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Kind, Op};
 
-use super::views::{expand, flattened, squeeze, view};
+use super::views::{expand, flattened, permute, squeeze, view};
 use super::{Call, accumulator, axes, axis, convert, map, splat};
 use crate::graph::{Cut, Graph, Index, NodeId, Prim};
 use promote_dialect::extent::{Extent, Product, Rule};
@@ -41,6 +41,11 @@ pub(super) fn reduce(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize]) -> No
     if gone.is_empty() {
         return x;
     }
+    // Of complex numbers a maximum depends on the order.
+    let has_any_order = gone.len() == 1 || graph.node(x).dtype.kind() != Kind::Complex;
+    if has_any_order && let Some((source, places)) = permuted(graph, x) {
+        return reduce_source(graph, op, (source, &places), gone);
+    }
     let own = graph.shape(x);
     let shape: Vec<Extent> =
         (0..own.len()).filter(|axis| !gone.contains(axis)).map(|axis| own[axis]).collect();
@@ -55,6 +60,35 @@ pub(super) fn reduce(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize]) -> No
     }
 }
 
+/// What a node is a permutation of, and which of its dimensions each of that one's is.
+fn permuted(graph: &mut Graph, x: NodeId) -> Option<(NodeId, Vec<usize>)> {
+    let node = graph.node(x);
+    if node.prim == Prim::Convert {
+        let (operand, dtype) = (node.args[0], node.dtype);
+        let (source, places) = permuted(graph, operand)?;
+        return Some((convert(graph, source, dtype), places));
+    }
+    let Prim::View(indices) = &node.prim else { return None };
+    let place_of = |index: &Index| (0..node.shape.len()).find(|place| *index == Index::same(*place));
+    let places: Vec<usize> = indices.iter().map(place_of).collect::<Option<_>>()?;
+    let is_whole = (0..node.shape.len()).all(|place| places.contains(&place));
+    (is_whole && places.len() == node.shape.len()).then(|| (node.args[0], places))
+}
+
+/// Reduces what was permuted over the same elements, in the order in which they lie in memory; then permutes what is left.
+fn reduce_source(graph: &mut Graph, op: Op, (source, places): (NodeId, &[usize]), gone: &[usize]) -> NodeId {
+    let (gone, kept): (Vec<usize>, Vec<usize>) =
+        (0..places.len()).partition(|axis| gone.contains(&places[*axis]));
+    let reduced = reduce(graph, op, source, &gone);
+    let mut order: Vec<usize> = (0..kept.len()).collect();
+    order.sort_by_key(|axis| places[kept[*axis]]);
+    if order.is_sorted() {
+        return reduced;
+    }
+    let order: Vec<i64> = order.into_iter().map(|axis| axis as i64).collect();
+    permute(graph, reduced, &order)
+}
+
 /// A reduction with so few results that they do not occupy all processors is cut, if it is or may be long.
 pub(super) fn cut(graph: &mut Graph, own: &[Extent], gone: &[usize]) -> Option<Cut> {
     let cuts = graph.cuts?;
@@ -63,7 +97,10 @@ pub(super) fn cut(graph: &mut Graph, own: &[Extent], gone: &[usize]) -> Option<C
     let kept = kept.fold(Product::number(1), |all, axis| &all * &Product::from(own[axis])).fixed()?;
     let many =
         if gone.last() == own.len().checked_sub(1).as_ref() { cuts.many_rows } else { cuts.many_columns };
-    let axis = *gone.iter().max_by_key(|axis| own[**axis].fixed().unwrap_or(i64::MAX))?;
+    // Parts of an outer dimension are the longest runs of memory.
+    let is_long = |axis: &&usize| own[**axis].fixed().is_none_or(|extent| extent >= cuts.most);
+    let longest = || gone.iter().max_by_key(|axis| own[**axis].fixed().unwrap_or(i64::MAX));
+    let axis = *gone.iter().find(is_long).or_else(longest)?;
     let count = own.iter().fold(Product::number(1), |all, extent| &all * &Product::from(*extent));
     if kept >= many || count.fixed().is_some_and(|count| count < 2 * cuts.length) {
         return None;

@@ -44,6 +44,9 @@ pub const SHORT_ROW_SUMS: usize = 4;
 pub const ROWS_BESIDE: i64 = 1 << 8;
 /// A tile of columns: their accumulators stay in the first-level cache.
 pub const COLUMN_TILE: i64 = 1 << 11;
+/// So many rows are added up before their sum is added to that of the rows before: sums of many numbers one after the other
+/// lose more bits the more there are.
+pub const ROWS_SUMMED: i64 = 64;
 /// From so many bytes on, results are written past the caches: they would not stay there, and need not be read first.
 pub const STREAMED: i64 = 1 << 24;
 /// What a store past the caches must be aligned to, in bytes.

@@ -4,6 +4,7 @@ use mlir_sys::*;
 use rustc_hash::FxHashMap;
 
 use super::KernelEmitter;
+use crate::targets::cpu::costs::{COLUMN_TILE, ROWS_SUMMED};
 use promote_lower::kernel::{ExprId, Role};
 
 impl<'k> KernelEmitter<'k> {
@@ -88,9 +89,10 @@ impl<'k> KernelEmitter<'k> {
             for root in &roots {
                 carried.extend(self.start(*root));
             }
-            let carried = self.nest(reduced.clone(), stage, &carried, &mut |emitter, lanes, state| {
-                emitter.row_step(&roots, &kept, lanes, state)
-            });
+            let carried =
+                self.nest(reduced.clone(), stage, (&roots, &carried), &mut |emitter, lanes, state| {
+                    emitter.row_step(&roots, &kept, lanes, state)
+                });
             let mut rest = carried.as_slice();
             for root in &roots {
                 let (own, others) = rest.split_at(self.accumulator(*root).len() * self.copies(*root));
@@ -158,8 +160,12 @@ impl<'k> KernelEmitter<'k> {
         for root in &reductions {
             if self.columns[*root].is_empty() {
                 self.columns[*root] = self.column_room(*root);
+                if self.is_summed_in_blocks(*root) {
+                    self.sums_before[*root] = self.column_room(*root);
+                }
             }
         }
+        let is_part = kernel.dims[dim].fixed().is_none_or(|extent| extent > COLUMN_TILE);
         for stage in 0..=last {
             let roots: Vec<usize> =
                 reductions.iter().copied().filter(|root| self.stage(*root) == stage).collect();
@@ -167,17 +173,25 @@ impl<'k> KernelEmitter<'k> {
                 for root in &roots {
                     let start = emitter.identity(*root, lanes);
                     emitter.put_column(*root, &start, from, lanes);
+                    emitter.put_sums_before(*root, &start, from, lanes);
                 }
                 Vec::new()
             });
-            self.enclose(reduced.clone(), stage, &[], &mut |emitter, _| {
-                emitter.hoist(1 << dim, stage);
-                emitter.innermost(dim, (from, to), &[], &mut |emitter, lanes, _| {
-                    for root in &roots {
-                        let old = emitter.column(*root, from, lanes);
-                        let new = emitter.accumulate(*root, &old, lanes);
-                        emitter.put_column(*root, &new, from, lanes);
-                    }
+            let innermost = reduced.end - 1;
+            self.enclose(reduced.start..innermost, stage, &[], &mut |emitter, _| {
+                emitter.hoist(3 << innermost, stage);
+                emitter.blocks_of_rows(innermost, &roots, (from, to), &mut |emitter, _| {
+                    emitter.hoist(1 << dim, stage);
+                    emitter.next_row = is_part.then_some(innermost);
+                    emitter.innermost(dim, (from, to), &[], &mut |emitter, lanes, _| {
+                        for root in &roots {
+                            let old = emitter.column(*root, from, lanes);
+                            let new = emitter.accumulate(*root, &old, lanes);
+                            emitter.put_column(*root, &new, from, lanes);
+                        }
+                        Vec::new()
+                    });
+                    emitter.next_row = None;
                     Vec::new()
                 });
                 Vec::new()
@@ -197,5 +211,37 @@ impl<'k> KernelEmitter<'k> {
             }
             Vec::new()
         });
+    }
+
+    /// Goes through rows; after each block of them its sums are added to those of the rows before.
+    fn blocks_of_rows(
+        &mut self,
+        rows: usize,
+        roots: &[usize],
+        (from, to): (MlirValue, MlirValue),
+        body: &mut dyn FnMut(&mut Self, &[MlirValue]) -> Vec<MlirValue>,
+    ) {
+        let bounds = self.bounds(rows);
+        let summed: Vec<usize> =
+            roots.iter().copied().filter(|root| !self.sums_before[*root].is_empty()).collect();
+        if summed.is_empty() {
+            self.repeat(rows, bounds, 1, &[], body);
+            return;
+        }
+        let dim = self.kernel.dims.len() - 1;
+        let blocks = self.code.open((bounds.0, bounds.1, ROWS_SUMMED), &[]);
+        let length = self.code.index(ROWS_SUMMED);
+        let end = self.code.int("llvm.add", blocks.index, length);
+        let end = self.code.int("llvm.intr.smin", end, bounds.1);
+        self.frames.push(FxHashMap::default());
+        self.repeat(rows, (blocks.index, end), 1, &[], body);
+        self.innermost(dim, (from, to), &[], &mut |emitter, lanes, _| {
+            for root in &summed {
+                emitter.add_sums_of_block(*root, from, lanes);
+            }
+            Vec::new()
+        });
+        self.frames.pop();
+        self.code.close(&blocks, &[]);
     }
 }

@@ -6,6 +6,8 @@ use promote_lower::graph::NodeId;
 use promote_lower::kernel::{Code as What, Expr, ExprId, Form, Kernel, Role, Root};
 use promote_scalar::{depends_on_order, register};
 
+use super::Setting;
+use super::sums::has_any_order;
 use crate::targets::cpu::target::Machine;
 use rustc_hash::FxHashMap;
 
@@ -87,19 +89,21 @@ pub(super) fn square_lanes(kernel: &Kernel, machine: Machine) -> usize {
 }
 
 /// How many lanes: some vector registers of the widest type at once, so that the latency of one is hidden by the others.
-pub(super) fn lanes_of(kernel: &Kernel, machine: Machine, short: Option<i64>) -> usize {
+pub(super) fn lanes_of(kernel: &Kernel, setting: &Setting, short: Option<i64>) -> usize {
     let bytes = |dtype: DType| register(dtype).bits().div_ceil(8) as usize;
     let widest = kernel.exprs.iter().filter(|expr| expr.dims != 0).map(|expr| bytes(expr.dtype)).max();
+    let has_scans = kernel.roots.iter().any(|root| matches!(root.role, Role::Scan(_)));
     let at_once = match (short, kernel.cost()) {
+        _ if has_scans => 1,
         (Some(_), _) => 1,
         (None, ..=4) => 4,
         (None, ..=64) => 2,
         // There is enough to do at a time, and registers and compile time are expensive.
         (None, _) => 1,
     };
-    let most = (machine.vector_bytes * at_once / widest.unwrap_or(1)).clamp(1, 128);
+    let most = (setting.machine.vector_bytes * at_once / widest.unwrap_or(1)).clamp(1, 128);
     let is_in_order = |root: &Root| match root.role {
-        Role::Scan(_) => true,
+        Role::Scan(op) => !has_any_order(op, kernel.expr(root.expr).dtype, setting.numerics),
         Role::Reduce(op) => depends_on_order(op, kernel.expr(root.expr).dtype),
         Role::Store | Role::Arg(_) => false,
     };

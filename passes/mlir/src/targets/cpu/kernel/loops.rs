@@ -187,19 +187,19 @@ impl<'k> KernelEmitter<'k> {
         self.code.value("llvm.ptrtoint", &[address], self.code.types.i64, &[])
     }
 
-    /// Loops over dimensions, the last one in vectors.
+    /// Loops over dimensions, the last one in vectors, with the accumulators of roots.
     pub(super) fn nest(
         &mut self,
         dims: std::ops::Range<usize>,
         stage: usize,
-        carried: &[MlirValue],
+        (roots, carried): (&[usize], &[MlirValue]),
         body: &mut Body<'_, 'k>,
     ) -> Vec<MlirValue> {
         let last = dims.end - 1;
         self.enclose(dims.start..last, stage, carried, &mut |emitter, state| {
             emitter.hoist(1 << last, stage);
             let bounds = emitter.bounds(last);
-            emitter.innermost(last, bounds, state, body)
+            emitter.innermost_in_blocks(last, bounds, (roots, state), body)
         })
     }
 

@@ -7,7 +7,7 @@ use promote_scalar::{Binary, Compare, Element, Emit, Trap, Ty, convert, filler, 
 
 use super::elements::{element, part_count, parts};
 use super::{KernelEmitter, Slot};
-use crate::targets::cpu::costs::STREAM_ALIGNMENT;
+use crate::targets::cpu::costs::{CACHE_LINE, STREAM_ALIGNMENT};
 use crate::targets::cpu::emit::{self, Register};
 use crate::targets::cpu::llvm::vector;
 use promote_dialect::extent::{Extent, Product, Sum};
@@ -204,6 +204,7 @@ impl<'k> KernelEmitter<'k> {
                 (0..count as i64).map(|number| part(self, number)).collect()
             }
             (_, Some(1)) => {
+                self.prefetch_next_row(access, (first, unit, count), lanes * count * size);
                 let all = self.code.load(first, vector(unit, lanes * count), size);
                 let mask = |part: usize| -> Vec<i32> {
                     (0..lanes).map(|lane| (lane * count + part) as i32).collect()
@@ -235,6 +236,26 @@ impl<'k> KernelEmitter<'k> {
                     .map(|part| whole(self.gather((first, steps, part), unit, lanes, size)))
                     .collect()
             }
+        }
+    }
+
+    /// Brings as many bytes of the next row into the caches.
+    fn prefetch_next_row(
+        &mut self,
+        access: &Access,
+        (first, unit, parts): (MlirValue, MlirType, usize),
+        bytes: usize,
+    ) {
+        let Some(stride) = self.next_row.map(|dim| access.strides[dim].clone()) else { return };
+        if stride.is_zero() {
+            return;
+        }
+        let stride = self.product(&(&stride * &Product::number(parts as i64)));
+        let next = self.code.element(first, stride, unit, 1);
+        for line in (0..bytes as i64).step_by(CACHE_LINE as usize) {
+            let ahead = self.code.index(line);
+            let address = self.code.element(next, ahead, self.code.types.i8, 1);
+            self.code.prefetch(address);
         }
     }
 

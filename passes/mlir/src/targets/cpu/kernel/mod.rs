@@ -29,6 +29,7 @@ mod memory;
 mod roots;
 mod squares;
 mod strided;
+mod sums;
 
 use mlir_sys::*;
 use promote_lattice::convert::Numerics;
@@ -102,7 +103,7 @@ pub fn compile(
     let across = squares(kernel, square).filter(|_| short.is_none());
     let beside = beside(kernel, square);
     let in_squares = across.is_some() || beside.is_some();
-    let lanes = if in_squares { square } else { lanes_of(kernel, setting.machine, short) };
+    let lanes = if in_squares { square } else { lanes_of(kernel, &setting, short) };
     let innermost = kernel.dims.len().checked_sub(1);
     let emitter = KernelEmitter {
         setting,
@@ -110,6 +111,7 @@ pub fn compile(
         lanes,
         has_masks: masked(kernel, setting.machine, places),
         mask: None,
+        next_row: None,
         vector: beside.as_ref().map(|beside| beside.rows).or(innermost),
         across,
         beside,
@@ -125,6 +127,7 @@ pub fn compile(
         frames: vec![FxHashMap::default()],
         results: vec![None; kernel.roots.len()],
         columns: vec![Vec::new(); kernel.roots.len()],
+        sums_before: vec![Vec::new(); kernel.roots.len()],
         kept: FxHashMap::default(),
         stage: 0,
         tile: None,
@@ -148,6 +151,8 @@ struct KernelEmitter<'k> {
     vector: Option<usize>,
     /// Whether what is left of a loop after whole vectors is computed in a vector, too, of which some lanes are masked.
     has_masks: bool,
+    /// The dimension of rows of which only a part is read before the next row is: the next part is brought into the caches.
+    next_row: Option<usize>,
     /// The lanes that count at the moment, if not all do.
     mask: Option<MlirValue>,
     /// The dimension along which a map reads across the innermost one: it is computed in squares of as many indices.
@@ -174,6 +179,8 @@ struct KernelEmitter<'k> {
     results: Vec<Option<Element<Register>>>,
     /// The accumulators of the columns at hand, part by part: where, and of which type.
     columns: Vec<Vec<(MlirValue, Ty)>>,
+    /// The sums of the blocks of rows before the one at hand, where it has accumulators of its own.
+    sums_before: Vec<Vec<(MlirValue, Ty)>>,
     /// Where expressions of the row at hand are kept for later stages, and in which stage they are computed.
     kept: FxHashMap<ExprId, Kept>,
     /// The stage at hand.

@@ -105,13 +105,17 @@ impl<'k> KernelEmitter<'k> {
         let new = match kernel.roots[root].role {
             Role::Store => Vec::new(),
             Role::Reduce(op) => parts(self.combined((op, dtype), lanes, element(&old), value)),
+            Role::Scan(op) if self.scans_lanes() => {
+                return self.scan_lanes((root, op, dtype), &old, value, lanes);
+            }
             Role::Scan(op) => {
                 let mut all = self.combined((op, dtype), lanes, element(&old), value);
                 if keeps_first(op, self.setting.numerics, dtype) {
                     let is_first = self.is_first(lanes);
                     all = select(&mut self.emit(lanes), is_first, value, all);
                 }
-                self.store_result(root, all, lanes);
+                let sum = self.with_sums_before((root, op, dtype), all, lanes);
+                self.store_result(root, sum, lanes);
                 parts(all)
             }
             Role::Arg(op) => {
@@ -318,10 +322,11 @@ impl<'k> KernelEmitter<'k> {
 
     /// The results of the columns at hand.
     pub(super) fn column_result(&mut self, root: usize, from: MlirValue, lanes: usize) -> Element<Register> {
-        let values = self.column(root, from, lanes);
-        let types = self.accumulator(root);
-        let registers: Vec<_> =
-            values.iter().zip(types).map(|(value, ty)| Register { value: *value, ty }).collect();
+        let values = match self.sums_before[root].as_slice() {
+            [] => self.column(root, from, lanes),
+            _ => self.get_sums_before(root, from, lanes),
+        };
+        let registers = self.registers(root, &values);
         self.result(self.kernel.roots[root].role, &registers, lanes)
     }
 

@@ -1,0 +1,205 @@
+//! Sums of many numbers: in blocks, so that few of their bits are lost, and cumulative ones in vectors.
+//!
+//! A sum of `n` numbers one after the other is rounded `n` times. Columns are added up in blocks of [`ROWS_SUMMED`] rows, and
+//! the sums of blocks one after the other: a number takes part in that many roundings and one for each block. So are the
+//! vectors of a row.
+//!
+//! The cumulative sums of a vector are those of its neighbours, of pairs, of fours and so on added up; what was before the
+//! vector is added to all of them.
+
+use mlir_sys::*;
+use promote_lattice::convert::Numerics;
+use promote_lattice::{DType, Kind, Op};
+use promote_lower::kernel::{Form, Kernel, Role};
+use promote_scalar::{Element, Ty, identity, keeps_first};
+
+use super::elements::{each, element, parts};
+use super::squares::Bounds;
+use super::{Body, KernelEmitter, Scope};
+use crate::targets::cpu::costs::ROWS_SUMMED;
+use crate::targets::cpu::emit::{Register, shuffle, splat};
+
+/// Whether each step of a sum is rounded, to no fewer bits than a number in single precision has.
+fn is_rounded(op: Op, dtype: DType) -> bool {
+    matches!(op, Op::Sum | Op::CumulativeSum) && dtype.is_inexact() && dtype.real_part().bits() >= 32
+}
+
+/// Whether cumulative sums may be added up in another order than one after the other.
+pub(super) fn has_any_order(op: Op, dtype: DType, numerics: Numerics) -> bool {
+    let is_integer = matches!(dtype.kind(), Kind::Unsigned | Kind::Signed);
+    op == Op::CumulativeSum && (is_integer || is_rounded(op, dtype)) && !keeps_first(op, numerics, dtype)
+}
+
+/// Whether a root is summed over so many rows, or vectors, that it is worth it to do so in blocks.
+fn is_long(kernel: &Kernel, lanes: usize) -> bool {
+    let length = kernel.dims[kernel.reduced().end - 1].fixed();
+    length.is_none_or(|length| length > 2 * ROWS_SUMMED * lanes as i64)
+}
+
+impl<'k> KernelEmitter<'k> {
+    /// Whether a root is added up in blocks of rows, or of vectors.
+    pub(super) fn is_summed_in_blocks(&self, root: usize) -> bool {
+        let root = &self.kernel.roots[root];
+        let dtype = self.kernel.expr(root.expr).dtype;
+        let is_sum = match root.role {
+            Role::Reduce(op) => is_rounded(op, dtype),
+            Role::Scan(op) => {
+                !matches!(self.kernel.form, Form::Rows { .. })
+                    && is_rounded(op, dtype)
+                    && has_any_order(op, dtype, self.setting.numerics)
+            }
+            Role::Store | Role::Arg(_) => false,
+        };
+        let lanes = match self.kernel.form {
+            Form::Rows { .. } => self.lanes,
+            Form::Map | Form::Columns { .. } => 1,
+        };
+        is_sum && is_long(self.kernel, lanes)
+    }
+
+    pub(super) fn registers(&self, root: usize, values: &[MlirValue]) -> Vec<Register> {
+        let types = self.accumulator(root);
+        values.iter().zip(types).map(|(value, ty)| Register { value: *value, ty }).collect()
+    }
+
+    /// The sums of the blocks before, at the column at hand.
+    pub(super) fn get_sums_before(&mut self, root: usize, from: MlirValue, lanes: usize) -> Vec<MlirValue> {
+        let rooms = self.sums_before[root].clone();
+        rooms.into_iter().map(|room| self.get(room, from, lanes).value).collect()
+    }
+
+    /// Sets the sums of the blocks before, where a root has such.
+    pub(super) fn put_sums_before(
+        &mut self,
+        root: usize,
+        values: &[MlirValue],
+        from: MlirValue,
+        lanes: usize,
+    ) {
+        for (room, value) in self.sums_before[root].clone().into_iter().zip(values) {
+            self.put(room, Register { value: *value, ty: room.1 }, from, lanes);
+        }
+    }
+
+    /// Adds the sums of a block to those of the blocks before, and begins with the next one.
+    pub(super) fn add_sums_of_block(&mut self, root: usize, from: MlirValue, lanes: usize) {
+        let [before, own] = [self.get_sums_before(root, from, lanes), self.column(root, from, lanes)]
+            .map(|values| element(&self.registers(root, &values)));
+        let expr = self.kernel.roots[root].expr;
+        let sum = self.combined((Op::Sum, self.kernel.expr(expr).dtype), lanes, before, own);
+        let sum: Vec<MlirValue> = parts(sum).into_iter().map(|register| register.value).collect();
+        self.put_sums_before(root, &sum, from, lanes);
+        let start = self.identity(root, lanes);
+        self.put_column(root, &start, from, lanes);
+    }
+
+    /// A cumulative sum of the rows of a block with what was before the block.
+    pub(super) fn with_sums_before(
+        &mut self,
+        (root, op, dtype): (usize, Op, DType),
+        sum: Element<Register>,
+        lanes: usize,
+    ) -> Element<Register> {
+        let (false, Some(from)) = (self.sums_before[root].is_empty(), self.tile) else { return sum };
+        let before = self.get_sums_before(root, from, lanes);
+        let before = element(&self.registers(root, &before));
+        self.combined((op, dtype), lanes, before, sum)
+    }
+
+    /// The innermost loop of a row with the accumulators of roots, of which those of long sums are added up block by block.
+    pub(super) fn innermost_in_blocks(
+        &mut self,
+        dim: usize,
+        (from, to): Bounds,
+        (roots, carried): (&[usize], &[MlirValue]),
+        body: &mut Body<'_, 'k>,
+    ) -> Vec<MlirValue> {
+        if !roots.iter().any(|root| self.is_summed_in_blocks(*root)) {
+            return self.innermost(dim, (from, to), carried, body);
+        }
+        let length = ROWS_SUMMED * self.lanes as i64;
+        let blocks = self.code.open((from, to, length), carried);
+        let length = self.code.index(length);
+        let end = self.code.int("llvm.add", blocks.index, length);
+        let end = self.code.int("llvm.intr.smin", end, to);
+        let mut start = Vec::with_capacity(carried.len());
+        for root in roots {
+            if self.is_summed_in_blocks(*root) {
+                start.extend(self.start(*root));
+            } else {
+                let count = self.accumulator(*root).len() * self.copies(*root);
+                start.extend(&blocks.carried[start.len()..start.len() + count]);
+            }
+        }
+        self.frames.push(Scope::default());
+        let sums = self.innermost(dim, (blocks.index, end), &start, body);
+        let mut next = Vec::with_capacity(carried.len());
+        for root in roots {
+            let parts = self.accumulator(*root).len();
+            for copy in 0..self.copies(*root) {
+                let own = next.len()..next.len() + parts;
+                if !self.is_summed_in_blocks(*root) {
+                    next.extend(&sums[own]);
+                    continue;
+                }
+                let lanes = if copy == 0 { self.lanes } else { 1 };
+                let [before, block] =
+                    [&blocks.carried[own.clone()], &sums[own]].map(|values| self.registers(*root, values));
+                let sum = self.joined_accumulators(*root, lanes, &before, &block);
+                next.extend(sum.into_iter().map(|register| register.value));
+            }
+        }
+        self.frames.pop();
+        self.code.close(&blocks, &next);
+        blocks.carried
+    }
+
+    /// Whether cumulative sums run along the lanes of vectors.
+    pub(super) fn scans_lanes(&self) -> bool {
+        matches!(self.kernel.form, Form::Rows { .. }) && self.lanes > 1 && self.beside.is_none()
+    }
+
+    /// Stores the cumulative sums of a vector; the last of them, in all lanes.
+    pub(super) fn scan_lanes(
+        &mut self,
+        (root, op, dtype): (usize, Op, DType),
+        before: &[Register],
+        value: Element<Register>,
+        lanes: usize,
+    ) -> Vec<MlirValue> {
+        let before: Vec<Register> = match lanes {
+            1 => before.iter().map(|register| self.part_of(*register, &[0])).collect(),
+            _ => before.to_vec(),
+        };
+        let numerics = self.setting.numerics;
+        let Some(nothing) = identity(&mut self.emit(lanes), op, numerics, dtype) else {
+            unreachable!("{op} of {dtype} has an identity")
+        };
+        let (mut sums, mut distance) = (value, 1);
+        while distance < lanes {
+            // Lanes of the second operand are counted after those of the first.
+            let mask: Vec<i32> = (0..lanes)
+                .map(|lane| if lane < distance { lane } else { lanes + lane - distance } as i32)
+                .collect();
+            let r#type = |ty: Ty| self.code.types.lanes(ty, lanes);
+            let moved: Vec<Register> = parts(nothing)
+                .into_iter()
+                .zip(parts(sums))
+                .map(|(nothing, sum)| {
+                    let pair = (nothing.value, sum.value);
+                    Register { value: shuffle(&self.code, pair, r#type(sum.ty), &mask), ty: sum.ty }
+                })
+                .collect();
+            sums = self.combined((op, dtype), lanes, element(&moved), sums);
+            distance *= 2;
+        }
+        let all = self.combined((op, dtype), lanes, element(&before), sums);
+        self.store_result(root, all, lanes);
+        let last = each(all, |register| match lanes {
+            1 => register,
+            _ => self.part_of(register, &[lanes as i32 - 1]),
+        });
+        let width = self.lanes;
+        parts(last).into_iter().map(|part| splat(&mut self.code, part, width).value).collect()
+    }
+}
