@@ -160,3 +160,33 @@ fn long_reductions() {
     }
     reported("long reductions", check_all(&cases, 10));
 }
+
+/// Lengths of rows around those that are computed side by side, interleaved and in squares, and around whole vectors.
+const LENGTHS: [usize; 14] = [2, 3, 4, 5, 8, 9, 16, 17, 31, 32, 33, 47, 65, 130];
+
+/// Numbers of rows: fewer than a vector has lanes, some vectors with rows left over, and more than a tile.
+const ROWS: [usize; 5] = [7, 16, 19, 67, 261];
+
+/// Reductions of rows that do not fill whole vectors.
+#[test]
+fn rows_of_every_length() {
+    let [system, ..] = System::all();
+    let is_tried = |op: &Op| {
+        matches!(op.info().shape, ShapeRule::Reduce | ShapeRule::Along | ShapeRule::Scan)
+            && !matches!(op, Op::Flip | Op::Sort)
+    };
+    let mut cases = Vec::new();
+    for (index, op) in Op::ALL.iter().copied().filter(is_tried).enumerate() {
+        for (number, dtype) in DType::strong().filter(|dtype| system.runs(op, *dtype)).enumerate() {
+            for turn in 0..3 {
+                let at = index + number + turn * 5;
+                let (length, rows) = (LENGTHS[at % LENGTHS.len()], ROWS[(at + turn) % ROWS.len()]);
+                let shapes = vec![if turn == 2 { vec![2, rows, length] } else { vec![rows, length] }];
+                let attributes = format!("axis = array<i64: {}>", shapes[0].len() - 1);
+                let (is_open, seed) = (turn == 1 && number % 2 == 0, (index * 1000 + at) as u64);
+                cases.push((0, Case { op, dtype, attributes, shapes, stated: None, is_open, seed }));
+            }
+        }
+    }
+    reported(&format!("{} rows", cases.len()), check_all(&cases, FUNCTIONS));
+}

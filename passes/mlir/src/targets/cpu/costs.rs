@@ -32,6 +32,16 @@ pub const MOST_SQUARES: usize = 4;
 pub const SQUARE_ROWS: i64 = 16;
 /// How many rows ahead squares are brought into the caches.
 pub const PREFETCHED_ROWS: i64 = 32;
+/// The longest rows that are computed side by side: the code of a row is emitted once for each of its elements.
+pub const SHORT_ROW: i64 = 32;
+/// The most that those elements cost together.
+pub const SHORT_ROW_COST: i64 = 2048;
+/// The longest rows of which vectors hold some side by side in memory: longer ones are transposed in squares.
+pub const INTERLEAVED_ROW: i64 = 4;
+/// How many of the sums of a short row are carried at once.
+pub const SHORT_ROW_SUMS: usize = 4;
+/// A tile of rows that are computed side by side.
+pub const ROWS_BESIDE: i64 = 1 << 8;
 /// A tile of columns: their accumulators stay in the first-level cache.
 pub const COLUMN_TILE: i64 = 1 << 11;
 /// From so many bytes on, results are written past the caches: they would not stay there, and need not be read first.

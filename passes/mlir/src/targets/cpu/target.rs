@@ -26,6 +26,13 @@ impl Default for Machine {
     }
 }
 
+impl Machine {
+    /// Whether lanes of a vector can be masked at no cost, as with AVX-512.
+    pub const fn has_masks(&self) -> bool {
+        self.vector_bytes >= 64
+    }
+}
+
 impl Target for Machine {
     fn name(&self) -> &'static str {
         "the CPU"

@@ -15,15 +15,14 @@ impl KernelEmitter<'_> {
         Lanes { code: &mut self.code, lanes, has_f16: self.setting.machine.has_f16, context, place }
     }
 
-    /// The value of an expression at the current indices, and the next ones of the innermost dimension for more lanes.
+    /// The value of an expression at the current indices, and the next ones of the dimension of vectors for more lanes.
     pub(super) fn eval(&mut self, id: ExprId, lanes: usize) -> Element<Register> {
         let key = (id, lanes, if self.is_periodic[id.0 as usize] { self.phase } else { 0 });
         if let Some(known) = self.frames.iter().rev().find_map(|frame| frame.get(&key)) {
             return *known;
         }
         let expr = self.kernel.expr(id);
-        let innermost = self.kernel.dims.len().checked_sub(1);
-        let varies = innermost.is_some_and(|dim| expr.dims & 1 << dim != 0);
+        let varies = self.vector.is_some_and(|dim| expr.dims & 1 << dim != 0);
         let value = if lanes > 1 && !varies && !matches!(expr.code, What::Splat(_)) {
             let scalar = self.eval(id, 1);
             let code = &mut self.code;
@@ -75,6 +74,8 @@ impl KernelEmitter<'_> {
                 made.unwrap_or_else(|| unreachable!("{op} of {dtypes:?} is in no program that is valid"))
             }
             What::Reduced(root) => match self.results[*root] {
+                // Rows side by side have a result in each lane.
+                Some(result) if self.beside.is_some() => result,
                 Some(result) => {
                     let code = &mut self.code;
                     each(result, |part| emit::splat(code, part, lanes))

@@ -134,11 +134,11 @@ impl<'k> KernelEmitter<'k> {
             let copies = self.copies(*root);
             let (own, others) = rest.split_at(parts.len() * copies);
             rest = others;
-            // Vectors have an accumulator of their own.
-            let own_lanes = if copies == 1 { 1 } else { lanes };
+            // What remains of vectors has an accumulator of its own, unless it is in a vector, too.
             let at = if copies == 2 && lanes == 1 { parts.len() } else { 0 };
             let old = &own[at..at + parts.len()];
-            let new = self.accumulate(*root, old, own_lanes);
+            let new = self.accumulate(*root, old, lanes);
+            let new = self.masked(new, old);
             let mut all = own.to_vec();
             all[at..at + parts.len()].copy_from_slice(&new);
             next.extend(all);

@@ -2,10 +2,12 @@
 
 use promote_dialect::extent::Product;
 use promote_lattice::DType;
+use promote_lower::graph::NodeId;
 use promote_lower::kernel::{Code as What, Expr, ExprId, Form, Kernel, Role, Root};
 use promote_scalar::{depends_on_order, register};
 
 use crate::targets::cpu::target::Machine;
+use rustc_hash::FxHashMap;
 
 /// The dimensions of what uses each expression.
 pub(super) fn users(kernel: &Kernel) -> Vec<u64> {
@@ -53,6 +55,21 @@ pub(super) fn short(kernel: &Kernel, machine: Machine) -> Option<i64> {
             && strides[strides.len() - 2].fixed() == Some(extent)
     };
     (kernel.exprs.iter().all(is_simple) && stored.into_iter().all(is_stored_in_order)).then_some(extent)
+}
+
+/// Whether some lanes of a vector can be masked: on a processor that has masks, where no lane may raise an exception.
+pub(super) fn masked(kernel: &Kernel, machine: Machine, places: &FxHashMap<NodeId, (String, usize)>) -> bool {
+    let is_plain = |expr: &Expr| match &expr.code {
+        What::Take { .. } => false,
+        What::Splat(_)
+        | What::Size(_)
+        | What::Index { .. }
+        | What::Load(_)
+        | What::Map(..)
+        | What::Convert(_)
+        | What::Reduced(_) => true,
+    };
+    machine.has_masks() && places.is_empty() && kernel.exprs.iter().all(is_plain)
 }
 
 /// The expressions that depend on a short innermost dimension and no other.

@@ -64,7 +64,27 @@ impl<'k> KernelEmitter<'k> {
         if is_exact {
             return carried;
         }
-        self.repeat(dim, (middle, to), 1, &carried, &mut |emitter, state| body(emitter, 1, state))
+        self.part(dim, (middle, to), &carried, body)
+    }
+
+    /// Less than a vector: in a vector some lanes of which are masked, or one by one.
+    fn part(
+        &mut self,
+        dim: usize,
+        (from, to): (MlirValue, MlirValue),
+        carried: &[MlirValue],
+        body: &mut Body<'_, 'k>,
+    ) -> Vec<MlirValue> {
+        if !self.has_masks {
+            return self.repeat(dim, (from, to), 1, carried, &mut |emitter, state| body(emitter, 1, state));
+        }
+        let lanes = self.lanes;
+        self.repeat(dim, (from, to), lanes, carried, &mut |emitter, state| {
+            emitter.mask = Some(emitter.lanes_before(dim, to));
+            let next = body(emitter, lanes, state);
+            emitter.mask = None;
+            next
+        })
     }
 
     /// The innermost loop of a kernel that carries nothing: from `start` on past the caches if a condition holds, which is
@@ -81,7 +101,7 @@ impl<'k> KernelEmitter<'k> {
         let after = self.code.new_block(&[self.code.types.i64]);
         self.code.branch_if(condition, (streams, &[]), (plain, &[]));
         self.code.go_to(streams);
-        self.repeat(dim, (from, start), 1, &[], &mut |emitter, state| body(emitter, 1, state));
+        self.part(dim, (from, start), &[], body);
         let count = self.code.int("llvm.sub", to, start);
         let mask = self.code.index(-(lanes as i64));
         let whole = self.code.int("llvm.and", count, mask);
@@ -96,7 +116,7 @@ impl<'k> KernelEmitter<'k> {
         self.code.branch(after, &[middle]);
         self.code.go_to(after);
         let rest = crate::targets::cpu::llvm::block_argument(after, 0);
-        self.repeat(dim, (rest, to), 1, &[], &mut |emitter, state| body(emitter, 1, state));
+        self.part(dim, (rest, to), &[], body);
     }
 
     /// Whether, at run time, vectors may be stored past the caches, as there are many, and the index from which on they are

@@ -94,7 +94,7 @@ impl<'k> KernelEmitter<'k> {
 
     pub(super) fn linear(&mut self, strides: &[Product], offset: &Sum, lanes: usize) -> Register {
         let first = Register { value: self.scalar_linear(strides, Some(offset)), ty: Ty::I64 };
-        match strides.last() {
+        match self.vector.map(|dim| &strides[dim]) {
             Some(stride) if lanes > 1 => {
                 let first = emit::splat(&mut self.code, first, lanes);
                 let steps = self.lane_steps(stride, lanes);
@@ -102,6 +102,11 @@ impl<'k> KernelEmitter<'k> {
             }
             _ => first,
         }
+    }
+
+    /// From one lane of an access to the next.
+    fn stride(&self, access: &Access) -> Product {
+        self.vector.map_or_else(|| Product::number(0), |dim| access.strides[dim].clone())
     }
 
     /// 0, 1, 2, … times a stride in lanes.
@@ -185,10 +190,11 @@ impl<'k> KernelEmitter<'k> {
         let ty = memory(dtype);
         let count = part_count(dtype);
         let (first, unit) = self.first(access, dtype, extra);
-        let stride = access.strides.last().and_then(Product::fixed);
+        let stride = self.vector.and_then(|dim| access.strides[dim].fixed());
         let size = ty.bits() as usize / 8;
         let whole = |value| Register { value, ty };
         match (lanes, stride) {
+            (2.., Some(1)) if self.mask.is_some() => self.load_masked(first, (ty, size), count),
             (1, _) => {
                 let part = |emitter: &mut Self, part: i64| {
                     let index = emitter.code.index(part);
@@ -212,18 +218,18 @@ impl<'k> KernelEmitter<'k> {
                         .collect(),
                 }
             }
-            (_, Some(-1)) if count == 1 => {
+            (_, Some(-1)) if count == 1 && self.mask.is_none() => {
                 let back = self.code.index(1 - lanes as i64);
                 let address = self.code.element(first, back, unit, 1);
                 let all = self.code.load(address, vector(unit, lanes), size);
                 let mask: Vec<i32> = (0..lanes).rev().map(|lane| lane as i32).collect();
                 vec![whole(emit::shuffle(&self.code, (all, all), vector(unit, lanes), &mask))]
             }
-            (_, Some(stride @ 2..)) if count == 1 => {
+            (_, Some(stride @ 2..)) if count == 1 && self.mask.is_none() => {
                 vec![whole(self.load_strided(first, (unit, size), lanes, stride))]
             }
             _ => {
-                let stride = access.strides.last().cloned().unwrap_or_else(|| Product::number(0));
+                let stride = self.stride(access);
                 let steps = self.lane_steps(&(&stride * &Product::number(count as i64)), lanes);
                 (0..count as i64)
                     .map(|part| whole(self.gather((first, steps, part), unit, lanes, size)))
@@ -241,9 +247,9 @@ impl<'k> KernelEmitter<'k> {
         size: usize,
     ) -> MlirValue {
         let addresses = self.addresses((first, steps, part), unit, lanes);
-        let mask = self.code.constant(Ty::I1, 1, lanes);
+        let mask = self.mask_of(lanes);
         let result = vector(unit, lanes);
-        let passed = self.code.poison(result);
+        let passed = self.nothing(result);
         let alignment = self.code.types.int(self.code.types.i32, size as i64);
         let operands = [addresses, mask, passed];
         self.code.value("llvm.intr.masked.gather", &operands, result, &[("alignment", alignment)])
@@ -296,7 +302,7 @@ impl<'k> KernelEmitter<'k> {
         let (first, unit) = self.first(sink, dtype, None);
         let size = memory(dtype).bits() as usize / 8;
         let count = raw.len();
-        match (lanes, sink.strides.last().and_then(Product::fixed)) {
+        match (lanes, self.vector.and_then(|dim| sink.strides[dim].fixed())) {
             (1, _) => {
                 for (number, raw) in raw.iter().enumerate() {
                     let index = self.code.index(number as i64);
@@ -314,16 +320,18 @@ impl<'k> KernelEmitter<'k> {
                     }
                     raw => raw[0].value,
                 };
-                if self.streams {
+                if self.mask.is_some() {
+                    self.store_masked(all, first, size, count);
+                } else if self.streams {
                     self.code.stream(all, first, STREAM_ALIGNMENT);
                 } else {
                     self.code.store(all, first, size);
                 }
             }
             _ => {
-                let stride = sink.strides.last().cloned().unwrap_or_else(|| Product::number(0));
+                let stride = self.stride(sink);
                 let steps = self.lane_steps(&(&stride * &Product::number(count as i64)), lanes);
-                let mask = self.code.constant(Ty::I1, 1, lanes);
+                let mask = self.mask_of(lanes);
                 for (number, raw) in raw.iter().enumerate() {
                     let addresses = self.addresses((first, steps, number as i64), unit, lanes);
                     let alignment = self.code.types.int(self.code.types.i32, size as i64);
@@ -342,10 +350,9 @@ impl<'k> KernelEmitter<'k> {
         dtype: DType,
         lanes: usize,
     ) -> Element<Register> {
-        let innermost = self.kernel.dims.len().checked_sub(1);
         let (of_index, numerics) = (self.kernel.expr(index), self.setting.numerics);
         let index_dtype = of_index.dtype;
-        let varies = innermost.is_some_and(|dim| of_index.dims & 1 << dim != 0);
+        let varies = self.vector.is_some_and(|dim| of_index.dims & 1 << dim != 0);
         // Where all lanes have one index, they are loaded as from anywhere.
         let index_lanes = if varies { lanes } else { 1 };
         let node = self.current;
@@ -406,7 +413,7 @@ impl<'k> KernelEmitter<'k> {
         let (first, unit) = self.first(access, dtype, None);
         let count = part_count(dtype);
         let stride = emit::splat(&mut self.code, Register { value: stride, ty: Ty::I64 }, lanes);
-        let own = access.strides.last().cloned().unwrap_or_else(|| Product::number(0));
+        let own = self.stride(access);
         let own = self.lane_steps(&own, lanes);
         let mut e = self.emit(lanes);
         let steps = e.binary(Binary::Mul, place, stride);

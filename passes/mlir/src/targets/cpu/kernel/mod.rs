@@ -8,7 +8,8 @@
 //! - [`Form::Map`](promote_lower::kernel::Form::Map): the innermost dimension is run through in vectors, tile by tile. What
 //!   is read across it is read in [`squares`].
 //! - [`Form::Rows`](promote_lower::kernel::Form::Rows): for each row, stage by stage, the reduced dimensions are run
-//!   through; accumulators are vectors, added up lane by lane at the end.
+//!   through; accumulators are vectors, added up lane by lane at the end. Rows too short for that are computed
+//!   [side by side](beside).
 //! - [`Form::Columns`](promote_lower::kernel::Form::Columns): a tile of columns is accumulated in the first-level cache,
 //!   row after row.
 //!
@@ -18,10 +19,12 @@
 //! the one before it as one: an iteration does as many vectors as that dimension has indices, so that what depends on that
 //! dimension alone is the same in each iteration, and computed before the loop.
 
+mod beside;
 mod elements;
 mod forms;
 mod lanes;
 mod loops;
+mod masks;
 mod memory;
 mod roots;
 mod squares;
@@ -32,9 +35,10 @@ use promote_lattice::convert::Numerics;
 use promote_scalar::{Element, Ty};
 use rustc_hash::FxHashMap;
 
-use self::lanes::{lanes_of, periodic, short, square_lanes, users};
+use self::beside::{Beside, beside};
+use self::lanes::{lanes_of, masked, periodic, short, square_lanes, users};
 use self::squares::{Bounds, squares};
-use super::costs::{COLUMN_TILE, MAP_TILE, SQUARE_ROWS, TRANSPOSED_TILE};
+use super::costs::{COLUMN_TILE, MAP_TILE, ROWS_BESIDE, SQUARE_ROWS, TRANSPOSED_TILE};
 use super::emit::Register;
 use super::llvm::{Code, Predicate, Types};
 use super::target::Machine;
@@ -96,12 +100,19 @@ pub fn compile(
     let short = short(kernel, setting.machine);
     let square = square_lanes(kernel, setting.machine);
     let across = squares(kernel, square).filter(|_| short.is_none());
-    let lanes = if across.is_some() { square } else { lanes_of(kernel, setting.machine, short) };
+    let beside = beside(kernel, square);
+    let in_squares = across.is_some() || beside.is_some();
+    let lanes = if in_squares { square } else { lanes_of(kernel, setting.machine, short) };
+    let innermost = kernel.dims.len().checked_sub(1);
     let emitter = KernelEmitter {
         setting,
         kernel,
         lanes,
+        has_masks: masked(kernel, setting.machine, places),
+        mask: None,
+        vector: beside.as_ref().map(|beside| beside.rows).or(innermost),
         across,
+        beside,
         short,
         phase: 0,
         is_periodic: periodic(kernel, short),
@@ -125,13 +136,24 @@ pub fn compile(
     emitter.run()
 }
 
+/// What was computed of expressions: in so many lanes, and in which phase.
+type Scope = FxHashMap<(ExprId, usize, usize), Element<Register>>;
+
 struct KernelEmitter<'k> {
     setting: Setting,
     kernel: &'k Kernel,
     code: Code,
     lanes: usize,
+    /// The dimension along which the lanes of vectors lie: the innermost one, but for rows side by side.
+    vector: Option<usize>,
+    /// Whether what is left of a loop after whole vectors is computed in a vector, too, of which some lanes are masked.
+    has_masks: bool,
+    /// The lanes that count at the moment, if not all do.
+    mask: Option<MlirValue>,
     /// The dimension along which a map reads across the innermost one: it is computed in squares of as many indices.
     across: Option<usize>,
+    /// How rows that are too short for vectors are computed side by side.
+    beside: Option<Beside>,
     /// How many indices the innermost dimension has, where it is run through with the one before as one.
     short: Option<i64>,
     /// Which vector of an iteration this is, where the innermost dimension is short.
@@ -147,7 +169,7 @@ struct KernelEmitter<'k> {
     /// The index of each dimension that a loop runs through.
     index: Vec<Option<MlirValue>>,
     /// What was computed, in the scopes of the loops.
-    frames: Vec<FxHashMap<(ExprId, usize, usize), Element<Register>>>,
+    frames: Vec<Scope>,
     /// The results of reductions of the row at hand.
     results: Vec<Option<Element<Register>>>,
     /// The accumulators of the columns at hand, part by part: where, and of which type.
@@ -189,7 +211,10 @@ impl<'k> KernelEmitter<'k> {
         match (self.kernel.form, self.across, bounds.as_slice()) {
             (Form::Map, Some(across), [columns, rows]) => self.map_squares(across, *rows, *columns),
             (Form::Map, _, bounds) => self.map(bounds.first().copied()),
-            (Form::Rows { .. }, ..) => self.rows(),
+            (Form::Rows { .. }, _, bounds) => match (self.beside.clone(), bounds) {
+                (Some(beside), [bounds]) => self.rows_beside(&beside, *bounds),
+                _ => self.rows(),
+            },
             (Form::Columns { .. }, _, bounds) => self.columns(bounds.first().copied()),
         }
         self.frames.pop();
@@ -222,7 +247,7 @@ impl<'k> KernelEmitter<'k> {
         let (rank, reduced) = (self.kernel.dims.len(), self.kernel.reduced());
         let parallel = (0..rank).filter(|dim| !reduced.contains(dim));
         let tiles = match (self.kernel.form, self.across) {
-            (Form::Rows { .. }, _) => Vec::new(),
+            (Form::Rows { .. }, _) => self.beside.iter().map(|beside| (beside.rows, ROWS_BESIDE)).collect(),
             (Form::Map, _) if rank == 0 => Vec::new(),
             (Form::Map, _) if self.short.is_some() => vec![(rank - 2, MAP_TILE / 4)],
             (Form::Map, Some(across)) => vec![(rank - 1, TRANSPOSED_TILE), (across, SQUARE_ROWS)],

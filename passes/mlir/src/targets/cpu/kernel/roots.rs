@@ -54,7 +54,7 @@ impl<'k> KernelEmitter<'k> {
     pub(super) fn copies(&self, root: usize) -> usize {
         match self.kernel.roots[root].role {
             Role::Store => 0,
-            Role::Reduce(_) | Role::Arg(_) if self.lanes > 1 => 2,
+            Role::Reduce(_) | Role::Arg(_) if self.lanes > 1 && !self.has_masks => 2,
             Role::Reduce(_) | Role::Arg(_) | Role::Scan(_) => 1,
         }
     }
@@ -88,7 +88,7 @@ impl<'k> KernelEmitter<'k> {
     pub(super) fn start(&mut self, root: usize) -> Vec<MlirValue> {
         match self.copies(root) {
             0 => Vec::new(),
-            1 => self.identity(root, 1),
+            1 => self.identity(root, self.lanes),
             _ => [self.identity(root, self.lanes), self.identity(root, 1)].concat(),
         }
     }
@@ -144,7 +144,7 @@ impl<'k> KernelEmitter<'k> {
         let index = if ty == Ty::I64 { index } else { self.emit(1).cast(Cast::Truncate, index, ty) };
         let first = emit::splat(&mut self.code, index, lanes);
         match self.kernel.form {
-            Form::Rows { .. } | Form::Map if lanes > 1 => {
+            Form::Rows { .. } | Form::Map if lanes > 1 && self.beside.is_none() => {
                 let ahead = Register { value: self.iota(ty, lanes), ty };
                 self.emit(lanes).binary(Binary::Add, first, ahead)
             }
@@ -185,35 +185,45 @@ impl<'k> KernelEmitter<'k> {
         let registers = |values: &[MlirValue]| -> Vec<Register> {
             values.iter().zip(&types).map(|(value, ty)| Register { value: *value, ty: *ty }).collect()
         };
-        let role = kernel.roots[root].role;
-        let dtype = kernel.expr(kernel.roots[root].expr).dtype;
-        let join = |emitter: &mut Self, lanes: usize, x: &[Register], y: &[Register]| match role {
-            Role::Reduce(op) => parts(emitter.combined((op, dtype), lanes, element(x), element(y))),
+        let mut all = registers(&state[..types.len()]);
+        let mut lanes = self.lanes;
+        while lanes > 1 {
+            lanes /= 2;
+            let half = |emitter: &Self, from: usize| -> Vec<Register> {
+                let mask: Vec<i32> = (from..from + lanes).map(|lane| lane as i32).collect();
+                let of = |register: &Register| emitter.part_of(*register, &mask);
+                all.iter().map(of).collect()
+            };
+            let (low, high) = (half(self, 0), half(self, lanes));
+            all = self.joined_accumulators(root, lanes, &low, &high);
+        }
+        if state.len() > types.len() {
+            all = self.joined_accumulators(root, 1, &all, &registers(&state[types.len()..]));
+        }
+        self.result(kernel.roots[root].role, &all, 1)
+    }
+
+    /// Two accumulators of a root as one.
+    pub(super) fn joined_accumulators(
+        &mut self,
+        root: usize,
+        lanes: usize,
+        x: &[Register],
+        y: &[Register],
+    ) -> Vec<Register> {
+        let root = &self.kernel.roots[root];
+        let dtype = self.kernel.expr(root.expr).dtype;
+        match root.role {
+            Role::Reduce(op) => parts(self.combined((op, dtype), lanes, element(x), element(y))),
             Role::Arg(op) => {
                 let pair = |all: &[Register]| (element(&all[..all.len() - 1]), all[all.len() - 1]);
-                let (best, at) = emitter.chosen((op, dtype), lanes, pair(x), pair(y));
+                let (best, at) = self.chosen((op, dtype), lanes, pair(x), pair(y));
                 let mut all = parts(best);
                 all.push(at);
                 all
             }
             Role::Store | Role::Scan(_) => x.to_vec(),
-        };
-        let mut all = registers(&state[..types.len()]);
-        let mut lanes = self.lanes;
-        if state.len() > types.len() {
-            while lanes > 1 {
-                lanes /= 2;
-                let half = |emitter: &Self, from: usize| -> Vec<Register> {
-                    let mask: Vec<i32> = (from..from + lanes).map(|lane| lane as i32).collect();
-                    let of = |register: &Register| emitter.part_of(*register, &mask);
-                    all.iter().map(of).collect()
-                };
-                let (low, high) = (half(self, 0), half(self, lanes));
-                all = join(self, lanes, &low, &high);
-            }
-            all = join(self, 1, &all, &registers(&state[types.len()..]));
         }
-        self.result(role, &all, 1)
     }
 
     /// Some lanes of a vector; one is a scalar.
@@ -316,7 +326,7 @@ impl<'k> KernelEmitter<'k> {
     }
 
     /// What an accumulator has as the result: of what looks for an index, that.
-    fn result(&mut self, role: Role, all: &[Register], lanes: usize) -> Element<Register> {
+    pub(super) fn result(&mut self, role: Role, all: &[Register], lanes: usize) -> Element<Register> {
         let Role::Arg(_) = role else { return element(all) };
         let index = all[all.len() - 1];
         Element::Real(match index.ty {
@@ -327,7 +337,7 @@ impl<'k> KernelEmitter<'k> {
 
     /// Expensive expressions that several stages need are computed in the first of them, and kept.
     pub(super) fn plan_kept(&mut self) {
-        let Form::Rows { reduced: 1 } = self.kernel.form else { return };
+        let (Form::Rows { reduced: 1 }, None) = (self.kernel.form, &self.beside) else { return };
         let last = self.kernel.dims.len() - 1;
         let Some(extent) = self.kernel.dims[last].fixed().filter(|extent| *extent <= MAX_KEPT) else {
             return;
@@ -349,7 +359,9 @@ impl<'k> KernelEmitter<'k> {
             if is_expensive && expr.dims & 1 << last != 0 && latest[index] > expr.stage {
                 let part = register(expr.dtype);
                 let count = if expr.dtype.kind() == Kind::Complex { 2 } else { 1 };
-                let parts = (0..count).map(|_| (self.room(part, extent), part)).collect();
+                // The last vector of a row is written whole.
+                let length = extent + self.lanes as i64;
+                let parts = (0..count).map(|_| (self.room(part, length), part)).collect();
                 self.kept.insert(ExprId(index as u32), Kept { parts, stage: expr.stage });
             }
         }

@@ -173,8 +173,7 @@ impl KernelEmitter<'_> {
         });
         let rows = rows.collect();
         self.index[last] = Some(column);
-        let r#type = self.code.types.lanes(memory(dtype), lanes);
-        self.transposed(rows, r#type)
+        self.transposed(rows, memory(dtype))
     }
 
     /// Brings what is read along rows soon into the caches.
@@ -193,25 +192,45 @@ impl KernelEmitter<'_> {
         }
     }
 
-    /// The transposed square: blocks of 1, 2, 4, … elements beside the diagonal change places.
-    fn transposed(&self, mut rows: Vec<MlirValue>, r#type: MlirType) -> Vec<MlirValue> {
+    /// The transposed square of elements of that type.
+    ///
+    /// Each step takes rows in pairs and moves a bit of an element's row into its column, and a bit of its column into its
+    /// row. Shuffles within 16 bytes and of 16 bytes are one instruction each: first neighbours are interleaved, in units of
+    /// 1, 2, 4, … elements, until that moved all bits within 16 bytes, the highest bits of columns first; then every other 16
+    /// bytes of a pair are chosen, which moves the remaining bits, the lowest first.
+    pub(super) fn transposed(&self, mut rows: Vec<MlirValue>, ty: Ty) -> Vec<MlirValue> {
         let lanes = rows.len();
-        let mut width = 1;
-        while width < lanes {
-            for upper in (0..lanes).filter(|row| row & width == 0) {
-                let pair = (rows[upper], rows[upper + width]);
-                // Lanes of the second operand are counted after those of the first.
-                let of_upper = |lane: usize| if lane & width == 0 { lane } else { lanes + (lane ^ width) };
-                let of_lower = |lane: usize| if lane & width == 0 { lane ^ width } else { lanes + lane };
-                let mask = |of: &dyn Fn(usize) -> usize| -> Vec<i32> {
-                    (0..lanes).map(|lane| of(lane) as i32).collect()
-                };
-                rows[upper] = shuffle(&self.code, pair, r#type, &mask(&of_upper));
-                rows[upper + width] = shuffle(&self.code, pair, r#type, &mask(&of_lower));
+        let r#type = self.code.types.lanes(ty, lanes);
+        let chunk = (16 * 8 / ty.bits() as usize).min(lanes);
+        let mut distance = 1;
+        while distance < lanes {
+            // The lane of the first, or the second, row of a pair that is in a lane of its first, or second, result.
+            let lane_from = |lane: usize, result: usize| -> usize {
+                if distance < chunk {
+                    let (start, place) = (lane / chunk * chunk, lane % chunk);
+                    let unit = place / (2 * distance) * distance + place % distance;
+                    start + result * chunk / 2 + unit + place / distance % 2 * lanes
+                } else {
+                    let (number, count) = (lane / chunk, lanes / chunk);
+                    let (number, second) = (number % (count / 2), number / (count / 2));
+                    (2 * number + result) * chunk + lane % chunk + second * lanes
+                }
+            };
+            let masks: Vec<Vec<i32>> = (0..2)
+                .map(|result| (0..lanes).map(|lane| lane_from(lane, result) as i32).collect())
+                .collect();
+            for first in (0..lanes).filter(|row| row & distance == 0) {
+                let pair = (rows[first], rows[first + distance]);
+                for (result, mask) in masks.iter().enumerate() {
+                    rows[first + result * distance] = shuffle(&self.code, pair, r#type, mask);
+                }
             }
-            width *= 2;
+            distance *= 2;
         }
-        rows
+        // The bits of columns within 16 bytes were moved in reverse.
+        let bits = chunk.ilog2();
+        let reversed = |row: usize| (0..bits).fold(0, |all, bit| all << 1 | row >> bit & 1);
+        (0..lanes).map(|row| rows[row / chunk * chunk + reversed(row % chunk)]).collect()
     }
 
     /// Whether, at run time, results may be stored past the caches, as they are many, and all vectors of them are aligned.

@@ -39,7 +39,7 @@ impl KernelEmitter<'_> {
     }
 
     /// Vectors as one.
-    fn joined(&self, mut pieces: Vec<MlirValue>, (unit, own): (MlirType, usize)) -> MlirValue {
+    pub(super) fn joined(&self, mut pieces: Vec<MlirValue>, (unit, own): (MlirType, usize)) -> MlirValue {
         let mut lanes = own;
         while pieces.len() > 1 {
             let mask: Vec<i32> = (0..2 * lanes as i32).collect();

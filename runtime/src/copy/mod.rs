@@ -2,8 +2,9 @@
 //!
 //! The axes are put into the order of the target's memory, and those that are contiguous with each other on both sides
 //! become one. Then rows are copied, several at a time if they are short; or, where the source runs along another axis
-//! than the target (a transposition), square tiles by way of a small buffer, so that both sides' cache lines are used
-//! whole at once: rows that lie a power of two apart would push each other out of the cache.
+//! than the target (a transposition), [`squares`].
+
+mod squares;
 
 use crate::pool;
 
@@ -15,8 +16,11 @@ struct Axis {
     from: isize,
 }
 
-/// Elements along a side of a tile.
-const TILE: usize = 32;
+/// Elements of the target's rows that are copied as one unit of work, in squares.
+const SQUARES: usize = 256;
+
+/// From so many bytes on, squares are written past the caches: they would not stay there, and need not be read first.
+const STREAMED: usize = 1 << 24;
 
 /// Bytes that are copied as one unit of work, in rows.
 const ROWS: usize = 1 << 16;
@@ -85,8 +89,8 @@ impl Address {
 enum Manner {
     /// Row by row along `inner`.
     Rows,
-    /// In square tiles: the source is nearer to contiguous along `across`.
-    Tiles,
+    /// In squares: the source is nearer to contiguous along `across`.
+    Squares,
 }
 
 struct Plan {
@@ -122,7 +126,7 @@ impl Plan {
         match nearest {
             Some(place) => {
                 let across = outer.remove(place);
-                Plan { outer, across, inner, manner: Manner::Tiles }
+                Plan { outer, across, inner, manner: Manner::Squares }
             }
             None => {
                 let across = outer.pop().unwrap_or(NONE);
@@ -134,7 +138,7 @@ impl Plan {
     /// What a unit of work is: so much of `across`, and of `inner`.
     fn unit(&self, size: usize) -> [usize; 2] {
         match self.manner {
-            Manner::Tiles => [TILE, self.inner.extent],
+            Manner::Squares => [squares::side(size), self.inner.extent.min(SQUARES.max(squares::side(size)))],
             Manner::Rows => {
                 let length = self.inner.extent.min(ROWS / size);
                 [(ROWS / size / length).clamp(1, self.across.extent), length]
@@ -146,11 +150,13 @@ impl Plan {
     ///
     /// # Safety
     /// As [`copy`].
-    unsafe fn run<T: Copy + Default>(&self, to: Address, from: Address) {
+    unsafe fn run<T: Copy>(&self, to: Address, from: Address) {
         let [height, width] = self.unit(size_of::<T>());
         let cuts = [self.across.extent.div_ceil(height), self.inner.extent.div_ceil(width)];
         let outer: usize = self.outer.iter().map(|axis| axis.extent).product();
         let grain = (GRAIN / (height * width * size_of::<T>())).max(1);
+        let bytes = outer * self.across.extent * self.inner.extent * size_of::<T>();
+        let streams = self.manner == Manner::Squares && bytes >= STREAMED;
         pool::parallel((outer * cuts[0] * cuts[1]) as i64, grain as i64, &|begin, end| {
             // A whole address, not its field, is what closures may share.
             let (to, from) = (to.at(0), from.at(0));
@@ -158,14 +164,21 @@ impl Plan {
             let mut odometer = Odometer::new(&self.outer, begin / (cuts[0] * cuts[1]));
             let mut part = begin % (cuts[0] * cuts[1]);
             for _ in begin..end as usize {
-                let across = self.across.part(part / cuts[1] * height, height);
-                let inner = self.inner.part(part % cuts[1] * width, width);
+                // Of squares, those that lie along the source follow each other.
+                let [down, along] = match self.manner {
+                    Manner::Squares => [part % cuts[0], part / cuts[0]],
+                    Manner::Rows => [part / cuts[1], part % cuts[1]],
+                };
+                let across = self.across.part(down * height, height);
+                let inner = self.inner.part(along * width, width);
                 let target = to.at(odometer.to + across.1.to + inner.1.to);
                 let source = from.at(odometer.from + across.1.from + inner.1.from);
                 // SAFETY: the parts lie in the tensors, and each is visited once.
                 unsafe {
                     match self.manner {
-                        Manner::Tiles => tiles::<T>(across.0, inner.0, target, source),
+                        Manner::Squares => {
+                            squares::squares::<T>(across.0, inner.0, (target, source), streams);
+                        }
                         Manner::Rows => rows::<T>(across.0, inner.0, target, source),
                     }
                 }
@@ -173,6 +186,13 @@ impl Plan {
                 if part == cuts[0] * cuts[1] {
                     part = 0;
                     odometer.advance();
+                }
+            }
+            #[cfg(target_arch = "x86_64")]
+            if streams {
+                // SAFETY: every x86-64 processor has it.
+                unsafe {
+                    std::arch::x86_64::_mm_sfence();
                 }
             }
         });
@@ -280,127 +300,5 @@ unsafe fn strided<T: Copy>(count: usize, to: Address, to_stride: isize, from: Ad
     }
 }
 
-/// Copies two axes, a tile at a time: `across` is at most a tile wide.
-///
-/// # Safety
-/// As [`copy`], for two axes.
-unsafe fn tiles<T: Copy + Default>(across: Axis, inner: Axis, to: Address, from: Address) {
-    let width = size_of::<T>() as isize;
-    let mut tile = [[T::default(); TILE]; TILE];
-    for first in (0..inner.extent).step_by(TILE) {
-        let (inner, offset) = inner.part(first, TILE);
-        let (to, from) = (to.at(offset.to), from.at(offset.from));
-        for (index, line) in tile[..inner.extent].iter_mut().enumerate() {
-            let (from, line) = (from.at(index as isize * inner.from), Address(line.as_mut_ptr().cast()));
-            // SAFETY: by contract; a line of the tile has room for the extent of `across`.
-            unsafe {
-                if across.from == width {
-                    strided::<T>(across.extent, line, width, from, width);
-                } else {
-                    strided::<T>(across.extent, line, width, from, across.from);
-                }
-            }
-        }
-        for index in 0..across.extent {
-            let to = to.at(index as isize * across.to);
-            for (place, line) in tile[..inner.extent].iter().enumerate() {
-                // SAFETY: by contract.
-                unsafe { to.at(place as isize * inner.to).0.cast::<T>().write_unaligned(line[index]) };
-            }
-        }
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A generator of the same numbers every time.
-    struct Random(u64);
-
-    impl Random {
-        fn below(&mut self, bound: u64) -> u64 {
-            self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (self.0 >> 33) % bound
-        }
-    }
-
-    /// Strides of a permuted, sliced, reversed or broadcast view; the offset of its first element; the memory's size.
-    fn view(
-        random: &mut Random,
-        extents: &[usize],
-        size: usize,
-        broadcast: bool,
-    ) -> (Vec<isize>, isize, usize) {
-        let mut order: Vec<usize> = (0..extents.len()).collect();
-        for index in (1..order.len()).rev() {
-            order.swap(index, random.below(index as u64 + 1) as usize);
-        }
-        let (mut strides, mut offset, mut reach) = (vec![0; extents.len()], 0, size as isize);
-        for axis in order {
-            match random.below(if broadcast { 4 } else { 3 }) {
-                3 => {}
-                1 => {
-                    strides[axis] = -reach;
-                    offset += reach * (extents[axis] as isize - 1);
-                    reach *= extents[axis] as isize;
-                }
-                step => {
-                    strides[axis] = reach * (1 + step as isize / 2);
-                    reach = strides[axis] * extents[axis] as isize;
-                }
-            }
-        }
-        (strides, offset, reach as usize)
-    }
-
-    fn offsets(extents: &[usize], strides: &[isize]) -> Vec<isize> {
-        let mut offsets = vec![0];
-        for (&extent, &stride) in extents.iter().zip(strides) {
-            offsets = (offsets.iter())
-                .flat_map(|offset| (0..extent as isize).map(move |index| offset + index * stride))
-                .collect();
-        }
-        offsets
-    }
-
-    #[test]
-    fn copies_what_a_naive_copy_copies() {
-        let mut random = Random(1);
-        for round in 0..400 {
-            let rank = random.below(5) as usize;
-            let large = round % 20 == 0;
-            let extents: Vec<usize> =
-                (0..rank).map(|_| random.below(if large { 28 } else { 9 }) as usize + 1).collect();
-            let size = [1, 2, 4, 8, 16, 3, 12][random.below(7) as usize];
-            let (to_strides, to_offset, to_bytes) = view(&mut random, &extents, size, false);
-            let (from_strides, from_offset, from_bytes) = view(&mut random, &extents, size, true);
-            let source: Vec<u8> = (0..from_bytes.max(1)).map(|_| random.below(256) as u8).collect();
-            let (mut target, mut naive) = (vec![0u8; to_bytes], vec![0u8; to_bytes]);
-            for (to, from) in offsets(&extents, &to_strides).iter().zip(offsets(&extents, &from_strides)) {
-                let (to, from) = ((to + to_offset) as usize, (from + from_offset) as usize);
-                naive[to..to + size].copy_from_slice(&source[from..from + size]);
-            }
-            // SAFETY: the views were made to fit their memory.
-            unsafe {
-                copy(
-                    &extents,
-                    size,
-                    Strided { data: target.as_mut_ptr().offset(to_offset), strides: &to_strides },
-                    Strided { data: source.as_ptr().cast_mut().offset(from_offset), strides: &from_strides },
-                );
-            }
-            assert!(target == naive, "{extents:?} of {size}: to {to_strides:?} from {from_strides:?}");
-        }
-    }
-
-    #[test]
-    fn axes_that_are_contiguous_become_one() {
-        let axis = |extent, to, from| Axis { extent, to, from };
-        let plan = Plan::new(vec![axis(2, 48, 48), axis(3, 16, 16), axis(1, 7, 7), axis(4, 4, 4)]);
-        assert_eq!((plan.outer.len(), plan.manner, plan.inner), (0, Manner::Rows, axis(24, 4, 4)));
-        let transposed = Plan::new(vec![axis(8, 32, 4), axis(8, 4, 32)]);
-        assert_eq!((transposed.manner, transposed.across), (Manner::Tiles, axis(8, 32, 4)));
-        assert_eq!(transposed.inner, axis(8, 4, 32));
-    }
-}
+mod tests;

@@ -1,0 +1,355 @@
+//! Rows that are too short for vectors, side by side: a vector holds an element of each of as many rows.
+//!
+//! The elements of a row are gone through one after another in straight-line code. Where they lie side by side in memory,
+//! as in an array of pixels or of probabilities, the rows of a vector are loaded whole and transposed in registers; what is
+//! stored so is transposed back. A value of one element stays at hand for all stages.
+//!
+//! ## Laws
+//! - The sums of a row do not depend on how many rows are computed at once, nor on which: the last vector of a tile takes
+//!   rows again that the one before had, so that it is whole.
+
+use std::collections::BTreeMap;
+
+use mlir_sys::*;
+use promote_lattice::DType;
+use promote_lower::kernel::{Access, Code as What, ExprId, Form, Kernel, Role};
+use promote_scalar::{Element, depends_on_order, memory};
+
+use super::elements::{part_count, parts};
+use super::squares::Bounds;
+use super::{KernelEmitter, Scope};
+use crate::targets::cpu::costs::{INTERLEAVED_ROW, ROWS_BESIDE, SHORT_ROW, SHORT_ROW_COST, SHORT_ROW_SUMS};
+use crate::targets::cpu::emit::{Register, shuffle};
+use crate::targets::cpu::llvm::{Predicate, vector};
+
+/// How rows are computed side by side.
+#[derive(Clone, Debug)]
+pub(super) struct Beside {
+    /// The dimension of the rows.
+    pub rows: usize,
+    /// The elements of a row.
+    length: usize,
+}
+
+/// How the elements of some rows lie in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Layout {
+    /// Those of one index side by side, or one for all rows.
+    Along,
+    /// Rows side by side, without anything between them, and so short that vectors hold several.
+    Interleaved,
+    /// Each row by itself.
+    Squares,
+}
+
+impl Beside {
+    /// The dimension within a row.
+    const fn within(&self) -> usize {
+        self.rows + 1
+    }
+
+    /// How an access goes through rows; `None` if it does so in no way that is worth it.
+    fn layout(&self, access: &Access, dtype: DType) -> Option<Layout> {
+        let [rows, within] = [self.rows, self.within()].map(|dim| &access.strides[dim]);
+        if rows.is_zero() || rows.fixed() == Some(1) {
+            return Some(Layout::Along);
+        }
+        if within.fixed() != Some(1) || part_count(dtype) != 1 {
+            return within.is_zero().then_some(Layout::Along);
+        }
+        let length = self.length as i64;
+        let is_dense = rows.fixed() == Some(length);
+        Some(if is_dense && length <= INTERLEAVED_ROW { Layout::Interleaved } else { Layout::Squares })
+    }
+}
+
+/// How the rows of a kernel are computed side by side, so many at once, if they are short.
+pub(super) fn beside(kernel: &Kernel, lanes: usize) -> Option<Beside> {
+    let (Form::Rows { reduced: 1 }, None, [.., rows, length]) =
+        (kernel.form, kernel.chunk, kernel.dims.as_slice())
+    else {
+        return None;
+    };
+    let length = length.fixed().filter(|length| (2..=SHORT_ROW).contains(length))?;
+    let beside = Beside { rows: kernel.dims.len() - 2, length: length as usize };
+    let is_many = lanes > 1 && rows.fixed().is_none_or(|rows| rows >= lanes as i64);
+    let is_cheap = i64::from(kernel.cost()) * length <= SHORT_ROW_COST;
+    let varies = |id: ExprId| kernel.expr(id).dims & 1 << beside.rows != 0;
+    let suits = |(id, expr): (ExprId, &promote_lower::kernel::Expr)| match &expr.code {
+        What::Load(access) => beside.layout(access, expr.dtype).is_some(),
+        What::Take { .. } => false,
+        What::Reduced(_) => varies(id),
+        What::Splat(_) | What::Size(_) | What::Index { .. } | What::Map(..) | What::Convert(_) => true,
+    };
+    let ends = kernel.roots.iter().all(|root| {
+        let dtype = kernel.expr(root.expr).dtype;
+        let is_stored_along = |sink: &Access| beside.layout(sink, dtype).is_some();
+        (root.role == Role::Store || varies(root.expr)) && root.sinks.iter().all(is_stored_along)
+    });
+    (is_many && is_cheap && ends && (0..).map(ExprId).zip(&kernel.exprs).all(suits)).then_some(beside)
+}
+
+impl KernelEmitter<'_> {
+    /// A tile of rows.
+    pub(super) fn rows_beside(&mut self, beside: &Beside, (from, to): Bounds) {
+        let (rows, lanes) = (beside.rows, self.lanes);
+        self.hoist(3 << rows, 0);
+        let width = self.code.index(lanes as i64);
+        let count = self.code.int("llvm.sub", to, from);
+        let are_enough = self.code.compare(Predicate::Sge, count, width);
+        let end = self.code.select(are_enough, to, from);
+        let last = self.code.int("llvm.sub", to, width);
+        self.repeat(rows, (from, end), lanes, &[], &mut |emitter, _| {
+            let row = emitter.at(rows);
+            emitter.index[rows] = Some(emitter.code.int("llvm.intr.smin", row, last));
+            emitter.some_rows(beside, lanes);
+            Vec::new()
+        });
+        let left = self.kernel.dims[rows].fixed().map(|rows| rows % ROWS_BESIDE);
+        if left.is_some_and(|left| left == 0 || left >= lanes as i64) {
+            return;
+        }
+        self.repeat(rows, (end, to), 1, &[], &mut |emitter, _| {
+            emitter.some_rows(beside, 1);
+            Vec::new()
+        });
+    }
+
+    /// So many rows from the current one on.
+    fn some_rows(&mut self, beside: &Beside, lanes: usize) {
+        let kernel = self.kernel;
+        let within = beside.within();
+        self.results.fill(None);
+        // What is computed of each element.
+        let mut elements: Vec<Scope> = vec![Scope::default(); beside.length];
+        if lanes > 1 {
+            self.load_rows(beside, &mut elements);
+        }
+        let full: Vec<usize> = (0..kernel.roots.len()).filter(|root| self.is_full(*root)).collect();
+        let last = full.iter().map(|root| self.stage(*root)).max().unwrap_or(0);
+        let mut stored: BTreeMap<(usize, usize), Vec<MlirValue>> = BTreeMap::new();
+        for stage in 0..=last {
+            self.share_within_rows(beside, stage, lanes);
+            let roots: Vec<usize> = full.iter().copied().filter(|root| self.stage(*root) == stage).collect();
+            let mut sums: Vec<Vec<Vec<MlirValue>>> =
+                roots.iter().map(|root| vec![self.identity(*root, lanes); self.sums(*root)]).collect();
+            for (place, scope) in elements.iter_mut().enumerate() {
+                self.index[within] = Some(self.code.index(place as i64));
+                self.frames.push(std::mem::take(scope));
+                for (root, sums) in roots.iter().zip(&mut sums) {
+                    let count = sums.len();
+                    match sums.get_mut(place % count.max(1)) {
+                        Some(sum) => *sum = self.accumulate(*root, sum, lanes),
+                        None => self.store_within_rows(beside, *root, lanes, &mut stored),
+                    }
+                }
+                *scope = self.frames.pop().unwrap_or_default();
+            }
+            self.index[within] = None;
+            for (root, sums) in roots.into_iter().zip(sums) {
+                self.results[root] = self.sum_of_sums(root, sums, lanes);
+            }
+        }
+        for ((root, sink), values) in stored {
+            let root = &kernel.roots[root];
+            self.store_rows(beside, (&root.sinks[sink], kernel.expr(root.expr).dtype), values);
+        }
+        self.stage = usize::MAX;
+        for root in 0..kernel.roots.len() {
+            match self.results[root] {
+                Some(result) if !matches!(kernel.roots[root].role, Role::Scan(_)) => {
+                    self.store_result(root, result, lanes);
+                }
+                _ if !full.contains(&root) => self.store_root(root, lanes),
+                _ => {}
+            }
+        }
+    }
+
+    /// How many sums of a row are carried at once: none of what is only stored.
+    fn sums(&self, root: usize) -> usize {
+        let root = &self.kernel.roots[root];
+        match root.role {
+            Role::Store => 0,
+            Role::Reduce(op) if !depends_on_order(op, self.kernel.expr(root.expr).dtype) => SHORT_ROW_SUMS,
+            Role::Reduce(_) | Role::Arg(_) | Role::Scan(_) => 1,
+        }
+    }
+
+    /// Those sums as one.
+    fn sum_of_sums(
+        &mut self,
+        root: usize,
+        mut sums: Vec<Vec<MlirValue>>,
+        lanes: usize,
+    ) -> Option<Element<Register>> {
+        let types = self.accumulator(root);
+        let registers = |values: &[MlirValue]| -> Vec<Register> {
+            values.iter().zip(&types).map(|(value, ty)| Register { value: *value, ty: *ty }).collect()
+        };
+        while sums.len() > 1 {
+            let others = sums.split_off(sums.len() / 2);
+            for (sum, other) in sums.iter_mut().zip(others) {
+                let joined = self.joined_accumulators(root, lanes, &registers(sum), &registers(&other));
+                *sum = joined.into_iter().map(|register| register.value).collect();
+            }
+        }
+        let sum = sums.first()?;
+        Some(self.result(self.kernel.roots[root].role, &registers(sum), lanes))
+    }
+
+    /// Computes what elements of a row need in a stage, and is the same for all of them.
+    fn share_within_rows(&mut self, beside: &Beside, stage: usize, lanes: usize) {
+        let within = 1 << beside.within();
+        for (index, expr) in self.kernel.exprs.iter().enumerate() {
+            let is_shared = expr.dims & within == 0 && self.users[index] & within != 0;
+            if is_shared && expr.stage == stage && !matches!(expr.code, What::Splat(_)) {
+                self.eval(ExprId(index as u32), lanes);
+            }
+        }
+    }
+
+    /// Loads what does not lie along the rows' dimension, and transposes it.
+    fn load_rows(&mut self, beside: &Beside, elements: &mut [Scope]) {
+        let (kernel, lanes) = (self.kernel, self.lanes);
+        for (index, expr) in kernel.exprs.iter().enumerate() {
+            let What::Load(access) = &expr.code else { continue };
+            let raw = match beside.layout(access, expr.dtype) {
+                Some(Layout::Interleaved) => self.load_interleaved(beside, access, expr.dtype),
+                Some(Layout::Squares) => self.load_squares(beside, access, expr.dtype),
+                Some(Layout::Along) | None => continue,
+            };
+            for (scope, value) in elements.iter_mut().zip(raw) {
+                let raw = Register { value, ty: memory(expr.dtype) };
+                let loaded = promote_scalar::load(&mut self.emit(lanes), expr.dtype, raw);
+                scope.insert((ExprId(index as u32), lanes, 0), Element::Real(loaded));
+            }
+        }
+    }
+
+    /// The address of an element of the row that is so many further on, and the type and the size of an element.
+    fn element_of_row(
+        &mut self,
+        beside: &Beside,
+        (access, dtype): (&Access, DType),
+        (row, place): (usize, usize),
+    ) -> (MlirValue, MlirType, usize) {
+        let current = self.at(beside.rows);
+        let ahead = self.code.index(row as i64);
+        self.index[beside.rows] = Some(self.code.int("llvm.add", current, ahead));
+        self.index[beside.within()] = Some(self.code.index(place as i64));
+        let (address, unit) = self.first(access, dtype, None);
+        self.index[beside.within()] = None;
+        self.index[beside.rows] = Some(current);
+        (address, unit, memory(dtype).bits() as usize / 8)
+    }
+
+    fn load_interleaved(&mut self, beside: &Beside, access: &Access, dtype: DType) -> Vec<MlirValue> {
+        let (lanes, length) = (self.lanes, beside.length);
+        let (first, unit, size) = self.element_of_row(beside, (access, dtype), (0, 0));
+        let all = self.code.load(first, vector(unit, lanes * length), size);
+        let of = |place: usize| -> Vec<i32> { (0..lanes).map(|row| (row * length + place) as i32).collect() };
+        (0..length).map(|place| shuffle(&self.code, (all, all), vector(unit, lanes), &of(place))).collect()
+    }
+
+    fn load_squares(&mut self, beside: &Beside, access: &Access, dtype: DType) -> Vec<MlirValue> {
+        let (lanes, length) = (self.lanes, beside.length);
+        let mut columns = Vec::with_capacity(length);
+        for block in (0..length).step_by(lanes) {
+            // The last square of several begins where it ends with the row.
+            let start = block.min(length.saturating_sub(lanes));
+            let rows: Vec<MlirValue> = (0..lanes)
+                .map(|row| {
+                    let (first, unit, size) = self.element_of_row(beside, (access, dtype), (row, start));
+                    self.load_part(first, (unit, size), length - start)
+                })
+                .collect();
+            let square = self.transposed(rows, memory(dtype));
+            columns.extend(&square[block - start..(length - start).min(lanes)]);
+        }
+        columns
+    }
+
+    /// As many of the lanes of a vector as there are, from an address.
+    fn load_part(&mut self, first: MlirValue, (unit, size): (MlirType, usize), count: usize) -> MlirValue {
+        let result = vector(unit, self.lanes);
+        if count >= self.lanes {
+            return self.code.load(first, result, size);
+        }
+        let (mask, rest) = (self.first_lanes(count), self.code.poison(result));
+        let alignment = self.code.types.int(self.code.types.i32, size as i64);
+        self.code.value("llvm.intr.masked.load", &[first, mask, rest], result, &[("alignment", alignment)])
+    }
+
+    fn store_part(&mut self, value: Register, first: MlirValue, size: usize, count: usize) {
+        if count >= self.lanes {
+            return self.code.store(value.value, first, size);
+        }
+        if count == 1 {
+            // No mask of one lane: see the laws of masks.
+            return self.code.store(self.part_of(value, &[0]).value, first, size);
+        }
+        let value = value.value;
+        let mask = self.first_lanes(count);
+        let alignment = self.code.types.int(self.code.types.i32, size as i64);
+        self.code.op("llvm.intr.masked.store", &[value, first, mask], &[], &[("alignment", alignment)]);
+    }
+
+    /// Truth in the first lanes.
+    fn first_lanes(&self, count: usize) -> MlirValue {
+        let lanes: Vec<i32> = (0..self.lanes).map(|lane| i32::from(lane < count)).collect();
+        let r#type = self.code.types.lanes(promote_scalar::Ty::I1, self.lanes);
+        // SAFETY: the type is a vector of as many truth values as there are.
+        let value = unsafe { mlirDenseElementsAttrBoolGet(r#type, lanes.len() as isize, lanes.as_ptr()) };
+        self.code.value("llvm.mlir.constant", &[], r#type, &[("value", value)])
+    }
+
+    /// Stores an element of each row, or puts it by until whole rows can be stored.
+    fn store_within_rows(
+        &mut self,
+        beside: &Beside,
+        root: usize,
+        lanes: usize,
+        stored: &mut BTreeMap<(usize, usize), Vec<MlirValue>>,
+    ) {
+        let kernel = self.kernel;
+        let dtype = kernel.expr(kernel.roots[root].expr).dtype;
+        let value = self.eval(kernel.roots[root].expr, lanes);
+        for (number, sink) in kernel.roots[root].sinks.iter().enumerate() {
+            let layout = beside.layout(sink, dtype);
+            match layout {
+                Some(Layout::Interleaved | Layout::Squares) if lanes > 1 => {
+                    let raw = promote_scalar::store(&mut self.emit(lanes), dtype, parts(value)[0]);
+                    stored.entry((root, number)).or_default().push(raw.value);
+                }
+                _ => self.store(sink, dtype, value, lanes),
+            }
+        }
+    }
+
+    /// Stores whole rows.
+    fn store_rows(&mut self, beside: &Beside, (sink, dtype): (&Access, DType), values: Vec<MlirValue>) {
+        let lanes = self.lanes;
+        let r#type = self.code.types.lanes(memory(dtype), lanes);
+        if beside.layout(sink, dtype) == Some(Layout::Interleaved) {
+            let (first, unit, size) = self.element_of_row(beside, (sink, dtype), (0, 0));
+            let length = values.len();
+            let mut pieces = values;
+            pieces.resize(length.next_power_of_two(), self.code.poison(r#type));
+            let all = self.joined(pieces, (unit, lanes));
+            let mask: Vec<i32> =
+                (0..lanes * length).map(|place| (place % length * lanes + place / length) as i32).collect();
+            let rows = shuffle(&self.code, (all, all), vector(unit, lanes * length), &mask);
+            return self.code.store(rows, first, size);
+        }
+        for (block, values) in values.chunks(lanes).enumerate() {
+            let mut square = values.to_vec();
+            square.resize(lanes, self.code.poison(r#type));
+            for (row, value) in self.transposed(square, memory(dtype)).into_iter().enumerate() {
+                let (first, _, size) = self.element_of_row(beside, (sink, dtype), (row, block * lanes));
+                let value = Register { value, ty: memory(dtype) };
+                self.store_part(value, first, size, values.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Transpositions: the source runs along another axis than the target.
+//!
+//! A square has as many elements on a side as a line of the cache holds. Its lines are read whole, one after another, are
+//! turned in vector registers into a buffer, and written whole: rows that lie a power of two apart push each other out of
+//! the cache, so none may be needed twice.
+
+use super::{Address, Axis};
+
+/// A line of the cache, in bytes.
+const LINE: usize = 64;
+
+/// Lines that are brought into the cache ahead of their square, counted in lines of the same row.
+const AHEAD: isize = 2;
+
+/// The elements on the side of a square.
+pub const fn side(size: usize) -> usize {
+    LINE / size
+}
+
+/// The lines of a square.
+#[repr(C, align(64))]
+struct Square([u8; LINE * LINE]);
+
+/// Copies two axes, square by square: `across`, along which the source runs, is at most one wide. Where `streams`, lines
+/// that are aligned are written past the caches: a fence must follow.
+///
+/// # Safety
+/// As [`copy`](super::copy), for two axes.
+pub unsafe fn squares<T: Copy>(across: Axis, inner: Axis, (to, from): (Address, Address), streams: bool) {
+    let (size, side) = (size_of::<T>(), side(size_of::<T>()));
+    let mut square = Square([0; LINE * LINE]);
+    let lines: *mut u8 = square.0.as_mut_ptr();
+    let is_dense = across.from == size as isize && across.extent == side;
+    for first in (0..inner.extent).step_by(side) {
+        let (inner, offset) = inner.part(first, side);
+        let (to, from) = (to.at(offset.to), from.at(offset.from));
+        let is_whole = is_dense && inner.extent == side;
+        // SAFETY: by contract, and a square has room for as many lines as a line has elements.
+        unsafe {
+            if is_whole {
+                turn::<T>(from, inner.from, lines);
+            } else {
+                collect::<T>((across, inner), from, lines);
+            }
+            for index in 0..across.extent {
+                let (to, line) = (to.at(index as isize * across.to), lines.add(index * LINE));
+                if inner.to != size as isize {
+                    for place in 0..inner.extent {
+                        let value = line.cast::<T>().add(place).read();
+                        to.at(place as isize * inner.to).0.cast::<T>().write_unaligned(value);
+                    }
+                } else if is_whole {
+                    put(line, to.0, streams);
+                } else {
+                    std::ptr::copy_nonoverlapping(line, to.0, inner.extent * size);
+                }
+            }
+        }
+    }
+}
+
+/// Elements one by one: those at one index of `across` into a line.
+///
+/// # Safety
+/// As [`squares`].
+unsafe fn collect<T: Copy>((across, inner): (Axis, Axis), from: Address, lines: *mut u8) {
+    for place in 0..inner.extent {
+        for index in 0..across.extent {
+            let from = from.at(place as isize * inner.from + index as isize * across.from);
+            // SAFETY: by contract.
+            unsafe {
+                let value = from.0.cast::<T>().read_unaligned();
+                lines.add(index * LINE).cast::<T>().add(place).write(value);
+            }
+        }
+    }
+}
+
+/// Writes a line.
+///
+/// # Safety
+/// A line can be read from `line`, which is aligned, and written to `to`.
+#[inline(always)]
+unsafe fn put(line: *const u8, to: *mut u8, streams: bool) {
+    #[cfg(target_arch = "x86_64")]
+    if streams && to.addr().is_multiple_of(LINE) {
+        use std::arch::x86_64::{__m128i, _mm_load_si128, _mm_stream_si128};
+        let (line, to) = (line.cast::<__m128i>(), to.cast::<__m128i>());
+        for part in 0..LINE / 16 {
+            // SAFETY: both are aligned.
+            unsafe { _mm_stream_si128(to.add(part), _mm_load_si128(line.add(part))) };
+        }
+        return;
+    }
+    let _ = streams;
+    // SAFETY: by contract.
+    unsafe { std::ptr::copy_nonoverlapping(line, to, LINE) };
+}
+
+/// Turns a whole square.
+///
+/// # Safety
+/// As many lines as a line has elements can be read, `stride` bytes apart; `lines` has room for a square.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "sse2")]
+#[inline]
+unsafe fn turn<T: Copy>(from: Address, stride: isize, lines: *mut u8) {
+    use std::arch::x86_64::{__m128i, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch, _mm_setzero_si128};
+    let (size, side) = (size_of::<T>(), side(size_of::<T>()));
+    // What a register has: a small square is turned in as many registers.
+    let lanes = 16 / size;
+    let mut registers = [_mm_setzero_si128(); 16];
+    for down in (0..side).step_by(lanes) {
+        for row in down..down + lanes {
+            let next = from.at(row as isize * stride).0.wrapping_offset(AHEAD * LINE as isize);
+            _mm_prefetch::<_MM_HINT_T0>(next.cast());
+        }
+        for part in 0..LINE / 16 {
+            for (lane, register) in registers[..lanes].iter_mut().enumerate() {
+                let from = from.at((down + lane) as isize * stride + part as isize * 16);
+                // SAFETY: by contract.
+                *register = unsafe { _mm_loadu_si128(from.0.cast::<__m128i>()) };
+            }
+            turn_registers(size, &mut registers);
+            for (lane, register) in registers[..lanes].iter().enumerate() {
+                // SAFETY: the lane's line of the square.
+                unsafe {
+                    let to = lines.add((part * lanes + lane) * LINE + down * size);
+                    to.cast::<__m128i>().write(*register);
+                }
+            }
+        }
+    }
+}
+
+/// Turns the square of elements of that size that as many registers as a register has elements hold.
+///
+/// Each round interleaves the first half of the registers with the second. That moves the highest bit of an element's row
+/// into its column, and the highest bit of its column into its row: after a round for each bit, they have changed places.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "sse2")]
+#[inline]
+fn turn_registers(size: usize, registers: &mut [std::arch::x86_64::__m128i; 16]) {
+    use std::arch::x86_64::*;
+    let lanes = 16 / size;
+    let mut round = 1;
+    while round < lanes {
+        let old = *registers;
+        for (pair, both) in registers[..lanes].chunks_exact_mut(2).enumerate() {
+            let (x, y) = (old[pair], old[pair + lanes / 2]);
+            let (low, high) = match size {
+                1 => (_mm_unpacklo_epi8(x, y), _mm_unpackhi_epi8(x, y)),
+                2 => (_mm_unpacklo_epi16(x, y), _mm_unpackhi_epi16(x, y)),
+                4 => (_mm_unpacklo_epi32(x, y), _mm_unpackhi_epi32(x, y)),
+                _ => (_mm_unpacklo_epi64(x, y), _mm_unpackhi_epi64(x, y)),
+            };
+            both.copy_from_slice(&[low, high]);
+        }
+        round *= 2;
+    }
+}
+
+/// Turns a whole square.
+///
+/// # Safety
+/// As many lines as a line has elements can be read, `stride` bytes apart; `lines` has room for a square.
+#[cfg(not(target_arch = "x86_64"))]
+unsafe fn turn<T: Copy>(from: Address, stride: isize, lines: *mut u8) {
+    let (size, side) = (size_of::<T>() as isize, side(size_of::<T>()));
+    let across = Axis { extent: side, to: 0, from: size };
+    let inner = Axis { extent: side, to: 0, from: stride };
+    // SAFETY: by contract.
+    unsafe { collect::<T>((across, inner), from, lines) };
+}

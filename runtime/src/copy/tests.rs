@@ -1,0 +1,140 @@
+//! Copies of views of all kinds beside naive ones.
+
+use super::*;
+
+/// A generator of the same numbers every time.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % bound
+    }
+}
+
+/// Strides of a permuted, sliced, reversed or broadcast view; the offset of its first element; the memory's size.
+fn view(random: &mut Random, extents: &[usize], size: usize, broadcast: bool) -> (Vec<isize>, isize, usize) {
+    let mut order: Vec<usize> = (0..extents.len()).collect();
+    for index in (1..order.len()).rev() {
+        order.swap(index, random.below(index as u64 + 1) as usize);
+    }
+    let (mut strides, mut offset, mut reach) = (vec![0; extents.len()], 0, size as isize);
+    for axis in order {
+        match random.below(if broadcast { 4 } else { 3 }) {
+            3 => {}
+            1 => {
+                strides[axis] = -reach;
+                offset += reach * (extents[axis] as isize - 1);
+                reach *= extents[axis] as isize;
+            }
+            step => {
+                strides[axis] = reach * (1 + step as isize / 2);
+                reach = strides[axis] * extents[axis] as isize;
+            }
+        }
+    }
+    (strides, offset, reach as usize)
+}
+
+fn offsets(extents: &[usize], strides: &[isize]) -> Vec<isize> {
+    let mut offsets = vec![0];
+    for (&extent, &stride) in extents.iter().zip(strides) {
+        offsets = (offsets.iter())
+            .flat_map(|offset| (0..extent as isize).map(move |index| offset + index * stride))
+            .collect();
+    }
+    offsets
+}
+
+#[test]
+fn copies_what_a_naive_copy_copies() {
+    let mut random = Random(1);
+    for round in 0..400 {
+        let rank = random.below(5) as usize;
+        let large = round % 20 == 0;
+        let extents: Vec<usize> =
+            (0..rank).map(|_| random.below(if large { 28 } else { 9 }) as usize + 1).collect();
+        let size = [1, 2, 4, 8, 16, 3, 12][random.below(7) as usize];
+        let (to_strides, to_offset, to_bytes) = view(&mut random, &extents, size, false);
+        let (from_strides, from_offset, from_bytes) = view(&mut random, &extents, size, true);
+        let source: Vec<u8> = (0..from_bytes.max(1)).map(|_| random.below(256) as u8).collect();
+        let (mut target, mut naive) = (vec![0u8; to_bytes], vec![0u8; to_bytes]);
+        for (to, from) in offsets(&extents, &to_strides).iter().zip(offsets(&extents, &from_strides)) {
+            let (to, from) = ((to + to_offset) as usize, (from + from_offset) as usize);
+            naive[to..to + size].copy_from_slice(&source[from..from + size]);
+        }
+        // SAFETY: the views were made to fit their memory.
+        unsafe {
+            copy(
+                &extents,
+                size,
+                Strided { data: target.as_mut_ptr().offset(to_offset), strides: &to_strides },
+                Strided { data: source.as_ptr().cast_mut().offset(from_offset), strides: &from_strides },
+            );
+        }
+        assert!(target == naive, "{extents:?} of {size}: to {to_strides:?} from {from_strides:?}");
+    }
+}
+
+#[test]
+fn axes_that_are_contiguous_become_one() {
+    let axis = |extent, to, from| Axis { extent, to, from };
+    let plan = Plan::new(vec![axis(2, 48, 48), axis(3, 16, 16), axis(1, 7, 7), axis(4, 4, 4)]);
+    assert_eq!((plan.outer.len(), plan.manner, plan.inner), (0, Manner::Rows, axis(24, 4, 4)));
+    let transposed = Plan::new(vec![axis(8, 32, 4), axis(8, 4, 32)]);
+    assert_eq!((transposed.manner, transposed.across), (Manner::Squares, axis(8, 32, 4)));
+    assert_eq!(transposed.inner, axis(8, 4, 32));
+}
+
+#[test]
+fn transposes_squares_of_every_size_of_element_and_what_is_left_of_them() {
+    let mut random = Random(2);
+    for size in [1, 2, 4, 8, 16] {
+        for [rows, columns] in [[64, 64], [128, 300], [67, 130], [301, 65], [5, 200], [16, 1]] {
+            // A stride of more than a row, and a target that is not aligned.
+            for (pad, shift) in [(0, 0), (3, 16), (1, 8)] {
+                let [from_row, to_row] = [(columns + pad) * size, (rows + pad) * size];
+                let source: Vec<u8> = (0..rows * from_row).map(|_| random.below(256) as u8).collect();
+                let mut target = vec![0u8; columns * to_row + shift];
+                let bytes = size as isize;
+                // SAFETY: the views lie in their memory.
+                unsafe {
+                    let to =
+                        Strided { data: target.as_mut_ptr().add(shift), strides: &[to_row as isize, bytes] };
+                    let data = source.as_ptr().cast_mut();
+                    let from = Strided { data, strides: &[bytes, from_row as isize] };
+                    copy(&[columns, rows], size, to, from);
+                }
+                for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column))) {
+                    let from = &source[row * from_row + column * size..][..size];
+                    let to = &target[shift + column * to_row + row * size..][..size];
+                    assert!(from == to, "{rows} x {columns} of {size}: element {row}, {column}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "large")]
+fn large_transpositions_go_past_the_caches() {
+    let (rows, columns) = (2048, 2056);
+    let source: Vec<u32> = (0..rows * columns).map(|index| index as u32).collect();
+    for shift in [0, 1] {
+        let mut target = vec![0u32; rows * columns + 16 + shift];
+        let first = target.as_ptr().align_offset(64) + shift;
+        // SAFETY: the views lie in their memory.
+        unsafe {
+            let data = target.as_mut_ptr().add(first).cast();
+            let to = Strided { data, strides: &[4 * rows as isize, 4] };
+            let from =
+                Strided { data: source.as_ptr().cast_mut().cast(), strides: &[4, 4 * columns as isize] };
+            copy(&[columns, rows], 4, to, from);
+        }
+        for column in 0..columns {
+            let wanted = |row: usize| (row * columns + column) as u32;
+            let found = &target[first + column * rows..][..rows];
+            assert!((0..rows).all(|row| found[row] == wanted(row)), "column {column}");
+        }
+    }
+}
