@@ -187,14 +187,6 @@ impl Target {
         }
     }
 
-    /// Whether there are instructions that read and write some lanes of a vector, for elements of any size.
-    pub fn has_masks(&self) -> bool {
-        match self.family() {
-            Family::X86 => self.has("avx512bw") && self.has("avx512vl"),
-            Family::Aarch64 | Family::Riscv | Family::PowerPc | Family::LoongArch | Family::Other => false,
-        }
-    }
-
     /// The width of the vectors to compute with, in bytes.
     pub fn vector_bytes(&self) -> usize {
         match self.family() {

@@ -15,14 +15,12 @@ pub struct Machine {
     pub has_f16: bool,
     /// Whether products are added in an instruction that rounds once.
     pub has_fma: bool,
-    /// Whether some lanes of a vector of any element are read and written in an instruction.
-    pub has_masks: bool,
 }
 
 impl Default for Machine {
     /// Any x86-64 processor.
     fn default() -> Self {
-        Self { vector_bytes: 16, vector_registers: 16, has_f16: false, has_fma: false, has_masks: false }
+        Self { vector_bytes: 16, vector_registers: 16, has_f16: false, has_fma: false }
     }
 }
 

@@ -247,7 +247,7 @@ impl Emitter {
     /// Does something with each vector of columns below `count`. Where there are no masks, what remains goes one by one.
     pub(super) fn each_vector(&mut self, count: MlirValue, body: impl Fn(&mut Self, Columns)) {
         let (zero, lanes) = (self.code.index(0), self.elements.lanes(self.setting.machine));
-        if self.setting.machine.has_masks {
+        if self.setting.machine.has_masks() {
             let columns = self.code.open((zero, count, lanes as i64), &[]);
             let rest = self.sub(count, columns.index);
             let mask = self.mask(rest, lanes);

@@ -44,7 +44,7 @@ impl Emitter {
         (columns, first): (i64, MlirValue),
     ) {
         let rest = self.sub(n, first);
-        if self.setting.machine.has_masks {
+        if self.setting.machine.has_masks() {
             return self.pack_vectors((source, target), (k, n), (columns, Some(rest)));
         }
         let width = self.code.index(columns);

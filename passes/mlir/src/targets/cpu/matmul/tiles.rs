@@ -317,7 +317,7 @@ impl Emitter {
         (column, n): (MlirValue, MlirValue),
         is_first: MlirValue,
     ) {
-        if self.setting.machine.has_masks {
+        if self.setting.machine.has_masks() {
             let masks = (0..tile.vectors)
                 .map(|number| {
                     let from = self.plus(column, (number * tile.lanes) as i64);
