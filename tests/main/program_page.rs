@@ -15,6 +15,8 @@ fn what_the_page_shows_is_what_the_compiler_makes() {
     let page = include_str!("../../docs/program.md");
     let semantics = Semantics::by_name("jax", false).expect("the semantics exists");
     let session = session("jax", false, false);
+    // How wide panels are depends on the processor.
+    let target = Target::new(Some("x86_64-linux-gnu"), Some("x86-64-v4"), "").expect("LLVM knows it");
     let (mut program, mut excerpts) = (String::new(), 0);
     for (kind, code) in blocks(page) {
         match kind {
@@ -23,7 +25,7 @@ fn what_the_page_shows_is_what_the_compiler_makes() {
                 let mut module = session.parse(Source::Text(&strong.text)).expect("the passes give a module");
                 let verdict = session.run(&mut module, &promote::to_blocks(), &RunOptions::default());
                 assert_eq!(verdict, Ok(Verdict::Done));
-                let made = promote::read_program(&module, &semantics, &Target::host());
+                let made = promote::read_program(&module, &semantics, &target);
                 program = made.expect("it is lowered").to_string();
             }
             "program" => {

@@ -10,9 +10,30 @@ pub trait Target {
     /// What is worth it there.
     fn costs(&self) -> Costs;
 
-    /// How many columns of the right matrix stand together in the workspace of a product, if the target multiplies matrices
-    /// of such rows, columns and what is summed over itself; otherwise the product is a kernel.
-    fn panel(&self, dtype: DType, extents: [Option<i64>; 3]) -> Option<i64>;
+    /// How the target multiplies such matrices itself, if it does; otherwise the product is a kernel.
+    fn packing(&self, product: &Product) -> Option<Packing>;
+}
+
+/// A product of matrices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Product {
+    /// The dtype of the elements.
+    pub dtype: DType,
+    /// The rows of the product, if they are known.
+    pub rows: Option<i64>,
+    /// What is summed over.
+    pub inner: Option<i64>,
+    /// The columns of the product.
+    pub columns: Option<i64>,
+}
+
+/// What of the operands a target packs before it multiplies them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packing {
+    /// Nothing: it needs no workspace.
+    Nothing,
+    /// All of the right matrix, into panels of so many columns.
+    Panels(i64),
 }
 
 /// What is worth it on a target, as far as fusion decides it. Costs are in instructions: those of an op are the ones that

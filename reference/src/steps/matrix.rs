@@ -1,7 +1,7 @@
 //! Steps that are no kernels: products of matrices, and sorting.
 
 use promote_lattice::Op;
-use promote_lower::program::Matmul;
+use promote_lower::program::{Matmul, Panels};
 
 use super::frame::Frame;
 use super::memory::BufferId;
@@ -27,17 +27,15 @@ fn work(machine: &mut Machine<'_>, count: usize) -> Result<(), Stop> {
 
 /// Multiplies matrices: sums in order of the index, in the dtype of the elements.
 pub(super) fn matmul(machine: &mut Machine<'_>, frame: &Frame<'_>, step: &Matmul) -> Result<(), Stop> {
-    let [left, right, product, workspace] =
-        [step.left, step.right, step.product, step.workspace].map(|value| frame.buffer(value));
-    let (left, right, product, workspace) = (left?, right?, product?, workspace?);
-    let [batch, rows, inner, columns] =
-        [step.batch, step.rows, step.inner, step.columns].map(|arg| frame.extent(arg));
+    let [left, right, product] = [step.left, step.right, step.product].map(|value| frame.buffer(value));
+    let (left, right, product) = (left?, right?, product?);
+    let [batch, rows, inner, columns] = step.extents().map(|arg| frame.extent(arg));
     let (batch, rows, inner, columns) = (batch?, rows?, inner?, columns?);
     check_count(machine, left, [batch, rows, inner])?;
     check_count(machine, right, [batch, inner, columns])?;
     check_count(machine, product, [batch, rows, columns])?;
     let dtype = machine.heap.dtype(left)?;
-    for id in [right, product, workspace] {
+    for id in [right, product] {
         if machine.heap.dtype(id)? != dtype {
             return Err(machine.heap.fault(id, &format!("is not of {dtype}")));
         }
@@ -46,11 +44,18 @@ pub(super) fn matmul(machine: &mut Machine<'_>, frame: &Frame<'_>, step: &Matmul
     machine.heap.read(right)?;
     // What is read is not written: the product and the workspace are other buffers.
     machine.heap.check_writable(product, &frame.references)?;
-    machine.heap.check_writable(workspace, &frame.references)?;
-    if product == workspace {
-        return fault("the product is the workspace");
+    if let Some(Panels { buffer, columns: width }) = step.workspace {
+        let workspace = frame.buffer(buffer)?;
+        if product == workspace {
+            return fault("the product is the workspace");
+        }
+        let Some(width) = usize::try_from(width).ok().filter(|width| *width > 0) else {
+            return fault("a panel has no columns");
+        };
+        check_count(machine, workspace, [batch, inner, columns.next_multiple_of(width)])?;
+        machine.heap.check_writable(workspace, &frame.references)?;
+        machine.heap.spoil(workspace);
     }
-    machine.heap.spoil(workspace);
     let write = machine.heap.new_write();
     let numerics = machine.interpreter.program.numerics;
     for place in 0..batch * rows * columns {

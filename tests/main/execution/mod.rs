@@ -6,6 +6,7 @@ mod functions;
 mod graphs;
 mod kernel_order;
 mod processors;
+mod products;
 pub mod random;
 mod recorded;
 mod sorting;

@@ -247,8 +247,8 @@ pub struct Matmul {
     pub right: ValueId,
     /// `[batch, rows, columns]`.
     pub product: ValueId,
-    /// Memory to work in, of the extents that the target asked for.
-    pub workspace: ValueId,
+    /// Memory to pack the right matrix in, if the target asked for it.
+    pub workspace: Option<Panels>,
     /// How many of each.
     pub batch: Arg,
     /// The rows of the product.
@@ -257,6 +257,28 @@ pub struct Matmul {
     pub inner: Arg,
     /// The columns of the product.
     pub columns: Arg,
+}
+
+impl Matmul {
+    /// What it accesses.
+    pub fn buffers(&self) -> Vec<ValueId> {
+        let workspace = self.workspace.map(|panels| panels.buffer);
+        [self.left, self.right, self.product].into_iter().chain(workspace).collect()
+    }
+
+    /// The batch, the rows, what is summed over, and the columns.
+    pub const fn extents(&self) -> [Arg; 4] {
+        [self.batch, self.rows, self.inner, self.columns]
+    }
+}
+
+/// Memory for a matrix in panels: some columns each, row by row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Panels {
+    /// `[batch, panels, inner, columns]`.
+    pub buffer: ValueId,
+    /// How many columns a panel has.
+    pub columns: i64,
 }
 
 /// What is launched, and on what.

@@ -36,7 +36,7 @@ use rustc_hash::FxHashSet;
 
 use super::{
     Arg, Block, BlockId, Constant, ConstantId, Edge, End, EntryKind, Function, KernelId, Launch, Literal,
-    Matmul, Place, PlaceId, Program, Step, ValueId, ValueKind,
+    Matmul, Panels, Place, PlaceId, Program, Step, ValueId, ValueKind,
 };
 use crate::types::{Number, Type};
 use promote_diagnostics::Location;
@@ -332,7 +332,10 @@ impl Display for Launch {
 impl Display for Matmul {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { left, right, product, workspace, batch, rows, inner, columns } = self;
-        write!(f, "matmul {left}, {right} to {product} using {workspace} ")?;
+        write!(f, "matmul {left}, {right} to {product} ")?;
+        if let Some(Panels { buffer, columns }) = workspace {
+            write!(f, "using {buffer} by {columns} ")?;
+        }
         write!(f, "[batch {batch}, rows {rows}, inner {inner}, columns {columns}]")
     }
 }

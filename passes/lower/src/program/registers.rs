@@ -261,7 +261,7 @@ fn is_one(dims: &[Arg]) -> bool {
 fn in_buffers(step: &Step) -> Vec<ValueId> {
     match step {
         Step::Choose { then, otherwise, .. } => vec![*then, *otherwise],
-        Step::Matmul(matmul) => vec![matmul.left, matmul.right, matmul.product, matmul.workspace],
+        Step::Matmul(matmul) => matmul.buffers(),
         Step::Sort { buffer, .. } => vec![*buffer],
         Step::Allocate { .. }
         | Step::Output { .. }

@@ -5,7 +5,7 @@ use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Op};
 use promote_lower::program::{Arg, Arith, Literal, Place, PlaceId, Program, Step, build, fold};
 use promote_lower::strong::{Block, Edge, Function, Kind, Module, Operation, Value as Id};
-use promote_lower::target::{Costs, Cuts, Target};
+use promote_lower::target::{Costs, Cuts, Packing, Product, Target};
 use promote_lower::types::{Number, Type};
 use promote_reference::steps::{run, shapes};
 use promote_reference::{Array, Value};
@@ -26,8 +26,9 @@ impl Target for Parts {
         Costs { expensive: 8, too_long: 256, max_exprs: 600, few_columns: 8, cuts: Some(cuts) }
     }
 
-    fn panel(&self, dtype: DType, _extents: [Option<i64>; 3]) -> Option<i64> {
-        (dtype == DType::F32).then_some(4)
+    fn packing(&self, product: &Product) -> Option<Packing> {
+        let packing = if product.rows == Some(1) { Packing::Nothing } else { Packing::Panels(4) };
+        (product.dtype == DType::F32).then_some(packing)
     }
 }
 

@@ -6,7 +6,7 @@ use promote_lattice::{DType, Op};
 use promote_lower::graph::NodeId;
 use promote_lower::kernel::{Access, Code, ExprId, Form, Kernel, Role};
 use promote_lower::program::{
-    Arith, Constant, ConstantId, End, EntryKind, Literal, Matmul, Program, Step, ValueId, ValueKind,
+    Arith, Constant, ConstantId, End, EntryKind, Literal, Matmul, Panels, Program, Step, ValueId, ValueKind,
 };
 use promote_lower::types::{Number, Type};
 use promote_reference::steps::{Interpreter, run, shapes};
@@ -281,7 +281,7 @@ fn matrices_are_multiplied_and_a_dimension_is_sorted() {
             left: ValueId(x),
             right: ValueId(y),
             product: ValueId(product),
-            workspace: ValueId(workspace),
+            workspace: Some(Panels { buffer: ValueId(workspace), columns: 2 }),
             batch,
             rows,
             inner,

@@ -13,6 +13,7 @@ mod extents;
 mod flow;
 mod liveness;
 mod ops;
+mod products;
 mod segment;
 
 use promote_lattice::convert::Numerics;

@@ -10,10 +10,10 @@ use crate::canonical::Canonical;
 use crate::fuse::{self, fuse};
 use crate::graph::{Graph, Index, NodeId, Prim};
 use crate::kernel::Kernel;
-use crate::program::{Arg, Arith, ConstantId, Edge, End, Launch, Matmul, PlaceId, Step, ValueId, ValueKind};
+use crate::program::{Arg, Arith, ConstantId, Edge, End, Launch, PlaceId, Step, ValueId, ValueKind};
 use crate::strong::Value;
 use crate::target::Costs;
-use promote_dialect::extent::{Arithmetic, Extent, Rule, Symbol, rounded_up};
+use promote_dialect::extent::{Arithmetic, Extent, Rule, Symbol};
 
 /// A tensor in memory.
 #[derive(Clone, Debug)]
@@ -72,7 +72,7 @@ pub(super) const fn is_there(prim: &Prim) -> bool {
 }
 
 /// Where nodes are.
-type Places = FxHashMap<NodeId, Stored>;
+pub(super) type Places = FxHashMap<NodeId, Stored>;
 
 impl Builder<'_, '_> {
     /// Brings tensors into memory, with all that is used after the current op.
@@ -225,7 +225,7 @@ impl Builder<'_, '_> {
     }
 
     /// Finds where a node is that some step wrote, or that was there before.
-    fn find(&mut self, node: NodeId, stored: &mut Places) {
+    pub(super) fn find(&mut self, node: NodeId, stored: &mut Places) {
         if stored.contains_key(&node) {
             return;
         }
@@ -259,38 +259,8 @@ impl Builder<'_, '_> {
         }
     }
 
-    fn matmul(&mut self, node: NodeId, stored: &mut Places) {
-        let graph = &self.segment.graph;
-        let (dtype, args) = (graph.node(node).dtype, graph.node(node).args.clone());
-        for arg in &args {
-            self.find(*arg, stored);
-        }
-        let graph = &self.segment.graph;
-        let (shape, inner) = (graph.shape(node), graph.shape(args[0]));
-        let rank = shape.len();
-        let extents = [shape[rank - 2], shape[rank - 1], inner[rank - 1]].map(Extent::fixed);
-        let Some(width) = self.context.target.panel(dtype, extents) else {
-            let kernel = fuse::matmul(graph, node);
-            return self.kernel(&kernel, stored);
-        };
-        let [left, right, product] = [args[0], args[1], node].map(|node| stored[&node].clone());
-        let (rows, columns) = (product.dims[rank - 2], product.dims[rank - 1]);
-        let inner = left.dims[rank - 1];
-        let batch = self.product_of(&product.dims[..rank - 2]);
-        let panels = rounded_up(self, columns, Arg::Known(width));
-        let workspace = self.new_value(ValueKind::Buffer(dtype));
-        let dims = vec![batch, panels, inner, Arg::Known(width)];
-        self.push(Step::Allocate { buffer: workspace, dims });
-        self.at_node(node, |builder| {
-            let (left, right, product) = (left.buffer, right.buffer, product.buffer);
-            let step = Matmul { left, right, product, workspace, batch, rows, inner, columns };
-            builder.push(Step::Matmul(step));
-        });
-        self.release(workspace);
-    }
-
     /// Appends steps that come from where a node comes from.
-    fn at_node(&mut self, node: NodeId, append: impl FnOnce(&mut Self)) {
+    pub(super) fn at_node(&mut self, node: NodeId, append: impl FnOnce(&mut Self)) {
         let before = std::mem::replace(&mut self.place, self.segment.origins[node.0 as usize]);
         append(self);
         self.place = before;
@@ -298,7 +268,7 @@ impl Builder<'_, '_> {
 
     /// Launches a kernel. Where operands may be stretched, which is known at run time only, there is another for runs in
     /// which none is: it goes through memory in order.
-    fn kernel(&mut self, kernel: &Kernel, stored: &mut Places) {
+    pub(super) fn kernel(&mut self, kernel: &Kernel, stored: &mut Places) {
         let extents = &self.segment.graph.extents;
         let is_stretch = |symbol: Symbol| matches!(extents.rule(symbol), Rule::Stretch(_));
         let Some((plain, ones)) = kernel.with_ones(is_stretch) else {

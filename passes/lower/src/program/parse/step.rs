@@ -1,7 +1,7 @@
 //! Steps.
 
 use super::{Fault, Parser, Result, Token};
-use crate::program::{Arg, Arith, ConstantId, KernelId, Launch, Literal, Matmul, Step, ValueId};
+use crate::program::{Arg, Arith, ConstantId, KernelId, Launch, Literal, Matmul, Panels, Step, ValueId};
 use promote_lattice::Op;
 
 impl Parser<'_> {
@@ -135,10 +135,16 @@ impl Parser<'_> {
         let right = self.value()?;
         self.expect_word("to")?;
         let product = self.value()?;
-        self.expect_word("using")?;
-        let workspace = self.value()?;
+        let workspace = if self.accept_word("using")? { Some(self.panels()?) } else { None };
         let [batch, rows, inner, columns] = self.labelled(["batch", "rows", "inner", "columns"])?;
         Ok(Matmul { left, right, product, workspace, batch, rows, inner, columns })
+    }
+
+    fn panels(&mut self) -> Result<Panels> {
+        let buffer = self.value()?;
+        self.expect_word("by")?;
+        let columns = self.unsigned("the columns of a panel")?;
+        Ok(Panels { buffer, columns })
     }
 
     /// A number, or the bits of a float.

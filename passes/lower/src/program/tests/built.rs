@@ -8,7 +8,7 @@ use super::is_valid;
 use crate::program::build::build;
 use crate::program::{Place, PlaceId, Program, Step};
 use crate::strong::{Block, Edge, Function, Kind, Module, Operation, Value};
-use crate::target::{Costs, Cuts, Target};
+use crate::target::{Costs, Cuts, Packing, Product, Target};
 use crate::types::{Number, Type};
 
 struct Machine;
@@ -23,8 +23,10 @@ impl Target for Machine {
         Costs { expensive: 8, too_long: 256, max_exprs: 600, few_columns: 8, cuts: Some(cuts) }
     }
 
-    fn panel(&self, _: DType, extents: [Option<i64>; 3]) -> Option<i64> {
-        extents.iter().all(|extent| extent.is_none_or(|extent| extent > 4)).then_some(8)
+    fn packing(&self, product: &Product) -> Option<Packing> {
+        let Product { dtype: _, rows, inner, columns } = *product;
+        let is_large = [rows, inner, columns].iter().all(|extent| extent.is_none_or(|extent| extent > 4));
+        is_large.then_some(if rows.is_some() { Packing::Nothing } else { Packing::Panels(8) })
     }
 }
 

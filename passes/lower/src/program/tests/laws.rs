@@ -91,10 +91,16 @@ fn launches_provide_what_their_kernel_accesses() {
     step("launch @k0(%1, %2)[%1] at(#0, #0)", "%1 is index, not buffer<f32>");
     step("launch @k0(%2, %2)[%1] at(#0, #0)", "%2 is written and accessed as another buffer as well");
     step("launch @k0(%0, %2)[%0] at(#0, #0)", "%0 is buffer<f32>, not index");
-    let product = "matmul %0, %0 to %2 using %2 [batch 1, rows 1, inner 1, columns 1]";
+    let product = "matmul %0, %0 to %2 using %2 by 1 [batch 1, rows 1, inner 1, columns 1]";
     step(product, "what is written is accessed as another buffer as well");
-    let product = "matmul %0, %2 to %2 using %0 [batch 1, rows 1, inner 1, columns 1]";
+    let product = "matmul %0, %2 to %2 using %0 by 1 [batch 1, rows 1, inner 1, columns 1]";
     step(product, "what is written is accessed as another buffer as well");
+    let product = "matmul %0, %2 to %2 [batch 1, rows 1, inner 1, columns 1]";
+    step(product, "what is written is accessed as another buffer as well");
+    let product = "%3 = allocate [%1] : buffer<f32>\n  \
+                   matmul %0, %0 to %2 using %3 by 0 [batch 1, rows 1, inner 1, columns 1]\n  release %3";
+    let problem = "func private @f: ^bb0, step 2: a panel has no columns";
+    has(&body(&format!("  %2 = allocate [%1] : buffer<f32>\n  {product}\n  release %2\n  return")), problem);
 }
 
 #[test]

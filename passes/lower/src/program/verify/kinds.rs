@@ -279,15 +279,17 @@ impl Kinds<'_> {
     }
 
     fn matmul(&mut self, matmul: &Matmul) {
-        let Matmul { left, right, product, workspace, batch, rows, inner, columns } = matmul;
-        if let Some(dtype) = self.buffer(*product) {
-            [left, right, workspace].into_iter().for_each(|value| self.is(*value, ValueKind::Buffer(dtype)));
+        if let Some(dtype) = self.buffer(matmul.product) {
+            matmul.buffers().into_iter().for_each(|value| self.is(value, ValueKind::Buffer(dtype)));
         }
-        [batch, rows, inner, columns].into_iter().for_each(|extent| self.extent(*extent));
-        let is_distinct = product != workspace
-            && [left, right].iter().all(|operand| *operand != product && *operand != workspace);
-        if !is_distinct {
+        matmul.extents().into_iter().for_each(|extent| self.extent(extent));
+        let written = [Some(matmul.product), matmul.workspace.map(|panels| panels.buffer)];
+        let is_alone = |value| matmul.buffers().into_iter().filter(|buffer| *buffer == value).count() == 1;
+        if !written.into_iter().flatten().all(is_alone) {
             self.report("what is written is accessed as another buffer as well");
+        }
+        if matmul.workspace.is_some_and(|panels| panels.columns < 1) {
+            self.report("a panel has no columns");
         }
     }
 

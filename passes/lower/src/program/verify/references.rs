@@ -379,7 +379,8 @@ impl References<'_> {
             Step::Launch(launch) => self.launch(launch),
             Step::Matmul(Matmul { left, right, product, workspace, .. }) => {
                 [left, right].into_iter().for_each(|value| self.read(*value));
-                [product, workspace].into_iter().for_each(|value| self.write(*value));
+                self.write(*product);
+                workspace.iter().for_each(|panels| self.write(panels.buffer));
             }
             Step::Sort { buffer, .. } => {
                 let before = self.state.held.get(buffer).copied();

@@ -2,7 +2,7 @@
 
 use super::flow::Flow;
 use super::{Position, Reporter};
-use crate::program::{Arg, Block, BlockId, Edge, End, Function, Launch, Matmul, Step, ValueId};
+use crate::program::{Arg, Block, BlockId, Edge, End, Function, Launch, Step, ValueId};
 
 pub(super) fn verify(function: &Function, flow: &Flow) -> Vec<super::Problem> {
     let mut scope = Scope {
@@ -118,10 +118,7 @@ fn step_uses(step: &Step) -> Vec<ValueId> {
         Step::Launch(Launch { kernel: _, buffers, places: _, extents }) => {
             buffers.iter().flatten().copied().chain(values_of(extents)).collect()
         }
-        Step::Matmul(Matmul { left, right, product, workspace, batch, rows, inner, columns }) => {
-            let buffers = vec![*left, *right, *product, *workspace];
-            [buffers, values_of([batch, rows, inner, columns])].concat()
-        }
+        Step::Matmul(matmul) => [matmul.buffers(), values_of(&matmul.extents())].concat(),
         Step::Sort { buffer, outer, extent, inner } => {
             [vec![*buffer], values_of([outer, extent, inner])].concat()
         }

@@ -63,9 +63,37 @@ pub const SMALL: i64 = 1 << 13;
 
 /// From so many products on, packing the matrices is worth it: their elements are used often.
 pub const MANY_PRODUCTS: i64 = 1 << 15;
-/// The least extent of such a matrix.
+/// The least extent of what is summed over, and of the columns, of such a matrix.
 pub const LEAST_EXTENT: i64 = 8;
 /// What an extent is taken to be that is known at run time only.
 pub const USUAL_EXTENT: i64 = 64;
 /// How much of what is summed over a product multiplies at once: a block of the packed matrices stays in the caches.
 pub const SUMMED_BLOCK: i64 = 384;
+/// Up to so many panels, rows of the left matrix are not packed: their elements are used a few times each.
+pub const PANELS_IN_PLACE: i64 = 4;
+/// Up to so many rows, the right matrix is read where it is: packing it takes as long as multiplying.
+pub const MOST_STREAMED: i64 = 48;
+/// The same where a run alone knows the rows.
+pub const FEW_ROWS: i64 = 8;
+/// Up to so many rows, a large right matrix is packed as it is multiplied, and not before.
+pub const MOST_REPACKED: i64 = 256;
+/// How many panels of it are packed at once, as long as a block of a sum is: they stay in the second-level cache.
+pub const PANELS_AT_ONCE: i64 = 8;
+/// How many bytes stay in the second-level cache while they are packed and multiplied.
+pub const CACHED: i64 = 1 << 20;
+/// How many rows are multiplied at once with what is read of such a matrix, where a run alone knows them.
+pub const FEW_AT_ONCE: i64 = 4;
+/// The same, at most.
+pub const STREAMED_ROWS: i64 = 8;
+/// How many rows of the matrix are multiplied at once, at most.
+pub const STREAMED_STEPS: i64 = 8;
+/// How many elements of the left matrix are in registers then, where there are many registers.
+pub const STREAMED_FACTORS: i64 = 24;
+/// How many bytes of a row of the matrix a unit takes.
+pub const STREAMED_UNIT: i64 = 1 << 12;
+/// How many bytes of a row of it are taken at once: the sums of as many columns stay in the first-level cache.
+pub const STREAMED_BYTES: i64 = 1 << 14;
+/// The same where other rows of the left matrix take them again: they stay in the second-level cache meanwhile.
+pub const STREAMED_AGAIN: i64 = 1 << 11;
+/// Products of elements that are worth a thread.
+pub const PRODUCTS_GRAIN: i64 = 1 << 18;

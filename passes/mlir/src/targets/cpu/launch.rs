@@ -1,4 +1,4 @@
-//! Kernels and products of matrices: compiled once, and launched on the threads of the run time.
+//! Kernels: compiled once, and launched on the threads of the run time.
 
 use mlir_sys::*;
 use promote_abi::Runtime;
@@ -10,11 +10,10 @@ use rustc_hash::FxHashMap;
 use super::costs::{GRAIN, SMALL};
 use super::function::Function;
 use super::kernel::{self, Compiled, Slot};
-use super::matmul::{self, Environment, Tile};
 use promote_dialect::extent::{Product, Sum};
 use promote_lower::graph::NodeId;
 use promote_lower::kernel::{Code as What, Kernel};
-use promote_lower::program::{Arg, Launch, Matmul, PlaceId};
+use promote_lower::program::{Arg, Launch, PlaceId};
 
 impl Function<'_, '_> {
     /// The number that a product of a kernel's symbols is, if it is known.
@@ -137,7 +136,7 @@ impl Function<'_, '_> {
     }
 
     /// `number / by`, rounded up.
-    fn rounded_up(&mut self, number: MlirValue, by: i64) -> MlirValue {
+    pub(super) fn rounded_up(&mut self, number: MlirValue, by: i64) -> MlirValue {
         let (less, by) = (self.code.index(by - 1), self.code.index(by));
         let sum = self.code.int("llvm.add", number, less);
         self.code.int("llvm.sdiv", sum, by)
@@ -164,39 +163,5 @@ impl Function<'_, '_> {
             });
         }
         self.words(&words)
-    }
-
-    /// Packs the right matrices, and multiplies.
-    pub fn matmul(&mut self, matmul: &Matmul) {
-        let (setting, ty) =
-            (self.lowering.setting, promote_scalar::register(self.source.dtype(matmul.product)));
-        let tile = Tile::new(setting.machine, ty);
-        let [left, right, packed, product] =
-            [matmul.left, matmul.right, matmul.workspace, matmul.product].map(|buffer| self.buffer(buffer).0);
-        let [batch, rows, inner, columns] =
-            [matmul.batch, matmul.rows, matmul.inner, matmul.columns].map(|extent| self.arg(extent));
-        let panels = self.rounded_up(columns, tile.columns);
-        let blocks = self.rounded_up(rows, tile.rows);
-        let extents = [rows, inner, columns];
-        let environment = Environment { left, right, packed, product, extents, counts: [panels, blocks] };
-        let environment = environment.write(&mut self.code);
-        let location = self.code.location;
-        let [pack, multiply] = match self.lowering.products.get(&ty) {
-            Some(known) => known.clone(),
-            None => {
-                let names = [(); 2].map(|()| self.lowering.kernel_name(&self.source.name));
-                matmul::pack(setting, &names[0], location, ty);
-                matmul::multiply(setting, &names[1], location, ty);
-                self.lowering.products.insert(ty, names.clone());
-                names
-            }
-        };
-        let one = self.code.index(1);
-        for (name, units) in [(pack, panels), (multiply, blocks)] {
-            let count = self.code.int("llvm.mul", batch, units);
-            let body = self.code.address_of(&name);
-            let arguments = [self.context, body, environment, count, one];
-            self.code.call_runtime(Runtime::Parallel, &arguments);
-        }
     }
 }

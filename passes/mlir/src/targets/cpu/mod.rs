@@ -13,6 +13,7 @@ mod launch;
 mod llvm;
 mod matmul;
 mod names;
+mod products;
 mod scalars;
 mod signature;
 mod steps;
@@ -20,7 +21,7 @@ mod target;
 
 use melior::dialect::DialectHandle;
 use mlir_sys::*;
-use promote_scalar::{Ty, memory_size};
+use promote_scalar::memory_size;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use interface::Interface;
@@ -31,6 +32,7 @@ pub use target::Machine;
 use self::function::Function;
 use self::kernel::{Compiled, Setting};
 use self::llvm::Types;
+use self::matmul::{Body, Elements};
 use crate::placement;
 use crate::places::place_of;
 use crate::raw;
@@ -198,7 +200,7 @@ pub struct Lowering<'a> {
     /// The code of kernels.
     kernels: FxHashMap<KernelId, (String, Compiled)>,
     /// The code that packs operands of matrix products, and multiplies them.
-    products: FxHashMap<Ty, [String; 2]>,
+    products: FxHashMap<(Elements, Body), String>,
     /// The names of other ops of the module.
     taken: FxHashSet<String>,
     globals: usize,

@@ -1,10 +1,8 @@
 //! What the code generator must know of a processor.
 
-use promote_lattice::{DType, Kind};
-
-use super::costs::{self, LEAST_EXTENT, MANY_PRODUCTS, USUAL_EXTENT};
-use super::matmul::Tile;
-use promote_lower::target::{Costs, Target};
+use super::costs::{self, LEAST_EXTENT, MANY_PRODUCTS, MOST_STREAMED, USUAL_EXTENT};
+use super::matmul::{Elements, Tile};
+use promote_lower::target::{Costs, Packing, Product, Target};
 
 /// A processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,19 +40,16 @@ impl Target for Machine {
         costs::FUSION
     }
 
-    fn panel(&self, dtype: DType, extents: [Option<i64>; 3]) -> Option<i64> {
-        let extents = extents.map(|extent| extent.unwrap_or(USUAL_EXTENT));
-        let count = extents.iter().fold(1i64, |all, extent| all.saturating_mul(*extent));
-        // What registers hold as it is in memory.
-        let register = promote_scalar::register(dtype);
-        let is_plain = match dtype.kind() {
-            Kind::Float | Kind::Unsigned | Kind::Signed => {
-                promote_scalar::memory(dtype) == register && register.bits() == dtype.bits()
-            }
-            Kind::Bool | Kind::Complex => false,
-        };
-        let is_large =
-            is_plain && extents.iter().all(|extent| *extent >= LEAST_EXTENT) && count >= MANY_PRODUCTS;
-        is_large.then(|| Tile::new(*self, register).columns)
+    fn packing(&self, product: &Product) -> Option<Packing> {
+        let Product { dtype, rows, inner, columns } = *product;
+        let elements = Elements::new([dtype; 2], dtype)?;
+        let [many_rows, usual_inner, many_columns] =
+            [rows, inner, columns].map(|extent| extent.unwrap_or(USUAL_EXTENT));
+        let count = many_rows.saturating_mul(usual_inner).saturating_mul(many_columns);
+        let is_large = usual_inner.min(many_columns) >= LEAST_EXTENT && count >= MANY_PRODUCTS;
+        is_large.then(|| match rows {
+            Some(..=MOST_STREAMED) => Packing::Nothing,
+            Some(_) | None => Packing::Panels(Tile::width(*self, elements, columns)),
+        })
     }
 }

@@ -1,0 +1,145 @@
+//! Products of matrices of floats, and of integers, which wrap.
+//!
+//! A product is computed in one of two ways:
+//! - by [`tiles`]: the right matrix is [packed](pack) into panels of some columns, and rows of the left one are multiplied
+//!   with one panel after another;
+//! - if there are few rows, in a [`stream`]: the right matrix is read once, where it is.
+//!
+//! All are functions `void @name(environment, begin, end)` over units, as kernels are; the environment holds [`SLOTS`] words.
+//!
+//! # Laws
+//! - An element of the product is the same in whatever way it is computed, in whatever shape the matrices are: its terms are
+//!   added in order of the index, with fused multiply-add where the processor has it, in blocks of
+//!   [`SUMMED_BLOCK`](super::costs::SUMMED_BLOCK) terms from zero on, which are added up in order.
+//! - What is read of matrices lies inside of them.
+
+mod emitter;
+mod pack;
+mod stream;
+mod tiles;
+
+use mlir_sys::*;
+use promote_lattice::DType;
+use promote_scalar::{Ty, register};
+
+use super::kernel::Setting;
+use super::llvm::Code;
+use super::target::Machine;
+
+pub use self::stream::Stream;
+pub use self::tiles::Tile;
+
+/// What the environments of all functions hold: the matrices, then their extents.
+#[derive(Clone, Copy, Debug)]
+#[repr(i64)]
+enum Slot {
+    Left,
+    Right,
+    Packed,
+    Product,
+    /// Rows.
+    M,
+    /// What is summed over.
+    K,
+    /// Columns.
+    N,
+    /// How many units a product of two matrices has.
+    Blocks,
+}
+
+/// How many words the environments hold.
+const SLOTS: i64 = 8;
+
+/// The elements of a product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Elements {
+    left: DType,
+    right: DType,
+    product: DType,
+    /// What products and sums are computed in, and results are stored as.
+    ty: Ty,
+}
+
+impl Elements {
+    /// Of operands and a product of these dtypes, if such are multiplied here.
+    pub fn new([left, right]: [DType; 2], product: DType) -> Option<Self> {
+        let suits = emitter::is_plain(product) && [left, right].into_iter().all(|operand| operand == product);
+        suits.then(|| Self { left, right, product, ty: register(product) })
+    }
+
+    const fn size(&self) -> usize {
+        self.ty.bits() as usize / 8
+    }
+
+    /// How many lanes a vector has.
+    const fn lanes(&self, machine: Machine) -> usize {
+        machine.vector_bytes / self.size()
+    }
+
+    /// Whether operands are in memory what they are in registers.
+    fn is_plain(&self) -> bool {
+        self.left == self.product && self.right == self.product
+    }
+}
+
+/// A function of products.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Body {
+    /// Packs the right matrix into panels of so many columns: a unit is a panel.
+    Pack(i64),
+    /// Multiplies with panels: a unit is a block of rows, or a panel if the tile packs panels.
+    Tiles(Tile),
+    /// Multiplies with the right matrix where it is: a unit is a chunk of columns.
+    Stream(Stream),
+}
+
+/// Compiles a function.
+pub fn compile(setting: Setting, name: &str, location: MlirLocation, elements: Elements, body: Body) {
+    match body {
+        Body::Pack(columns) => pack::pack(setting, (name, location), elements, columns),
+        Body::Tiles(tile) if tile.packs_panels => tiles::panels(setting, (name, location), elements, tile),
+        Body::Tiles(tile) => tiles::blocks(setting, (name, location), elements, tile),
+        Body::Stream(stream) => stream::stream(setting, (name, location), elements, stream),
+    }
+}
+
+/// What the environment holds, in order.
+pub struct Environment {
+    /// The left matrices, contiguous as all are.
+    pub left: MlirValue,
+    /// The right ones.
+    pub right: MlirValue,
+    /// The right ones in panels.
+    pub packed: MlirValue,
+    /// The product.
+    pub product: MlirValue,
+    /// Rows, what is summed over, and columns.
+    pub extents: [MlirValue; 3],
+    /// How many units a product of two matrices has.
+    pub blocks: MlirValue,
+}
+
+impl Environment {
+    /// Writes it to memory; where it is.
+    pub fn write(&self, code: &mut Code) -> MlirValue {
+        let i64 = code.types.i64;
+        let room = code.stack(i64, SLOTS, 8);
+        let [m, k, n] = self.extents;
+        let words = [
+            (Slot::Left, self.left),
+            (Slot::Right, self.right),
+            (Slot::Packed, self.packed),
+            (Slot::Product, self.product),
+            (Slot::M, m),
+            (Slot::K, k),
+            (Slot::N, n),
+            (Slot::Blocks, self.blocks),
+        ];
+        for (slot, value) in words {
+            let place = code.index(slot as i64);
+            let address = code.element(room, place, i64, 1);
+            code.store(value, address, 8);
+        }
+        room
+    }
+}

@@ -1,0 +1,118 @@
+//! Packing the right matrix into panels: some columns each, row by row, so that a panel is read in order.
+//!
+//! What of a panel lies beyond the last column is zero.
+
+use mlir_sys::*;
+
+use super::emitter::Emitter;
+use super::{Elements, Slot};
+use crate::targets::cpu::kernel::Setting;
+use crate::targets::cpu::llvm::Predicate;
+
+/// Compiles the function that packs panels of so many columns: a unit is a panel of a batch.
+pub(super) fn pack(
+    setting: Setting,
+    (name, location): (&str, MlirLocation),
+    elements: Elements,
+    columns: i64,
+) {
+    let mut m = Emitter::new(setting, name, location, elements);
+    let (right, packed) = (m.word(Slot::Right), m.word(Slot::Packed));
+    let (k, n) = (m.word(Slot::K), m.word(Slot::N));
+    let (begin, end) = (m.code.argument(1), m.code.argument(2));
+    let width = m.code.index(columns);
+    let panels = m.panels(n, columns);
+    let units = m.code.open((begin, end, 1), &[]);
+    let (batch, panel) = m.decode(units.index, panels);
+    let (matrix, all) = (m.multiply(k, n), m.multiply(k, width));
+    let first = m.multiply(panel, width);
+    let from = m.place(batch, matrix, first);
+    let source = m.of(elements.right, right, from);
+    let of_unit = m.multiply(units.index, all);
+    let target = m.at(packed, of_unit);
+    m.pack_panel((source, target), (k, n), (columns, first));
+    m.code.close(&units, &[]);
+    m.code.r#return(None);
+}
+
+impl Emitter {
+    /// Packs so many rows of a panel, which begins at a column.
+    pub(super) fn pack_panel(
+        &mut self,
+        (source, target): (MlirValue, MlirValue),
+        (k, n): (MlirValue, MlirValue),
+        (columns, first): (i64, MlirValue),
+    ) {
+        let rest = self.sub(n, first);
+        if self.setting.machine.has_masks() {
+            return self.pack_vectors((source, target), (k, n), (columns, Some(rest)));
+        }
+        let width = self.code.index(columns);
+        let is_whole = self.code.compare(Predicate::Sge, rest, width);
+        let (whole, part, after) =
+            (self.code.new_block(&[]), self.code.new_block(&[]), self.code.new_block(&[]));
+        self.code.branch_if(is_whole, (whole, &[]), (part, &[]));
+        self.code.go_to(whole);
+        self.pack_vectors((source, target), (k, n), (columns, None));
+        self.code.branch(after, &[]);
+        self.code.go_to(part);
+        self.pack_part((source, target), (k, n), (columns, rest));
+        self.code.branch(after, &[]);
+        self.code.go_to(after);
+    }
+
+    /// Packs a panel whose columns are all there, or those that are of `rest`.
+    fn pack_vectors(
+        &mut self,
+        (source, target): (MlirValue, MlirValue),
+        (k, n): (MlirValue, MlirValue),
+        (columns, rest): (i64, Option<MlirValue>),
+    ) {
+        let (zero, width) = (self.code.index(0), self.code.index(columns));
+        let lanes = self.elements.lanes(self.setting.machine).min(columns as usize);
+        let vectors: Vec<_> = (0..columns)
+            .step_by(lanes)
+            .map(|first| {
+                let mask = rest.filter(|_| lanes > 1).map(|rest| {
+                    let less = self.plus(rest, -first);
+                    self.mask(less, lanes)
+                });
+                (first, mask)
+            })
+            .collect();
+        let rows = self.code.open((zero, k, 1), &[]);
+        let (from, to) = (self.multiply(rows.index, n), self.multiply(rows.index, width));
+        for (first, mask) in vectors {
+            let (from, to) = (self.plus(from, first), self.plus(to, first));
+            let from = self.of(self.elements.right, source, from);
+            let value = self.operand(self.elements.right, from, (lanes, mask));
+            let to = self.at(target, to);
+            self.store(value, to, None);
+        }
+        self.code.close(&rows, &[]);
+    }
+
+    /// Packs the columns that there are of a panel, one by one.
+    fn pack_part(
+        &mut self,
+        (source, target): (MlirValue, MlirValue),
+        (k, n): (MlirValue, MlirValue),
+        (columns, rest): (i64, MlirValue),
+    ) {
+        let (zero, one, width) = (self.code.index(0), self.code.index(1), self.code.index(columns));
+        let rows = self.code.open((zero, k, 1), &[]);
+        let columns = self.code.open((zero, width, 1), &[]);
+        // A column beyond the last one is read where there is one, and not used.
+        let last = self.sub(rest, one);
+        let inside = self.less(columns.index, last);
+        let from = self.place(rows.index, n, inside);
+        let to = self.place(rows.index, width, columns.index);
+        let (from, to) = (self.of(self.elements.right, source, from), self.at(target, to));
+        let (value, nothing) = (self.operand(self.elements.right, from, (1, None)), self.zero(1));
+        let is_inside = self.code.compare(Predicate::Slt, columns.index, rest);
+        let value = self.code.select(is_inside, value, nothing);
+        self.store(value, to, None);
+        self.code.close(&columns, &[]);
+        self.code.close(&rows, &[]);
+    }
+}

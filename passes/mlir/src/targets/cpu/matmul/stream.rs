@@ -1,0 +1,246 @@
+//! Products of few rows: the right matrix is read once, where it is.
+//!
+//! ## Algorithm
+//! A unit is some columns; as many units as come together make a chunk of columns. The sums of some rows and these columns are
+//! in the first-level cache. Some rows of the right
+//! matrix at a time are multiplied with as many elements of each row of the left one, which stay in registers, and added to
+//! the sums, one after another. If there are more rows of the left matrix than are multiplied at once, what the next ones
+//! need of the right matrix is in the second-level cache.
+
+use mlir_sys::*;
+
+use super::emitter::Emitter;
+use super::{Elements, Slot};
+use crate::targets::cpu::costs::{
+    FEW_AT_ONCE, STREAMED_AGAIN, STREAMED_BYTES, STREAMED_FACTORS, STREAMED_ROWS, STREAMED_STEPS,
+    STREAMED_UNIT, SUMMED_BLOCK,
+};
+use crate::targets::cpu::kernel::Setting;
+use crate::targets::cpu::llvm::Predicate;
+use crate::targets::cpu::target::Machine;
+
+/// How products of few rows are computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Stream {
+    /// How many rows at once.
+    rows: i64,
+    /// How many columns a unit has.
+    unit: i64,
+    /// How many columns of some units after another are multiplied at once.
+    chunk: i64,
+}
+
+impl Stream {
+    /// For so many rows, if they are known.
+    pub fn new(machine: Machine, elements: Elements, rows: Option<i64>) -> Self {
+        let of = |bytes: i64| (bytes / elements.size() as i64).max(elements.lanes(machine) as i64);
+        let Some(rows) = rows.map(|rows| rows.max(1)) else {
+            return Self { rows: FEW_AT_ONCE, unit: of(STREAMED_UNIT), chunk: of(STREAMED_UNIT) };
+        };
+        let groups = (rows + STREAMED_ROWS - 1) / STREAMED_ROWS;
+        let chunk = if groups > 1 { of(STREAMED_AGAIN) } else { of(STREAMED_BYTES) };
+        Self { rows: (rows + groups - 1) / groups, unit: chunk.min(of(STREAMED_UNIT)), chunk }
+    }
+
+    /// How many columns a unit has.
+    pub const fn columns(self) -> i64 {
+        self.unit
+    }
+
+    /// How many rows of the right matrix are multiplied at once.
+    const fn steps(self, machine: Machine) -> i64 {
+        let factors = if machine.vector_registers >= 32 { STREAMED_FACTORS } else { STREAMED_FACTORS / 2 };
+        let steps = factors / self.rows;
+        if steps < STREAMED_STEPS { steps } else { STREAMED_STEPS }
+    }
+}
+
+/// A group of rows of the product, and a part of what is summed over.
+struct Group {
+    /// Where the part of each row of the left matrix starts.
+    left: Vec<MlirValue>,
+    /// Where the part of the right matrix starts.
+    right: MlirValue,
+    /// How far its rows are apart.
+    n: MlirValue,
+    /// How many columns.
+    count: MlirValue,
+    sums: MlirValue,
+}
+
+/// Compiles the function that multiplies: a unit is a chunk of columns of a batch.
+pub(super) fn stream(
+    setting: Setting,
+    (name, location): (&str, MlirLocation),
+    elements: Elements,
+    stream: Stream,
+) {
+    let mut m = Emitter::new(setting, name, location, elements);
+    let (left, right, product) = (m.word(Slot::Left), m.word(Slot::Right), m.word(Slot::Product));
+    let (rows, k, n) = (m.word(Slot::M), m.word(Slot::K), m.word(Slot::N));
+    let units = m.word(Slot::Blocks);
+    let (zero, one) = (m.code.index(0), m.code.index(1));
+    let scalar = m.scalar();
+    let sums = m.code.stack(scalar, stream.rows * stream.chunk, 64);
+
+    let (batches, range) = m.open_batches(units);
+    let batch = batches.index;
+    let (of_left, of_right, of_product) = (m.multiply(rows, k), m.multiply(k, n), m.multiply(rows, n));
+    let of_left = m.multiply(batch, of_left);
+    let left = m.of(elements.left, left, of_left);
+    let unit = m.code.index(stream.unit);
+    let [from, to] = range.map(|place| m.multiply(place, unit));
+    let to = m.less(to, n);
+    let chunks = m.code.open((from, to, stream.chunk), &[]);
+    let first = chunks.index;
+    let (rest, width) = (m.sub(to, first), m.code.index(stream.chunk));
+    let count = m.less(rest, width);
+    let of_right = m.place(batch, of_right, first);
+    let right = m.of(elements.right, right, of_right);
+    let of_product = m.place(batch, of_product, first);
+    let product = m.at(product, of_product);
+
+    // A sum of nothing is a part, too: it stores zeros.
+    let summed = m.code.int("llvm.intr.smax", k, one);
+    let parts = m.code.open((zero, summed, SUMMED_BLOCK), &[]);
+    let rest = m.sub(k, parts.index);
+    let length = m.code.index(SUMMED_BLOCK);
+    let length = m.less(rest, length);
+    let is_first = m.code.compare(Predicate::Eq, parts.index, zero);
+    let from = m.multiply(parts.index, n);
+    let right = m.of(elements.right, right, from);
+
+    let groups = m.code.open((zero, rows, stream.rows), &[]);
+    let left = m.row_starts((left, stream.rows), (groups.index, rows), (parts.index, k));
+    let group = Group { left, right, n, count, sums };
+    m.clear(&stream, &group);
+    let steps = stream.steps(m.setting.machine);
+    let by = m.code.index(steps);
+    let rest = m.code.int("llvm.urem", length, by);
+    let whole = m.sub(length, rest);
+    for (from, to, steps) in [(zero, whole, steps), (whole, length, 1)] {
+        let at_once = m.code.open((from, to, steps), &[]);
+        m.some_steps(&stream, &group, (at_once.index, steps));
+        m.code.close(&at_once, &[]);
+    }
+    m.put_rows(&stream, &group, (product, rows), (groups.index, is_first));
+    m.code.close(&groups, &[]);
+    m.code.close(&parts, &[]);
+    m.code.close(&chunks, &[]);
+    m.code.close(&batches, &[]);
+    m.code.r#return(None);
+}
+
+impl Emitter {
+    /// Where rows of the left matrix start, from an element on; a row beyond the last is the last.
+    pub(super) fn row_starts(
+        &mut self,
+        (left, count): (MlirValue, i64),
+        (first, rows): (MlirValue, MlirValue),
+        (start, k): (MlirValue, MlirValue),
+    ) -> Vec<MlirValue> {
+        let one = self.code.index(1);
+        let last = self.sub(rows, one);
+        let starts = (0..count).map(|row| {
+            let row = self.plus(first, row);
+            let row = self.less(row, last);
+            let from = self.place(row, k, start);
+            self.of(self.elements.left, left, from)
+        });
+        starts.collect()
+    }
+
+    /// Where sums of a row are. The vectors of all rows are beside each other: rows that are a power of two apart would meet in
+    /// few places of the cache.
+    fn sums_at(
+        &mut self,
+        stream: &Stream,
+        group: &Group,
+        row: i64,
+        (column, lanes): (MlirValue, usize),
+    ) -> MlirValue {
+        let rows = self.code.index(stream.rows);
+        let place = self.multiply(column, rows);
+        let place = self.plus(place, row * lanes as i64);
+        self.at(group.sums, place)
+    }
+
+    fn clear(&mut self, stream: &Stream, group: &Group) {
+        let (zero, lanes) = (self.code.index(0), self.elements.lanes(self.setting.machine));
+        let columns = self.code.open((zero, group.count, lanes as i64), &[]);
+        for row in 0..stream.rows {
+            let (nothing, address) =
+                (self.zero(lanes), self.sums_at(stream, group, row, (columns.index, lanes)));
+            self.store(nothing, address, None);
+        }
+        self.code.close(&columns, &[]);
+    }
+
+    /// Adds the products of some rows of the right matrix.
+    fn some_steps(&mut self, stream: &Stream, group: &Group, (first, steps): (MlirValue, i64)) {
+        let Elements { left, right, .. } = self.elements;
+        let factors: Vec<MlirValue> = group
+            .left
+            .iter()
+            .flat_map(|start| (0..steps).map(move |step| (*start, step)))
+            .map(|(start, step)| {
+                let place = self.plus(first, step);
+                let address = self.of(left, start, place);
+                self.operand(left, address, (1, None))
+            })
+            .collect();
+        let starts: Vec<MlirValue> = (0..steps)
+            .map(|step| {
+                let row = self.plus(first, step);
+                let from = self.multiply(row, group.n);
+                self.of(right, group.right, from)
+            })
+            .collect();
+        self.each_vector(group.count, |m, columns| {
+            let at = (columns.lanes, columns.mask);
+            let rights: Vec<MlirValue> = starts
+                .iter()
+                .map(|start| {
+                    let address = m.of(right, *start, columns.first);
+                    m.operand(right, address, at)
+                })
+                .collect();
+            for (row, factors) in factors.chunks(steps as usize).enumerate() {
+                let address = m.sums_at(stream, group, row as i64, (columns.first, columns.lanes));
+                let mut sum = m.load(address, columns.lanes, None);
+                for (factor, right) in factors.iter().zip(&rights) {
+                    let factor = m.splat(*factor, columns.lanes);
+                    sum = m.accumulate([factor, *right, sum], columns.lanes);
+                }
+                m.store(sum, address, None);
+            }
+        });
+    }
+
+    /// Stores the sums of the rows that there are.
+    fn put_rows(
+        &mut self,
+        stream: &Stream,
+        group: &Group,
+        (product, rows): (MlirValue, MlirValue),
+        (first, is_first): (MlirValue, MlirValue),
+    ) {
+        for number in 0..stream.rows {
+            let row = self.plus(first, number);
+            let is_inside = self.code.compare(Predicate::Slt, row, rows);
+            let (inside, after) = (self.code.new_block(&[]), self.code.new_block(&[]));
+            self.code.branch_if(is_inside, (inside, &[]), (after, &[]));
+            self.code.go_to(inside);
+            let start = self.multiply(row, group.n);
+            let target = self.at(product, start);
+            self.each_vector(group.count, |m, columns| {
+                let from = m.sums_at(stream, group, number, (columns.first, columns.lanes));
+                let sum = m.load(from, columns.lanes, None);
+                let to = m.at(target, columns.first);
+                m.put(sum, to, (columns.lanes, columns.mask), is_first);
+            });
+            self.code.branch(after, &[]);
+            self.code.go_to(after);
+        }
+    }
+}

@@ -1,0 +1,411 @@
+//! Products by tiles: the right matrix is packed into panels.
+//!
+//! ## Algorithm
+//! Some rows of the left operand at a time are multiplied with one panel after another: the tile of the product stays in
+//! registers while the panel streams through. If there are many panels, the rows are packed first, one element of each after
+//! another. Long sums are cut where the packed rows would leave the first-level cache.
+//!
+//! If there are few rows, writing the right matrix to memory and reading it again takes as long as multiplying. Then some
+//! panels at a time are packed, as long as a part of a sum is, and multiplied with all rows while they are in the
+//! second-level cache.
+
+use mlir_sys::*;
+
+use super::emitter::{Columns, Emitter};
+use super::{Elements, Slot};
+use crate::targets::cpu::costs::{CACHED, MOST_REPACKED, PANELS_AT_ONCE, PANELS_IN_PLACE, SUMMED_BLOCK};
+use crate::targets::cpu::kernel::Setting;
+use crate::targets::cpu::llvm::{Loop, Predicate};
+use crate::targets::cpu::target::Machine;
+
+/// The tile of the product that stays in registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Tile {
+    /// Its rows.
+    pub rows: i64,
+    /// The vectors of a row.
+    vectors: usize,
+    /// The lanes of a vector.
+    lanes: usize,
+    /// Whether rows of the left matrix are packed.
+    packs_rows: bool,
+    /// Whether panels are packed right before they are multiplied with all rows, and not by a function of their own before.
+    pub packs_panels: bool,
+}
+
+impl Tile {
+    /// The tile for panels of so many columns, and a product of these rows, terms and columns: it takes most of the registers,
+    /// but leaves some for the operands.
+    pub fn new(machine: Machine, elements: Elements, width: i64, extents: [Option<i64>; 3]) -> Self {
+        let [rows_of_all, inner, columns] = extents;
+        let (width, full) = (width as usize, elements.lanes(machine));
+        let vectors = (width / full).max(1);
+        let has_many = machine.vector_registers >= 32;
+        let most = match (vectors, has_many) {
+            (1, _) => 8,
+            (2, true) => 12,
+            (2, false) => 6,
+            (_, true) => 8,
+            (_, false) => 4,
+        };
+        let is_narrow = columns.is_some_and(|columns| columns <= PANELS_IN_PLACE * width as i64);
+        let packs_rows = !is_narrow || !elements.is_plain();
+        let few = rows_of_all.filter(|rows| (1..=MOST_REPACKED).contains(rows));
+        // As few rows as possible go to waste.
+        let rows = few.map_or(most, |rows| {
+            let blocks = (rows + most - 1) / most;
+            (rows + blocks - 1) / blocks
+        });
+        let bytes = inner.unwrap_or(i64::MAX).saturating_mul(columns.unwrap_or(i64::MAX));
+        let stays = bytes.saturating_mul(elements.size() as i64) <= CACHED;
+        Self { rows, vectors, lanes: full.min(width), packs_rows, packs_panels: few.is_some() && !stays }
+    }
+
+    /// How wide panels are, for so many columns: as few vectors as possible go to waste.
+    pub fn width(machine: Machine, elements: Elements, columns: Option<i64>) -> i64 {
+        let lanes = elements.lanes(machine) as i64;
+        let padded = |vectors: i64, columns: i64| (columns as u64).next_multiple_of((vectors * lanes) as u64);
+        match columns {
+            Some(columns) if columns <= lanes => {
+                columns.max(1).cast_unsigned().next_power_of_two().cast_signed()
+            }
+            Some(columns) if padded(3, columns) < padded(2, columns) => 3 * lanes,
+            Some(_) | None => 2 * lanes,
+        }
+    }
+
+    const fn columns(&self) -> i64 {
+        (self.vectors * self.lanes) as i64
+    }
+}
+
+/// Where the elements of the left matrix are that a tile is made of.
+enum Rows {
+    /// One of each row after another.
+    Packed(MlirValue),
+    /// Where they are: the start of each row.
+    InPlace(Vec<MlirValue>),
+}
+
+/// Matrices of a batch, and their extents.
+struct Matrices {
+    left: MlirValue,
+    product: MlirValue,
+    rows: MlirValue,
+    k: MlirValue,
+    n: MlirValue,
+}
+
+/// A part of what is summed over.
+struct Part {
+    start: MlirValue,
+    length: MlirValue,
+    is_first: MlirValue,
+}
+
+/// Compiles the function that multiplies with panels that are packed: a unit is a block of rows of a batch.
+pub(super) fn blocks(
+    setting: Setting,
+    (name, location): (&str, MlirLocation),
+    elements: Elements,
+    tile: Tile,
+) {
+    let mut m = Emitter::new(setting, name, location, elements);
+    let (packed, blocks) = (m.word(Slot::Packed), m.word(Slot::Blocks));
+    let (begin, end, zero) = (m.code.argument(1), m.code.argument(2), m.code.index(0));
+    let room = m.room(&tile);
+    let units = m.code.open((begin, end, 1), &[]);
+    let (batch, block) = m.decode(units.index, blocks);
+    let height = m.code.index(tile.rows);
+    let first = m.multiply(block, height);
+    let matrices = m.matrices(batch);
+    let (panels, width) = (m.panels(matrices.n, tile.columns()), m.code.index(tile.columns()));
+    let of_packed = m.multiply(panels, matrices.k);
+    let of_packed = m.multiply(of_packed, width);
+    let of_packed = m.multiply(batch, of_packed);
+    let packed = m.at(packed, of_packed);
+    let (parts, part) = m.open_parts(matrices.k);
+    let rows = m.rows(&tile, &matrices, (first, room), &part);
+    let columns = m.code.open((zero, matrices.n, tile.columns()), &[]);
+    let of_part = m.multiply(part.start, width);
+    // The columns before the panel are as many elements of each row, and so is the panel.
+    let start = m.place(columns.index, matrices.k, of_part);
+    let panel = m.at(packed, start);
+    m.tile(&tile, &matrices, (&rows, first), (panel, columns.index), &part);
+    m.code.close(&columns, &[]);
+    m.code.close(&parts, &[]);
+    m.code.close(&units, &[]);
+    m.code.r#return(None);
+}
+
+/// Compiles the function that packs panels and multiplies them with all rows: a unit is a panel of a batch.
+pub(super) fn panels(
+    setting: Setting,
+    (name, location): (&str, MlirLocation),
+    elements: Elements,
+    tile: Tile,
+) {
+    let mut m = Emitter::new(setting, name, location, elements);
+    let (right, packed) = (m.word(Slot::Right), m.word(Slot::Packed));
+    let (panels, zero, width) = (m.word(Slot::Blocks), m.code.index(0), m.code.index(tile.columns()));
+    let room = m.room(&tile);
+    let (batches, [from, to]) = m.open_batches(panels);
+    let matrices = m.matrices(batches.index);
+    let of_right = m.multiply(matrices.k, matrices.n);
+    let of_right = m.multiply(batches.index, of_right);
+    let right = m.of(elements.right, right, of_right);
+    let groups = m.code.open((from, to, PANELS_AT_ONCE), &[]);
+    let last = m.plus(groups.index, PANELS_AT_ONCE);
+    let last = m.less(last, to);
+    // A part of each panel at a time is where the first panels of the group would be: it stays in the cache.
+    let of_group = m.place(batches.index, panels, groups.index);
+    let all = m.multiply(matrices.k, width);
+    let of_group = m.multiply(of_group, all);
+    let packed = m.at(packed, of_group);
+    let (parts, part) = m.open_parts(matrices.k);
+    let panel_at = |m: &mut Emitter, panel: MlirValue| {
+        let number = m.sub(panel, groups.index);
+        let start = m.multiply(number, part.length);
+        let start = m.multiply(start, width);
+        (m.at(packed, start), m.multiply(panel, width))
+    };
+    let each = m.code.open((groups.index, last, 1), &[]);
+    let (target, column) = panel_at(&mut m, each.index);
+    let from = m.place(part.start, matrices.n, column);
+    let source = m.of(elements.right, right, from);
+    m.pack_panel((source, target), (part.length, matrices.n), (tile.columns(), column));
+    m.code.close(&each, &[]);
+
+    let blocks = m.code.open((zero, matrices.rows, tile.rows), &[]);
+    let rows = m.rows(&tile, &matrices, (blocks.index, room), &part);
+    let each = m.code.open((groups.index, last, 1), &[]);
+    let (panel, column) = panel_at(&mut m, each.index);
+    m.tile(&tile, &matrices, (&rows, blocks.index), (panel, column), &part);
+    m.code.close(&each, &[]);
+    m.code.close(&blocks, &[]);
+    m.code.close(&parts, &[]);
+    m.code.close(&groups, &[]);
+    m.code.close(&batches, &[]);
+    m.code.r#return(None);
+}
+
+impl Emitter {
+    /// How many panels so many columns are.
+    pub(super) fn panels(&mut self, n: MlirValue, width: i64) -> MlirValue {
+        let less = self.plus(n, width - 1);
+        let width = self.code.index(width);
+        self.code.int("llvm.sdiv", less, width)
+    }
+
+    /// Room for packed rows.
+    fn room(&mut self, tile: &Tile) -> MlirValue {
+        let scalar = self.scalar();
+        self.code.stack(scalar, SUMMED_BLOCK * tile.rows, 64)
+    }
+
+    fn matrices(&mut self, batch: MlirValue) -> Matrices {
+        let (left, product) = (self.word(Slot::Left), self.word(Slot::Product));
+        let (rows, k, n) = (self.word(Slot::M), self.word(Slot::K), self.word(Slot::N));
+        let (of_left, of_product) = (self.multiply(rows, k), self.multiply(rows, n));
+        let (of_left, of_product) = (self.multiply(batch, of_left), self.multiply(batch, of_product));
+        let left = self.of(self.elements.left, left, of_left);
+        Matrices { left, product: self.at(product, of_product), rows, k, n }
+    }
+
+    /// Opens a loop over the parts of what is summed over. A sum of nothing is a part, too: it stores zeros.
+    fn open_parts(&mut self, k: MlirValue) -> (Loop, Part) {
+        let (zero, one, most) = (self.code.index(0), self.code.index(1), self.code.index(SUMMED_BLOCK));
+        let summed = self.code.int("llvm.intr.smax", k, one);
+        let parts = self.code.open((zero, summed, SUMMED_BLOCK), &[]);
+        let rest = self.sub(k, parts.index);
+        let length = self.less(rest, most);
+        let is_first = self.code.compare(Predicate::Eq, parts.index, zero);
+        let part = Part { start: parts.index, length, is_first };
+        (parts, part)
+    }
+
+    /// A part of the rows from one on, packed if the tile wants it.
+    fn rows(
+        &mut self,
+        tile: &Tile,
+        matrices: &Matrices,
+        (first, room): (MlirValue, MlirValue),
+        part: &Part,
+    ) -> Rows {
+        let starts =
+            self.row_starts((matrices.left, tile.rows), (first, matrices.rows), (part.start, matrices.k));
+        if !tile.packs_rows {
+            return Rows::InPlace(starts);
+        }
+        self.pack_rows(&starts, room, part.length);
+        Rows::Packed(room)
+    }
+
+    /// Multiplies rows with a panel.
+    fn tile(
+        &mut self,
+        tile: &Tile,
+        matrices: &Matrices,
+        (rows, first): (&Rows, MlirValue),
+        (panel, column): (MlirValue, MlirValue),
+        part: &Part,
+    ) {
+        let sums = self.sums(tile, rows, (panel, part.length));
+        let at = (matrices.product, first, matrices.rows);
+        self.put_tile(tile, &sums, at, (column, matrices.n), part.is_first);
+    }
+
+    /// Packs rows, one element of each after another.
+    fn pack_rows(&mut self, starts: &[MlirValue], packed: MlirValue, length: MlirValue) {
+        let (zero, height) = (self.code.index(0), self.code.index(starts.len() as i64));
+        let left = self.elements.left;
+        let steps = self.code.open((zero, length, 1), &[]);
+        for (row, start) in starts.iter().enumerate() {
+            let from = self.of(left, *start, steps.index);
+            let value = self.operand(left, from, (1, None));
+            let row = self.code.index(row as i64);
+            let to = self.place(steps.index, height, row);
+            let to = self.at(packed, to);
+            self.store(value, to, None);
+        }
+        self.code.close(&steps, &[]);
+    }
+
+    /// The tile of the product: row by row, vector by vector.
+    fn sums(&mut self, tile: &Tile, rows: &Rows, (panel, length): (MlirValue, MlirValue)) -> Vec<MlirValue> {
+        let lanes = tile.lanes;
+        let nothing = self.zero(lanes);
+        let start = vec![nothing; tile.rows as usize * tile.vectors];
+        let zero = self.code.index(0);
+        let steps = self.code.open((zero, length, 1), &start);
+        let (height, width) = (self.code.index(tile.rows), self.code.index(tile.columns()));
+        let from = self.multiply(steps.index, width);
+        let right: Vec<_> = (0..tile.vectors)
+            .map(|number| {
+                let place = self.plus(from, (number * lanes) as i64);
+                let address = self.at(panel, place);
+                self.load(address, lanes, None)
+            })
+            .collect();
+        let from = self.multiply(steps.index, height);
+        let mut next = Vec::with_capacity(start.len());
+        for row in 0..tile.rows {
+            let address = match rows {
+                Rows::Packed(packed) => {
+                    let place = self.plus(from, row);
+                    self.at(*packed, place)
+                }
+                Rows::InPlace(starts) => self.at(starts[row as usize], steps.index),
+            };
+            let factor = self.load(address, 1, None);
+            let factor = self.splat(factor, lanes);
+            for right in &right {
+                let sum = steps.carried[next.len()];
+                next.push(self.accumulate([factor, *right, sum], lanes));
+            }
+        }
+        self.code.close(&steps, &next);
+        steps.carried
+    }
+
+    /// Stores what of a tile lies in the product, or adds it to what is there.
+    fn put_tile(
+        &mut self,
+        tile: &Tile,
+        sums: &[MlirValue],
+        (product, first, rows): (MlirValue, MlirValue, MlirValue),
+        (column, n): (MlirValue, MlirValue),
+        is_first: MlirValue,
+    ) {
+        if self.setting.machine.has_masks() {
+            let masks = (0..tile.vectors)
+                .map(|number| {
+                    let from = self.plus(column, (number * tile.lanes) as i64);
+                    let rest = self.sub(n, from);
+                    let mask = (tile.lanes > 1).then(|| self.mask(rest, tile.lanes));
+                    Columns { first: from, lanes: tile.lanes, mask }
+                })
+                .collect::<Vec<_>>();
+            return self.put_vectors(sums, &masks, (product, first, rows), n, is_first);
+        }
+        let width = self.code.index(tile.columns());
+        let count = self.sub(n, column);
+        let is_whole = self.code.compare(Predicate::Sge, count, width);
+        let (whole, part, after) =
+            (self.code.new_block(&[]), self.code.new_block(&[]), self.code.new_block(&[]));
+        self.code.branch_if(is_whole, (whole, &[]), (part, &[]));
+        self.code.go_to(whole);
+        let vectors = (0..tile.vectors)
+            .map(|number| {
+                let first = self.plus(column, (number * tile.lanes) as i64);
+                Columns { first, lanes: tile.lanes, mask: None }
+            })
+            .collect::<Vec<_>>();
+        self.put_vectors(sums, &vectors, (product, first, rows), n, is_first);
+        self.code.branch(after, &[]);
+        self.code.go_to(part);
+        self.put_part(tile, sums, (product, first, rows), (column, n), is_first);
+        self.code.branch(after, &[]);
+        self.code.go_to(after);
+    }
+
+    /// Stores the vectors of a tile in the rows that there are.
+    fn put_vectors(
+        &mut self,
+        sums: &[MlirValue],
+        vectors: &[Columns],
+        (product, first, rows): (MlirValue, MlirValue, MlirValue),
+        n: MlirValue,
+        is_first: MlirValue,
+    ) {
+        for (row, sums) in sums.chunks(vectors.len()).enumerate() {
+            let row = self.plus(first, row as i64);
+            let is_inside = self.code.compare(Predicate::Slt, row, rows);
+            let (inside, after) = (self.code.new_block(&[]), self.code.new_block(&[]));
+            self.code.branch_if(is_inside, (inside, &[]), (after, &[]));
+            self.code.go_to(inside);
+            for (sum, columns) in sums.iter().zip(vectors) {
+                let place = self.place(row, n, columns.first);
+                let address = self.at(product, place);
+                self.put(*sum, address, (columns.lanes, columns.mask), is_first);
+            }
+            self.code.branch(after, &[]);
+            self.code.go_to(after);
+        }
+    }
+
+    /// Stores what of a tile lies before the last column, one by one.
+    fn put_part(
+        &mut self,
+        tile: &Tile,
+        sums: &[MlirValue],
+        (product, first, rows): (MlirValue, MlirValue, MlirValue),
+        (column, n): (MlirValue, MlirValue),
+        is_first: MlirValue,
+    ) {
+        let scalar = self.scalar();
+        let room = self.code.stack(scalar, tile.rows * tile.columns(), 64);
+        for (number, sum) in sums.iter().enumerate() {
+            let place = self.code.index((number * tile.lanes) as i64);
+            let address = self.at(room, place);
+            self.store(*sum, address, None);
+        }
+        let (zero, height) = (self.code.index(0), self.code.index(tile.rows));
+        let width = self.code.index(tile.columns());
+        let count = self.sub(n, column);
+        let below = self.sub(rows, first);
+        let below = self.less(below, height);
+        let down = self.code.open((zero, below, 1), &[]);
+        let across = self.code.open((zero, count, 1), &[]);
+        let from = self.place(down.index, width, across.index);
+        let from = self.at(room, from);
+        let sum = self.load(from, 1, None);
+        let row = self.add(first, down.index);
+        let to = self.place(row, n, column);
+        let to = self.add(to, across.index);
+        let address = self.at(product, to);
+        self.put(sum, address, (1, None), is_first);
+        self.code.close(&across, &[]);
+        self.code.close(&down, &[]);
+    }
+}

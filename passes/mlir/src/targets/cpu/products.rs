@@ -1,0 +1,141 @@
+//! Products of matrices: their functions are compiled once, and launched on the threads of the run time.
+
+use mlir_sys::*;
+use promote_abi::Runtime;
+
+use super::costs::{FEW_ROWS, GRAIN, PRODUCTS_GRAIN};
+use super::function::Function;
+use super::llvm::Predicate;
+use super::matmul::{self, Body, Elements, Environment, Stream, Tile};
+use promote_lower::program::{Arg, Matmul, Panels};
+
+/// A product in the making.
+struct Product<'m> {
+    matmul: &'m Matmul,
+    elements: Elements,
+    /// The rows, what is summed over, and the columns.
+    extents: [MlirValue; 3],
+    batch: MlirValue,
+}
+
+impl Function<'_, '_> {
+    /// Multiplies matrices in the way that suits their extents.
+    pub fn matmul(&mut self, matmul: &Matmul) {
+        let [left, right, product] =
+            [matmul.left, matmul.right, matmul.product].map(|buffer| self.source.dtype(buffer));
+        let Some(elements) = Elements::new([left, right], product) else {
+            unreachable!("the program was made for a processor, which said that it multiplies such")
+        };
+        let extents = [matmul.rows, matmul.inner, matmul.columns].map(|extent| self.arg(extent));
+        let batch = self.arg(matmul.batch);
+        let product = Product { matmul, elements, extents, batch };
+        match (matmul.workspace, matmul.rows) {
+            (None, _) => self.stream(&product),
+            (Some(panels), Arg::Known(_)) => self.tiles(&product, panels),
+            (Some(panels), Arg::Value(_)) => {
+                let few = self.code.index(FEW_ROWS);
+                let is_few = self.code.compare(Predicate::Sle, extents[0], few);
+                let [then, otherwise, after] = [(); 3].map(|()| self.code.new_block(&[]));
+                self.code.branch_if(is_few, (then, &[]), (otherwise, &[]));
+                self.code.go_to(then);
+                self.stream(&product);
+                self.code.branch(after, &[]);
+                self.code.go_to(otherwise);
+                self.tiles(&product, panels);
+                self.code.branch(after, &[]);
+                self.code.go_to(after);
+            }
+        }
+    }
+
+    /// Multiplies few rows.
+    fn stream(&mut self, product: &Product<'_>) {
+        let machine = self.lowering.setting.machine;
+        let stream = Stream::new(machine, product.elements, product.matmul.rows.fixed());
+        let chunks = self.rounded_up(product.extents[2], stream.columns());
+        let null = self.code.null();
+        let environment = self.product_environment(product, null, chunks);
+        let of_unit = [product.matmul.rows, product.matmul.inner, Arg::Known(stream.columns())];
+        self.on_units(product, Body::Stream(stream), (environment, chunks), (&of_unit, PRODUCTS_GRAIN));
+    }
+
+    /// Packs the right matrices, and multiplies tile by tile.
+    fn tiles(&mut self, product: &Product<'_>, Panels { buffer, columns }: Panels) {
+        let machine = self.lowering.setting.machine;
+        let Matmul { rows, inner, columns: all, .. } = *product.matmul;
+        let extents = [rows, inner, all].map(|extent| extent.fixed());
+        let tile = Tile::new(machine, product.elements, columns, extents);
+        let (packed, _) = self.buffer(buffer);
+        let panels = self.rounded_up(product.extents[2], columns);
+        if tile.packs_panels {
+            let environment = self.product_environment(product, packed, panels);
+            let of_panel = [rows, inner, Arg::Known(columns)];
+            return self.on_units(
+                product,
+                Body::Tiles(tile),
+                (environment, panels),
+                (&of_panel, PRODUCTS_GRAIN),
+            );
+        }
+        let blocks = self.rounded_up(product.extents[0], tile.rows);
+        let environment = self.product_environment(product, packed, blocks);
+        let of_panel = [inner, Arg::Known(columns)];
+        self.on_units(product, Body::Pack(columns), (environment, panels), (&of_panel, GRAIN));
+        let of_block = [Arg::Known(tile.rows), inner, all];
+        self.on_units(product, Body::Tiles(tile), (environment, blocks), (&of_block, PRODUCTS_GRAIN));
+    }
+
+    fn product_environment(
+        &mut self,
+        product: &Product<'_>,
+        packed: MlirValue,
+        blocks: MlirValue,
+    ) -> MlirValue {
+        let Matmul { left, right, product: result, .. } = *product.matmul;
+        let [left, right, result] = [left, right, result].map(|buffer| self.buffer(buffer).0);
+        let environment =
+            Environment { left, right, packed, product: result, extents: product.extents, blocks };
+        environment.write(&mut self.code)
+    }
+
+    /// Runs a function on its units of all batches; a unit does as much work as the product of some extents says, of which
+    /// so much is worth a thread.
+    fn on_units(
+        &mut self,
+        product: &Product<'_>,
+        body: Body,
+        (environment, units): (MlirValue, MlirValue),
+        (work, worth): (&[Arg], i64),
+    ) {
+        let name = self.product_function(product.elements, body);
+        let count = self.code.int("llvm.mul", product.batch, units);
+        let known = work.iter().try_fold(1_i64, |all, extent| Some(all.saturating_mul(extent.fixed()?)));
+        let grain = match known {
+            Some(work) => self.code.index((worth / work.max(1)).max(1)),
+            None => {
+                let one = self.code.index(1);
+                let work = work.iter().fold(one, |all, extent| {
+                    let extent = self.arg(*extent);
+                    self.code.int("llvm.mul", all, extent)
+                });
+                let work = self.code.int("llvm.intr.smax", work, one);
+                let worth = self.code.index(worth);
+                let grain = self.code.int("llvm.sdiv", worth, work);
+                self.code.int("llvm.intr.smax", grain, one)
+            }
+        };
+        let address = self.code.address_of(&name);
+        self.code.call_runtime(Runtime::Parallel, &[self.context, address, environment, count, grain]);
+    }
+
+    /// The name of a function of products, which all products of the module share.
+    fn product_function(&mut self, elements: Elements, body: Body) -> String {
+        if let Some(known) = self.lowering.products.get(&(elements, body)) {
+            return known.clone();
+        }
+        let name = self.lowering.kernel_name(&self.source.name);
+        matmul::compile(self.lowering.setting, &name, self.code.location, elements, body);
+        self.lowering.products.insert((elements, body), name.clone());
+        name
+    }
+}

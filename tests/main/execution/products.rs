@@ -1,0 +1,211 @@
+//! Products of matrices of every shape that has code of its own: few rows, few columns, ragged edges, long sums, batches.
+
+use promote::{DType, Kind, Op, Target};
+use promote_reference::{Array, Number, Program, Value};
+
+use crate::cases::System;
+
+use super::support::{Random, compile_for, function, known, on_all_cores, reported, run, session};
+
+/// Rows, what is summed over, and columns.
+type Shape = [usize; 3];
+
+/// Large enough to be multiplied as matrices, but for the last ones.
+const SHAPES: [Shape; 18] = [
+    [1, 385, 90],
+    [2, 385, 45],
+    [5, 384, 33],
+    [16, 391, 9],
+    [17, 30, 70],
+    [39, 17, 65],
+    [61, 80, 8],
+    [130, 20, 16],
+    [100, 31, 11],
+    [60, 20, 40],
+    [64, 64, 9],
+    [13, 769, 12],
+    [65, 8, 129],
+    [259, 9, 15],
+    [50, 9, 200],
+    [0, 400, 129],
+    [65, 0, 33],
+    [70, 400, 0],
+];
+
+/// Whole numbers so small that no sum of their products is rounded in the dtype that sums are made in.
+fn whole(dtype: DType, shape: &[usize], random: &mut Random) -> Array {
+    let number = |random: &mut Random| match dtype.kind() {
+        Kind::Complex => Number::Complex(random.below(7) as f64 - 3.0, random.below(7) as f64 - 3.0),
+        Kind::Float => Number::Real(random.below(7) as f64 - 3.0),
+        Kind::Bool | Kind::Unsigned | Kind::Signed => Number::Int(random.below(1 << 16) as i128 - (1 << 15)),
+    };
+    let numbers = (0..shape.iter().product()).map(|_| number(random).fit(dtype)).collect::<Vec<_>>();
+    Array::new(dtype, shape.to_vec(), numbers)
+}
+
+/// Numbers whose products and sums are rounded.
+fn fractions(dtype: DType, shape: &[usize], random: &mut Random) -> Array {
+    let numbers = (0..shape.iter().product()).map(|_| random.next() as f64 / 2f64.powi(63) - 1.0);
+    let numbers: Vec<Number> = numbers.map(|number| Number::Real(number).fit(dtype)).collect();
+    Array::new(dtype, shape.to_vec(), numbers)
+}
+
+/// The dtype that sums are made in.
+fn accumulator(dtype: DType) -> DType {
+    if dtype.kind() == Kind::Float && dtype.bits() < 32 { DType::F32 } else { dtype }
+}
+
+fn converted(array: &Array, dtype: DType) -> Array {
+    let elements = array.elements.iter().map(|number| number.fit(dtype)).collect::<Vec<_>>();
+    Array::new(dtype, array.shape.clone(), elements)
+}
+
+fn tensor(shape: &[usize], dtype: DType, is_open: bool) -> String {
+    let extents: String =
+        shape.iter().map(|extent| if is_open { "?x".to_owned() } else { format!("{extent}x") }).collect();
+    format!("tensor<{extents}{}>", dtype.mlir())
+}
+
+fn product(name: &str, [x, y]: [&[usize]; 2], dtype: DType, is_open: bool) -> String {
+    let [x, y] = [x, y].map(|shape| tensor(shape, dtype, is_open));
+    format!(
+        "func.func @{name}(%x: {x}, %y: {y}) -> !u {{\n  %r = \"promote.matmul\"(%x, %y) : ({x}, {y}) -> !u\n  \
+         return %r : !u\n}}\n"
+    )
+}
+
+/// A product as code for static extents, or for those that a run knows.
+struct Case {
+    name: String,
+    operands: [Array; 2],
+    is_open: bool,
+}
+
+impl Case {
+    fn text(&self) -> String {
+        let [x, y] = &self.operands;
+        product(&self.name, [&x.shape, &y.shape], x.dtype, self.is_open)
+    }
+}
+
+/// Processors that run here: with some lanes of a vector as operands, and without.
+fn targets() -> Vec<Target> {
+    let named = |name: &str| Target::named(name).expect("LLVM knows it");
+    let wide = Target::host().has("avx2").then(|| named("x86-64-v3"));
+    [Target::host(), named("x86-64")].into_iter().chain(wide).collect()
+}
+
+/// What of the products of a dtype is wrong, on a processor.
+fn wrong_products(system: &System, (dtype, target): (DType, Target), seed: u64) -> Vec<String> {
+    let session = session(system.name, system.x64, false);
+    let mut random = Random::new(seed);
+    let batches = [([3, 20, 60].as_slice(), [3, 60, 20].as_slice()), (&[2, 3, 300], &[300, 70])];
+    let shapes = SHAPES.map(|[m, k, n]| (vec![m, k], vec![k, n])).into_iter();
+    let shapes = shapes.chain(batches.map(|(x, y)| (x.to_vec(), y.to_vec())));
+    let mut cases = Vec::new();
+    for (index, (x, y)) in shapes.enumerate() {
+        let operands = [&x, &y].map(|shape| whole(dtype, shape, &mut random));
+        let case = |is_open| {
+            let name = format!("{}_{index}", if is_open { "open" } else { "static" });
+            Case { name, operands: operands.clone(), is_open }
+        };
+        cases.push([false, true].map(case));
+    }
+    let text: String = cases.iter().flatten().map(Case::text).collect();
+    let cpu = target.cpu().to_owned();
+    let executable = compile_for(&session, &known(&text), target).expect("it is compiled");
+    let wide = accumulator(dtype);
+    let program = Program::read(&known(&text.replace(dtype.mlir(), wide.mlir()))).expect("it is read");
+    let is_wrong = |case: &Case, expected: &Array| {
+        let arguments = case.operands.clone().map(Value::Array);
+        let found = run(&function(&executable, &case.name), &arguments).expect("it runs").remove(0);
+        (found != *expected).then(|| format!("{dtype} {} of {:?} on {cpu}", case.name, expected.shape))
+    };
+    let mut wrong = Vec::new();
+    for pair in &cases {
+        let given = pair[0].operands.clone().map(|array| Value::Array(converted(&array, wide)));
+        let expected = program.run(&system.semantics, &pair[0].name, &given).expect("it runs").results;
+        let [Value::Array(expected)] = expected.as_slice() else { panic!("there is one result") };
+        let expected = converted(expected, dtype);
+        wrong.extend(pair.iter().filter_map(|case| is_wrong(case, &expected)));
+    }
+    wrong
+}
+
+#[test]
+fn products_of_every_dtype_and_shape() {
+    let mut cases: Vec<(DType, Target)> = DType::strong().map(|dtype| (dtype, Target::host())).collect();
+    for target in targets().into_iter().skip(1) {
+        cases.extend([DType::F32, DType::F64, DType::I8, DType::I32].map(|dtype| (dtype, target.clone())));
+    }
+    let wrong = on_all_cores(cases.len(), System::all, |systems, index| {
+        let (dtype, target) = cases[index].clone();
+        let system = systems.iter().find(|system| system.runs(Op::Matmul, dtype));
+        system.map_or_else(Vec::new, |system| wrong_products(system, (dtype, target), index as u64))
+    });
+    reported("products", wrong.into_iter().flatten().collect());
+}
+
+/// Sums are rounded in one order, whatever the shape of the product is: its rows and columns are those of a larger one.
+#[test]
+fn the_shape_of_a_product_changes_no_sum() {
+    const INNER: usize = 801;
+    const WHOLE: [usize; 2] = [61, 400];
+    let parts = [
+        [1, 64],
+        [2, 41],
+        [3, 150],
+        [4, 33],
+        [5, 10],
+        [8, 16],
+        [13, 8],
+        [16, 70],
+        [17, 150],
+        [61, 9],
+        [61, 16],
+        [61, 17],
+        [61, 32],
+        [61, 40],
+        [61, 64],
+        [60, 65],
+        [61, 150],
+        [50, 129],
+        [50, 400],
+        [61, 330],
+    ];
+    let mut cases: Vec<(DType, Target)> =
+        [DType::BF16, DType::F16].map(|dtype| (dtype, Target::host())).into();
+    cases.extend(
+        targets()
+            .into_iter()
+            .flat_map(|target| [DType::F32, DType::F64].map(|dtype| (dtype, target.clone()))),
+    );
+    for (dtype, target) in cases {
+        let session = session("jax", true, false);
+        let mut random = Random::new(7);
+        let x = fractions(dtype, &[WHOLE[0], INNER], &mut random);
+        let y = fractions(dtype, &[INNER, WHOLE[1]], &mut random);
+        let mut text = product("open", [&[0; 2]; 2], dtype, true);
+        for [m, n] in parts {
+            let shapes: [&[usize]; 2] = [&[m, INNER], &[INNER, n]];
+            text.push_str(&product(&format!("part_{m}_{n}"), shapes, dtype, false));
+        }
+        let cpu = target.cpu().to_owned();
+        let executable = compile_for(&session, &known(&text), target).expect("it is compiled");
+        let of = |name: &str, x: &Array, y: &Array| {
+            let arguments = [x, y].map(|array| Value::Array(array.clone()));
+            run(&function(&executable, name), &arguments).expect("it runs").remove(0).bits()
+        };
+        let whole = of("open", &x, &y);
+        for [m, n] in parts {
+            let rows = Array::new(dtype, vec![m, INNER], x.elements[..m * INNER].to_vec());
+            let columns: Vec<Number> =
+                y.elements.chunks(WHOLE[1]).flat_map(|row| row[..n].to_vec()).collect();
+            let columns = Array::new(dtype, vec![INNER, n], columns);
+            let expected: Vec<u128> =
+                whole.chunks(WHOLE[1]).take(m).flat_map(|row| row[..n].to_vec()).collect();
+            assert!(of(&format!("part_{m}_{n}"), &rows, &columns) == expected, "{dtype} {m} {n} on {cpu}");
+            assert!(of("open", &rows, &columns) == expected, "{dtype} {m} {n}, open, on {cpu}");
+        }
+    }
+}
