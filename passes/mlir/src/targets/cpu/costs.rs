@@ -42,8 +42,12 @@ pub const INTERLEAVED_ROW: i64 = 4;
 pub const SHORT_ROW_SUMS: usize = 4;
 /// A tile of rows that are computed side by side.
 pub const ROWS_BESIDE: i64 = 1 << 8;
-/// A tile of columns: their accumulators stay in the first-level cache.
-pub const COLUMN_TILE: i64 = 1 << 11;
+/// The most lanes of a vector, in as many registers as it takes.
+pub const MOST_LANES: i64 = 128;
+/// The bytes of the accumulators of a tile of columns, which stay in the second-level cache.
+pub const COLUMN_BYTES: i64 = 1 << 17;
+/// The most columns of a tile.
+pub const MOST_COLUMNS: i64 = 1 << 13;
 /// So many rows are added up before their sum is added to that of the rows before: sums of many numbers one after the other
 /// lose more bits the more there are.
 pub const ROWS_SUMMED: i64 = 64;

@@ -4,7 +4,7 @@ use mlir_sys::*;
 use rustc_hash::FxHashMap;
 
 use super::KernelEmitter;
-use crate::targets::cpu::costs::{COLUMN_TILE, ROWS_SUMMED};
+use crate::targets::cpu::costs::ROWS_SUMMED;
 use promote_lower::kernel::{ExprId, Role};
 
 impl<'k> KernelEmitter<'k> {
@@ -165,7 +165,7 @@ impl<'k> KernelEmitter<'k> {
                 }
             }
         }
-        let is_part = kernel.dims[dim].fixed().is_none_or(|extent| extent > COLUMN_TILE);
+        let is_part = kernel.dims[dim].fixed().is_none_or(|extent| extent > self.column_tile());
         for stage in 0..=last {
             let roots: Vec<usize> =
                 reductions.iter().copied().filter(|root| self.stage(*root) == stage).collect();

@@ -8,6 +8,7 @@ use promote_scalar::{depends_on_order, register};
 
 use super::Setting;
 use super::sums::has_any_order;
+use crate::targets::cpu::costs::MOST_LANES;
 use crate::targets::cpu::target::Machine;
 use rustc_hash::FxHashMap;
 
@@ -101,7 +102,7 @@ pub(super) fn lanes_of(kernel: &Kernel, setting: &Setting, short: Option<i64>) -
         // There is enough to do at a time, and registers and compile time are expensive.
         (None, _) => 1,
     };
-    let most = (setting.machine.vector_bytes * at_once / widest.unwrap_or(1)).clamp(1, 128);
+    let most = (setting.machine.vector_bytes * at_once / widest.unwrap_or(1)).clamp(1, MOST_LANES as usize);
     let is_in_order = |root: &Root| match root.role {
         Role::Scan(op) => !has_any_order(op, kernel.expr(root.expr).dtype, setting.numerics),
         Role::Reduce(op) => depends_on_order(op, kernel.expr(root.expr).dtype),

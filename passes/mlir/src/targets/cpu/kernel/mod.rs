@@ -39,7 +39,7 @@ use rustc_hash::FxHashMap;
 use self::beside::{Beside, beside};
 use self::lanes::{lanes_of, masked, periodic, short, square_lanes, users};
 use self::squares::{Bounds, squares};
-use super::costs::{COLUMN_TILE, MAP_TILE, ROWS_BESIDE, SQUARE_ROWS, TRANSPOSED_TILE};
+use super::costs::{MAP_TILE, ROWS_BESIDE, SQUARE_ROWS, TRANSPOSED_TILE};
 use super::emit::Register;
 use super::llvm::{Code, Predicate, Types};
 use super::target::Machine;
@@ -260,7 +260,7 @@ impl<'k> KernelEmitter<'k> {
             (Form::Map, Some(across)) => vec![(rank - 1, TRANSPOSED_TILE), (across, SQUARE_ROWS)],
             (Form::Map, None) if self.is_transposed() => vec![(rank - 1, TRANSPOSED_TILE)],
             (Form::Map, None) => vec![(rank - 1, MAP_TILE)],
-            (Form::Columns { .. }, _) => vec![(rank - 1, COLUMN_TILE)],
+            (Form::Columns { .. }, _) => vec![(rank - 1, self.column_tile())],
         };
         let is_inside = |dim: &usize| self.short.is_some() && *dim == rank - 1;
         let is_tiled = |dim: &usize| tiles.iter().any(|(tiled, _)| tiled == dim);

@@ -8,7 +8,7 @@ use promote_scalar::{
 
 use super::elements::{element, memory_of, parts};
 use super::{Kept, KernelEmitter};
-use crate::targets::cpu::costs::{COLUMN_TILE, MAX_KEPT, WORTH_KEEPING};
+use crate::targets::cpu::costs::{MAX_KEPT, WORTH_KEEPING};
 use crate::targets::cpu::emit::{self, Register};
 use crate::targets::cpu::llvm::vector;
 use promote_lower::kernel::{Code as What, ExprId, Form, Role, cost};
@@ -271,7 +271,8 @@ impl<'k> KernelEmitter<'k> {
 
     pub(super) fn column_room(&mut self, root: usize) -> Vec<(MlirValue, Ty)> {
         let types = self.accumulator(root);
-        types.into_iter().map(|ty| (self.room(ty, COLUMN_TILE), ty)).collect()
+        let tile = self.column_tile();
+        types.into_iter().map(|ty| (self.room(ty, tile), ty)).collect()
     }
 
     pub(super) fn room(&mut self, ty: Ty, count: i64) -> MlirValue {

@@ -16,7 +16,7 @@ use promote_scalar::{Element, Ty, identity, keeps_first};
 use super::elements::{each, element, parts};
 use super::squares::Bounds;
 use super::{Body, KernelEmitter, Scope};
-use crate::targets::cpu::costs::ROWS_SUMMED;
+use crate::targets::cpu::costs::{COLUMN_BYTES, MOST_COLUMNS, MOST_LANES, ROWS_SUMMED};
 use crate::targets::cpu::emit::{Register, shuffle, splat};
 
 /// Whether each step of a sum is rounded, to no fewer bits than a number in single precision has.
@@ -55,6 +55,17 @@ impl<'k> KernelEmitter<'k> {
             Form::Map | Form::Columns { .. } => 1,
         };
         is_sum && is_long(self.kernel, lanes)
+    }
+
+    /// How many columns a tile has: as many as there is room for, a power of two.
+    pub(super) fn column_tile(&self) -> i64 {
+        let bytes = |root: usize| -> u32 {
+            let rooms = if self.is_summed_in_blocks(root) { 2 } else { 1 };
+            self.accumulator(root).into_iter().map(|ty| ty.bits().div_ceil(8) * rooms).sum()
+        };
+        let all: u32 = (0..self.kernel.roots.len()).map(bytes).sum();
+        let columns = (COLUMN_BYTES / i64::from(all.max(1))).max(MOST_LANES);
+        (1 << columns.ilog2()).min(MOST_COLUMNS)
     }
 
     pub(super) fn registers(&self, root: usize, values: &[MlirValue]) -> Vec<Register> {
