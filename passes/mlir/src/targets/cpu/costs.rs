@@ -55,6 +55,10 @@ pub const ROWS_SUMMED: i64 = 64;
 pub const STREAMED: i64 = 1 << 24;
 /// What a store past the caches must be aligned to, in bytes.
 pub const STREAM_ALIGNMENT: usize = 64;
+/// What parts of a line that are stored past the caches one after the other must be aligned to, in bytes.
+pub const PART_ALIGNMENT: usize = 16;
+/// The most vectors of a row that is stored past the caches in such parts.
+pub const MOST_PARTS: i64 = 16;
 /// From this cost on, keeping the value of an op for a later stage of a kernel is cheaper than computing it again.
 pub const WORTH_KEEPING: u32 = 12;
 /// The most elements of a row that are kept from one stage to another.

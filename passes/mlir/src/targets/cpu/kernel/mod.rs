@@ -39,7 +39,7 @@ use rustc_hash::FxHashMap;
 use self::beside::{Beside, beside};
 use self::lanes::{lanes_of, masked, periodic, short, square_lanes, users};
 use self::squares::{Bounds, squares};
-use super::costs::{MAP_TILE, ROWS_BESIDE, SQUARE_ROWS, TRANSPOSED_TILE};
+use super::costs::{MAP_TILE, ROWS_BESIDE, SQUARE_ROWS, STREAM_ALIGNMENT, TRANSPOSED_TILE};
 use super::emit::Register;
 use super::llvm::{Code, Predicate, Types};
 use super::target::Machine;
@@ -120,6 +120,7 @@ pub fn compile(
         is_periodic: periodic(kernel, short),
         streams: false,
         has_streamed: false,
+        stream_alignment: STREAM_ALIGNMENT,
         entry,
         slots: Vec::new(),
         loaded: FxHashMap::default(),
@@ -168,6 +169,8 @@ struct KernelEmitter<'k> {
     /// Whether vectors are stored past the caches at the moment.
     streams: bool,
     has_streamed: bool,
+    /// What those vectors are aligned to, in bytes.
+    stream_alignment: usize,
     entry: MlirBlock,
     slots: Vec<Slot>,
     loaded: FxHashMap<Slot, MlirValue>,
