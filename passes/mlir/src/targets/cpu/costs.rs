@@ -44,6 +44,8 @@ pub const SHORT_ROW_SUMS: usize = 4;
 pub const ROWS_BESIDE: i64 = 1 << 8;
 /// The most lanes of a vector, in as many registers as it takes.
 pub const MOST_LANES: i64 = 128;
+/// The lanes of a vector of cumulative sums.
+pub const SCANNED_LANES: usize = 16;
 /// The bytes of the accumulators of a tile of columns, which stay in the second-level cache.
 pub const COLUMN_BYTES: i64 = 1 << 17;
 /// The most columns of a tile.

@@ -7,7 +7,7 @@ use promote_lower::kernel::{Code as What, Expr, ExprId, Form, Kernel, Role, Root
 use promote_scalar::{depends_on_order, register};
 
 use super::sums::has_any_order;
-use crate::targets::cpu::costs::MOST_LANES;
+use crate::targets::cpu::costs::{MOST_LANES, SCANNED_LANES, SHORT_ROW};
 use crate::targets::cpu::target::Machine;
 
 /// The dimensions of what uses each expression.
@@ -58,6 +58,17 @@ pub(super) fn short(kernel: &Kernel, machine: Machine) -> Option<i64> {
     (kernel.exprs.iter().all(is_simple) && stored.into_iter().all(is_stored_in_order)).then_some(extent)
 }
 
+/// Whether cumulative ops run along rows. Their vectors are equally long on all processors, so that their order is the same.
+pub(super) fn scans_rows(kernel: &Kernel) -> bool {
+    matches!(kernel.form, Form::Rows { .. })
+        && kernel.roots.iter().any(|root| matches!(root.role, Role::Scan(_)))
+}
+
+/// Whether rows are so short that some processor computes them side by side, each in order.
+fn is_short_row(kernel: &Kernel) -> bool {
+    kernel.dims.last().and_then(Product::fixed).is_some_and(|length| length <= SHORT_ROW)
+}
+
 /// The expressions that depend on a short innermost dimension and no other.
 pub(super) fn periodic(kernel: &Kernel, short: Option<i64>) -> Vec<bool> {
     let last = kernel.dims.len().wrapping_sub(1);
@@ -80,9 +91,7 @@ pub(super) fn lanes_of(
 ) -> usize {
     let bytes = |dtype: DType| register(dtype).bits().div_ceil(8) as usize;
     let widest = kernel.exprs.iter().filter(|expr| expr.dims != 0).map(|expr| bytes(expr.dtype)).max();
-    let has_scans = kernel.roots.iter().any(|root| matches!(root.role, Role::Scan(_)));
     let at_once = match (short, kernel.cost()) {
-        _ if has_scans => 1,
         (Some(_), _) => 1,
         (None, ..=4) => 4,
         (None, ..=64) => 2,
@@ -91,13 +100,14 @@ pub(super) fn lanes_of(
     };
     let most = (machine.vector_bytes * at_once / widest.unwrap_or(1)).clamp(1, MOST_LANES as usize);
     let is_in_order = |root: &Root| match root.role {
-        Role::Scan(op) => !has_any_order(op, kernel.expr(root.expr).dtype, numerics),
+        Role::Scan(op) => !has_any_order(op, kernel.expr(root.expr).dtype, numerics) || is_short_row(kernel),
         Role::Reduce(op) => depends_on_order(op, kernel.expr(root.expr).dtype),
         Role::Store | Role::Arg(_) => false,
     };
     let is_ordered = matches!(kernel.form, Form::Rows { .. }) && kernel.roots.iter().any(is_in_order);
     match kernel.dims.last().and_then(Product::fixed) {
         _ if is_ordered => 1,
+        _ if scans_rows(kernel) => SCANNED_LANES,
         None if kernel.dims.is_empty() => 1,
         _ if short.is_some() => most,
         Some(extent) if extent < most as i64 => 1 << (extent.max(1) as usize).ilog2(),

@@ -10,7 +10,7 @@ use promote_lattice::convert::Numerics;
 use promote_lower::kernel::{Code as What, Expr, Kernel};
 
 use super::beside::{Beside, beside};
-use super::lanes::{lanes_of, short, square_lanes};
+use super::lanes::{lanes_of, scans_rows, short, square_lanes};
 use super::squares::squares;
 use crate::targets::cpu::target::Machine;
 
@@ -44,7 +44,9 @@ impl Schedule {
         let vector = beside.as_ref().map(|beside| beside.rows).or(innermost);
         let may_raise = kernel.exprs.iter().any(|expr| raises(expr, numerics));
         let takes = kernel.exprs.iter().any(|expr| matches!(expr.code, What::Take { .. }));
-        Self { lanes, vector, across, beside, short, has_masks: machine.has_masks() && !may_raise && !takes }
+        // What is left of rows of cumulative sums is added up one by one on all processors.
+        let has_masks = machine.has_masks() && !may_raise && !takes && !scans_rows(kernel);
+        Self { lanes, vector, across, beside, short, has_masks }
     }
 }
 
