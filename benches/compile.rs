@@ -1,4 +1,5 @@
-//! How long compiling takes: a chain of 10 ops and one of 1,000, from text to a function that can be called.
+//! How long compiling takes: a chain of 10 ops, one of 1,000, and a block of a transformer, from text to a function that can
+//! be called.
 //!
 //! `cargo bench --bench compile`; with `PROMOTE_PYTHON` naming a Python that has JAX, JAX traces, lowers and compiles the same
 //! functions in the same run, taking turns.
@@ -13,6 +14,7 @@ use promote::{CompileOptions, Executable, Options, Semantics, Session, Source};
 
 const ROUNDS: usize = 15;
 const SIZES: &[usize] = &[10, 1000];
+const TRANSFORMER: &str = include_str!("transformer.mlir");
 
 /// Ops of the chain, in turn, and whether they take a second operand.
 const OPS: &[(&str, bool)] = &[
@@ -64,12 +66,25 @@ def make(size):
             x = call[op](x, y) if op in ("add", "multiply", "subtract", "maximum", "minimum") else call[op](x)
         return x
     return f
-x = jnp.ones(1024, jnp.float32)
+def normalised(x, g, h):
+    return (x - x.mean(1, keepdims=True)) / jnp.sqrt(x.var(1, keepdims=True) + 1e-5) * g + h
+def block(x, wq, wk, wv, wo, w1, b1, w2, b2, g1, h1, g2, h2):
+    a = normalised(x, g1, h1)
+    q, k, v = [(a @ w).reshape(512, 8, 64) for w in (wq, wk, wv)]
+    s = jax.nn.softmax(q.transpose(1, 0, 2) @ k.transpose(1, 2, 0) * 0.125, axis=2)
+    y = x + (s @ v.transpose(1, 0, 2)).transpose(1, 0, 2).reshape(512, 512) @ wo
+    u = normalised(y, g2, h2) @ w1 + b1
+    u = 0.5 * u * (1 + jnp.tanh(0.7978845608 * (u + 0.044715 * u * u * u)))
+    return y + u @ w2 + b2
+of = lambda *shape: jax.ShapeDtypeStruct(shape, jnp.float32)
+weights = [of(512, 512)] * 5 + [of(512, 2048), of(2048), of(2048, 512), of(512)] + [of(512)] * 4
+x = of(1024)
 jax.jit(make(10)).lower(x, x).compile()
 for line in sys.stdin:
-    f = make(int(line))
+    # A function of its own, so that nothing of the last time is known.
+    f, arguments = (lambda *all: block(*all), weights) if int(line) == 0 else (make(int(line)), (x, x))
     start = time.perf_counter()
-    jax.jit(f).lower(x, x).compile()
+    jax.jit(f).lower(*arguments).compile()
     print(time.perf_counter() - start, flush=True)
 "#;
 
@@ -84,6 +99,7 @@ impl Jax {
         Some(Self { process, asked, answers })
     }
 
+    /// Compiles a chain of so many ops, or, of none, the block of a transformer.
     fn compile(&mut self, size: usize) -> Duration {
         writeln!(self.asked, "{size}").expect("JAX listens");
         let mut answer = String::new();
@@ -116,15 +132,16 @@ fn main() {
     let options = Options { semantics, threads: true, remarks: false, policies: Default::default() };
     let session = Session::new(&options).expect("MLIR takes the dialect");
     let mut jax = Jax::start();
-    for size in SIZES {
-        let text = program(*size);
+    let chains = SIZES.iter().map(|size| (format!("{size} ops"), program(*size), *size));
+    let transformer = ("a block of a transformer".to_owned(), TRANSFORMER.to_owned(), 0);
+    for (name, text, size) in chains.chain([transformer]) {
         compile(&session, &text);
         let (mut own, mut peer) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
             own.push(compile(&session, &text));
-            peer.extend(jax.as_mut().map(|jax| jax.compile(*size)));
+            peer.extend(jax.as_mut().map(|jax| jax.compile(size)));
         }
         let peer = if peer.is_empty() { String::new() } else { format!(", JAX {:.1} ms", median(peer)) };
-        println!("{size} ops: {:.1} ms{peer}", median(own));
+        println!("{name}: {:.1} ms{peer}", median(own));
     }
 }
