@@ -17,7 +17,9 @@ pub trait Target {
 /// A product of matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Product {
-    /// The dtype of the elements.
+    /// The dtypes of the operands, all of whose values are some of the product's.
+    pub operands: [DType; 2],
+    /// The dtype of the elements of the product, in which they are multiplied and added up.
     pub dtype: DType,
     /// The rows of the product, if they are known.
     pub rows: Option<i64>,
