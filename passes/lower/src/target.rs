@@ -1,6 +1,7 @@
 //! What lowering must know of a target to decide what runs how.
 
-use promote_lattice::DType;
+use promote_lattice::convert::is_exact;
+use promote_lattice::{DType, Kind};
 
 /// A target of programs.
 pub trait Target {
@@ -12,6 +13,16 @@ pub trait Target {
 
     /// How the target multiplies such matrices itself, if it does; otherwise the product is a kernel.
     fn packing(&self, product: &Product) -> Option<Packing>;
+}
+
+/// Whether numbers are converted without loss in an instruction or two, on every target.
+pub fn converts_at_once(from: DType, to: DType) -> bool {
+    let is_cheap = match from.kind() {
+        Kind::Unsigned | Kind::Signed => !to.is_inexact(),
+        Kind::Float => matches!(from, DType::BF16 | DType::F32),
+        Kind::Bool | Kind::Complex => false,
+    };
+    is_cheap && to.kind() != Kind::Complex && is_exact(from, to)
 }
 
 /// A product of matrices.

@@ -47,10 +47,15 @@ func.func @half(%x: tensor<64x80xf16>, %y: tensor<80x96xf16>) -> tensor<64x96xf1
   return %r : tensor<64x96xf16>
 }
 
-// A small product is a kernel, which takes operands of its own dtype.
+// A small product is a kernel, which converts what it reads.
 // CHECK-LABEL: func public @small
 // CHECK-NOT: matmul
+// CHECK: launch @[[KERNEL:k[0-9]+]](
+// CHECK-NOT: launch
 // CHECK: return
+// CHECK: kernel @[[KERNEL]]
+// CHECK: load {{.*}} : bf16
+// CHECK: convert {{.*}} : f32
 func.func @small(%x: tensor<3x4xbf16>, %y: tensor<4x5xbf16>) -> tensor<3x5xf32> {
   %a = "promote.convert"(%x) : (tensor<3x4xbf16>) -> tensor<3x4xf32>
   %b = "promote.convert"(%y) : (tensor<4x5xbf16>) -> tensor<4x5xf32>

@@ -5,12 +5,12 @@ use super::segment::Places;
 use crate::fuse;
 use crate::graph::{NodeId, Prim};
 use crate::program::{Arg, Matmul, Panels, Step, ValueKind};
-use crate::target::{Packing, Product};
+use crate::target::{Packing, Product, converts_at_once};
 use promote_dialect::extent::{Extent, rounded_up};
 
 impl Builder<'_, '_> {
-    /// Lets products that the target multiplies itself have operands that it converts as it reads them, instead of what was
-    /// converted before: that goes through memory once more.
+    /// Lets products have operands that are converted as they are read, instead of what was converted before: that goes
+    /// through memory once more. What is converted in a few instructions is so everywhere; else the target must do it.
     pub(super) fn skip_converts(&mut self) {
         for index in 0..self.segment.graph.nodes.len() {
             let graph = &self.segment.graph;
@@ -22,10 +22,12 @@ impl Builder<'_, '_> {
             let (left, right) = (*left, *right);
             let (x, y) = (graph.before_converts(left), graph.before_converts(right));
             let suits = |args: &[NodeId; 2]| self.packing(node, *args).is_some();
-            let found = [[x, y], [x, right], [left, y]].into_iter().find(suits);
-            if let Some(args) = found {
-                self.segment.graph.nodes[index].args = args.to_vec();
-            }
+            let found = [[x, y], [x, right], [left, y], [left, right]].into_iter().find(suits);
+            let dtype = graph.node(node).dtype;
+            let is_cheap = |source: &NodeId| converts_at_once(graph.node(*source).dtype, dtype);
+            let cheapest = |arg: NodeId, source: NodeId| Some(source).filter(is_cheap).unwrap_or(arg);
+            let args = found.unwrap_or_else(|| [cheapest(left, x), cheapest(right, y)]);
+            self.segment.graph.nodes[index].args = args.to_vec();
         }
     }
 

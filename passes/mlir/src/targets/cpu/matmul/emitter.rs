@@ -1,8 +1,8 @@
 //! What all functions of matrix products are made of: elements of the operands and the product, and loops over columns.
 
 use mlir_sys::*;
-use promote_lattice::convert::is_exact;
 use promote_lattice::{DType, Kind};
+use promote_lower::target::converts_at_once;
 use promote_scalar::{Binary, Cast, Compare, Emit, Ty, memory, register};
 
 use super::{Elements, Slot};
@@ -286,10 +286,6 @@ pub(super) fn is_plain(dtype: DType) -> bool {
 
 /// Whether elements are converted to a dtype, which holds them all, in an instruction or two.
 pub(super) fn converts(machine: Machine, from: DType, to: DType) -> bool {
-    let is_cheap = match from.kind() {
-        Kind::Unsigned | Kind::Signed => !to.is_inexact(),
-        Kind::Float => matches!(from, DType::BF16 | DType::F32) || from == DType::F16 && machine.has_f16,
-        Kind::Bool | Kind::Complex => false,
-    };
-    is_cheap && is_exact(from, to)
+    let is_half = from == DType::F16 && machine.has_f16 && matches!(to, DType::F32 | DType::F64);
+    is_half || converts_at_once(from, to)
 }
