@@ -100,6 +100,11 @@ pub fn read_program(
     module.program(semantics, machine(target)).map_err(CompileError::Refused)
 }
 
+/// A program as text, with a comment at each kernel that says how the target runs its loops.
+pub fn program_text(program: &Program, target: &Target) -> String {
+    program.with_schedules(&machine(target)).to_string()
+}
+
 const LOWERING: &str = "lower-affine,convert-scf-to-cf,promote-to-llvm";
 
 /// What the passes must know of a processor.

@@ -77,7 +77,7 @@ mod tensor;
 #[cfg(feature = "mlir")]
 pub use compile::{
     CompileError, CompileOptions, Compiled, Denormals, OptLevel, RUNTIME_OBJECT, Target, TargetError,
-    compile, header, lower, lowering, machine, read_program, to_blocks, translate,
+    compile, header, lower, lowering, machine, program_text, read_program, to_blocks, translate,
 };
 #[cfg(feature = "mlir")]
 pub use run::{Executable, Function, TensorType, set_threads};

@@ -1,11 +1,11 @@
-"""Compiled programs beside NumPy, JAX and the bandwidth of memory, in one run.
+"""Compiled programs beside NumPy, JAX, Numba, PyTorch's Inductor and the bandwidth of memory, in one run.
 
-    cargo build --release && python3 -m venv venv && venv/bin/pip install jax numpy ml_dtypes
-    venv/bin/python benches/cpu/bench.py [--promote-opt target/release/promote-opt] [--cases softmax,…] [--threads 1,2]
+    benches/cpu/run.sh [--promote-opt target/release/promote-opt] [--cases softmax,…] [--threads 1,2]
 
-Each program is compiled to a shared library and called on NumPy arrays through DLPack, with outputs that are there. JAX
-writes into a donated buffer where it takes one, NumPy into `out=` where that is possible. Each number of threads is a
-process of its own, bound to as many processors; within it the peers take turns, and medians are told.
+installs the peers into target/bench-python and runs this. Each program is compiled to a shared library and called on NumPy
+arrays through DLPack, with outputs that are there. JAX writes into a donated buffer where it takes one, NumPy into `out=`
+where that is possible. Each number of threads is a process of its own, bound to as many processors; within it the peers take
+turns, and medians are told. Results are compared with JAX's first. Peers that are not installed are left out.
 """
 
 import argparse
@@ -44,7 +44,10 @@ def tensor(array):
     codes = {"i": 0, "u": 1, "f": 2, "V": 4, "c": 5, "b": 6}
     code = 4 if array.dtype.name == "bfloat16" else codes[array.dtype.kind]
     shape = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
-    return DLTensor(array.ctypes.data, 1, 0, array.ndim, code, array.dtype.itemsize * 8, 1, shape, None, 0)
+    strides = None
+    if not array.flags.c_contiguous:
+        strides = (ctypes.c_int64 * array.ndim)(*(stride // array.itemsize for stride in array.strides))
+    return DLTensor(array.ctypes.data, 1, 0, array.ndim, code, array.dtype.itemsize * 8, 1, shape, strides, 0)
 
 
 class Library:
@@ -101,7 +104,7 @@ def program(arguments, body, results):
 
 
 def cases(np, jnp, jax, rng):
-    """name, MLIR, inputs, outputs, NumPy or None, JAX (inputs, donated outputs), bytes that must move."""
+    """By name: MLIR, inputs, outputs, NumPy or None, JAX, the bytes that must move or None, and further peers if there are."""
     import ml_dtypes
 
     f32 = np.float32
@@ -241,6 +244,31 @@ def cases(np, jnp, jax, rng):
     }
 
 
+def further(peers, inputs, outputs):
+    """Numba and Inductor, as far as a case has something for them, and they are installed."""
+    calls = {}
+    if "numba" in peers:
+        try:
+            import numba_loops
+
+            loop = getattr(numba_loops, peers["numba"])
+            calls["numba"] = lambda: loop(*inputs, *outputs)
+        except ImportError:
+            pass
+    if peers.get("inductor"):
+        try:
+            import torch
+
+            torch.set_num_threads(len(os.sched_getaffinity(0)))
+            torch._dynamo.reset()
+            compiled = torch.compile(lambda *all: peers["inductor"](torch, *all))
+            tensors = [torch.from_numpy(one) for one in inputs]
+            calls["inductor"] = lambda: compiled(*tensors)
+        except ImportError:
+            pass
+    return calls
+
+
 def child(arguments):
     import numpy as np
 
@@ -261,7 +289,7 @@ def child(arguments):
         for index, (name, make) in enumerate(every.items()):
             if arguments.cases and not any(one in name for one in arguments.cases.split(",")):
                 continue
-            mlir, inputs, outputs, numpy, jaxed, moved = make()
+            mlir, inputs, outputs, numpy, jaxed, moved, *more = make()
             run = Library(arguments.promote_opt, mlir, directory, f"case{index}").bind(inputs, outputs)
             count_in = len(inputs)
             donated = jax.jit(lambda *all: jaxed(*all[:count_in]), donate_argnums=tuple(range(count_in, count_in + len(outputs))), keep_unused=True)
@@ -274,10 +302,13 @@ def child(arguments):
                 spare[0].block_until_ready()
 
             peers = {"promote": run, "numpy": numpy, "jax": jax_run, "triad": limit}
+            peers |= further(more[0], inputs, [np.empty_like(one) for one in outputs]) if more else {}
             peers = {peer: call for peer, call in peers.items() if call}
             times = {peer: [] for peer in peers}
             for peer in peers.values():
                 peer()
+            for output in outputs:
+                output.fill(0)
             run()
             expected = [np.asarray(one).astype(np.complex128) for one in spare]
             for found, wanted in zip(outputs, expected):
@@ -301,10 +332,11 @@ def main():
     arguments = parser.parse_args()
     if arguments.child:
         return child(arguments)
-    print("| | threads | Promote | NumPy | JAX, donated | GB/s | of the triad's |\n|---|---|---|---|---|---|---|")
+    print("| | threads | Promote | NumPy | JAX | Numba | Inductor | of the best peer's time | GB/s | of the triad's |")
+    print("|---|---|---|---|---|---|---|---|---|---|", flush=True)
     for threads in map(int, arguments.threads.split(",")):
         environment = {**os.environ, "PROMOTE_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads),
-                       "OPENBLAS_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive"}
+                       "OPENBLAS_NUM_THREADS": str(threads), "NUMBA_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive"}
         processors = ",".join(map(str, range(threads)))
         command = ["taskset", "-c", processors, sys.executable, __file__, "--child", "--promote-opt",
                    os.path.abspath(arguments.promote_opt), "--cases", arguments.cases]
@@ -316,7 +348,10 @@ def main():
             if row["moved"]:
                 speed, limit = row["moved"] / row["promote"], row["triad_bytes"] / row["triad"]
                 rate, share = f"{speed / 1e9:.1f}", f"{speed / limit:.2f}"
-            print(f"| {row['case']} | {threads} | {ms('promote')} | {ms('numpy')} | {ms('jax')} | {rate} | {share} |", flush=True)
+            best = min(row[peer] for peer in ("numpy", "jax", "numba", "inductor") if peer in row)
+            peers = " | ".join(map(ms, ("promote", "numpy", "jax", "numba", "inductor")))
+            ratio = f"{row['promote'] / best:.2f}"
+            print(f"| {row['case']} | {threads} | {peers} | {ratio} | {rate} | {share} |", flush=True)
         if process.wait() != 0:
             return process.returncode
     return 0

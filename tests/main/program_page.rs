@@ -26,7 +26,7 @@ fn what_the_page_shows_is_what_the_compiler_makes() {
                 let verdict = session.run(&mut module, &promote::to_blocks(), &RunOptions::default());
                 assert_eq!(verdict, Ok(Verdict::Done));
                 let made = promote::read_program(&module, &semantics, &target);
-                program = made.expect("it is lowered").to_string();
+                program = promote::program_text(&made.expect("it is lowered"), &target);
             }
             "program" => {
                 assert!(without_places(&program).contains(&without_places(code)), "{code}\n\n{program}");

@@ -310,7 +310,9 @@ impl<'a> Compiler<'a> {
             Emit::Header => {
                 promote::header(module).and_then(|header| self.program(module).map(|_| header.into_bytes()))
             }
-            Emit::Program => self.program(module).map(|program| program.to_string().into_bytes()),
+            Emit::Program => self
+                .program(module)
+                .map(|program| promote::program_text(&program, &self.native.target).into_bytes()),
             kind => promote::translate(module, &self.native)
                 .and_then(|compiled| code(&compiled, kind, folder.as_ref())),
         };

@@ -1,7 +1,9 @@
 //! What lowering must know of a target to decide what runs how.
 
-use promote_lattice::convert::is_exact;
+use promote_lattice::convert::{Numerics, is_exact};
 use promote_lattice::{DType, Kind};
+
+use crate::kernel::Kernel;
 
 /// A target of programs.
 pub trait Target {
@@ -10,6 +12,9 @@ pub trait Target {
 
     /// What is worth it there.
     fn costs(&self) -> Costs;
+
+    /// How the target runs the loops of a kernel, in a few words.
+    fn schedule(&self, kernel: &Kernel, numerics: Numerics) -> String;
 
     /// How the target multiplies such matrices itself, if it does; otherwise the product is a kernel.
     fn packing(&self, product: &Product) -> Option<Packing>;

@@ -138,7 +138,10 @@ impl Plan {
     /// What a unit of work is: so much of `across`, and of `inner`.
     fn unit(&self, size: usize) -> [usize; 2] {
         match self.manner {
-            Manner::Squares => [squares::side(size), self.inner.extent.min(SQUARES.max(squares::side(size)))],
+            Manner::Squares => [
+                squares::WIDTH * squares::side(size),
+                self.inner.extent.min(SQUARES.max(squares::side(size))),
+            ],
             Manner::Rows => {
                 let length = self.inner.extent.min(ROWS / size);
                 [(ROWS / size / length).clamp(1, self.across.extent), length]

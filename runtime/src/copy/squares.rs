@@ -9,8 +9,8 @@ use super::{Address, Axis};
 /// A line of the cache, in bytes.
 const LINE: usize = 64;
 
-/// Lines that are brought into the cache ahead of their square, counted in lines of the same row.
-const AHEAD: isize = 2;
+/// How many squares lie side by side that are copied before those below them: memory is read in runs of so many lines.
+pub const WIDTH: usize = 8;
 
 /// The elements on the side of a square.
 pub const fn side(size: usize) -> usize {
@@ -21,7 +21,7 @@ pub const fn side(size: usize) -> usize {
 #[repr(C, align(64))]
 struct Square([u8; LINE * LINE]);
 
-/// Copies two axes, square by square: `across`, along which the source runs, is at most one wide. Where `streams`, lines
+/// Copies two axes, square by square: `across`, along which the source runs, is at most [`WIDTH`] of them wide. Where `streams`, lines
 /// that are aligned are written past the caches: a fence must follow.
 ///
 /// # Safety
@@ -30,30 +30,46 @@ pub unsafe fn squares<T: Copy>(across: Axis, inner: Axis, (to, from): (Address, 
     let (size, side) = (size_of::<T>(), side(size_of::<T>()));
     let mut square = Square([0; LINE * LINE]);
     let lines: *mut u8 = square.0.as_mut_ptr();
-    let is_dense = across.from == size as isize && across.extent == side;
+    let is_dense = across.from == size as isize;
     for first in (0..inner.extent).step_by(side) {
-        let (inner, offset) = inner.part(first, side);
-        let (to, from) = (to.at(offset.to), from.at(offset.from));
-        let is_whole = is_dense && inner.extent == side;
-        // SAFETY: by contract, and a square has room for as many lines as a line has elements.
-        unsafe {
-            if is_whole {
-                turn::<T>(from, inner.from, lines);
-            } else {
-                collect::<T>((across, inner), from, lines);
-            }
-            for index in 0..across.extent {
-                let (to, line) = (to.at(index as isize * across.to), lines.add(index * LINE));
-                if inner.to != size as isize {
-                    for place in 0..inner.extent {
-                        let value = line.cast::<T>().add(place).read();
-                        to.at(place as isize * inner.to).0.cast::<T>().write_unaligned(value);
-                    }
-                } else if is_whole {
-                    put(line, to.0, streams);
+        let (inner, down) = inner.part(first, side);
+        for first in (0..across.extent).step_by(side) {
+            let (across, along) = across.part(first, side);
+            let (to, from) = (to.at(down.to + along.to), from.at(down.from + along.from));
+            let is_whole = is_dense && inner.extent == side && across.extent == side;
+            // SAFETY: by contract, and a square has room for as many lines as a line has elements.
+            unsafe {
+                if is_whole {
+                    turn::<T>(from, inner.from, lines);
                 } else {
-                    std::ptr::copy_nonoverlapping(line, to.0, inner.extent * size);
+                    collect::<T>((across, inner), from, lines);
                 }
+                put_all::<T>((across, inner), lines, to, streams && is_whole);
+            }
+        }
+    }
+}
+
+/// Writes what is in lines to where it belongs.
+///
+/// # Safety
+/// As [`squares`].
+#[inline(always)]
+unsafe fn put_all<T: Copy>((across, inner): (Axis, Axis), lines: *const u8, to: Address, streams: bool) {
+    let size = size_of::<T>();
+    for index in 0..across.extent {
+        // SAFETY: by contract.
+        unsafe {
+            let (to, line) = (to.at(index as isize * across.to), lines.add(index * LINE));
+            if inner.to != size as isize {
+                for place in 0..inner.extent {
+                    let value = line.cast::<T>().add(place).read();
+                    to.at(place as isize * inner.to).0.cast::<T>().write_unaligned(value);
+                }
+            } else if inner.extent * size == LINE {
+                put(line, to.0, streams);
+            } else {
+                std::ptr::copy_nonoverlapping(line, to.0, inner.extent * size);
             }
         }
     }
@@ -112,7 +128,8 @@ unsafe fn turn<T: Copy>(from: Address, stride: isize, lines: *mut u8) {
     let mut registers = [_mm_setzero_si128(); 16];
     for down in (0..side).step_by(lanes) {
         for row in down..down + lanes {
-            let next = from.at(row as isize * stride).0.wrapping_offset(AHEAD * LINE as isize);
+            // The square below.
+            let next = from.at((row + side) as isize * stride).0;
             _mm_prefetch::<_MM_HINT_T0>(next.cast());
         }
         for part in 0..LINE / 16 {

@@ -134,10 +134,10 @@ fn nothing_else_depends_on_the_processor() {
             check(format!("{op} of {dtype}"), &program(op, "axis = array<i64: 0>", vec![x]));
         }
         for op in [Op::CumulativeSum, Op::CumulativeProd] {
-            for axis in [0, 1] {
-                let x = array(dtype, &[60, 70], &mut random);
+            for (axis, shape) in [(0, [60, 70]), (1, [60, 70]), (1, [9, 200]), (1, [9, 20]), (0, [300, 3])] {
+                let x = array(dtype, &shape, &mut random);
                 check(
-                    format!("{op} of {dtype}"),
+                    format!("{op} of {dtype}, axis {axis} of {shape:?}"),
                     &program(op, &format!("axis = array<i64: {axis}>"), vec![x]),
                 );
             }

@@ -10,6 +10,7 @@ mod entries;
 mod failures;
 mod help;
 mod languages;
+mod loops;
 mod machines;
 mod memory;
 mod names;

@@ -38,17 +38,26 @@ use super::{
     Arg, Block, BlockId, Constant, ConstantId, Edge, End, EntryKind, Function, KernelId, Launch, Literal,
     Matmul, Panels, Place, PlaceId, Program, Step, ValueId, ValueKind,
 };
+use crate::target::Target;
 use crate::types::{Number, Type};
 use promote_diagnostics::Location;
 
-impl Display for Program {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+impl Program {
+    /// The program as text, with a comment at each kernel that says how a target runs its loops.
+    pub fn with_schedules<'a>(&'a self, target: &'a dyn Target) -> impl Display + 'a {
+        fmt::from_fn(|f| self.write(f, Some(target)))
+    }
+
+    fn write(&self, f: &mut Formatter<'_>, target: Option<&dyn Target>) -> fmt::Result {
         writeln!(f, "numerics {}", numerics_name(self.numerics))?;
         for function in &self.functions {
             write!(f, "\n{function}")?;
         }
         for (index, kernel) in self.kernels.iter().enumerate() {
             writeln!(f, "\nkernel {} {{", KernelId(index as u32))?;
+            if let Some(target) = target {
+                writeln!(f, "  // {}: {}", target.name(), target.schedule(kernel, self.numerics))?;
+            }
             kernel::write(f, kernel)?;
             f.write_str("}\n")?;
         }
@@ -60,6 +69,12 @@ impl Display for Program {
             writeln!(f, "{gap}{} = {place}", PlaceId(index as u32))?;
         }
         Ok(())
+    }
+}
+
+impl Display for Program {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.write(f, None)
     }
 }
 

@@ -3,6 +3,7 @@
 use promote_dialect::attrs::{Value as Attr, check};
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Op};
+use promote_lower::kernel::Kernel;
 use promote_lower::program::{Arg, Arith, Literal, Place, PlaceId, Program, Step, build, fold};
 use promote_lower::strong::{Block, Edge, Function, Kind, Module, Operation, Value as Id};
 use promote_lower::target::{Costs, Cuts, Packing, Product, Target};
@@ -24,6 +25,10 @@ impl Target for Parts {
     fn costs(&self) -> Costs {
         let cuts = Cuts { length: 16, most: 8, many_rows: 4, many_columns: 8 };
         Costs { expensive: 8, too_long: 256, max_exprs: 600, few_columns: 8, cuts: Some(cuts) }
+    }
+
+    fn schedule(&self, _: &Kernel, _: Numerics) -> String {
+        "one by one".to_owned()
     }
 
     fn packing(&self, product: &Product) -> Option<Packing> {

@@ -5,6 +5,7 @@ use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Op};
 
 use super::is_valid;
+use crate::kernel::Kernel;
 use crate::program::build::build;
 use crate::program::{Place, PlaceId, Program, Step};
 use crate::strong::{Block, Edge, Function, Kind, Module, Operation, Value};
@@ -21,6 +22,10 @@ impl Target for Machine {
     fn costs(&self) -> Costs {
         let cuts = Cuts { length: 16, most: 8, many_rows: 4, many_columns: 8 };
         Costs { expensive: 8, too_long: 256, max_exprs: 600, few_columns: 8, cuts: Some(cuts) }
+    }
+
+    fn schedule(&self, _: &Kernel, _: Numerics) -> String {
+        "one by one".to_owned()
     }
 
     fn packing(&self, product: &Product) -> Option<Packing> {

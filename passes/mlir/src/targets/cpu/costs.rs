@@ -44,6 +44,8 @@ pub const SHORT_ROW_SUMS: usize = 4;
 pub const ROWS_BESIDE: i64 = 1 << 8;
 /// The most lanes of a vector, in as many registers as it takes.
 pub const MOST_LANES: i64 = 128;
+/// The lanes of a vector of cumulative sums.
+pub const SCANNED_LANES: usize = 16;
 /// The bytes of the accumulators of a tile of columns, which stay in the second-level cache.
 pub const COLUMN_BYTES: i64 = 1 << 17;
 /// The most columns of a tile.
@@ -55,6 +57,10 @@ pub const ROWS_SUMMED: i64 = 64;
 pub const STREAMED: i64 = 1 << 24;
 /// What a store past the caches must be aligned to, in bytes.
 pub const STREAM_ALIGNMENT: usize = 64;
+/// What parts of a line that are stored past the caches one after the other must be aligned to, in bytes.
+pub const PART_ALIGNMENT: usize = 16;
+/// The most vectors of a row that is stored past the caches in such parts.
+pub const MOST_PARTS: i64 = 16;
 /// From this cost on, keeping the value of an op for a later stage of a kernel is cheaper than computing it again.
 pub const WORTH_KEEPING: u32 = 12;
 /// The most elements of a row that are kept from one stage to another.

@@ -2,17 +2,15 @@
 
 use mlir_sys::*;
 use promote_abi::Runtime;
-use promote_lattice::Op;
-use promote_lattice::convert::Numerics;
 use promote_scalar::memory_size;
 use rustc_hash::FxHashMap;
 
 use super::costs::{GRAIN, SMALL};
 use super::function::Function;
-use super::kernel::{self, Compiled, Slot};
+use super::kernel::{self, Compiled, Slot, raises};
 use promote_dialect::extent::{Product, Sum};
 use promote_lower::graph::NodeId;
-use promote_lower::kernel::{Code as What, Kernel};
+use promote_lower::kernel::Kernel;
 use promote_lower::program::{Arg, Launch, PlaceId};
 
 impl Function<'_, '_> {
@@ -94,24 +92,9 @@ impl Function<'_, '_> {
     /// Texts that tell the ops of a kernel that may raise exceptions.
     fn places(&mut self, kernel: &Kernel, launch: &Launch) -> FxHashMap<NodeId, (String, usize)> {
         let mut places = FxHashMap::default();
-        if self.lowering.setting.numerics == Numerics::Jax {
-            return places;
-        }
+        let numerics = self.lowering.setting.numerics;
         for expr in &kernel.exprs {
-            let raises = match &expr.code {
-                What::Take { .. } => true,
-                What::Map(op, _) => {
-                    matches!(op, Op::FloorDivide | Op::Remainder | Op::Fmod | Op::Pow | Op::Reciprocal)
-                        && !expr.dtype.is_inexact()
-                }
-                What::Splat(_)
-                | What::Size(_)
-                | What::Index { .. }
-                | What::Load(_)
-                | What::Convert(_)
-                | What::Reduced(_) => false,
-            };
-            if raises && !places.contains_key(&expr.node) {
+            if raises(expr, numerics) && !places.contains_key(&expr.node) {
                 let place = self.lowering.place(launch.places[expr.node.0 as usize]);
                 let at = place.location.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
                 let text = format!("{at}{}", place.op);

@@ -1,7 +1,10 @@
 //! What the code generator must know of a processor.
 
 use super::costs::{self, LEAST_EXTENT, MANY_PRODUCTS, USUAL_EXTENT};
+use super::kernel::Schedule;
 use super::matmul::{Elements, Tile};
+use promote_lattice::convert::Numerics;
+use promote_lower::kernel::Kernel;
 use promote_lower::target::{Costs, Packing, Product, Target};
 
 /// A processor.
@@ -40,6 +43,10 @@ impl Target for Machine {
 
     fn costs(&self) -> Costs {
         costs::FUSION
+    }
+
+    fn schedule(&self, kernel: &Kernel, numerics: Numerics) -> String {
+        Schedule::new(kernel, *self, numerics).to_string()
     }
 
     fn packing(&self, product: &Product) -> Option<Packing> {

@@ -2,15 +2,13 @@
 
 use promote_dialect::extent::Product;
 use promote_lattice::DType;
-use promote_lower::graph::NodeId;
+use promote_lattice::convert::Numerics;
 use promote_lower::kernel::{Code as What, Expr, ExprId, Form, Kernel, Role, Root};
 use promote_scalar::{depends_on_order, register};
 
-use super::Setting;
 use super::sums::has_any_order;
-use crate::targets::cpu::costs::MOST_LANES;
+use crate::targets::cpu::costs::{MOST_LANES, SCANNED_LANES, SHORT_ROW};
 use crate::targets::cpu::target::Machine;
-use rustc_hash::FxHashMap;
 
 /// The dimensions of what uses each expression.
 pub(super) fn users(kernel: &Kernel) -> Vec<u64> {
@@ -60,19 +58,15 @@ pub(super) fn short(kernel: &Kernel, machine: Machine) -> Option<i64> {
     (kernel.exprs.iter().all(is_simple) && stored.into_iter().all(is_stored_in_order)).then_some(extent)
 }
 
-/// Whether some lanes of a vector can be masked: on a processor that has masks, where no lane may raise an exception.
-pub(super) fn masked(kernel: &Kernel, machine: Machine, places: &FxHashMap<NodeId, (String, usize)>) -> bool {
-    let is_plain = |expr: &Expr| match &expr.code {
-        What::Take { .. } => false,
-        What::Splat(_)
-        | What::Size(_)
-        | What::Index { .. }
-        | What::Load(_)
-        | What::Map(..)
-        | What::Convert(_)
-        | What::Reduced(_) => true,
-    };
-    machine.has_masks() && places.is_empty() && kernel.exprs.iter().all(is_plain)
+/// Whether cumulative ops run along rows. Their vectors are equally long on all processors, so that their order is the same.
+pub(super) fn scans_rows(kernel: &Kernel) -> bool {
+    matches!(kernel.form, Form::Rows { .. })
+        && kernel.roots.iter().any(|root| matches!(root.role, Role::Scan(_)))
+}
+
+/// Whether rows are so short that some processor computes them side by side, each in order.
+fn is_short_row(kernel: &Kernel) -> bool {
+    kernel.dims.last().and_then(Product::fixed).is_some_and(|length| length <= SHORT_ROW)
 }
 
 /// The expressions that depend on a short innermost dimension and no other.
@@ -90,27 +84,30 @@ pub(super) fn square_lanes(kernel: &Kernel, machine: Machine) -> usize {
 }
 
 /// How many lanes: some vector registers of the widest type at once, so that the latency of one is hidden by the others.
-pub(super) fn lanes_of(kernel: &Kernel, setting: &Setting, short: Option<i64>) -> usize {
+pub(super) fn lanes_of(
+    kernel: &Kernel,
+    (machine, numerics): (Machine, Numerics),
+    short: Option<i64>,
+) -> usize {
     let bytes = |dtype: DType| register(dtype).bits().div_ceil(8) as usize;
     let widest = kernel.exprs.iter().filter(|expr| expr.dims != 0).map(|expr| bytes(expr.dtype)).max();
-    let has_scans = kernel.roots.iter().any(|root| matches!(root.role, Role::Scan(_)));
     let at_once = match (short, kernel.cost()) {
-        _ if has_scans => 1,
         (Some(_), _) => 1,
         (None, ..=4) => 4,
         (None, ..=64) => 2,
         // There is enough to do at a time, and registers and compile time are expensive.
         (None, _) => 1,
     };
-    let most = (setting.machine.vector_bytes * at_once / widest.unwrap_or(1)).clamp(1, MOST_LANES as usize);
+    let most = (machine.vector_bytes * at_once / widest.unwrap_or(1)).clamp(1, MOST_LANES as usize);
     let is_in_order = |root: &Root| match root.role {
-        Role::Scan(op) => !has_any_order(op, kernel.expr(root.expr).dtype, setting.numerics),
+        Role::Scan(op) => !has_any_order(op, kernel.expr(root.expr).dtype, numerics) || is_short_row(kernel),
         Role::Reduce(op) => depends_on_order(op, kernel.expr(root.expr).dtype),
         Role::Store | Role::Arg(_) => false,
     };
     let is_ordered = matches!(kernel.form, Form::Rows { .. }) && kernel.roots.iter().any(is_in_order);
     match kernel.dims.last().and_then(Product::fixed) {
         _ if is_ordered => 1,
+        _ if scans_rows(kernel) => SCANNED_LANES,
         None if kernel.dims.is_empty() => 1,
         _ if short.is_some() => most,
         Some(extent) if extent < most as i64 => 1 << (extent.max(1) as usize).ilog2(),

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::elements::part_count;
 use super::{Body, KernelEmitter};
-use crate::targets::cpu::costs::{STREAM_ALIGNMENT, STREAMED};
+use crate::targets::cpu::costs::{MOST_PARTS, PART_ALIGNMENT, STREAM_ALIGNMENT, STREAMED};
 use crate::targets::cpu::llvm::Predicate;
 use promote_dialect::extent::Product;
 use promote_lower::kernel::{Access, Code as What, ExprId, Form, Role};
@@ -126,7 +126,7 @@ impl<'k> KernelEmitter<'k> {
         dim: usize,
         (from, to): (MlirValue, MlirValue),
     ) -> Option<(MlirValue, MlirValue)> {
-        let kernel = self.kernel;
+        let (kernel, lanes) = (self.kernel, self.lanes as i64);
         if matches!(kernel.form, Form::Columns { .. }) || kernel.cost() > 96 {
             return None;
         }
@@ -144,7 +144,17 @@ impl<'k> KernelEmitter<'k> {
         }
         let mut condition = self.are_many(STREAMED / bytes(dtype))?;
         let bits = self.code.types.scalar(Ty::I1);
-        let (mask, zero) = (self.code.index(STREAM_ALIGNMENT as i64 - 1), self.code.index(0));
+        // Rows of few vectors follow each other: they fill lines together, and none is peeled.
+        let is_short = |extent: &i64| *extent <= MOST_PARTS * lanes && extent % lanes == 0;
+        let is_whole = sinks.len() == 1 && kernel.dims[dim].fixed().is_some_and(|extent| is_short(&extent));
+        self.stream_alignment = if is_whole { PART_ALIGNMENT } else { STREAM_ALIGNMENT };
+        let (mask, zero) = (self.code.index(self.stream_alignment as i64 - 1), self.code.index(0));
+        if is_whole {
+            let ahead = self.bytes_ahead(sinks[0], dim, from);
+            let rest = self.code.int("llvm.and", ahead, mask);
+            let is_aligned = self.code.compare(Predicate::Eq, rest, zero);
+            return Some((self.code.value("llvm.and", &[condition, is_aligned], bits, &[]), from));
+        }
         let ahead = self.bytes_ahead(sinks[0], dim, from);
         let missing = self.code.int("llvm.sub", zero, ahead);
         let missing = self.code.int("llvm.and", missing, mask);

@@ -7,7 +7,7 @@ use promote_scalar::{Binary, Compare, Element, Emit, Trap, Ty, convert, filler, 
 
 use super::elements::{element, part_count, parts};
 use super::{KernelEmitter, Slot};
-use crate::targets::cpu::costs::{CACHE_LINE, STREAM_ALIGNMENT};
+use crate::targets::cpu::costs::CACHE_LINE;
 use crate::targets::cpu::emit::{self, Register};
 use crate::targets::cpu::llvm::vector;
 use promote_dialect::extent::{Extent, Product, Sum};
@@ -344,7 +344,7 @@ impl<'k> KernelEmitter<'k> {
                 if self.mask.is_some() {
                     self.store_masked(all, first, size, count);
                 } else if self.streams {
-                    self.code.stream(all, first, STREAM_ALIGNMENT);
+                    self.code.stream(all, first, self.stream_alignment);
                 } else {
                     self.code.store(all, first, size);
                 }

@@ -27,6 +27,7 @@ mod loops;
 mod masks;
 mod memory;
 mod roots;
+mod schedule;
 mod squares;
 mod strided;
 mod sums;
@@ -36,10 +37,11 @@ use promote_lattice::convert::Numerics;
 use promote_scalar::{Element, Ty};
 use rustc_hash::FxHashMap;
 
-use self::beside::{Beside, beside};
-use self::lanes::{lanes_of, masked, periodic, short, square_lanes, users};
-use self::squares::{Bounds, squares};
-use super::costs::{MAP_TILE, ROWS_BESIDE, SQUARE_ROWS, TRANSPOSED_TILE};
+use self::beside::Beside;
+use self::lanes::{periodic, users};
+pub use self::schedule::{Schedule, raises};
+use self::squares::Bounds;
+use super::costs::{MAP_TILE, ROWS_BESIDE, SQUARE_ROWS, STREAM_ALIGNMENT, TRANSPOSED_TILE};
 use super::emit::Register;
 use super::llvm::{Code, Predicate, Types};
 use super::target::Machine;
@@ -98,21 +100,16 @@ pub fn compile(
     let arguments = [types.pointer, types.i64, types.i64];
     let code = Code::function(types, setting.module, location, name, (None, &arguments));
     let entry = code.block();
-    let short = short(kernel, setting.machine);
-    let square = square_lanes(kernel, setting.machine);
-    let across = squares(kernel, square).filter(|_| short.is_none());
-    let beside = beside(kernel, square);
-    let in_squares = across.is_some() || beside.is_some();
-    let lanes = if in_squares { square } else { lanes_of(kernel, &setting, short) };
-    let innermost = kernel.dims.len().checked_sub(1);
+    let Schedule { lanes, vector, across, beside, short, has_masks } =
+        Schedule::new(kernel, setting.machine, setting.numerics);
     let emitter = KernelEmitter {
         setting,
         kernel,
         lanes,
-        has_masks: masked(kernel, setting.machine, places),
+        has_masks,
         mask: None,
         next_row: None,
-        vector: beside.as_ref().map(|beside| beside.rows).or(innermost),
+        vector,
         across,
         beside,
         short,
@@ -120,6 +117,7 @@ pub fn compile(
         is_periodic: periodic(kernel, short),
         streams: false,
         has_streamed: false,
+        stream_alignment: STREAM_ALIGNMENT,
         entry,
         slots: Vec::new(),
         loaded: FxHashMap::default(),
@@ -168,6 +166,8 @@ struct KernelEmitter<'k> {
     /// Whether vectors are stored past the caches at the moment.
     streams: bool,
     has_streamed: bool,
+    /// What those vectors are aligned to, in bytes.
+    stream_alignment: usize,
     entry: MlirBlock,
     slots: Vec<Slot>,
     loaded: FxHashMap<Slot, MlirValue>,

@@ -251,6 +251,7 @@ impl KernelEmitter<'_> {
             return None;
         }
         let mut condition = self.are_many(STREAMED / bytes(sinks[0].1))?;
+        self.stream_alignment = STREAM_ALIGNMENT;
         let truths = self.code.types.scalar(Ty::I1);
         let (mask, zero) = (self.code.index(STREAM_ALIGNMENT as i64 - 1), self.code.index(0));
         for (sink, dtype) in sinks {

@@ -1,0 +1,87 @@
+//! How the loops of a kernel are run: which elements are in a vector, and what becomes of those that fill none.
+//!
+//! The choice depends on the kernel, the processor and whose numbers are computed, and on nothing that a run alone knows.
+//! `--emit=program` prints it beside each kernel.
+
+use std::fmt::{self, Display, Formatter};
+
+use promote_lattice::Op;
+use promote_lattice::convert::Numerics;
+use promote_lower::kernel::{Code as What, Expr, Kernel};
+
+use super::beside::{Beside, beside};
+use super::lanes::{lanes_of, scans_rows, short, square_lanes};
+use super::squares::squares;
+use crate::targets::cpu::target::Machine;
+
+/// How a kernel is run.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    /// How many elements are computed at once.
+    pub(super) lanes: usize,
+    /// The dimension along which the lanes of vectors lie: the innermost one, but for rows side by side.
+    pub(super) vector: Option<usize>,
+    /// The dimension along which a map reads across the innermost one: it is computed in squares of as many indices.
+    pub(super) across: Option<usize>,
+    /// How rows that are too short for vectors are computed side by side.
+    pub(super) beside: Option<Beside>,
+    /// How many indices the innermost dimension has, where it is run through with the one before as one.
+    pub(super) short: Option<i64>,
+    /// Whether what is left of a loop after whole vectors is computed in a vector, too, of which some lanes are masked.
+    pub(super) has_masks: bool,
+}
+
+impl Schedule {
+    /// The schedule of a kernel.
+    pub fn new(kernel: &Kernel, machine: Machine, numerics: Numerics) -> Self {
+        let short = short(kernel, machine);
+        let square = square_lanes(kernel, machine);
+        let across = squares(kernel, square).filter(|_| short.is_none());
+        let beside = beside(kernel, square);
+        let in_squares = across.is_some() || beside.is_some();
+        let lanes = if in_squares { square } else { lanes_of(kernel, (machine, numerics), short) };
+        let innermost = kernel.dims.len().checked_sub(1);
+        let vector = beside.as_ref().map(|beside| beside.rows).or(innermost);
+        let may_raise = kernel.exprs.iter().any(|expr| raises(expr, numerics));
+        let takes = kernel.exprs.iter().any(|expr| matches!(expr.code, What::Take { .. }));
+        // What is left of rows of cumulative sums is added up one by one on all processors.
+        let has_masks = machine.has_masks() && !may_raise && !takes && !scans_rows(kernel);
+        Self { lanes, vector, across, beside, short, has_masks }
+    }
+}
+
+impl Display for Schedule {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { lanes, has_masks, .. } = self;
+        let Some(vector) = self.vector.filter(|_| *lanes > 1) else { return f.write_str("one by one") };
+        if self.beside.is_some() {
+            return write!(f, "{lanes} rows of d{vector} side by side");
+        }
+        if let Some(across) = self.across {
+            return write!(f, "squares of {lanes} along d{across} and d{vector}");
+        }
+        match self.short {
+            Some(_) => write!(f, "{lanes} lanes along d{} and d{vector} as one", vector - 1),
+            None if *has_masks => write!(f, "{lanes} lanes along d{vector}, the rest masked"),
+            None => write!(f, "{lanes} lanes along d{vector}, the rest one by one"),
+        }
+    }
+}
+
+/// Whether an expression may end a run with an exception.
+pub fn raises(expr: &Expr, numerics: Numerics) -> bool {
+    let may = match &expr.code {
+        What::Take { .. } => true,
+        What::Map(op, _) => {
+            matches!(op, Op::FloorDivide | Op::Remainder | Op::Fmod | Op::Pow | Op::Reciprocal)
+                && !expr.dtype.is_inexact()
+        }
+        What::Splat(_)
+        | What::Size(_)
+        | What::Index { .. }
+        | What::Load(_)
+        | What::Convert(_)
+        | What::Reduced(_) => false,
+    };
+    may && numerics != Numerics::Jax
+}
