@@ -114,6 +114,7 @@ pub fn machine(target: &Target) -> Machine {
         vector_registers: target.vector_registers(),
         has_f16: target.has_f16c(),
         has_fma: target.has_fma(),
+        has_vnni: target.has_vnni(),
     }
 }
 

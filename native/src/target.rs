@@ -187,6 +187,12 @@ impl Target {
         }
     }
 
+    /// Whether there are instructions that add four products of bytes to each element of [the widest vectors](Self::vector_bytes),
+    /// which are x86's of 64 bytes.
+    pub fn has_vnni(&self) -> bool {
+        self.family() == Family::X86 && self.has("avx512vnni")
+    }
+
     /// The width of the vectors to compute with, in bytes.
     pub fn vector_bytes(&self) -> usize {
         match self.family() {

@@ -38,6 +38,8 @@ fn features_follow_from_names() {
     assert_eq!(of(&known("sandybridge")), (false, false, 32));
     assert_eq!(of(&known("x86-64-v3")), (true, true, 32));
     assert_eq!(of(&known("x86-64-v4")), (true, true, 64));
+    let vnni = ["x86-64-v4", "skylake-avx512", "cascadelake", "znver4", "alderlake"];
+    assert_eq!(vnni.map(|name| known(name).has_vnni()), [false, false, true, true, false]);
     assert_eq!(Target::named("native").expect("it is always known"), Target::host());
     assert_eq!(of(&Target::host()).2 >= 32, std::arch::is_x86_feature_detected!("avx"));
     assert_eq!(of(&Target::host()).1, std::arch::is_x86_feature_detected!("fma"));

@@ -9,7 +9,7 @@
 //! - A node's dtype is strong.
 //! - Reductions drop their dimensions, and accumulate in the dtype of their operand.
 
-use promote_lattice::convert::Bits;
+use promote_lattice::convert::{Bits, is_exact};
 use promote_lattice::{DType, Op};
 
 use super::target::Cuts;
@@ -77,7 +77,8 @@ pub enum Prim {
     Take(usize),
     /// Operands one after the other along a dimension.
     Concat(usize),
-    /// Batches of `[m, k]` by `[k, n]`, the batch dimensions equal.
+    /// Batches of `[m, k]` by `[k, n]`, the batch dimensions equal. The operands are of its dtype, or of dtypes whose values it
+    /// holds.
     Matmul,
 }
 
@@ -128,6 +129,17 @@ impl Graph {
     pub fn base(&self, id: NodeId) -> NodeId {
         let node = self.node(id);
         if node.prim == Prim::Reshape { self.base(node.args[0]) } else { id }
+    }
+
+    /// What a node is converted from without loss, if it is converted.
+    pub fn before_converts(&self, id: NodeId) -> NodeId {
+        let node = self.node(id);
+        match (&node.prim, node.args.as_slice()) {
+            (Prim::Convert, [arg]) if is_exact(self.node(*arg).dtype, node.dtype) => {
+                self.before_converts(*arg)
+            }
+            _ => id,
+        }
     }
 
     /// Adds a node.

@@ -1,7 +1,7 @@
 //! What lowering must know of a target to decide what runs how.
 
-use promote_lattice::DType;
-use promote_lattice::convert::Numerics;
+use promote_lattice::convert::{Numerics, is_exact};
+use promote_lattice::{DType, Kind};
 
 use crate::kernel::Kernel;
 
@@ -20,10 +20,22 @@ pub trait Target {
     fn packing(&self, product: &Product) -> Option<Packing>;
 }
 
+/// Whether numbers are converted without loss in an instruction or two, on every target.
+pub fn converts_at_once(from: DType, to: DType) -> bool {
+    let is_cheap = match from.kind() {
+        Kind::Unsigned | Kind::Signed => !to.is_inexact(),
+        Kind::Float => matches!(from, DType::BF16 | DType::F32),
+        Kind::Bool | Kind::Complex => false,
+    };
+    is_cheap && to.kind() != Kind::Complex && is_exact(from, to)
+}
+
 /// A product of matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Product {
-    /// The dtype of the elements.
+    /// The dtypes of the operands, all of whose values are some of the product's.
+    pub operands: [DType; 2],
+    /// The dtype of the elements of the product, in which they are multiplied and added up.
     pub dtype: DType,
     /// The rows of the product, if they are known.
     pub rows: Option<i64>,

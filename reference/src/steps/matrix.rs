@@ -1,13 +1,14 @@
 //! Steps that are no kernels: products of matrices, and sorting.
 
 use promote_lattice::Op;
+use promote_lattice::convert::is_exact;
 use promote_lower::program::{Matmul, Panels};
 
 use super::frame::Frame;
 use super::memory::BufferId;
 use super::{MAX_WORK, Machine, Stop, fault};
 use crate::Error;
-use crate::number::Number;
+use crate::number::{Number, convert};
 use crate::ops::{element, order};
 
 /// Fails unless a buffer has as many elements as these extents.
@@ -25,7 +26,7 @@ fn work(machine: &mut Machine<'_>, count: usize) -> Result<(), Stop> {
     if machine.work > MAX_WORK { Err(Error::Limit.into()) } else { Ok(()) }
 }
 
-/// Multiplies matrices: sums in order of the index, in the dtype of the elements.
+/// Multiplies matrices: sums in order of the index, in the dtype of the product.
 pub(super) fn matmul(machine: &mut Machine<'_>, frame: &Frame<'_>, step: &Matmul) -> Result<(), Stop> {
     let [left, right, product] = [step.left, step.right, step.product].map(|value| frame.buffer(value));
     let (left, right, product) = (left?, right?, product?);
@@ -34,10 +35,11 @@ pub(super) fn matmul(machine: &mut Machine<'_>, frame: &Frame<'_>, step: &Matmul
     check_count(machine, left, [batch, rows, inner])?;
     check_count(machine, right, [batch, inner, columns])?;
     check_count(machine, product, [batch, rows, columns])?;
-    let dtype = machine.heap.dtype(left)?;
-    for id in [right, product] {
-        if machine.heap.dtype(id)? != dtype {
-            return Err(machine.heap.fault(id, &format!("is not of {dtype}")));
+    let dtype = machine.heap.dtype(product)?;
+    let of = [machine.heap.dtype(left)?, machine.heap.dtype(right)?];
+    for (id, from) in [left, right].into_iter().zip(of) {
+        if !is_exact(from, dtype) {
+            return Err(machine.heap.fault(id, &format!("has values that {dtype} does not hold")));
         }
     }
     machine.heap.read(left)?;
@@ -66,6 +68,8 @@ pub(super) fn matmul(machine: &mut Machine<'_>, frame: &Frame<'_>, step: &Matmul
         for k in 0..inner {
             let x = machine.heap.load(left, (row * inner + k) as i64)?;
             let y = machine.heap.load(right, ((matrix * inner + k) * columns + column) as i64)?;
+            let [x, y] =
+                [(x, of[0]), (y, of[1])].map(|(number, from)| convert(number, from, dtype, numerics));
             let product = element(Op::Multiply, numerics, dtype, dtype, &[x, y])?;
             sum = element(Op::Add, numerics, dtype, dtype, &[sum, product])?;
         }

@@ -209,3 +209,175 @@ fn the_shape_of_a_product_changes_no_sum() {
         }
     }
 }
+
+/// The dtypes of two operands, and of their product.
+type Pair = [DType; 3];
+
+/// Operands that products convert as they read them, each to the dtype of the product.
+const NARROW: [Pair; 16] = {
+    use DType::{BF16, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32};
+    [
+        [I8, I8, I32],
+        [U8, U8, I32],
+        [I8, U8, I32],
+        [U8, I8, I32],
+        [U8, U8, U32],
+        [I8, I32, I32],
+        [I16, I16, I32],
+        [U16, I8, I32],
+        [I8, I8, I64],
+        [I32, U32, I64],
+        [U8, I8, I16],
+        [BF16, BF16, F32],
+        [F16, F16, F32],
+        [BF16, F32, F32],
+        [F32, F64, F64],
+        [F16, BF16, F64],
+    ]
+};
+
+/// Sums of fewer terms than an instruction adds up, of as many, and of some more, also where long sums are cut; rows and
+/// columns that fill no tile.
+const NARROW_SHAPES: [Shape; 14] = [
+    [300, 0, 129],
+    [300, 1, 129],
+    [180, 3, 70],
+    [70, 8, 64],
+    [65, 9, 77],
+    [13, 770, 12],
+    [50, 1539, 9],
+    [51, 1536, 17],
+    [3, 385, 90],
+    [1, 390, 129],
+    [16, 391, 33],
+    [257, 15, 33],
+    [60, 18, 130],
+    [200, 40, 1],
+];
+
+/// Numbers of the whole range, the extremes among them often.
+fn extremes(dtype: DType, shape: &[usize], random: &mut Random) -> Array {
+    if dtype.kind() == Kind::Float {
+        return fractions(dtype, shape, random);
+    }
+    let bits = dtype.bits();
+    let (least, range) =
+        if dtype.kind() == Kind::Signed { (-(1_i128 << (bits - 1)), 1_i128 << bits) } else { (0, 1 << bits) };
+    let numbers = (0..shape.iter().product()).map(|_| {
+        Number::Int(match random.below(4) {
+            0 => least,
+            1 => least + range - 1,
+            _ => least + i128::from(random.next()) % range,
+        })
+    });
+    let numbers: Vec<Number> = numbers.collect();
+    Array::new(dtype, shape.to_vec(), numbers)
+}
+
+/// A product of operands that are converted first.
+fn narrow(name: &str, [x, y]: [&[usize]; 2], [left, right, product]: Pair, is_open: bool) -> String {
+    let [from_x, from_y] = [(x, left), (y, right)].map(|(shape, dtype)| tensor(shape, dtype, is_open));
+    let [to_x, to_y] = [x, y].map(|shape| tensor(shape, product, is_open));
+    let convert = |operand: &str, from: &str, to: &str| {
+        if from == to {
+            return String::new();
+        }
+        format!("  %{operand}.wide = \"promote.convert\"(%{operand}) : ({from}) -> {to}\n")
+    };
+    let wide = |operand: &str, from: &str, to: &str| {
+        if from == to { format!("%{operand}") } else { format!("%{operand}.wide") }
+    };
+    let converts = convert("x", &from_x, &to_x) + &convert("y", &from_y, &to_y);
+    let (x, y) = (wide("x", &from_x, &to_x), wide("y", &from_y, &to_y));
+    format!(
+        "func.func @{name}(%x: {from_x}, %y: {from_y}) -> !u {{\n{converts}  \
+         %r = \"promote.matmul\"({x}, {y}) : ({to_x}, {to_y}) -> !u\n  return %r : !u\n}}\n"
+    )
+}
+
+/// The product of integers: its batches, wrapped to a dtype.
+fn integer_product([x, y]: [&Array; 2], dtype: DType) -> Array {
+    let (rank, bits) = (x.shape.len(), dtype.bits());
+    let [m, k, n] = [x.shape[rank - 2], x.shape[rank - 1], y.shape[y.shape.len() - 1]];
+    let batch: usize = x.shape[..rank - 2].iter().product();
+    let shared = if y.shape.len() == rank { k * n } else { 0 };
+    let wrapped = |sum: i128| {
+        let low = sum.rem_euclid(1 << bits);
+        Number::Int(if dtype.kind() == Kind::Signed && low >> (bits - 1) == 1 {
+            low - (1 << bits)
+        } else {
+            low
+        })
+    };
+    let of = |place: usize| {
+        let (row, column) = (place / n, place % n);
+        let terms = (0..k).map(|term| {
+            let right = y.elements[row / m * shared + term * n + column];
+            x.elements[row * k + term].int() * right.int()
+        });
+        wrapped(terms.sum())
+    };
+    let elements: Vec<Number> = (0..batch * m * n).map(of).collect();
+    Array::new(dtype, [&x.shape[..rank - 1], &[n]].concat(), elements)
+}
+
+/// What of products of operands of these dtypes is wrong.
+fn wrong_narrow(pair: Pair, seed: u64) -> Vec<String> {
+    let session = session("jax", true, false);
+    let dtype = pair[2];
+    let mut random = Random::new(seed);
+    let batches = [
+        ([3, 20, 61].as_slice(), [3, 61, 20].as_slice()),
+        (&[2, 3, 301], &[301, 70]),
+        (&[2, 33, 30], &[30, 47]),
+    ];
+    let shapes = NARROW_SHAPES.map(|[m, k, n]| (vec![m, k], vec![k, n])).into_iter();
+    let shapes = shapes.chain(batches.map(|(x, y)| (x.to_vec(), y.to_vec())));
+    // What bytes are multiplied by is special in each of the shapes.
+    let every = if pair[..2].iter().all(|operand| operand.bits() == 8) { 1 } else { 3 };
+    let cases: Vec<[Array; 2]> = shapes
+        .skip(seed as usize % every)
+        .step_by(every)
+        .map(|(x, y)| [extremes(pair[0], &x, &mut random), extremes(pair[1], &y, &mut random)])
+        .collect();
+    let wide = [dtype; 3];
+    let open: [&[usize]; 2] = [&[0; 2]; 2];
+    let mut text = narrow("open", open, pair, true) + &narrow("wide_open", open, wide, true);
+    for (index, [x, y]) in cases.iter().enumerate() {
+        let shapes = [x.shape.as_slice(), &y.shape];
+        text.push_str(&narrow(&format!("static_{index}"), shapes, pair, false));
+        if dtype.kind() == Kind::Float {
+            text.push_str(&narrow(&format!("wide_static_{index}"), shapes, wide, false));
+        }
+    }
+    let mut wrong = Vec::new();
+    for target in targets().into_iter().take(2) {
+        let cpu = target.cpu().to_owned();
+        let executable = compile_for(&session, &known(&text), target).expect("it is compiled");
+        let of = |name: &str, operands: [Array; 2]| {
+            run(&function(&executable, name), &operands.map(Value::Array)).expect("it runs").remove(0)
+        };
+        for (index, [x, y]) in cases.iter().enumerate() {
+            let open = (x.shape.len() == 2).then(|| "open".to_owned());
+            for name in open.into_iter().chain([format!("static_{index}")]) {
+                let expected = if dtype.kind() == Kind::Float {
+                    of(&format!("wide_{name}"), [x, y].map(|array| converted(array, dtype)))
+                } else {
+                    integer_product([x, y], dtype)
+                };
+                if of(&name, [x, y].map(Array::clone)).bits() != expected.bits() {
+                    wrong.push(format!("{pair:?} @{name} of {:?} and {:?} on {cpu}", x.shape, y.shape));
+                }
+            }
+        }
+    }
+    wrong
+}
+
+/// Products convert their operands as they read them: integers are added up exactly, modulo the range of their dtype, and
+/// floats in the order in which products of the wide dtype are.
+#[test]
+fn products_of_narrow_operands() {
+    let wrong = on_all_cores(NARROW.len(), || (), |(), index| wrong_narrow(NARROW[index], index as u64));
+    reported("products of narrow operands", wrong.into_iter().flatten().collect());
+}

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use promote::{DType, Executable, Function, Kind, Tensor, set_threads};
 use promote_reference::{Array, Value};
 
-use super::support::{Random, argument, compile, function, session};
+use super::support::{Random, argument, compile, function, run, session};
 
 /// Enough elements for several threads, and for reductions to be cut.
 const ROWS: usize = 613;
@@ -89,6 +89,36 @@ fn results_do_not_depend_on_threads() {
                 .collect();
             runs.into_iter().for_each(|run| run.join().expect("all runs give the same bits"));
         });
+    }
+    bytes_are_multiplied_alike();
+}
+
+/// Products of bytes: as many as some threads pack and multiply, and few rows.
+fn bytes_are_multiplied_alike() {
+    let product = |rows: usize| {
+        format!(
+            "func.func @rows_{rows}(%x: tensor<{rows}x701xi8>, %y: tensor<701x613xui8>) -> !u {{\n  \
+             %a = \"promote.convert\"(%x) : (tensor<{rows}x701xi8>) -> tensor<{rows}x701xi32>\n  \
+             %b = \"promote.convert\"(%y) : (tensor<701x613xui8>) -> tensor<701x613xi32>\n  \
+             %r = \"promote.matmul\"(%a, %b) : (tensor<{rows}x701xi32>, tensor<701x613xi32>) -> !u\n  \
+             return %r : !u\n}}\n"
+        )
+    };
+    let rows = [5, 61, 613];
+    let executable = compile(&session("jax", false, false), &rows.map(product).concat());
+    let mut random = Random::new(2);
+    let mut bytes = |dtype: DType, shape: [usize; 2]| {
+        let numbers: Vec<i128> = (0..shape[0] * shape[1]).map(|_| random.below(128) as i128).collect();
+        Value::Array(Array::of_ints(dtype, &shape, &numbers))
+    };
+    let y = bytes(DType::U8, [COLUMNS, ROWS]);
+    for rows in rows {
+        let (f, x) = (function(&executable, &format!("rows_{rows}")), bytes(DType::I8, [rows, COLUMNS]));
+        let seen = [1, 2, 8, 0].map(|threads| {
+            set_threads(threads);
+            run(&f, &[x.clone(), y.clone()]).expect("it runs")
+        });
+        assert!(seen.iter().all(|found| *found == seen[0]), "a product of {rows} rows");
     }
 }
 

@@ -16,7 +16,7 @@ mod order;
 #[cfg(test)]
 mod tests;
 
-use promote_lattice::Op;
+use promote_lattice::{DType, Op};
 use rustc_hash::FxHashSet;
 
 use self::group::{Group, Member, Reduction, Wanted};
@@ -95,15 +95,19 @@ pub fn matmul(graph: &Graph, node: NodeId) -> Kernel {
     // The dimensions are the batch's, the rows, what is summed over, and the columns.
     let at = |dims: [usize; 2]| -> Vec<Coord> { (0..batch).chain(dims).map(Coord::same).collect() };
     let tracer = Tracer::new(rank + 1);
-    let load = |node: NodeId, dims: [usize; 2]| {
-        let code = Code::Load(tracer.access(graph, node, &at(dims)));
-        Expr { node, code, dtype: this.dtype, dims: 0, stage: 0 }
+    let mut exprs = Vec::new();
+    let mut push = |node: NodeId, code: Code, dtype: DType| {
+        exprs.push(Expr { node, code, dtype, dims: 0, stage: 0 });
+        ExprId(exprs.len() as u32 - 1)
     };
-    let product = Code::Map(Op::Multiply, vec![ExprId(0), ExprId(1)]);
-    let product = Expr { node, code: product, dtype: this.dtype, dims: 0, stage: 0 };
-    let exprs = vec![load(x, [batch, batch + 1]), load(y, [batch + 1, batch + 2]), product];
+    let factors = [(x, [batch, batch + 1]), (y, [batch + 1, batch + 2])].map(|(operand, dims)| {
+        let dtype = graph.node(operand).dtype;
+        let load = push(operand, Code::Load(tracer.access(graph, operand, &at(dims))), dtype);
+        if dtype == this.dtype { load } else { push(node, Code::Convert(load), this.dtype) }
+    });
+    let product = push(node, Code::Map(Op::Multiply, factors.to_vec()), this.dtype);
     let sink = tracer.access(graph, node, &at([batch, batch + 2]));
-    let root = Root { node, expr: ExprId(2), role: Role::Reduce(Op::Sum), sinks: vec![sink] };
+    let root = Root { node, expr: product, role: Role::Reduce(Op::Sum), sinks: vec![sink] };
     let shape = graph.shape(node);
     let inner = graph.shape(x)[rank - 1];
     let dims = shape[..rank - 1].iter().chain([&inner, &shape[rank - 1]]).map(|extent| (*extent).into());

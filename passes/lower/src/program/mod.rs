@@ -238,7 +238,8 @@ pub enum Literal {
     Float(Bits),
 }
 
-/// The matrices of a product, contiguous, and their extents.
+/// The matrices of a product, contiguous, and their extents. Elements of the operands are converted to the dtype of the product,
+/// which holds them all, and multiplied and added up in that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Matmul {
     /// `[batch, rows, inner]`.

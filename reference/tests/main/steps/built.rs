@@ -156,6 +156,24 @@ fn ops_of_several_tensors_are_what_they_are_in_modules() {
 }
 
 #[test]
+fn products_convert_the_operands_that_their_dtype_holds() {
+    let y = Array::of_reals(DType::BF16, &[3, 5], &(0..15).map(|k| f64::from(k) / 4.0).collect::<Vec<_>>());
+    for x in [DType::BF16, DType::F16] {
+        let x = Array::of_reals(x, &[2, 3], &[0.5, -1.0, 2.0, 4.0, 0.25, -8.0]);
+        compare(Op::Matmul, &[], "", &[x.clone(), y.clone()]);
+        let expected = apply("jax", "matmul", "", &[x.clone(), y.clone()]).expect("the op is computed");
+        let program = single(Op::Matmul, &[], &[x.clone(), y.clone()], &expected, false);
+        let function = &program.functions[0];
+        let mut steps = function.blocks.iter().flat_map(|block| &block.steps);
+        let operands = steps.find_map(|(step, _)| match step {
+            Step::Matmul(matmul) => Some([matmul.left, matmul.right].map(|value| function.dtype(value))),
+            _ => None,
+        });
+        assert_eq!(operands, Some([x.dtype, y.dtype]));
+    }
+}
+
+#[test]
 fn a_long_sum_is_one_of_parts() {
     let count = (1 << 17) + 5;
     let elements = (0..count).map(|index| f64::from(index % 3)).collect::<Vec<_>>();

@@ -3,22 +3,58 @@
 use super::Builder;
 use super::segment::Places;
 use crate::fuse;
-use crate::graph::NodeId;
+use crate::graph::{NodeId, Prim};
 use crate::program::{Arg, Matmul, Panels, Step, ValueKind};
-use crate::target::{Packing, Product};
+use crate::target::{Packing, Product, converts_at_once};
 use promote_dialect::extent::{Extent, rounded_up};
 
 impl Builder<'_, '_> {
-    /// Multiplies matrices.
-    pub(super) fn matmul(&mut self, node: NodeId, stored: &mut Places) {
+    /// Lets products have operands that are converted as they are read, instead of what was converted before: that goes
+    /// through memory once more. What is converted in a few instructions is so everywhere; else the target must do it.
+    pub(super) fn skip_converts(&mut self) {
+        for index in 0..self.segment.graph.nodes.len() {
+            let graph = &self.segment.graph;
+            let node = NodeId(index as u32);
+            let (Prim::Matmul, [left, right]) = (&graph.node(node).prim, graph.node(node).args.as_slice())
+            else {
+                continue;
+            };
+            let (left, right) = (*left, *right);
+            let (x, y) = (graph.before_converts(left), graph.before_converts(right));
+            let suits = |args: &[NodeId; 2]| self.packing(node, *args).is_some();
+            let found = [[x, y], [x, right], [left, y], [left, right]].into_iter().find(suits);
+            let dtype = graph.node(node).dtype;
+            let is_cheap = |source: &NodeId| converts_at_once(graph.node(*source).dtype, dtype);
+            let cheapest = |arg: NodeId, source: NodeId| Some(source).filter(is_cheap).unwrap_or(arg);
+            let args = found.unwrap_or_else(|| [cheapest(left, x), cheapest(right, y)]);
+            self.segment.graph.nodes[index].args = args.to_vec();
+        }
+    }
+
+    /// How the target multiplies these operands itself, if it does, for a product.
+    fn packing(&self, node: NodeId, args: [NodeId; 2]) -> Option<Packing> {
         let graph = &self.segment.graph;
-        let (dtype, args) = (graph.node(node).dtype, graph.node(node).args.clone());
+        let operands = args.map(|arg| graph.node(arg).dtype);
         let (shape, of_left) = (graph.shape(node), graph.shape(args[0]));
         let rank = shape.len();
         let [rows, inner, columns] = [shape[rank - 2], of_left[rank - 1], shape[rank - 1]].map(Extent::fixed);
-        let packing = self.context.target.packing(&Product { dtype, rows, inner, columns });
-        for arg in &args {
-            self.find(*arg, stored);
+        self.context.target.packing(&Product {
+            operands,
+            dtype: graph.node(node).dtype,
+            rows,
+            inner,
+            columns,
+        })
+    }
+
+    /// Multiplies matrices.
+    pub(super) fn matmul(&mut self, node: NodeId, stored: &mut Places) {
+        let graph = &self.segment.graph;
+        let (dtype, rank) = (graph.node(node).dtype, graph.node(node).shape.len());
+        let args = [graph.node(node).args[0], graph.node(node).args[1]];
+        let packing = self.packing(node, args);
+        for arg in args {
+            self.find(arg, stored);
         }
         let Some(packing) = packing else {
             let kernel = fuse::matmul(&self.segment.graph, node);

@@ -166,6 +166,7 @@ impl Builder<'_, '_> {
     }
 
     fn compute(&mut self, wanted: &[NodeId], places: &FxHashMap<NodeId, usize>) -> Places {
+        self.skip_converts();
         let plan = fuse(&self.segment.graph, wanted, &self.context.target.costs());
         let mut stored = Places::default();
         let buffers: FxHashSet<NodeId> = plan.buffers.iter().copied().collect();

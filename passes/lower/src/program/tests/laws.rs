@@ -97,6 +97,11 @@ fn launches_provide_what_their_kernel_accesses() {
     step(product, "what is written is accessed as another buffer as well");
     let product = "matmul %0, %2 to %2 [batch 1, rows 1, inner 1, columns 1]";
     step(product, "what is written is accessed as another buffer as well");
+    let product = "%3 = allocate [%1] : buffer<bf16>\n  \
+                   matmul %0, %3 to %3 [batch 1, rows 1, inner 1, columns 1]\n  release %3";
+    let problem = "func private @f: ^bb0, step 2: %0 is of f32, and bf16 does not hold all values of that\n\
+                   func private @f: ^bb0, step 2: what is written is accessed as another buffer as well";
+    has(&body(&format!("  %2 = allocate [%1] : buffer<f32>\n  {product}\n  release %2\n  return")), problem);
     let product = "%3 = allocate [%1] : buffer<f32>\n  \
                    matmul %0, %0 to %2 using %3 by 0 [batch 1, rows 1, inner 1, columns 1]\n  release %3";
     let problem = "func private @f: ^bb0, step 2: a panel has no columns";

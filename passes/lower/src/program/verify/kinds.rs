@@ -1,11 +1,12 @@
 //! Ids and kinds: what is named is there, and each step takes and defines what it may.
 
 use promote_lattice::DType;
+use promote_lattice::convert::is_exact;
 
 use super::{Context, Position, Problem, Reporter};
 use crate::program::{
-    Arg, Arith, Block, BlockId, Edge, End, EntryKind, Function, Launch, Literal, Matmul, PlaceId, Step,
-    ValueId, ValueKind, operands,
+    Arg, Arith, Block, BlockId, Edge, End, EntryKind, Function, Launch, Literal, Matmul, Panels, PlaceId,
+    Step, ValueId, ValueKind, operands,
 };
 use crate::types::{Number, Type};
 
@@ -280,7 +281,17 @@ impl Kinds<'_> {
 
     fn matmul(&mut self, matmul: &Matmul) {
         if let Some(dtype) = self.buffer(matmul.product) {
-            matmul.buffers().into_iter().for_each(|value| self.is(value, ValueKind::Buffer(dtype)));
+            if let Some(Panels { buffer, .. }) = matmul.workspace {
+                self.is(buffer, ValueKind::Buffer(dtype));
+            }
+            for operand in [matmul.left, matmul.right] {
+                let lossy = self.buffer(operand).filter(|from| !is_exact(*from, dtype));
+                if let Some(from) = lossy {
+                    self.report(format!(
+                        "{operand} is of {from}, and {dtype} does not hold all values of that"
+                    ));
+                }
+            }
         }
         matmul.extents().into_iter().for_each(|extent| self.extent(extent));
         let written = [Some(matmul.product), matmul.workspace.map(|panels| panels.buffer)];

@@ -23,7 +23,8 @@ impl Function<'_, '_> {
     pub fn matmul(&mut self, matmul: &Matmul) {
         let [left, right, product] =
             [matmul.left, matmul.right, matmul.product].map(|buffer| self.source.dtype(buffer));
-        let Some(elements) = Elements::new([left, right], product) else {
+        let machine = self.lowering.setting.machine;
+        let Some(elements) = Elements::new(machine, [left, right], product) else {
             unreachable!("the program was made for a processor, which said that it multiplies such")
         };
         let extents = [matmul.rows, matmul.inner, matmul.columns].map(|extent| self.arg(extent));

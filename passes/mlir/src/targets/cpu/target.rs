@@ -1,6 +1,6 @@
 //! What the code generator must know of a processor.
 
-use super::costs::{self, LEAST_EXTENT, MANY_PRODUCTS, MOST_STREAMED, USUAL_EXTENT};
+use super::costs::{self, LEAST_EXTENT, MANY_PRODUCTS, USUAL_EXTENT};
 use super::kernel::Schedule;
 use super::matmul::{Elements, Tile};
 use promote_lattice::convert::Numerics;
@@ -18,12 +18,14 @@ pub struct Machine {
     pub has_f16: bool,
     /// Whether products are added in an instruction that rounds once.
     pub has_fma: bool,
+    /// Whether an instruction adds four products of bytes to each element of the widest vectors.
+    pub has_vnni: bool,
 }
 
 impl Default for Machine {
     /// Any x86-64 processor.
     fn default() -> Self {
-        Self { vector_bytes: 16, vector_registers: 16, has_f16: false, has_fma: false }
+        Self { vector_bytes: 16, vector_registers: 16, has_f16: false, has_fma: false, has_vnni: false }
     }
 }
 
@@ -48,14 +50,14 @@ impl Target for Machine {
     }
 
     fn packing(&self, product: &Product) -> Option<Packing> {
-        let Product { dtype, rows, inner, columns } = *product;
-        let elements = Elements::new([dtype; 2], dtype)?;
+        let Product { operands, dtype, rows, inner, columns } = *product;
+        let elements = Elements::new(*self, operands, dtype)?;
         let [many_rows, usual_inner, many_columns] =
             [rows, inner, columns].map(|extent| extent.unwrap_or(USUAL_EXTENT));
         let count = many_rows.saturating_mul(usual_inner).saturating_mul(many_columns);
         let is_large = usual_inner.min(many_columns) >= LEAST_EXTENT && count >= MANY_PRODUCTS;
         is_large.then(|| match rows {
-            Some(..=MOST_STREAMED) => Packing::Nothing,
+            Some(rows) if rows <= elements.most_streamed() => Packing::Nothing,
             Some(_) | None => Packing::Panels(Tile::width(*self, elements, columns)),
         })
     }

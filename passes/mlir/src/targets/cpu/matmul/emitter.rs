@@ -2,12 +2,14 @@
 
 use mlir_sys::*;
 use promote_lattice::{DType, Kind};
+use promote_lower::target::converts_at_once;
 use promote_scalar::{Binary, Cast, Compare, Emit, Ty, memory, register};
 
 use super::{Elements, Slot};
 use crate::targets::cpu::emit::{self, Lanes, Register};
 use crate::targets::cpu::kernel::Setting;
 use crate::targets::cpu::llvm::{Code, Loop, vector};
+use crate::targets::cpu::target::Machine;
 
 /// A function in the making.
 pub(super) struct Emitter {
@@ -143,7 +145,12 @@ impl Emitter {
         self.raw(self.ty(), address, (lanes, mask))
     }
 
-    fn raw(&mut self, ty: Ty, address: MlirValue, (lanes, mask): (usize, Option<MlirValue>)) -> MlirValue {
+    pub(super) fn raw(
+        &mut self,
+        ty: Ty,
+        address: MlirValue,
+        (lanes, mask): (usize, Option<MlirValue>),
+    ) -> MlirValue {
         let (r#type, size) = (vector(self.code.types.scalar(ty), lanes), ty.bits() as usize / 8);
         let Some(mask) = mask else { return self.code.load(address, r#type, size) };
         let alignment = self.code.types.int(self.code.types.i32, size as i64);
@@ -166,7 +173,8 @@ impl Emitter {
         let cast = match dtype.kind() {
             Kind::Signed => Cast::SExt,
             Kind::Unsigned => Cast::ZExt,
-            Kind::Float | Kind::Bool | Kind::Complex => Cast::Bitcast,
+            Kind::Float => Cast::FExt,
+            Kind::Bool | Kind::Complex => unreachable!("such are not converted here"),
         };
         if own.ty == to { own.value } else { e.cast(cast, own, to).value }
     }
@@ -274,4 +282,10 @@ pub(super) fn is_plain(dtype: DType) -> bool {
         }
         Kind::Bool | Kind::Complex => false,
     }
+}
+
+/// Whether elements are converted to a dtype, which holds them all, in an instruction or two.
+pub(super) fn converts(machine: Machine, from: DType, to: DType) -> bool {
+    let is_half = from == DType::F16 && machine.has_f16 && matches!(to, DType::F32 | DType::F64);
+    is_half || converts_at_once(from, to)
 }

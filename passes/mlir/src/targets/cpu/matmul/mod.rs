@@ -10,10 +10,12 @@
 //! # Laws
 //! - An element of the product is the same in whatever way it is computed, in whatever shape the matrices are: its terms are
 //!   added in order of the index, with fused multiply-add where the processor has it, in blocks of
-//!   [`SUMMED_BLOCK`](super::costs::SUMMED_BLOCK) terms from zero on, which are added up in order.
+//!   [`SUMMED_BLOCK`] terms from zero on, which are added up in order.
 //! - What is read of matrices lies inside of them.
+//! - Sums of integers wrap, so their order is free.
 
 mod emitter;
+mod fours;
 mod pack;
 mod stream;
 mod tiles;
@@ -22,6 +24,7 @@ use mlir_sys::*;
 use promote_lattice::DType;
 use promote_scalar::{Ty, register};
 
+use super::costs::{FEW_ROWS, MOST_STREAMED, SUMMED_BLOCK};
 use super::kernel::Setting;
 use super::llvm::Code;
 use super::target::Machine;
@@ -58,13 +61,33 @@ pub struct Elements {
     product: DType,
     /// What products and sums are computed in, and results are stored as.
     ty: Ty,
+    /// How many terms of a sum are multiplied at once by [`tiles`]: what an element of packed matrices holds.
+    terms: i64,
 }
 
 impl Elements {
     /// Of operands and a product of these dtypes, if such are multiplied here.
-    pub fn new([left, right]: [DType; 2], product: DType) -> Option<Self> {
-        let suits = emitter::is_plain(product) && [left, right].into_iter().all(|operand| operand == product);
-        suits.then(|| Self { left, right, product, ty: register(product) })
+    pub fn new(machine: Machine, [left, right]: [DType; 2], product: DType) -> Option<Self> {
+        let converts = |operand: DType| operand == product || emitter::converts(machine, operand, product);
+        let ty = register(product);
+        let terms = if fours::suits(machine, [left, right], ty) { fours::TERMS } else { 1 };
+        (emitter::is_plain(product) && converts(left) && converts(right)).then_some(Self {
+            left,
+            right,
+            product,
+            ty,
+            terms,
+        })
+    }
+
+    /// Up to so many rows, the right matrix is read where it is.
+    pub const fn most_streamed(&self) -> i64 {
+        if self.terms > 1 { FEW_ROWS } else { MOST_STREAMED }
+    }
+
+    /// How many terms are added up at once while they are in the caches.
+    const fn block(&self) -> i64 {
+        SUMMED_BLOCK * self.terms
     }
 
     const fn size(&self) -> usize {

@@ -24,7 +24,8 @@ pub(super) fn pack(
     let panels = m.panels(n, columns);
     let units = m.code.open((begin, end, 1), &[]);
     let (batch, panel) = m.decode(units.index, panels);
-    let (matrix, all) = (m.multiply(k, n), m.multiply(k, width));
+    let (matrix, all) = (m.multiply(k, n), m.depth(k));
+    let all = m.multiply(all, width);
     let first = m.multiply(panel, width);
     let from = m.place(batch, matrix, first);
     let source = m.of(elements.right, right, from);
@@ -80,12 +81,13 @@ impl Emitter {
                 (first, mask)
             })
             .collect();
-        let rows = self.code.open((zero, k, 1), &[]);
-        let (from, to) = (self.multiply(rows.index, n), self.multiply(rows.index, width));
+        let depth = self.depth(k);
+        let rows = self.code.open((zero, depth, 1), &[]);
+        let starts = self.right_rows(source, rows.index, (k, n));
+        let to = self.multiply(rows.index, width);
         for (first, mask) in vectors {
-            let (from, to) = (self.plus(from, first), self.plus(to, first));
-            let from = self.of(self.elements.right, source, from);
-            let value = self.operand(self.elements.right, from, (lanes, mask));
+            let value = self.right_terms(&starts, first, (lanes, mask));
+            let to = self.plus(to, first);
             let to = self.at(target, to);
             self.store(value, to, None);
         }

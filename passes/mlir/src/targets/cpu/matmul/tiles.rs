@@ -57,7 +57,8 @@ impl Tile {
             (rows + blocks - 1) / blocks
         });
         let bytes = inner.unwrap_or(i64::MAX).saturating_mul(columns.unwrap_or(i64::MAX));
-        let stays = bytes.saturating_mul(elements.size() as i64) <= CACHED;
+        let bytes = bytes.saturating_mul(elements.size() as i64) / elements.terms;
+        let stays = bytes <= CACHED;
         Self { rows, vectors, lanes: full.min(width), packs_rows, packs_panels: few.is_some() && !stays }
     }
 
@@ -66,7 +67,7 @@ impl Tile {
         let lanes = elements.lanes(machine) as i64;
         let padded = |vectors: i64, columns: i64| (columns as u64).next_multiple_of((vectors * lanes) as u64);
         match columns {
-            Some(columns) if columns <= lanes => {
+            Some(columns) if columns <= lanes && elements.terms == 1 => {
                 columns.max(1).cast_unsigned().next_power_of_two().cast_signed()
             }
             Some(columns) if padded(3, columns) < padded(2, columns) => 3 * lanes,
@@ -120,16 +121,18 @@ pub(super) fn blocks(
     let first = m.multiply(block, height);
     let matrices = m.matrices(batch);
     let (panels, width) = (m.panels(matrices.n, tile.columns()), m.code.index(tile.columns()));
-    let of_packed = m.multiply(panels, matrices.k);
+    let depth = m.depth(matrices.k);
+    let of_packed = m.multiply(panels, depth);
     let of_packed = m.multiply(of_packed, width);
     let of_packed = m.multiply(batch, of_packed);
     let packed = m.at(packed, of_packed);
     let (parts, part) = m.open_parts(matrices.k);
     let rows = m.rows(&tile, &matrices, (first, room), &part);
     let columns = m.code.open((zero, matrices.n, tile.columns()), &[]);
-    let of_part = m.multiply(part.start, width);
+    let of_part = m.depth(part.start);
+    let of_part = m.multiply(of_part, width);
     // The columns before the panel are as many elements of each row, and so is the panel.
-    let start = m.place(columns.index, matrices.k, of_part);
+    let start = m.place(columns.index, depth, of_part);
     let panel = m.at(packed, start);
     m.tile(&tile, &matrices, (&rows, first), (panel, columns.index), &part);
     m.code.close(&columns, &[]);
@@ -159,13 +162,15 @@ pub(super) fn panels(
     let last = m.less(last, to);
     // A part of each panel at a time is where the first panels of the group would be: it stays in the cache.
     let of_group = m.place(batches.index, panels, groups.index);
-    let all = m.multiply(matrices.k, width);
+    let depth = m.depth(matrices.k);
+    let all = m.multiply(depth, width);
     let of_group = m.multiply(of_group, all);
     let packed = m.at(packed, of_group);
     let (parts, part) = m.open_parts(matrices.k);
     let panel_at = |m: &mut Emitter, panel: MlirValue| {
         let number = m.sub(panel, groups.index);
-        let start = m.multiply(number, part.length);
+        let start = m.depth(part.length);
+        let start = m.multiply(number, start);
         let start = m.multiply(start, width);
         (m.at(packed, start), m.multiply(panel, width))
     };
@@ -200,7 +205,7 @@ impl Emitter {
     /// Room for packed rows.
     fn room(&mut self, tile: &Tile) -> MlirValue {
         let scalar = self.scalar();
-        self.code.stack(scalar, SUMMED_BLOCK * tile.rows, 64)
+        self.code.stack(scalar, SUMMED_BLOCK * tile.rows + self.first_sums_room(), 64)
     }
 
     fn matrices(&mut self, batch: MlirValue) -> Matrices {
@@ -214,9 +219,10 @@ impl Emitter {
 
     /// Opens a loop over the parts of what is summed over. A sum of nothing is a part, too: it stores zeros.
     fn open_parts(&mut self, k: MlirValue) -> (Loop, Part) {
-        let (zero, one, most) = (self.code.index(0), self.code.index(1), self.code.index(SUMMED_BLOCK));
+        let (zero, one, most) =
+            (self.code.index(0), self.code.index(1), self.code.index(self.elements.block()));
         let summed = self.code.int("llvm.intr.smax", k, one);
-        let parts = self.code.open((zero, summed, SUMMED_BLOCK), &[]);
+        let parts = self.code.open((zero, summed, self.elements.block()), &[]);
         let rest = self.sub(k, parts.index);
         let length = self.less(rest, most);
         let is_first = self.code.compare(Predicate::Eq, parts.index, zero);
@@ -237,7 +243,11 @@ impl Emitter {
         if !tile.packs_rows {
             return Rows::InPlace(starts);
         }
-        self.pack_rows(&starts, room, part.length);
+        if self.elements.terms == 1 {
+            self.pack_rows(&starts, room, part.length);
+        } else {
+            self.pack_rows_by_four(&starts, room, part.length);
+        }
         Rows::Packed(room)
     }
 
@@ -274,10 +284,12 @@ impl Emitter {
     /// The tile of the product: row by row, vector by vector.
     fn sums(&mut self, tile: &Tile, rows: &Rows, (panel, length): (MlirValue, MlirValue)) -> Vec<MlirValue> {
         let lanes = tile.lanes;
-        let nothing = self.zero(lanes);
-        let start = vec![nothing; tile.rows as usize * tile.vectors];
-        let zero = self.code.index(0);
-        let steps = self.code.open((zero, length, 1), &start);
+        let start = match rows {
+            Rows::Packed(packed) => self.first_sums(*packed, (tile.rows, tile.vectors), lanes),
+            Rows::InPlace(_) => vec![self.zero(lanes); tile.rows as usize * tile.vectors],
+        };
+        let (zero, depth) = (self.code.index(0), self.depth(length));
+        let steps = self.code.open((zero, depth, 1), &start);
         let (height, width) = (self.code.index(tile.rows), self.code.index(tile.columns()));
         let from = self.multiply(steps.index, width);
         let right: Vec<_> = (0..tile.vectors)
@@ -301,7 +313,7 @@ impl Emitter {
             let factor = self.splat(factor, lanes);
             for right in &right {
                 let sum = steps.carried[next.len()];
-                next.push(self.accumulate([factor, *right, sum], lanes));
+                next.push(self.add_terms([factor, *right, sum], lanes));
             }
         }
         self.code.close(&steps, &next);
