@@ -328,14 +328,6 @@ impl Code {
         self.op("llvm.fence", &[], &[], &[("ordering", ordering)]);
     }
 
-    /// A number of 32 bits of which the optimiser learns nothing.
-    pub fn opaque(&self, number: MlirValue) -> MlirValue {
-        // Nothing is done in the register that holds it.
-        let (code, constraints) = (self.types.parse("\"\""), self.types.parse("\"=r,0\""));
-        let attributes = [("asm_string", code), ("constraints", constraints)];
-        self.value("llvm.inline_asm", &[number], self.types.scalar(Ty::I32), &attributes)
-    }
-
     /// Room on the stack for so many elements, made once a call.
     pub fn stack(&mut self, element: MlirType, count: i64, alignment: usize) -> MlirValue {
         let count = self.index(count);
