@@ -21,8 +21,8 @@ pub const fn side(size: usize) -> usize {
 #[repr(C, align(64))]
 struct Square([u8; LINE * LINE]);
 
-/// Copies two axes, square by square: `across`, along which the source runs, is at most [`WIDTH`] of them wide. Where `streams`, lines
-/// that are aligned are written past the caches: a fence must follow.
+/// Copies two axes, square by square: `across`, along which the source runs, is at most [`WIDTH`] of them wide. Where
+/// `streams`, lines that are aligned are written past the caches: a fence must follow.
 ///
 /// # Safety
 /// As [`copy`](super::copy), for two axes.
@@ -116,7 +116,8 @@ unsafe fn put(line: *const u8, to: *mut u8, streams: bool) {
 /// Turns a whole square.
 ///
 /// # Safety
-/// As many lines as a line has elements can be read, `stride` bytes apart; `lines` has room for a square.
+/// As many lines as a line has elements can be read, `stride` bytes apart; `lines` is aligned as a line of
+/// the cache is, and has room for a square.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "sse2")]
 #[inline]
@@ -180,7 +181,8 @@ fn turn_registers(size: usize, registers: &mut [std::arch::x86_64::__m128i; 16])
 /// Turns a whole square.
 ///
 /// # Safety
-/// As many lines as a line has elements can be read, `stride` bytes apart; `lines` has room for a square.
+/// As many lines as a line has elements can be read, `stride` bytes apart; `lines` is aligned as a line of
+/// the cache is, and has room for a square.
 #[cfg(not(target_arch = "x86_64"))]
 unsafe fn turn<T: Copy>(from: Address, stride: isize, lines: *mut u8) {
     let (size, side) = (size_of::<T>() as isize, side(size_of::<T>()));

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use promote::{DType, Executable, RunError, Status};
-use promote_reference::{Array, Value};
+use promote_reference::{Array, Number, Value};
 
 use super::support::{compile, function, run, session};
 
@@ -127,4 +127,35 @@ fn a_stack_is_refused_and_the_next_call_runs() {
     };
     let thread = std::thread::Builder::new().stack_size(1 << 20).spawn(work).expect("a thread starts");
     thread.join().expect("it does not panic");
+}
+
+/// What the documentation promises: 128 KiB are enough for a reduction, however wide its columns and however many it has.
+#[test]
+fn reductions_of_wide_columns_run_on_a_small_stack() {
+    const TEXT: &str = r#"!u = tensor<*x!promote.unknown>
+!x = tensor<100x9000xf64>
+func.func @sum(%x: !x) -> !u {
+  %r = "promote.sum"(%x) {axis = array<i64: 0>} : (!x) -> !u
+  return %r : !u
+}
+func.func @argmax(%x: !x) -> !u {
+  %r = "promote.argmax"(%x) {axis = array<i64: 0>} : (!x) -> !u
+  return %r : !u
+}
+func.func @several(%x: !x) -> (!u, !u, !u, !u) {
+  %s = "promote.sum"(%x) {axis = array<i64: 0>} : (!x) -> !u
+  %m = "promote.max"(%x) {axis = array<i64: 0>} : (!x) -> !u
+  %v = "promote.var"(%x) {axis = array<i64: 0>} : (!x) -> !u
+  %p = "promote.prod"(%x) {axis = array<i64: 0>} : (!x) -> !u
+  return %s, %m, %v, %p : !u, !u, !u, !u
+}
+"#;
+    let executable = compile(&session("jax", true, false), TEXT);
+    let calls = move || {
+        let x = Array::new(DType::F64, vec![100, 9000], (0..900_000).map(|_| Number::Real(1.0)));
+        let x = [Value::Array(x)];
+        ["sum", "argmax", "several"].map(|name| run(&function(&executable, name), &x).map(|all| all.len()))
+    };
+    let thread = std::thread::Builder::new().stack_size(128 << 10).spawn(calls).expect("a thread starts");
+    assert_eq!(thread.join().expect("it does not panic"), [Ok(1), Ok(1), Ok(4)]);
 }

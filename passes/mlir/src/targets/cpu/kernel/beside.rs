@@ -5,8 +5,9 @@
 //! stored so is transposed back. A value of one element stays at hand for all stages.
 //!
 //! ## Laws
-//! - The sums of a row do not depend on how many rows are computed at once, nor on which: the last vector of a tile takes
-//!   rows again that the one before had, so that it is whole.
+//! - In a kernel the sums of a row do not depend on where the row is: the last vector of a tile takes rows again that the one
+//!   before had, so that it is whole, and rows by themselves are added up in the same order.
+//! - Complex numbers, whose parts lie beside each other, are not transposed: their rows are computed as long ones are.
 
 use std::collections::BTreeMap;
 
@@ -183,19 +184,16 @@ impl KernelEmitter<'_> {
         mut sums: Vec<Vec<MlirValue>>,
         lanes: usize,
     ) -> Option<Element<Register>> {
-        let types = self.accumulator(root);
-        let registers = |values: &[MlirValue]| -> Vec<Register> {
-            values.iter().zip(&types).map(|(value, ty)| Register { value: *value, ty: *ty }).collect()
-        };
         while sums.len() > 1 {
             let others = sums.split_off(sums.len() / 2);
             for (sum, other) in sums.iter_mut().zip(others) {
-                let joined = self.joined_accumulators(root, lanes, &registers(sum), &registers(&other));
+                let [x, y] = [sum.as_slice(), &other].map(|values| self.registers(root, values));
+                let joined = self.joined_accumulators(root, lanes, &x, &y);
                 *sum = joined.into_iter().map(|register| register.value).collect();
             }
         }
-        let sum = sums.first()?;
-        Some(self.result(self.kernel.roots[root].role, &registers(sum), lanes))
+        let sum = self.registers(root, sums.first()?);
+        Some(self.result(self.kernel.roots[root].role, &sum, lanes))
     }
 
     /// Computes what elements of a row need in a stage, and is the same for all of them.

@@ -10,8 +10,8 @@
 //! - [`Form::Rows`](promote_lower::kernel::Form::Rows): for each row, stage by stage, the reduced dimensions are run
 //!   through; accumulators are vectors, added up lane by lane at the end. Rows too short for that are computed
 //!   [side by side](beside).
-//! - [`Form::Columns`](promote_lower::kernel::Form::Columns): a tile of columns is accumulated in the first-level cache,
-//!   row after row.
+//! - [`Form::Columns`](promote_lower::kernel::Form::Columns): a tile of columns is accumulated in the second-level
+//!   cache, row after row.
 //!
 //! Expressions are computed as far outside as their dimensions allow.
 //!

@@ -186,10 +186,7 @@ impl<'k> KernelEmitter<'k> {
     pub(super) fn finish(&mut self, root: usize, state: &[MlirValue]) -> Element<Register> {
         let kernel = self.kernel;
         let types = self.accumulator(root);
-        let registers = |values: &[MlirValue]| -> Vec<Register> {
-            values.iter().zip(&types).map(|(value, ty)| Register { value: *value, ty: *ty }).collect()
-        };
-        let mut all = registers(&state[..types.len()]);
+        let mut all = self.registers(root, &state[..types.len()]);
         let mut lanes = self.lanes;
         while lanes > 1 {
             lanes /= 2;
@@ -202,7 +199,7 @@ impl<'k> KernelEmitter<'k> {
             all = self.joined_accumulators(root, lanes, &low, &high);
         }
         if state.len() > types.len() {
-            all = self.joined_accumulators(root, 1, &all, &registers(&state[types.len()..]));
+            all = self.joined_accumulators(root, 1, &all, &self.registers(root, &state[types.len()..]));
         }
         self.result(kernel.roots[root].role, &all, 1)
     }

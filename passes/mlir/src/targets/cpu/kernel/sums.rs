@@ -8,6 +8,7 @@
 //! vector is added to all of them.
 
 use mlir_sys::*;
+use promote_dialect::extent::Product;
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Kind, Op};
 use promote_lower::kernel::{Form, Kernel, Role};
@@ -30,10 +31,11 @@ pub(super) fn has_any_order(op: Op, dtype: DType, numerics: Numerics) -> bool {
     op == Op::CumulativeSum && (is_integer || is_rounded(op, dtype)) && !keeps_first(op, numerics, dtype)
 }
 
-/// Whether a root is summed over so many rows, or vectors, that it is worth it to do so in blocks.
+/// Whether there are so many rows, or vectors, that they may be more than a block. One block alone is the sum: whether an
+/// extent is known changes nothing.
 fn is_long(kernel: &Kernel, lanes: usize) -> bool {
     let length = kernel.dims[kernel.reduced().end - 1].fixed();
-    length.is_none_or(|length| length > 2 * ROWS_SUMMED * lanes as i64)
+    length.is_none_or(|length| length > ROWS_SUMMED * lanes as i64)
 }
 
 impl<'k> KernelEmitter<'k> {
@@ -65,7 +67,9 @@ impl<'k> KernelEmitter<'k> {
         };
         let all: u32 = (0..self.kernel.roots.len()).map(bytes).sum();
         let columns = (COLUMN_BYTES / i64::from(all.max(1))).max(MOST_LANES);
-        (1 << columns.ilog2()).min(MOST_COLUMNS)
+        let there_are = self.kernel.dims.last().and_then(Product::fixed).unwrap_or(MOST_COLUMNS);
+        let there_are = there_are.clamp(1, MOST_COLUMNS) as u64;
+        (1 << columns.ilog2()).min(there_are.next_power_of_two() as i64)
     }
 
     pub(super) fn registers(&self, root: usize, values: &[MlirValue]) -> Vec<Register> {

@@ -1,9 +1,8 @@
 //! Products of few rows: the right matrix is read once, where it is.
 //!
 //! ## Algorithm
-//! A unit is some columns; as many units as come together make a chunk of columns. The sums of some rows and these columns are
-//! in the first-level cache. Some rows of the right
-//! matrix at a time are multiplied with as many elements of each row of the left one, which stay in registers, and added to
+//! A unit is some columns; as many units as come together make a chunk of columns. The sums of some rows and these columns
+//! are in the first-level cache. Some rows of the right matrix at a time are multiplied with as many elements of each row of the left one, which stay in registers, and added to
 //! the sums, one after another. If there are more rows of the left matrix than are multiplied at once, what the next ones
 //! need of the right matrix is in the second-level cache.
 
