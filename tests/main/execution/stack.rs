@@ -132,7 +132,7 @@ fn a_stack_is_refused_and_the_next_call_runs() {
 /// What the documentation promises: 128 KiB are enough for a reduction, however wide its columns and however many it has.
 #[test]
 fn reductions_of_wide_columns_run_on_a_small_stack() {
-    const TEXT: &str = r#"!u = tensor<*x!promote.unknown>
+    const TEXT: &str = r#"
 !x = tensor<100x9000xf64>
 func.func @sum(%x: !x) -> !u {
   %r = "promote.sum"(%x) {axis = array<i64: 0>} : (!x) -> !u

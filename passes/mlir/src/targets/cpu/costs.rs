@@ -48,7 +48,7 @@ pub const MOST_LANES: i64 = 128;
 pub const SCANNED_LANES: usize = 16;
 /// The bytes of the accumulators of a tile of columns, which stay in the second-level cache. They are on the stack, of which
 /// callers need not have more than 128 KiB.
-pub const COLUMN_BYTES: i64 = 1 << 16;
+pub const COLUMN_BYTES: i64 = 1 << 15;
 /// The most columns of a tile.
 pub const MOST_COLUMNS: i64 = 1 << 13;
 /// So many rows are added up before their sum is added to that of the rows before: sums of many numbers one after the other
