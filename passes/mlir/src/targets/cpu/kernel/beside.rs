@@ -155,16 +155,7 @@ impl KernelEmitter<'_> {
             let root = &kernel.roots[root];
             self.store_rows(beside, (&root.sinks[sink], kernel.expr(root.expr).dtype), values);
         }
-        self.stage = usize::MAX;
-        for root in 0..kernel.roots.len() {
-            match self.results[root] {
-                Some(result) if !matches!(kernel.roots[root].role, Role::Scan(_)) => {
-                    self.store_result(root, result, lanes);
-                }
-                _ if !full.contains(&root) => self.store_root(root, lanes),
-                _ => {}
-            }
-        }
+        self.store_row(&full, lanes);
     }
 
     /// How many sums of a row are carried at once: none of what is only stored.
@@ -275,8 +266,7 @@ impl KernelEmitter<'_> {
             return self.code.load(first, result, size);
         }
         let (mask, rest) = (self.first_lanes(count), self.code.poison(result));
-        let alignment = self.code.types.int(self.code.types.i32, size as i64);
-        self.code.value("llvm.intr.masked.load", &[first, mask, rest], result, &[("alignment", alignment)])
+        self.masked_load(first, result, size, (mask, rest))
     }
 
     fn store_part(&mut self, value: Register, first: MlirValue, size: usize, count: usize) {
@@ -287,10 +277,8 @@ impl KernelEmitter<'_> {
             // No mask of one lane: see the laws of masks.
             return self.code.store(self.part_of(value, &[0]).value, first, size);
         }
-        let value = value.value;
         let mask = self.first_lanes(count);
-        let alignment = self.code.types.int(self.code.types.i32, size as i64);
-        self.code.op("llvm.intr.masked.store", &[value, first, mask], &[], &[("alignment", alignment)]);
+        self.masked_store(value.value, first, size, mask);
     }
 
     /// Truth in the first lanes.

@@ -102,13 +102,18 @@ impl<'k> KernelEmitter<'k> {
                 }
             }
         }
+        self.store_row(&full, 1);
+    }
+
+    /// Stores what a row has once: results, and roots that are not `full`.
+    pub(super) fn store_row(&mut self, full: &[usize], lanes: usize) {
         self.stage = usize::MAX;
         for root in 0..self.kernel.roots.len() {
             match self.results[root] {
                 Some(result) if !matches!(self.kernel.roots[root].role, Role::Scan(_)) => {
-                    self.store_result(root, result, 1);
+                    self.store_result(root, result, lanes);
                 }
-                _ if !full.contains(&root) => self.store_root(root, 1),
+                _ if !full.contains(&root) => self.store_root(root, lanes),
                 _ => {}
             }
         }

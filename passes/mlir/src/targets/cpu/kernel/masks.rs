@@ -73,9 +73,7 @@ impl KernelEmitter<'_> {
         let (lanes, unit) = (self.lanes, self.code.types.scalar(ty));
         let result = vector(unit, lanes * count);
         let (mask, rest) = (self.mask_of_parts(count), self.nothing(result));
-        let alignment = self.code.types.int(self.code.types.i32, size as i64);
-        let operands = [first, mask, rest];
-        let all = self.code.value("llvm.intr.masked.load", &operands, result, &[("alignment", alignment)]);
+        let all = self.masked_load(first, result, size, (mask, rest));
         if count == 1 {
             return vec![Register { value: all, ty }];
         }
@@ -91,6 +89,24 @@ impl KernelEmitter<'_> {
     /// Stores elements side by side, of so many parts each.
     pub(super) fn store_masked(&mut self, value: MlirValue, first: MlirValue, size: usize, count: usize) {
         let mask = self.mask_of_parts(count);
+        self.masked_store(value, first, size, mask);
+    }
+
+    /// Loads the lanes of a mask, and takes the others from `rest`.
+    pub(super) fn masked_load(
+        &self,
+        first: MlirValue,
+        result: MlirType,
+        size: usize,
+        (mask, rest): (MlirValue, MlirValue),
+    ) -> MlirValue {
+        let alignment = self.code.types.int(self.code.types.i32, size as i64);
+        let operands = [first, mask, rest];
+        self.code.value("llvm.intr.masked.load", &operands, result, &[("alignment", alignment)])
+    }
+
+    /// Stores the lanes of a mask.
+    pub(super) fn masked_store(&self, value: MlirValue, first: MlirValue, size: usize, mask: MlirValue) {
         let alignment = self.code.types.int(self.code.types.i32, size as i64);
         self.code.op("llvm.intr.masked.store", &[value, first, mask], &[], &[("alignment", alignment)]);
     }
