@@ -1,0 +1,200 @@
+//! The values of expressions, and what roots do with them.
+
+use promote_lattice::{DType, Kind, Op};
+use promote_lower::kernel::{Code as What, ExprId, Role};
+use promote_scalar::{
+    Cast, Element, Ty, combine, combine_arg, convert, elementwise, identity, keeps_first, memory, register,
+    select,
+};
+
+use super::Emitter;
+use crate::build::Build;
+use crate::code::Code;
+use crate::elements::{element, parts};
+
+impl<C: Code> Emitter<'_, C> {
+    /// The value of an expression at the current indices.
+    pub(super) fn eval(&mut self, id: ExprId) -> Element<C::Value> {
+        if let Some(known) = self.scopes.iter().rev().find_map(|scope| scope.get(&id)) {
+            return *known;
+        }
+        let value = self.compute(id);
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.insert(id, value);
+        }
+        value
+    }
+
+    fn compute(&mut self, id: ExprId) -> Element<C::Value> {
+        let kernel = self.kernel;
+        let expr = kernel.expr(id);
+        match &expr.code {
+            What::Splat(bits) => self.constant(*bits, expr.dtype),
+            What::Size(product) => Element::Real(self.product(product)),
+            What::Index { strides, offset } => Element::Real(self.linear(strides, offset)),
+            What::Load(access) => self.load(access, expr.dtype, None),
+            What::Take { access, index, stride, extent } => {
+                self.take((access, *index), (stride, *extent), expr)
+            }
+            What::Convert(operand) => {
+                let from = kernel.expr(*operand).dtype;
+                let value = self.eval(*operand);
+                convert(self.code, from, expr.dtype, self.numerics, value)
+            }
+            What::Map(op, operands) => {
+                let values: Vec<_> = operands.iter().map(|operand| self.eval(*operand)).collect();
+                let dtypes: Vec<_> = operands.iter().map(|operand| kernel.expr(*operand).dtype).collect();
+                self.note_at(expr.node);
+                let made = elementwise(self.code, *op, self.numerics, &dtypes, expr.dtype, &values);
+                made.unwrap_or_else(|| unreachable!("{op} of {dtypes:?} is in no program that is valid"))
+            }
+            What::Reduced(root) => self.results[*root]
+                .unwrap_or_else(|| unreachable!("a reduction is done before its result is used")),
+        }
+    }
+
+    pub(super) fn constant(&mut self, bits: u128, dtype: DType) -> Element<C::Value> {
+        let (part, stored) = (dtype.real_part(), memory(dtype));
+        let mut number = |bits: u128| {
+            let ty = stored.bits_type();
+            let raw = self.code.int(ty, (bits as u64 & (u64::MAX >> (64 - ty.bits()))).cast_signed());
+            let raw = if ty == stored { raw } else { self.code.cast(Cast::Bitcast, raw, stored) };
+            promote_scalar::load(self.code, part, raw)
+        };
+        match dtype.kind() {
+            Kind::Complex => Element::Complex(number(bits), number(bits >> part.bits())),
+            Kind::Bool | Kind::Unsigned | Kind::Signed | Kind::Float => Element::Real(number(bits)),
+        }
+    }
+
+    // Accumulators: the parts of an element; of what looks for an index, that too.
+
+    /// The types of a root's accumulator; none if it has none.
+    pub(super) fn accumulator(&self, root: usize) -> Vec<Ty> {
+        let root = &self.kernel.roots[root];
+        let dtype = self.kernel.expr(root.expr).dtype;
+        let part = register(dtype);
+        let mut parts = if dtype.kind() == Kind::Complex { vec![part, part] } else { vec![part] };
+        match root.role {
+            Role::Store => parts.clear(),
+            Role::Reduce(_) | Role::Scan(_) => {}
+            Role::Arg(_) => parts.push(Ty::I64),
+        }
+        parts
+    }
+
+    /// What an accumulator begins with.
+    pub(super) fn identity(&mut self, root: usize) -> Vec<C::Value> {
+        let root = &self.kernel.roots[root];
+        let dtype = self.kernel.expr(root.expr).dtype;
+        let op = match root.role {
+            Role::Store => return Vec::new(),
+            Role::Scan(op) | Role::Reduce(op) => op,
+            Role::Arg(Op::ArgMax) => Op::Max,
+            Role::Arg(_) => Op::Min,
+        };
+        let Some(first) = identity(self.code, op, self.numerics, dtype) else {
+            unreachable!("{op} of {dtype} is a reduction")
+        };
+        let mut values = parts(first);
+        if matches!(root.role, Role::Arg(_)) {
+            // Nothing was seen yet: any index is better.
+            values.push(self.code.number(i64::MAX));
+        }
+        values
+    }
+
+    /// Takes the value at the current index into an accumulator. `along` is the index of the reduced dimension.
+    pub(super) fn accumulate(&mut self, root: usize, old: &[C::Value], along: C::Value) -> Vec<C::Value> {
+        let root = &self.kernel.roots[root];
+        let value = self.eval(root.expr);
+        match root.role {
+            Role::Store => Vec::new(),
+            Role::Reduce(op) => self.combined((op, root.expr), old, &parts(value)),
+            Role::Scan(op) => {
+                let dtype = self.kernel.expr(root.expr).dtype;
+                let all = self.combined((op, root.expr), old, &parts(value));
+                if !keeps_first(op, self.numerics, dtype) {
+                    return all;
+                }
+                let zero = self.code.number(0);
+                let is_first = self.code.compare(promote_scalar::Compare::Eq, along, zero);
+                parts(select(self.code, is_first, value, element(&all)))
+            }
+            Role::Arg(op) => {
+                let mut own = parts(value);
+                own.push(along);
+                self.chosen((op, root.expr), old, &own)
+            }
+        }
+    }
+
+    /// Two accumulators of a root as one.
+    pub(super) fn joined(&mut self, root: usize, x: &[C::Value], y: &[C::Value]) -> Vec<C::Value> {
+        let root = &self.kernel.roots[root];
+        match root.role {
+            Role::Reduce(op) | Role::Scan(op) => self.combined((op, root.expr), x, y),
+            Role::Arg(op) => self.chosen((op, root.expr), x, y),
+            Role::Store => Vec::new(),
+        }
+    }
+
+    fn combined(&mut self, (op, expr): (Op, ExprId), x: &[C::Value], y: &[C::Value]) -> Vec<C::Value> {
+        let dtype = self.kernel.expr(expr).dtype;
+        let combined = combine(self.code, op, self.numerics, dtype, element(x), element(y));
+        parts(combined.unwrap_or_else(|| unreachable!("{op} combines elements of every dtype")))
+    }
+
+    fn chosen(&mut self, (op, expr): (Op, ExprId), x: &[C::Value], y: &[C::Value]) -> Vec<C::Value> {
+        let dtype = self.kernel.expr(expr).dtype;
+        let pair = |all: &[C::Value]| (element(&all[..all.len() - 1]), all[all.len() - 1]);
+        let chosen = combine_arg(self.code, op, dtype, pair(x), pair(y));
+        let (best, at) = chosen.unwrap_or_else(|| unreachable!("{op} chooses among every dtype's elements"));
+        let mut all = parts(best);
+        all.push(at);
+        all
+    }
+
+    /// What an accumulator has as the result: of what looks for an index, that.
+    pub(super) fn result(&self, root: usize, all: &[C::Value]) -> Element<C::Value> {
+        match self.kernel.roots[root].role {
+            Role::Arg(_) => Element::Real(all[all.len() - 1]),
+            Role::Store | Role::Reduce(_) | Role::Scan(_) => element(all),
+        }
+    }
+
+    // What leaves the loops.
+
+    /// Stores the value of a root where it belongs.
+    pub(super) fn store_root(&mut self, root: usize) {
+        let root = &self.kernel.roots[root];
+        if root.sinks.is_empty() {
+            return;
+        }
+        let value = self.eval(root.expr);
+        let dtype = self.kernel.expr(root.expr).dtype;
+        root.sinks.iter().for_each(|sink| self.store(sink, dtype, value));
+    }
+
+    /// Stores the result of a reduction where it belongs.
+    pub(super) fn store_result(&mut self, root: usize, value: Element<C::Value>) {
+        let root = &self.kernel.roots[root];
+        let dtype = match root.role {
+            Role::Arg(_) => DType::I64,
+            Role::Store | Role::Reduce(_) | Role::Scan(_) => self.kernel.expr(root.expr).dtype,
+        };
+        root.sinks.iter().for_each(|sink| self.store(sink, dtype, value));
+    }
+
+    /// Stores what a row has once: results, and roots that are not `full`.
+    pub(super) fn store_once(&mut self) {
+        for root in 0..self.kernel.roots.len() {
+            match (self.kernel.roots[root].role, self.results[root]) {
+                (Role::Scan(_), _) => {}
+                (_, Some(result)) => self.store_result(root, result),
+                (_, None) if !self.kernel.is_full(root) => self.store_root(root),
+                (_, None) => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! What a program launches, as code of a device.
+
+use promote_lattice::DType;
+use promote_lattice::convert::Numerics;
+use promote_lower::kernel::Kernel;
+use promote_lower::program::{Function, Matmul, Program, Step};
+use promote_lower::target::{Costs, Packing, Product, Target};
+
+use crate::code::Code;
+use crate::entry::Entry;
+use crate::schedule::Schedule;
+use crate::{kernel, matmul, sort};
+
+/// Devices as lowering sees them: all are alike.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Machine;
+
+impl Target for Machine {
+    fn name(&self) -> &'static str {
+        "devices"
+    }
+
+    fn costs(&self) -> Costs {
+        Costs::COMMON
+    }
+
+    fn schedule(&self, kernel: &Kernel, numerics: Numerics) -> String {
+        Schedule::new(kernel, numerics).to_string()
+    }
+
+    fn packing(&self, product: &Product) -> Option<Packing> {
+        product.is_in_order(true).then_some(Packing::Nothing)
+    }
+}
+
+/// The dtypes of a product of matrices: of the left one, the right one, and the product.
+pub type Dtypes = [DType; 3];
+
+/// What was compiled of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compiled {
+    /// Of each of its kernels.
+    pub kernels: Vec<Entry>,
+    /// Of its products of matrices, by their dtypes.
+    pub products: Vec<(Dtypes, Entry)>,
+    /// A pass of its sorts, by dtype.
+    pub sorts: Vec<(DType, Entry)>,
+}
+
+impl Compiled {
+    /// All entries.
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        let products = self.products.iter().map(|(_, entry)| entry);
+        self.kernels.iter().chain(products).chain(self.sorts.iter().map(|(_, entry)| entry))
+    }
+
+    /// The code that multiplies matrices of these dtypes.
+    pub fn product(&self, dtypes: Dtypes) -> Option<&Entry> {
+        self.products.iter().find_map(|(own, entry)| (*own == dtypes).then_some(entry))
+    }
+
+    /// A pass of sorting elements of a dtype.
+    pub fn sort(&self, dtype: DType) -> Option<&Entry> {
+        self.sorts.iter().find_map(|(own, entry)| (*own == dtype).then_some(entry))
+    }
+
+    /// What a program launches.
+    pub fn of(program: &Program) -> Self {
+        let numbered = program.kernels.iter().enumerate();
+        let kernels = numbered
+            .map(|(index, kernel)| kernel::entry(kernel, program.numerics, format!("kernel{index}")))
+            .collect();
+        let mut compiled = Self { kernels, products: Vec::new(), sorts: Vec::new() };
+        for function in &program.functions {
+            for (step, _) in function.blocks.iter().flat_map(|block| &block.steps) {
+                compiled.add(function, step);
+            }
+        }
+        compiled
+    }
+
+    /// What a step launches beside kernels.
+    fn add(&mut self, function: &Function, step: &Step) {
+        match step {
+            Step::Matmul(Matmul { left, right, product, .. }) => {
+                let dtypes = [left, right, product].map(|buffer| function.dtype(*buffer).storage());
+                if self.product(dtypes).is_none() {
+                    let name = format!("matmul{}", self.products.len());
+                    self.products.push((dtypes, matmul::entry(name)));
+                }
+            }
+            Step::Sort { buffer, .. } => {
+                let dtype = function.dtype(*buffer).storage();
+                if self.sort(dtype).is_none() {
+                    let name = format!("merge{}", self.sorts.len());
+                    self.sorts.push((dtype, sort::entry(name)));
+                }
+            }
+            Step::Allocate { .. }
+            | Step::Output { .. }
+            | Step::Shape { .. }
+            | Step::Constant { .. }
+            | Step::Spill { .. }
+            | Step::Cell { .. }
+            | Step::Choose { .. }
+            | Step::Retain(_)
+            | Step::Release(_)
+            | Step::Launch(_)
+            | Step::CheckExceptions
+            | Step::Read { .. }
+            | Step::Write { .. }
+            | Step::Number { .. }
+            | Step::Arith { .. }
+            | Step::FailIf { .. }
+            | Step::Call { .. } => {}
+        }
+    }
+
+    /// Emits the code of all of it.
+    pub fn emit<C: Code>(&self, code: &mut C, program: &Program) {
+        self.emit_some(code, program, |_| true);
+    }
+
+    /// Emits the code of one entry.
+    pub fn emit_one<C: Code>(&self, code: &mut C, program: &Program, one: &Entry) {
+        self.emit_some(code, program, |entry| entry.name == one.name);
+    }
+
+    fn emit_some<C: Code>(&self, code: &mut C, program: &Program, is_wanted: impl Fn(&Entry) -> bool) {
+        let numerics = program.numerics;
+        for (kernel, entry) in program.kernels.iter().zip(&self.kernels).filter(|(_, entry)| is_wanted(entry))
+        {
+            kernel::emit(code, kernel, numerics, entry);
+        }
+        for (dtypes, entry) in self.products.iter().filter(|(_, entry)| is_wanted(entry)) {
+            matmul::emit(code, *dtypes, numerics, entry);
+        }
+        for (dtype, entry) in self.sorts.iter().filter(|(_, entry)| is_wanted(entry)) {
+            sort::emit(code, *dtype, numerics, entry);
+        }
+    }
+}
