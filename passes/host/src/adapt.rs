@@ -1,0 +1,259 @@
+//! `promote-apply-op-rules`: what the passes made for ops of other dialects becomes what their dialects have for it.
+//!
+//! ## Algorithm
+//! 1. In functions with ops of other dialects, find the implicit converts, the broadcasts and the constants that no op of
+//!    ours uses, users first: each is written as the file of its user says.
+//! 2. In program order, write them, and put the op of the right kind in the place of each op of a family.
+//! 3. Refuse what is left of ours where types are written as no op of ours takes them.
+
+mod fill;
+
+use promote_diagnostics::{Code, Diagnostic};
+use promote_lattice::{DType, Op};
+use rustc_hash::FxHashMap;
+
+use crate::ir::{Element, Ir, Kind, Mark, Tensor};
+use crate::rules::{Form, OpRules, Recipe, RuleId, Rules};
+use crate::source::place_of;
+use crate::units;
+use fill::Filling;
+
+/// Writes what the rule files say in the place of ours in `root`, and returns every finding in program order.
+pub fn apply_op_rules<I: Ir>(ir: &mut I, root: I::Op) -> Vec<Diagnostic> {
+    let Some(rules) = ir.rules().filter(|rules| !rules.is_empty()).cloned() else { return Vec::new() };
+    let mut found = Vec::new();
+    for unit in units::roots(ir, root) {
+        let mut ops = Vec::new();
+        units::walk(ir, unit, &mut |operation| ops.push(operation));
+        let files = files(ir, &rules, &ops);
+        let mut writer = Writer { ir, rules: &rules, found: &mut found };
+        for operation in ops {
+            match (writer.ir.kind(operation), files.get(&operation)) {
+                (Kind::Foreign { rule, .. }, _) => writer.respell(operation, rule),
+                (Kind::Promote(op), file) => writer.replace(operation, op, file.copied()),
+                _ => writer.check(operation, None),
+            }
+        }
+    }
+    found
+}
+
+/// The file by which each op that was made for other dialects is written.
+fn files<I: Ir>(ir: &I, rules: &Rules, ops: &[I::Op]) -> FxHashMap<I::Op, usize> {
+    let mut files: FxHashMap<I::Op, usize> = FxHashMap::default();
+    let is_foreign = |operation: &I::Op| matches!(ir.kind(*operation), Kind::Foreign { .. });
+    let has_foreign = ops.iter().any(is_foreign);
+    for operation in ops.iter().rev() {
+        let Kind::Promote(op @ (Op::Convert | Op::BroadcastTo | Op::Constant)) = ir.kind(*operation) else {
+            continue;
+        };
+        if op == Op::Convert && !ir.is_marked(*operation, Mark::Implicit) {
+            continue;
+        }
+        let (mut of_user, mut serves_ours) = (None, false);
+        for user in ir.users(ir.result(*operation)) {
+            match ir.kind(user) {
+                Kind::Foreign { rule, .. } => of_user = of_user.or(Some(usize::from(rule.file))),
+                Kind::Promote(_) => match files.get(&user) {
+                    Some(file) => of_user = of_user.or(Some(*file)),
+                    None => serves_ours = true,
+                },
+                _ => {}
+            }
+        }
+        let of_form = ir.form(ir.value_type(ir.result(*operation))).file();
+        // What only control flow uses is written as the first file does that can.
+        let of_any = || rules.files().iter().position(|file| file.writes(op)).filter(|_| has_foreign);
+        let file = of_form.or(of_user).or_else(of_any);
+        if let Some(file) = file.filter(|_| !serves_ours || of_form.is_some()) {
+            files.insert(*operation, file);
+        }
+    }
+    files
+}
+
+/// Writes into a program.
+struct Writer<'a, I: Ir> {
+    ir: &'a mut I,
+    rules: &'a Rules,
+    found: &'a mut Vec<Diagnostic>,
+}
+
+impl<I: Ir> Writer<'_, I> {
+    fn refuse(&mut self, operation: I::Op, message: String, remedy: String) {
+        let place = place_of(self.ir, operation);
+        self.found.push(Diagnostic::error(Code::OpRules, place, message).with_remedy(remedy));
+    }
+
+    /// The name of an op in the program.
+    fn name(&self, operation: I::Op) -> String {
+        self.ir.name_text(self.ir.name(operation))
+    }
+
+    /// Puts the op of a family that is for the dtype of the operands in the place of another one.
+    fn respell(&mut self, operation: I::Op, id: RuleId) {
+        let (file, rule) = (self.rules.file(id), self.rules.rule(id));
+        if rule.refuses_broadcasts {
+            self.refuse_broadcasts(operation, file);
+        }
+        let Some(family) = rule.family.and_then(|family| file.families.get(family)) else { return };
+        let last = rule.operands.as_ref().and_then(|operands| operands.last().copied());
+        let operand = match last {
+            Some(index) => self.ir.operands(operation).nth(index),
+            None => self.ir.operands(operation).last(),
+        };
+        let tensor = operand.and_then(|operand| self.ir.tensor(self.ir.value_type(operand)));
+        let Some(Tensor { element: Element::DType(dtype), .. }) = tensor else { return };
+        // A truth value is a number of one bit to the op that the program has: that is its dialect's business.
+        let stays = dtype == DType::B1 && family.member(dtype).is_none();
+        match family.member(dtype) {
+            Some(pattern) if self.ir.is(operation, pattern) => {}
+            Some(pattern) => {
+                if let Err(why) = self.ir.respell(operation, pattern) {
+                    let message = format!("{} cannot become {pattern}: {why}", self.name(operation));
+                    let remedy = format!("mend `{}` in the op rules {}", family.name, file.name);
+                    self.refuse(operation, message, remedy);
+                }
+            }
+            None if stays => {}
+            None => {
+                let message = format!(
+                    "{} is of the family `{}`, which has no op for {dtype}",
+                    self.name(operation),
+                    family.name
+                );
+                let remedy = format!(
+                    "convert an operand, or name an op for it in the op rules {}: [by-kind.{}]",
+                    file.name, family.name
+                );
+                self.refuse(operation, message, remedy);
+            }
+        }
+    }
+
+    fn refuse_broadcasts(&mut self, operation: I::Op, file: &OpRules) {
+        let operands: Vec<_> = self.ir.operands(operation).collect();
+        for (index, operand) in operands.into_iter().enumerate() {
+            let definition = self.ir.defining_op(operand);
+            if definition.is_some_and(|definition| self.ir.kind(definition) == Kind::Promote(Op::BroadcastTo))
+            {
+                let message = format!("operand {index} of {} would be broadcast", self.name(operation));
+                let remedy = format!("broadcast it explicitly: the op rules {} refuse it", file.name);
+                self.refuse(operation, message, remedy);
+            }
+        }
+    }
+
+    /// Writes what the file has for one of our ops.
+    fn replace(&mut self, operation: I::Op, op: Op, file: Option<usize>) {
+        let Some(file) = file.and_then(|file| self.rules.files().get(file)) else {
+            return self.check(operation, None);
+        };
+        let operand = self.ir.operands(operation).next();
+        let of = |ir: &I, value| ir.tensor(ir.value_type(value));
+        let from = operand.and_then(|operand| of(self.ir, operand));
+        let Some(to) = of(self.ir, self.ir.result(operation)) else { return };
+        let recipe = match op {
+            Op::Convert => match self.conversion(operation, file, from.as_ref(), &to) {
+                Ok(recipe) => recipe,
+                Err(()) => return,
+            },
+            Op::BroadcastTo => file.broadcast.as_ref(),
+            _ => file.constant.as_ref(),
+        };
+        match recipe {
+            Some(recipe) => self.write(operation, (op, file), recipe, (from, to)),
+            None => self.check(operation, Some(file)),
+        }
+    }
+
+    /// What the file has for a conversion: nothing if ours stays.
+    fn conversion<'f>(
+        &mut self,
+        operation: I::Op,
+        file: &'f OpRules,
+        from: Option<&Tensor>,
+        to: &Tensor,
+    ) -> Result<Option<&'f Recipe>, ()> {
+        let (Some(Element::DType(from)), Element::DType(to)) = (from.map(|from| from.element), to.element)
+        else {
+            return Ok(None);
+        };
+        if file.conversions.is_empty() {
+            return Ok(None);
+        }
+        match file.conversion(from, to) {
+            Some(conversion) => Ok(conversion.recipe.as_ref()),
+            None => {
+                let message = format!("the op rules {} have no conversion from {from} to {to}", file.name);
+                let remedy = format!(
+                    "convert the operand explicitly, or write \"{from} -> {to}\" in the table [convert]"
+                );
+                self.refuse(operation, message, remedy);
+                Err(())
+            }
+        }
+    }
+
+    /// Writes a recipe in the place of one of our ops.
+    fn write(
+        &mut self,
+        operation: I::Op,
+        (op, file): (Op, &OpRules),
+        recipe: &Recipe,
+        (from, to): (Option<Tensor>, Tensor),
+    ) {
+        let result = self.ir.result(operation);
+        let r#type = self.ir.value_type(result);
+        let form = self.ir.form(r#type);
+        let operand = self.ir.operands(operation).next();
+        let value = self.ir.value_text(operation);
+        let filling = Filling { ir: &*self.ir, file, form, from, to, value };
+        let written = recipe
+            .fill(|hole| filling.hole(hole))
+            .and_then(|text| self.ir.write(&text, operand, r#type, operation));
+        match written {
+            Ok(made) => {
+                self.ir.replace_all_uses(result, made);
+                // Each op is visited once, and files are not asked about this one again.
+                self.ir.erase(operation);
+            }
+            Err(why) => {
+                let message = format!("the op rules {} cannot write this {op}: {why}", file.name);
+                let remedy = match op {
+                    Op::BroadcastTo => "broadcast the operand explicitly, or mend the rule `broadcast`",
+                    Op::Convert => "convert the operand explicitly, or mend the table [convert]",
+                    _ => "mend the rule `constant`",
+                };
+                self.refuse(operation, message, remedy.to_owned());
+            }
+        }
+    }
+
+    /// Refuses an op that the passes made, of types that it cannot have.
+    fn check(&mut self, operation: I::Op, file: Option<&OpRules>) {
+        let is_made = match self.ir.kind(operation) {
+            Kind::Promote(_) => true,
+            Kind::Other => {
+                let name = self.name(operation);
+                matches!(name.as_str(), "tensor.cast" | "tensor.dim" | "tensor.rank")
+            }
+            _ => false,
+        };
+        if !is_made {
+            return;
+        }
+        let values = self.ir.operands(operation).chain(self.ir.results(operation));
+        let types: Vec<_> = values.map(|value| self.ir.value_type(value)).collect();
+        if let Some(r#type) = types.into_iter().find(|r#type| self.ir.form(*r#type) != Form::BUILTIN) {
+            let name = file.map_or(String::new(), |file| format!(" {}", file.name));
+            let message = format!(
+                "the op rules{name} have nothing to write for {} on {}",
+                self.name(operation),
+                self.ir.type_text(r#type)
+            );
+            let remedy = "state the types so that none is needed, or write a rule for it";
+            self.refuse(operation, message, remedy.to_owned());
+        }
+    }
+}

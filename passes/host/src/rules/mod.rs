@@ -1,0 +1,204 @@
+//! Op rules: which ops of other dialects follow the rules of ours, and what is written for them.
+//!
+//! A front end's own `mydialect.add` follows the rule of `promote.add` if a rule file says so ([`OpRules::from_toml`]; some
+//! come with Promote: [`OpRules::shipped`]). Here stands what such files say, without any IR. A host reads its program by
+//! them (see [`Ir::rules`](crate::ir::Ir::rules)), and [`adapt`](crate::adapt) writes what the dialect has for our converts
+//! and broadcasts.
+//!
+//! `docs/op_rules.md` describes the format.
+//!
+//! ## Laws
+//! - An op that no rule names is left alone, and so is one that has no tensor among the operands that take part.
+//! - What is written means what ours means: a pair of dtypes that the file has no conversion for is refused.
+
+mod convert;
+mod forms;
+mod pattern;
+mod read;
+mod recipe;
+mod shipped;
+
+use promote_infer::foreign::Broadcasts;
+use promote_lattice::{DType, Op};
+
+pub use convert::{Conversion, Group, Pair};
+pub use forms::Read;
+pub use forms::{Form, Forms, TensorForm};
+pub use pattern::Pattern;
+pub use recipe::{Filled, OPERAND, Of, Placeholder, RESULT, Recipe};
+pub use shipped::Unknown;
+
+/// What one file says. See the [module](self).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OpRules {
+    /// Its name: that of the file without its ending.
+    pub name: String,
+    /// What it is for, in a line.
+    pub description: Option<String>,
+    /// The ops that follow rules of ours.
+    pub ops: Vec<OpRule>,
+    /// Ops of the dialect that are one op of ours, each for other kinds of dtypes.
+    pub families: Vec<Family>,
+    /// What is written for a conversion: the first that fits. Ours stays if there are none.
+    pub conversions: Vec<Conversion>,
+    /// What is written for a broadcast. Ours stays if there is none.
+    pub broadcast: Option<Recipe>,
+    /// What is written for a constant. Ours stays if there is none.
+    pub constant: Option<Recipe>,
+    /// How types are written that MLIR has no tensors for.
+    pub forms: Forms,
+    /// The numbers by which the dialect knows dtypes.
+    pub codes: Vec<(DType, String)>,
+}
+
+/// An op of another dialect that follows the rule of one of ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpRule {
+    /// Which op.
+    pub pattern: Pattern,
+    /// Whose rule it follows.
+    pub op: Op,
+    /// Which of its operands take part, in the order of ours; all, if it is not said.
+    pub operands: Option<Vec<usize>>,
+    /// Our attributes, and what the dialect calls them.
+    pub attributes: Vec<(String, String)>,
+    /// Who broadcasts.
+    pub broadcasts: Broadcasts,
+    /// Whether the shape of its result is what the program states.
+    pub states_shape: bool,
+    /// Whether operands that must be broadcast are refused.
+    pub refuses_broadcasts: bool,
+    /// The [family](OpRules::families) that it is of.
+    pub family: Option<usize>,
+}
+
+impl OpRule {
+    /// The rule of an op that takes part with all operands and writes its attributes as we do.
+    pub const fn plain(pattern: Pattern, op: Op) -> Self {
+        Self {
+            pattern,
+            op,
+            operands: None,
+            attributes: Vec::new(),
+            broadcasts: Broadcasts::Explicit,
+            states_shape: false,
+            refuses_broadcasts: false,
+            family: None,
+        }
+    }
+}
+
+/// Ops of a dialect that are one op of ours, each for other kinds of dtypes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Family {
+    /// What the file calls it.
+    pub name: String,
+    /// The op for each group of dtypes, in the order of the file.
+    pub members: Vec<(Group, Pattern)>,
+}
+
+impl Family {
+    /// The op for a dtype.
+    pub fn member(&self, dtype: DType) -> Option<&Pattern> {
+        self.members.iter().find(|(group, _)| group.has(dtype)).map(|(_, pattern)| pattern)
+    }
+}
+
+impl OpRules {
+    /// Whether the file has something to write for one of our ops.
+    pub const fn writes(&self, op: Op) -> bool {
+        match op {
+            Op::Convert => !self.conversions.is_empty(),
+            Op::BroadcastTo => self.broadcast.is_some(),
+            Op::Constant => self.constant.is_some(),
+            _ => false,
+        }
+    }
+
+    /// The dialects of the ops and attributes that the file may write, with words that only look like it.
+    pub fn dialects(&self) -> impl Iterator<Item = &str> {
+        let conversions = self.conversions.iter().filter_map(|conversion| conversion.recipe.as_ref());
+        let recipes = conversions.chain(&self.broadcast).chain(&self.constant);
+        let words = recipes
+            .flat_map(Recipe::texts)
+            .flat_map(|text| text.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.'))));
+        let names = self.families.iter().flat_map(|family| &family.members);
+        let names = names.map(|(_, pattern)| pattern.name.as_str());
+        words.chain(names).filter_map(|word| Some(word.split_once('.')?.0)).filter(|word| !word.is_empty())
+    }
+
+    /// What is written for a conversion, if it is.
+    pub fn conversion(&self, from: DType, to: DType) -> Option<&Conversion> {
+        self.conversions.iter().find(|conversion| conversion.pair.has(from, to))
+    }
+}
+
+/// Which rule of which file an op follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RuleId {
+    /// The file, by its place in [`Rules`].
+    pub file: u16,
+    /// The rule, by its place in [`OpRules::ops`].
+    pub rule: u16,
+}
+
+/// The files that a program is read by, in the order in which they were given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rules(Vec<OpRules>);
+
+impl Rules {
+    /// The rules of some files.
+    pub const fn new(files: Vec<OpRules>) -> Self {
+        Self(files)
+    }
+
+    /// The files.
+    pub fn files(&self) -> &[OpRules] {
+        &self.0
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The file of a rule.
+    pub fn file(&self, id: RuleId) -> &OpRules {
+        &self.0[usize::from(id.file)]
+    }
+
+    /// One rule.
+    pub fn rule(&self, id: RuleId) -> &OpRule {
+        &self.file(id).ops[usize::from(id.rule)]
+    }
+
+    /// All rules. Of two for one op the first counts, so one file may differ from another that is given after it.
+    pub fn all(&self) -> impl Iterator<Item = (RuleId, &OpRule)> {
+        let files = self.0.iter().zip(0u16..);
+        files.flat_map(|(file, index)| {
+            file.ops
+                .iter()
+                .zip(0u16..)
+                .map(move |(rule, number)| (RuleId { file: index, rule: number }, rule))
+        })
+    }
+
+    /// What a type that is no tensor of MLIR says, if a file maps it.
+    pub fn read_type(&self, text: &str) -> Option<(Form, forms::Read)> {
+        self.0.iter().zip(0..Form::MOST).find_map(|(file, index)| {
+            let (form, read) = file.forms.read(text)?;
+            Some((Form::of(index, form), read))
+        })
+    }
+
+    /// A tensor type in a form, as text; `None` for MLIR's own.
+    pub fn write_type(
+        &self,
+        form: Form,
+        dtype: DType,
+        shape: &promote_infer::shape::Shape,
+    ) -> Option<String> {
+        let (file, form) = form.parts()?;
+        Some(self.0.get(file)?.forms.tensors.get(form)?.write(dtype, shape))
+    }
+}

@@ -1,0 +1,436 @@
+//! Reading a rule file: every error of it at once, with its place.
+
+use promote_infer::foreign::Broadcasts;
+use promote_lattice::document::{self, At, Entry, FileErrors, Problem, Problems, choice, dtype, op, shown};
+use promote_lattice::op::Class;
+use promote_lattice::{DType, Op};
+
+use super::forms::TensorForm;
+use super::recipe::Placeholder;
+use super::{Conversion, Family, Group, OpRule, OpRules, Pair, Pattern, Recipe};
+
+/// The version of the format.
+const FORMAT: &str = "1";
+
+const KEYS: &[&str] = &[
+    "format",
+    "description",
+    "broadcasts",
+    "ops",
+    "by-kind",
+    "convert",
+    "broadcast",
+    "constant",
+    "types",
+    "scalars",
+    "codes",
+];
+const OP_KEYS: &[&str] = &["op", "operands", "attributes", "broadcasts", "shape"];
+const FORM_KEYS: &[&str] = &["ranked", "unranked", "bare", "separator", "dynamic", "unknown", "elements"];
+
+/// Who broadcasts, and whether that is refused.
+const BROADCASTS: &[(&str, (Broadcasts, bool))] = &[
+    ("explicit", (Broadcasts::Explicit, false)),
+    ("rank", (Broadcasts::Ranked, false)),
+    ("native", (Broadcasts::Itself, false)),
+    ("refuse", (Broadcasts::Explicit, true)),
+];
+const SHAPES: &[(&str, bool)] = &[("inferred", false), ("stated", true)];
+
+impl OpRules {
+    /// The rules that a TOML file says: `docs/op_rules.md` describes the format. `name` is that of the file without its
+    /// ending.
+    ///
+    /// ```
+    /// use promote_host::rules::OpRules;
+    ///
+    /// let rules = OpRules::from_toml("format = 1\n[ops]\n'my.add' = 'add'", "my").unwrap();
+    /// assert_eq!(rules.ops[0].pattern.name, "my.add");
+    ///
+    /// let errors = OpRules::from_toml("format = 1\n[ops]\n'my.add' = 'ad'", "my").unwrap_err();
+    /// assert_eq!(errors.to_string(), "3:12: there is no op `ad`");
+    /// ```
+    ///
+    /// # Errors
+    /// Everything that is wrong with the file.
+    pub fn from_toml(text: &str, name: &str) -> Result<Self, FileErrors> {
+        let mut problems = Problems::default();
+        let mut reader =
+            Reader { rules: Self { name: name.to_owned(), ..Self::default() }, ..Reader::default() };
+        if document::read(text, &mut problems, |entry, problems| reader.entry(entry, problems)) {
+            reader.finish(&mut problems);
+        }
+        let problems = problems.in_order();
+        if problems.is_empty() { Ok(reader.rules) } else { Err(FileErrors::new(text, problems)) }
+    }
+}
+
+/// What is read so far.
+#[derive(Default)]
+struct Reader {
+    rules: OpRules,
+    has_format: bool,
+    /// Who broadcasts where an op does not say it.
+    broadcasts: (Broadcasts, bool),
+    /// The ops that say it.
+    say: Vec<usize>,
+    /// Where each op is named.
+    named: Vec<At<Pattern>>,
+    /// The first recipe that asks for the number of a dtype.
+    asks_code: Option<At<()>>,
+}
+
+impl Reader {
+    fn entry(&mut self, entry: &Entry<'_>, problems: &mut Problems) {
+        match entry.key.value {
+            "format" => self.format(entry, problems),
+            "description" => {
+                self.rules.description = entry.string(problems).map(|text| text.value.trim().to_owned());
+            }
+            "broadcasts" => {
+                let word = entry.string(problems);
+                let found = word.and_then(|word| choice(&word, "way to broadcast", BROADCASTS, problems));
+                self.broadcasts = found.unwrap_or_default();
+            }
+            "ops" => entry.table("", problems).iter().for_each(|entry| self.op(entry, problems)),
+            "by-kind" => entry.table("", problems).iter().for_each(|entry| self.family(entry, problems)),
+            "convert" => self.conversions(entry, problems),
+            "broadcast" => self.rules.broadcast = self.recipe(entry, Recipe::parse, problems),
+            "constant" => self.rules.constant = self.recipe(entry, Recipe::of_constant, problems),
+            "types" => entry.table("", problems).iter().for_each(|entry| self.form(entry, problems)),
+            "scalars" => entry.table("", problems).iter().for_each(|entry| self.scalar(entry, problems)),
+            "codes" => entry.table("", problems).iter().for_each(|entry| self.code(entry, problems)),
+            _ => entry.unknown("in a rule file", KEYS, problems),
+        }
+    }
+
+    fn format(&mut self, entry: &Entry<'_>, problems: &mut Problems) {
+        self.has_format = true;
+        let Some(number) = entry.number(problems) else { return };
+        if number.value != FORMAT {
+            let message = format!("format {} is not known: this version reads format {FORMAT}", number.value);
+            problems.add(Problem::new(&number.span, message).remedy(format!("write format = {FORMAT}")));
+        }
+    }
+
+    /// What only the whole file shows.
+    fn finish(&mut self, problems: &mut Problems) {
+        if !self.has_format {
+            let problem = Problem::new(&(0..0), "the file does not say in which format it is");
+            problems.add(problem.remedy(format!("write format = {FORMAT} in its first line")));
+        }
+        for (index, rule) in self.rules.ops.iter_mut().enumerate() {
+            if !self.say.contains(&index) {
+                (rule.broadcasts, rule.refuses_broadcasts) = self.broadcasts;
+            }
+        }
+        if let Some(At { span, .. }) = self.asks_code.as_ref().filter(|_| self.rules.codes.is_empty()) {
+            let problem = Problem::new(span, "this asks for {code}, and the file has no table `codes`");
+            problems.add(problem.remedy("write the dialect's number of each dtype below a line [codes]"));
+        }
+    }
+
+    fn op(&mut self, entry: &Entry<'_>, problems: &mut Problems) {
+        let pattern = pattern(&entry.key, problems);
+        let mut rule = OpRule::plain(Pattern { name: String::new(), attributes: Vec::new() }, Op::Add);
+        let mut says = false;
+        let mut follows = None;
+        if entry.is_string() {
+            follows = entry.string(problems).and_then(|word| followed(&word, problems));
+        } else {
+            let before = problems.count();
+            let entries = entry.table("ops.", problems);
+            let has_op = entries.iter().any(|entry| entry.key.value == "op");
+            for entry in &entries {
+                match entry.key.value {
+                    "op" => follows = entry.string(problems).and_then(|word| followed(&word, problems)),
+                    "operands" => rule.operands = Some(operands(entry, problems)),
+                    "attributes" => rule.attributes = attributes(entry, problems),
+                    "broadcasts" => {
+                        let word = entry.string(problems);
+                        let found =
+                            word.and_then(|word| choice(&word, "way to broadcast", BROADCASTS, problems));
+                        (rule.broadcasts, rule.refuses_broadcasts) = found.unwrap_or_default();
+                        says = true;
+                    }
+                    "shape" => {
+                        let word = entry.string(problems);
+                        let found = word.and_then(|word| choice(&word, "value of `shape`", SHAPES, problems));
+                        rule.states_shape = found.unwrap_or_default();
+                    }
+                    _ => entry.unknown("of an op", OP_KEYS, problems),
+                }
+            }
+            if !has_op && problems.count() == before {
+                let message = format!("`{}` does not say whose rule it follows", shown(entry.key.value));
+                problems
+                    .add(Problem::new(&entry.key.span, message).remedy("write op = \"add\", or another op"));
+            }
+        }
+        let (Some(pattern), Some(op)) = (pattern, follows) else { return };
+        if let Some(operands) = &rule.operands {
+            check_count(entry, op, operands.len(), problems);
+        }
+        check_attributes(entry, op, &rule.attributes, problems);
+        self.add(OpRule { pattern: pattern.value.clone(), op, ..rule }, pattern, says, problems);
+    }
+
+    /// Adds a rule, unless there is one for that op.
+    fn add(&mut self, rule: OpRule, at: At<Pattern>, says: bool, problems: &mut Problems) {
+        if let Some(first) = self.named.iter().find(|named| named.value == at.value) {
+            let message = format!("`{}` has two rules", at.value);
+            let problem = Problem::new(&at.span, message).note(Some(&first.span), "here it is first");
+            return problems.add(problem.remedy("remove one of them"));
+        }
+        if says {
+            self.say.push(self.rules.ops.len());
+        }
+        self.named.push(at);
+        self.rules.ops.push(rule);
+    }
+
+    fn family(&mut self, entry: &Entry<'_>, problems: &mut Problems) {
+        let entries = entry.table("by-kind.", problems);
+        let stated = entries.iter().find(|entry| entry.key.value == "op");
+        let op = match stated {
+            Some(stated) => stated.string(problems).and_then(|word| followed(&word, problems)),
+            None => followed(&entry.key, problems),
+        };
+        let mut members: Vec<(Group, At<Pattern>)> = Vec::new();
+        for entry in entries.iter().filter(|entry| entry.key.value != "op") {
+            let word = entry.key.map(entry.key.value);
+            let Some(group) = choice(&word, "kind of dtypes", Group::WORDS, problems) else { continue };
+            let Some(text) = entry.string(problems) else { continue };
+            if let Some(pattern) = pattern(&text, problems) {
+                members.push((group, pattern));
+            }
+        }
+        let Some(op) = op else { return };
+        let family = self.rules.families.len();
+        for (_, at) in &members {
+            // One op may be that of several kinds.
+            let is_again =
+                self.rules.ops.iter().any(|rule| rule.family == Some(family) && rule.pattern == at.value);
+            if !is_again {
+                let rule = OpRule { family: Some(family), ..OpRule::plain(at.value.clone(), op) };
+                self.add(rule, at.clone(), false, problems);
+            }
+        }
+        let members = members.into_iter().map(|(group, at)| (group, at.value)).collect();
+        self.rules.families.push(Family { name: entry.key.value.to_owned(), members });
+    }
+
+    fn conversions(&mut self, entry: &Entry<'_>, problems: &mut Problems) {
+        for entry in entry.table("", problems) {
+            let pair = match Pair::parse(entry.key.value) {
+                Ok(pair) => Some(pair),
+                Err(message) => {
+                    let problem = Problem::new(&entry.key.span, message);
+                    problems.add(problem.remedy(
+                        "write a pair as \"signed -> float\", \"bf16 -> f32\" or \"any -> wider float\"",
+                    ));
+                    None
+                }
+            };
+            let is_ours = entry.is_string()
+                && entry.string(problems).is_some_and(|text| text.value.trim() == "promote.convert");
+            let recipe = if is_ours { None } else { self.recipe(&entry, Recipe::parse, problems) };
+            if let Some(pair) = pair.filter(|_| is_ours || recipe.is_some()) {
+                self.rules.conversions.push(Conversion { pair, recipe });
+            }
+        }
+    }
+
+    fn recipe(
+        &mut self,
+        entry: &Entry<'_>,
+        parse: fn(&str) -> Result<Recipe, String>,
+        problems: &mut Problems,
+    ) -> Option<Recipe> {
+        let text = entry.string(problems)?;
+        match parse(text.value) {
+            Ok(recipe) => {
+                if self.asks_code.is_none() && recipe.holes().any(|hole| hole == Placeholder::Code) {
+                    self.asks_code = Some(text.map(()));
+                }
+                Some(recipe)
+            }
+            Err(message) => {
+                let problem = Problem::new(&text.span, message);
+                problems.add(problem.remedy(
+                    "write the name of an op, or ops in MLIR's generic form that take %x and make %result",
+                ));
+                None
+            }
+        }
+    }
+
+    fn form(&mut self, entry: &Entry<'_>, problems: &mut Problems) {
+        let before = problems.count();
+        let (mut ranked, mut unranked, mut bare) = (None, None, None);
+        let (mut separator, mut dynamic, mut unknown) = (None, None, None);
+        let mut elements = Vec::new();
+        let whole = |entry: &Entry<'_>, problems: &mut Problems| {
+            entry.string(problems).map(|text| text.value.to_owned())
+        };
+        for entry in entry.table("types.", problems) {
+            match entry.key.value {
+                "ranked" => ranked = template(&entry, ["{shape}", "{element}"], problems),
+                "unranked" => unranked = template(&entry, ["{element}"], problems),
+                "bare" => bare = whole(&entry, problems),
+                "separator" => separator = whole(&entry, problems).filter(|text| !text.is_empty()),
+                "dynamic" => dynamic = whole(&entry, problems),
+                "unknown" => unknown = whole(&entry, problems),
+                "elements" => elements = read_elements(&entry, problems),
+                _ => entry.unknown("of a form of types", FORM_KEYS, problems),
+            }
+        }
+        let parts = |texts: Vec<String>| -> Option<[String; 3]> { texts.try_into().ok() };
+        let (ranked, unranked) = (ranked.and_then(parts), unranked.and_then(|texts| texts.try_into().ok()));
+        match (ranked, unranked) {
+            (Some(ranked), Some(unranked)) => self.rules.forms.tensors.push(TensorForm {
+                ranked,
+                unranked,
+                bare,
+                separator: separator.unwrap_or_else(|| ",".to_owned()),
+                dynamic: dynamic.unwrap_or_else(|| "?".to_owned()),
+                unknown: unknown.unwrap_or_else(|| "!promote.unknown".to_owned()),
+                elements,
+            }),
+            _ if problems.count() > before => {}
+            _ => {
+                let message =
+                    format!("the form `{}` must have both `ranked` and `unranked`", shown(entry.key.value));
+                problems.add(Problem::new(&entry.key.span, message));
+            }
+        }
+    }
+
+    fn scalar(&mut self, entry: &Entry<'_>, problems: &mut Problems) {
+        let Some(found) = entry.string(problems).and_then(|word| dtype(&word, problems)) else { return };
+        if found.value.is_weak() || found.value == DType::B1 {
+            self.rules.forms.scalars.push((entry.key.value.to_owned(), found.value));
+        } else {
+            let message =
+                format!("a scalar of the language counts as i*, f*, c* or b1, not as {}", found.value);
+            problems.add(Problem::new(&found.span, message));
+        }
+    }
+
+    fn code(&mut self, entry: &Entry<'_>, problems: &mut Problems) {
+        let dtype = dtype(&entry.key, problems);
+        if let (Some(dtype), Some(number)) = (dtype, entry.number(problems)) {
+            self.rules.codes.push((dtype.value, number.value));
+        }
+    }
+}
+
+fn pattern(text: &At<&str>, problems: &mut Problems) -> Option<At<Pattern>> {
+    match Pattern::parse(text.value) {
+        Ok(pattern) => Some(text.map(pattern)),
+        Err(message) => {
+            let message = format!("`{}` is no op: {message}", shown(text.value));
+            problems.add(Problem::new(&text.span, message));
+            None
+        }
+    }
+}
+
+/// The op whose rule is followed: one that has a rule.
+fn followed(word: &At<&str>, problems: &mut Problems) -> Option<Op> {
+    let found = op(word, problems)?;
+    if found.class() == Class::Stated || found == Op::Relax {
+        let message = format!("{found} has no rule that others could follow: its type says its dtype");
+        let problem = Problem::new(&word.span, message);
+        problems.add(problem.remedy("leave the op out: ops that no rule names are left alone"));
+        return None;
+    }
+    Some(found)
+}
+
+fn operands(entry: &Entry<'_>, problems: &mut Problems) -> Vec<usize> {
+    let counts = entry.counts(problems);
+    let mut seen: Vec<usize> = Vec::new();
+    for At { value, span } in counts {
+        if seen.contains(&value) {
+            problems.add(Problem::new(&span, format!("operand {value} takes part twice")));
+        }
+        seen.push(value);
+    }
+    seen
+}
+
+fn check_count(entry: &Entry<'_>, op: Op, count: usize, problems: &mut Problems) {
+    let arity = op.info().arity;
+    if !(arity.required..=arity.required + arity.optional).contains(&count) {
+        let message = format!(
+            "{count} operands take part in `{}`, but {op} has {}",
+            shown(entry.key.value),
+            arity.required
+        );
+        problems.add(Problem::new(&entry.key.span, message));
+    }
+}
+
+/// A table from our attributes to the dialect's.
+fn attributes(entry: &Entry<'_>, problems: &mut Problems) -> Vec<(String, String)> {
+    let entries = entry.table("ops.", problems);
+    let pairs = entries
+        .iter()
+        .filter_map(|entry| Some((entry.key.value.to_owned(), entry.string(problems)?.value.to_owned())));
+    pairs.collect()
+}
+
+fn check_attributes(entry: &Entry<'_>, op: Op, stated: &[(String, String)], problems: &mut Problems) {
+    for (name, _) in stated {
+        if !op.info().attrs.iter().any(|spec| spec.name == name) {
+            let known: Vec<_> = op.info().attrs.iter().map(|spec| spec.name).collect();
+            let message = format!("{op} has no attribute `{}`", shown(name));
+            let problem = Problem::new(&entry.key.span, message);
+            problems.add(match known.is_empty() {
+                true => problem,
+                false => problem.remedy(format!("its attributes are {}", known.join(", "))),
+            });
+        }
+    }
+}
+
+/// What stands around the words of a template, which it has each once and in that order.
+fn template<const N: usize>(
+    entry: &Entry<'_>,
+    words: [&str; N],
+    problems: &mut Problems,
+) -> Option<Vec<String>> {
+    let text = entry.string(problems)?;
+    let mut parts = Vec::new();
+    let mut rest = text.value;
+    for word in words {
+        let Some((before, after)) = rest.split_once(word) else {
+            let message = format!("`{}` must have {} in that order", entry.key.value, words.join(" and "));
+            problems.add(Problem::new(&text.span, message));
+            return None;
+        };
+        parts.push(before.to_owned());
+        rest = after;
+    }
+    parts.push(rest.to_owned());
+    if parts[0].is_empty() || words.len() > 1 && parts[1].is_empty() {
+        let message = format!("nothing stands before or between the parts of `{}`", entry.key.value);
+        problems.add(Problem::new(&text.span, message));
+        return None;
+    }
+    Some(parts)
+}
+
+fn read_elements(entry: &Entry<'_>, problems: &mut Problems) -> Vec<(DType, String)> {
+    let entries = entry.table("types.", problems);
+    let elements = entries.iter().filter_map(|entry| {
+        let dtype = dtype(&entry.key, problems);
+        let text = entry.string(problems);
+        Some((dtype?.value, text?.value.to_owned()))
+    });
+    elements.collect()
+}
+
+#[cfg(test)]
+mod tests;
