@@ -9,10 +9,11 @@ case "${1:-}" in
 "") ;;
 --tests)
     # The tests run stock tools, compile and check what calls compiled code, make a Python environment
-    # (tests/tools/venv.sh), and run code for other machines.
-    packages="$packages llvm-22-tools binutils valgrind python3-venv qemu-user"
+    # (tests/tools/venv.sh), run code for other machines, and run kernels by Vulkan and OpenCL on the processor.
+    packages="$packages llvm-22-tools binutils pkg-config valgrind python3-venv qemu-user"
     packages="$packages gcc-aarch64-linux-gnu gcc-riscv64-linux-gnu gcc-powerpc64le-linux-gnu"
     packages="$packages libc6-dev-arm64-cross libc6-dev-riscv64-cross libc6-dev-ppc64el-cross"
+    packages="$packages mesa-vulkan-drivers libvulkan1 pocl-opencl-icd ocl-icd-libopencl1 llvm-spirv-15 spirv-tools"
     ;;
 *)
     echo "usage: $0 [--tests]" >&2

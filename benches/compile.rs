@@ -129,7 +129,13 @@ fn median(mut times: Vec<Duration>) -> f64 {
 
 fn main() {
     let semantics = Arc::new(Semantics::by_name("jax", false).expect("jax is known"));
-    let options = Options { semantics, threads: true, remarks: false, policies: Default::default() };
+    let options = Options {
+        semantics,
+        threads: true,
+        remarks: false,
+        policies: Default::default(),
+        op_rules: Default::default(),
+    };
     let session = Session::new(&options).expect("MLIR takes the dialect");
     let mut jax = Jax::start();
     let chains = SIZES.iter().map(|size| (format!("{size} ops"), program(*size), *size));

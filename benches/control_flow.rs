@@ -48,8 +48,14 @@ fn main() {
 
 fn session(semantics: &str) -> Session {
     let semantics = Arc::new(Semantics::by_name(semantics, false).expect("the semantics exists"));
-    Session::new(&Options { semantics, threads: true, remarks: false, policies: Default::default() })
-        .expect("MLIR takes the dialect")
+    Session::new(&Options {
+        semantics,
+        threads: true,
+        remarks: false,
+        policies: Default::default(),
+        op_rules: Default::default(),
+    })
+    .expect("MLIR takes the dialect")
 }
 
 /// The least time in ms of five runs of the default passes, parsing apart.

@@ -29,8 +29,14 @@ const STAGES: [(&str, &str, &str); 4] = [
 
 fn session() -> Session {
     let semantics = Arc::new(Semantics::by_name("jax", false).expect("jax is known"));
-    Session::new(&Options { semantics, threads: true, remarks: false, policies: Default::default() })
-        .expect("MLIR takes the dialect")
+    Session::new(&Options {
+        semantics,
+        threads: true,
+        remarks: false,
+        policies: Default::default(),
+        op_rules: Default::default(),
+    })
+    .expect("MLIR takes the dialect")
 }
 
 fn run(session: &Session, module: &mut Module<'_>, pipeline: &str) {

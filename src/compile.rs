@@ -4,14 +4,17 @@
 //! library with its C header, or an [`Executable`](crate::Executable) in this process.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use promote_diagnostics::Diagnostic;
+use promote_diagnostics::{Code, Diagnostic};
 use promote_lattice::Semantics;
+use promote_lower::interface::Interface;
 use promote_lower::program::Program;
 use promote_lower::symbols::{self, Symbols};
+use promote_mlir::pass::Policies;
 use promote_mlir::pipeline::{Pipeline, PipelineError};
-use promote_mlir::session::{Module, RunOptions, Session, Verdict};
-use promote_mlir::targets::cpu::{Interface, Machine, Type};
+use promote_mlir::session::{Module, NotLoaded, Options as SessionOptions, RunOptions, Session, Verdict};
+use promote_mlir::targets::cpu::{Machine, Type};
 use promote_native::{self as native, Argument, Signature};
 
 use crate::dlpack;
@@ -68,6 +71,9 @@ pub enum CompileError {
     /// LLVM or the system's linker refused it.
     #[error(transparent)]
     Native(#[from] native::Error),
+    /// The device lacks what the code needs, or its driver refused it.
+    #[error(transparent)]
+    Device(#[from] promote_devices::DeviceError),
 }
 
 fn first_error(diagnostics: &[Diagnostic]) -> String {
@@ -85,7 +91,7 @@ pub fn lowering() -> Pipeline {
 
 /// The passes after which the control flow of a module is blocks, as [`read_program`] reads it.
 pub fn to_blocks() -> Pipeline {
-    Pipeline::parse("lower-affine,convert-scf-to-cf").unwrap_or_else(|error| unreachable!("{error}"))
+    Pipeline::parse(TO_BLOCKS).unwrap_or_else(|error| unreachable!("{error}"))
 }
 
 /// The [program](crate::program) that a strong module is, whose control flow is blocks, for a processor.
@@ -97,7 +103,7 @@ pub fn read_program(
     semantics: &Semantics,
     target: &Target,
 ) -> Result<Program, CompileError> {
-    module.program(semantics, machine(target)).map_err(CompileError::Refused)
+    module.program(semantics, &machine(target)).map_err(CompileError::Refused)
 }
 
 /// A program as text, with a comment at each kernel that says how the target runs its loops.
@@ -105,7 +111,8 @@ pub fn program_text(program: &Program, target: &Target) -> String {
     program.with_schedules(&machine(target)).to_string()
 }
 
-const LOWERING: &str = "lower-affine,convert-scf-to-cf,promote-to-llvm";
+const TO_BLOCKS: &str = "promote-number-switches,lower-affine,convert-scf-to-cf";
+const LOWERING: &str = "promote-number-switches,lower-affine,convert-scf-to-cf,promote-to-llvm";
 
 /// What the passes must know of a processor.
 pub fn machine(target: &Target) -> Machine {
@@ -148,6 +155,29 @@ pub fn compile(
         Verdict::Done => translate(module, options),
         Verdict::Refused => Err(CompileError::Refused(session.take_diagnostics())),
     }
+}
+
+/// Compiles a [program](crate::program) for a processor, whatever IR it was read from. It must have been made for
+/// [`machine`], and `semantics` says what its numbers are.
+///
+/// # Errors
+/// If no code is made for it, or LLVM refuses it.
+pub fn compile_program(
+    program: &Program,
+    semantics: &Arc<Semantics>,
+    options: &CompileOptions,
+) -> Result<Compiled, CompileError> {
+    let session = SessionOptions {
+        semantics: Arc::clone(semantics),
+        threads: false,
+        remarks: false,
+        policies: Policies::default(),
+        op_rules: Arc::default(),
+    };
+    let not_loaded = |error: NotLoaded| vec![Diagnostic::error(Code::Internal, None, error.to_string())];
+    let session = Session::new(&session).map_err(|error| CompileError::Refused(not_loaded(error)))?;
+    let module = session.code_of(program, machine(&options.target)).map_err(CompileError::Refused)?;
+    translate(&module, options)
 }
 
 /// Compiles a module of the LLVM dialect, as [`lower`] leaves it.
@@ -264,8 +294,8 @@ impl Compiled {
     /// The symbols that programs call.
     fn exports(&self) -> Vec<String> {
         let symbols = self.interfaces.iter().flat_map(|interface| {
-            let Symbols { call, shape, .. } = Symbols::of(&interface.name);
-            [call, shape]
+            let Symbols { call, shape, tvm, metadata: _ } = Symbols::of(&interface.name);
+            [call, shape, tvm]
         });
         symbols.collect()
     }

@@ -1,8 +1,11 @@
-//! Dtypes as DLPack names them.
+//! DLPack: dtypes as it names them, and its tensors, for those who exchange tensors by pointers.
+//!
+//! [`Function::call_on`](crate::Function::call_on) and its siblings take them; [`Tensor::into_managed`](crate::Tensor::into_managed)
+//! makes one.
 
 use promote_lattice::DType;
 use promote_mlir::targets::cpu::dlpack;
-use promote_runtime::DLDataType;
+pub use promote_runtime::{DLDataType, DLDevice, DLManagedTensorVersioned, DLPackVersion, DLTensor};
 
 /// The type code and width of a dtype in memory: a weak one is there as what it is stored in.
 pub const fn of(dtype: DType) -> DLDataType {

@@ -10,7 +10,7 @@
 //! use promote::{Options, Pipeline, RunOptions, Semantics, Session, Source, Verdict};
 //!
 //! let semantics = Arc::new(Semantics::by_name("jax", false).expect("jax is known"));
-//! let session = Session::new(&Options { semantics, threads: true, remarks: false, policies: Default::default() }).expect("MLIR takes the dialect");
+//! let session = Session::new(&Options { semantics, threads: true, remarks: false, policies: Default::default(), op_rules: Default::default() }).expect("MLIR takes the dialect");
 //! let source = r#"
 //!     func.func @f(%x: tensor<4xbf16>, %y: tensor<4xf32>) -> tensor<*x!promote.unknown> {
 //!       %0 = "promote.add"(%x, %y) : (tensor<4xbf16>, tensor<4xf32>) -> tensor<*x!promote.unknown>
@@ -34,7 +34,7 @@
 //!
 //! # fn run() -> Result<(), Box<dyn std::error::Error>> {
 //! let semantics = Arc::new(Semantics::by_name("jax", false)?);
-//! let session = Session::new(&Options { semantics, threads: true, remarks: false, policies: Default::default() })?;
+//! let session = Session::new(&Options { semantics, threads: true, remarks: false, policies: Default::default(), op_rules: Default::default() })?;
 //! let source = r#"
 //!     func.func @f(%x: tensor<?xi32>, %y: tensor<?xf32>) -> tensor<*x!promote.unknown> {
 //!       %0 = "promote.add"(%x, %y) : (tensor<?xi32>, tensor<?xf32>) -> tensor<*x!promote.unknown>
@@ -56,19 +56,36 @@
 //! [`symbols`] says by which names others
 //! find functions in those; [`npy`] reads and writes NumPy's files.
 //!
+//! A front end in Rust need not write text: a [`Builder`](builder::Builder) has values with Rust's operators, and loops and
+//! branches as closures. Its programs go to MLIR as text, and to pliron.
+//!
 //! Without the feature `mlir`, the lattices, rules and the engine remain, and build without LLVM.
 
+pub use promote_builder as builder;
 pub use promote_diagnostics as diagnostic;
+pub use promote_host::rules as op_rules;
 pub use promote_infer as engine;
+pub use promote_lattice::policy::UnknownPolicy;
 pub use promote_lattice::{DType, Kind, Lattice, Op, Policy, Semantics, convert, op, semantics};
+pub use promote_lower::interface::Interface;
 pub use promote_lower::{program, symbols};
+
+/// The code of the book's page on building programs.
+#[cfg(all(doctest, feature = "mlir"))]
+#[doc = include_str!("../docs/building.md")]
+mod building_page {}
 
 #[cfg(feature = "mlir")]
 mod compile;
 #[cfg(feature = "mlir")]
-mod dlpack;
+pub mod device;
+#[cfg(feature = "mlir")]
+pub mod dlpack;
+pub mod input;
 #[cfg(feature = "mlir")]
 pub mod npy;
+#[cfg(feature = "pliron")]
+pub mod pliron;
 #[cfg(feature = "mlir")]
 mod run;
 #[cfg(feature = "mlir")]
@@ -77,17 +94,18 @@ mod tensor;
 #[cfg(feature = "mlir")]
 pub use compile::{
     CompileError, CompileOptions, Compiled, Denormals, OptLevel, RUNTIME_OBJECT, Target, TargetError,
-    compile, header, lower, lowering, machine, program_text, read_program, to_blocks, translate,
+    compile, compile_program, header, lower, lowering, machine, program_text, read_program, to_blocks,
+    translate,
 };
 #[cfg(feature = "mlir")]
-pub use run::{Executable, Function, TensorType, set_threads};
+pub use run::{Executable, Function, TensorType, set_threads, threads};
 #[cfg(feature = "mlir")]
 pub use tensor::{Element, RunError, Status, Tensor, TensorError, TensorMut};
 
 #[cfg(feature = "mlir")]
 pub use promote_dialect::mlir as dialect;
 #[cfg(feature = "mlir")]
-pub use promote_mlir::targets::{self, cpu::Interface};
+pub use promote_mlir::targets;
 #[cfg(feature = "mlir")]
 pub use promote_mlir::{
     pass,

@@ -5,22 +5,21 @@ use std::sync::Arc;
 
 use promote_diagnostics::Location;
 use promote_lattice::DType;
+use promote_lower::interface::Interface;
 use promote_lower::symbols::Symbols;
 use promote_mlir::session::{Module, Session};
-use promote_mlir::targets::cpu::Interface;
 use promote_native::Image;
-use promote_runtime as runtime;
+use promote_runtime::{self as runtime, DLTensor, OwnedTensor};
 
 use crate::compile::{CompileError, CompileOptions, Denormals, compile};
+use crate::device::{self, DeviceFunction, DeviceTensor};
 use crate::dlpack;
 use crate::tensor::{RunError, Tensor, TensorMut};
 
-/// Compiled functions, loaded into this process.
+/// Compiled functions, loaded into this process or on a device.
 #[derive(Clone, Debug)]
 pub struct Executable {
-    image: Arc<Image>,
-    functions: BTreeMap<String, (Metadata, Option<Location>)>,
-    denormals: Denormals,
+    functions: BTreeMap<String, Function>,
 }
 
 /// Where a function's metadata are in an image.
@@ -43,11 +42,27 @@ impl std::fmt::Debug for Metadata {
 pub struct Function {
     name: Arc<str>,
     location: Option<Location>,
-    metadata: Metadata,
-    denormals: Denormals,
+    code: Code,
     inputs: Arc<[TensorType]>,
     outputs: Arc<[TensorType]>,
-    _image: Arc<Image>,
+}
+
+/// What runs a function.
+#[derive(Clone, Debug)]
+enum Code {
+    /// Code for this processor, in an image, and what it makes of denormal numbers.
+    Processor { metadata: Metadata, denormals: Denormals, _image: Arc<Image> },
+    /// A device.
+    Device(Arc<DeviceFunction>),
+}
+
+impl Code {
+    fn callable(&self) -> runtime::Callable<'_> {
+        match self {
+            Self::Processor { metadata, .. } => callable(metadata),
+            Self::Device(function) => function.callable(),
+        }
+    }
 }
 
 /// The type of an argument or result.
@@ -82,31 +97,35 @@ impl Executable {
     }
 
     pub(crate) fn new(image: Image, interfaces: &[Interface], denormals: Denormals) -> Executable {
+        let image = Arc::new(image);
         let functions = interfaces.iter().filter_map(|interface| {
             let symbol = image.symbol(&Symbols::of(&interface.name).metadata)?;
-            Some((interface.name.clone(), (Metadata(symbol.cast()), interface.location.clone())))
+            let metadata = Metadata(symbol.cast());
+            let code = Code::Processor { metadata, denormals, _image: Arc::clone(&image) };
+            Some((interface.name.clone(), Function::new(interface, code)))
         });
-        Executable { functions: functions.collect(), image: Arc::new(image), denormals }
+        Executable { functions: functions.collect() }
+    }
+
+    pub(crate) fn on_device(
+        executable: Arc<promote_execute::Executable>,
+        interfaces: &[Interface],
+    ) -> Executable {
+        let functions = interfaces.iter().map(|interface| {
+            let code = Code::Device(Arc::new(DeviceFunction::new(executable.clone(), interface)));
+            (interface.name.clone(), Function::new(interface, code))
+        });
+        Executable { functions: functions.collect() }
     }
 
     /// The public functions, by name.
     pub fn functions(&self) -> impl Iterator<Item = Function> {
-        self.functions.keys().filter_map(|name| self.function(name))
+        self.functions.values().cloned()
     }
 
     /// The public function of that name.
     pub fn function(&self, name: &str) -> Option<Function> {
-        let (name, (metadata, location)) = self.functions.get_key_value(name)?;
-        let callable = callable(metadata);
-        Some(Function {
-            name: name.as_str().into(),
-            location: location.clone(),
-            metadata: *metadata,
-            denormals: self.denormals,
-            inputs: callable.inputs().iter().map(tensor_type).collect(),
-            outputs: callable.outputs().iter().map(tensor_type).collect(),
-            _image: Arc::clone(&self.image),
-        })
+        self.functions.get(name).cloned()
     }
 }
 
@@ -126,6 +145,14 @@ fn tensor_type(described: &runtime::TensorType) -> TensorType {
 }
 
 impl Function {
+    fn new(interface: &Interface, code: Code) -> Function {
+        let callable = code.callable();
+        let inputs = callable.inputs().iter().map(tensor_type).collect();
+        let outputs = callable.outputs().iter().map(tensor_type).collect();
+        let (name, location) = (interface.name.as_str().into(), interface.location.clone());
+        Function { name, location, code, inputs, outputs }
+    }
+
     /// The name in the program.
     pub fn name(&self) -> &str {
         &self.name
@@ -153,8 +180,7 @@ impl Function {
     pub fn run(&self, inputs: &[Tensor<'_>]) -> Result<Vec<Tensor<'static>>, RunError> {
         let views: Vec<_> = inputs.iter().map(Tensor::view).collect();
         let results = self.enter(|callable| callable.run(&views))?;
-        let dtypes = self.outputs.iter().map(|output| output.dtype);
-        Ok(dtypes.zip(results).map(|(dtype, result)| Tensor::from_owned(dtype, result)).collect())
+        Ok(self.tensors(results))
     }
 
     /// Runs the function; the results are written to `outputs`, which hold arbitrary elements after an error. Their shapes
@@ -177,13 +203,77 @@ impl Function {
         self.enter(|callable| callable.shapes(&views))
     }
 
+    /// Runs the function on DLPack tensors; the results are in memory of their own.
+    ///
+    /// # Errors
+    /// As [`Function::run`], and if an input is null or not in CPU memory.
+    ///
+    /// # Safety
+    /// Each pointer is null or points to a tensor, with as many extents (and strides, if any) as dimensions, and memory for
+    /// the elements that it describes, which nobody else writes to meanwhile.
+    pub unsafe fn results_of(&self, inputs: &[*const DLTensor]) -> Result<Vec<Tensor<'static>>, RunError> {
+        // SAFETY: by contract.
+        let results = self.enter(|callable| unsafe { callable.results_of(inputs) })?;
+        Ok(self.tensors(results))
+    }
+
+    /// Runs the function on DLPack tensors; the results are written to `outputs`, as by [`Function::run_into`].
+    ///
+    /// # Errors
+    /// As there, and if a tensor is null or not in CPU memory.
+    ///
+    /// # Safety
+    /// As [`Function::results_of`].
+    pub unsafe fn call_on(
+        &self,
+        inputs: &[*const DLTensor],
+        outputs: &[*mut DLTensor],
+    ) -> Result<(), RunError> {
+        // SAFETY: by contract.
+        self.enter(|callable| unsafe { callable.call_on(inputs, outputs) })
+    }
+
+    /// Fills dtype, `ndim` and shape of DLPack tensors for the results of these inputs; before, `ndim` says how many extents
+    /// `shape` has room for.
+    ///
+    /// # Errors
+    /// As [`Function::call_on`], and if there is no room.
+    ///
+    /// # Safety
+    /// As [`Function::results_of`]; of outputs only the shapes are written.
+    pub unsafe fn shapes_on(
+        &self,
+        inputs: &[*const DLTensor],
+        outputs: &[*mut DLTensor],
+    ) -> Result<(), RunError> {
+        // SAFETY: by contract.
+        self.enter(|callable| unsafe { callable.shapes_on(inputs, outputs) })
+    }
+
+    /// Results of the run time with their dtypes.
+    fn tensors(&self, results: Vec<OwnedTensor>) -> Vec<Tensor<'static>> {
+        let dtypes = self.outputs.iter().map(|output| output.dtype);
+        dtypes.zip(results).map(|(dtype, result)| Tensor::from_owned(dtype, result)).collect()
+    }
+
     /// Calls the function with denormal numbers treated as it was compiled for.
     fn enter<T>(&self, call: impl FnOnce(runtime::Callable<'_>) -> T) -> T {
-        let callable = callable(&self.metadata);
-        match self.denormals {
-            Denormals::Keep => call(callable),
-            Denormals::Flush => runtime::with_flushed_denormals(|| call(callable)),
+        let callable = self.code.callable();
+        match &self.code {
+            Code::Processor { denormals: Denormals::Flush, .. } => {
+                runtime::with_flushed_denormals(|| call(callable))
+            }
+            Code::Processor { denormals: Denormals::Keep, .. } | Code::Device(_) => call(callable),
         }
+    }
+
+    /// Runs the function on tensors of its device; the results stay there. `None` if it runs on a processor.
+    ///
+    /// # Errors
+    /// If the inputs are not what the function takes, or are on another device, or a check at run time fails.
+    pub fn run_on_device(&self, inputs: &[&DeviceTensor]) -> Option<Result<Vec<DeviceTensor>, RunError>> {
+        let Code::Device(function) = &self.code else { return None };
+        Some(device::run(function, &self.inputs, inputs))
     }
 }
 
@@ -191,4 +281,9 @@ impl Function {
 /// the environment's `PROMOTE_NUM_THREADS` says, or as there are processors.
 pub fn set_threads(number: usize) {
     runtime::set_num_threads(number);
+}
+
+/// How many threads loops are spread over, the caller's included.
+pub fn threads() -> usize {
+    runtime::num_threads()
 }

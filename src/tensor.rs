@@ -8,9 +8,10 @@
 //! 1; complex numbers are a real and an imaginary part.
 
 use std::fmt;
+use std::ptr::NonNull;
 
 use promote_lattice::DType;
-use promote_runtime::{OutputView, OwnedTensor, TensorView};
+use promote_runtime::{DLManagedTensorVersioned, OutputView, OwnedTensor, TensorView};
 
 use crate::dlpack;
 pub use promote_runtime::{RunError, Status};
@@ -225,6 +226,17 @@ impl<'a> Tensor<'a> {
         // SAFETY: every pattern of bits is a `T`: `Element` is implemented for such types only.
         let (before, elements, after) = unsafe { self.bytes()?.align_to::<T>() };
         (before.is_empty() && after.is_empty()).then_some(elements)
+    }
+
+    /// A tensor with memory of its own as DLPack's, which whoever takes it frees by its `deleter`, on any thread.
+    ///
+    /// # Errors
+    /// The tensor itself, if its elements are borrowed.
+    pub fn into_managed(self) -> Result<NonNull<DLManagedTensorVersioned>, Self> {
+        match self.data {
+            Data::Owned(tensor) => Ok(tensor.into_managed()),
+            Data::Borrowed { .. } => Err(self),
+        }
     }
 
     /// The tensor as the run time reads it.

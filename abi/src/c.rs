@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::functions::{Builtin, Library, Prototype, Runtime};
 use crate::numbers::{SortKind, Status, Trap, TypeCode};
-use crate::structures::{DLDataType, DLDevice, DLTensor, Function, Input, Structure, TensorType};
+use crate::structures::{DLDataType, DLDevice, DLTensor, Function, Input, Structure, TensorType, TvmAny};
 
 /// The columns of a comment's text.
 const WIDTH: usize = 110;
@@ -36,6 +36,7 @@ pub fn runtime_header() -> String {
     );
     text.push_str(&structure::<TensorType>());
     text.push_str(&structure::<Function>());
+    text.push_str(&structure::<TvmAny>());
     let runtime = Runtime::ALL.iter().map(|function| function.prototype());
     let library = Library::ALL.iter().map(|function| function.prototype());
     let builtin = Builtin::ALL.iter().map(|function| function.prototype());
@@ -47,7 +48,8 @@ pub fn runtime_header() -> String {
 /// DLPack's structures, unless its own header was included before.
 pub fn dlpack() -> String {
     let mut text = String::from(
-        "/* As in dlpack/dlpack.h, which may be included before this file instead. */\n#ifndef DLPACK_DLPACK_H_\n",
+        "/* As in dlpack/dlpack.h, which may be included before this file instead. */\n\
+         #if !defined(DLPACK_DLPACK_H_) && !defined(PROMOTE_DLPACK)\n#define PROMOTE_DLPACK\n",
     );
     let codes: Vec<String> =
         TypeCode::ALL.iter().map(|code| format!("{} {}", *code as u8, code.name())).collect();
@@ -62,7 +64,8 @@ pub fn dlpack() -> String {
 
 /// What functions return.
 pub fn statuses() -> String {
-    numbers("What functions return.", Status::ALL.iter().map(|it| (it.name(), *it as i32)))
+    let numbers = numbers("What functions return.", Status::ALL.iter().map(|it| (it.name(), *it as i32)));
+    format!("#ifndef PROMOTE_STATUSES\n#define PROMOTE_STATUSES\n{}\n#endif\n\n", numbers.trim_end())
 }
 
 fn numbers(what: &str, all: impl Iterator<Item = (&'static str, i32)>) -> String {

@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_void};
 
 use crate::kinds::{Declared, Kind, Kinded, Type, type_of};
-use crate::structures::{Context, DLTensor, Function, Input};
+use crate::structures::{Context, DLTensor, Function, Input, TvmAny};
 
 /// A compiled function: 0 if it succeeded; else the context holds a message or a trap.
 pub type Entry = unsafe extern "C" fn(context: *mut Context, inputs: *const Input) -> i32;
@@ -168,6 +168,14 @@ functions! {
             function: *const Function,
             inputs: *const *const DLTensor,
             outputs: *const *mut DLTensor,
+        ) -> i32;
+        /// Runs a compiled function on `count` arguments by TVM-FFI's convention; 0, or -1 and an error that TVM-FFI's library
+        /// has been told.
+        Tvm = promote_rt_tvm(
+            function: *const Function,
+            args: *const TvmAny,
+            count: i32,
+            result: *mut TvmAny,
         ) -> i32;
     }
 

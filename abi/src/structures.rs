@@ -78,7 +78,9 @@ macro_rules! structures {
                 }
             }
 
-            // Fields are where C and LLVM have them: each at the next multiple of its alignment.
+            // Fields are where C and LLVM have them: each at the next multiple of its alignment. Compiled code has pointers of 64
+            // bits; a compiler that is itself compiled for others, as WebAssembly's, never calls it.
+            #[cfg(target_pointer_width = "64")]
             const _: () = {
                 let mut end: usize = 0;
                 $(
@@ -162,6 +164,16 @@ structures! {
         entry_stack: *const i64,
         /// The same of `shape`.
         shape_stack: *const i64,
+    }
+
+    /// An argument or result of a call by TVM-FFI's convention, as its library lays them out.
+    TvmAny "promote_rt_any" {
+        /// What it is: TVM-FFI's number of a type.
+        type_index: i32,
+        /// 0.
+        padding: i32,
+        /// A number, the bits of a float, or an address.
+        value: i64,
     }
 
     /// Where a tensor is: DLPack's device.

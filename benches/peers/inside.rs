@@ -26,7 +26,13 @@ pub fn time(pipeline: &str, times: usize, file: &Path) -> io::Result<f64> {
 /// What such a process does.
 pub fn serve(pipeline: &str, times: &str, file: &Path) -> io::Result<()> {
     let semantics = Arc::new(Semantics::by_name("jax", false).map_err(io::Error::other)?);
-    let options = Options { semantics, threads: true, remarks: false, policies: Default::default() };
+    let options = Options {
+        semantics,
+        threads: true,
+        remarks: false,
+        policies: Default::default(),
+        op_rules: Default::default(),
+    };
     let session = Session::new(&options).map_err(io::Error::other)?;
     let pipeline = Pipeline::parse(pipeline).map_err(io::Error::other)?;
     let times = times.parse().map_err(io::Error::other)?;

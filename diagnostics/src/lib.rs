@@ -252,6 +252,11 @@ place: reduce the depth of the recursion, or run with a larger stack (ulimit -s)
     Native "P0054" "code generation failed"
 "LLVM does not know the processor or rejects the module, or the system's linker failed. Linking a shared library needs cc, or
 the compiler that the environment variable CC names.";
+    Device "P0055" "a device cannot be used"
+"There is no driver or no device of the kind that --target names, the device lacks something that the program needs, or its driver
+refuses the code. PROMOTE_DEVICE names one of several devices, by its index or a part of its name.
+
+Nothing was run. The processor runs every program: --target=cpu.";
     NotStableHlo "P0040" "StableHLO cannot express the program"
 "promote-to-stablehlo found something that StableHLO cannot express: an op of another dialect, a branch between blocks, a dynamic
 extent, a recursive function, a dtype that StableHLO does not have, or an op that raises an exception in the library whose
@@ -261,6 +266,20 @@ semantics is in use, such as an integer division by zero in PyTorch or an index 
 
 The diagnostic states what to write instead. Upstream's lift-cf-to-scf turns branches between blocks into loops and conditionals;
 --emit=stablehlo runs it automatically.";
+    OpRules "P0041" "op rules that cannot be read or applied"
+"With --op-rules: the file is not found or not valid, or has nothing to write for what a program needs: no conversion between two
+dtypes, no op of a family for a dtype, no broadcast for extents that are known at run time only. All errors of a file are
+reported at once, each with its place.
+
+    [ops]
+    \"mydialect.add\" = \"ad\"       # P0041: there is no op `ad`; write add
+
+    [convert]
+    \"float -> wider float\" = \"mydialect.extend\"
+    # P0041 for a program that adds an i32 and an f32: the op rules have no conversion from i32 to f32
+
+Nothing is written that could mean another number. Add the row, or convert the operand in the program. docs/op_rules.md
+describes the format; promote-opt --op-rules=help lists the files that come with Promote.";
     Internal "P0099" "an internal error"
 "A pass or MLIR violated an invariant, and Promote stopped. Nothing was written. Please report it together with the input.
 Damaged bytecode can crash MLIR: if the input is bytecode, generate it again from text.";

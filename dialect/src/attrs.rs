@@ -64,6 +64,18 @@ pub enum Problem {
         /// The type of the value.
         value: String,
     },
+    /// An op of another dialect that has not the operands that its rule tells of.
+    #[error("{name} follows {op}, which takes {required} operands, but {found} of its operands take part")]
+    Operands {
+        /// Its name.
+        name: String,
+        /// Whose rule it follows.
+        op: Op,
+        /// How many operands take part.
+        found: usize,
+        /// How many must.
+        required: String,
+    },
     /// An attribute the op needs and does not have.
     #[error("{op} needs the attribute `{name}`")]
     Missing {
@@ -93,6 +105,9 @@ impl Problem {
                 }
             }
             Self::Kind { kind, .. } => format!("a value of that kind is written `{}`", kind.example()),
+            Self::Operands { .. } => {
+                "say in the rule file which operands take part: operands = [0, 1]".to_owned()
+            }
             Self::ConstantValue { .. } => {
                 "the element types are equal; a weak constant is written as i64, f64 or \
                                            complex<f64>, and the shapes are equal too"

@@ -34,6 +34,7 @@ fn session() -> Session {
         threads: false,
         remarks: true,
         policies: Default::default(),
+        op_rules: Default::default(),
     };
     Session::new(&options).expect("MLIR takes the dialect")
 }

@@ -106,6 +106,7 @@ impl Rules {
             threads: false,
             remarks: true,
             policies: Default::default(),
+            op_rules: Default::default(),
         };
         Self { semantics, session: Session::new(&options).expect("MLIR takes the dialect") }
     }

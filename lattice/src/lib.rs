@@ -3,6 +3,7 @@
 //! Pure data and pure functions: no IR, no LLVM.
 
 pub mod convert;
+pub mod document;
 pub mod dtype;
 pub mod lattice;
 pub mod op;

@@ -111,6 +111,11 @@ impl Translated {
     /// # Errors
     /// If LLVM does.
     pub fn optimise(self, level: OptLevel) -> Result<Compiled, Error> {
+        self.optimise_by(level.pipeline(), level)
+    }
+
+    /// Optimises the IR by passes of LLVM's, in its language of pipelines.
+    pub(crate) fn optimise_by(self, pipeline: &CStr, level: OptLevel) -> Result<Compiled, Error> {
         let machine = Machine::new(&self.target, level)?;
         // SAFETY: all of these are alive; the options are disposed of.
         let outcome = unsafe {
@@ -120,7 +125,7 @@ impl Translated {
             LLVMPassBuilderOptionsSetSLPVectorization(options, 0);
             LLVMPassBuilderOptionsSetLoopInterleaving(options, 0);
             LLVMPassBuilderOptionsSetLoopUnrolling(options, 0);
-            let error = LLVMRunPasses(self.module.module, level.pipeline().as_ptr(), machine.0, options);
+            let error = LLVMRunPasses(self.module.module, pipeline.as_ptr(), machine.0, options);
             LLVMDisposePassBuilderOptions(options);
             check(error)
         };

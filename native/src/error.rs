@@ -70,6 +70,9 @@ pub enum Error {
     /// LLVM refuses to optimise the module or to write code for it.
     #[error("LLVM cannot compile the module: {0}")]
     Compile(String),
+    /// LLVM met what it has no code for, where it would end the process.
+    #[error("LLVM gave up: {0}")]
+    Fatal(String),
     /// The object cannot be loaded into memory.
     #[error("the object cannot be loaded: {0}")]
     Load(String),

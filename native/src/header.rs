@@ -101,7 +101,8 @@ const MIDDLE: &str = "
 /* Each function NAME computes outputs from inputs and returns a code of the list above. Inputs may be strided. Outputs are
    caller-provided memory with the dtypes and shapes below ('?': as NAME_shape returns); they may be strided, too, and may
    overlap inputs. NAME_shape fills dtype, ndim and shape of each output for such inputs; ndim says before how many extents
-   shape has room for. Functions may be called from several threads at once. */
+   shape has room for. Functions may be called from several threads at once. Beside promote_NAME there is __tvm_ffi_NAME, which
+   TVM-FFI's loaders call. */
 
 #ifdef __cplusplus
 }

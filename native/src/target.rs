@@ -11,6 +11,7 @@ use crate::llvm::{
     c_text, initialise, promote_llvm_cpus, promote_llvm_features, promote_llvm_has, promote_llvm_memory,
     take_message,
 };
+use crate::ptx::Architecture;
 
 /// A processor: a target triple, a CPU of it, and features beside those of the CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +21,9 @@ pub struct Target {
     features: String,
 }
 
+/// The machine of NVIDIA's devices.
+pub(crate) const CUDA: &str = "nvptx64-nvidia-cuda";
+
 /// A family of processors, as far as the choice of instructions asks for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Family {
@@ -28,6 +32,7 @@ enum Family {
     Riscv,
     PowerPc,
     LoongArch,
+    Cuda,
     /// One of whose vectors nothing is known: LLVM makes what it has of those of 16 bytes.
     Other,
 }
@@ -99,6 +104,12 @@ impl Target {
         Ok(target)
     }
 
+    /// A device of NVIDIA's.
+    pub(crate) fn cuda(architecture: Architecture) -> Target {
+        initialise();
+        Target { triple: CUDA.to_owned(), cpu: architecture.to_string(), features: String::new() }
+    }
+
     /// Refuses processors without what code takes for granted of their family: LLVM would end the process.
     fn check_features(&self) -> Result<(), Error> {
         let (needed, excluded): (&[&str], &[&str]) = match self.family() {
@@ -106,7 +117,7 @@ impl Target {
             Family::Aarch64 => (&["neon"], &[]),
             Family::Riscv => (&["64bit"], &["e"]),
             Family::LoongArch => (&["64bit"], &[]),
-            Family::PowerPc | Family::Other => (&[], &[]),
+            Family::PowerPc | Family::Cuda | Family::Other => (&[], &[]),
         };
         let missing =
             needed.iter().find(|name| !self.has(name)).map(|name| format!("lacks the feature {name}"));
@@ -163,6 +174,7 @@ impl Target {
             "riscv64" => Family::Riscv,
             "powerpc64le" | "ppc64le" => Family::PowerPc,
             "loongarch64" => Family::LoongArch,
+            "nvptx64" => Family::Cuda,
             _ => Family::Other,
         }
     }
@@ -171,7 +183,7 @@ impl Target {
     pub fn has_f16c(&self) -> bool {
         match self.family() {
             Family::X86 => self.has("f16c") || self.has("avx512f"),
-            Family::Aarch64 => true,
+            Family::Aarch64 | Family::Cuda => true,
             Family::Riscv | Family::PowerPc | Family::LoongArch | Family::Other => false,
         }
     }
@@ -180,7 +192,7 @@ impl Target {
     pub fn has_fma(&self) -> bool {
         match self.family() {
             Family::X86 => self.has("fma") || self.has("avx512f"),
-            Family::Aarch64 => true,
+            Family::Aarch64 | Family::Cuda => true,
             Family::Riscv | Family::LoongArch => self.has("d"),
             Family::PowerPc => self.has("vsx"),
             Family::Other => false,
@@ -204,6 +216,7 @@ impl Target {
             | Family::Riscv
             | Family::PowerPc
             | Family::LoongArch
+            | Family::Cuda
             | Family::Other => 16,
         }
     }
@@ -217,13 +230,14 @@ impl Target {
             | Family::Riscv
             | Family::PowerPc
             | Family::LoongArch
+            | Family::Cuda
             | Family::Other => 32,
         }
     }
 
     /// Whether callers and callees of C agree that integers of 32 bits are extended to registers by their sign.
     pub(crate) fn extends_int(&self) -> bool {
-        !matches!(self.family(), Family::X86 | Family::Aarch64)
+        !matches!(self.family(), Family::X86 | Family::Aarch64 | Family::Cuda)
     }
 }
 
@@ -281,7 +295,7 @@ fn any_cpu(triple: &str) -> (&'static str, &'static str) {
     }
 }
 
-fn cpus(triple: &str) -> Vec<String> {
+pub(crate) fn cpus(triple: &str) -> Vec<String> {
     names_of(triple, promote_llvm_cpus)
 }
 
@@ -314,7 +328,7 @@ fn normalised(triple: &str) -> String {
 }
 
 /// The known names most like a name, the best first.
-fn close(name: &str, known: Vec<String>) -> Vec<String> {
+pub(crate) fn close(name: &str, known: Vec<String>) -> Vec<String> {
     const LIKE: f64 = 0.8;
     const MOST: usize = 3;
     let mut scored: Vec<(f64, String)> =

@@ -11,7 +11,74 @@ use crate::environment::Control;
 use crate::error::RunError;
 use crate::shape::Shape;
 use crate::tensor::{Placed, Subject, View, row_major};
-use promote_abi::{DLDevice, DLTensor, Entry, Function, Input, Status, TensorType, text};
+use promote_abi::{Entry, Function, Input, Status, TensorType, text};
+
+/// What is run instead of compiled code: it computes the results of a call by other means.
+pub trait Body: Sync {
+    /// Computes the results, or their shapes alone. What it returns is whether it could; else it has said why.
+    fn run(&self, call: &Call<'_>) -> bool;
+}
+
+/// A call, as a [`Body`] sees it: what compiled code asks of the run time, without pointers.
+pub struct Call<'a> {
+    context: &'a Context,
+    purpose: Purpose,
+    views: &'a [View<'a>],
+    inputs: &'a [Input],
+    sizes: &'a [usize],
+}
+
+impl Call<'_> {
+    /// Whether only the shapes of results are asked for.
+    pub fn wants_shapes(&self) -> bool {
+        self.purpose == Purpose::Shapes
+    }
+
+    /// The extents of an input.
+    pub fn dims(&self, input: usize) -> &[i64] {
+        self.views[input].shape
+    }
+
+    /// The elements of an input, contiguous and row-major.
+    pub fn data(&self, input: usize) -> &[u8] {
+        let count: i64 = self.dims(input).iter().product();
+        let bytes = count as usize * self.sizes[input];
+        if bytes == 0 {
+            return &[];
+        }
+        // SAFETY: the input was checked, and packed if need be; it lives as long as the call.
+        unsafe { std::slice::from_raw_parts(self.inputs[input].data, bytes) }
+    }
+
+    /// Has a result written, given its extents, where it must be; whether that was done.
+    pub fn output(&self, index: usize, dims: &[i64], write: impl FnOnce(&mut [u8]) -> bool) -> bool {
+        // SAFETY: the extents are as many as there are; `asked` compares that.
+        let data = unsafe { self.context.output(index as i64, dims.as_ptr()) };
+        let size = self.context.output_size(index).filter(|_| !data.is_null());
+        let Some(bytes) = size.map(|size| dims.iter().product::<i64>() as usize * size) else { return false };
+        if bytes == 0 {
+            return write(&mut []);
+        }
+        // SAFETY: the memory holds that many elements, and is nobody else's meanwhile.
+        write(unsafe { std::slice::from_raw_parts_mut(data, bytes) })
+    }
+
+    /// Says the extents of a result.
+    pub fn shape(&self, index: usize, dims: &[i64]) {
+        // SAFETY: the extents are as many as the result has.
+        unsafe { self.context.shape(index as i64, dims.as_ptr()) }
+    }
+
+    /// Says why the call fails.
+    pub fn fail(&self, status: Status, message: &str) {
+        self.context.fail(status, message);
+    }
+
+    /// Notes an exception, and the op that raised it.
+    pub fn trap(&self, trap: promote_abi::Trap, place: &str) {
+        self.context.trap(trap as i32, Some(place));
+    }
+}
 
 /// What to call when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +90,7 @@ pub enum Purpose {
 }
 
 /// What messages call an argument or result.
-fn subject<'a>(
+pub fn subject<'a>(
     function: &'a Function,
     role: &'static str,
     index: usize,
@@ -34,16 +101,17 @@ fn subject<'a>(
     Subject { function: function.display_name(), role, index, name }
 }
 
-fn error(function: &Function, status: Status, message: &str) -> RunError {
+pub fn error(function: &Function, status: Status, message: &str) -> RunError {
     RunError::new(status, format!("{}: {message}", function.display_name()))
 }
 
 /// Runs a function on tensors, and returns its outputs: with a buffer each where `outputs` has none.
 ///
 /// # Safety
-/// `function` is the metadata of a compiled function, and the views are of memory that the call may read or write.
+/// `function` is the metadata of a compiled function, or of that of a body; the views are of memory that the call may read or
+/// write.
 pub unsafe fn invoke(
-    function: &Function,
+    (function, body): (&Function, Option<&dyn Body>),
     purpose: Purpose,
     inputs: &[View<'_>],
     outputs: &[Option<View<'_>>],
@@ -56,7 +124,10 @@ pub unsafe fn invoke(
     let placed_outputs = (outputs.iter().zip(function.output_types()).enumerate())
         .map(|(index, (view, expected))| check_output(function, index, expected, view.as_ref()))
         .collect::<Result<Vec<_>, _>>()?;
-    if let Some(code) = code(function, purpose) {
+    if let Some(mut code) = code(function, purpose) {
+        if let Some(body) = body {
+            code.run = Run::Body(body, purpose);
+        }
         let slots = slots(function, &placed_inputs, outputs, &placed_outputs);
         let context = Context::new(function.display_name().to_owned(), slots);
         // SAFETY: by contract; every view was checked.
@@ -71,7 +142,7 @@ pub unsafe fn invoke(
     }
 }
 
-fn check_count(function: &Function, role: &str, given: usize, expected: usize) -> Result<(), RunError> {
+pub fn check_count(function: &Function, role: &str, given: usize, expected: usize) -> Result<(), RunError> {
     if given == expected {
         return Ok(());
     }
@@ -97,10 +168,17 @@ fn check_output(
     Ok(Some(placed))
 }
 
+/// What is run.
+#[derive(Clone, Copy)]
+enum Run<'a> {
+    Compiled(Entry),
+    Body(&'a dyn Body, Purpose),
+}
+
 /// Code to run.
 #[derive(Clone, Copy)]
-struct Code {
-    entry: Entry,
+struct Code<'a> {
+    run: Run<'a>,
     /// Bytes of stack that it takes; null if that is not known.
     stack: *const i64,
     /// Whether it reads tensors, and not only numbers without dimensions.
@@ -108,13 +186,13 @@ struct Code {
 }
 
 /// What to run; nothing if the metadata have the answer.
-fn code(function: &Function, purpose: Purpose) -> Option<Code> {
+fn code<'a>(function: &Function, purpose: Purpose) -> Option<Code<'a>> {
     let is_static = |expected: &TensorType| expected.extents().iter().all(|&extent| extent >= 0);
-    let whole = Code { entry: function.entry, stack: function.entry_stack, reads_tensors: true };
+    let whole = Code { run: Run::Compiled(function.entry), stack: function.entry_stack, reads_tensors: true };
     match (purpose, function.shape) {
         (Purpose::Results, _) => Some(whole),
         (Purpose::Shapes, Some(entry)) => {
-            Some(Code { entry, stack: function.shape_stack, reads_tensors: false })
+            Some(Code { run: Run::Compiled(entry), stack: function.shape_stack, reads_tensors: false })
         }
         (Purpose::Shapes, None) if function.output_types().iter().all(is_static) => None,
         (Purpose::Shapes, None) => Some(whole),
@@ -160,7 +238,12 @@ fn slots(
 ///
 /// # Safety
 /// `placed` says how the views lie, in memory that may be read.
-unsafe fn run(context: &Context, code: Code, views: &[View<'_>], placed: &[Placed]) -> Result<(), RunError> {
+unsafe fn run(
+    context: &Context,
+    code: Code<'_>,
+    views: &[View<'_>],
+    placed: &[Placed],
+) -> Result<(), RunError> {
     // SAFETY: metadata have a number, or none.
     let need = unsafe { code.stack.as_ref() }.copied().unwrap_or(0);
     if !context.enter(usize::try_from(need).unwrap_or(0), || None) {
@@ -179,8 +262,15 @@ unsafe fn run(context: &Context, code: Code, views: &[View<'_>], placed: &[Place
     }
     let returned = {
         let _control = Control::for_call().enter();
-        // SAFETY: the inputs are as the metadata say, and the context lives until the end of the call.
-        unsafe { (code.entry)(context.handle(), inputs.as_ptr()) }
+        match code.run {
+            // SAFETY: the inputs are as the metadata say, and the context lives until the end of the call.
+            Run::Compiled(entry) => unsafe { entry(context.handle(), inputs.as_ptr()) },
+            Run::Body(body, purpose) => {
+                let sizes: Vec<usize> = placed.iter().map(|placed| placed.size).collect();
+                let call = Call { context, purpose, views, inputs: &inputs, sizes: &sizes };
+                i32::from(!body.run(&call))
+            }
+        }
     };
     context.outcome(returned)
 }
@@ -219,57 +309,6 @@ unsafe fn write_back(outputs: &[Output], placed: &[Option<Placed>]) {
     }
 }
 
-/// [`promote_rt_call`](crate::promote_rt_call), with an error that can be kept.
-///
-/// # Safety
-/// See there.
-pub unsafe fn call(
-    function: *const Function,
-    inputs: *const *const DLTensor,
-    outputs: *const *mut DLTensor,
-) -> Result<(), RunError> {
-    // SAFETY: by contract.
-    unsafe {
-        let function = required(function)?;
-        let inputs = views(function, "input", inputs, function.input_types())?;
-        let outputs = views(function, "output", outputs.cast(), function.output_types())?;
-        let outputs: Vec<_> = outputs.into_iter().map(Some).collect();
-        invoke(function, Purpose::Results, &inputs, &outputs)?;
-    }
-    Ok(())
-}
-
-/// [`promote_rt_shapes`](crate::promote_rt_shapes), with an error that can be kept.
-///
-/// # Safety
-/// See there.
-pub unsafe fn shapes(
-    function: *const Function,
-    inputs: *const *const DLTensor,
-    outputs: *const *mut DLTensor,
-) -> Result<(), RunError> {
-    // SAFETY: by contract.
-    unsafe {
-        let function = required(function)?;
-        let inputs = views(function, "input", inputs, function.input_types())?;
-        let tensors = pointers(function, "output", outputs.cast(), function.output_types())?;
-        let room = tensors.iter().zip(function.output_types()).enumerate();
-        for (index, (tensor, expected)) in room {
-            check_room(&subject(function, "output", index, expected), expected, &**tensor)?;
-        }
-        let none: Vec<Option<View<'_>>> = tensors.iter().map(|_| None).collect();
-        let results = Results(invoke(function, Purpose::Shapes, &inputs, &none)?);
-        for (tensor, output) in tensors.iter().zip(&results.0) {
-            let tensor = tensor.cast_mut();
-            let dims = output.dims.as_deref().unwrap_or(&[]);
-            (*tensor).dtype = output.expected.dtype();
-            (*tensor).ndim = dims.len() as i32;
-            std::ptr::copy_nonoverlapping(dims.as_ptr(), (*tensor).shape, dims.len());
-        }
-    }
-    Ok(())
-}
-
 /// Outputs of which only the shapes are wanted; their buffers are freed.
 pub struct Results(pub Vec<Output>);
 
@@ -287,102 +326,4 @@ impl Drop for Results {
             unsafe { buffer::free(block) };
         }
     }
-}
-
-/// Checks that an output has room for its extents.
-fn check_room(subject: &Subject<'_>, expected: &TensorType, tensor: &DLTensor) -> Result<(), RunError> {
-    if tensor.ndim < expected.rank {
-        let (rank, room) = (expected.rank, tensor.ndim);
-        return Err(
-            subject.error(Status::Rank, format!("has {rank} dimensions, and there is room for {room}"))
-        );
-    }
-    if tensor.shape.is_null() && expected.rank > 0 {
-        return Err(subject.error(Status::Null, "has a null shape"));
-    }
-    Ok(())
-}
-
-unsafe fn required<'a>(function: *const Function) -> Result<&'a Function, RunError> {
-    // SAFETY: by the caller's contract.
-    unsafe { function.as_ref() }.ok_or_else(|| RunError::new(Status::Null, "the function is null"))
-}
-
-/// The tensors behind an array of pointers; none of them is null.
-unsafe fn pointers<'a>(
-    function: &Function,
-    role: &'static str,
-    tensors: *const *const DLTensor,
-    expected: &[TensorType],
-) -> Result<&'a [*const DLTensor], RunError> {
-    if expected.is_empty() {
-        return Ok(&[]);
-    }
-    if tensors.is_null() {
-        return Err(error(function, Status::Null, &format!("the array of {role}s is null")));
-    }
-    // SAFETY: by the caller's contract.
-    let tensors = unsafe { std::slice::from_raw_parts(tensors, expected.len()) };
-    match tensors.iter().position(|tensor| tensor.is_null()) {
-        Some(index) => Err(subject(function, role, index, &expected[index]).error(Status::Null, "is null")),
-        None => Ok(tensors),
-    }
-}
-
-unsafe fn views<'a>(
-    function: &Function,
-    role: &'static str,
-    tensors: *const *const DLTensor,
-    expected: &[TensorType],
-) -> Result<Vec<View<'a>>, RunError> {
-    // SAFETY: by the caller's contract.
-    let tensors = unsafe { pointers(function, role, tensors, expected) }?;
-    (tensors.iter().zip(expected).enumerate())
-        // SAFETY: none is null, and by the caller's contract they are tensors.
-        .map(|(index, (&tensor, expected))| unsafe {
-            view(&subject(function, role, index, expected), expected, &*tensor)
-        })
-        .collect()
-}
-
-/// A C caller's tensor, as far as it can be read.
-unsafe fn view<'a>(
-    subject: &Subject<'_>,
-    expected: &TensorType,
-    tensor: &DLTensor,
-) -> Result<View<'a>, RunError> {
-    if let Some(place) = elsewhere(tensor.device) {
-        return Err(subject.error(Status::Device, format!("must be in CPU memory, but is on {place}")));
-    }
-    subject.check_rank(expected, tensor.dtype, tensor.ndim)?;
-    if tensor.ndim > 0 && tensor.shape.is_null() {
-        return Err(subject.error(Status::Null, "has a null shape"));
-    }
-    // Null stays null, whatever the offset.
-    let offset = if tensor.data.is_null() { 0 } else { tensor.byte_offset as usize };
-    // SAFETY: by the caller's contract there are as many extents and strides as dimensions.
-    let list = |list: *mut i64| unsafe { promote_abi::extents(list, tensor.ndim) };
-    Ok(View {
-        data: tensor.data.cast::<u8>().wrapping_add(offset),
-        dtype: tensor.dtype,
-        shape: list(tensor.shape),
-        strides: (!tensor.strides.is_null()).then(|| list(tensor.strides)),
-    })
-}
-
-/// What messages call a device whose memory this processor cannot read.
-fn elsewhere(device: DLDevice) -> Option<String> {
-    let kind = match device.device_type {
-        // CPU; page-locked memory of CUDA and ROCm.
-        1 | 3 | 11 => return None,
-        2 => "CUDA",
-        4 => "OpenCL",
-        7 => "Vulkan",
-        8 => "Metal",
-        10 => "ROCm",
-        14 => "oneAPI",
-        15 => "WebGPU",
-        other => return Some(format!("a device of DLPack's type {other}")),
-    };
-    Some(format!("{kind} device {}", device.device_id))
 }

@@ -262,6 +262,11 @@ impl Context {
         data
     }
 
+    /// How many bytes an element of output `index` has.
+    pub fn output_size(&self, index: usize) -> Option<usize> {
+        self.state().outputs.get(index).map(|output| output.expected.dtype().size())
+    }
+
     /// Notes the extents of output `index`.
     ///
     /// # Safety

@@ -3,14 +3,14 @@
 //! None of them unwinds: a panic inside is kept as an error of the call.
 
 use std::borrow::Cow;
-use std::ffi::{c_char, c_void};
+use std::ffi::{CStr, c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use promote_abi::{Body, Context as Handle, DLTensor, Exports, Function, SortKind, Status, extents};
+use promote_abi::{Body, Context as Handle, DLTensor, Exports, Function, SortKind, Status, TvmAny, extents};
 
 use crate::builtins::{__truncdfbf2, __truncsfbf2};
 use crate::context::Context;
-use crate::{buffer, call, environment, error, pool, sort};
+use crate::{buffer, dlpack, environment, error, pool, sort, tvm};
 
 /// Runs `body`; if it panics, the call fails, and there is `otherwise`.
 fn guarded<T>(context: &Context, otherwise: T, body: impl FnOnce() -> T) -> T {
@@ -241,7 +241,10 @@ pub unsafe extern "C" fn promote_rt_call(
     outputs: *const *mut DLTensor,
 ) -> i32 {
     // SAFETY: by contract.
-    kept(|| unsafe { call::call(function, inputs, outputs) })
+    kept(|| unsafe {
+        let (callable, inputs, outputs) = dlpack::request(function, inputs, outputs)?;
+        callable.call_on(inputs, outputs)
+    })
 }
 
 /// Fills dtype, `ndim` and shape of each output that [`promote_rt_call`] would need for these inputs, and returns a [`Status`].
@@ -258,7 +261,44 @@ pub unsafe extern "C" fn promote_rt_shapes(
     outputs: *const *mut DLTensor,
 ) -> i32 {
     // SAFETY: by contract.
-    kept(|| unsafe { call::shapes(function, inputs, outputs) })
+    kept(|| unsafe {
+        let (callable, inputs, outputs) = dlpack::request(function, inputs, outputs)?;
+        callable.shapes_on(inputs, outputs)
+    })
+}
+
+/// Runs a compiled function on arguments by TVM-FFI's convention: 0, or -1 and an error that TVM-FFI's library has been told.
+///
+/// # Safety
+/// `function` is the metadata of a compiled function. There are as many arguments as `count` says, and they are what they say;
+/// `result` may be written to.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn promote_rt_tvm(
+    function: *const Function,
+    arguments: *const TvmAny,
+    count: i32,
+    result: *mut TvmAny,
+) -> i32 {
+    let null = |what: &str| error::RunError::new(Status::Null, format!("{what} is null"));
+    // SAFETY: by contract.
+    let status = kept(|| unsafe {
+        let function = function.as_ref().ok_or_else(|| null("the function"))?;
+        let result = result.as_mut().ok_or_else(|| null("the result"))?;
+        let arguments = match usize::try_from(count).unwrap_or(0) {
+            0 => &[],
+            _ if arguments.is_null() => return Err(null("the array of arguments")),
+            count => std::slice::from_raw_parts(arguments, count),
+        };
+        tvm::call(function, arguments, result)
+    });
+    match Status::from_number(status) {
+        Some(Status::Ok) => 0,
+        failed => {
+            // SAFETY: the message was just kept.
+            tvm::raise(failed.unwrap_or(Status::Internal), unsafe { CStr::from_ptr(error::last()) });
+            -1
+        }
+    }
 }
 
 /// Runs a C caller's request and keeps its message for the thread.
@@ -309,6 +349,7 @@ static EXPORTS: Exports = Exports {
     promote_rt_sort,
     promote_rt_call,
     promote_rt_shapes,
+    promote_rt_tvm,
     promote_last_error,
     promote_set_num_threads,
     promote_get_num_threads,

@@ -22,6 +22,7 @@ mod builtins;
 mod call;
 mod context;
 mod copy;
+mod dlpack;
 mod environment;
 mod error;
 pub mod exports;
@@ -33,7 +34,10 @@ mod shape;
 mod sort;
 mod stack;
 mod tensor;
+mod tvm;
 
+pub use call::{Body, Call};
+pub use dlpack::{CPU, DLManagedTensorVersioned, DLPackVersion};
 pub use environment::with_flushed_denormals;
 pub use error::RunError;
 pub use exports::{
@@ -42,6 +46,7 @@ pub use exports::{
 };
 pub use pool::{num_threads, parallel, set_num_threads};
 pub use promote_abi::{
-    Context, DLDataType, DLDevice, DLTensor, Entry, Function, Input, SortKind, Status, TensorType,
+    Context, DLDataType, DLDevice, DLTensor, Entry, Function, Input, SortKind, Status, TensorType, Trap,
+    TvmAny,
 };
 pub use rust::{Callable, OutputView, OwnedTensor, TensorView};

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ptr::NonNull;
 
 use crate::buffer::{self, Header, Refusal};
-use crate::call::{Purpose, Results, invoke};
+use crate::call::{Body, Purpose, Results, invoke};
 use crate::context::{Extents, Output, byte_count};
 use crate::error::RunError;
 use crate::shape::Shape;
@@ -13,7 +13,10 @@ use promote_abi::{DLDataType, Function, Status, TensorType};
 
 /// A compiled function that can be called, from any thread.
 #[derive(Clone, Copy)]
-pub struct Callable<'a>(&'a Function);
+pub struct Callable<'a> {
+    pub(crate) function: &'a Function,
+    pub(crate) body: Option<&'a dyn Body>,
+}
 
 /// A tensor to read.
 #[derive(Clone, Copy, Debug)]
@@ -152,22 +155,31 @@ impl<'a> Callable<'a> {
     /// `function` is the metadata of a compiled function: its pointers are as its documentation says, its code reads inputs
     /// and writes outputs of exactly the types it tells, and both live as long as `'a`.
     pub const unsafe fn new(function: &'a Function) -> Callable<'a> {
-        Callable(function)
+        Callable { function, body: None }
+    }
+
+    /// A function that is run by other means than its code.
+    ///
+    /// # Safety
+    /// `function` is the metadata of a function: its pointers are as its documentation says, and live as long as `'a`. Its code is
+    /// not run.
+    pub const unsafe fn of_body(function: &'a Function, body: &'a dyn Body) -> Callable<'a> {
+        Callable { function, body: Some(body) }
     }
 
     /// What messages call the function.
     pub fn name(&self) -> &'a str {
-        self.0.display_name()
+        self.function.display_name()
     }
 
     /// The types of the arguments.
     pub fn inputs(&self) -> &'a [TensorType] {
-        self.0.input_types()
+        self.function.input_types()
     }
 
     /// The types of the results.
     pub fn outputs(&self) -> &'a [TensorType] {
-        self.0.output_types()
+        self.function.output_types()
     }
 
     /// Runs the function; the results are in memory of their own.
@@ -178,7 +190,12 @@ impl<'a> Callable<'a> {
         let inputs = self.views(inputs)?;
         let none: Vec<Option<View<'_>>> = self.outputs().iter().map(|_| None).collect();
         // SAFETY: the function is what it says, and the views lie in their slices.
-        let outputs = unsafe { invoke(self.0, Purpose::Results, &inputs, &none) }?;
+        let outputs = unsafe { invoke((self.function, self.body), Purpose::Results, &inputs, &none) }?;
+        self.owned(outputs)
+    }
+
+    /// The outputs of a call, which have a buffer each.
+    pub(crate) fn owned(&self, outputs: Vec<Output>) -> Result<Vec<OwnedTensor>, RunError> {
         outputs.into_iter().map(|output| OwnedTensor::new(output).ok_or_else(|| self.no_buffer())).collect()
     }
 
@@ -200,7 +217,7 @@ impl<'a> Callable<'a> {
             })
             .collect::<Result<Vec<_>, _>>()?;
         // SAFETY: as above.
-        unsafe { invoke(self.0, Purpose::Results, &inputs, &targets) }?;
+        unsafe { invoke((self.function, self.body), Purpose::Results, &inputs, &targets) }?;
         Ok(())
     }
 
@@ -212,7 +229,7 @@ impl<'a> Callable<'a> {
         let inputs = self.views(inputs)?;
         let none: Vec<Option<View<'_>>> = self.outputs().iter().map(|_| None).collect();
         // SAFETY: as above.
-        let outputs = unsafe { invoke(self.0, Purpose::Shapes, &inputs, &none) }?;
+        let outputs = unsafe { invoke((self.function, self.body), Purpose::Shapes, &inputs, &none) }?;
         Ok(Results(outputs).dims())
     }
 

@@ -161,51 +161,6 @@ pub(crate) trait Build: Emit {
 
 impl<E: Emit> Build for E {}
 
-/// [`Emit::fma`] for a machine that has no instruction for it, in operations that round twice.
-///
-/// Of single precision it is computed in double precision, where the product is exact; the sum is rounded twice. Of double
-/// precision product and sum are found with their errors (Dekker 1971, Knuth's two-sum). Either is at most 2^-24 of a unit of
-/// the last place further from the exact result than a result rounded once, if no part overflows or is subnormal.
-pub fn fma_in_parts<E: Emit>(e: &mut E, x: E::Value, y: E::Value, z: E::Value) -> E::Value {
-    if e.ty(x) == Ty::F32 {
-        let [x, y, z] = [x, y, z].map(|part| e.refloat(part, Ty::F64));
-        let product = e.mul(x, y);
-        let sum = e.add(product, z);
-        return e.refloat(sum, Ty::F32);
-    }
-    let (product, lost) = exact_product(e, x, y);
-    let (sum, rest) = exact_sum(e, product, z);
-    let rest = e.add(rest, lost);
-    e.add(sum, rest)
-}
-
-/// A product, and what rounding took from it.
-fn exact_product<E: Emit>(e: &mut E, x: E::Value, y: E::Value) -> (E::Value, E::Value) {
-    let mut halves = |x| {
-        // 27 bits above the last 26.
-        let scaled = e.scale(x, f64::from((1 << 27) + 1));
-        let above = e.sub(scaled, x);
-        let high = e.sub(scaled, above);
-        (high, e.sub(x, high))
-    };
-    let ((xh, xl), (yh, yl)) = (halves(x), halves(y));
-    let product = e.mul(x, y);
-    let [high, left, right, low] = [(xh, yh), (xh, yl), (xl, yh), (xl, yl)].map(|(x, y)| e.mul(x, y));
-    let lost = e.sub(high, product);
-    let lost = e.add(lost, left);
-    let lost = e.add(lost, right);
-    (product, e.add(lost, low))
-}
-
-/// A sum, and what rounding took from it.
-fn exact_sum<E: Emit>(e: &mut E, x: E::Value, y: E::Value) -> (E::Value, E::Value) {
-    let sum = e.add(x, y);
-    let of_y = e.sub(sum, x);
-    let of_x = e.sub(sum, of_y);
-    let (x_rest, y_rest) = (e.sub(x, of_x), e.sub(y, of_y));
-    (sum, e.add(x_rest, y_rest))
-}
-
 /// `2^exponent`.
 pub(crate) fn power_of_two(exponent: i32) -> f64 {
     2_f64.powi(exponent)

@@ -242,6 +242,13 @@ pub trait Emit {
         None
     }
 
+    /// The nearest number of a float dtype narrower than [`Ty::F32`] to `x`, which is an `f32`, ties to even: what
+    /// [`round_to`](crate::round_to) returns, but for the bits of a NaN. `None` if the machine has no instruction for it: it is then
+    /// computed.
+    fn round(&mut self, _dtype: DType, _x: Self::Value) -> Option<Self::Value> {
+        None
+    }
+
     /// The code of `x`, a number of a float dtype narrower than [`Ty::F32`], extended with zeros to the type that it has in
     /// [memory](crate::memory()). `None` if the machine does not have the dtype: the code is then computed.
     fn encode(&mut self, _dtype: DType, _x: Self::Value) -> Option<Self::Value> {

@@ -130,6 +130,9 @@ pub(crate) fn wrap<E: Emit>(e: &mut E, dtype: DType, x: E::Value) -> E::Value {
 
 /// The nearest number of `dtype`, ties to even, to an `f32`. A register of `f32` or `f64` is returned as it is.
 pub fn round_to<E: Emit>(e: &mut E, dtype: DType, x: E::Value) -> E::Value {
+    if let Some(rounded) = narrow(dtype).and_then(|_| e.round(part(dtype), x)) {
+        return rounded;
+    }
     match (part(dtype), narrow(dtype)) {
         (_, None) => x,
         (DType::BF16, _) => round_to_bf16(e, x),

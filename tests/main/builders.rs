@@ -61,12 +61,13 @@ fn a_program_built_in_rust_is_promoted_by_passes_in_a_pass_manager_of_ones_own()
         sink,
         remarks: true,
         policies: Default::default(),
+        op_rules: Default::default(),
         threads: true,
         targets: Default::default(),
     };
     let manager = PassManager::new(context);
-    for kind in pass::Kind::DEFAULT {
-        manager.add_pass(pass::create(*kind, &config));
+    for kind in pass::Kind::default_passes() {
+        manager.add_pass(pass::create(kind, &config));
     }
     manager.run(&mut module).expect("the program is accepted");
     assert_eq!(diagnostics.lock().expect("no pass panics").len(), 1, "one remark for the one convert");

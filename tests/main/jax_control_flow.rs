@@ -14,7 +14,8 @@ fn sessions(strict_carries: bool) -> [Session; 2] {
     [false, true].map(|x64| {
         let semantics = Arc::new(Semantics::by_name("jax", x64).expect("jax is known"));
         let policies = Policies { strict_carries, ..Policies::default() };
-        let options = Options { semantics, threads: true, remarks: false, policies };
+        let options =
+            Options { semantics, threads: true, remarks: false, policies, op_rules: Arc::default() };
         Session::new(&options).expect("MLIR takes the dialect")
     })
 }

@@ -222,7 +222,7 @@ proptest! {
         let module: String = functions.collect();
         let texts = [true, false].map(|threads| {
             let semantics = std::sync::Arc::new(Semantics::by_name("jax", false).expect("jax is known"));
-            let options = promote::Options { semantics, threads, remarks: true, policies: Default::default() };
+            let options = promote::Options { semantics, threads, remarks: true, policies: Default::default(), op_rules: Default::default() };
             let session = Session::new(&options).expect("MLIR takes the dialect");
             let outcome = run_in(&session, &module, DEFAULT);
             (outcome.text.clone(), outcome.diagnostics_text())

@@ -9,7 +9,13 @@ use crate::support::{DEFAULT, Outcome, run_in};
 
 fn run_with(semantics: &str, source: &str, policies: Policies) -> Outcome {
     let semantics = Arc::new(Semantics::by_name(semantics, false).expect("the semantics exists"));
-    let session = Session::new(&Options { semantics, threads: true, remarks: false, policies });
+    let session = Session::new(&Options {
+        semantics,
+        threads: true,
+        remarks: false,
+        policies,
+        op_rules: Arc::default(),
+    });
     run_in(&session.expect("MLIR takes the dialect"), source, DEFAULT)
 }
 

@@ -9,8 +9,12 @@ use flate2::read::GzDecoder;
 use promote::convert::{Numerics, convert};
 use promote::diagnostic::Diagnostic;
 use promote::pass::Policies;
-use promote::{DType, Op, Options, Pipeline, PrintOptions, RunOptions, Semantics, Session, Source, Verdict};
+use promote::{
+    DType, Module, Op, Options, Pipeline, PrintOptions, RunOptions, Semantics, Session, Source, Verdict,
+};
 use serde_json::Value;
+
+use crate::hosts;
 
 /// What came of a run.
 pub struct Outcome {
@@ -43,8 +47,14 @@ impl Outcome {
 /// A session under the rules called `name`.
 pub fn session(name: &str, x64: bool, remarks: bool) -> Session {
     let semantics = Arc::new(Semantics::by_name(name, x64).expect("the semantics exists"));
-    Session::new(&Options { semantics, threads: true, remarks, policies: Policies::default() })
-        .expect("MLIR takes the dialect")
+    Session::new(&Options {
+        semantics,
+        threads: true,
+        remarks,
+        policies: Policies::default(),
+        op_rules: Arc::default(),
+    })
+    .expect("MLIR takes the dialect")
 }
 
 /// Runs `pipeline` on `source` in `session`.
@@ -54,17 +64,25 @@ pub fn run_in(session: &Session, source: &str, pipeline: &str) -> Outcome {
 
 /// The same with options; the IR is verified after each pass.
 pub fn run_with(session: &Session, source: &str, pipeline: &str, options: RunOptions) -> Outcome {
+    let beside = |module: &Module<'_>| hosts::beside(session, module, pipeline);
     let pipeline = Pipeline::parse(pipeline).expect("the test's pipeline is well formed");
+    let Some(mut module) = session.parse(Source::Text(source)) else {
+        return Outcome { text: String::new(), diagnostics: session.take_diagnostics() };
+    };
+    let beside = beside(&module);
     let mut text = String::new();
-    if let Some(mut module) = session.parse(Source::Text(source)) {
-        let options = RunOptions { verify_each: true, ..options };
-        if session.run(&mut module, &pipeline, &options) == Ok(Verdict::Done) {
-            let mut out = Vec::new();
-            module.print(&mut out, PrintOptions::default()).expect("a vector can be written to");
-            text = String::from_utf8(out).expect("MLIR prints UTF-8");
-        }
+    let options = RunOptions { verify_each: true, ..options };
+    let is_done = session.run(&mut module, &pipeline, &options) == Ok(Verdict::Done);
+    if is_done {
+        let mut out = Vec::new();
+        module.print(&mut out, PrintOptions::default()).expect("a vector can be written to");
+        text = String::from_utf8(out).expect("MLIR prints UTF-8");
     }
-    Outcome { text, diagnostics: session.take_diagnostics() }
+    let diagnostics = session.take_diagnostics();
+    if let Some(beside) = beside {
+        beside.agrees(session, source, is_done.then_some(&mut module), &diagnostics);
+    }
+    Outcome { text, diagnostics }
 }
 
 pub const INFER: &str = "promote-infer-types";
@@ -79,6 +97,7 @@ pub fn data(gz: &[u8]) -> Value {
 }
 
 /// One recorded program.
+#[derive(Clone)]
 pub struct Program(pub Value);
 
 fn programs(gz: &[u8]) -> Vec<Program> {

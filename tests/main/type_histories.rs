@@ -9,7 +9,8 @@ use crate::support::{DEFAULT, run_in};
 
 fn say(remarks: bool, policies: Policies, source: &str) -> String {
     let semantics = Arc::new(Semantics::by_name("jax", false).expect("jax is known"));
-    let session = Session::new(&Options { semantics, threads: true, remarks, policies });
+    let session =
+        Session::new(&Options { semantics, threads: true, remarks, policies, op_rules: Arc::default() });
     let source = source.replace("!u", "tensor<*x!promote.unknown>");
     run_in(&session.expect("MLIR takes the dialect"), &source, DEFAULT).diagnostics_text()
 }

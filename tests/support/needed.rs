@@ -21,7 +21,7 @@ pub fn python() -> &'static str {
     let find = || {
         let python = std::env::var("PROMOTE_PYTHON")
             .unwrap_or_else(|_| root().join("target/python/bin/python").display().to_string());
-        let check = Command::new(&python).args(["-c", "import jax, numpy, ml_dtypes"]).output();
+        let check = Command::new(&python).args(["-c", "import jax, numpy, ml_dtypes, tvm_ffi"]).output();
         match check {
             Ok(output) if output.status.success() => Ok(python),
             Ok(output) => Err(format!("{python}: {}", String::from_utf8_lossy(&output.stderr))),

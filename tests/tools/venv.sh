@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes a Python environment in target/python with jax, numpy and ml_dtypes in the versions of requirements.txt, for the tests that
-# run XLA or read and write .npy files. Does nothing if it is there. `PYTHON` names the interpreter to make it with (3.11 or newer).
+# Makes a Python environment in target/python with jax, numpy, ml_dtypes, ptxas and TVM-FFI in the versions of requirements.txt, for the tests that
+# run XLA, read and write .npy files, assemble PTX, or call libraries by TVM-FFI. Does nothing if it is there. `PYTHON` names the interpreter to make it with (3.11 or newer).
 set -eu
 cd "$(dirname "$0")/../.."
 

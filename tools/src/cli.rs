@@ -25,12 +25,14 @@ use clap::builder::{
 };
 use clap::{ArgAction, CommandFactory, Parser, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use promote::device::{DeviceTarget, UnknownDevice};
 use promote::diagnostic::Code;
 use promote::targets::{self, TargetPass};
 
 use crate::expect;
 use crate::flags::{Diagnostics, Processor, Rules, double_dashes};
 use crate::input::SPLIT_MARKER;
+use crate::op_rules;
 use crate::render::TOOL;
 
 /// What `-h` ends with.
@@ -122,12 +124,17 @@ pub struct Promotion {
     #[arg(long, value_name = "STR")]
     pub pass_pipeline: Option<String>,
 
+    /// Ops of other dialects that follow promotion rules: a shipped rule file, or a TOML file; may be repeated
+    #[arg(long, value_name = "NAME|FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long_help = op_rules::help())]
+    pub op_rules: Vec<String>,
+
     /// The kind of output [default: mlir]
     #[arg(long, value_name = "KIND")]
     emit: Option<Emit>,
 
-    /// The target to compile for: native (this machine) or an LLVM triple such as aarch64-linux-gnu
-    #[arg(long, value_name = "TRIPLE", default_value = NATIVE)]
+    /// The target to compile for: native (this machine), an LLVM triple such as aarch64-linux-gnu, or a device: vulkan, opencl, cuda, cuda:sm_90
+    #[arg(long, value_name = "TARGET", default_value = NATIVE)]
     target: String,
 
     /// Allow XLA to omit roundings to floats narrower than f32
@@ -152,7 +159,23 @@ const NATIVE: &str = "native";
 impl Promotion {
     /// The triple of the machine to compile for, if it is not this one that was asked for.
     pub fn triple(&self) -> Option<&str> {
-        (self.target != NATIVE).then_some(&*self.target)
+        (self.target != NATIVE && self.device().is_none()).then_some(&*self.target)
+    }
+
+    /// The device that was asked for, if it is one.
+    pub fn device(&self) -> Option<DeviceTarget> {
+        self.target.parse().ok()
+    }
+
+    /// What is wrong with the device that was asked for.
+    pub fn unknown_device(&self) -> Option<UnknownDevice> {
+        // Other names are those of processors.
+        self.target.starts_with("cuda").then(|| self.target.parse::<DeviceTarget>().err()).flatten()
+    }
+
+    /// Whether no target was asked for.
+    pub fn has_default_target(&self) -> bool {
+        self.target == NATIVE
     }
 }
 
@@ -179,6 +202,14 @@ pub enum Emit {
     Obj,
     /// A shared library.
     So,
+    /// Kernels as PTX.
+    Ptx,
+    /// Kernels as SPIR-V.
+    Spirv,
+    /// The same as text.
+    SpirvAsm,
+    /// What goes with kernels of a device.
+    Sidecar,
     /// The C header of an object or shared library.
     Header,
     /// The run time that objects call.
@@ -191,7 +222,9 @@ impl ValueEnum for Emit {
             let handed_on = targets::ALL.iter().copied().filter(|target| target.emitted.is_some());
             let code = [Emit::Program, Emit::Llvm, Emit::LlvmIr, Emit::Asm, Emit::Obj, Emit::So];
             let first = [Emit::Mlir, Emit::Bytecode].into_iter().chain(handed_on.map(Emit::HandedOn));
-            first.chain([Emit::Dot]).chain(code).chain([Emit::Header, Emit::Runtime]).collect()
+            let devices = [Emit::Ptx, Emit::Spirv, Emit::SpirvAsm, Emit::Sidecar];
+            let last = [Emit::Header, Emit::Runtime];
+            first.chain([Emit::Dot]).chain(code).chain(devices).chain(last).collect()
         });
         &ALL
     }
@@ -210,6 +243,17 @@ impl ValueEnum for Emit {
             Self::Asm => ("asm", "Assembly"),
             Self::Obj => ("obj", "An object file, to be linked with the output of --emit=runtime"),
             Self::So => ("so", "A self-contained shared library, linked by cc or the compiler named by CC"),
+            Self::Ptx => {
+                ("ptx", "PTX for --target=cuda or cuda:sm_90; with -o FILE also FILE.json, the sidecar")
+            }
+            Self::Spirv => {
+                ("spirv", "SPIR-V for --target=vulkan or opencl; with -o FILE also FILE.json, the sidecar")
+            }
+            Self::SpirvAsm => ("spirv-asm", "The same as text"),
+            Self::Sidecar => (
+                "sidecar",
+                "What goes with the code of a device, as JSON: its kernels and the program that launches them",
+            ),
             Self::Header => ("header", "The C header of an object or shared library"),
             Self::Runtime => {
                 ("runtime", "The run-time library that object files call, as an object file; reads no input")
@@ -227,7 +271,12 @@ impl Emit {
 
     /// Whether it is made of a whole program, not of its parts.
     pub const fn is_of_whole_program(self) -> bool {
-        matches!(self, Self::Header | Self::Program) || self.is_code()
+        matches!(self, Self::Header | Self::Program) || self.is_code() || self.is_for_devices()
+    }
+
+    /// Whether it is made for devices alone.
+    pub const fn is_for_devices(self) -> bool {
+        matches!(self, Self::Ptx | Self::Spirv | Self::SpirvAsm | Self::Sidecar)
     }
 
     /// Whether LLVM compiles the program.
@@ -240,6 +289,10 @@ impl Emit {
             | Self::Dot
             | Self::Program
             | Self::Llvm
+            | Self::Ptx
+            | Self::Spirv
+            | Self::SpirvAsm
+            | Self::Sidecar
             | Self::Header
             | Self::Runtime => false,
         }
@@ -363,6 +416,10 @@ struct Requests {
     #[arg(long)]
     list_passes: bool,
 
+    /// List the op rules that come with Promote, and exit
+    #[arg(long)]
+    list_op_rules: bool,
+
     /// List the registered dialects, and exit
     #[arg(long)]
     show_dialects: bool,
@@ -379,6 +436,8 @@ pub enum Request {
     Explain(Code),
     /// The list of passes.
     ListPasses,
+    /// The list of op rules.
+    ListOpRules,
     /// The list of dialects.
     ShowDialects,
     /// A completion script.
@@ -400,11 +459,12 @@ impl Args {
 
     /// What to do; requests that read no input come first.
     pub fn request(&self) -> Request {
-        let Requests { explain, list_passes, show_dialects, completions } = self.requests;
+        let Requests { explain, list_passes, list_op_rules, show_dialects, completions } = self.requests;
         match (explain, completions) {
             (Some(code), _) => Request::Explain(code),
             (None, Some(shell)) => Request::Completions(shell),
             (None, None) if list_passes => Request::ListPasses,
+            (None, None) if list_op_rules => Request::ListOpRules,
             (None, None) if show_dialects => Request::ShowDialects,
             (None, None) if self.promotion.processor.asks_for_help() => Request::Processors,
             (None, None) if self.emit() == Emit::Runtime => Request::Runtime,

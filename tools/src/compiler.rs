@@ -28,6 +28,7 @@ pub fn options(
             deny: diagnostics.deny.clone(),
             strict_carries: rules.strict_carries,
         },
+        op_rules: Arc::default(),
     }
 }
 
@@ -125,6 +126,9 @@ pub fn compile_error(error: CompileError, input: &Input) -> Result<Vec<Diagnosti
         CompileError::Pipeline(error) => Err(error.into()),
         error @ CompileError::Native(_) => {
             Err(Diagnostic::error(Code::Native, None, error.to_string()).into())
+        }
+        error @ CompileError::Device(_) => {
+            Err(Diagnostic::error(Code::Device, None, error.to_string()).into())
         }
     }
 }

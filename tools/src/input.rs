@@ -11,30 +11,22 @@
 //! }
 //! ```
 //!
-//! Everything here is linear in the size of the input and refuses rather than panics.
-
-mod nesting;
+//! Everything here is linear in the size of the input and refuses rather than panics. What a text may be,
+//! [`promote::input`] says.
 
 use std::borrow::Cow;
 use std::fs;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-use promote::diagnostic::{Code, Diagnostic, Location};
-
-pub use nesting::{NESTING_LIMIT, check_nesting};
+use promote::diagnostic::{Code, Diagnostic};
+pub use promote::input::{Content, NESTING_LIMIT, check_nesting, locate};
 
 /// What diagnostics call standard input; MLIR's own name for it.
 pub const STDIN: &str = "<stdin>";
 
 /// The line that separates the parts of a file under `--split-input-file`.
 pub const SPLIT_MARKER: &str = "// -----";
-
-/// The byte order mark that some editors put before UTF-8 text. MLIR's parser stumbles over it.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
-/// The first bytes of MLIR bytecode.
-const BYTECODE: &[u8] = b"ML\xefR";
 
 /// A file that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,15 +35,6 @@ pub struct Input {
     pub name: String,
     /// All of it.
     pub bytes: Vec<u8>,
-}
-
-/// What is in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Content<'a> {
-    /// UTF-8 without NUL bytes.
-    Text(&'a str),
-    /// MLIR bytecode, not looked into.
-    Bytecode(&'a [u8]),
 }
 
 impl Input {
@@ -71,43 +54,14 @@ impl Input {
         }
     }
 
-    /// Tells bytecode from text, and refuses text that is not UTF-8 or has a NUL byte at its first such byte, or that
-    /// begins with a byte order mark.
+    /// Tells bytecode from text, and refuses what is neither.
     pub fn content(&self) -> Result<Content<'_>, Diagnostic> {
-        if self.bytes.starts_with(BYTECODE) {
-            return Ok(Content::Bytecode(&self.bytes));
-        }
-        if self.bytes.starts_with(BYTE_ORDER_MARK) {
-            let location = locate(&self.name, &self.bytes, 0);
-            let message = "the input begins with a byte order mark";
-            return Err(Diagnostic::error(Code::Unreadable, Some(location), message)
-                .with_remedy("write the file as UTF-8 without one"));
-        }
-        let nul = memchr::memchr(0, &self.bytes);
-        match (std::str::from_utf8(&self.bytes), nul) {
-            (Ok(text), None) => Ok(Content::Text(text)),
-            (Err(error), nul) if nul.is_none_or(|nul| error.valid_up_to() < nul) => {
-                Err(self.not_text(error.valid_up_to(), "is not UTF-8 text"))
-            }
-            (_, nul) => Err(self.not_text(nul.unwrap_or_default(), "has a NUL byte")),
-        }
+        promote::input::content(&self.name, &self.bytes)
     }
 
     /// The content, if it does not nest too deeply for MLIR.
     pub fn screened(&self) -> Result<Content<'_>, Diagnostic> {
-        let content = self.content()?;
-        if let Content::Text(text) = content {
-            check_nesting(&self.name, text, NESTING_LIMIT)?;
-        }
-        Ok(content)
-    }
-
-    /// The error for the byte at an offset.
-    fn not_text(&self, offset: usize, problem: &str) -> Diagnostic {
-        let location = locate(&self.name, &self.bytes, offset);
-        let byte = self.bytes.get(offset).copied().unwrap_or_default();
-        Diagnostic::error(Code::Unreadable, Some(location), format!("the input {problem}: byte 0x{byte:02x}"))
-            .with_remedy("write the file as UTF-8 text, or as MLIR bytecode")
+        promote::input::screened(&self.name, &self.bytes)
     }
 }
 
@@ -122,23 +76,6 @@ fn unreadable(name: &str, error: &io::Error) -> Diagnostic {
         _ => (error.to_string(), "check the path, or use - for standard input"),
     };
     Diagnostic::error(Code::Unreadable, None, format!("cannot read `{name}`: {problem}")).with_remedy(remedy)
-}
-
-/// The line and column of a byte; columns count bytes, as MLIR's do.
-pub fn locate(file: &str, bytes: &[u8], offset: usize) -> Location {
-    let before = &bytes[..offset.min(bytes.len())];
-    let newlines = memchr::memchr_iter(b'\n', before).count();
-    let start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
-    Location {
-        file: file.to_owned(),
-        line: saturate(newlines).saturating_add(1),
-        column: saturate(before.len() - start).saturating_add(1),
-    }
-}
-
-/// A count as locations hold it.
-fn saturate(count: usize) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 /// A part of a file that is compiled by itself.
@@ -176,7 +113,8 @@ pub fn split<'a>(text: &'a str, marker: &str) -> Vec<Chunk<'a>> {
         let end = offset + line.len();
         if is_marker(line, marker) {
             chunks.push(Chunk { first_line, text: &text[start..offset] });
-            (start, first_line) = (end, saturate(index).saturating_add(2));
+            let after = u32::try_from(index).unwrap_or(u32::MAX).saturating_add(2);
+            (start, first_line) = (end, after);
         }
         offset = end;
     }

@@ -17,11 +17,15 @@
 pub mod cli;
 #[cfg(feature = "mlir")]
 pub mod compiler;
+#[cfg(feature = "mlir")]
+mod devices;
 pub mod expect;
 pub mod flags;
 pub mod input;
 pub mod lattice;
 pub mod leftovers;
+#[cfg(feature = "mlir")]
+pub mod op_rules;
 #[cfg(feature = "mlir")]
 pub mod opt;
 pub mod output;

@@ -1,5 +1,7 @@
 //! What promote-opt does: read, promote, print.
 
+mod answers;
+
 use std::cell::RefCell;
 use std::fs;
 use std::io::{self, Write};
@@ -7,8 +9,9 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use promote::device::DeviceCode;
 use promote::diagnostic::{Code, Diagnostic};
-use promote::pass::Kind as PassKind;
+use promote::op_rules::Rules;
 use promote::pipeline::Element;
 use promote::program::Program;
 use promote::{
@@ -16,12 +19,16 @@ use promote::{
     Semantics, Session, Source, StableHloOptions, Target, TargetOptions, Verdict,
 };
 
-use crate::cli::{self, Args, Emit, Printing, Request, Testing};
+use answers::inform;
+
+use crate::cli::{Args, Emit, Printing, Request, Testing};
 use crate::compiler;
+use crate::devices::{check_device, device_of, kernels};
 use crate::expect::{Expectations, Mode};
 use crate::input::{Chunk, Content, Input, split};
 use crate::leftovers::Folder;
-use crate::output::{Kind, Output, print};
+use crate::op_rules;
+use crate::output::{Kind, Output};
 use crate::render::TOOL;
 use crate::report::{Reporter, Stop};
 
@@ -48,62 +55,10 @@ pub fn report_crash(args: &Args, signal: i32) -> ExitCode {
     Reporter::new(TOOL, &args.diagnostics).finish(Err(diagnostic.into()))
 }
 
-/// Answers a request that reads no input.
-fn inform(args: &Args, request: Request) -> ExitCode {
-    let answered = answer(args, request).and_then(|answer| match request {
-        Request::Runtime => {
-            let mut output = Output::create(args.output.as_deref(), Kind::Binary)?;
-            // The error is kept, and reported by commit.
-            let _ = output.write_all(&answer);
-            Ok(output.commit()?)
-        }
-        Request::Explain(_)
-        | Request::Completions(_)
-        | Request::ListPasses
-        | Request::ShowDialects
-        | Request::Processors
-        | Request::Compile => Ok(print(&answer)?),
-    });
-    Reporter::new(TOOL, &args.diagnostics).finish(answered)
-}
-
-/// The answer to a request that reads no input.
-fn answer(args: &Args, request: Request) -> Result<Vec<u8>, Stop> {
-    Ok(match request {
-        Request::Explain(code) => {
-            format!("{code}: {}\n\n{}\n", code.title(), code.explanation()).into_bytes()
-        }
-        Request::Completions(shell) => {
-            let mut script = Vec::new();
-            cli::completions(shell, &mut script);
-            script
-        }
-        Request::ListPasses => {
-            let passes = PassKind::all();
-            let lines = passes.map(|kind| format!("{:<26}{}\n", kind.name(), kind.description()));
-            lines.collect::<String>().into_bytes()
-        }
-        Request::ShowDialects => {
-            let session = compiler::session(&session_options(args, Arc::new(default_semantics())))?;
-            format!("Available Dialects: {}\n", session.dialects().join(",")).into_bytes()
-        }
-        Request::Processors => compiler::target_help(args.promotion.triple())?.into_bytes(),
-        Request::Runtime => {
-            let target = compiler::target(args.promotion.triple(), &args.promotion.processor)?;
-            check_linked(args, &target).map_err(Stop::misused)?;
-            promote::RUNTIME_OBJECT.to_vec()
-        }
-        Request::Compile => Vec::new(),
-    })
-}
-
-fn default_semantics() -> Semantics {
-    Semantics::by_name("jax", false).unwrap_or_else(|error| unreachable!("{error}"))
-}
-
-fn session_options(args: &Args, semantics: Arc<Semantics>) -> Options {
+fn session_options(args: &Args, semantics: Arc<Semantics>, op_rules: Arc<Rules>) -> Options {
     let threads = !args.printing.disable_threading;
-    compiler::options(semantics, &args.promotion.rules, &args.diagnostics, threads)
+    let options = compiler::options(semantics, &args.promotion.rules, &args.diagnostics, threads);
+    Options { op_rules, ..options }
 }
 
 /// What is made of a compiled program, with the linker's files in the folder, if there is one.
@@ -119,6 +74,10 @@ fn code(compiled: &Compiled, kind: Emit, folder: Option<&Folder>) -> Result<Vec<
         | Emit::HandedOn(_)
         | Emit::Program
         | Emit::Llvm
+        | Emit::Ptx
+        | Emit::Spirv
+        | Emit::SpirvAsm
+        | Emit::Sidecar
         | Emit::Header
         | Emit::Runtime => Ok(Vec::new()),
     }
@@ -182,10 +141,12 @@ fn check_watched(args: &Args, pipeline: &Pipeline) -> Result<(), Diagnostic> {
 
 impl<'a> Compiler<'a> {
     fn new(args: &'a Args) -> Result<Self, Stop> {
+        check_device(args).map_err(Stop::misused)?;
         let semantics = compiler::semantics(&args.promotion.rules)?;
+        let op_rules = op_rules::load(&args.promotion.op_rules)?;
         let default = || match args.emit() {
             Emit::HandedOn(target) => Pipeline::to_target(target),
-            _ => Pipeline::default(),
+            _ => Pipeline::default().and_op_rules(&op_rules),
         };
         let given = args.promotion.pass_pipeline.as_deref();
         let mut pipeline = given.map_or_else(|| Ok(default()), Pipeline::parse)?;
@@ -195,7 +156,7 @@ impl<'a> Compiler<'a> {
         if args.emit() == Emit::Header && given.is_some() {
             pipeline.0.extend(Pipeline::verify_strong().0);
         }
-        if matches!(args.emit(), Emit::Program | Emit::Header) {
+        if matches!(args.emit(), Emit::Program | Emit::Header) || args.emit().is_for_devices() {
             pipeline.0.extend(promote::to_blocks().0);
         }
         let native = CompileOptions {
@@ -206,7 +167,7 @@ impl<'a> Compiler<'a> {
         check_parts(args).map_err(Stop::misused)?;
         check_watched(args, &pipeline).map_err(Stop::misused)?;
         compiler::start_helpers(!args.printing.disable_threading);
-        let session = compiler::session(&session_options(args, Arc::clone(&semantics)))?;
+        let session = compiler::session(&session_options(args, Arc::clone(&semantics), op_rules))?;
         let reporter = RefCell::new(Reporter::new(TOOL, &args.diagnostics));
         Ok(Self { args, session, semantics, pipeline, native, reporter })
     }
@@ -289,6 +250,43 @@ impl<'a> Compiler<'a> {
         promote::read_program(module, &self.semantics, &self.native.target)
     }
 
+    /// The program, as a device runs it, or the processor.
+    fn program_text(&self, module: &Module<'_>) -> Result<String, CompileError> {
+        match self.args.promotion.device() {
+            Some(target) => Ok(DeviceCode::of(module, &self.semantics, target)?.program_text()),
+            None => {
+                let program = self.program(module)?;
+                Ok(promote::program_text(&program, &self.native.target))
+            }
+        }
+    }
+
+    /// Writes kernels, and beside a file of them what goes with them.
+    fn write_device_code(&self, code: &DeviceCode, bytes: &[u8], mut output: Output) -> Result<(), Stop> {
+        let is_code = self.args.emit() != Emit::Sidecar;
+        // Beside a device or a pipe there is no place for it.
+        let is_file = |path: &Path| fs::metadata(path).map_or(true, |found| found.is_file());
+        let beside =
+            self.args.output.as_deref().filter(|path| is_code && *path != Path::new("-") && is_file(path));
+        let beside = beside.map(|path| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(".json");
+            Output::create(Some(Path::new(&name)), Kind::Text)
+        });
+        let sidecar = beside.transpose()?.map(|mut sidecar| {
+            // Errors are kept, and reported by commit.
+            let _ = sidecar.write_all(code.sidecar().as_bytes());
+            let _ = sidecar.flush();
+            sidecar
+        });
+        let _ = output.write_all(bytes);
+        let _ = output.flush();
+        if let Some(sidecar) = sidecar {
+            sidecar.commit()?;
+        }
+        Ok(output.commit()?)
+    }
+
     /// Writes what others link or include.
     fn write_code(
         &self,
@@ -310,9 +308,14 @@ impl<'a> Compiler<'a> {
             Emit::Header => {
                 promote::header(module).and_then(|header| self.program(module).map(|_| header.into_bytes()))
             }
-            Emit::Program => self
-                .program(module)
-                .map(|program| promote::program_text(&program, &self.native.target).into_bytes()),
+            Emit::Program => self.program_text(module).map(String::into_bytes),
+            kind @ (Emit::Ptx | Emit::Spirv | Emit::SpirvAsm | Emit::Sidecar) => {
+                let code = DeviceCode::of(module, &self.semantics, device_of(self.args));
+                return match code.and_then(|code| Ok((kernels(&code, kind)?, code))) {
+                    Ok((bytes, code)) => self.write_device_code(&code, &bytes, output),
+                    Err(error) => refuse(compiler::compile_error(error, input)?),
+                };
+            }
             kind => promote::translate(module, &self.native)
                 .and_then(|compiled| code(&compiled, kind, folder.as_ref())),
         };
@@ -410,8 +413,11 @@ impl<'a> Compiler<'a> {
             | Emit::Llvm
             | Emit::LlvmIr
             | Emit::Asm
+            | Emit::Ptx
+            | Emit::SpirvAsm
+            | Emit::Sidecar
             | Emit::Header => Kind::Text,
-            Emit::Bytecode | Emit::Obj | Emit::So | Emit::Runtime => Kind::Binary,
+            Emit::Bytecode | Emit::Obj | Emit::So | Emit::Spirv | Emit::Runtime => Kind::Binary,
         };
         Output::create(self.args.output.as_deref(), kind)
     }
@@ -435,6 +441,10 @@ impl<'a> Compiler<'a> {
             | Emit::Asm
             | Emit::Obj
             | Emit::So
+            | Emit::Ptx
+            | Emit::Spirv
+            | Emit::SpirvAsm
+            | Emit::Sidecar
             | Emit::Header
             | Emit::Runtime => module
                 .print(out, PrintOptions { generic: printing.op_generic, debug_info: printing.debuginfo }),
@@ -454,8 +464,9 @@ impl<'a> Compiler<'a> {
         let _ = module.write_bytecode(&mut bytecode);
         for (form, source) in [("text", Source::Text(&original)), ("bytecode", Source::Bytecode(&bytecode))] {
             // The session at hand would rename the resources that its module has already.
-            let session = Session::new(&session_options(self.args, Arc::clone(&self.semantics)))
-                .map_err(|error| Diagnostic::error(Code::Internal, None, error.to_string()))?;
+            let session =
+                Session::new(&session_options(self.args, Arc::clone(&self.semantics), Arc::default()))
+                    .map_err(|error| Diagnostic::error(Code::Internal, None, error.to_string()))?;
             let Some(again) = session.parse(source) else {
                 let error = failed(&format!("cannot be read after it was written as {form}"));
                 let why = session.take_diagnostics().into_iter();

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use promote::diagnostic::{Code, Diagnostic, Location};
 use promote_lattice::Semantics;
-use promote_lattice::semantics::{FileError, Place};
+use promote_lattice::semantics::{FileError, FileErrors, Place};
 
 use crate::input::{Content, Input, locate};
 
@@ -64,35 +64,59 @@ fn by_name(name: &str, x64: bool) -> Result<Semantics, Missing> {
 }
 
 fn read(path: &str) -> Result<Semantics, Missing> {
+    read_file(
+        path,
+        &File { code: Code::SemanticsFile, flag: "--semantics", what: "a lattice" },
+        Semantics::from_toml,
+    )
+}
+
+/// What a file is to be.
+pub struct File {
+    /// The code of what is wrong with one.
+    pub code: Code,
+    /// The flag that asks for it.
+    pub flag: &'static str,
+    /// What it describes.
+    pub what: &'static str,
+}
+
+/// Reads a TOML file that a flag names.
+pub fn read_file<T>(
+    path: &str,
+    of: &File,
+    parse: impl Fn(&str, &str) -> Result<T, FileErrors>,
+) -> Result<T, Missing> {
+    let code = of.code;
     let unread = |error: Diagnostic| {
-        let error = Diagnostic { code: Code::SemanticsFile, ..error };
-        let diagnostics = vec![error.with_remedy("give --semantics a TOML file that can be read")];
+        let error = Diagnostic { code, ..error };
+        let diagnostics = vec![error.with_remedy(format!("give {} a TOML file that can be read", of.flag))];
         Missing::Refused { input: Input { name: path.to_owned(), bytes: Vec::new() }, diagnostics }
     };
     if let Ok(about) = fs::metadata(path)
         && (!about.is_file() && !about.is_dir() || about.len() > LARGEST)
     {
-        let what = if about.is_file() { "too large for a lattice" } else { "no file" };
+        let what = if about.is_file() { format!("too large for {}", of.what) } else { "no file".to_owned() };
         let message = format!("cannot read `{path}`: it is {what}");
-        return Err(unread(Diagnostic::error(Code::SemanticsFile, None, message)));
+        return Err(unread(Diagnostic::error(code, None, message)));
     }
     let input = Input::read(Path::new(path)).map_err(unread)?;
     let diagnostics = match input.content() {
-        Ok(Content::Text(text)) => match Semantics::from_toml(text, stem(path)) {
-            Ok(semantics) => return Ok(semantics),
+        Ok(Content::Text(text)) => match parse(text, stem(path)) {
+            Ok(found) => return Ok(found),
             Err(errors) => {
                 let more = (errors.more > 0).then(|| {
                     let message = format!("{} more errors in {path} are not shown", errors.more);
-                    Diagnostic::error(Code::SemanticsFile, None, message)
+                    Diagnostic::error(code, None, message)
                 });
-                errors.errors.into_iter().map(|error| diagnostic(&input, error)).chain(more).collect()
+                errors.errors.into_iter().map(|error| diagnostic(&input, code, error)).chain(more).collect()
             }
         },
         Ok(Content::Bytecode(_)) => {
             let location = locate(path, &input.bytes, 0);
-            vec![Diagnostic::error(Code::SemanticsFile, Some(location), "this is MLIR bytecode, not TOML")]
+            vec![Diagnostic::error(code, Some(location), "this is MLIR bytecode, not TOML")]
         }
-        Err(error) => vec![Diagnostic { code: Code::SemanticsFile, ..error }],
+        Err(error) => vec![Diagnostic { code, ..error }],
     };
     Err(Missing::Refused { input, diagnostics })
 }
@@ -102,9 +126,9 @@ fn stem(path: &str) -> &str {
     Path::new(path).file_stem().and_then(|stem| stem.to_str()).unwrap_or(path)
 }
 
-fn diagnostic(input: &Input, error: FileError) -> Diagnostic {
+fn diagnostic(input: &Input, code: Code, error: FileError) -> Diagnostic {
     let at = |place: &Place| -> Location { locate(&input.name, &input.bytes, place.span.start) };
-    let diagnostic = Diagnostic::error(Code::SemanticsFile, Some(at(&error.place)), error.message);
+    let diagnostic = Diagnostic::error(code, Some(at(&error.place)), error.message);
     let diagnostic = Diagnostic { remedy: error.remedy, ..diagnostic };
     let notes = error.notes.into_iter();
     notes.fold(diagnostic, |diagnostic, note| diagnostic.with_note(note.place.as_ref().map(at), note.message))

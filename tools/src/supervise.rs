@@ -2,7 +2,8 @@
 //!
 //! MLIR calls `abort` on some misuse and can crash on damaged bytecode; no Rust code can catch that. So the work is done
 //! in a child, forked before any thread exists, and the parent waits: what the child says and writes is all there is,
-//! unless it dies of a signal, which the parent reports. A signal that is meant to end the tool ends both; what files
+//! unless it dies of a signal, which the parent reports. Where a library ends the process before the work has ended, as LLVM
+//! does at some errors, the child aborts. A signal that is meant to end the tool ends both; what files
 //! the child leaves then ([`leftovers`]), the parent removes.
 
 mod signals;
@@ -11,6 +12,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, scope};
 
 use crate::leftovers;
@@ -34,7 +36,11 @@ pub fn run(work: impl FnOnce() -> ExitCode + Send, on_crash: impl FnOnce(i32) ->
             drop(from_child);
             prepare_child();
             leftovers::report_to(to_parent);
-            on_big_stack(work)
+            // SAFETY: the handler is a function of this program, which may end the process.
+            unsafe { libc::atexit(abort_unless_done) };
+            let code = on_big_stack(work);
+            IS_DONE.store(true, Ordering::Release);
+            code
         }
         // No process can be forked: work here, unsupervised.
         -1 => {
@@ -53,6 +59,16 @@ pub fn run(work: impl FnOnce() -> ExitCode + Send, on_crash: impl FnOnce(i32) ->
             leftovers::remove(&announced);
             conclude(status, ended_by, on_crash)
         }
+    }
+}
+
+/// Whether the child's work has ended.
+static IS_DONE: AtomicBool = AtomicBool::new(false);
+
+/// Ends the child as a crash does, if it is not the work's end that ends it.
+extern "C" fn abort_unless_done() {
+    if !IS_DONE.load(Ordering::Acquire) {
+        std::process::abort();
     }
 }
 

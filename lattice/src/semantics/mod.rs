@@ -30,9 +30,9 @@ use crate::dtype::DType;
 use crate::lattice::{Lattice, NoJoin};
 use crate::op::Op;
 
+pub use crate::document::{FileError, FileErrors, FileNote, Place};
 pub use operand::{MAX_OPERANDS, Operand, Origin, Rank, Typing};
 pub use refusal::{Accepts, Refusal};
-pub use user::{FileError, FileErrors, FileNote, Place};
 
 /// What the documents' tables of JAX and NumPy are over, in their order.
 const DOCUMENTED: &[DType] = {
@@ -132,8 +132,7 @@ pub struct Node {
 impl Node {
     /// A dtype under its own name: an array, or a Python scalar if it is weak.
     const fn of(dtype: DType) -> Self {
-        let operand = if dtype.is_weak() { Operand::literal(dtype) } else { Operand::value(dtype) };
-        Self { name: dtype.name(), operand }
+        Self { name: dtype.name(), operand: Operand::of(dtype) }
     }
 
     /// A Python bool.

@@ -54,6 +54,11 @@ impl Operand {
         Self { dtype, rank: Rank::Zero, origin: Origin::Value }
     }
 
+    /// What the promotion tables mean by `dtype`: a computed array, or a Python scalar if it is weak.
+    pub const fn of(dtype: DType) -> Self {
+        if dtype.is_weak() { Self::literal(dtype) } else { Self::value(dtype) }
+    }
+
     /// The Python scalar 1 of `dtype`, which is weak or bool.
     pub const fn literal(dtype: DType) -> Self {
         Self { dtype, rank: Rank::Zero, origin: Origin::Literal(Literal::one(dtype)) }

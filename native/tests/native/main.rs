@@ -94,6 +94,7 @@ fn last_error() -> String {
     unsafe { CStr::from_ptr(promote_last_error()) }.to_string_lossy().into_owned()
 }
 
+mod ptx;
 mod targets;
 
 mod compiling {

@@ -237,6 +237,9 @@ impl Extents {
     fn name_result(&mut self, graph: &mut Graph, solution: &Solution, op: OpId) {
         let node = *graph.node(op);
         let Known::DType(_) = solution.value(node.result).dtype else { return };
+        if graph.keeps_shapes(op) {
+            return self.name_axes(graph, solution, node.result);
+        }
         let operands: Vec<ValueId> = graph.operands(op).to_vec();
         let plain = |value: &ValueId| graph.shapes.get(solution.value(*value).shape).dims();
         let dynamic = |value: &ValueId| plain(value).is_some_and(|dims| dims.iter().copied().any(is_dynamic));

@@ -8,6 +8,7 @@ use promote_lattice::convert::Literal;
 use promote_lattice::{DType, Op};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::foreign::Foreign;
 use super::scalars::Scalars;
 use super::shape::{Shape, is_dynamic};
 use super::strict::Structure;
@@ -129,7 +130,7 @@ pub struct Value {
     pub literal: Option<Literal>,
 }
 
-/// One op of the dialect.
+/// One op of the dialect, or one of another that follows its rule.
 #[derive(Clone, Copy, Debug)]
 pub struct Node {
     /// Which op.
@@ -264,6 +265,10 @@ pub struct Graph {
     pub gets_undefined: FxHashSet<SlotId>,
     /// The ops before which a run checks what they ask of its extents.
     pub checked: FxHashSet<OpId>,
+    /// The ops of other dialects.
+    pub foreign: FxHashMap<OpId, Foreign>,
+    /// What such ops take as it is, while its dtype counts: Python scalars of their dialects.
+    pub kept: FxHashSet<ValueId>,
     /// Whether some op stands before the definition of one of its operands, as blocks in any order allow.
     pub has_late_definitions: bool,
 }

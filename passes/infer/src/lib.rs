@@ -7,6 +7,7 @@ pub mod dominance;
 pub mod dot;
 pub mod extents;
 pub mod fold;
+pub mod foreign;
 pub mod forest;
 pub mod graph;
 pub mod literals;

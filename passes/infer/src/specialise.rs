@@ -82,6 +82,9 @@ pub trait Scopes {
 
     /// The names in the table that a function stands in.
     fn symbols(&self, function: FunctionId) -> FxHashSet<String>;
+
+    /// A name like this one that the IR can write.
+    fn like(&self, name: String) -> String;
 }
 
 /// A function that is made.
@@ -164,6 +167,7 @@ impl Taken<'_> {
         let graph = &instance.graph;
         let parts = instance.inferred_arguments.iter().map(|a| type_part(graph, graph.value(*a).stated));
         let name = parts.fold(symbol.to_owned(), |name, part| format!("{name}.{part}"));
+        let name = self.scopes.like(name);
         let numbered = (1..).map(|number| format!("{name}_{number}"));
         let free = std::iter::once(name.clone()).chain(numbered).find(|name| !taken.contains(name))?;
         taken.insert(free.clone());

@@ -47,7 +47,7 @@ fn weak_values(unit: &Unit, graph: &Graph, sources: &dyn Sources) -> Vec<Diagnos
         Known::Unknown => true,
         Known::Opaque | Known::Refused => unit.nested.contains(value),
     };
-    let weak = graph.value_ids().filter(is_weak).map(|value| {
+    let weak = graph.value_ids().filter(|value| is_weak(value) && !graph.kept.contains(value)).map(|value| {
         let source = sources.map().value(value);
         let message = format!("a value is still of type {}", source.written);
         let remedy = match graph.value(value).stated.dtype {
@@ -91,7 +91,7 @@ impl Verifier<'_> {
         let graph = self.reporter.graph;
         let (place, subject, operand) = match edit.place {
             Use::Operand(op, index) => {
-                let subject = format!("operand {index} of {}", graph.node(op).op);
+                let subject = format!("operand {} of {}", graph.operand_index(op, index), graph.name(op));
                 (self.reporter.sources.map().op(op), subject, graph.operands(op)[index])
             }
             Use::Feed(slot, index) => {
@@ -126,7 +126,7 @@ impl Verifier<'_> {
         };
         let refined = self.plan.refined.iter().map(stated);
         asked.chain(refined).map(|(op, asked)| {
-            let message = format!("{} is not checked yet: {asked}", self.reporter.graph.node(op).op);
+            let message = format!("{} is not checked yet: {asked}", self.reporter.graph.name(op));
             not_strong(message, self.reporter.sources.map().op(op)).with_remedy(RUN_INSERTION)
         })
     }

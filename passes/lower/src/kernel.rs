@@ -176,6 +176,38 @@ impl Kernel {
         }
     }
 
+    /// Whether a root has something to do at each index of the reduced dimensions, not only once for them.
+    pub fn is_full(&self, root: usize) -> bool {
+        let root = &self.roots[root];
+        match root.role {
+            Role::Reduce(_) | Role::Arg(_) | Role::Scan(_) => true,
+            Role::Store => {
+                root.sinks.iter().any(|sink| self.reduced().any(|dim| !sink.strides[dim].is_zero()))
+            }
+        }
+    }
+
+    /// The dimensions of what uses each expression.
+    pub fn users(&self) -> Vec<u64> {
+        let mut users = vec![0u64; self.exprs.len()];
+        for (index, expr) in self.exprs.iter().enumerate() {
+            for operand in self.operands(ExprId(index as u32)) {
+                users[operand.0 as usize] |= expr.dims;
+            }
+        }
+        for root in &self.roots {
+            let own = match root.role {
+                Role::Store => self.expr(root.expr).dims,
+                Role::Reduce(_) | Role::Arg(_) | Role::Scan(_) => u64::MAX,
+            };
+            let stored = root.sinks.iter().flat_map(|sink| sink.strides.iter().enumerate());
+            let stored =
+                stored.filter(|(_, stride)| !stride.is_zero()).fold(0, |all, (dim, _)| all | 1 << dim);
+            users[root.expr.0 as usize] |= own | stored;
+        }
+        users
+    }
+
     /// About how many instructions an index takes.
     pub fn cost(&self) -> u32 {
         let of = |expr: &Expr| match expr.code {

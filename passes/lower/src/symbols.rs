@@ -2,7 +2,8 @@
 //!
 //! A name in MLIR is any text; a symbol that C, C++ and every linker can say is made of letters, digits and underscores.
 //! [`encoded`] makes the one of the other, and [`Symbols::of`] the symbols of a public function `f`: `promote_f`,
-//! `promote_f_shape` and `promote_meta_f`, where `f` stands for its encoded name. Nothing else names functions outside
+//! `promote_f_shape` and `promote_meta_f`, where `f` stands for its encoded name, and `__tvm_ffi_f`, where `f` stands for the
+//! same, but escaped if it begins with an underscore. Nothing else names functions outside
 //! of the program, so that callers can find them by this page alone.
 //!
 //! ## The encoding
@@ -26,6 +27,9 @@ use promote_abi::Library;
 /// What begins every symbol of Promote's.
 pub const PREFIX: &str = "promote_";
 
+/// What begins the symbols that TVM-FFI looks for.
+pub const TVM_PREFIX: &str = "__tvm_ffi_";
+
 /// What begins, after [`PREFIX`], the symbols of the run time's functions that only compiled code calls.
 const RUNTIME: &str = "rt_";
 
@@ -47,13 +51,18 @@ pub struct Symbols {
     pub shape: String,
     /// What the function takes and returns, for the run time.
     pub metadata: String,
+    /// The function by TVM-FFI's convention.
+    pub tvm: String,
 }
 
 impl Symbols {
     /// Those of the function of that name.
     pub fn of(name: &str) -> Self {
+        // TVM-FFI keeps the symbols with one more underscore to itself.
+        let after = if name.starts_with('_') { Cow::Owned(escaped(name)) } else { encoded(name) };
         let name = encoded(name);
         Self {
+            tvm: format!("{TVM_PREFIX}{after}"),
             shape: format!("{PREFIX}{name}{SHAPE}"),
             metadata: format!("{PREFIX}{METADATA}{name}"),
             call: format!("{PREFIX}{name}"),
@@ -79,9 +88,11 @@ fn of_every_library() -> impl Iterator<Item = &'static str> {
 
 /// A name as letters, digits and underscores.
 pub fn encoded(name: &str) -> Cow<'_, str> {
-    if is_plain(name) {
-        return Cow::Borrowed(name);
-    }
+    if is_plain(name) { Cow::Borrowed(name) } else { Cow::Owned(escaped(name)) }
+}
+
+/// A name in its escaped form, whether it needs that or not.
+fn escaped(name: &str) -> String {
     let mut text = String::from(ESCAPED);
     for byte in name.bytes() {
         if byte.is_ascii_alphanumeric() {
@@ -91,7 +102,7 @@ pub fn encoded(name: &str) -> Cow<'_, str> {
             let _ = write!(text, "_{byte:02x}");
         }
     }
-    Cow::Owned(text)
+    text
 }
 
 /// The name that [`encoded`] made a text of, if it did.
@@ -167,6 +178,10 @@ mod tests {
         assert_eq!(symbols.call, "promote_scale_and_shift");
         assert_eq!(symbols.shape, "promote_scale_and_shift_shape");
         assert_eq!(symbols.metadata, "promote_meta_scale_and_shift");
+        assert_eq!(symbols.tvm, "__tvm_ffi_scale_and_shift");
+        // `__tvm_ffi__library_ctx` is TVM-FFI's own.
+        assert_eq!(Symbols::of("_library_ctx").tvm, "__tvm_ffi_0_5flibrary_5fctx");
+        assert_eq!(Symbols::of("main.1").tvm, "__tvm_ffi_0main_2e1");
     }
 
     #[test]
@@ -208,8 +223,9 @@ mod tests {
     fn no_two_functions_share_a_symbol() {
         let mut owners: HashMap<String, String> = HashMap::new();
         for name in near_encodings() {
-            let Symbols { call, shape, metadata } = Symbols::of(&name);
-            for symbol in [call, shape, metadata] {
+            let Symbols { call, shape, metadata, tvm } = Symbols::of(&name);
+            assert!(!tvm.starts_with("__tvm_ffi__"), "{name:?}: {tvm}");
+            for symbol in [call, shape, metadata, tvm] {
                 let word = symbol.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
                 assert!(word && !is_of_runtime(&symbol), "{name:?}: {symbol}");
                 if let Some(other) = owners.insert(symbol.clone(), name.clone()) {

@@ -2,6 +2,7 @@
 
 use promote_lattice::convert::{Numerics, is_exact};
 use promote_lattice::{DType, Kind};
+use promote_scalar::{memory, register};
 
 use crate::kernel::Kernel;
 
@@ -45,6 +46,39 @@ pub struct Product {
     pub columns: Option<i64>,
 }
 
+/// From so many products on, multiplying matrices tile by tile is worth it: their elements are used often.
+const MANY_PRODUCTS: i64 = 1 << 15;
+/// The least extent of what is summed over, and of the columns, of such a matrix.
+const LEAST_EXTENT: i64 = 8;
+/// What an extent is taken to be that is known at run time only.
+const USUAL_EXTENT: i64 = 64;
+
+impl Product {
+    /// Whether the products of an element, which an instruction adds up, are added up in the order of the index. It is part of
+    /// what a program computes: all targets ask this before they say how they multiply such matrices.
+    pub fn is_in_order(&self, has_f16: bool) -> bool {
+        let Self { operands, dtype, rows, inner, columns } = *self;
+        let is_read = |operand: DType| {
+            let is_half = operand == DType::F16 && has_f16 && matches!(dtype, DType::F32 | DType::F64);
+            operand == dtype || is_half || converts_at_once(operand, dtype)
+        };
+        let [rows, inner, columns] = [rows, inner, columns].map(|extent| extent.unwrap_or(USUAL_EXTENT));
+        let count = rows.saturating_mul(inner).saturating_mul(columns);
+        let is_large = inner.min(columns) >= LEAST_EXTENT && count >= MANY_PRODUCTS;
+        is_plain(dtype) && operands.into_iter().all(is_read) && is_large
+    }
+}
+
+/// Whether registers hold elements of a dtype as they are in memory, and add and multiply them in one instruction each.
+pub fn is_plain(dtype: DType) -> bool {
+    match dtype.kind() {
+        Kind::Float | Kind::Unsigned | Kind::Signed => {
+            memory(dtype) == register(dtype) && register(dtype).bits() == dtype.bits()
+        }
+        Kind::Bool | Kind::Complex => false,
+    }
+}
+
 /// What of the operands a target packs before it multiplies them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
@@ -68,6 +102,18 @@ pub struct Costs {
     pub few_columns: i64,
     /// How long reductions are cut, if they are.
     pub cuts: Option<Cuts>,
+}
+
+impl Costs {
+    /// What fusion asks for, on every target: what is computed together decides in which order sums are added up. It was
+    /// measured on CPUs.
+    pub const COMMON: Self = Self {
+        expensive: 8,
+        too_long: 256,
+        max_exprs: 600,
+        few_columns: 8,
+        cuts: Some(Cuts { length: 1 << 16, most: 64, many_rows: 64, many_columns: 1 << 16 }),
+    };
 }
 
 /// How long reductions are cut into parts, which may be reduced in parallel. Shapes alone decide, so results do not depend

@@ -1,60 +1,30 @@
 //! Constants: their elements, and constant ops of other elements.
 
 use mlir_sys::*;
-use promote_dialect::mlir::Names;
 use promote_lattice::DType;
 use promote_lattice::convert::Bits;
-use promote_lattice::scalar::Scalar;
 
 use super::raw::{self, NewOp};
-use super::types::tensor;
-use super::view::View;
-use promote_infer::fold::Constants;
-use promote_infer::graph::{Known, OpId};
-use promote_infer::shape::Shape;
 
-impl Constants for View {
-    fn elements(&self, op: OpId) -> Option<Vec<Bits>> {
-        let Known::DType(dtype) = self.graph.written(op)?.dtype else { return None };
-        elements(raw::attribute(self.ops[op.0 as usize].0, "value")?, dtype)
-    }
-}
-
-/// Makes the constant that a number of Python's is, at the place of the op that computes it and with that one's
-/// attributes, in no block yet.
-pub fn of_scalar(number: Scalar, computes: MlirOperation, names: &Names) -> MlirOperation {
-    let tensor = |dtype: DType| tensor(names.element(dtype), &Shape::ranked([]));
-    let (dtype, context) = (number.dtype(), raw::context(computes));
-    let storage = dtype.storage();
-    let value = dense(&[number.literal().bits()], storage, tensor(storage));
-    let kept = raw::attributes(computes).map(|(name, value)| raw::named(context, &name, value));
+/// A constant op with this value, at the place of another op and with its other attributes, in no block yet.
+pub fn like(other: MlirOperation, value: MlirAttribute, result: MlirType) -> MlirOperation {
+    let context = raw::context(other);
+    let kept = raw::attributes(other).filter(|(name, _)| name != "value");
+    let kept = kept.map(|(name, value)| raw::named(context, &name, value));
     let attributes: Vec<_> = std::iter::once(raw::named(context, "value", value)).chain(kept).collect();
     raw::create(&NewOp {
         name: "promote.constant",
-        // SAFETY: the op is alive.
-        location: unsafe { mlirOperationGetLocation(computes) },
-        operands: &[],
-        results: &[tensor(dtype)],
-        attributes: &attributes,
-    })
-}
-
-/// A constant op with these elements, at the place of `written` and with its other attributes, in no block yet.
-pub fn in_place_of(written: MlirOperation, bits: &[Bits], dtype: DType, result: MlirType) -> MlirOperation {
-    let context = raw::context(written);
-    // SAFETY: the constant is alive.
-    let location = unsafe { mlirOperationGetLocation(written) };
-    let kept = raw::attributes(written).filter(|(name, _)| name != "value");
-    let kept = kept.map(|(name, value)| raw::named(context, &name, value));
-    let value = raw::named(context, "value", dense(bits, dtype, result));
-    let attributes: Vec<_> = std::iter::once(value).chain(kept).collect();
-    raw::create(&NewOp {
-        name: "promote.constant",
-        location,
+        location: raw::location(other),
         operands: &[],
         results: &[result],
         attributes: &attributes,
     })
+}
+
+/// The type of a dense attribute.
+pub fn r#type(value: MlirAttribute) -> Option<MlirType> {
+    // SAFETY: the attribute is alive.
+    unsafe { mlirAttributeIsADenseElements(value).then(|| mlirAttributeGetType(value)) }
 }
 
 /// The elements of a dense attribute of `dtype`; one, if all are the same. `None` if they cannot be read: packed bits

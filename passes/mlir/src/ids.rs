@@ -7,7 +7,10 @@
 use mlir_sys::MlirValue;
 use rustc_hash::FxHashMap;
 
+use promote_host::ir::ValueIds;
 use promote_infer::graph::ValueId;
+
+use super::raw::Address;
 
 const PAGE_BITS: u32 = 16;
 const GRAIN_BITS: u32 = 4;
@@ -39,18 +42,18 @@ impl Ids {
             }
         }
     }
+}
 
-    /// The id of a value, if it has one.
-    pub fn get(&mut self, value: MlirValue) -> Option<ValueId> {
-        let (number, slot) = Self::slot(value);
+impl ValueIds<Address<MlirValue>> for Ids {
+    fn get(&mut self, value: Address<MlirValue>) -> Option<ValueId> {
+        let (number, slot) = Self::slot(value.0);
         let page = self.page(number)?;
         let id = self.pages[page][slot];
         (id != EMPTY).then_some(ValueId(id))
     }
 
-    /// Gives a value its id.
-    pub fn insert(&mut self, value: MlirValue, id: ValueId) {
-        let (number, slot) = Self::slot(value);
+    fn insert(&mut self, value: Address<MlirValue>, id: ValueId) {
+        let (number, slot) = Self::slot(value.0);
         let page = self.page(number).unwrap_or_else(|| {
             self.pages.push(vec![EMPTY; SLOTS].into_boxed_slice());
             self.index.insert(number, self.pages.len() - 1);

@@ -3,24 +3,20 @@
 //! [`session`] is the way in for a program that has no context of its own, [`pass`] for one that has. The other modules
 //! are private: they hold raw handles, whose owners the passes keep alive.
 
-mod callees;
-mod checks;
 mod constant;
-mod edges;
-mod flow;
-mod fold;
-mod generic;
+mod external;
+mod foreign;
 mod ids;
-mod infer;
-mod insert;
+mod interface;
+mod ir;
+mod made;
 mod messages;
 mod names;
-mod numbers;
 pub mod pass;
 pub mod pipeline;
-mod placement;
 mod places;
 pub mod print_ir;
+mod program;
 mod raw;
 pub mod session;
 mod strong;
@@ -28,5 +24,4 @@ pub mod targets;
 mod types;
 mod units;
 mod unread;
-mod verify;
-mod view;
+mod unverified;

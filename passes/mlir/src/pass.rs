@@ -6,24 +6,23 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use melior::ContextRef;
 use melior::dialect::DialectHandle;
-use melior::ir::OperationRef;
 use melior::ir::r#type::TypeId;
-use melior::pass::{ExternalPass, Pass, RunExternalPass, create_external};
-use mlir_sys::MlirOperation;
-use promote_dialect::mlir::{Names, NotLoaded};
+use melior::pass::Pass;
+use mlir_sys::{MlirContext, MlirOperation};
+pub use promote_host::pass::Pass as Promotion;
+use promote_host::pass::{Handed, Settings};
+use promote_host::rules::Rules;
 use promote_lattice::Semantics;
 use rustc_hash::FxHashMap;
 
+use super::external::{self, External};
+use super::ir::{Mlir, Vocabulary};
 use super::raw::Address;
 use super::targets::{self, TargetPass};
-use super::units::{Shared, Units};
-use super::view::View;
-use super::{fold, infer, insert, verify};
+use super::units::Shared;
 use promote_diagnostics::{Code, Diagnostic, Severity};
 pub use promote_infer::report::Policies;
-use promote_infer::report::{Remarks, Reporter};
 
 /// Takes what passes say, from any thread.
 pub type Sink = Arc<dyn Fn(Diagnostic) + Send + Sync>;
@@ -44,26 +43,22 @@ pub struct Config {
     pub threads: bool,
     /// Options of targets.
     pub targets: targets::Options,
+    /// Which ops of other dialects follow rules of ours.
+    pub op_rules: Arc<Rules>,
 }
 
 impl Config {
-    /// What explains the conversions of a unit.
-    pub(crate) fn remarks<'a>(&'a self, reporter: Reporter<'a>) -> Remarks<'a> {
-        Remarks { reporter, semantics: &self.semantics, all: self.remarks, policies: &self.policies }
+    /// What the passes follow and report.
+    fn settings(&self) -> Settings<'_> {
+        Settings { semantics: &self.semantics, remarks: self.remarks, policies: &self.policies }
     }
 }
 
 /// One of the passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// `promote-infer-types`
-    InferTypes,
-    /// `promote-insert-converts`
-    InsertConverts,
-    /// `promote-fold-converts`
-    FoldConverts,
-    /// `promote-verify-strong`
-    VerifyStrong,
+    /// One that every host has.
+    Promote(Promotion),
     /// One that lowers a strong program to a target.
     Lower(&'static TargetPass),
 }
@@ -71,20 +66,22 @@ pub enum Kind {
 impl Kind {
     /// All passes.
     pub fn all() -> impl Iterator<Item = Self> {
-        Self::DEFAULT.iter().copied().chain(targets::ALL.iter().map(|pass| Self::Lower(pass)))
+        Promotion::ALL
+            .iter()
+            .copied()
+            .map(Self::Promote)
+            .chain(targets::ALL.iter().map(|pass| Self::Lower(pass)))
     }
 
     /// Those that run by default, in that order.
-    pub const DEFAULT: &'static [Self] =
-        &[Self::InferTypes, Self::InsertConverts, Self::FoldConverts, Self::VerifyStrong];
+    pub fn default_passes() -> impl Iterator<Item = Self> {
+        Promotion::DEFAULT.iter().copied().map(Self::Promote)
+    }
 
     /// The name in a pass pipeline.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::InferTypes => "promote-infer-types",
-            Self::InsertConverts => "promote-insert-converts",
-            Self::FoldConverts => "promote-fold-converts",
-            Self::VerifyStrong => "promote-verify-strong",
+            Self::Promote(pass) => pass.name(),
             Self::Lower(pass) => pass.name,
         }
     }
@@ -92,12 +89,7 @@ impl Kind {
     /// What it promises, in one line.
     pub const fn description(self) -> &'static str {
         match self {
-            Self::InferTypes => "infer the dtype and shape of every value, keeping weak types",
-            Self::InsertConverts => {
-                "make implicit promotions explicit with promote.convert, implicit broadcasts with promote.broadcast_to"
-            }
-            Self::FoldConverts => "remove converts that change no bit of any result",
-            Self::VerifyStrong => "refuse weak and unknown types, and promotions that are still implicit",
+            Self::Promote(pass) => pass.description(),
             Self::Lower(pass) => pass.description,
         }
     }
@@ -107,11 +99,21 @@ impl Kind {
         Self::all().find(|kind| kind.name() == name)
     }
 
-    /// Whether the pass may take over what the pass right before it has seen.
-    pub(crate) const fn takes_over(self) -> bool {
+    /// The dialects of the ops that checks, casts and code are made of.
+    pub fn dialects(self) -> Vec<DialectHandle> {
+        let mut made = vec![DialectHandle::arith(), DialectHandle::cf(), DialectHandle::tensor()];
         match self {
-            Self::InsertConverts | Self::VerifyStrong => true,
-            Self::InferTypes | Self::FoldConverts | Self::Lower(_) => false,
+            Self::Lower(pass) => made.extend((pass.dialects)()),
+            Self::Promote(_) => {}
+        }
+        made
+    }
+
+    /// Whether the pass may take over what the pass right before it has seen.
+    pub const fn takes_over(self) -> bool {
+        match self {
+            Self::Promote(pass) => pass.takes_over(),
+            Self::Lower(_) => false,
         }
     }
 
@@ -123,36 +125,20 @@ impl Kind {
     unsafe fn run(
         self,
         root: MlirOperation,
-        names: &Names,
+        vocabulary: &Arc<Vocabulary>,
         config: &Config,
         handoff: &Handoff,
     ) -> Vec<Diagnostic> {
-        let shared = Shared { names, semantics: &config.semantics, threads: config.threads };
+        let mut ir = Mlir { vocabulary: Arc::clone(vocabulary), threads: config.threads };
         // What is not taken here, a pass before has left to one that did not follow.
         let handed = handoff.take(root);
         match self {
-            Self::InferTypes => {
-                let (diagnostics, units) = infer::infer_types(root, shared, config);
-                handoff.put(root, units.map(Handed::Solved));
+            Self::Promote(pass) => {
+                let (diagnostics, seen) = pass.run(&mut ir, Address(root), &config.settings(), handed);
+                handoff.put(root, seen);
                 diagnostics
             }
-            Self::InsertConverts => {
-                let units = match handed {
-                    Some(Handed::Solved(units)) => Ok(units),
-                    Some(Handed::Viewed(_)) | None => insert::solved(root, shared),
-                };
-                units.map_or_else(|refused| refused, |units| insert::insert_converts(units, shared, config))
-            }
-            Self::FoldConverts => {
-                let views = fold::fold_converts(root, shared);
-                handoff.put(root, views.map(Handed::Viewed));
-                Vec::new()
-            }
-            Self::VerifyStrong => match handed {
-                Some(Handed::Viewed(views)) => verify::verify_views(views, shared),
-                Some(Handed::Solved(_)) | None => verify::verify_strong(root, shared),
-            },
-            Self::Lower(pass) => (pass.run)(root, shared, config),
+            Self::Lower(pass) => (pass.run)(root, Shared { ir: &ir, semantics: &config.semantics }, config),
         }
     }
 }
@@ -164,15 +150,7 @@ impl Kind {
 pub struct Handoff(Option<Arc<Mutex<Seen>>>);
 
 /// What was seen of each op that a pass ran on.
-type Seen = FxHashMap<Address<MlirOperation>, Handed>;
-
-/// What a pass has seen of an op that it ran on, in the order of its units, if that is what the program is after it.
-enum Handed {
-    /// The units as inference leaves them.
-    Solved(Units),
-    /// The units as they are.
-    Viewed(Vec<View>),
-}
+type Seen = FxHashMap<Address<MlirOperation>, Handed<Mlir>>;
 
 impl Handoff {
     /// A handoff between the next passes made with it.
@@ -180,40 +158,60 @@ impl Handoff {
         Self(Some(Arc::default()))
     }
 
-    fn put(&self, root: MlirOperation, seen: Option<Handed>) {
+    fn put(&self, root: MlirOperation, seen: Option<Handed<Mlir>>) {
         if let (Some(handed), Some(seen)) = (&self.0, seen) {
             handed.lock().unwrap_or_else(PoisonError::into_inner).insert(Address(root), seen);
         }
     }
 
-    fn take(&self, root: MlirOperation) -> Option<Handed> {
+    fn take(&self, root: MlirOperation) -> Option<Handed<Mlir>> {
         self.0.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner).remove(&Address(root))
     }
 }
 
+/// A pass, for those who run it themselves: a plugin of MLIR's tools, say, whose passes are written in C++.
 #[derive(Clone)]
-struct Host {
+pub struct Runner {
     kind: Kind,
     config: Config,
     handoff: Handoff,
     /// Shared by the clones that MLIR makes for its threads.
-    names: Arc<OnceLock<Result<Names, NotLoaded>>>,
+    vocabulary: Arc<OnceLock<Result<Arc<Vocabulary>, String>>>,
 }
 
-impl<'c> RunExternalPass<'c> for Host {
-    fn initialize(&mut self, context: ContextRef<'c>) {
-        // SAFETY: the context outlives the pass manager that owns this pass.
-        self.names.get_or_init(|| unsafe { Names::new(context.to_ref().to_raw()) });
+impl Runner {
+    /// A pass that gives to, or takes from, the pass beside it.
+    pub fn new(kind: Kind, config: &Config, handoff: &Handoff) -> Self {
+        let (config, handoff) = (config.clone(), handoff.clone());
+        Self { kind, config, handoff, vocabulary: Arc::new(OnceLock::new()) }
     }
 
-    fn run(&mut self, operation: OperationRef<'c, '_>, pass: ExternalPass<'_>) {
+    /// Looks up in a context what the pass must know of it; before it runs.
+    ///
+    /// # Safety
+    /// The context outlives the pass and its clones, which run in no other.
+    pub unsafe fn initialize(&self, context: MlirContext) {
+        let rules = match self.kind {
+            Kind::Promote(_) => Arc::clone(&self.config.op_rules),
+            // What is lowered is of our dialect.
+            Kind::Lower(_) => Arc::default(),
+        };
+        // SAFETY: by contract.
+        self.vocabulary.get_or_init(|| unsafe { Vocabulary::with_rules(context, &rules) }.map(Arc::new));
+    }
+
+    /// Works on an op, tells the sink what there is to say, and returns whether it succeeded. It does not panic.
+    ///
+    /// # Safety
+    /// The op is alive and of the context, and no other thread works on it or on what it contains.
+    pub unsafe fn run(&self, operation: MlirOperation) -> bool {
         // A panic must not unwind into MLIR.
-        let diagnostics = catch_unwind(AssertUnwindSafe(|| match self.names.get() {
-            // SAFETY: MLIR gives a pass an op that no other thread works on.
-            Some(Ok(names)) => unsafe {
-                self.kind.run(operation.to_raw(), names, &self.config, &self.handoff)
+        let diagnostics = catch_unwind(AssertUnwindSafe(|| match self.vocabulary.get() {
+            // SAFETY: by contract.
+            Some(Ok(vocabulary)) => unsafe {
+                self.kind.run(operation, vocabulary, &self.config, &self.handoff)
             },
-            Some(Err(error)) => vec![Diagnostic::error(Code::Pipeline, None, error.to_string())],
+            Some(Err(error)) => vec![Diagnostic::error(Code::Pipeline, None, error.clone())],
             None => vec![Diagnostic::error(Code::Internal, None, "MLIR did not initialise the pass")],
         }));
         let diagnostics = diagnostics.unwrap_or_else(|panic| {
@@ -224,9 +222,19 @@ impl<'c> RunExternalPass<'c> for Host {
         });
         let failed = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
         diagnostics.into_iter().for_each(|diagnostic| (self.config.sink)(diagnostic));
-        if failed {
-            pass.signal_failure();
-        }
+        !failed
+    }
+}
+
+impl External for Runner {
+    fn initialize(&mut self, context: MlirContext) {
+        // SAFETY: the context outlives the pass manager that owns this pass.
+        unsafe { Runner::initialize(self, context) }
+    }
+
+    fn run(&mut self, operation: MlirOperation) -> bool {
+        // SAFETY: MLIR gives a pass an op that no other thread works on.
+        unsafe { Runner::run(self, operation) }
     }
 }
 
@@ -234,7 +242,7 @@ impl<'c> RunExternalPass<'c> for Host {
 #[repr(align(8))]
 struct Id(#[expect(dead_code, reason = "only its address matters")] u8);
 
-static IDS: [Id; Kind::DEFAULT.len()] = [const { Id(0) }; Kind::DEFAULT.len()];
+static IDS: [Id; Promotion::ALL.len()] = [const { Id(0) }; Promotion::ALL.len()];
 
 /// Makes a pass that stands on its own.
 pub fn create(kind: Kind, config: &Config) -> Pass {
@@ -243,19 +251,10 @@ pub fn create(kind: Kind, config: &Config) -> Pass {
 
 /// Makes a pass that gives to, or takes from, the pass beside it.
 pub fn create_with(kind: Kind, config: &Config, handoff: &Handoff) -> Pass {
-    let (config, handoff) = (config.clone(), handoff.clone());
-    let host = Host { kind, config, handoff, names: Arc::new(OnceLock::new()) };
-    // The dialects of the ops that checks, casts and code are made of.
-    let mut made = vec![DialectHandle::arith(), DialectHandle::cf(), DialectHandle::tensor()];
     let id = match kind {
-        Kind::InferTypes => TypeId::create(&IDS[0]),
-        Kind::InsertConverts => TypeId::create(&IDS[1]),
-        Kind::FoldConverts => TypeId::create(&IDS[2]),
-        Kind::VerifyStrong => TypeId::create(&IDS[3]),
-        Kind::Lower(pass) => {
-            made.extend((pass.dialects)());
-            TypeId::create(pass)
-        }
+        Kind::Promote(pass) => TypeId::create(&IDS[pass as usize]),
+        Kind::Lower(pass) => TypeId::create(pass),
     };
-    create_external(host, id, kind.name(), kind.name(), kind.description(), "", &made)
+    let runner = Runner::new(kind, config, handoff);
+    external::create(runner, id, kind.name(), kind.description(), &kind.dialects())
 }

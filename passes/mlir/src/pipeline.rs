@@ -8,8 +8,9 @@ use std::fmt;
 
 use melior::pass::{Pass, PassManager};
 use mlir_sys::*;
+use promote_host::rules::Rules;
 
-use super::pass::{self, Config, Handoff, Kind};
+use super::pass::{self, Config, Handoff, Kind, Promotion};
 use super::raw;
 use super::targets::{TargetPass, linalg, stablehlo};
 
@@ -63,7 +64,7 @@ pub enum PipelineError {
 impl Default for Pipeline {
     /// infer-types, insert-converts, fold-converts, verify-strong.
     fn default() -> Self {
-        Self(Kind::DEFAULT.iter().map(|kind| Element::pass(kind.name())).collect())
+        Self(Kind::default_passes().map(|kind| Element::pass(kind.name())).collect())
     }
 }
 
@@ -197,9 +198,18 @@ impl Pipeline {
         Self::to_target(&stablehlo::PASS)
     }
 
+    /// These passes, and then the one that writes what op rules say, if there are any.
+    #[must_use]
+    pub fn and_op_rules(mut self, rules: &Rules) -> Self {
+        if !rules.is_empty() {
+            self.0.push(Element::pass(Promotion::ApplyOpRules.name()));
+        }
+        self
+    }
+
     /// The check that a module is strong, alone.
     pub fn verify_strong() -> Self {
-        Self(vec![Element::pass(Kind::VerifyStrong.name())])
+        Self(vec![Element::pass(Promotion::VerifyStrong.name())])
     }
 
     /// The default passes, and the one that lowers their result to linalg.

@@ -4,11 +4,12 @@
 
 use std::io::{self, Write};
 
-use melior::ir::OperationRef;
 use melior::ir::operation::OperationPrintingFlags;
 use melior::ir::r#type::TypeId;
-use melior::pass::{ExternalPass, Pass, PassIrPrintingOptions, PassManager, create_external};
+use melior::pass::{Pass, PassIrPrintingOptions, PassManager};
+use mlir_sys::MlirOperation;
 
+use super::external::{self, External};
 use super::pipeline::Moment;
 use super::raw;
 
@@ -56,6 +57,28 @@ struct Id(#[expect(dead_code, reason = "only its address matters")] u8);
 
 static ID: Id = Id(0);
 
+/// A pass that prints.
+#[derive(Clone)]
+struct Printer {
+    header: String,
+    module_scope: bool,
+}
+
+impl External for Printer {
+    fn run(&mut self, operation: MlirOperation) -> bool {
+        let mut top = operation;
+        while let (true, Some(parent)) = (self.module_scope, raw::parent(top)) {
+            top = parent;
+        }
+        // SAFETY: the op is alive. Where the whole module is printed, the context is single-threaded.
+        let text =
+            raw::printed(|callback, data| unsafe { mlir_sys::mlirOperationPrint(top, callback, data) });
+        // There is nowhere to report that standard error cannot be written to.
+        let _ = writeln!(io::stderr(), "{}\n{text}\n", self.header);
+        true
+    }
+}
+
 /// A pass that prints the IR, if `options` ask for it at this `moment` of the pass called `name`.
 pub fn printer(options: &PrintIr, name: &str, moment: Moment) -> Option<Pass> {
     let (names, when) = match moment {
@@ -65,18 +88,7 @@ pub fn printer(options: &PrintIr, name: &str, moment: Moment) -> Option<Pass> {
     if !names.iter().any(|named| named == name) {
         return None;
     }
-    let (header, module_scope) =
-        (format!("// -----// IR Dump {when} {name} //----- //"), options.module_scope);
-    let print = move |operation: OperationRef<'_, '_>, _: ExternalPass<'_>| {
-        let mut top = operation.to_raw();
-        while let (true, Some(parent)) = (module_scope, raw::parent(top)) {
-            top = parent;
-        }
-        // SAFETY: the op is alive. Where the whole module is printed, the context is single-threaded.
-        let text =
-            raw::printed(|callback, data| unsafe { mlir_sys::mlirOperationPrint(top, callback, data) });
-        // There is nowhere to report that standard error cannot be written to.
-        let _ = writeln!(io::stderr(), "{header}\n{text}\n");
-    };
-    Some(create_external(print, TypeId::create(&ID), "print-ir", "print-ir", "print the IR", "", &[]))
+    let header = format!("// -----// IR Dump {when} {name} //----- //");
+    let printer = Printer { header, module_scope: options.module_scope };
+    Some(external::create(printer, TypeId::create(&ID), "print-ir", "print the IR", &[]))
 }

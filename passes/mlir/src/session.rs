@@ -6,13 +6,14 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use melior::Context;
-use melior::dialect::DialectRegistry;
-use melior::ir::Module as MlirModule;
+use melior::dialect::{DialectHandle, DialectRegistry};
 use melior::ir::operation::OperationLike;
+use melior::ir::{Location, Module as MlirModule};
 use melior::pass::PassManager;
 use mlir_sys::*;
 use promote_lattice::Semantics;
 
+use super::ir::{Mlir, Vocabulary};
 use super::messages::translate;
 use super::pass::{Config, Policies};
 use super::pipeline::{Pipeline, PipelineError};
@@ -20,12 +21,18 @@ use super::print_ir::{PrintIr, printer};
 use super::raw::{self, Address};
 use super::units::Shared;
 use crate::targets;
-use crate::targets::cpu::{Interface, Machine};
-use crate::unread;
+use crate::targets::cpu::{Machine, put_program};
+use promote_host::outline::outline;
+use promote_host::rules::Rules;
+use promote_host::strong::Visit;
+use promote_lower::interface::Interface;
+
+use crate::{unread, unverified};
 use promote_diagnostics::{Code, Diagnostic, Severity};
 use promote_infer::graph::Graph;
 use promote_infer::solve::Solution;
 use promote_lower::program::Program;
+use promote_lower::target::Target;
 
 /// What a session is made with.
 #[derive(Clone, Debug)]
@@ -38,6 +45,8 @@ pub struct Options {
     pub remarks: bool,
     /// Which implicit promotions to warn of and which to refuse.
     pub policies: Policies,
+    /// Which ops of other dialects follow rules of ours.
+    pub op_rules: Arc<Rules>,
 }
 
 /// How a pipeline is run.
@@ -176,6 +185,7 @@ impl Session {
             policies: options.policies.clone(),
             threads: options.threads,
             targets: targets::Options::default(),
+            op_rules: Arc::clone(&options.op_rules),
         };
         Ok(Self { context, config, diagnostics, threads: options.threads })
     }
@@ -183,6 +193,23 @@ impl Session {
     /// The melior context, for those who build modules themselves.
     pub const fn context(&self) -> &Context {
         &self.context
+    }
+
+    /// What it was made with.
+    pub fn options(&self) -> Options {
+        let Config { semantics, remarks, policies, op_rules, .. } = &self.config;
+        Options {
+            semantics: Arc::clone(semantics),
+            threads: self.threads,
+            remarks: *remarks,
+            policies: policies.clone(),
+            op_rules: Arc::clone(op_rules),
+        }
+    }
+
+    /// The rules that its passes follow.
+    pub fn semantics(&self) -> &Semantics {
+        &self.config.semantics
     }
 
     /// The names of the dialects that are registered.
@@ -204,7 +231,8 @@ impl Session {
         diagnostics
     }
 
-    /// Parses and verifies a module. `None` if MLIR refuses it, or a name in it; why is in the diagnostics.
+    /// Parses and verifies a module. `None` if MLIR refuses it, or a name in it; why is in the diagnostics. Ops that follow op
+    /// rules are not verified: their dialects would refuse operands that are not promoted yet.
     pub fn parse(&self, source: Source<'_>) -> Option<Module<'_>> {
         let context = self.context.to_raw();
         let bytes = |bytes: &[u8]| MlirStringRef { data: bytes.as_ptr().cast(), length: bytes.len() };
@@ -212,6 +240,9 @@ impl Session {
         // which a copy with one more byte guarantees.
         let module = unsafe {
             match source {
+                _ if unverified::has_rules(context, &self.config.op_rules) => {
+                    unverified::parse(context, &source, &self.config.op_rules)
+                }
                 Source::File(path) => {
                     mlirModuleCreateParseFromFile(context, raw::string(&path.to_string_lossy()))
                 }
@@ -237,6 +268,20 @@ impl Session {
         let is_named = wrong.is_empty();
         lock(&self.diagnostics).extend(wrong);
         is_named.then_some(module)
+    }
+
+    /// The module of the LLVM dialect that `promote-to-llvm` makes of a program, whatever IR that was read from.
+    ///
+    /// # Errors
+    /// If no code is made for it.
+    pub fn code_of(&self, program: &Program, machine: Machine) -> Result<Module<'_>, Vec<Diagnostic>> {
+        let context: &Context = &self.context;
+        for dialect in [DialectHandle::llvm(), DialectHandle::arith(), DialectHandle::cf()] {
+            dialect.load_dialect(context);
+        }
+        let module = MlirModule::new(Location::unknown(context));
+        let refused = put_program(&module, program, self.config.semantics.numerics(), machine);
+        if refused.is_empty() { Ok(Module(module)) } else { Err(refused) }
     }
 
     /// Runs a pipeline on a module. What it found is in the diagnostics.
@@ -288,15 +333,16 @@ impl Session {
     /// The graph view of each function with its solution, for pictures of the program.
     ///
     /// # Errors
-    /// [`NotLoaded`] if the context does not know the dialect.
-    pub fn views(&self, module: &Module<'_>) -> Result<Vec<(String, Graph, Solution)>, NotLoaded> {
+    /// If the context does not know the dialect, or MLIR does not read what an op rule says.
+    pub fn views(&self, module: &Module<'_>) -> Result<Vec<(String, Graph, Solution)>, String> {
         // SAFETY: the context outlives the table.
-        let names = unsafe { promote_dialect::mlir::Names::new(self.context.to_raw()) }?;
-        let roots = super::units::roots(module.0.as_operation().to_raw());
+        let vocabulary = unsafe { Vocabulary::with_rules(self.context.to_raw(), &self.config.op_rules) }?;
+        let ir = Mlir { vocabulary: Arc::new(vocabulary), threads: self.threads };
+        let roots = promote_host::units::roots(&ir, Address(module.0.as_operation().to_raw()));
         Ok(roots
             .into_iter()
             .map(|root| {
-                let mut view = super::view::view(root.0, &names);
+                let mut view = promote_host::view::view(root, &ir);
                 let solution = promote_infer::solve::solve(&mut view.graph, &self.config.semantics);
                 let name = raw::string_attribute(root.0, "sym_name").unwrap_or_default();
                 (name, view.graph, solution)
@@ -314,6 +360,15 @@ impl Module<'_> {
     /// The module as MLIR's C interface has it, for those who go on from here by themselves.
     pub fn to_raw(&self) -> mlir_sys::MlirModule {
         self.0.to_raw()
+    }
+
+    /// A copy of the module, in the same session.
+    pub fn duplicate(&self) -> Self {
+        // SAFETY: the module is alive, and the copy is owned by the result.
+        Self(unsafe {
+            let copy = mlirOperationClone(self.0.as_operation().to_raw());
+            MlirModule::from_raw(mlirModuleFromOperation(copy))
+        })
     }
 
     /// Whether MLIR's verifier accepts the module; if not, why is in the diagnostics.
@@ -342,25 +397,41 @@ impl Module<'_> {
     /// # Errors
     /// If one of them takes or returns what no code is made for.
     pub fn interfaces(&self) -> Result<Vec<Interface>, Vec<Diagnostic>> {
-        let operation = self.0.as_operation().to_raw();
-        // SAFETY: the context outlives the table.
-        let names = unsafe { promote_dialect::mlir::Names::new(raw::context(operation)) };
-        let names =
-            names.map_err(|error| vec![Diagnostic::error(Code::Internal, None, error.to_string())])?;
-        crate::targets::cpu::interfaces(operation, &names)
+        crate::interface::interfaces(self.0.as_operation().to_raw(), &self.ir()?)
     }
 
-    /// The program that the module is, whose control flow must be blocks.
+    /// The program that the module is for a target; its control flow must be blocks.
     ///
     /// # Errors
     /// What no code is made for.
-    pub fn program(&self, semantics: &Semantics, machine: Machine) -> Result<Program, Vec<Diagnostic>> {
-        let operation = self.0.as_operation().to_raw();
+    pub fn program(&self, semantics: &Semantics, target: &dyn Target) -> Result<Program, Vec<Diagnostic>> {
+        let shared = Shared { ir: &self.ir()?, semantics };
+        crate::program::of_module(self.0.as_operation().to_raw(), shared, target)
+    }
+
+    /// Lets another host read the module.
+    ///
+    /// # Errors
+    /// If the context does not know the dialect.
+    pub fn visit<V: Visit>(&self, visitor: V) -> Result<V::Output, Vec<Diagnostic>> {
+        Ok(visitor.visit(&self.ir()?, Address(self.0.as_operation().to_raw())))
+    }
+
+    /// The outline of the module: text that is the same for the same program in any host's IR.
+    ///
+    /// # Errors
+    /// If the context does not know the dialect.
+    pub fn outline(&self) -> Result<String, Vec<Diagnostic>> {
+        Ok(outline(&self.ir()?, Address(self.0.as_operation().to_raw())))
+    }
+
+    /// The module as the passes see it.
+    fn ir(&self) -> Result<Mlir, Vec<Diagnostic>> {
         // SAFETY: the context outlives the table.
-        let names = unsafe { promote_dialect::mlir::Names::new(raw::context(operation)) };
-        let names =
-            names.map_err(|error| vec![Diagnostic::error(Code::Internal, None, error.to_string())])?;
-        crate::targets::cpu::program(operation, Shared { names: &names, semantics, threads: false }, machine)
+        let vocabulary = unsafe { Vocabulary::new(raw::context(self.0.as_operation().to_raw())) };
+        let vocabulary =
+            vocabulary.map_err(|error| vec![Diagnostic::error(Code::Internal, None, error.to_string())])?;
+        Ok(Mlir { vocabulary: Arc::new(vocabulary), threads: false })
     }
 
     /// Prints the module as text. It must be valid, as the verifier says.

@@ -3,6 +3,7 @@
 mod complex;
 mod conversions;
 mod cost;
+mod exact;
 mod libraries;
 mod operations;
 mod reductions;

@@ -7,12 +7,13 @@
 use std::collections::BTreeSet;
 
 use promote::convert::{Bits, Numerics};
+use promote::device::DeviceTarget;
 use promote::semantics::Operand;
 use promote::{DType, Kind, Op, Semantics, Target, Tensor};
 use promote_scalar::eval::{Eval, Value};
 use promote_scalar::{Element, convert, elementwise, load, memory, store};
 
-use super::support::{compile_for, function, known, on_all_cores, session};
+use super::support::{Place, function, known, on_all_cores, session};
 use crate::cases::SYSTEMS;
 
 /// So many elements are left over by vectors of up to 128.
@@ -152,7 +153,7 @@ fn but_for_nan(bits: Bits, dtype: DType) -> Bits {
 
 /// A call to be compiled: of an op, or of a conversion.
 #[derive(Clone, Debug)]
-struct Case {
+pub struct Case {
     op: Op,
     operands: Vec<DType>,
     /// What the operands are converted to.
@@ -226,7 +227,13 @@ impl Case {
         Some(table)
     }
 
-    fn text(&self, name: &str, count: usize) -> String {
+    /// Whether there is a definition of it.
+    pub fn is_defined(&self, numerics: Numerics) -> bool {
+        self.op == Op::Convert || promote_scalar::is_defined(self.op, numerics, &self.computed, self.result)
+    }
+
+    /// The function of so many elements.
+    pub fn text(&self, name: &str, count: usize) -> String {
         let types: Vec<_> =
             self.operands.iter().map(|dtype| format!("tensor<{count}x{}>", dtype.mlir())).collect();
         let arguments: Vec<_> =
@@ -256,9 +263,19 @@ fn bytes(column: &[Bits], dtype: DType, rotation: usize) -> Tensor<'static> {
     tensor
 }
 
-fn check(case: &Case, table: &Table, function: &promote::Function, wrong: &mut Vec<String>) {
+fn check(
+    (case, table): &(&Case, Table),
+    place: &Place,
+    function: &promote::Function,
+    wrong: &mut Vec<String>,
+) {
     let count = table.expected.len();
-    for rotation in (0..count).step_by(STEP) {
+    let rotations: Vec<usize> = match place {
+        Place::Processor(_) => (0..count).step_by(STEP).collect(),
+        // A thread computes up to 16 elements, the last one fewer.
+        Place::Device(..) => vec![0, 3],
+    };
+    for rotation in rotations {
         let inputs: Vec<_> = table
             .inputs
             .iter()
@@ -300,12 +317,15 @@ fn check(case: &Case, table: &Table, function: &promote::Function, wrong: &mut V
 }
 
 /// Compiles the cases, and compares what they return; how many there were.
-fn all(system: &str, x64: bool, target: &Target, cases: &[Case]) -> usize {
+pub fn all(system: &str, x64: bool, place: &(dyn Fn() -> Place + Sync), cases: &[Case]) -> usize {
     let semantics = Semantics::by_name(system, x64).expect("the semantics exists");
     let numerics = semantics.numerics();
-    let has_f16 = promote::machine(target).has_f16;
+    let has_f16 = match place() {
+        Place::Processor(target) => promote::machine(&target).has_f16,
+        Place::Device(target, _) => matches!(target, DeviceTarget::Cuda(_)),
+    };
     let batches: Vec<&[Case]> = cases.chunks(FUNCTIONS).collect();
-    let work = |session: &promote::Session, index: usize| {
+    let work = |(session, place): &(promote::Session, Place), index: usize| {
         let tables = batches[index].iter().map(|case| case.table(numerics, has_f16));
         let cases: Vec<_> =
             batches[index].iter().zip(tables).filter_map(|(case, table)| Some((case, table?))).collect();
@@ -314,20 +334,20 @@ fn all(system: &str, x64: bool, target: &Target, cases: &[Case]) -> usize {
         let text: String =
             functions.map(|(i, (case, table))| case.text(&name(i), table.expected.len())).collect();
         let mut wrong = Vec::new();
-        match compile_for(session, &known(&text), target.clone()) {
-            Ok(executable) => cases.iter().enumerate().for_each(|(index, (case, table))| {
-                check(case, table, &function(&executable, &name(index)), &mut wrong);
+        match place.compile(session, &known(&text)) {
+            Ok(executable) => cases.iter().enumerate().for_each(|(index, case)| {
+                check(case, place, &function(&executable, &name(index)), &mut wrong);
             }),
             Err(error) => wrong.push(format!("{error}\n{text}")),
         }
         (cases.len(), wrong)
     };
-    let found = on_all_cores(batches.len(), || session(system, x64, false), work);
+    let found = on_all_cores(batches.len(), || (session(system, x64, false), place()), work);
     let wrong: Vec<_> = found.iter().flat_map(|(_, wrong)| wrong.iter().map(String::as_str)).collect();
     assert!(
         wrong.is_empty(),
         "{system} on {}: {} wrong:\n{}",
-        target.cpu(),
+        place().name(),
         wrong.len(),
         wrong[..wrong.len().min(200)].join("\n")
     );
@@ -335,7 +355,7 @@ fn all(system: &str, x64: bool, target: &Target, cases: &[Case]) -> usize {
 }
 
 /// The element-wise ops, of operands of one dtype each.
-fn ops(semantics: &Semantics) -> Vec<Case> {
+pub fn ops(semantics: &Semantics) -> Vec<Case> {
     let ops = Op::elementwise();
     let operands = |op: Op, dtype: DType| match op {
         Op::Where => vec![DType::B1, dtype, dtype],
@@ -345,7 +365,7 @@ fn ops(semantics: &Semantics) -> Vec<Case> {
         .collect()
 }
 
-fn conversions(semantics: &Semantics) -> Vec<Case> {
+pub fn conversions(semantics: &Semantics) -> Vec<Case> {
     let one = |from: DType, to: DType| Case {
         op: Op::Convert,
         operands: vec![from],
@@ -379,7 +399,7 @@ fn on_all_systems(cases: impl Fn(&Semantics) -> Vec<Case>) -> usize {
         for (place, target) in targets.iter().enumerate() {
             let first = (number * targets.len() + place) * 5 % share;
             let some: Vec<Case> = cases.iter().skip(first).step_by(share).cloned().collect();
-            count += all(system, x64, target, &some);
+            count += all(system, x64, &|| Place::Processor(target.clone()), &some);
         }
     }
     count

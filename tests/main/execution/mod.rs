@@ -1,7 +1,8 @@
 //! Programs compiled for this machine's processor, and run.
 
 mod access;
-mod elementwise;
+mod devices;
+pub mod elementwise;
 mod functions;
 mod graphs;
 mod kernel_order;

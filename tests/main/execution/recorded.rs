@@ -4,10 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use promote::{DType, Kind, Target};
+use promote::{DType, Kind};
 use promote_reference::{Array, Number, Value};
 
-use super::support::{compile_for, function, on_all_cores, reported, run, session, ulps, unit};
+use super::support::{Place, function, on_all_cores, reported, run, session, ulps, unit};
 use crate::support::{Program, data, list, random_programs, real_programs, text};
 
 /// How many units in the last place a number may be off: of its own dtype, and, where that is exceeded because terms cancel,
@@ -191,7 +191,7 @@ impl<'a> Recorded<'a> {
 }
 
 /// Compares all programs that a system ran; how many numbers there were.
-fn all_agree(programs: &[Program], system: &str) -> usize {
+pub fn all_agree(place: &(dyn Fn() -> Place + Sync), programs: &[Program], system: &str) -> usize {
     let values = data(include_bytes!("../../data/program_values.json.gz"));
     let (_, name, x64) = SYSTEMS.iter().find(|row| row.0 == system).expect("the system is listed");
     let ran = |program: &&Program| {
@@ -203,9 +203,9 @@ fn all_agree(programs: &[Program], system: &str) -> usize {
     let recorded: Vec<Recorded<'_>> =
         accepted.iter().filter_map(|program| Recorded::new(program, &values[program.id()], system)).collect();
     let batches: Vec<&[Recorded<'_>]> = recorded.chunks(FUNCTIONS).collect();
-    let work = |session: &promote::Session, index: usize| -> Vec<Result<usize, String>> {
+    let work = |(session, place): &(promote::Session, Place), index: usize| -> Vec<Result<usize, String>> {
         let text: String = batches[index].iter().map(|recorded| recorded.program.mlir(system)).collect();
-        match compile_for(session, &text, Target::host()) {
+        match place.compile(session, &text) {
             Ok(executable) => batches[index]
                 .iter()
                 .map(|one| {
@@ -216,7 +216,10 @@ fn all_agree(programs: &[Program], system: &str) -> usize {
         }
     };
     let found: Vec<Result<usize, String>> =
-        on_all_cores(batches.len(), || session(name, *x64, false), work).into_iter().flatten().collect();
+        on_all_cores(batches.len(), || (session(name, *x64, false), place()), work)
+            .into_iter()
+            .flatten()
+            .collect();
     let count = found.iter().flatten().sum();
     reported(system, found.into_iter().filter_map(Result::err).collect());
     count
@@ -225,13 +228,15 @@ fn all_agree(programs: &[Program], system: &str) -> usize {
 #[test]
 fn random_programs_give_the_recorded_numbers() {
     let programs = random_programs();
-    let counts = ["jax", "jax-x32", "numpy2", "torch"].map(|system| all_agree(&programs, system));
+    let counts =
+        ["jax", "jax-x32", "numpy2", "torch"].map(|system| all_agree(&Place::host, &programs, system));
     assert_eq!(counts, [8095, 8095, 7981, 6509]);
 }
 
 #[test]
 fn real_programs_give_the_recorded_numbers() {
     let programs = real_programs();
-    let counts = ["jax", "jax-x32", "numpy2", "torch"].map(|system| all_agree(&programs, system));
+    let counts =
+        ["jax", "jax-x32", "numpy2", "torch"].map(|system| all_agree(&Place::host, &programs, system));
     assert_eq!(counts, [786, 1528, 2620, 2954]);
 }

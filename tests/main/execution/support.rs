@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use promote::device::{self, DeviceTarget, SharedDevice};
 use promote::{
     CompileError, CompileOptions, DType, Executable, Function, Kind, RunError, Session, Source, Target,
     Tensor,
@@ -17,14 +18,61 @@ pub fn known(text: &str) -> String {
     text.replace("!u", "tensor<*x!promote.unknown>")
 }
 
+/// What functions run on.
+#[derive(Clone)]
+pub enum Place {
+    /// A processor.
+    Processor(Target),
+    /// A device.
+    Device(DeviceTarget, SharedDevice),
+}
+
+impl Place {
+    /// This machine's processor.
+    pub fn host() -> Self {
+        Self::Processor(Target::host())
+    }
+
+    /// A device of a target; what is wrong if there is none.
+    pub fn device(target: DeviceTarget) -> Result<Self, String> {
+        device::open(target).map(|open| Self::Device(target, open)).map_err(|error| error.to_string())
+    }
+
+    /// What messages call it.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Processor(target) => target.cpu().to_owned(),
+            Self::Device(target, _) => target.to_string(),
+        }
+    }
+
+    /// Compiles a module for it; the diagnostics if it is refused.
+    pub fn compile(&self, session: &Session, text: &str) -> Result<Executable, String> {
+        let Some(mut module) = session.parse(Source::Text(text)) else {
+            return Err(format!("unreadable: {:?}", session.take_diagnostics()));
+        };
+        let compiled = match self {
+            Self::Processor(target) => {
+                let options = CompileOptions { target: target.clone(), ..CompileOptions::default() };
+                Executable::compile(session, module, &options)
+            }
+            Self::Device(target, open) => {
+                let code = device::compile_for(session, &mut module, &CompileOptions::default(), *target);
+                code.and_then(|code| code.load(open))
+            }
+        };
+        session.take_diagnostics();
+        said(compiled)
+    }
+}
+
 /// Compiles a module for a processor; the diagnostics if it is refused.
 pub fn compile_for(session: &Session, text: &str, target: Target) -> Result<Executable, String> {
-    let Some(module) = session.parse(Source::Text(text)) else {
-        return Err(format!("unreadable: {:?}", session.take_diagnostics()));
-    };
-    let options = CompileOptions { target, ..CompileOptions::default() };
-    let compiled = Executable::compile(session, module, &options);
-    session.take_diagnostics();
+    Place::Processor(target).compile(session, text)
+}
+
+/// What was compiled, or the diagnostics.
+fn said(compiled: Result<Executable, CompileError>) -> Result<Executable, String> {
     compiled.map_err(|error| match error {
         CompileError::Refused(diagnostics) => {
             diagnostics.iter().map(|found| found.message.as_str()).collect::<Vec<_>>().join("\n")

@@ -154,6 +154,14 @@ impl Tools {
         ran.succeeded.then_some(ran.output)
     }
 
+    /// What passes of stock MLIR make of a module without ops of the dialect, as it is written.
+    pub fn lowered(&self, module: &str, passes: &str) -> String {
+        let pipeline = format!("--pass-pipeline=builtin.module({passes})");
+        let ran = pipe(&self.opt, &[&pipeline], module);
+        assert!(ran.succeeded, "mlir-opt refuses the module: {}", ran.errors);
+        ran.output
+    }
+
     /// The modules of linalg that cannot be taken to LLVM, by their places, and why.
     pub fn refused(&self, modules: &[String]) -> Vec<(usize, String)> {
         let pipeline = format!("--pass-pipeline={TO_LLVM}");
@@ -393,7 +401,12 @@ pub fn run_function(tools: &Tools, linalg: &str, call: Call) -> Result<Vec<Vec<B
 pub fn run(tools: &Tools, session: &Session, cases: &[Case]) -> Vec<Vec<Bits>> {
     let linalg =
         lower(session, &module(cases)).unwrap_or_else(|diagnostics| panic!("refused: {diagnostics}"));
-    let ran = tools.run(&with_driver(&linalg, cases));
+    run_lowered(tools, &linalg, cases)
+}
+
+/// Runs all cases of a module of linalg, and returns the bits of the elements of each result.
+pub fn run_lowered(tools: &Tools, linalg: &str, cases: &[Case]) -> Vec<Vec<Bits>> {
+    let ran = tools.run(&with_driver(linalg, cases));
     assert!(ran.succeeded, "the run fails: {}", ran.errors);
     printed(&ran.output, &cases.iter().map(|case| case.result).collect::<Vec<_>>())
 }

@@ -96,7 +96,7 @@ fn wrong_usage_exits_with_2() {
         &["--nope"],
         &["-nope"],
         &["a", "b"],
-        &["--emit=ptx"],
+        &["--emit=wasm"],
         &["--explain=P9999"],
         &["--verify-each=perhaps"],
         &["--color=red"],

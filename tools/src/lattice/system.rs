@@ -133,7 +133,7 @@ impl Entry {
 
     /// The entry of a dtype: an array, or a Python scalar if it is weak.
     pub fn of_dtype(dtype: DType) -> Self {
-        let operand = if dtype.is_weak() { Operand::literal(dtype) } else { Operand::value(dtype) };
+        let operand = Operand::of(dtype);
         Self { name: dtype.name().to_owned(), operand }
     }
 

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use promote::device::{self, DeviceTarget, SharedDevice};
 use promote::diagnostic::{Code, Diagnostic, Location};
 use promote::npy::{self, NpyError};
 use promote::symbols::Symbols;
@@ -59,7 +60,7 @@ enum Argument {
 }
 
 fn execute(args: &Args, reporter: &mut Reporter) -> Result<(), Stop> {
-    check_target(args)?;
+    let device = device(args)?;
     let arguments = args.inputs.iter().map(|text| argument(text)).collect::<Result<Vec<_>, _>>()?;
     if let Some(threads) = args.running.threads {
         promote::set_threads(threads.into());
@@ -77,7 +78,7 @@ fn execute(args: &Args, reporter: &mut Reporter) -> Result<(), Stop> {
     let session = compiler::session(&compiler::options(semantics, &args.rules, &args.diagnostics, true))?;
     let input = Input::read(&args.input)?;
     let started = Instant::now();
-    let executable = compile(&session, &input, &options, reporter)?;
+    let executable = compile(&session, &input, (&options, device.as_ref()), reporter)?;
     let compiling = started.elapsed();
     let function = entry(&executable, args)?;
     check_outputs(args, &function)?;
@@ -101,15 +102,24 @@ fn execute(args: &Args, reporter: &mut Reporter) -> Result<(), Stop> {
     Ok(())
 }
 
-fn check_target(args: &Args) -> Result<(), Stop> {
-    match args.running.target {
-        Target::Cpu => Ok(()),
-        target @ (Target::Cuda | Target::Vulkan | Target::Opencl) => {
-            let message = format!("{} is not implemented yet", target.name());
-            let diagnostic = Diagnostic::error(Code::Native, None, message);
-            Err(Stop::misused(diagnostic.with_remedy("run on the processor, with --target cpu")))
-        }
+/// The device to run on, and what it is of; `None` is the processor.
+fn device(args: &Args) -> Result<Option<(DeviceTarget, SharedDevice)>, Stop> {
+    let target = match args.running.target {
+        Target::Cpu => return Ok(None),
+        Target::Vulkan => DeviceTarget::Vulkan,
+        Target::Opencl => DeviceTarget::OpenCl,
+        Target::Cuda => DeviceTarget::Cuda(None),
+    };
+    if args.running.denormals == args::Denormals::Flush {
+        let message = format!("{target} keeps denormal numbers");
+        let diagnostic = Diagnostic::error(Code::Device, None, message);
+        return Err(Stop::misused(diagnostic.with_remedy("leave out --denormals, or run on the processor")));
     }
+    let open = device::open(target).map_err(|error| {
+        Diagnostic::error(Code::Device, None, error.to_string())
+            .with_remedy("run on the processor, with --target cpu")
+    })?;
+    Ok(Some((target, open)))
 }
 
 /// What a value of `--input` means.
@@ -137,7 +147,7 @@ fn argument(text: &std::ffi::OsStr) -> Result<Argument, Stop> {
 fn compile(
     session: &Session,
     input: &Input,
-    options: &CompileOptions,
+    (options, device): (&CompileOptions, Option<&(DeviceTarget, SharedDevice)>),
     reporter: &mut Reporter,
 ) -> Result<Executable, Stop> {
     let refused = |reporter: &mut Reporter, diagnostics: Vec<Diagnostic>| {
@@ -149,10 +159,16 @@ fn compile(
         Ok(Content::Bytecode(bytes)) => Source::Bytecode(bytes),
         Err(diagnostic) => return Err(refused(reporter, vec![diagnostic])),
     };
-    let Some(module) = session.parse(source) else {
+    let Some(mut module) = session.parse(source) else {
         return Err(refused(reporter, compiler::take_diagnostics(session, input)));
     };
-    match Executable::compile(session, module, options) {
+    let compiled = match device {
+        None => Executable::compile(session, module, options),
+        Some((target, device)) => {
+            device::compile_for(session, &mut module, options, *target).and_then(|code| code.load(device))
+        }
+    };
+    match compiled {
         Ok(executable) => {
             reporter.say_of(input, &compiler::take_diagnostics(session, input));
             Ok(executable)

@@ -11,6 +11,7 @@ mod help;
 mod inputs;
 mod interruptions;
 mod mutations;
+mod op_rules;
 mod outputs;
 mod pipelines;
 mod printing;

@@ -121,6 +121,19 @@ fn code_is_for_the_machine_that_is_asked_for() {
 }
 
 #[test]
+fn a_process_that_llvm_ends_is_an_error() {
+    let tool = Tool::new();
+    // LLVM finds them to exclude each other only when it begins, and ends the process.
+    let args = ["--emit=obj", "--target=riscv64-linux-gnu", "--target-features=+zfinx", "-o", "out"];
+    let run = emit(&tool, &args);
+    assert_eq!(run.status, Some(1), "{run}");
+    assert!(run.stderr.contains("LLVM ERROR: 'f' and 'zfinx' extensions are incompatible"), "{run}");
+    let reported = "error[P0099]: MLIR stopped working on";
+    assert!(run.stderr.contains(reported) && run.stderr.contains("help: "), "{run}");
+    assert_eq!(tool.files(), [] as [String; 0]);
+}
+
+#[test]
 fn refusals_write_nothing() {
     let tool = Tool::new();
     for kind in ["llvm", "llvm-ir", "asm", "obj", "so", "header"] {

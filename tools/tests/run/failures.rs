@@ -53,9 +53,7 @@ fn more_than_memory_is_an_error() {
 #[test]
 fn wrong_usage() {
     for (args, reason) in [
-        (&["--target", "cuda"][..], "error[P0054]: cuda is not implemented yet"),
-        (&["--target=vulkan"], "vulkan is not implemented yet"),
-        (&["--target=opencl"], "opencl is not implemented yet"),
+        (&["--target", "vulkan", "--denormals=flush"][..], "error[P0055]: vulkan keeps denormal numbers"),
         (&["--target=tpu"], "invalid value 'tpu'"),
         (&["--target-cpu=none-such"], "unknown CPU 'none-such'"),
         (&["--threads=0"], "0 is not in 1..=1024"),

@@ -95,7 +95,7 @@ struct test { const char *name; call *call, *shapes; const promote_rt_function *
     let mut known = BTreeSet::new();
     let mut rows = String::new();
     for case in &cases {
-        let Symbols { call, shape, metadata } = Symbols::of(&case.name);
+        let Symbols { call, shape, metadata, tvm: _ } = Symbols::of(&case.name);
         let _ = writeln!(text, "call {call}, {shape};\nextern const promote_rt_function {metadata};");
         let mut inputs = Vec::new();
         for (data, dtype, extents) in &case.inputs {

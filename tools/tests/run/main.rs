@@ -19,6 +19,7 @@ mod names;
 mod needed;
 mod processes;
 mod results;
+mod tvm;
 
 use support::{Run, Tool};
 

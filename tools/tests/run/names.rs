@@ -179,8 +179,8 @@ fn two_thousand_names_through_objects_libraries_and_headers() {
         let shown = defined(&tool, &format!("{module}.obj"));
         let library = Library::open(&tool.path(format!("{module}.so")));
         for (number, name) in part(&names, module) {
-            let Symbols { call, shape, metadata } = Symbols::of(name);
-            for symbol in [&call, &shape, &metadata] {
+            let Symbols { call, shape, metadata, tvm } = Symbols::of(name);
+            for symbol in [&call, &shape, &metadata, &tvm] {
                 assert!(shown.contains(symbol), "{name:?}: {symbol}");
             }
             assert_eq!(library.run(&call), (0, number as i32), "{name:?}: {call}");
@@ -194,8 +194,8 @@ fn assert_no_two_share_a_symbol(names: &[String]) {
     let runtime = of_runtime().into_iter().map(|symbol| (symbol, "the run time"));
     let mut owners: HashMap<String, &str> = runtime.collect();
     for name in names {
-        let Symbols { call, shape, metadata } = Symbols::of(name);
-        for symbol in [call, shape, metadata] {
+        let Symbols { call, shape, metadata, tvm } = Symbols::of(name);
+        for symbol in [call, shape, metadata, tvm] {
             if let Some(other) = owners.insert(symbol.clone(), name) {
                 panic!("{name:?} and {other:?} share {symbol}");
             }

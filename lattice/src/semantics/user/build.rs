@@ -1,9 +1,9 @@
 //! From what a file says to a semantics: the order, the defaults, and a rule for each op.
 
 use super::defaults::Sources;
-use super::document::{At, Problem, Problems};
 use super::draft::{Draft, OpDraft, is_taken};
 use crate::convert::Numerics;
+use crate::document::{At, Problem, Problems};
 use crate::dtype::DType;
 use crate::lattice::{Lattice, Listed};
 use crate::op::Op;

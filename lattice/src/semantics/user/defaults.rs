@@ -1,7 +1,7 @@
 //! The defaults of a lattice: what the file states, what its base says, and what must hold of them.
 
-use super::document::{At, Problem, Problems};
 use super::draft::Draft;
+use crate::document::{At, Problem, Problems};
 use crate::dtype::{DType, Kind};
 use crate::lattice::Lattice;
 use crate::semantics::Defaults;

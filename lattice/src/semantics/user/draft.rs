@@ -1,11 +1,7 @@
 //! What a semantics file says, word by word: no promise that it makes sense as a whole.
 
-use toml::de::DeTable;
-
-use super::document::{
-    At, Entry, Problem, Problems, choice, dtype, entries, listed, op, shown, syntax_problems,
-};
 use crate::convert::Numerics;
+use crate::document::{self, At, Entry, Problem, Problems, choice, dtype, listed, op, shown};
 use crate::dtype::{DType, Kind};
 use crate::op::Op;
 use crate::semantics::Semantics;
@@ -87,24 +83,15 @@ const WEAKNESSES: &[(&str, Weakness)] = &[("kept", Weakness::Kept), ("dropped", 
 impl Draft {
     /// Reads a file. `None` if its text is no TOML: what was understood of it is no basis for more.
     pub(super) fn read(text: &str, problems: &mut Problems) -> Option<Self> {
-        let (document, errors) = DeTable::parse_recoverable(text);
         let mut draft = Self::default();
-        for entry in entries(document.get_ref()) {
+        let is_toml = document::read(text, problems, |entry, problems| {
             let before = problems.count();
-            draft.read_entry(&entry, problems);
+            draft.read_entry(entry, problems);
             let is_of_order =
                 !matches!(entry.key.value, "name" | "description" | "numerics" | "defaults" | "ops");
             draft.incomplete |= is_of_order && problems.count() > before;
-        }
-        if errors.is_empty() {
-            return Some(draft);
-        }
-        let syntax = syntax_problems(text, &errors);
-        // What is left of a broken line, and all below it, may be another thing than was meant.
-        let broken = syntax.first().map_or(0, |problem| text[..problem.span.start].rfind('\n').unwrap_or(0));
-        problems.retain(|problem| problem.span.start < broken);
-        syntax.into_iter().for_each(|problem| problems.add(problem));
-        None
+        });
+        is_toml.then_some(draft)
     }
 
     fn read_entry(&mut self, entry: &Entry<'_>, problems: &mut Problems) {

@@ -6,8 +6,8 @@ use std::slice;
 use petgraph::algo::{astar, tarjan_scc};
 use petgraph::graphmap::DiGraphMap;
 
-use super::document::{Problem, Problems};
 use super::draft::{Draft, Edge};
+use crate::document::{Problem, Problems};
 use crate::dtype::DType;
 use crate::lattice::{Lattice, Listed, NoJoin};
 

@@ -314,6 +314,9 @@ impl Planner<'_> {
         (dtype, role): (DType, Role),
         shape: ShapeId,
     ) {
+        if self.graph.kept.contains(&value) {
+            return self.keep(place, block, value);
+        }
         let Some(own) = self.solution.dtype(value) else { return self.keep(place, block, value) };
         let first = self.first(value);
         let mut produced = Produced::Value(first);

@@ -2,6 +2,7 @@
 
 use promote_lattice::op::{Op, ShapeRule};
 
+use super::super::foreign::Broadcasts;
 use super::super::graph::{BlockId, Known, OpId, ShapeId, Type, ValueId};
 use super::super::shape::{self, DYNAMIC, Shape, is_dynamic};
 use super::{Insert, Make, Planner, Position, Produced, Use};
@@ -10,6 +11,13 @@ use promote_lattice::DType;
 impl Planner<'_> {
     /// The shape that all operands of `op` must have, if the op broadcasts them.
     pub(super) fn operand_shape(&self, op: OpId) -> Option<ShapeId> {
+        if self
+            .graph
+            .foreign(op)
+            .is_some_and(|foreign| foreign.states_shape || foreign.broadcasts == Broadcasts::Itself)
+        {
+            return None;
+        }
         let node = self.graph.node(op);
         let several = self.graph.operands(op).len() > 1;
         let broadcasts = matches!(node.op.info().shape, ShapeRule::Broadcast | ShapeRule::Matmul);
@@ -24,6 +32,9 @@ impl Planner<'_> {
         // A run before saw to it.
         if self.graph.checked.contains(&op) {
             return own;
+        }
+        if self.graph.foreign(op).is_some_and(|foreign| foreign.broadcasts == Broadcasts::Ranked) {
+            return self.in_rank_of(own, result);
         }
         if self.graph.node(op).op != Op::Matmul {
             return result;
@@ -47,6 +58,15 @@ impl Planner<'_> {
         }
         let target = Shape::ranked([target, &dims[batch.len()..]].concat());
         self.graph.shapes.id(target)
+    }
+
+    /// A shape with leading dimensions of 1, so that it has the rank of another one.
+    fn in_rank_of(&mut self, own: ShapeId, other: ShapeId) -> ShapeId {
+        let dims = |shape| self.graph.shapes.get(shape).dims();
+        let (Some(dims), Some(rank)) = (dims(own), dims(other).map(<[i64]>::len)) else { return own };
+        let missing = rank.saturating_sub(dims.len());
+        let ranked = Shape::ranked([&vec![1; missing], dims].concat());
+        self.graph.shapes.id(ranked)
     }
 
     /// Whether something of shape `own` must be broadcast to be of shape `target`.

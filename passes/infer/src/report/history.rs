@@ -125,9 +125,8 @@ impl<'a> Historian<'a> {
         for _ in 0..BACK {
             let next = match graph.value(value).source {
                 Source::Op(op) => {
-                    let name = graph.node(op).op;
-                    if name != promote_lattice::Op::Relax && ops.len() < OPS {
-                        ops.push(name.to_string());
+                    if graph.node(op).op != promote_lattice::Op::Relax && ops.len() < OPS {
+                        ops.push(graph.name(op));
                     }
                     let operands = graph.operands(op);
                     let causes = |operand: &&ValueId| {

@@ -14,6 +14,7 @@ use self::explain::explain;
 pub use self::history::Historian;
 pub use self::program::{Subject, problems};
 pub use self::remark::{Policies, Remarks};
+use super::foreign::Broadcasts;
 use super::graph::{Graph, Known, OpId, ShapeId, SlotId, Type, ValueId};
 use super::solve::{Place, Problem, ProblemKind, Solution};
 use super::source::{Origin, SourceMap, Sources};
@@ -54,6 +55,7 @@ impl<'a> Reporter<'a> {
             let code = match problem {
                 attrs::Problem::Unknown { .. } => Code::UnknownAttribute,
                 attrs::Problem::Kind { .. }
+                | attrs::Problem::Operands { .. }
                 | attrs::Problem::ConstantValue { .. }
                 | attrs::Problem::Missing { .. } => Code::BadAttribute,
             };
@@ -108,7 +110,7 @@ impl<'a> Reporter<'a> {
     pub fn unranked(&self) -> Vec<Diagnostic> {
         let diagnostics = self.graph.ops().filter(|op| self.looks_at_unranked(*op)).map(|op| {
             let message =
-                format!("{} needs the ranks of its operands, but not all are known", self.graph.node(op).op);
+                format!("{} needs the ranks of its operands, but not all are known", self.graph.name(op));
             Diagnostic::error(Code::RankNeeded, self.map().op(op), message)
                 .with_remedy("state the rank of the operands, as in tensor<?x?xf32>")
         });
@@ -121,7 +123,13 @@ impl<'a> Reporter<'a> {
             found.shape == ShapeId::UNRANKED && matches!(found.dtype, Known::DType(_))
         };
         let operands = self.graph.operands(op);
-        operands.iter().any(unknown)
+        // An op that broadcasts itself knows what to do.
+        let is_asked = self
+            .graph
+            .foreign(op)
+            .is_none_or(|foreign| !foreign.states_shape && foreign.broadcasts != Broadcasts::Itself);
+        is_asked
+            && operands.iter().any(unknown)
             && match self.graph.node(op).op.info().shape {
                 ShapeRule::Broadcast => operands.iter().any(|operand| *operand != operands[0]),
                 ShapeRule::Reduce => self.graph.attrs(op).axes().is_some(),
@@ -173,12 +181,12 @@ impl<'a> Reporter<'a> {
         let (code, message, remedy) = explain(kind, &format!("@{}", call.callee));
         let place = self.map().calls[index].clone();
         let diagnostic = Diagnostic::error(code, place, message).with_remedy(remedy);
-        self.with_operands(diagnostic, &call.call.operands)
+        self.with_operands(diagnostic, &call.call.operands, |index| index)
     }
 
     fn op_diagnostic(&self, op: OpId, kind: &ProblemKind) -> Diagnostic {
-        let name = self.graph.node(op).op;
-        let (code, message, remedy) = explain(kind, &name.to_string());
+        let kind = &self.located(op, kind);
+        let (code, message, remedy) = explain(kind, &self.graph.name(op));
         let diagnostic = Diagnostic::error(code, self.map().op(op), message).with_remedy(remedy);
         match kind {
             ProblemKind::NothingStated | ProblemKind::IotaShape => diagnostic,
@@ -191,14 +199,33 @@ impl<'a> Reporter<'a> {
             | ProblemKind::StatedOpaque
             | ProblemKind::Recursive
             | ProblemKind::Endless
-            | ProblemKind::Unsettled => self.with_operands(diagnostic, self.graph.operands(op)),
+            | ProblemKind::Unsettled => {
+                let operands = self.graph.operands(op);
+                self.with_operands(diagnostic, operands, |index| self.graph.operand_index(op, index))
+            }
+        }
+    }
+
+    /// A problem whose operand is counted as the program counts it.
+    fn located(&self, op: OpId, kind: &ProblemKind) -> ProblemKind {
+        match kind {
+            ProblemKind::Opaque { operand } => {
+                ProblemKind::Opaque { operand: self.graph.operand_index(op, *operand) }
+            }
+            other => other.clone(),
         }
     }
 
     /// Adds the types of operands, each at its definition.
-    fn with_operands(&self, diagnostic: Diagnostic, operands: &[ValueId]) -> Diagnostic {
+    fn with_operands(
+        &self,
+        diagnostic: Diagnostic,
+        operands: &[ValueId],
+        position: impl Fn(usize) -> usize,
+    ) -> Diagnostic {
         operands.iter().enumerate().fold(diagnostic, |diagnostic, (index, operand)| {
             let found = self.found_type(self.solution.value(*operand), *operand);
+            let index = position(index);
             diagnostic.with_note(self.map().definition(*operand), format!("operand {index} is {found}"))
         })
     }
@@ -260,6 +287,9 @@ impl<'a> Reporter<'a> {
     /// The type of an operand: as inferred, or else as written.
     pub(crate) fn found_type(&self, found: Type, value: ValueId) -> String {
         match found.dtype {
+            Known::DType(_) if self.graph.kept.contains(&value) => {
+                self.map().value(value).written.to_string()
+            }
             Known::DType(_) => self.type_name(found),
             Known::Unknown | Known::Opaque | Known::Refused => self.map().value(value).written.to_string(),
         }

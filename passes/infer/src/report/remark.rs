@@ -114,7 +114,7 @@ impl Remarks<'_> {
                 (format!(", the literal {literal},"), to, reason)
             }
         };
-        let name = graph.node(op).op;
+        let (name, index) = (graph.name(op), graph.operand_index(op, index));
         let message = format!("promoting operand {index} of {name}{what} to {to} {reason}");
         let map = self.reporter.map();
         Some(
@@ -152,7 +152,8 @@ impl Remarks<'_> {
         let (place, subject) = match insert.serves {
             Use::Operand(op, index) => {
                 let dtypes: Vec<_> = self.dtypes(op).map(DType::name).collect();
-                let name = self.reporter.graph.node(op).op;
+                let graph = self.reporter.graph;
+                let (name, index) = (graph.name(op), graph.operand_index(op, index));
                 let subject = format!("operand {index} of {name} ({})", dtypes.join(", "));
                 (self.reporter.map().op(op), subject)
             }

@@ -11,7 +11,7 @@ impl Reporter<'_> {
         match refused {
             Refused::Mismatch(mismatch) => self.mismatch_diagnostic(*mismatch),
             Refused::Op { op, kind, operands } => {
-                let (_, message, remedy) = explain(kind, &self.graph.node(*op).op.to_string());
+                let (_, message, remedy) = explain(kind, &self.graph.name(*op));
                 let message = format!("{message}, in an iteration that is not the last");
                 let diagnostic = Diagnostic::error(Code::StrictCarry, self.map().op(*op), message);
                 let operands = self.graph.operands(*op).iter().zip(operands).enumerate();

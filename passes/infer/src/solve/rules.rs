@@ -165,6 +165,9 @@ impl Solver<'_> {
         if let Some(written) = self.graph.written(op) {
             return Ok(Some(written.shape));
         }
+        if self.graph.foreign(op).is_some_and(|foreign| foreign.states_shape) {
+            return Ok(None);
+        }
         let shape_of = |value: &ValueId| self.values[value.0 as usize].shape;
         match (node.op.info().shape, self.graph.operands(op)) {
             (ShapeRule::Broadcast | ShapeRule::Same, [x]) => return Ok(Some(shape_of(x))),

@@ -27,6 +27,10 @@ impl Scopes for Table {
         *self.1.borrow_mut() += 1;
         self.0.iter().map(|name| (*name).to_owned()).collect()
     }
+
+    fn like(&self, name: String) -> String {
+        name
+    }
 }
 
 /// `@twice`, a private function that adds its argument to itself.

@@ -1,6 +1,7 @@
 //! What strong programs are lowered to, a folder each, and the registry of them.
 //!
-//! [`cpu`] compiles [programs](promote_lower::program) of kernels to the LLVM dialect. [`linalg`] and [`stablehlo`] hand
+//! [`cpu`] compiles [programs](promote_lower::program) of kernels to the LLVM dialect, and [`nvptx`] their kernels for NVIDIA's
+//! devices; both are made of [`llvm`]. [`linalg`] and [`stablehlo`] hand
 //! strong code on to other compilers, op by op: they know neither kernels nor buffers.
 //!
 //! A new target is its folder, its line in [`ALL`] (and one in [`Options`], if it has any), and a device in
@@ -8,7 +9,10 @@
 
 pub mod cpu;
 pub(crate) mod linalg;
+mod llvm;
+pub mod nvptx;
 pub(crate) mod stablehlo;
+mod switches;
 
 pub use self::stablehlo::Options as StableHloOptions;
 
@@ -57,7 +61,7 @@ pub struct Emitted {
 }
 
 /// All of them.
-pub static ALL: &[&TargetPass] = &[&linalg::PASS, &stablehlo::PASS, &cpu::PASS];
+pub static ALL: &[&TargetPass] = &[&linalg::PASS, &stablehlo::PASS, &cpu::PASS, &switches::PASS];
 
 impl fmt::Debug for TargetPass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -221,6 +221,11 @@ int32_t promote_rt_call(const promote_rt_function *function, const DLTensor *con
   return run(function->entry, &context, inputs);
 }
 
+int32_t promote_rt_tvm(const promote_rt_function *function, const promote_rt_any *args, int32_t count, promote_rt_any *result) {
+  (void)function, (void)args, (void)count, (void)result;
+  return refused(-1, "no such convention");
+}
+
 int32_t promote_rt_shapes(const promote_rt_function *function, const DLTensor *const *inputs, DLTensor *const *outputs) {
   promote_rt_context context = {function, outputs, true, 0, 0, false};
   for (int32_t index = 0; index < function->outputs; index++) {

@@ -8,10 +8,11 @@ use mlir_sys::*;
 use promote_abi::Input;
 use promote_scalar::{Ty, load, memory, memory_size, store};
 
-use super::emit::{Lanes, Register};
-use super::llvm::{Code, Predicate, block_argument};
+use super::emit::Lanes;
 use super::{Lowering, scalars};
 use crate::raw;
+use crate::targets::llvm::Register;
+use crate::targets::llvm::{Code, Predicate, block_argument};
 use promote_lower::flow::reverse_postorder;
 use promote_lower::program::{Arg, Block, Edge, End, EntryKind, Function as Source, ValueId, ValueKind};
 use promote_lower::types::{Number, Type};

@@ -7,10 +7,12 @@ use rustc_hash::FxHashMap;
 
 use super::costs::{GRAIN, SMALL};
 use super::function::Function;
-use super::kernel::{self, Compiled, Slot, raises};
+use super::kernel::{self, Compiled, Slot};
+use super::runtime;
 use promote_dialect::extent::{Product, Sum};
 use promote_lower::graph::NodeId;
 use promote_lower::kernel::Kernel;
+use promote_lower::order::raises;
 use promote_lower::program::{Arg, Launch, PlaceId};
 
 impl Function<'_, '_> {
@@ -70,7 +72,7 @@ impl Function<'_, '_> {
         };
         let body = self.code.address_of(&name);
         let arguments = [self.context, body, environment, count, grain];
-        self.code.call_runtime(Runtime::Parallel, &arguments);
+        runtime::call(&self.code, Runtime::Parallel, &arguments);
     }
 
     /// The code of a kernel, and its name. Launches of a kernel share it, unless it tells the places of ops.

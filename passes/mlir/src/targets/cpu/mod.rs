@@ -7,41 +7,40 @@
 mod costs;
 mod emit;
 mod function;
-mod interface;
 mod kernel;
 mod launch;
-mod llvm;
 mod matmul;
 mod names;
 mod products;
+mod runtime;
 mod scalars;
 mod signature;
 mod steps;
 mod target;
 
 use melior::dialect::DialectHandle;
+use melior::ir::BlockLike;
+use melior::ir::Module as MlirModule;
 use mlir_sys::*;
+use promote_lattice::convert::Numerics;
 use promote_scalar::memory_size;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub use interface::Interface;
-pub(crate) use interface::interfaces;
 pub use names::dlpack;
 pub use target::Machine;
 
 use self::function::Function;
 use self::kernel::{Compiled, Setting};
-use self::llvm::Types;
 use self::matmul::{Body, Elements};
-use crate::placement;
-use crate::places::place_of;
+use crate::ir::FUNCTION;
+use crate::program::read;
 use crate::raw;
-use crate::strong::Reader;
 use crate::targets::TargetPass;
+use crate::targets::llvm::{self, Types};
 use crate::units::Shared;
-use crate::verify::verify_strong;
-use crate::view::{FUNCTION, function_type};
 use promote_diagnostics::{Code as Id, Diagnostic};
+use promote_host::strong::program::Source;
+use promote_lower::interface::mlir_type;
 use promote_lower::kernel::Kernel;
 use promote_lower::program::{self, Constant, EntryKind, KernelId, Place, PlaceId, Program};
 use promote_lower::symbols::{Symbols, encoded, in_mlir};
@@ -56,86 +55,75 @@ pub static PASS: TargetPass = TargetPass {
     emitted: None,
 };
 
-/// A module as a program, and what it is made of.
-struct Source {
-    body: MlirBlock,
-    /// All functions, with a body or without.
-    functions: Vec<MlirOperation>,
-    /// Those with a body.
-    by_name: FxHashMap<String, MlirOperation>,
-    program: Program,
-    /// Of the program's places.
-    locations: Vec<MlirLocation>,
-}
-
-/// The program that a module is.
-///
-/// # Errors
-/// What no code is made for.
-pub(crate) fn program(
-    root: MlirOperation,
-    shared: Shared<'_>,
-    machine: Machine,
-) -> Result<Program, Vec<Diagnostic>> {
-    read(root, shared, machine).map(|source| source.program)
-}
-
-fn read(root: MlirOperation, shared: Shared<'_>, machine: Machine) -> Result<Source, Vec<Diagnostic>> {
-    none_of(verify_strong(root, shared))?;
-    let Some(body) =
-        raw::regions(root).flat_map(raw::blocks).next().filter(|_| raw::is_named(root, "builtin.module"))
-    else {
-        let message = "promote-to-llvm runs on a module";
-        return Err(vec![Diagnostic::error(Id::NotLowered, place_of(root), message)]);
-    };
-    none_of(placement::outside_of_functions(root, shared.names, placement::Functions::OfTheRoot))?;
-    let functions: Vec<MlirOperation> =
-        raw::operations(body).filter(|operation| raw::is_named(*operation, FUNCTION)).collect();
-    let mut reader = Reader::new(shared.names);
-    let (mut by_name, mut refused) = (FxHashMap::default(), Vec::new());
-    for function in functions.iter().copied().filter(|function| has_body(*function)) {
-        match interface::of_function(function, shared.names) {
-            Ok(Interface { name, inputs, outputs, .. }) => {
-                reader.function(function, &name, is_public(function), (&inputs, &outputs));
-                by_name.insert(name, function);
-            }
-            Err(error) => refused.push(error),
-        }
-    }
-    none_of(refused)?;
-    let Reader { module, locations, .. } = reader;
-    let program = program::build::build(&module, shared.semantics.numerics(), &machine)?;
-    program.verify().map_err(|problems| {
-        let broken = |problem| format!("the program does not keep its laws: {problem}");
-        problems
-            .into_iter()
-            .map(|problem| Diagnostic::error(Id::Internal, None, broken(problem)))
-            .collect::<Vec<_>>()
-    })?;
-    Ok(Source { body, functions, by_name, program, locations })
-}
-
-fn none_of(refused: Vec<Diagnostic>) -> Result<(), Vec<Diagnostic>> {
-    if refused.is_empty() { Ok(()) } else { Err(refused) }
-}
-
 /// Lowers a module in place.
-pub(crate) fn lower(root: MlirOperation, shared: Shared<'_>, machine: Machine) -> Vec<Diagnostic> {
-    let Source { body, functions, by_name, program, locations } = match read(root, shared, machine) {
+fn lower(root: MlirOperation, shared: Shared<'_>, machine: Machine) -> Vec<Diagnostic> {
+    let Source { functions, program, ops } = match read(root, shared, &machine) {
         Ok(source) => source,
         Err(refused) => return refused,
     };
+    let body = raw::regions(root).flat_map(raw::blocks).next();
+    let body = body.expect("a program is read from the block of a module");
+    let locations: Vec<_> = ops.into_iter().map(|operation| raw::location(operation.0)).collect();
     let setting = Setting {
         types: Types::new(raw::context(root)),
         module: body,
         numerics: shared.semantics.numerics(),
         machine,
     };
+    let code = match code(setting, &program, &locations) {
+        Ok(code) => code,
+        Err(refused) => return refused,
+    };
+    for function in functions {
+        // SAFETY: symbols alone name it, and what was read of it is data.
+        unsafe { raw::erase(function.0) };
+    }
+    code.put();
+    Vec::new()
+}
+
+/// Puts the functions of a program into an empty module, which [`lower`] would have made of the module that the program was
+/// read from.
+pub(crate) fn put_program(
+    module: &MlirModule<'_>,
+    program: &Program,
+    numerics: Numerics,
+    machine: Machine,
+) -> Vec<Diagnostic> {
+    let (context, body) = (raw::context(module.as_operation().to_raw()), module.body().to_raw());
+    let location = |place: &Place| raw::file_location(context, place.location.as_ref());
+    let locations: Vec<_> = program.places.iter().map(location).collect();
+    match code(Setting { types: Types::new(context), module: body, numerics, machine }, program, &locations) {
+        Ok(code) => code.put(),
+        Err(refused) => return refused,
+    }
+    Vec::new()
+}
+
+/// Code in a module that still has what it is made of.
+struct Code {
+    context: MlirContext,
+    body: MlirBlock,
+    /// The symbols that callers need.
+    text: String,
+}
+
+impl Code {
+    fn put(self) {
+        take_over(self.body, &self.text, self.context);
+    }
+}
+
+/// Compiles a program into a module.
+///
+/// # Errors
+/// If a symbol is taken.
+fn code(setting: Setting, program: &Program, locations: &[MlirLocation]) -> Result<Code, Vec<Diagnostic>> {
+    let (context, body) = (setting.types.context, setting.module);
     let mut lowering = Lowering {
         setting,
-        program: &program,
-        locations: &locations,
-        sources: &by_name,
+        program,
+        locations,
         diagnostics: Vec::new(),
         kernels: FxHashMap::default(),
         products: FxHashMap::default(),
@@ -148,23 +136,7 @@ pub(crate) fn lower(root: MlirOperation, shared: Shared<'_>, machine: Machine) -
     };
     let text = lowering.program();
     let Lowering { diagnostics, .. } = lowering;
-    if diagnostics.is_empty() {
-        for function in functions {
-            // SAFETY: symbols alone name it, and what was read of it is data.
-            unsafe { raw::erase(function) };
-        }
-        take_over(body, &text, setting.types.context);
-    }
-    diagnostics
-}
-
-fn has_body(function: MlirOperation) -> bool {
-    raw::regions(function).flat_map(raw::blocks).next().is_some()
-}
-
-/// Whether callers outside see a function.
-fn is_public(function: MlirOperation) -> bool {
-    raw::string_attribute(function, "sym_visibility").as_deref() != Some("private")
+    if diagnostics.is_empty() { Ok(Code { context, body, text }) } else { Err(diagnostics) }
 }
 
 /// Moves the ops that a text spells into a module, but for declarations of what is there.
@@ -194,8 +166,6 @@ pub struct Lowering<'a> {
     program: &'a Program,
     /// Of the program's places.
     locations: &'a [MlirLocation],
-    /// The functions that the program is made of.
-    sources: &'a FxHashMap<String, MlirOperation>,
     diagnostics: Vec<Diagnostic>,
     /// The code of kernels.
     kernels: FxHashMap<KernelId, (String, Compiled)>,
@@ -228,7 +198,7 @@ impl<'a> Lowering<'a> {
         let (mut entry, mut shape) = (None, None);
         for function in entries {
             let name = &function.name;
-            if function.entry != EntryKind::Private && !self.claim(self.sources[name], name) {
+            if function.entry != EntryKind::Private && !self.claim(function) {
                 return;
             }
             let symbol = match function.entry {
@@ -239,10 +209,12 @@ impl<'a> Lowering<'a> {
             Function::compile(self, function, &symbol);
             text.push_str(&signature::stack(&symbol));
         }
-        if let (Some(entry), [program::Function { name, inputs, outputs, .. }, ..]) = (entry, entries) {
+        if let (Some(entry), [function @ program::Function { name, inputs, outputs, .. }, ..]) =
+            (entry, entries)
+        {
             let export = signature::Export { name, inputs, outputs, entry: &entry, shape: shape.as_deref() };
             text.push_str(&signature::symbols(&export));
-            self.keep_type(self.sources[name], name);
+            self.keep_type(function);
         }
     }
 
@@ -261,9 +233,11 @@ impl<'a> Lowering<'a> {
 
     /// Whether the symbols of a public function are free: no two functions share any, but ops of other dialects may have
     /// names like them.
-    fn claim(&mut self, function: MlirOperation, name: &str) -> bool {
-        let Symbols { call, shape, metadata } = Symbols::of(name);
-        let Some(symbol) = [call, shape, metadata].into_iter().find(|symbol| self.taken.contains(symbol))
+    fn claim(&mut self, function: &program::Function) -> bool {
+        let name = &function.name;
+        let Symbols { call, shape, metadata, tvm } = Symbols::of(name);
+        let Some(symbol) =
+            [call, shape, metadata, tvm].into_iter().find(|symbol| self.taken.contains(symbol))
         else {
             return true;
         };
@@ -271,21 +245,17 @@ impl<'a> Lowering<'a> {
             "@{} would have the symbol {symbol}, and the module has another op of that name",
             in_mlir(name)
         );
-        let error = Diagnostic::error(Id::NotLowered, place_of(function), message);
+        let error = Diagnostic::error(Id::NotLowered, self.place(function.place).location.clone(), message);
         self.diagnostics.push(error.with_remedy("rename one of them"));
         false
     }
 
-    /// Keeps the type of a public function for [`interfaces`].
-    fn keep_type(&self, function: MlirOperation, name: &str) {
-        let Some(r#type) = function_type(function) else { return };
-        let text = raw::type_text(r#type);
-        // SAFETY: the context and the function are alive, and MLIR copies the text.
-        let (value, location) = unsafe {
-            let value = mlirStringAttrGet(self.setting.types.context, raw::string(&text));
-            (value, mlirOperationGetLocation(function))
-        };
-        self.define(&interface::symbol(name), location, text.len(), value);
+    /// Keeps the type of a public function for [`interfaces`](crate::interface::interfaces).
+    fn keep_type(&self, function: &program::Function) {
+        let text = mlir_type(&function.inputs, &function.outputs);
+        let value = raw::string_attribute_of(self.setting.types.context, &text);
+        let location = self.location(function.place);
+        self.define(&crate::interface::symbol(&function.name), location, text.len(), value);
     }
 
     /// The symbol of a function for callers in the module.
@@ -332,24 +302,23 @@ impl<'a> Lowering<'a> {
     /// Puts a constant of the module's own into it.
     fn define(&self, symbol: &str, location: MlirLocation, bytes: usize, value: MlirAttribute) {
         let Setting { types, module, .. } = self.setting;
-        // SAFETY: all handles are alive, and MLIR copies what the arrays hold; the op owns its region, the module the op.
-        unsafe {
-            let array = mlirTypeAttrGet(mlirLLVMArrayTypeGet(types.i8, bytes as u32));
-            let name = mlirStringAttrGet(types.context, raw::string(symbol));
-            let attributes = [
-                raw::named(types.context, "sym_name", name),
-                raw::named(types.context, "global_type", array),
-                raw::named(types.context, "linkage", types.parse("#llvm.linkage<internal>")),
-                raw::named(types.context, "constant", mlirUnitAttrGet(types.context)),
-                raw::named(types.context, "value", value),
-                raw::named(types.context, "alignment", types.int(types.i64, 64)),
-                raw::named(types.context, "addr_space", types.int(types.i32, 0)),
-            ];
-            let region = mlirRegionCreate();
-            let mut state = mlirOperationStateGet(raw::string("llvm.mlir.global"), location);
-            mlirOperationStateAddAttributes(&raw mut state, attributes.len() as isize, attributes.as_ptr());
-            mlirOperationStateAddOwnedRegions(&raw mut state, 1, &raw const region);
-            mlirBlockAppendOwnedOperation(module, mlirOperationCreate(&raw mut state));
-        }
+        // SAFETY: the context is alive, and MLIR copies the text.
+        let (array, name, unit) = unsafe {
+            (
+                mlirTypeAttrGet(mlirLLVMArrayTypeGet(types.i8, bytes as u32)),
+                mlirStringAttrGet(types.context, raw::string(symbol)),
+                mlirUnitAttrGet(types.context),
+            )
+        };
+        let attributes = [
+            ("sym_name", name),
+            ("global_type", array),
+            ("linkage", types.parse("#llvm.linkage<internal>")),
+            ("constant", unit),
+            ("value", value),
+            ("alignment", types.int(types.i64, 64)),
+            ("addr_space", types.int(types.i32, 0)),
+        ];
+        llvm::global(types, module, location, &attributes);
     }
 }

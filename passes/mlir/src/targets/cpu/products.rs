@@ -5,8 +5,9 @@ use promote_abi::Runtime;
 
 use super::costs::{FEW_ROWS, GRAIN, PRODUCTS_GRAIN};
 use super::function::Function;
-use super::llvm::Predicate;
 use super::matmul::{self, Body, Elements, Environment, Stream, Tile};
+use super::runtime;
+use crate::targets::llvm::Predicate;
 use promote_lower::program::{Arg, Matmul, Panels};
 
 /// A product in the making.
@@ -24,9 +25,7 @@ impl Function<'_, '_> {
         let [left, right, product] =
             [matmul.left, matmul.right, matmul.product].map(|buffer| self.source.dtype(buffer));
         let machine = self.lowering.setting.machine;
-        let Some(elements) = Elements::new(machine, [left, right], product) else {
-            unreachable!("the program was made for a processor, which said that it multiplies such")
-        };
+        let elements = Elements::new(machine, [left, right], product);
         let extents = [matmul.rows, matmul.inner, matmul.columns].map(|extent| self.arg(extent));
         let batch = self.arg(matmul.batch);
         let product = Product { matmul, elements, extents, batch };
@@ -126,7 +125,7 @@ impl Function<'_, '_> {
             }
         };
         let address = self.code.address_of(&name);
-        self.code.call_runtime(Runtime::Parallel, &[self.context, address, environment, count, grain]);
+        runtime::call(&self.code, Runtime::Parallel, &[self.context, address, environment, count, grain]);
     }
 
     /// The name of a function of products, which all products of the module share.

@@ -4,7 +4,7 @@ use mlir_sys::*;
 use promote_lattice::DType;
 use promote_scalar::{Ty, register};
 
-use super::llvm::Types;
+use crate::targets::llvm::Types;
 use promote_lower::program::ValueKind;
 use promote_lower::types::Number;
 

@@ -1,7 +1,7 @@
 //! What functions take and return, and the symbols by which they are called from outside.
 //!
-//! A public function `f` has three symbols ([`promote_lower::symbols`]): `promote_f` and `promote_f_shape`, which DLPack tensors are
-//! given to, and `promote_meta_f`, a constant that says what the function takes and returns and where its code is: a
+//! A public function `f` has four symbols ([`promote_lower::symbols`]): `promote_f` and `promote_f_shape`, which DLPack tensors are
+//! given to, `__tvm_ffi_f`, which takes them by TVM-FFI's convention, and `promote_meta_f`, a constant that says what the function takes and returns and where its code is: a
 //! [`Function`] of the run time's, which checks tensors against it.
 
 use std::fmt::Write;
@@ -97,7 +97,7 @@ pub fn symbols(export: &Export<'_>) -> String {
     for entry in [Some(export.entry), export.shape].into_iter().flatten() {
         let _ = writeln!(text, "llvm.func @{entry}(!llvm.ptr, !llvm.ptr) -> i32");
     }
-    let Symbols { call, shape, metadata } = Symbols::of(export.name);
+    let Symbols { call, shape, metadata, tvm } = Symbols::of(export.name);
     let name = format!("promote.name.{}", encoded(export.name));
     let _ =
         writeln!(text, "llvm.mlir.global internal constant @{name}(\"{call}\\00\") {{addr_space = 0 : i32}}");
@@ -129,6 +129,15 @@ pub fn symbols(export: &Export<'_>) -> String {
             callee.name()
         );
     }
+    let _ = writeln!(
+        text,
+        "llvm.func @{tvm}(%self: !llvm.ptr, %args: !llvm.ptr, %count: i32, %result: !llvm.ptr) -> i32 {{
+  %meta = llvm.mlir.addressof @{metadata} : !llvm.ptr
+  %status = llvm.call @{}(%meta, %args, %count, %result) : (!llvm.ptr, !llvm.ptr, i32, !llvm.ptr) -> i32
+  llvm.return %status : i32
+}}",
+        Runtime::Tvm.name()
+    );
     text
 }
 

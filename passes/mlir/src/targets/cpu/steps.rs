@@ -4,10 +4,10 @@ use mlir_sys::*;
 use promote_abi::Runtime;
 use promote_scalar::{Cast, Emit, Ty, arith, load, memory, memory_size};
 
-use super::emit::Register;
 use super::function::{Function, Value};
-use super::llvm::Predicate;
-use super::{Lowering, names, scalars, signature};
+use super::{Lowering, names, runtime, scalars, signature};
+use crate::targets::llvm::Predicate;
+use crate::targets::llvm::Register;
 use promote_lower::program::{Arg, Arith, Literal, PlaceId, Step, ValueId, ValueKind, operands};
 use promote_lower::types::Number;
 
@@ -31,7 +31,7 @@ impl Function<'_, '_> {
             Step::Shape { index, dims } => {
                 let shape = self.dims(dims);
                 let index = self.code.index(*index as i64);
-                self.code.call_runtime(Runtime::Shape, &[self.context, index, shape]);
+                runtime::call(&self.code, Runtime::Shape, &[self.context, index, shape]);
             }
             Step::Constant { buffer, constant } => {
                 let symbol = self.lowering.constants[constant.0 as usize].clone();
@@ -63,7 +63,7 @@ impl Function<'_, '_> {
             Step::Retain(buffer) => self.retain(self.buffer(*buffer).1),
             Step::Release(buffer) => {
                 let (_, owner) = self.buffer(*buffer);
-                self.code.call_runtime(Runtime::Release, &[self.context, owner]);
+                runtime::call(&self.code, Runtime::Release, &[self.context, owner]);
             }
             Step::Launch(launch) => self.launch(launch, place),
             Step::Matmul(matmul) => self.matmul(matmul),
@@ -73,7 +73,7 @@ impl Function<'_, '_> {
                 let (data, _) = self.buffer(*buffer);
                 let [outer, extent, inner] = [*outer, *extent, *inner].map(|arg| self.arg(arg));
                 let arguments = [self.context, kind, data, outer, extent, inner];
-                self.code.call_runtime(Runtime::Sort, &arguments);
+                runtime::call(&self.code, Runtime::Sort, &arguments);
             }
             Step::CheckExceptions => self.run_checked(Runtime::Trapped, &[self.context]),
             Step::Read { value, buffer, index } => {
@@ -173,7 +173,7 @@ impl Function<'_, '_> {
 
     /// A pointer that the run time returns; if it is null, the run time has recorded why, and the function fails.
     fn pointer(&mut self, function: Runtime, arguments: &[MlirValue]) -> MlirValue {
-        let Some(data) = self.code.call_runtime(function, arguments) else {
+        let Some(data) = runtime::call(&self.code, function, arguments) else {
             unreachable!("the function returns a pointer")
         };
         let null = self.code.null();
@@ -199,7 +199,7 @@ impl Function<'_, '_> {
         self.code.go_to(failed);
         let symbol = self.lowering.text(message);
         let (text, length) = (self.code.address_of(&symbol), self.code.index(message.len() as i64));
-        self.code.call_runtime(Runtime::Fail, &[self.context, text, length]);
+        runtime::call(&self.code, Runtime::Fail, &[self.context, text, length]);
         let one = self.code.constant(Ty::I32, 1, 1);
         self.code.r#return(Some(one));
         self.code.go_to(after);
@@ -207,7 +207,7 @@ impl Function<'_, '_> {
 
     /// Calls a function of the run time that returns a status, and leaves if that is not 0.
     fn run_checked(&mut self, function: Runtime, arguments: &[MlirValue]) {
-        let status = self.code.call_runtime(function, arguments);
+        let status = runtime::call(&self.code, function, arguments);
         self.check(status);
     }
 
@@ -220,7 +220,7 @@ impl Function<'_, '_> {
     }
 
     fn retain(&mut self, owner: MlirValue) {
-        self.code.call_runtime(Runtime::Retain, &[owner]);
+        runtime::call(&self.code, Runtime::Retain, &[owner]);
     }
 
     // Calls.
@@ -251,7 +251,7 @@ impl Function<'_, '_> {
         self.enter(callee, place);
         let status = self.code.call(&Lowering::inner(callee), &arguments, Some(types.i32));
         self.check(status);
-        self.code.call_runtime(Runtime::Leave, &[self.context]);
+        runtime::call(&self.code, Runtime::Leave, &[self.context]);
         let mut next = 0;
         for (result, parts) in results.iter().zip(parts) {
             let mut read = Vec::new();

@@ -1,6 +1,5 @@
 //! What the code generator must know of a processor.
 
-use super::costs::{self, LEAST_EXTENT, MANY_PRODUCTS, USUAL_EXTENT};
 use super::kernel::Schedule;
 use super::matmul::{Elements, Tile};
 use promote_lattice::convert::Numerics;
@@ -42,7 +41,7 @@ impl Target for Machine {
     }
 
     fn costs(&self) -> Costs {
-        costs::FUSION
+        Costs::COMMON
     }
 
     fn schedule(&self, kernel: &Kernel, numerics: Numerics) -> String {
@@ -50,15 +49,13 @@ impl Target for Machine {
     }
 
     fn packing(&self, product: &Product) -> Option<Packing> {
-        let Product { operands, dtype, rows, inner, columns } = *product;
-        let elements = Elements::new(*self, operands, dtype)?;
-        let [many_rows, usual_inner, many_columns] =
-            [rows, inner, columns].map(|extent| extent.unwrap_or(USUAL_EXTENT));
-        let count = many_rows.saturating_mul(usual_inner).saturating_mul(many_columns);
-        let is_large = usual_inner.min(many_columns) >= LEAST_EXTENT && count >= MANY_PRODUCTS;
-        is_large.then(|| match rows {
-            Some(rows) if rows <= elements.most_streamed() => Packing::Nothing,
-            Some(_) | None => Packing::Panels(Tile::width(*self, elements, columns)),
+        let Product { operands, dtype, rows, columns, .. } = *product;
+        product.is_in_order(self.has_f16).then(|| {
+            let elements = Elements::new(*self, operands, dtype);
+            match rows {
+                Some(rows) if rows <= elements.most_streamed() => Packing::Nothing,
+                Some(_) | None => Packing::Panels(Tile::width(*self, elements, columns)),
+            }
         })
     }
 }

@@ -40,14 +40,14 @@ use promote_lattice::{DType, Op};
 use self::build::Builder;
 use self::structured::{Nest, Part, identity};
 use self::types::Signless;
-use crate::placement;
+use crate::ir::Mlir;
 use crate::places::place_of;
 use crate::raw::{self, Address};
 use crate::targets::{Emitted, TargetPass};
-use crate::units::{self, Shared};
-use crate::verify;
-use crate::view::{View, view};
+use crate::units::Shared;
 use promote_diagnostics::{Code, Diagnostic};
+use promote_host::strong::placement::{Functions, outside_of_functions};
+use promote_host::view::{View, view};
 use promote_infer::graph::{Known, OpId, ValueId};
 use promote_infer::shape::DYNAMIC;
 use promote_lower::graph::{Graph, NodeId, Prim};
@@ -71,21 +71,21 @@ pub static PASS: TargetPass = TargetPass {
 
 /// Lowers all in `root`. A program that is not strong gets the diagnostics of `promote-verify-strong`, and is left as it is.
 pub fn lower(root: MlirOperation, shared: Shared<'_>) -> Vec<Diagnostic> {
-    let not_strong = verify::verify_strong(root, shared);
+    let not_strong = shared.verify_strong(root);
     if !not_strong.is_empty() {
         return not_strong;
     }
-    let misplaced = placement::outside_of_functions(root, shared.names, placement::Functions::OfAnyDialect);
+    let misplaced = outside_of_functions(shared.ir, Address(root), Functions::OfAnyDialect);
     if !misplaced.is_empty() {
         return misplaced;
     }
-    let views = shared.map(units::roots(root), |unit| view(unit.0, shared.names));
-    types::make_signless(root);
+    let views = shared.map(shared.roots(root), |unit| view(unit, shared.ir));
+    types::make_signless(root, shared);
     let diagnostics = shared.map(views, |view| lower_unit(&view, shared));
     diagnostics.into_iter().flatten().collect()
 }
 
-fn lower_unit(view: &View, shared: Shared<'_>) -> Vec<Diagnostic> {
+fn lower_unit(view: &View<Mlir>, shared: Shared<'_>) -> Vec<Diagnostic> {
     let mut types = Signless::default();
     let lowered = view.graph.ops().map(|op| lower_op(view, op, shared, &mut types));
     let mut diagnostics: Vec<Diagnostic> = lowered.filter_map(Result::err).collect();
@@ -94,7 +94,7 @@ fn lower_unit(view: &View, shared: Shared<'_>) -> Vec<Diagnostic> {
 }
 
 /// Puts what an op means in its place.
-fn lower_op(view: &View, op: OpId, shared: Shared<'_>, types: &mut Signless) -> Result<(), Diagnostic> {
+fn lower_op(view: &View<Mlir>, op: OpId, shared: Shared<'_>, types: &mut Signless) -> Result<(), Diagnostic> {
     let operation = view.ops[op.0 as usize].0;
     let old = raw::result(operation);
     let new = match view.graph.node(op).op {
@@ -164,7 +164,7 @@ struct Lowering<'a> {
 }
 
 /// The dtype of a value of a strong program, and what its type says of its extents.
-fn strong_type(view: &View, value: ValueId) -> Option<(DType, Vec<Option<i64>>)> {
+fn strong_type(view: &View<Mlir>, value: ValueId) -> Option<(DType, Vec<Option<i64>>)> {
     let stated = view.graph.value(value).stated;
     let Known::DType(dtype) = stated.dtype else { return None };
     let dims = view.graph.shapes.get(stated.shape).dims()?;
@@ -173,7 +173,7 @@ fn strong_type(view: &View, value: ValueId) -> Option<(DType, Vec<Option<i64>>)>
 
 /// Makes what an op computes, before it.
 fn computed(
-    view: &View,
+    view: &View<Mlir>,
     op: OpId,
     shared: Shared<'_>,
     types: &mut Signless,
@@ -208,7 +208,7 @@ impl<'a> Lowering<'a> {
     ) -> Self {
         Self {
             builder: Builder::before(operation),
-            names: shared.names,
+            names: shared.names(),
             types,
             numerics: shared.semantics.numerics(),
             op,

@@ -8,7 +8,8 @@ use mlir_sys::*;
 use rustc_hash::FxHashMap;
 
 use crate::raw::{self, Address};
-use crate::units;
+use crate::types;
+use crate::units::Shared;
 
 /// Translates types, each once.
 #[derive(Debug, Default)]
@@ -37,8 +38,8 @@ impl Signless {
                 return mlirIntegerTypeGet(context, mlirIntegerTypeGetWidth(r#type));
             }
             if mlirTypeIsAFunction(r#type) {
-                let inputs = self.all(units::inputs(r#type));
-                let results = self.all(units::results(r#type));
+                let inputs = self.all(types::inputs(r#type));
+                let results = self.all(types::results(r#type));
                 return mlirFunctionTypeGet(
                     context,
                     inputs.len() as isize,
@@ -88,11 +89,11 @@ fn with_element(r#type: MlirType, element: MlirType) -> MlirType {
 }
 
 /// Takes integers with a sign out of all that `root` has.
-pub fn make_signless(root: MlirOperation) {
+pub fn make_signless(root: MlirOperation, shared: Shared<'_>) {
     let mut types = Signless::default();
-    for unit in units::roots(root) {
+    for unit in shared.roots(root) {
         settle_attributes(unit.0, &mut types);
-        units::walk(unit.0, &mut |operation| settle(operation, &mut types));
+        shared.walk(unit.0, &mut |operation| settle(operation, &mut types));
         // A walk goes into an op, and an op's own block arguments belong to what is in it.
         settle_arguments(unit.0, &mut types);
     }
@@ -100,7 +101,7 @@ pub fn make_signless(root: MlirOperation) {
 
 fn settle(operation: MlirOperation, types: &mut Signless) {
     raw::results(operation).for_each(|result| settle_value(result, types));
-    if raw::is_named(operation, crate::view::FUNCTION) {
+    if raw::is_named(operation, crate::ir::FUNCTION) {
         // It is a unit of its own.
         return;
     }

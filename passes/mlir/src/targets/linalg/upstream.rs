@@ -10,9 +10,9 @@ use super::build::{Builder, Make};
 use super::extent::EQUAL;
 use super::types::Signless;
 use super::{Failure, Lowering, unsupported};
+use crate::ir::{POISON, SELECT};
 use crate::raw;
-use crate::units::{self, Shared};
-use crate::view::{POISON, SELECT};
+use crate::units::Shared;
 use promote_diagnostics::Diagnostic;
 use promote_lower::graph::{Graph, NodeId};
 use promote_lower::ops;
@@ -20,7 +20,7 @@ use promote_lower::ops;
 /// Puts what it means in the place of each such op in `root`; what is wrong.
 pub fn lower(root: MlirOperation, shared: Shared<'_>, types: &mut Signless) -> Vec<Diagnostic> {
     let (mut choices, mut poisons) = (Vec::new(), Vec::new());
-    units::walk(root, &mut |operation| {
+    shared.walk(root, &mut |operation| {
         if raw::is_named(operation, SELECT) && raw::is_tensor(raw::value_type(raw::operand(operation, 0))) {
             choices.push(operation);
         } else if raw::is_named(operation, POISON)
@@ -54,7 +54,7 @@ fn tensor(value: MlirValue, shared: Shared<'_>) -> Option<(DType, Vec<Option<i64
     let r#type = raw::value_type(value);
     raw::rank(r#type)?;
     // SAFETY: the type is a tensor's.
-    let dtype = shared.names.dtype(unsafe { mlirShapedTypeGetElementType(r#type) })?;
+    let dtype = shared.names().dtype(unsafe { mlirShapedTypeGetElementType(r#type) })?;
     Some((dtype, raw::extents(r#type).collect()))
 }
 

@@ -2,7 +2,6 @@
 
 use mlir_sys::*;
 use promote_dialect::attrs::{self, Attrs};
-use promote_dialect::mlir::Names;
 use promote_lattice::op::ShapeRule;
 use promote_lattice::{DType, Op};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -11,9 +10,10 @@ use super::builder::{Builder, Made, Parts, Refusal, Tensor, refuse};
 use super::elementwise::{elementwise, is_stablehlo};
 use super::outline::{self, Outlined};
 use super::{error, layout, matmul, reduce};
+use crate::ir;
 use crate::raw::{self, Address};
-use crate::units::{self, Shared};
-use crate::view::{self, function_type};
+use crate::types;
+use crate::units::Shared;
 use promote_diagnostics::Diagnostic;
 
 /// A function that was built anew, beside the old one.
@@ -61,14 +61,13 @@ pub fn function(
     // SAFETY: the function is alive.
     let location = unsafe { mlirOperationGetLocation(function) };
     let b = Builder::new(
-        shared.names,
+        shared.names(),
         shared.semantics.numerics(),
         excess_precision,
         location,
         Outlined::new(taken),
     );
-    let mut lowering =
-        Lowering { b, names: shared.names, values: FxHashMap::default(), diagnostics: Vec::new() };
+    let mut lowering = Lowering { b, shared, values: FxHashMap::default(), diagnostics: Vec::new() };
     let (body, r#type) = lowering.function(function);
     let outlined = std::mem::take(lowering.b.outlines()).into_functions();
     Lowered { function, body, r#type, outlined, diagnostics: lowering.diagnostics }
@@ -78,7 +77,7 @@ pub fn function(
 pub struct Lowering<'a> {
     /// Makes the new ops.
     pub b: Builder<'a>,
-    names: &'a Names,
+    shared: Shared<'a>,
     /// The new value of each old one; none, where an op that it is made of was refused.
     values: FxHashMap<Address<MlirValue>, Option<MlirValue>>,
     diagnostics: Vec<Diagnostic>,
@@ -86,8 +85,8 @@ pub struct Lowering<'a> {
 
 impl Lowering<'_> {
     fn function(&mut self, function: MlirOperation) -> (MlirRegion, Option<MlirType>) {
-        let old = function_type(function);
-        let (inputs, results) = old.map(|old| (units::inputs(old), units::results(old))).unwrap_or_default();
+        let old = types::of_function(function);
+        let (inputs, results) = old.map(|old| (types::inputs(old), types::results(old))).unwrap_or_default();
         let (inputs, results) = (self.types(function, &inputs), self.types(function, &results));
         let kept: Vec<_> = inputs.iter().copied().flatten().collect();
         let results: Vec<_> = results.into_iter().flatten().collect();
@@ -153,7 +152,7 @@ impl Lowering<'_> {
         };
         // SAFETY: the type is alive.
         let is_index = unsafe { mlirTypeIsAIndex(element) };
-        let dtype = if is_index { Some(DType::I64) } else { self.names.dtype(element) };
+        let dtype = if is_index { Some(DType::I64) } else { self.shared.names().dtype(element) };
         let Some(dtype) = dtype.filter(|dtype| is_stablehlo(*dtype) && !encoded) else {
             let message = format!("StableHLO has no values of type {}", raw::type_text(old));
             return refuse(message, "use tensors of known rank, of a dtype that StableHLO has");
@@ -171,7 +170,7 @@ impl Lowering<'_> {
     /// The dtype of a new type.
     pub fn dtype(&self, new: MlirType) -> DType {
         // SAFETY: new types are those of tensors.
-        let dtype = self.names.dtype(unsafe { mlirShapedTypeGetElementType(new) });
+        let dtype = self.shared.names().dtype(unsafe { mlirShapedTypeGetElementType(new) });
         dtype.unwrap_or_else(|| unreachable!("new types have dtypes"))
     }
 
@@ -248,7 +247,7 @@ impl Lowering<'_> {
 
     fn make(&mut self, operation: MlirOperation, operands: &[MlirValue]) -> Made<Vec<MlirValue>> {
         // SAFETY: the operation is alive.
-        if let Some(op) = unsafe { self.names.op(operation) } {
+        if let Some(op) = unsafe { self.shared.names().op(operation) } {
             let tensors: Vec<_> = operands.iter().map(|value| self.b.tensor(*value)).collect();
             return Ok(vec![self.op(op, operation, &tensors)?.value]);
         }
@@ -325,7 +324,7 @@ impl Lowering<'_> {
         for (index, value) in operands.iter().enumerate() {
             raw::set_operand(copy, index, *value);
         }
-        units::walk(copy, &mut |inner| {
+        self.shared.walk(copy, &mut |inner| {
             for (index, old) in raw::operands(inner).enumerate().collect::<Vec<_>>() {
                 if let Some(new) = self.new_value(old) {
                     raw::set_operand(inner, index, new);
@@ -345,7 +344,7 @@ const BRANCHES: (&str, &str) = (
 /// The attributes of an op, which the verification has found right.
 fn attributes(op: Op, operation: MlirOperation) -> Attrs {
     let found: Vec<_> =
-        raw::attributes(operation).map(|(name, value)| (name, view::attribute(value))).collect();
+        raw::attributes(operation).map(|(name, value)| (name, ir::attribute(value))).collect();
     attrs::check(op, found.iter().map(|(name, value)| (name.as_str(), value.clone()))).unwrap_or_default()
 }
 

@@ -39,12 +39,11 @@ mod scalars;
 use mlir_sys::*;
 use rustc_hash::FxHashSet;
 
+use crate::ir::FUNCTION;
 use crate::places::place_of;
 use crate::raw::{self, Address};
 use crate::targets::{Emitted, TargetPass};
-use crate::units::{self, Shared};
-use crate::verify::verify_strong;
-use crate::view::FUNCTION;
+use crate::units::Shared;
 use builder::Refusal;
 use promote_diagnostics::{Code, Diagnostic, Severity};
 
@@ -70,17 +69,17 @@ pub static PASS: TargetPass = TargetPass {
 
 /// Rewrites the functions in `root` as StableHLO; what there is to say, in program order. With an error nothing is changed.
 pub fn to_stablehlo(root: MlirOperation, shared: Shared<'_>, options: Options) -> Vec<Diagnostic> {
-    let mut diagnostics = verify_strong(root, shared);
+    let mut diagnostics = shared.verify_strong(root);
     if refuses(&diagnostics) {
         return diagnostics;
     }
     diagnostics.extend(unmade(root));
-    diagnostics.extend(outside_of_functions(root));
-    let mut functions = units::roots(root);
+    diagnostics.extend(outside_of_functions(root, shared));
+    let mut functions = shared.roots(root);
     functions.retain(|unit| raw::is_named(unit.0, FUNCTION));
-    diagnostics.extend(recursion::refusals(&functions));
+    diagnostics.extend(recursion::refusals(&functions, shared));
     // Beside a function on which the pass runs alone nothing may be put.
-    let taken = (!raw::is_named(root, FUNCTION)).then(|| outline::symbols(root));
+    let taken = (!raw::is_named(root, FUNCTION)).then(|| outline::symbols(root, shared));
     let lower =
         |function: Address<_>| lower::function(function.0, shared, options.excess_precision, taken.as_ref());
     let lowered = shared.map(functions, lower);
@@ -118,12 +117,12 @@ fn unmade(root: MlirOperation) -> Option<Diagnostic> {
 }
 
 /// Ops outside functions, where StableHLO has none.
-fn outside_of_functions(root: MlirOperation) -> Vec<Diagnostic> {
+fn outside_of_functions(root: MlirOperation, shared: Shared<'_>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     if raw::is_named(root, FUNCTION) {
         return found;
     }
-    units::walk(root, &mut |operation| {
+    shared.walk(root, &mut |operation| {
         if !raw::is_named(operation, FUNCTION) && !raw::is_named(operation, "builtin.module") {
             let message = format!("{} is outside of functions", raw::name(operation));
             found.push(error(operation, Refusal { message, remedy: "move it into a function" }));

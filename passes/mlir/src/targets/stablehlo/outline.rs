@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::builder::{Builder, Made, Parts, Tensor};
 use crate::raw::{self, Address};
-use crate::units;
+use crate::units::Shared;
 
 /// The most ops, constants aside, that stand in line.
 const LONGEST_IN_LINE: usize = 24;
@@ -99,11 +99,11 @@ pub fn put(
 }
 
 /// The symbols that ops in `root` have.
-pub fn symbols(root: MlirOperation) -> FxHashSet<String> {
+pub fn symbols(root: MlirOperation, shared: Shared<'_>) -> FxHashSet<String> {
     let mut found = FxHashSet::default();
-    for unit in units::roots(root) {
+    for unit in shared.roots(root) {
         found.extend(raw::string_attribute(unit.0, "sym_name"));
-        units::walk(unit.0, &mut |operation| found.extend(raw::string_attribute(operation, "sym_name")));
+        shared.walk(unit.0, &mut |operation| found.extend(raw::string_attribute(operation, "sym_name")));
     }
     found
 }

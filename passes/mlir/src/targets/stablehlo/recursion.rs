@@ -7,7 +7,7 @@ use mlir_sys::MlirOperation;
 use super::builder::Refusal;
 use super::error;
 use crate::raw::{self, Address};
-use crate::units;
+use crate::units::Shared;
 use promote_diagnostics::Diagnostic;
 
 /// How far the search has come with a function.
@@ -20,12 +20,12 @@ enum State {
 }
 
 /// The calls that lead back to a function they are made in, of a search in depth from the first function on.
-pub fn refusals(functions: &[Address<MlirOperation>]) -> Vec<Diagnostic> {
+pub fn refusals(functions: &[Address<MlirOperation>], shared: Shared<'_>) -> Vec<Diagnostic> {
     let names = functions.iter().enumerate().filter_map(|(index, function)| {
         raw::string_attribute(function.0, "sym_name").map(|name| (name, index))
     });
     let names: FxHashMap<String, usize> = names.collect();
-    let calls: Vec<_> = functions.iter().map(|function| calls(function.0, &names)).collect();
+    let calls: Vec<_> = functions.iter().map(|function| calls(function.0, &names, shared)).collect();
     let mut states = vec![State::New; functions.len()];
     let mut found = Vec::new();
     for start in 0..functions.len() {
@@ -48,9 +48,13 @@ pub fn refusals(functions: &[Address<MlirOperation>]) -> Vec<Diagnostic> {
     found
 }
 
-fn calls(function: MlirOperation, names: &FxHashMap<String, usize>) -> Vec<(MlirOperation, usize)> {
+fn calls(
+    function: MlirOperation,
+    names: &FxHashMap<String, usize>,
+    shared: Shared<'_>,
+) -> Vec<(MlirOperation, usize)> {
     let mut found = Vec::new();
-    units::walk(function, &mut |operation| {
+    shared.walk(function, &mut |operation| {
         let callee = raw::is_named(operation, "func.call")
             .then(|| raw::attribute(operation, "callee").and_then(raw::symbol))
             .flatten();

@@ -13,82 +13,16 @@ use std::collections::BTreeMap;
 
 use mlir_sys::*;
 use promote_lattice::DType;
-use promote_lower::kernel::{Access, Code as What, ExprId, Form, Kernel, Role};
-use promote_scalar::{Element, depends_on_order, memory};
+use promote_lower::kernel::{Access, Code as What, ExprId};
+use promote_lower::order::{Beside, Layout};
+use promote_scalar::{Element, memory};
 
-use super::elements::{part_count, parts};
+use super::elements::parts;
 use super::squares::Bounds;
 use super::{KernelEmitter, Scope};
-use crate::targets::cpu::costs::{INTERLEAVED_ROW, ROWS_BESIDE, SHORT_ROW, SHORT_ROW_COST, SHORT_ROW_SUMS};
-use crate::targets::cpu::emit::{Register, shuffle};
-use crate::targets::cpu::llvm::{Predicate, vector};
-
-/// How rows are computed side by side.
-#[derive(Clone, Debug)]
-pub(super) struct Beside {
-    /// The dimension of the rows.
-    pub rows: usize,
-    /// The elements of a row.
-    length: usize,
-}
-
-/// How the elements of some rows lie in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Layout {
-    /// Those of one index side by side, or one for all rows.
-    Along,
-    /// Rows side by side, without anything between them, and so short that vectors hold several.
-    Interleaved,
-    /// Each row by itself.
-    Squares,
-}
-
-impl Beside {
-    /// The dimension within a row.
-    const fn within(&self) -> usize {
-        self.rows + 1
-    }
-
-    /// How an access goes through rows; `None` if it does so in no way that is worth it.
-    fn layout(&self, access: &Access, dtype: DType) -> Option<Layout> {
-        let [rows, within] = [self.rows, self.within()].map(|dim| &access.strides[dim]);
-        if rows.is_zero() || rows.fixed() == Some(1) {
-            return Some(Layout::Along);
-        }
-        if within.fixed() != Some(1) || part_count(dtype) != 1 {
-            return within.is_zero().then_some(Layout::Along);
-        }
-        let length = self.length as i64;
-        let is_dense = rows.fixed() == Some(length);
-        Some(if is_dense && length <= INTERLEAVED_ROW { Layout::Interleaved } else { Layout::Squares })
-    }
-}
-
-/// How the rows of a kernel are computed side by side, so many at once, if they are short.
-pub(super) fn beside(kernel: &Kernel, lanes: usize) -> Option<Beside> {
-    let (Form::Rows { reduced: 1 }, None, [.., rows, length]) =
-        (kernel.form, kernel.chunk, kernel.dims.as_slice())
-    else {
-        return None;
-    };
-    let length = length.fixed().filter(|length| (2..=SHORT_ROW).contains(length))?;
-    let beside = Beside { rows: kernel.dims.len() - 2, length: length as usize };
-    let is_many = lanes > 1 && rows.fixed().is_none_or(|rows| rows >= lanes as i64);
-    let is_cheap = i64::from(kernel.cost()) * length <= SHORT_ROW_COST;
-    let varies = |id: ExprId| kernel.expr(id).dims & 1 << beside.rows != 0;
-    let suits = |(id, expr): (ExprId, &promote_lower::kernel::Expr)| match &expr.code {
-        What::Load(access) => beside.layout(access, expr.dtype).is_some(),
-        What::Take { .. } => false,
-        What::Reduced(_) => varies(id),
-        What::Splat(_) | What::Size(_) | What::Index { .. } | What::Map(..) | What::Convert(_) => true,
-    };
-    let ends = kernel.roots.iter().all(|root| {
-        let dtype = kernel.expr(root.expr).dtype;
-        let is_stored_along = |sink: &Access| beside.layout(sink, dtype).is_some();
-        (root.role == Role::Store || varies(root.expr)) && root.sinks.iter().all(is_stored_along)
-    });
-    (is_many && is_cheap && ends && (0..).map(ExprId).zip(&kernel.exprs).all(suits)).then_some(beside)
-}
+use crate::targets::cpu::costs::ROWS_BESIDE;
+use crate::targets::llvm::{Predicate, vector};
+use crate::targets::llvm::{Register, shuffle};
 
 impl KernelEmitter<'_> {
     /// A tile of rows.
@@ -126,14 +60,16 @@ impl KernelEmitter<'_> {
         if lanes > 1 {
             self.load_rows(beside, &mut elements);
         }
-        let full: Vec<usize> = (0..kernel.roots.len()).filter(|root| self.is_full(*root)).collect();
+        let full: Vec<usize> = (0..kernel.roots.len()).filter(|root| self.kernel.is_full(*root)).collect();
         let last = full.iter().map(|root| self.stage(*root)).max().unwrap_or(0);
         let mut stored: BTreeMap<(usize, usize), Vec<MlirValue>> = BTreeMap::new();
         for stage in 0..=last {
             self.share_within_rows(beside, stage, lanes);
             let roots: Vec<usize> = full.iter().copied().filter(|root| self.stage(*root) == stage).collect();
-            let mut sums: Vec<Vec<Vec<MlirValue>>> =
-                roots.iter().map(|root| vec![self.identity(*root, lanes); self.sums(*root)]).collect();
+            let mut sums: Vec<Vec<Vec<MlirValue>>> = roots
+                .iter()
+                .map(|root| vec![self.identity(*root, lanes); beside.sums(kernel, &kernel.roots[*root])])
+                .collect();
             for (place, scope) in elements.iter_mut().enumerate() {
                 self.index[within] = Some(self.code.index(place as i64));
                 self.frames.push(std::mem::take(scope));
@@ -156,16 +92,6 @@ impl KernelEmitter<'_> {
             self.store_rows(beside, (&root.sinks[sink], kernel.expr(root.expr).dtype), values);
         }
         self.store_row(&full, lanes);
-    }
-
-    /// How many sums of a row are carried at once: none of what is only stored.
-    fn sums(&self, root: usize) -> usize {
-        let root = &self.kernel.roots[root];
-        match root.role {
-            Role::Store => 0,
-            Role::Reduce(op) if !depends_on_order(op, self.kernel.expr(root.expr).dtype) => SHORT_ROW_SUMS,
-            Role::Reduce(_) | Role::Arg(_) | Role::Scan(_) => 1,
-        }
     }
 
     /// Those sums as one.

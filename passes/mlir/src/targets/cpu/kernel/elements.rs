@@ -5,7 +5,8 @@ use promote_lower::kernel::{Code as What, ExprId};
 use promote_scalar::{Cast, Element, Emit, Ty, convert, elementwise, memory};
 
 use super::{KernelEmitter, Slot};
-use crate::targets::cpu::emit::{self, Lanes, Register};
+use crate::targets::cpu::emit::Lanes;
+use crate::targets::llvm::{self, Register};
 
 impl KernelEmitter<'_> {
     pub(super) fn emit(&mut self, lanes: usize) -> Lanes<'_> {
@@ -26,7 +27,7 @@ impl KernelEmitter<'_> {
         let value = if lanes > 1 && !varies && !matches!(expr.code, What::Splat(_)) {
             let scalar = self.eval(id, 1);
             let code = &mut self.code;
-            each(scalar, |part| emit::splat(code, part, lanes))
+            each(scalar, |part| llvm::splat(code, part, lanes))
         } else {
             self.compute(id, lanes)
         };
@@ -78,7 +79,7 @@ impl KernelEmitter<'_> {
                 Some(result) if self.beside.is_some() => result,
                 Some(result) => {
                     let code = &mut self.code;
-                    each(result, |part| emit::splat(code, part, lanes))
+                    each(result, |part| llvm::splat(code, part, lanes))
                 }
                 None => {
                     let Some(from) = self.tile else {

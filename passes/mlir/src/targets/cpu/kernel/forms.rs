@@ -4,8 +4,8 @@ use mlir_sys::*;
 use rustc_hash::FxHashMap;
 
 use super::KernelEmitter;
-use crate::targets::cpu::costs::ROWS_SUMMED;
 use promote_lower::kernel::{ExprId, Role};
+use promote_lower::order::BLOCK;
 
 impl<'k> KernelEmitter<'k> {
     pub(super) fn map(&mut self, tile: Option<(MlirValue, MlirValue)>) {
@@ -78,7 +78,8 @@ impl<'k> KernelEmitter<'k> {
     pub(super) fn rows(&mut self) {
         let reduced = self.kernel.reduced();
         self.results.fill(None);
-        let full: Vec<usize> = (0..self.kernel.roots.len()).filter(|root| self.is_full(*root)).collect();
+        let full: Vec<usize> =
+            (0..self.kernel.roots.len()).filter(|root| self.kernel.is_full(*root)).collect();
         let last = full.iter().map(|root| self.stage(*root)).max().unwrap_or(0);
         for stage in 0..=last {
             self.stage = stage;
@@ -234,8 +235,8 @@ impl<'k> KernelEmitter<'k> {
             return;
         }
         let dim = self.kernel.dims.len() - 1;
-        let blocks = self.code.open((bounds.0, bounds.1, ROWS_SUMMED), &[]);
-        let length = self.code.index(ROWS_SUMMED);
+        let blocks = self.code.open((bounds.0, bounds.1, BLOCK), &[]);
+        let length = self.code.index(BLOCK);
         let end = self.code.int("llvm.add", blocks.index, length);
         let end = self.code.int("llvm.intr.smin", end, bounds.1);
         self.frames.push(FxHashMap::default());

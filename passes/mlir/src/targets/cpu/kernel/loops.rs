@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::elements::part_count;
 use super::{Body, KernelEmitter};
 use crate::targets::cpu::costs::{MOST_PARTS, PART_ALIGNMENT, STREAM_ALIGNMENT, STREAMED};
-use crate::targets::cpu::llvm::Predicate;
+use crate::targets::llvm::Predicate;
 use promote_dialect::extent::Product;
 use promote_lower::kernel::{Access, Code as What, ExprId, Form, Role};
 
@@ -115,7 +115,7 @@ impl<'k> KernelEmitter<'k> {
         self.repeat(dim, (from, middle), lanes, &[], &mut |emitter, state| body(emitter, lanes, state));
         self.code.branch(after, &[middle]);
         self.code.go_to(after);
-        let rest = crate::targets::cpu::llvm::block_argument(after, 0);
+        let rest = crate::targets::llvm::block_argument(after, 0);
         self.part(dim, (rest, to), &[], body);
     }
 

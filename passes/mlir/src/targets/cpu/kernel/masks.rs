@@ -10,8 +10,8 @@ use mlir_sys::*;
 use promote_scalar::{Compare, Emit, Ty};
 
 use super::KernelEmitter;
-use crate::targets::cpu::emit::{Register, shuffle, splat};
-use crate::targets::cpu::llvm::vector;
+use crate::targets::llvm::vector;
+use crate::targets::llvm::{Register, shuffle, splat};
 
 impl KernelEmitter<'_> {
     /// The lanes from the current index of a dimension on that are before an end.

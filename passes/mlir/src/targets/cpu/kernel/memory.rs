@@ -8,8 +8,8 @@ use promote_scalar::{Binary, Compare, Element, Emit, Trap, Ty, convert, filler, 
 use super::elements::{element, part_count, parts};
 use super::{KernelEmitter, Slot};
 use crate::targets::cpu::costs::CACHE_LINE;
-use crate::targets::cpu::emit::{self, Register};
-use crate::targets::cpu::llvm::vector;
+use crate::targets::llvm::vector;
+use crate::targets::llvm::{self, Register};
 use promote_dialect::extent::{Extent, Product, Sum};
 use promote_lower::kernel::{Access, ExprId};
 
@@ -96,7 +96,7 @@ impl<'k> KernelEmitter<'k> {
         let first = Register { value: self.scalar_linear(strides, Some(offset)), ty: Ty::I64 };
         match self.vector.map(|dim| &strides[dim]) {
             Some(stride) if lanes > 1 => {
-                let first = emit::splat(&mut self.code, first, lanes);
+                let first = llvm::splat(&mut self.code, first, lanes);
                 let steps = self.lane_steps(stride, lanes);
                 self.emit(lanes).binary(Binary::Add, first, steps)
             }
@@ -113,7 +113,7 @@ impl<'k> KernelEmitter<'k> {
     pub(super) fn lane_steps(&mut self, stride: &Product, lanes: usize) -> Register {
         let iota = Register { value: self.iota(Ty::I64, lanes), ty: Ty::I64 };
         let stride = Register { value: self.product(stride), ty: Ty::I64 };
-        let stride = emit::splat(&mut self.code, stride, lanes);
+        let stride = llvm::splat(&mut self.code, stride, lanes);
         self.emit(lanes).binary(Binary::Mul, iota, stride)
     }
 
@@ -214,7 +214,7 @@ impl<'k> KernelEmitter<'k> {
                     _ => (0..count)
                         .map(|part| {
                             let result = vector(unit, lanes);
-                            whole(emit::shuffle(&self.code, (all, all), result, &mask(part)))
+                            whole(llvm::shuffle(&self.code, (all, all), result, &mask(part)))
                         })
                         .collect(),
                 }
@@ -224,7 +224,7 @@ impl<'k> KernelEmitter<'k> {
                 let address = self.code.element(first, back, unit, 1);
                 let all = self.code.load(address, vector(unit, lanes), size);
                 let mask: Vec<i32> = (0..lanes).rev().map(|lane| lane as i32).collect();
-                vec![whole(emit::shuffle(&self.code, (all, all), vector(unit, lanes), &mask))]
+                vec![whole(llvm::shuffle(&self.code, (all, all), vector(unit, lanes), &mask))]
             }
             (_, Some(stride @ 2..)) if count == 1 && self.mask.is_none() => {
                 vec![whole(self.load_strided(first, (unit, size), lanes, stride))]
@@ -337,7 +337,7 @@ impl<'k> KernelEmitter<'k> {
                         let lane = |lane: usize| (lane / 2 + lane % 2 * lanes) as i32;
                         let mask: Vec<i32> = (0..2 * lanes).map(lane).collect();
                         let pair = (real.value, imaginary.value);
-                        emit::shuffle(&self.code, pair, vector(unit, 2 * lanes), &mask)
+                        llvm::shuffle(&self.code, pair, vector(unit, 2 * lanes), &mask)
                     }
                     raw => raw[0].value,
                 };
@@ -381,7 +381,7 @@ impl<'k> KernelEmitter<'k> {
         self.current = node;
         let extent_value = self.product(&extent.into());
         let extent_value =
-            emit::splat(&mut self.code, Register { value: extent_value, ty: Ty::I64 }, index_lanes);
+            llvm::splat(&mut self.code, Register { value: extent_value, ty: Ty::I64 }, index_lanes);
         let mut e = self.emit(index_lanes);
         let index = convert(&mut e, index_dtype, DType::I64, numerics, index).real();
         let zero = e.int(Ty::I64, 0);
@@ -415,7 +415,7 @@ impl<'k> KernelEmitter<'k> {
             let steps = self.code.int("llvm.mul", place.value, stride_value);
             self.load(access, dtype, lanes, Some(steps))
         };
-        let fits = if index_lanes == lanes { fits } else { emit::splat(&mut self.code, fits, lanes) };
+        let fits = if index_lanes == lanes { fits } else { llvm::splat(&mut self.code, fits, lanes) };
         let mut e = self.emit(lanes);
         let chosen: Vec<Register> = parts(loaded)
             .into_iter()
@@ -433,7 +433,7 @@ impl<'k> KernelEmitter<'k> {
     ) -> Element<Register> {
         let (first, unit) = self.first(access, dtype, None);
         let count = part_count(dtype);
-        let stride = emit::splat(&mut self.code, Register { value: stride, ty: Ty::I64 }, lanes);
+        let stride = llvm::splat(&mut self.code, Register { value: stride, ty: Ty::I64 }, lanes);
         let own = self.stride(access);
         let own = self.lane_steps(&own, lanes);
         let mut e = self.emit(lanes);

@@ -37,17 +37,17 @@ use promote_lattice::convert::Numerics;
 use promote_scalar::{Element, Ty};
 use rustc_hash::FxHashMap;
 
-use self::beside::Beside;
-use self::lanes::{periodic, users};
-pub use self::schedule::{Schedule, raises};
+use self::lanes::periodic;
+pub use self::schedule::Schedule;
 use self::squares::Bounds;
 use super::costs::{MAP_TILE, ROWS_BESIDE, SQUARE_ROWS, STREAM_ALIGNMENT, TRANSPOSED_TILE};
-use super::emit::Register;
-use super::llvm::{Code, Predicate, Types};
 use super::target::Machine;
+use crate::targets::llvm::Register;
+use crate::targets::llvm::{Code, Predicate, Types};
 use promote_dialect::extent::{Product, Sum};
 use promote_lower::graph::NodeId;
 use promote_lower::kernel::{Code as What, ExprId, Form, Kernel};
+use promote_lower::order::Beside;
 
 /// Something that a kernel finds in its environment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -129,7 +129,7 @@ pub fn compile(
         kept: FxHashMap::default(),
         stage: 0,
         tile: None,
-        users: users(kernel),
+        users: kernel.users(),
         places,
         current: None,
         code,

@@ -9,25 +9,13 @@ use promote_scalar::{
 use super::elements::{element, memory_of, parts};
 use super::{Kept, KernelEmitter};
 use crate::targets::cpu::costs::{MAX_KEPT, WORTH_KEEPING};
-use crate::targets::cpu::emit::{self, Register};
-use crate::targets::cpu::llvm::vector;
+use crate::targets::llvm::vector;
+use crate::targets::llvm::{self, Register};
 use promote_lower::kernel::{Code as What, ExprId, Form, Role, cost};
 
 impl<'k> KernelEmitter<'k> {
     pub(super) fn stage(&self, root: usize) -> usize {
         self.kernel.expr(self.kernel.roots[root].expr).stage
-    }
-
-    /// Whether a root of rows has something to do at each index, not only once a row.
-    pub(super) fn is_full(&self, root: usize) -> bool {
-        let root = &self.kernel.roots[root];
-        let reduced = self.kernel.reduced();
-        match root.role {
-            Role::Reduce(_) | Role::Arg(_) | Role::Scan(_) => true,
-            Role::Store => {
-                root.sinks.iter().any(|sink| reduced.clone().any(|dim| !sink.strides[dim].is_zero()))
-            }
-        }
     }
 
     /// The parts of a root's accumulator; none if it has none.
@@ -137,7 +125,7 @@ impl<'k> KernelEmitter<'k> {
         let mut e = self.emit(1);
         let zero = e.int(Ty::I64, 0);
         let is_first = e.compare(Compare::Eq, index, zero);
-        emit::splat(&mut self.code, is_first, lanes)
+        llvm::splat(&mut self.code, is_first, lanes)
     }
 
     /// The indices of the dimension that an op looks for one along, the only one that is reduced: of lanes beside each other
@@ -146,7 +134,7 @@ impl<'k> KernelEmitter<'k> {
         let (dim, ty) = (self.kernel.reduced().start, self.index_type());
         let index = Register { value: self.at(dim), ty: Ty::I64 };
         let index = if ty == Ty::I64 { index } else { self.emit(1).cast(Cast::Truncate, index, ty) };
-        let first = emit::splat(&mut self.code, index, lanes);
+        let first = llvm::splat(&mut self.code, index, lanes);
         match self.kernel.form {
             Form::Rows { .. } | Form::Map if lanes > 1 && self.beside.is_none() => {
                 let ahead = Register { value: self.iota(ty, lanes), ty };
@@ -238,7 +226,7 @@ impl<'k> KernelEmitter<'k> {
                     self.code.value("llvm.mlir.constant", &[], self.code.types.i64, &[("value", lane)]);
                 self.code.value("llvm.extractelement", &[value, index], scalar, &[])
             }
-            _ => emit::shuffle(&self.code, (value, value), vector(scalar, mask.len()), mask),
+            _ => llvm::shuffle(&self.code, (value, value), vector(scalar, mask.len()), mask),
         };
         Register { value, ty: register.ty }
     }

@@ -5,12 +5,11 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use promote_lattice::Op;
 use promote_lattice::convert::Numerics;
-use promote_lower::kernel::{Code as What, Expr, Kernel};
+use promote_lower::kernel::Kernel;
+use promote_lower::order::{self, Beside, Rows, square_lanes};
 
-use super::beside::{Beside, beside};
-use super::lanes::{lanes_of, scans_rows, short, square_lanes};
+use super::lanes::short;
 use super::squares::squares;
 use crate::targets::cpu::target::Machine;
 
@@ -35,17 +34,18 @@ impl Schedule {
     /// The schedule of a kernel.
     pub fn new(kernel: &Kernel, machine: Machine, numerics: Numerics) -> Self {
         let short = short(kernel, machine);
-        let square = square_lanes(kernel, machine);
+        let bytes = machine.vector_bytes;
+        let square = square_lanes(kernel, bytes);
         let across = squares(kernel, square).filter(|_| short.is_none());
-        let beside = beside(kernel, square);
-        let in_squares = across.is_some() || beside.is_some();
-        let lanes = if in_squares { square } else { lanes_of(kernel, (machine, numerics), short) };
+        let Rows { lanes, beside, has_rest } = Rows::new(kernel, numerics, bytes);
+        let lanes = match (across, short) {
+            (Some(_), _) => square,
+            (None, Some(_)) => order::lanes(kernel, numerics, bytes, true),
+            (None, None) => lanes,
+        };
         let innermost = kernel.dims.len().checked_sub(1);
         let vector = beside.as_ref().map(|beside| beside.rows).or(innermost);
-        let may_raise = kernel.exprs.iter().any(|expr| raises(expr, numerics));
-        let takes = kernel.exprs.iter().any(|expr| matches!(expr.code, What::Take { .. }));
-        // What is left of rows of cumulative sums is added up one by one on all processors.
-        let has_masks = machine.has_masks() && !may_raise && !takes && !scans_rows(kernel);
+        let has_masks = machine.has_masks() && !has_rest;
         Self { lanes, vector, across, beside, short, has_masks }
     }
 }
@@ -66,22 +66,4 @@ impl Display for Schedule {
             None => write!(f, "{lanes} lanes along d{vector}, the rest one by one"),
         }
     }
-}
-
-/// Whether an expression may end a run with an exception.
-pub fn raises(expr: &Expr, numerics: Numerics) -> bool {
-    let may = match &expr.code {
-        What::Take { .. } => true,
-        What::Map(op, _) => {
-            matches!(op, Op::FloorDivide | Op::Remainder | Op::Fmod | Op::Pow | Op::Reciprocal)
-                && !expr.dtype.is_inexact()
-        }
-        What::Splat(_)
-        | What::Size(_)
-        | What::Index { .. }
-        | What::Load(_)
-        | What::Convert(_)
-        | What::Reduced(_) => false,
-    };
-    may && numerics != Numerics::Jax
 }

@@ -13,8 +13,8 @@ use super::elements::part_count;
 use crate::targets::cpu::costs::{
     MOST_SQUARES, PREFETCHED_ROWS, SQUARE_COST, SQUARE_ROWS, STREAM_ALIGNMENT, STREAMED,
 };
-use crate::targets::cpu::emit::{Register, shuffle};
-use crate::targets::cpu::llvm::{Predicate, vector};
+use crate::targets::llvm::{Predicate, vector};
+use crate::targets::llvm::{Register, shuffle};
 use promote_dialect::extent::Product;
 use promote_lattice::DType;
 use promote_lower::kernel::{Access, Code as What, ExprId, Form, Kernel};

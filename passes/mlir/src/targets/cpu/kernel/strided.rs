@@ -4,8 +4,8 @@ use mlir_sys::*;
 
 use super::KernelEmitter;
 use crate::targets::cpu::costs::{CACHE_LINE, PREFETCHED_STEPS, SHUFFLED_BYTES};
-use crate::targets::cpu::emit;
-use crate::targets::cpu::llvm::vector;
+use crate::targets::llvm;
+use crate::targets::llvm::vector;
 
 impl KernelEmitter<'_> {
     /// Every so many elements from an address, in a vector register after the other.
@@ -44,7 +44,7 @@ impl KernelEmitter<'_> {
         while pieces.len() > 1 {
             let mask: Vec<i32> = (0..2 * lanes as i32).collect();
             let join = |pair: &[MlirValue]| {
-                emit::shuffle(&self.code, (pair[0], pair[1]), vector(unit, 2 * lanes), &mask)
+                llvm::shuffle(&self.code, (pair[0], pair[1]), vector(unit, 2 * lanes), &mask)
             };
             pieces = pieces.chunks_exact(2).map(join).collect();
             lanes *= 2;
@@ -103,7 +103,7 @@ impl KernelEmitter<'_> {
                     }
                 })
                 .collect();
-            emit::shuffle(&self.code, (found, loaded[number]), result, &mask)
+            llvm::shuffle(&self.code, (found, loaded[number]), result, &mask)
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Sums of many numbers: in blocks, so that few of their bits are lost, and cumulative ones in vectors.
 //!
-//! A sum of `n` numbers one after the other is rounded `n` times. Columns are added up in blocks of [`ROWS_SUMMED`] rows, and
+//! A sum of `n` numbers one after the other is rounded `n` times. Columns are added up in blocks of [`BLOCK`] rows, and
 //! the sums of blocks one after the other: a number takes part in that many roundings and one for each block. So are the
 //! vectors of a row.
 //!
@@ -9,54 +9,21 @@
 
 use mlir_sys::*;
 use promote_dialect::extent::Product;
-use promote_lattice::convert::Numerics;
-use promote_lattice::{DType, Kind, Op};
-use promote_lower::kernel::{Form, Kernel, Role};
-use promote_scalar::{Element, Ty, identity, keeps_first};
+use promote_lattice::{DType, Op};
+use promote_lower::kernel::Form;
+use promote_lower::order::{self, BLOCK, MOST_LANES};
+use promote_scalar::{Element, Ty, identity};
 
 use super::elements::{each, element, parts};
 use super::squares::Bounds;
 use super::{Body, KernelEmitter, Scope};
-use crate::targets::cpu::costs::{COLUMN_BYTES, MOST_COLUMNS, MOST_LANES, ROWS_SUMMED};
-use crate::targets::cpu::emit::{Register, shuffle, splat};
-
-/// Whether each step of a sum is rounded, to no fewer bits than a number in single precision has.
-fn is_rounded(op: Op, dtype: DType) -> bool {
-    matches!(op, Op::Sum | Op::CumulativeSum) && dtype.is_inexact() && dtype.real_part().bits() >= 32
-}
-
-/// Whether cumulative sums may be added up in another order than one after the other.
-pub(super) fn has_any_order(op: Op, dtype: DType, numerics: Numerics) -> bool {
-    let is_integer = matches!(dtype.kind(), Kind::Unsigned | Kind::Signed);
-    op == Op::CumulativeSum && (is_integer || is_rounded(op, dtype)) && !keeps_first(op, numerics, dtype)
-}
-
-/// Whether there are so many rows, or vectors, that they may be more than a block. One block alone is the sum: whether an
-/// extent is known changes nothing.
-fn is_long(kernel: &Kernel, lanes: usize) -> bool {
-    let length = kernel.dims[kernel.reduced().end - 1].fixed();
-    length.is_none_or(|length| length > ROWS_SUMMED * lanes as i64)
-}
+use crate::targets::cpu::costs::{COLUMN_BYTES, MOST_COLUMNS};
+use crate::targets::llvm::{Register, shuffle, splat};
 
 impl<'k> KernelEmitter<'k> {
     /// Whether a root is added up in blocks of rows, or of vectors.
     pub(super) fn is_summed_in_blocks(&self, root: usize) -> bool {
-        let root = &self.kernel.roots[root];
-        let dtype = self.kernel.expr(root.expr).dtype;
-        let is_sum = match root.role {
-            Role::Reduce(op) => is_rounded(op, dtype),
-            Role::Scan(op) => {
-                !matches!(self.kernel.form, Form::Rows { .. })
-                    && is_rounded(op, dtype)
-                    && has_any_order(op, dtype, self.setting.numerics)
-            }
-            Role::Store | Role::Arg(_) => false,
-        };
-        let lanes = match self.kernel.form {
-            Form::Rows { .. } => self.lanes,
-            Form::Map | Form::Columns { .. } => 1,
-        };
-        is_sum && is_long(self.kernel, lanes)
+        order::is_summed_in_blocks(self.kernel, &self.kernel.roots[root], self.setting.numerics, self.lanes)
     }
 
     /// How many columns a tile has: as many as there is room for, a power of two.
@@ -132,7 +99,7 @@ impl<'k> KernelEmitter<'k> {
         if !roots.iter().any(|root| self.is_summed_in_blocks(*root)) {
             return self.innermost(dim, (from, to), carried, body);
         }
-        let length = ROWS_SUMMED * self.lanes as i64;
+        let length = BLOCK * self.lanes as i64;
         let blocks = self.code.open((from, to, length), carried);
         let length = self.code.index(length);
         let end = self.code.int("llvm.add", blocks.index, length);

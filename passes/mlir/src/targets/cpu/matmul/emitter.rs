@@ -2,14 +2,13 @@
 
 use mlir_sys::*;
 use promote_lattice::{DType, Kind};
-use promote_lower::target::converts_at_once;
-use promote_scalar::{Binary, Cast, Compare, Emit, Ty, memory, register};
+use promote_scalar::{Binary, Cast, Compare, Emit, Ty, memory};
 
 use super::{Elements, Slot};
-use crate::targets::cpu::emit::{self, Lanes, Register};
+use crate::targets::cpu::emit::Lanes;
 use crate::targets::cpu::kernel::Setting;
-use crate::targets::cpu::llvm::{Code, Loop, vector};
-use crate::targets::cpu::target::Machine;
+use crate::targets::llvm::{self, Register};
+use crate::targets::llvm::{Code, Loop, vector};
 
 /// A function in the making.
 pub(super) struct Emitter {
@@ -187,7 +186,7 @@ impl Emitter {
 
     pub(super) fn splat(&mut self, scalar: MlirValue, lanes: usize) -> MlirValue {
         let ty = self.ty();
-        emit::splat(&mut self.code, Register { value: scalar, ty }, lanes).value
+        llvm::splat(&mut self.code, Register { value: scalar, ty }, lanes).value
     }
 
     /// `x * y + sum`, in the arithmetic of the product: the one place where it is decided how that is rounded.
@@ -245,7 +244,7 @@ impl Emitter {
             Ty::I64 => count,
             _ => self.code.value("llvm.trunc", &[count], self.code.types.scalar(ty), &[]),
         };
-        let count = emit::splat(&mut self.code, Register { value: count, ty }, lanes);
+        let count = llvm::splat(&mut self.code, Register { value: count, ty }, lanes);
         let r#type = self.code.types.lanes(ty, lanes);
         let numbers = self.code.value("llvm.intr.stepvector", &[], r#type, &[]);
         let numbers = Register { value: numbers, ty };
@@ -272,20 +271,4 @@ impl Emitter {
             self.code.close(&columns, &[]);
         }
     }
-}
-
-/// Whether registers hold elements of a dtype as they are in memory, and add and multiply them in one instruction each.
-pub(super) fn is_plain(dtype: DType) -> bool {
-    match dtype.kind() {
-        Kind::Float | Kind::Unsigned | Kind::Signed => {
-            memory(dtype) == register(dtype) && register(dtype).bits() == dtype.bits()
-        }
-        Kind::Bool | Kind::Complex => false,
-    }
-}
-
-/// Whether elements are converted to a dtype, which holds them all, in an instruction or two.
-pub(super) fn converts(machine: Machine, from: DType, to: DType) -> bool {
-    let is_half = from == DType::F16 && machine.has_f16 && matches!(to, DType::F32 | DType::F64);
-    is_half || converts_at_once(from, to)
 }

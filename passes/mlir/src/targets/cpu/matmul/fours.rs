@@ -15,10 +15,10 @@ use promote_scalar::{Binary, Cast, Emit, Ty};
 
 use super::emitter::Emitter;
 use crate::raw;
-use crate::targets::cpu::costs::SUMMED_BLOCK;
-use crate::targets::cpu::emit::Register;
-use crate::targets::cpu::llvm::Predicate;
 use crate::targets::cpu::target::Machine;
+use crate::targets::llvm::Predicate;
+use crate::targets::llvm::Register;
+use promote_lower::order::PRODUCTS;
 
 /// How many terms the instruction adds.
 pub(super) const TERMS: i64 = 4;
@@ -165,7 +165,7 @@ impl Emitter {
 
     /// Where the sums are that are first.
     fn first_sums_at(&mut self, packed: MlirValue, rows: i64) -> MlirValue {
-        let place = self.code.index(SUMMED_BLOCK * rows);
+        let place = self.code.index(PRODUCTS * rows);
         self.at(packed, place)
     }
 

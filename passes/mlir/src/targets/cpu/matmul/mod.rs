@@ -10,7 +10,7 @@
 //! # Laws
 //! - An element of the product is the same in whatever way it is computed, in whatever shape the matrices are: its terms are
 //!   added in order of the index, with fused multiply-add where the processor has it, in blocks of
-//!   [`SUMMED_BLOCK`] terms from zero on, which are added up in order.
+//!   [`PRODUCTS`] terms from zero on, which are added up in order.
 //! - What is read of matrices lies inside of them.
 //! - Sums of integers wrap, so their order is free.
 
@@ -24,10 +24,11 @@ use mlir_sys::*;
 use promote_lattice::DType;
 use promote_scalar::{Ty, register};
 
-use super::costs::{FEW_ROWS, MOST_STREAMED, SUMMED_BLOCK};
+use super::costs::{FEW_ROWS, MOST_STREAMED};
 use super::kernel::Setting;
-use super::llvm::Code;
 use super::target::Machine;
+use crate::targets::llvm::Code;
+use promote_lower::order::PRODUCTS;
 
 pub use self::stream::Stream;
 pub use self::tiles::Tile;
@@ -66,18 +67,11 @@ pub struct Elements {
 }
 
 impl Elements {
-    /// Of operands and a product of these dtypes, if such are multiplied here.
-    pub fn new(machine: Machine, [left, right]: [DType; 2], product: DType) -> Option<Self> {
-        let converts = |operand: DType| operand == product || emitter::converts(machine, operand, product);
+    /// Of operands and a product of these dtypes, [such](promote_lower::target::Product::is_in_order) as are multiplied here.
+    pub fn new(machine: Machine, [left, right]: [DType; 2], product: DType) -> Self {
         let ty = register(product);
         let terms = if fours::suits(machine, [left, right], ty) { fours::TERMS } else { 1 };
-        (emitter::is_plain(product) && converts(left) && converts(right)).then_some(Self {
-            left,
-            right,
-            product,
-            ty,
-            terms,
-        })
+        Self { left, right, product, ty, terms }
     }
 
     /// Up to so many rows, the right matrix is read where it is.
@@ -87,7 +81,7 @@ impl Elements {
 
     /// How many terms are added up at once while they are in the caches.
     const fn block(&self) -> i64 {
-        SUMMED_BLOCK * self.terms
+        PRODUCTS * self.terms
     }
 
     const fn size(&self) -> usize {

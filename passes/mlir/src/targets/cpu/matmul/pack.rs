@@ -7,7 +7,7 @@ use mlir_sys::*;
 use super::emitter::Emitter;
 use super::{Elements, Slot};
 use crate::targets::cpu::kernel::Setting;
-use crate::targets::cpu::llvm::Predicate;
+use crate::targets::llvm::Predicate;
 
 /// Compiles the function that packs panels of so many columns: a unit is a panel of a batch.
 pub(super) fn pack(

@@ -7,16 +7,17 @@
 //! need of the right matrix is in the second-level cache.
 
 use mlir_sys::*;
+use promote_lower::order::PRODUCTS;
 
 use super::emitter::Emitter;
 use super::{Elements, Slot};
 use crate::targets::cpu::costs::{
     FEW_AT_ONCE, STREAMED_AGAIN, STREAMED_BYTES, STREAMED_FACTORS, STREAMED_ROWS, STREAMED_STEPS,
-    STREAMED_UNIT, SUMMED_BLOCK,
+    STREAMED_UNIT,
 };
 use crate::targets::cpu::kernel::Setting;
-use crate::targets::cpu::llvm::Predicate;
 use crate::targets::cpu::target::Machine;
+use crate::targets::llvm::Predicate;
 
 /// How products of few rows are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -101,9 +102,9 @@ pub(super) fn stream(
 
     // A sum of nothing is a part, too: it stores zeros.
     let summed = m.code.int("llvm.intr.smax", k, one);
-    let parts = m.code.open((zero, summed, SUMMED_BLOCK), &[]);
+    let parts = m.code.open((zero, summed, PRODUCTS), &[]);
     let rest = m.sub(k, parts.index);
-    let length = m.code.index(SUMMED_BLOCK);
+    let length = m.code.index(PRODUCTS);
     let length = m.less(rest, length);
     let is_first = m.code.compare(Predicate::Eq, parts.index, zero);
     let from = m.multiply(parts.index, n);

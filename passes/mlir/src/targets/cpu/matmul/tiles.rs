@@ -10,13 +10,14 @@
 //! second-level cache.
 
 use mlir_sys::*;
+use promote_lower::order::PRODUCTS;
 
 use super::emitter::{Columns, Emitter};
 use super::{Elements, Slot};
-use crate::targets::cpu::costs::{CACHED, MOST_REPACKED, PANELS_AT_ONCE, PANELS_IN_PLACE, SUMMED_BLOCK};
+use crate::targets::cpu::costs::{CACHED, MOST_REPACKED, PANELS_AT_ONCE, PANELS_IN_PLACE};
 use crate::targets::cpu::kernel::Setting;
-use crate::targets::cpu::llvm::{Loop, Predicate};
 use crate::targets::cpu::target::Machine;
+use crate::targets::llvm::{Loop, Predicate};
 
 /// The tile of the product that stays in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -205,7 +206,7 @@ impl Emitter {
     /// Room for packed rows.
     fn room(&mut self, tile: &Tile) -> MlirValue {
         let scalar = self.scalar();
-        self.code.stack(scalar, SUMMED_BLOCK * tile.rows + self.first_sums_room(), 64)
+        self.code.stack(scalar, PRODUCTS * tile.rows + self.first_sums_room(), 64)
     }
 
     fn matrices(&mut self, batch: MlirValue) -> Matrices {

@@ -1,0 +1,234 @@
+//! The order in which the elements of a reduction are combined.
+//!
+//! Sums of floats depend on it, so it is part of what a kernel computes. It follows from the kernel, whose numbers are
+//! computed, and how wide vectors are; what runs the kernel, and on how many threads, changes nothing. Targets whose vectors
+//! are equally wide compute the same bits.
+//!
+//! | form | order |
+//! |---|---|
+//! | short rows, [side by side](Beside) | an element goes to the sum of its place modulo [`SHORT_ROW_SUMS`]; the sums are halved |
+//! | other rows | an element goes to the sum of its lane: its place modulo [`lanes`](Rows::lanes). What fills no vector goes to its lanes too, or, where [it is apart](Rows::has_rest), to a sum of its own. The lanes are halved, and the rest comes last |
+//! | columns | one element after the other |
+//! | products of matrices, [in order](crate::target::Product::is_in_order) | one product after the other, in blocks of [`PRODUCTS`] |
+//! | cumulative, along rows | in vectors of [`SCANNED_LANES`], or one after the other |
+//!
+//! Long sums are added up in [blocks](is_summed_in_blocks): of vectors along rows, of rows down columns.
+
+use promote_dialect::extent::Product;
+use promote_lattice::convert::Numerics;
+use promote_lattice::{DType, Kind, Op};
+use promote_scalar::{depends_on_order, keeps_first, register};
+
+use crate::kernel::{Access, Code, Expr, ExprId, Form, Kernel, Role, Root};
+
+/// So many vectors, or rows, are added up before their sum is added to that of those before: sums of many numbers one after
+/// the other lose more bits the more there are.
+pub const BLOCK: i64 = 64;
+/// So many products of an element of a matrix are added up one after the other, from zero on, before their sum is added to that
+/// of those before.
+pub const PRODUCTS: i64 = 384;
+/// The longest rows that are computed side by side: the code of a row is emitted once for each of its elements.
+pub const SHORT_ROW: i64 = 32;
+/// The most that those elements cost together.
+const SHORT_ROW_COST: i64 = 2048;
+/// How many of the sums of a short row are carried at once.
+pub const SHORT_ROW_SUMS: usize = 4;
+/// The longest rows of which vectors hold some side by side in memory: longer ones are transposed in squares.
+const INTERLEAVED_ROW: i64 = 4;
+/// The most lanes of a vector, in as many registers as it takes.
+pub const MOST_LANES: i64 = 128;
+/// The lanes of a vector of cumulative sums.
+pub const SCANNED_LANES: usize = 16;
+
+/// How the elements of rows are combined.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    /// How many sums a row has at once.
+    pub lanes: usize,
+    /// How short rows are computed side by side.
+    pub beside: Option<Beside>,
+    /// Whether what fills no vector is combined apart, one element after the other, and joined at the end.
+    pub has_rest: bool,
+}
+
+impl Rows {
+    /// The order of a kernel's rows in vectors of so many bytes. Its lanes say how a map is run, too.
+    pub fn new(kernel: &Kernel, numerics: Numerics, vector_bytes: usize) -> Self {
+        let square = square_lanes(kernel, vector_bytes);
+        let beside = Beside::new(kernel, square);
+        let lanes = if beside.is_some() { square } else { lanes(kernel, numerics, vector_bytes, false) };
+        Self { lanes, beside, has_rest: has_rest(kernel, numerics) }
+    }
+}
+
+/// Whether what fills no vector cannot be computed in one: it may raise exceptions where there is no element, or is one of
+/// cumulative sums.
+pub fn has_rest(kernel: &Kernel, numerics: Numerics) -> bool {
+    let may_raise = |expr: &Expr| matches!(expr.code, Code::Take { .. }) || raises(expr, numerics);
+    scans_rows(kernel) || kernel.exprs.iter().any(may_raise)
+}
+
+/// Whether an expression may end a run with an exception.
+pub fn raises(expr: &Expr, numerics: Numerics) -> bool {
+    let may = match &expr.code {
+        Code::Take { .. } => true,
+        Code::Map(op, _) => {
+            matches!(op, Op::FloorDivide | Op::Remainder | Op::Fmod | Op::Pow | Op::Reciprocal)
+                && !expr.dtype.is_inexact()
+        }
+        Code::Splat(_)
+        | Code::Size(_)
+        | Code::Index { .. }
+        | Code::Load(_)
+        | Code::Convert(_)
+        | Code::Reduced(_) => false,
+    };
+    may && numerics != Numerics::Jax
+}
+
+/// Whether each step of a sum is rounded, to no fewer bits than a number in single precision has.
+fn is_rounded(op: Op, dtype: DType) -> bool {
+    matches!(op, Op::Sum | Op::CumulativeSum) && dtype.is_inexact() && dtype.real_part().bits() >= 32
+}
+
+/// Whether cumulative sums may be added up in another order than one after the other.
+fn has_any_order(op: Op, dtype: DType, numerics: Numerics) -> bool {
+    let is_integer = matches!(dtype.kind(), Kind::Unsigned | Kind::Signed);
+    op == Op::CumulativeSum && (is_integer || is_rounded(op, dtype)) && !keeps_first(op, numerics, dtype)
+}
+
+/// Whether a root is added up in blocks of rows, or of vectors: if there are so many that they may be more than a block. One
+/// block alone is the sum, so that whether an extent is known changes nothing.
+pub fn is_summed_in_blocks(kernel: &Kernel, root: &Root, numerics: Numerics, lanes: usize) -> bool {
+    let dtype = kernel.expr(root.expr).dtype;
+    let is_in_rows = matches!(kernel.form, Form::Rows { .. });
+    let is_sum = match root.role {
+        Role::Reduce(op) => is_rounded(op, dtype),
+        Role::Scan(op) => !is_in_rows && is_rounded(op, dtype) && has_any_order(op, dtype, numerics),
+        Role::Store | Role::Arg(_) => false,
+    };
+    let length = kernel.dims[kernel.reduced().end - 1].fixed();
+    let vector = if is_in_rows { lanes as i64 } else { 1 };
+    is_sum && length.is_none_or(|length| length > BLOCK * vector)
+}
+
+/// Whether cumulative ops run along rows. Their vectors are equally long on all processors, so that their order is the same.
+pub fn scans_rows(kernel: &Kernel) -> bool {
+    matches!(kernel.form, Form::Rows { .. })
+        && kernel.roots.iter().any(|root| matches!(root.role, Role::Scan(_)))
+}
+
+/// How many elements of rows are combined at once, or of a map computed: some vector registers of the widest type, so that
+/// the latency of one is hidden by the others; one, if `is_short`.
+pub fn lanes(kernel: &Kernel, numerics: Numerics, vector_bytes: usize, is_short: bool) -> usize {
+    let bytes = |dtype: DType| register(dtype).bits().div_ceil(8) as usize;
+    let widest = kernel.exprs.iter().filter(|expr| expr.dims != 0).map(|expr| bytes(expr.dtype)).max();
+    let at_once = match (is_short, kernel.cost()) {
+        (true, _) => 1,
+        (false, ..=4) => 4,
+        (false, 5..=64) => 2,
+        // There is enough to do at a time, and registers and compile time are expensive.
+        (false, 65..) => 1,
+    };
+    let most = (vector_bytes * at_once / widest.unwrap_or(1)).clamp(1, MOST_LANES as usize);
+    let length = kernel.dims.last().and_then(Product::fixed);
+    let is_short_row = length.is_some_and(|length| length <= SHORT_ROW);
+    let is_in_order = |root: &Root| match root.role {
+        Role::Scan(op) => !has_any_order(op, kernel.expr(root.expr).dtype, numerics) || is_short_row,
+        Role::Reduce(op) => depends_on_order(op, kernel.expr(root.expr).dtype),
+        Role::Store | Role::Arg(_) => false,
+    };
+    let is_ordered = matches!(kernel.form, Form::Rows { .. }) && kernel.roots.iter().any(is_in_order);
+    match length {
+        _ if is_ordered => 1,
+        _ if scans_rows(kernel) => SCANNED_LANES,
+        None if kernel.dims.is_empty() => 1,
+        _ if is_short => most,
+        Some(extent) if extent < most as i64 => 1 << (extent.max(1) as usize).ilog2(),
+        _ => most,
+    }
+}
+
+/// How many lanes a square has that is transposed in registers: as many as a register of the widest type, as far as there are
+/// registers for as many rows.
+pub fn square_lanes(kernel: &Kernel, vector_bytes: usize) -> usize {
+    let bytes = |expr: &Expr| register(expr.dtype).bits().div_ceil(8) as usize;
+    let widest = kernel.exprs.iter().filter(|expr| expr.dims != 0).map(bytes).max();
+    (vector_bytes / widest.unwrap_or(1)).clamp(1, 16)
+}
+
+/// How rows that are too short for vectors are computed side by side.
+#[derive(Clone, Debug)]
+pub struct Beside {
+    /// The dimension of the rows.
+    pub rows: usize,
+    /// The elements of a row.
+    pub length: usize,
+}
+
+/// How the elements of some rows lie in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// Those of one index side by side, or one for all rows.
+    Along,
+    /// Rows side by side, without anything between them, and so short that vectors hold several.
+    Interleaved,
+    /// Each row by itself.
+    Squares,
+}
+
+impl Beside {
+    /// How the rows of a kernel are computed side by side, so many at once, if they are short.
+    pub fn new(kernel: &Kernel, lanes: usize) -> Option<Self> {
+        let (Form::Rows { reduced: 1 }, None, [.., rows, length]) =
+            (kernel.form, kernel.chunk, kernel.dims.as_slice())
+        else {
+            return None;
+        };
+        let length = length.fixed().filter(|length| (2..=SHORT_ROW).contains(length))?;
+        let beside = Self { rows: kernel.dims.len() - 2, length: length as usize };
+        let is_many = lanes > 1 && rows.fixed().is_none_or(|rows| rows >= lanes as i64);
+        let is_cheap = i64::from(kernel.cost()) * length <= SHORT_ROW_COST;
+        let varies = |id: ExprId| kernel.expr(id).dims & 1 << beside.rows != 0;
+        let suits = |(id, expr): (ExprId, &Expr)| match &expr.code {
+            Code::Load(access) => beside.layout(access, expr.dtype).is_some(),
+            Code::Take { .. } => false,
+            Code::Reduced(_) => varies(id),
+            Code::Splat(_) | Code::Size(_) | Code::Index { .. } | Code::Map(..) | Code::Convert(_) => true,
+        };
+        let ends = kernel.roots.iter().all(|root| {
+            let dtype = kernel.expr(root.expr).dtype;
+            let is_stored_along = |sink: &Access| beside.layout(sink, dtype).is_some();
+            (root.role == Role::Store || varies(root.expr)) && root.sinks.iter().all(is_stored_along)
+        });
+        (is_many && is_cheap && ends && (0..).map(ExprId).zip(&kernel.exprs).all(suits)).then_some(beside)
+    }
+
+    /// The dimension within a row.
+    pub const fn within(&self) -> usize {
+        self.rows + 1
+    }
+
+    /// How many sums of a row a root has at once: none if it is only stored.
+    pub fn sums(&self, kernel: &Kernel, root: &Root) -> usize {
+        match root.role {
+            Role::Store => 0,
+            Role::Reduce(op) if !depends_on_order(op, kernel.expr(root.expr).dtype) => SHORT_ROW_SUMS,
+            Role::Reduce(_) | Role::Arg(_) | Role::Scan(_) => 1,
+        }
+    }
+
+    /// How an access goes through rows; `None` if it does so in no way that is worth it.
+    pub fn layout(&self, access: &Access, dtype: DType) -> Option<Layout> {
+        let [rows, within] = [self.rows, self.within()].map(|dim| &access.strides[dim]);
+        if rows.is_zero() || rows.fixed() == Some(1) {
+            return Some(Layout::Along);
+        }
+        if within.fixed() != Some(1) || dtype.kind() == Kind::Complex {
+            return within.is_zero().then_some(Layout::Along);
+        }
+        let length = self.length as i64;
+        let is_dense = rows.fixed() == Some(length);
+        Some(if is_dense && length <= INTERLEAVED_ROW { Layout::Interleaved } else { Layout::Squares })
+    }
+}

@@ -1,0 +1,109 @@
+//! What the text of kernels says of memory: each input is loaded once and each output stored once, in 16 bytes where full
+//! vectors are, and never through memory of a thread.
+
+use super::{ARCHITECTURES, assembled, ptx};
+use crate::execution::support::session;
+
+/// How many lines of a kind there are.
+fn count(ptx: &str, parts: &[&str]) -> usize {
+    ptx.lines().filter(|line| parts.iter().all(|part| line.contains(part))).count()
+}
+
+/// Accesses of 16 bytes of an instruction.
+fn wide(ptx: &str, instruction: &str) -> usize {
+    count(ptx, &[instruction, ".v4.b32"]) + count(ptx, &[instruction, ".v2.b64"])
+}
+
+fn loads(ptx: &str) -> usize {
+    count(ptx, &["ld.global"])
+}
+
+fn stores(ptx: &str) -> usize {
+    count(ptx, &["st.global"])
+}
+
+/// A chain of eight ops of two operands.
+fn chain(extent: &str, dtype: &str) -> String {
+    let r#type = format!("tensor<{extent}x{dtype}>");
+    let mut text = format!("func.func @f(%x: {type}, %y: {type}) -> !u {{\n");
+    let ops = ["add", "multiply", "subtract", "add", "multiply", "subtract", "add", "multiply"];
+    for (number, op) in ops.into_iter().enumerate() {
+        let (before, before_type) = match number.checked_sub(1) {
+            None => ("%x".to_owned(), r#type.clone()),
+            Some(last) => (format!("%{last}"), "!u".to_owned()),
+        };
+        text += &format!("  %{number} = \"promote.{op}\"({before}, %y) : ({before_type}, {type}) -> !u\n");
+    }
+    text + "  return %7 : !u\n}\n"
+}
+
+#[test]
+fn a_fused_chain_loads_and_stores_once_in_full_vectors() {
+    for architecture in ARCHITECTURES {
+        let session = session("jax", true, false);
+        for (dtype, at_once) in
+            [("bf16", 8), ("f16", 8), ("f32", 4), ("f64", 2), ("i8", 16), ("i32", 4), ("i64", 2)]
+        {
+            let text = ptx(&session, &chain("1048576", dtype), architecture);
+            let what = format!("{dtype} {architecture}:\n{text}");
+            assert_eq!((loads(&text), stores(&text)), (2, 1), "{what}");
+            assert_eq!((wide(&text, "ld.global.nc"), wide(&text, "st.global")), (2, 1), "{what}");
+            let multiplied = count(&text, &["mul."]) + count(&text, &["mad."]) + count(&text, &["fma."]);
+            assert!(multiplied >= 3 * at_once / 2, "{what}");
+        }
+    }
+}
+
+#[test]
+fn what_fills_no_vector_is_computed_one_by_one() {
+    let session = session("jax", true, false);
+    for extent in ["1003", "?"] {
+        let text = ptx(&session, &chain(extent, "f32"), "sm_90");
+        assert_eq!((wide(&text, "ld.global.nc"), wide(&text, "st.global")), (2, 1), "{extent}:\n{text}");
+        let narrow = loads(&text) - 2;
+        // The rest may be unrolled.
+        assert!(
+            narrow >= 2 && narrow.is_multiple_of(2) && stores(&text) - 1 == narrow / 2,
+            "{extent}:\n{text}"
+        );
+    }
+}
+
+#[test]
+fn dtypes_of_other_widths_are_accessed_in_vectors_each() {
+    let text = "func.func @f(%x: tensor<4096xbf16>, %y: tensor<4096xf32>) -> !u {
+          %0 = \"promote.multiply\"(%x, %y) : (tensor<4096xbf16>, tensor<4096xf32>) -> !u
+          return %0 : !u
+        }";
+    let text = ptx(&session("jax", false, false), text, "sm_90");
+    // Eight elements a thread: 16 bytes of one, twice 16 bytes of the others.
+    assert_eq!((loads(&text), stores(&text)), (3, 2), "{text}");
+    assert_eq!((wide(&text, "ld.global.nc"), wide(&text, "st.global")), (3, 2), "{text}");
+}
+
+#[test]
+fn a_row_is_reduced_without_memory_of_a_thread() {
+    let text = "func.func @f(%x: tensor<4096x1024xf32>) -> !u {
+          %0 = \"promote.softmax\"(%x) {axis = array<i64: 1>} : (tensor<4096x1024xf32>) -> !u
+          return %0 : !u
+        }";
+    for architecture in ARCHITECTURES {
+        let text = ptx(&session("jax", false, false), text, architecture);
+        let kernels = assembled(&text, architecture).expect("it is PTX");
+        assert!(kernels.iter().all(|kernel| !kernel.is_slow() && kernel.registers <= 64), "{kernels:?}");
+        assert_eq!(count(&text, &[".visible .entry"]), 1, "{text}");
+        // The lanes of a row are those of a warp.
+        assert_eq!((count(&text, &["bar.sync"]), count(&text, &[".shared"])), (0, 0), "{text}");
+        assert!(count(&text, &["shfl.sync.idx"]) > 0, "{text}");
+        assert_eq!(count(&text, &["st.global"]), count(&text, &["div.rn.f32"]), "{text}");
+    }
+}
+
+#[test]
+fn rounding_to_bf16_is_an_instruction_where_there_is_one() {
+    let session = session("jax", true, false);
+    let rounded =
+        |architecture| count(&ptx(&session, &chain("1048576", "bf16"), architecture), &["cvt.rn.bf16x2.f32"]);
+    // Eight elements, each rounded eight times.
+    assert_eq!(["sm_75", "sm_80", "sm_90", "sm_100"].map(rounded), [0, 64, 64, 64]);
+}

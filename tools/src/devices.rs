@@ -1,0 +1,74 @@
+//! What promote-opt makes for devices, and of which targets it is made.
+
+use clap::ValueEnum;
+use promote::CompileError;
+use promote::device::{DeviceCode, DeviceTarget};
+use promote::diagnostic::{Code, Diagnostic};
+
+use crate::cli::{Args, Emit};
+
+/// The device that code is made for: if none was asked for, one that runs code of that kind.
+pub fn device_of(args: &Args) -> DeviceTarget {
+    let default = if args.emit() == Emit::Ptx { DeviceTarget::Cuda(None) } else { DeviceTarget::Vulkan };
+    args.promotion.device().unwrap_or(default)
+}
+
+/// What is made of a program for a device.
+pub fn kernels(code: &DeviceCode, kind: Emit) -> Result<Vec<u8>, CompileError> {
+    Ok(match kind {
+        Emit::Ptx => code.ptx()?.into_bytes(),
+        Emit::Spirv => code.spirv().bytes(),
+        Emit::SpirvAsm => code.spirv().text().into_bytes(),
+        Emit::Sidecar => code.sidecar().into_bytes(),
+        Emit::Mlir
+        | Emit::Bytecode
+        | Emit::Dot
+        | Emit::HandedOn(_)
+        | Emit::Program
+        | Emit::Llvm
+        | Emit::LlvmIr
+        | Emit::Asm
+        | Emit::Obj
+        | Emit::So
+        | Emit::Header
+        | Emit::Runtime => Vec::new(),
+    })
+}
+
+/// Refuses code that the target does not run.
+pub fn check_device(args: &Args) -> Result<(), Diagnostic> {
+    let (emit, promotion) = (args.emit(), &args.promotion);
+    if let Some(unknown) = promotion.unknown_device() {
+        return Err(Diagnostic::error(Code::Native, None, unknown.to_string())
+            .with_remedy("name an architecture as cuda:sm_80, cuda:sm_90 or cuda:sm_100"));
+    }
+    let name = emit.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+    let wrong = |target: &str, remedy: &str| {
+        let message = format!("--emit={name} is not made for {target}");
+        Err(Diagnostic::error(Code::Native, None, message).with_remedy(remedy.to_owned()))
+    };
+    let processor = &promotion.processor;
+    if let Some(target) = promotion.device()
+        && (processor.target_cpu.is_some() || !processor.target_features.is_empty())
+    {
+        let message = format!("{target} is a device, and --target-cpu and --target-features name processors");
+        return Err(Diagnostic::error(Code::Native, None, message).with_remedy("leave them out"));
+    }
+    match (promotion.device(), emit) {
+        (Some(target @ DeviceTarget::Cuda(_)), Emit::Spirv | Emit::SpirvAsm) => {
+            wrong(&target.to_string(), "use --target=vulkan or --target=opencl, or emit ptx")
+        }
+        (Some(target @ (DeviceTarget::Vulkan | DeviceTarget::OpenCl)), Emit::Ptx) => {
+            wrong(&target.to_string(), "use --target=cuda, or emit spirv")
+        }
+        (Some(target), _) if emit.is_lowered() || emit == Emit::Header => wrong(
+            &target.to_string(),
+            "emit ptx, spirv, spirv-asm, sidecar or program, or leave out --target",
+        ),
+        (None, _) if emit.is_for_devices() && !promotion.has_default_target() => {
+            let targets = if emit == Emit::Ptx { "cuda" } else { "vulkan or --target=opencl" };
+            wrong("processors", &format!("use --target={targets}"))
+        }
+        _ => Ok(()),
+    }
+}
