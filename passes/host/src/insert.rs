@@ -243,7 +243,7 @@ impl<'a, I: Ir> Writer<'a, I> {
                 };
                 let (op, elements) = self.literal(literal, (dtype, role), user);
                 if self.rewrites.has(literal, id) {
-                    self.rewrites.note(literal, (elements, dtype, result));
+                    self.rewrites.note(id, (elements, dtype, result));
                     return op;
                 }
                 self.ir.create_constant((&elements, dtype), result, result, op)
