@@ -302,6 +302,11 @@ impl Ir for Mlir {
         foreign.respell(op.0, pattern)
     }
 
+    fn set_attribute(&mut self, op: Self::Op, name: &str, value: &str) -> Result<(), String> {
+        let foreign = self.vocabulary.foreign.as_ref().ok_or("there are no rules")?;
+        foreign.set_attribute(op.0, name, value)
+    }
+
     fn is(&self, op: Self::Op, pattern: &Pattern) -> bool {
         self.vocabulary.foreign.as_ref().is_some_and(|foreign| foreign.is(op.0, pattern))
     }
@@ -312,6 +317,10 @@ impl Ir for Mlir {
 
     fn attributes(&self, op: Self::Op) -> Vec<(String, Attribute)> {
         raw::attributes(op.0).map(|(name, value)| (name, attribute(value))).collect()
+    }
+
+    fn attribute(&self, op: Self::Op, name: &str) -> Option<Attribute> {
+        raw::attribute(op.0, name).map(attribute)
     }
 
     fn is_marked(&self, op: Self::Op, mark: Mark) -> bool {
