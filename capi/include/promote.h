@@ -206,6 +206,15 @@ int32_t promote_dtype_from_dlpack(DLDataType described, promote_dtype *dtype);
 /* The rules of a library, and the modules that follow them. Thread-safe. */
 typedef struct promote_session promote_session;
 
+/* Rules for ops of another dialect (docs/op_rules.md): those of a file that comes with Promote, or of your own. */
+typedef struct {
+  /* A name of promote_op_rules_name(), or, with a text, what messages call it. */
+  const char *name;
+  /* The text of a TOML file, text_size bytes long. NULL: the file of that name. */
+  const char *text;
+  size_t text_size;
+} promote_op_rules;
+
 /* What a session is made with. Initialise it by PROMOTE_SESSION_OPTIONS, then change what should differ. */
 typedef struct {
   /* PROMOTE_ABI_VERSION. */
@@ -231,9 +240,13 @@ typedef struct {
   size_t warn_count;
   const char *const *deny;
   size_t deny_count;
+  /* Rules for ops of other dialects. Of two rules for one op the first counts. */
+  const promote_op_rules *op_rules;
+  size_t op_rules_count;
 } promote_session_options;
 
-#define PROMOTE_SESSION_OPTIONS {PROMOTE_ABI_VERSION, false, false, false, false, NULL, NULL, 0, NULL, 0, NULL, 0}
+#define PROMOTE_SESSION_OPTIONS \
+  {PROMOTE_ABI_VERSION, false, false, false, false, NULL, NULL, 0, NULL, 0, NULL, 0, NULL, 0}
 
 /* Makes a session. */
 int32_t promote_session_new(const promote_session_options *options, promote_session **session);
@@ -246,6 +259,12 @@ size_t promote_semantics_count(void);
 
 /* The name of one of them; NULL beyond the last. */
 const char *promote_semantics_name(size_t index);
+
+/* How many files of rules for ops of other dialects there are by name. */
+size_t promote_op_rules_count(void);
+
+/* The name of one of them; NULL beyond the last. */
+const char *promote_op_rules_name(size_t index);
 
 /* ------------------------------------------------------------------------------------------- Rules, without a module */
 
@@ -353,7 +372,8 @@ void promote_buffer_free(promote_buffer *buffer);
 int32_t promote_module_parse(promote_session *session, const char *source, size_t size, const char *name,
                              promote_module **module, promote_diagnostics **diagnostics);
 
-/* Promotes a module in place: every dtype is inferred, and every conversion explicit. A module that was refused is changed in
+/* Promotes a module in place: every dtype is inferred, and every conversion explicit, which in a session with op rules is
+   one of their dialect's. A module that was refused is changed in
    part: free it. */
 int32_t promote_module_promote(promote_module *module, promote_diagnostics **diagnostics);
 

@@ -133,11 +133,16 @@ pub unsafe extern "C" fn promote_module_parse(
 ///
 /// # Safety
 /// The pointers are as the header says.
-unsafe fn run(module: *mut Module, pipeline: &Pipeline, diagnostics: *mut *mut List) -> Result<(), Failure> {
+unsafe fn run(
+    module: *mut Module,
+    pipeline: impl FnOnce(&promote::Session) -> Pipeline + Send,
+    diagnostics: *mut *mut List,
+) -> Result<(), Failure> {
     // SAFETY: by contract.
     let (wanted, module) = unsafe { (wanted(diagnostics), argument::required("module", module)?) };
     let options = RunOptions::default();
-    let (verdict, found) = module.work(|session, module| session.run(module, pipeline, &options))?;
+    let (verdict, found) =
+        module.work(|session, module| session.run(module, &pipeline(session), &options))?;
     report(wanted, &found);
     match verdict.map_err(no_pipeline)? {
         Verdict::Done => Ok(()),
@@ -156,7 +161,9 @@ fn no_pipeline(error: PipelineError) -> Failure {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn promote_module_promote(module: *mut Module, diagnostics: *mut *mut List) -> i32 {
     // SAFETY: by contract.
-    guarded(|| unsafe { run(module, &Pipeline::default(), diagnostics) })
+    guarded(|| unsafe {
+        run(module, |session| Pipeline::default().and_op_rules(&session.options().op_rules), diagnostics)
+    })
 }
 
 /// Runs passes on a module in place.
@@ -174,7 +181,7 @@ pub unsafe extern "C" fn promote_module_run(
         unsafe {
             wanted(diagnostics);
             let pipeline = Pipeline::parse(argument::text("pipeline", pipeline)?).map_err(no_pipeline)?;
-            run(module, &pipeline, diagnostics)
+            run(module, |_| pipeline, diagnostics)
         }
     })
 }

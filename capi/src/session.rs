@@ -1,8 +1,9 @@
 //! Sessions: whose rules, and the contexts of modules.
 
-use std::ffi::c_char;
-use std::sync::Arc;
+use std::ffi::{CString, c_char};
+use std::sync::{Arc, OnceLock};
 
+use promote::op_rules::{OpRules, Rules};
 use promote::pass::Policies;
 use promote::{Options, Policy, Semantics};
 
@@ -32,6 +33,16 @@ pub struct SessionOptions {
     warn_count: usize,
     deny: *const *const c_char,
     deny_count: usize,
+    op_rules: *const RulesOption,
+    op_rules_count: usize,
+}
+
+/// Rules for ops of another dialect: a text, or a name.
+#[repr(C)]
+pub struct RulesOption {
+    name: *const c_char,
+    text: *const c_char,
+    text_size: usize,
 }
 
 /// The semantics that options ask for.
@@ -48,10 +59,34 @@ unsafe fn semantics(options: &SessionOptions) -> Result<Semantics, Failure> {
         let semantics = Semantics::by_name(name.unwrap_or("jax"), options.x64 != 0);
         return semantics.map_err(|error| Failure::argument(error.to_string()));
     }
-    let text = std::str::from_utf8(lattice);
-    let text = text.map_err(|error| Failure::argument(format!("lattice is not UTF-8: {error}")))?;
-    Semantics::from_toml(text, name.unwrap_or("lattice"))
+    Semantics::from_toml(utf8("lattice", lattice)?, name.unwrap_or("lattice"))
         .map_err(|errors| Failure::argument(errors.to_string()))
+}
+
+fn utf8<'a>(what: &str, bytes: &'a [u8]) -> Result<&'a str, Failure> {
+    std::str::from_utf8(bytes).map_err(|error| Failure::argument(format!("{what} is not UTF-8: {error}")))
+}
+
+/// The rules for ops of other dialects that options ask for.
+///
+/// # Safety
+/// The options are as the header says.
+unsafe fn op_rules(options: &SessionOptions) -> Result<Rules, Failure> {
+    // SAFETY: by contract.
+    let files = unsafe { argument::elements("op_rules", options.op_rules, options.op_rules_count) }?;
+    let file = |file: &RulesOption| {
+        // SAFETY: by contract.
+        let (name, text) = unsafe {
+            let name = argument::text("name of op rules", file.name)?;
+            (name, argument::elements("text of op rules", file.text.cast::<u8>(), file.text_size)?)
+        };
+        match file.text.is_null() {
+            true => OpRules::shipped(name).map_err(|error| Failure::argument(error.to_string())),
+            false => OpRules::from_toml(utf8("text of op rules", text)?, name)
+                .map_err(|errors| Failure::argument(format!("op rules {name}: {errors}"))),
+        }
+    };
+    Ok(Rules::new(files.iter().map(file).collect::<Result<_, _>>()?))
 }
 
 /// Policies by their names.
@@ -95,7 +130,7 @@ pub unsafe extern "C" fn promote_session_new(
                 threads: options.threads != 0,
                 remarks: options.remarks != 0,
                 policies,
-                op_rules: Arc::default(),
+                op_rules: Arc::new(op_rules(options)?),
             });
             *result = argument::handle(Session { pool: Arc::new(pool) });
         }
@@ -113,6 +148,15 @@ pub unsafe extern "C" fn promote_session_free(session: *mut Session) {
     unsafe { argument::free(session) }
 }
 
+/// The name at a place of a list; null if there are not as many.
+fn name_at(
+    names: &'static OnceLock<Vec<CString>>,
+    list: impl FnOnce() -> Vec<CString>,
+    index: usize,
+) -> *const c_char {
+    names.get_or_init(list).get(index).map_or(std::ptr::null(), |name| name.as_ptr())
+}
+
 /// How many semantics there are.
 #[unsafe(no_mangle)]
 pub extern "C" fn promote_semantics_count() -> usize {
@@ -122,7 +166,19 @@ pub extern "C" fn promote_semantics_count() -> usize {
 /// The name of a semantics; null if there are not as many.
 #[unsafe(no_mangle)]
 pub extern "C" fn promote_semantics_name(index: usize) -> *const c_char {
-    static NAMES: std::sync::OnceLock<Vec<std::ffi::CString>> = std::sync::OnceLock::new();
-    let names = NAMES.get_or_init(|| Semantics::names().map(c_text).collect());
-    names.get(index).map_or(std::ptr::null(), |name| name.as_ptr())
+    static NAMES: OnceLock<Vec<CString>> = OnceLock::new();
+    name_at(&NAMES, || Semantics::names().map(c_text).collect(), index)
+}
+
+/// How many files of rules for ops of other dialects come with Promote.
+#[unsafe(no_mangle)]
+pub extern "C" fn promote_op_rules_count() -> usize {
+    OpRules::shipped_names().count()
+}
+
+/// The name of one of them; null if there are not as many.
+#[unsafe(no_mangle)]
+pub extern "C" fn promote_op_rules_name(index: usize) -> *const c_char {
+    static NAMES: OnceLock<Vec<CString>> = OnceLock::new();
+    name_at(&NAMES, || OpRules::shipped_names().map(c_text).collect(), index)
 }

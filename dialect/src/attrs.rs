@@ -76,6 +76,28 @@ pub enum Problem {
         /// How many must.
         required: String,
     },
+    /// An op of another dialect whose dtype an operand says that is no constant, or is not there.
+    #[error("operand {operand} of {name} says the dtype of its result, and is no constant")]
+    DType {
+        /// Its name.
+        name: String,
+        /// Which operand.
+        operand: usize,
+        /// The op that makes a constant of which the dtype is known.
+        constant: String,
+    },
+    /// An op of another dialect whose dtype an operand says by a number that means none.
+    #[error(
+        "operand {operand} of {name} says the dtype of its result, but the op rules have no dtype {code}"
+    )]
+    Code {
+        /// Its name.
+        name: String,
+        /// Which operand.
+        operand: usize,
+        /// The number.
+        code: i64,
+    },
     /// An attribute the op needs and does not have.
     #[error("{op} needs the attribute `{name}`")]
     Missing {
@@ -107,6 +129,10 @@ impl Problem {
             Self::Kind { kind, .. } => format!("a value of that kind is written `{}`", kind.example()),
             Self::Operands { .. } => {
                 "say in the rule file which operands take part: operands = [0, 1]".to_owned()
+            }
+            Self::DType { constant, .. } => format!("give it the result of {constant}"),
+            Self::Code { .. } => {
+                "use a number of the table [codes] of the rule file, or add it there".to_owned()
             }
             Self::ConstantValue { .. } => {
                 "the element types are equal; a weak constant is written as i64, f64 or \

@@ -1,9 +1,10 @@
 //! Options of passes, as C++ hands them over.
 
-use std::path::Path;
 use std::sync::Arc;
 
+use promote_host::rules::{OpRules, Rules};
 use promote_infer::report::Policies;
+use promote_lattice::document::{FileErrors, is_file, stem};
 use promote_lattice::{Policy, Semantics};
 
 /// A text that is not terminated.
@@ -44,6 +45,8 @@ pub struct Options {
     warn_count: usize,
     deny: *const Text,
     deny_count: usize,
+    op_rules: *const Text,
+    op_rules_count: usize,
     x64: bool,
     /// Whether there is a remark for each inserted convert.
     pub remarks: bool,
@@ -63,16 +66,28 @@ impl Options {
     pub unsafe fn semantics(&self) -> Result<Arc<Semantics>, String> {
         // SAFETY: by contract.
         let name = unsafe { self.semantics.get() };
-        let is_file = name.ends_with(".toml") || name.contains(std::path::is_separator);
-        let semantics = if is_file {
-            let text =
-                std::fs::read_to_string(&name).map_err(|error| format!("cannot read {name}: {error}"))?;
-            let stem = Path::new(&name).file_stem().and_then(|stem| stem.to_str()).unwrap_or(&name);
-            Semantics::from_toml(&text, stem).map_err(|errors| format!("{name}: {errors}"))
-        } else {
-            Semantics::by_name(&name, self.x64).map_err(|error| error.to_string())
+        let semantics = match is_file(&name) {
+            true => read(&name, Semantics::from_toml),
+            false => Semantics::by_name(&name, self.x64).map_err(|error| error.to_string()),
         };
         semantics.map(Arc::new)
+    }
+
+    /// The rules for ops of other dialects that are asked for.
+    ///
+    /// # Errors
+    /// If there are none of a name, or a file describes none.
+    ///
+    /// # Safety
+    /// The texts are alive.
+    pub unsafe fn op_rules(&self) -> Result<Arc<Rules>, String> {
+        // SAFETY: by contract.
+        let names = unsafe { texts(self.op_rules, self.op_rules_count) };
+        let files = names.iter().map(|name| match is_file(name) {
+            true => read(name, OpRules::from_toml),
+            false => OpRules::shipped(name).map_err(|error| error.to_string()),
+        });
+        Ok(Arc::new(Rules::new(files.collect::<Result<_, _>>()?)))
     }
 
     /// The policies that are asked for.
@@ -97,12 +112,25 @@ impl Options {
 /// # Safety
 /// There are as many texts, which are alive.
 unsafe fn policies(names: *const Text, count: usize) -> Result<Vec<Policy>, String> {
+    // SAFETY: by contract.
+    let names = unsafe { texts(names, count) };
+    names.iter().map(|name| name.parse::<Policy>().map_err(|error| error.to_string())).collect()
+}
+
+/// # Safety
+/// There are as many texts, which are alive.
+unsafe fn texts(texts: *const Text, count: usize) -> Vec<String> {
     if count == 0 {
-        return Ok(Vec::new());
+        return Vec::new();
     }
     // SAFETY: by contract.
-    let names = unsafe { std::slice::from_raw_parts(names, count) };
+    let texts = unsafe { std::slice::from_raw_parts(texts, count) };
     // SAFETY: by contract.
-    let policy = |name: &Text| unsafe { name.get() }.parse::<Policy>().map_err(|error| error.to_string());
-    names.iter().map(policy).collect()
+    texts.iter().map(|text| unsafe { text.get() }).collect()
+}
+
+/// What a file says.
+fn read<T>(path: &str, parse: impl Fn(&str, &str) -> Result<T, FileErrors>) -> Result<T, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"))?;
+    parse(&text, stem(path)).map_err(|errors| format!("{path}: {errors}"))
 }

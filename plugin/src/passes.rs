@@ -20,7 +20,7 @@ struct Callbacks {
     name: extern "C" fn(usize) -> Text,
     description: extern "C" fn(usize) -> Text,
     takes_over: extern "C" fn(usize) -> bool,
-    is_default: extern "C" fn(usize) -> bool,
+    is_default: extern "C" fn(usize, bool) -> bool,
     dialects: unsafe extern "C" fn(usize, MlirDialectRegistry),
     new_handoff: extern "C" fn() -> *mut Handoff,
     free_handoff: unsafe extern "C" fn(*mut Handoff),
@@ -80,9 +80,9 @@ extern "C" fn takes_over(pass: usize) -> bool {
     kinds()[pass].takes_over()
 }
 
-extern "C" fn is_default(pass: usize) -> bool {
-    // No rules for ops of other dialects are given to a plugin.
-    matches!(kinds()[pass], Kind::Promote(pass) if Promotion::DEFAULT.contains(&pass))
+extern "C" fn is_default(pass: usize, has_op_rules: bool) -> bool {
+    let Kind::Promote(pass) = kinds()[pass] else { return false };
+    Promotion::DEFAULT.contains(&pass) || has_op_rules && pass == Promotion::ApplyOpRules
 }
 
 unsafe extern "C" fn dialects(pass: usize, registry: MlirDialectRegistry) {
@@ -133,7 +133,7 @@ unsafe extern "C" fn new_runner(
                 remarks: options.remarks,
                 policies: options.policies()?,
                 threads: options.threads,
-                op_rules: Arc::default(),
+                op_rules: options.op_rules()?,
                 targets: targets::Options::default(),
             })
         });

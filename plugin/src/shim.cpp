@@ -36,6 +36,8 @@ struct Options {
   size_t warnCount;
   const Text *deny;
   size_t denyCount;
+  const Text *opRules;
+  size_t opRulesCount;
   bool x64, remarks, strictCarries, threads;
 };
 
@@ -46,7 +48,8 @@ struct Callbacks {
   Text (*description)(size_t pass);
   // Whether the pass may take over what the one right before it has seen.
   bool (*takesOver)(size_t pass);
-  bool (*isDefault)(size_t pass);
+  // Whether the pipeline has the pass, with rules for ops of other dialects or without.
+  bool (*isDefault)(size_t pass, bool hasOpRules);
   void (*dialects)(size_t pass, MlirDialectRegistry registry);
   void *(*newHandoff)();
   void (*freeHandoff)(void *handoff);
@@ -85,7 +88,9 @@ template <typename List> std::vector<Text> texts(const List &from) {
                                     llvm::cl::desc("refuse loop carries and branches that JAX refuses"),               \
                                     llvm::cl::init(false)};                                                            \
   Holder ListOption<std::string> warn{*this, "warn", llvm::cl::desc("implicit promotions to warn of")};                 \
-  Holder ListOption<std::string> deny{*this, "deny", llvm::cl::desc("implicit promotions to refuse")};
+  Holder ListOption<std::string> deny{*this, "deny", llvm::cl::desc("implicit promotions to refuse")};                  \
+  Holder ListOption<std::string> opRules{                                                                              \
+      *this, "op-rules", llvm::cl::desc("rules for ops of other dialects: names, or TOML files")};
 
 class PromotePass : public mlir::Pass {
 public:
@@ -106,10 +111,11 @@ public:
 
   // Clones that MLIR makes for its threads afterwards share the runner.
   llvm::LogicalResult initialize(mlir::MLIRContext *context) override {
-    const std::vector<Text> warned = texts(warn), denied = texts(deny);
+    const std::vector<Text> warned = texts(warn), denied = texts(deny), rules = texts(opRules);
     const std::string named = semantics;
-    const Options options{text(named), warned.data(), warned.size(), denied.data(), denied.size(),
-                          x64,         remarks,       strictCarries, context->isMultithreadingEnabled()};
+    const Options options{text(named),   warned.data(), warned.size(), denied.data(), denied.size(),
+                          rules.data(),  rules.size(),  x64,           remarks,       strictCarries,
+                          context->isMultithreadingEnabled()};
     runner.reset(callbacks.newRunner(kind, &options, handoff.get(), wrap(context)),
                  [](void *made) { if (made) callbacks.freeRunner(made); });
     return llvm::success(runner != nullptr);
@@ -136,7 +142,7 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
 void build(mlir::OpPassManager &manager, const PipelineOptions &options) {
   Handoff handoff;
   for (size_t kind = 0; kind < callbacks.passCount; ++kind) {
-    if (!callbacks.isDefault(kind))
+    if (!callbacks.isDefault(kind, !options.opRules.empty()))
       continue;
     if (!callbacks.takesOver(kind))
       handoff = Handoff(callbacks.newHandoff(), callbacks.freeHandoff);
@@ -149,6 +155,8 @@ void build(mlir::OpPassManager &manager, const PipelineOptions &options) {
       pass->warn.push_back(policy);
     for (const std::string &policy : options.deny)
       pass->deny.push_back(policy);
+    for (const std::string &rules : options.opRules)
+      pass->opRules.push_back(rules);
     manager.addPass(std::move(pass));
   }
 }

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use promote::diagnostic::{Code, Diagnostic};
 use promote::op_rules::{OpRules, Rules};
+use promote_lattice::document::is_file;
 
-use crate::semantics::{File, Missing, is_file, read_file};
+use crate::semantics::{File, Missing, read_file};
 
 /// The rules of these names and files, in that order.
 pub fn load(names: &[String]) -> Result<Arc<Rules>, Missing> {

@@ -13,6 +13,7 @@ use std::path::Path;
 
 use promote::diagnostic::{Code, Diagnostic, Location};
 use promote_lattice::Semantics;
+use promote_lattice::document::{is_file, stem};
 use promote_lattice::semantics::{FileError, FileErrors, Place};
 
 use crate::input::{Content, Input, locate};
@@ -34,11 +35,6 @@ pub enum Missing {
 /// The semantics of a name or in a file. 64-bit dtypes are a question to JAX's: a file says itself what it has.
 pub fn load(name: &str, x64: bool) -> Result<Semantics, Missing> {
     if is_file(name) { read(name) } else { by_name(name, x64) }
-}
-
-/// Whether a value of `--semantics` means a file.
-pub fn is_file(name: &str) -> bool {
-    name.ends_with(".toml") || name.contains(std::path::is_separator)
 }
 
 /// The largest file that is read for a lattice, in bytes: a hundred times what all dtypes and ops need.
@@ -119,11 +115,6 @@ pub fn read_file<T>(
         Err(error) => vec![Diagnostic { code, ..error }],
     };
     Err(Missing::Refused { input, diagnostics })
-}
-
-/// What a lattice is called that does not say it.
-fn stem(path: &str) -> &str {
-    Path::new(path).file_stem().and_then(|stem| stem.to_str()).unwrap_or(path)
 }
 
 fn diagnostic(input: &Input, code: Code, error: FileError) -> Diagnostic {

@@ -68,6 +68,34 @@ static void diagnostics(promote_session *session) {
   promote_module_free(module);
 }
 
+static void ops_of_other_dialects(void) {
+  static const char own[] =
+      "format = 1\n[ops]\n'my.add' = 'add'\n[convert]\n'bf16 -> f32' = 'my.widen'\n";
+  static const char program[] =
+      "func.func @f(%x: tensor<4xbf16>, %y: !torch.vtensor<[4],f32>, %z: tensor<4xf32>) {\n"
+      "  %0 = \"my.add\"(%x, %z) : (tensor<4xbf16>, tensor<4xf32>) -> tensor<*x!promote.unknown>\n"
+      "  %1 = \"torch.aten.exp\"(%y) : (!torch.vtensor<[4],f32>) -> !torch.vtensor\n"
+      "  return\n"
+      "}\n";
+  const promote_op_rules rules[] = {{"torch", NULL, 0}, {"own", own, sizeof own - 1}};
+  promote_session_options options = PROMOTE_SESSION_OPTIONS;
+  promote_session *session = NULL;
+  promote_module *module = NULL;
+  promote_buffer text;
+  options.semantics = "torch";
+  options.op_rules = rules;
+  options.op_rules_count = 2;
+  DONE(promote_session_new(&options, &session));
+  DONE(PARSE(session, program, &module));
+  DONE(promote_module_promote(module, NULL));
+  DONE(promote_module_text(module, &text));
+  CHECK(contains(&text, "\"my.widen\"(%arg0) : (tensor<4xbf16>) -> tensor<4xf32>"));
+  CHECK(contains(&text, "-> !torch.vtensor<[4],f32>") && !contains(&text, "promote."));
+  promote_buffer_free(&text);
+  promote_module_free(module);
+  promote_session_free(session);
+}
+
 static void remarks_and_policies(void) {
   const char *policies[] = {"precision-loss"};
   promote_session_options options = PROMOTE_SESSION_OPTIONS;
@@ -155,6 +183,7 @@ int main(void) {
   text_and_bytecode(session);
   diagnostics(session);
   remarks_and_policies();
+  ops_of_other_dialects();
   sources(session);
   pipelines(session);
   promote_session_free(session);

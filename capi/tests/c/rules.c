@@ -91,6 +91,40 @@ static void sessions(void) {
   promote_session_free(NULL);
 }
 
+static void op_rules(void) {
+  static const char own[] = "format = 1\n[ops]\n'my.add' = 'add'\n", wrong[] = "format = 1\n[ops]\n'my.add' = 'plus'\n";
+  promote_op_rules rules[] = {{NULL, NULL, 0}, {"own", own, sizeof own - 1}};
+  promote_session_options options = PROMOTE_SESSION_OPTIONS;
+  promote_session *session = NULL;
+  size_t index = 0;
+  options.op_rules = rules;
+  options.op_rules_count = 2;
+  CHECK(promote_op_rules_count() >= 4);
+  for (; index < promote_op_rules_count(); index++) {
+    rules[0].name = promote_op_rules_name(index);
+    DONE(promote_session_new(&options, &session));
+    promote_session_free(session);
+  }
+  CHECK(promote_op_rules_name(index) == NULL);
+  rules[0].name = "onnx";
+  FAILS(promote_session_new(&options, &session), PROMOTE_ARGUMENT, "there are no op rules `onnx`");
+  CHECK(session == NULL);
+  rules[0].name = NULL;
+  FAILS(promote_session_new(&options, &session), PROMOTE_NULL, "name of op rules");
+  rules[0].name = "torch";
+  rules[0].text_size = 1;
+  FAILS(promote_session_new(&options, &session), PROMOTE_NULL, "text of op rules");
+  rules[0].text_size = 0;
+  rules[1].text = wrong;
+  rules[1].text_size = sizeof wrong - 1;
+  FAILS(promote_session_new(&options, &session), PROMOTE_ARGUMENT, "op rules own: 3:12: there is no op `plus`");
+  rules[1].text = "\xff";
+  rules[1].text_size = 1;
+  FAILS(promote_session_new(&options, &session), PROMOTE_ARGUMENT, "text of op rules is not UTF-8");
+  options.op_rules = NULL;
+  FAILS(promote_session_new(&options, &session), PROMOTE_NULL, "op_rules");
+}
+
 static void joins(void) {
   const promote_dtype mixed[] = {PROMOTE_DTYPE_I32, PROMOTE_DTYPE_BF16, PROMOTE_DTYPE_WEAK_FLOAT};
   const promote_dtype narrow[] = {PROMOTE_DTYPE_F8E4M3FN, PROMOTE_DTYPE_BF16}, wrong[] = {-1};
@@ -188,6 +222,7 @@ int main(void) {
   versions();
   dtypes();
   sessions();
+  op_rules();
   joins();
   result_types();
   return 0;

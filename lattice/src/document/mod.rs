@@ -6,6 +6,7 @@
 mod errors;
 
 use std::ops::Range;
+use std::path::Path;
 
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
@@ -15,6 +16,16 @@ use crate::op::Op;
 
 use errors::Lines;
 pub use errors::{FileError, FileErrors, FileNote, Place};
+
+/// Whether a value that names what comes with Promote, or a file, means a file.
+pub fn is_file(value: &str) -> bool {
+    value.ends_with(".toml") || value.contains(std::path::is_separator)
+}
+
+/// What a file is called that does not say it: its name without the ending.
+pub fn stem(path: &str) -> &str {
+    Path::new(path).file_stem().and_then(|stem| stem.to_str()).unwrap_or(path)
+}
 
 /// Something that is wrong, at some bytes of the text.
 #[derive(Debug)]
@@ -183,11 +194,25 @@ fn entries<'t>(table: &'t DeTable<'t>) -> Vec<Entry<'t>> {
 fn form(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a string",
-        DeValue::Integer(_) | DeValue::Float(_) => "a number",
+        DeValue::Integer(_) => "an integer",
+        DeValue::Float(_) => "a float",
         DeValue::Boolean(_) => "a truth value",
         DeValue::Datetime(_) => "a date",
         DeValue::Array(_) => "a list",
         DeValue::Table(_) => "a table",
+    }
+}
+
+/// The number from 0 on that a value is, if it is one.
+fn count(value: &DeValue<'_>) -> Option<usize> {
+    match value {
+        DeValue::Integer(number) => usize::from_str_radix(number.as_str(), number.radix()).ok(),
+        DeValue::String(_)
+        | DeValue::Float(_)
+        | DeValue::Boolean(_)
+        | DeValue::Datetime(_)
+        | DeValue::Array(_)
+        | DeValue::Table(_) => None,
     }
 }
 
@@ -245,6 +270,16 @@ impl<'t> Entry<'t> {
         strings
     }
 
+    /// A number that counts something.
+    pub fn count(&self, problems: &mut Problems) -> Option<At<usize>> {
+        let found = count(self.value.value);
+        if found.is_none() {
+            let message = format!("`{}` must be a number from 0 on", shown(self.key.value));
+            problems.add(Problem::new(&self.value.span, message));
+        }
+        found.map(|value| self.value.map(value))
+    }
+
     /// A list of numbers that count something; those that are none are left out.
     pub fn counts(&self, problems: &mut Problems) -> Vec<At<usize>> {
         let key = shown(self.key.value);
@@ -252,10 +287,6 @@ impl<'t> Entry<'t> {
             let message = format!("`{key}` must be a list of numbers, but is {}", form(self.value.value));
             problems.add(Problem::new(&self.value.span, message).remedy("write [0, 1]"));
             return Vec::new();
-        };
-        let count = |value: &DeValue<'_>| match value {
-            DeValue::Integer(number) => usize::from_str_radix(number.as_str(), number.radix()).ok(),
-            _ => None,
         };
         let mut counts = Vec::new();
         for element in array.iter() {
@@ -270,14 +301,20 @@ impl<'t> Entry<'t> {
         counts
     }
 
-    /// A number, as its text.
-    pub fn number(&self, problems: &mut Problems) -> Option<At<String>> {
+    /// An integer in decimal digits, as its text.
+    pub fn integer(&self, problems: &mut Problems) -> Option<At<String>> {
         match self.value.value {
             DeValue::Integer(number) if number.radix() == 10 => {
                 Some(self.value.map(number.as_str().to_owned()))
             }
+            DeValue::Integer(_) => {
+                let message = format!("`{}` must be written in decimal digits", shown(self.key.value));
+                problems.add(Problem::new(&self.value.span, message));
+                None
+            }
             other => {
-                let message = format!("`{}` must be a number, but is {}", shown(self.key.value), form(other));
+                let message =
+                    format!("`{}` must be an integer, but is {}", shown(self.key.value), form(other));
                 problems.add(Problem::new(&self.value.span, message));
                 None
             }

@@ -28,7 +28,7 @@ use std::sync::{Arc, OnceLock};
 use crate::convert::Numerics;
 use crate::dtype::DType;
 use crate::lattice::{Lattice, NoJoin};
-use crate::op::Op;
+use crate::op::{Class, Op};
 
 pub use crate::document::{FileError, FileErrors, FileNote, Place};
 pub use operand::{MAX_OPERANDS, Operand, Origin, Rank, Typing};
@@ -434,6 +434,35 @@ impl Semantics {
     /// Whether some ops have a dtype, and no code in the library: see [`Typing::has_kernel`].
     pub fn lacks_kernels(&self) -> bool {
         self.rules.lacks_kernels()
+    }
+
+    /// What an op does that is told the dtype of its result, as in `sum(x, dtype=f32)`: it converts its operands to that
+    /// itself, so they stay what they are.
+    ///
+    /// ```
+    /// use promote_lattice::semantics::{Operand, Semantics};
+    /// use promote_lattice::{DType, Op};
+    ///
+    /// let torch = Semantics::by_name("torch", false).unwrap();
+    /// let typing = torch.infer_as(Op::Sum, &[Operand::value(DType::BF16)], DType::I32).unwrap().unwrap();
+    /// assert_eq!((typing.compute(0), typing.result), (DType::BF16, DType::I32));
+    /// assert!(torch.infer_as(Op::Mean, &[Operand::value(DType::BF16)], DType::I32).is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// [`Refusal`], where the library has no such op of that dtype.
+    pub fn infer_as(&self, op: Op, operands: &[Operand], dtype: DType) -> Result<Option<Typing>, Refusal> {
+        // Any op that takes all dtypes says whether it knows those of the operands.
+        self.infer(Op::Reshape, operands)?;
+        let told = |operand: &Operand| Operand { rank: operand.rank, ..Operand::value(dtype) };
+        let told: Vec<_> = operands.iter().map(told).collect();
+        let refused = || Refusal::Told { semantics: self.name.clone(), op, dtype };
+        let Some(typing) = self.infer(op, &told).map_err(|_| refused())? else { return Ok(None) };
+        // Sums of small integers are of wider ones unless they are told otherwise.
+        if typing.result != dtype && op.class() != Class::Accumulation {
+            return Err(refused());
+        }
+        Ok(Some(Typing { has_kernel: typing.has_kernel, ..Typing::own(operands, dtype) }))
     }
 
     /// Whether an op may state a result of `dtype`: a lattice of the user's own has no others than its nodes.

@@ -103,6 +103,16 @@ pub enum Refusal {
         /// The kinds it computes in.
         accepts: Accepts,
     },
+    /// The op is told to be of a dtype that it cannot be of.
+    #[error("{semantics} has no {} that could be told to be of {dtype}", .op.name())]
+    Told {
+        /// Whose rules.
+        semantics: Arc<str>,
+        /// The op.
+        op: Op,
+        /// The dtype that it is told.
+        dtype: DType,
+    },
     /// The op exists for other dtypes of the kind, but not for this one.
     #[error("{semantics} has no {} of {dtype}: it lacks {}", .op.name(), Listed(.lacks))]
     Kernel {
@@ -306,6 +316,7 @@ impl Refusal {
             Self::Kernel { .. } => {
                 "convert the operand to another dtype of its kind with promote.convert first".to_owned()
             }
+            Self::Told { .. } => "tell it another dtype, or none".to_owned(),
             Self::NoNode { semantics, .. } => {
                 format!("convert the operand to a dtype that {semantics} has with promote.convert first")
             }

@@ -3,7 +3,8 @@
 //! ## Algorithm
 //! 1. In functions with ops of other dialects, find the implicit converts, the broadcasts and the constants that no op of
 //!    ours uses, users first: each is written as the file of its user says.
-//! 2. In program order, write them, and put the op of the right kind in the place of each op of a family.
+//! 2. In program order, write them, put the op of the right kind in the place of each op of a family, and fit attributes
+//!    that say of which dtype the operands are.
 //! 3. Refuse what is left of ours where types are written as no op of ours takes them.
 
 mod fill;
@@ -13,7 +14,7 @@ use promote_lattice::{DType, Op};
 use rustc_hash::FxHashMap;
 
 use crate::ir::{Element, Ir, Kind, Mark, Tensor};
-use crate::rules::{Form, OpRules, Recipe, RuleId, Rules};
+use crate::rules::{Fit, Form, Made, OpRule, OpRules, Recipe, RuleId, Rules};
 use crate::source::place_of;
 use crate::units;
 use fill::Filling;
@@ -29,9 +30,22 @@ pub fn apply_op_rules<I: Ir>(ir: &mut I, root: I::Op) -> Vec<Diagnostic> {
         let mut writer = Writer { ir, rules: &rules, found: &mut found };
         for operation in ops {
             match (writer.ir.kind(operation), files.get(&operation)) {
-                (Kind::Foreign { rule, .. }, _) => writer.respell(operation, rule),
-                (Kind::Promote(op), file) => writer.replace(operation, op, file.copied()),
-                _ => writer.check(operation, None),
+                (Kind::Foreign { rule, .. }, _) => writer.adapt(operation, rule),
+                (Kind::Promote(op), file) => match (Made::of(op), file) {
+                    (Some(made), Some(file)) => writer.replace(operation, made, *file),
+                    (Some(_) | None, _) => writer.check(operation, None),
+                },
+                (
+                    Kind::Module
+                    | Kind::Function
+                    | Kind::Call
+                    | Kind::Return
+                    | Kind::Poison
+                    | Kind::Flow(_)
+                    | Kind::Loop
+                    | Kind::Other,
+                    _,
+                ) => writer.check(operation, None),
             }
         }
     }
@@ -44,10 +58,8 @@ fn files<I: Ir>(ir: &I, rules: &Rules, ops: &[I::Op]) -> FxHashMap<I::Op, usize>
     let is_foreign = |operation: &I::Op| matches!(ir.kind(*operation), Kind::Foreign { .. });
     let has_foreign = ops.iter().any(is_foreign);
     for operation in ops.iter().rev() {
-        let Kind::Promote(op @ (Op::Convert | Op::BroadcastTo | Op::Constant)) = ir.kind(*operation) else {
-            continue;
-        };
-        if op == Op::Convert && !ir.is_marked(*operation, Mark::Implicit) {
+        let Some(made) = ir.kind(*operation).promote().and_then(Made::of) else { continue };
+        if made == Made::Convert && !ir.is_marked(*operation, Mark::Implicit) {
             continue;
         }
         let (mut of_user, mut serves_ours) = (None, false);
@@ -58,12 +70,19 @@ fn files<I: Ir>(ir: &I, rules: &Rules, ops: &[I::Op]) -> FxHashMap<I::Op, usize>
                     Some(file) => of_user = of_user.or(Some(*file)),
                     None => serves_ours = true,
                 },
-                _ => {}
+                Kind::Module
+                | Kind::Function
+                | Kind::Call
+                | Kind::Return
+                | Kind::Poison
+                | Kind::Flow(_)
+                | Kind::Loop
+                | Kind::Other => {}
             }
         }
         let of_form = ir.form(ir.value_type(ir.result(*operation))).file();
         // What only control flow uses is written as the first file does that can.
-        let of_any = || rules.files().iter().position(|file| file.writes(op)).filter(|_| has_foreign);
+        let of_any = || rules.files().iter().position(|file| file.writes(made)).filter(|_| has_foreign);
         let file = of_form.or(of_user).or_else(of_any);
         if let Some(file) = file.filter(|_| !serves_ours || of_form.is_some()) {
             files.insert(*operation, file);
@@ -90,20 +109,54 @@ impl<I: Ir> Writer<'_, I> {
         self.ir.name_text(self.ir.name(operation))
     }
 
-    /// Puts the op of a family that is for the dtype of the operands in the place of another one.
-    fn respell(&mut self, operation: I::Op, id: RuleId) {
+    /// Makes an op the one for the dtype of its operands.
+    fn adapt(&mut self, operation: I::Op, id: RuleId) {
         let (file, rule) = (self.rules.file(id), self.rules.rule(id));
         if rule.refuses_broadcasts {
             self.refuse_broadcasts(operation, file);
         }
-        let Some(family) = rule.family.and_then(|family| file.families.get(family)) else { return };
+        let Some(dtype) = self.computed(operation, rule) else { return };
+        self.fit(operation, dtype, (file, rule));
+        self.respell(operation, dtype, (file, rule));
+    }
+
+    /// The dtype that an op computes in: that of its last operand, as masks come first.
+    fn computed(&self, operation: I::Op, rule: &OpRule) -> Option<DType> {
         let last = rule.operands.as_ref().and_then(|operands| operands.last().copied());
         let operand = match last {
             Some(index) => self.ir.operands(operation).nth(index),
             None => self.ir.operands(operation).last(),
         };
-        let tensor = operand.and_then(|operand| self.ir.tensor(self.ir.value_type(operand)));
-        let Some(Tensor { element: Element::DType(dtype), .. }) = tensor else { return };
+        match self.ir.tensor(self.ir.value_type(operand?))?.element {
+            Element::DType(dtype) => Some(dtype),
+            Element::Unknown | Element::Other => None,
+        }
+    }
+
+    /// Gives attributes that say of which dtype the operands are the values for it.
+    fn fit(&mut self, operation: I::Op, dtype: DType, (file, rule): (&OpRules, &OpRule)) {
+        for fitted in file.fitted.iter().filter(|fitted| fitted.op == rule.pattern.name) {
+            if self.ir.attribute(operation, &fitted.attribute).is_none() {
+                continue;
+            }
+            let fit = fitted.fit(dtype, |pattern| self.ir.is(operation, pattern));
+            let refused = match fit {
+                Fit::Stays => None,
+                Fit::Becomes(value) => self.ir.set_attribute(operation, &fitted.attribute, value).err(),
+                Fit::Refused => Some(format!("its value does not fit operands of {dtype}")),
+            };
+            if let Some(why) = refused {
+                let message =
+                    format!("the attribute {} of {} cannot stay: {why}", fitted.attribute, fitted.op);
+                let remedy = "remove the attribute, or convert an operand explicitly".to_owned();
+                self.refuse(operation, message, remedy);
+            }
+        }
+    }
+
+    /// Puts the op of a family that is for the dtype of the operands in the place of another one.
+    fn respell(&mut self, operation: I::Op, dtype: DType, (file, rule): (&OpRules, &OpRule)) {
+        let Some(family) = rule.family.and_then(|family| file.families.get(family)) else { return };
         // A truth value is a number of one bit to the op that the program has: that is its dialect's business.
         let stays = dtype == DType::B1 && family.member(dtype).is_none();
         match family.member(dtype) {
@@ -144,25 +197,23 @@ impl<I: Ir> Writer<'_, I> {
         }
     }
 
-    /// Writes what the file has for one of our ops.
-    fn replace(&mut self, operation: I::Op, op: Op, file: Option<usize>) {
-        let Some(file) = file.and_then(|file| self.rules.files().get(file)) else {
-            return self.check(operation, None);
-        };
+    /// Writes what a file has for what the passes made.
+    fn replace(&mut self, operation: I::Op, made: Made, file: usize) {
+        let Some(file) = self.rules.files().get(file) else { return self.check(operation, None) };
         let operand = self.ir.operands(operation).next();
         let of = |ir: &I, value| ir.tensor(ir.value_type(value));
         let from = operand.and_then(|operand| of(self.ir, operand));
         let Some(to) = of(self.ir, self.ir.result(operation)) else { return };
-        let recipe = match op {
-            Op::Convert => match self.conversion(operation, file, from.as_ref(), &to) {
+        let recipe = match made {
+            Made::Convert => match self.conversion(operation, file, from.as_ref(), &to) {
                 Ok(recipe) => recipe,
                 Err(()) => return,
             },
-            Op::BroadcastTo => file.broadcast.as_ref(),
-            _ => file.constant.as_ref(),
+            Made::Broadcast => file.broadcast.as_ref(),
+            Made::Constant => file.constant.as_ref(),
         };
         match recipe {
-            Some(recipe) => self.write(operation, (op, file), recipe, (from, to)),
+            Some(recipe) => self.write(operation, (made, file), recipe, (from, to)),
             None => self.check(operation, Some(file)),
         }
     }
@@ -199,7 +250,7 @@ impl<I: Ir> Writer<'_, I> {
     fn write(
         &mut self,
         operation: I::Op,
-        (op, file): (Op, &OpRules),
+        (made, file): (Made, &OpRules),
         recipe: &Recipe,
         (from, to): (Option<Tensor>, Tensor),
     ) {
@@ -219,11 +270,11 @@ impl<I: Ir> Writer<'_, I> {
                 self.ir.erase(operation);
             }
             Err(why) => {
-                let message = format!("the op rules {} cannot write this {op}: {why}", file.name);
-                let remedy = match op {
-                    Op::BroadcastTo => "broadcast the operand explicitly, or mend the rule `broadcast`",
-                    Op::Convert => "convert the operand explicitly, or mend the table [convert]",
-                    _ => "mend the rule `constant`",
+                let message = format!("the op rules {} cannot write this {}: {why}", file.name, made.op());
+                let remedy = match made {
+                    Made::Broadcast => "broadcast the operand explicitly, or mend the rule `broadcast`",
+                    Made::Convert => "convert the operand explicitly, or mend the table [convert]",
+                    Made::Constant => "mend the rule `constant`",
                 };
                 self.refuse(operation, message, remedy.to_owned());
             }
@@ -238,7 +289,14 @@ impl<I: Ir> Writer<'_, I> {
                 let name = self.name(operation);
                 matches!(name.as_str(), "tensor.cast" | "tensor.dim" | "tensor.rank")
             }
-            _ => false,
+            Kind::Foreign { .. }
+            | Kind::Module
+            | Kind::Function
+            | Kind::Call
+            | Kind::Return
+            | Kind::Poison
+            | Kind::Flow(_)
+            | Kind::Loop => false,
         };
         if !is_made {
             return;

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use promote_lattice::DType;
+
 use super::graph::{Graph, OpId};
 
 /// Who broadcasts the operands of an op of another dialect.
@@ -27,6 +29,10 @@ pub struct Foreign {
     pub broadcasts: Broadcasts,
     /// Whether the shape of its result is what the program states: the rule is of dtypes alone.
     pub states_shape: bool,
+    /// The dtype that the op is told its result is to be of, if it is.
+    pub dtype: Option<DType>,
+    /// How many dimensions its operands must have; any, if it is not said.
+    pub ranks: Option<Arc<[usize]>>,
 }
 
 impl Foreign {

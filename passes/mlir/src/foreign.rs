@@ -147,14 +147,28 @@ impl Foreign {
             })
     }
 
+    /// The attribute that a text is.
+    fn attribute(&self, name: &str, text: &str) -> Result<MlirAttribute, String> {
+        parsed(self.context.0, text)
+            .ok_or_else(|| format!("MLIR does not read the attribute {name} = {text}"))
+    }
+
+    /// Gives an attribute of an op a value.
+    ///
+    /// # Errors
+    /// If the text is none.
+    pub fn set_attribute(&self, operation: MlirOperation, name: &str, text: &str) -> Result<(), String> {
+        raw::set_attribute(operation, name, self.attribute(name, text)?);
+        Ok(())
+    }
+
     /// Puts another op in the place of an op.
     ///
     /// # Errors
     /// Why there is no such op.
     pub fn respell(&self, operation: MlirOperation, pattern: &Pattern) -> Result<(), String> {
         let attributes = pattern.attributes.iter().map(|(name, text)| {
-            let value = parsed(self.context.0, text);
-            let value = value.ok_or_else(|| format!("MLIR does not read the attribute {name} = {text}"))?;
+            let value = self.attribute(name, text)?;
             Ok(raw::named(self.context.0, name, value))
         });
         let mut attributes = attributes.collect::<Result<Vec<_>, String>>()?;

@@ -14,6 +14,7 @@ use promote_lattice::{DType, Op};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+use super::attributes::attribute;
 use super::constant;
 use super::foreign::Foreign;
 use super::ids::Ids;
@@ -302,6 +303,11 @@ impl Ir for Mlir {
         foreign.respell(op.0, pattern)
     }
 
+    fn set_attribute(&mut self, op: Self::Op, name: &str, value: &str) -> Result<(), String> {
+        let foreign = self.vocabulary.foreign.as_ref().ok_or("there are no rules")?;
+        foreign.set_attribute(op.0, name, value)
+    }
+
     fn is(&self, op: Self::Op, pattern: &Pattern) -> bool {
         self.vocabulary.foreign.as_ref().is_some_and(|foreign| foreign.is(op.0, pattern))
     }
@@ -312,6 +318,10 @@ impl Ir for Mlir {
 
     fn attributes(&self, op: Self::Op) -> Vec<(String, Attribute)> {
         raw::attributes(op.0).map(|(name, value)| (name, attribute(value))).collect()
+    }
+
+    fn attribute(&self, op: Self::Op, name: &str) -> Option<Attribute> {
+        raw::attribute(op.0, name).map(attribute)
     }
 
     fn is_marked(&self, op: Self::Op, mark: Mark) -> bool {
@@ -471,29 +481,3 @@ pub const SELECT: &str = "arith.select";
 pub const POISON: &str = "ub.poison";
 
 const CALLEE: &str = "callee";
-
-/// An attribute's value.
-pub fn attribute(value: MlirAttribute) -> Attribute {
-    // SAFETY: the attribute is alive, and each accessor is called on an attribute of its kind.
-    unsafe {
-        if mlirAttributeIsABool(value) {
-            Attribute::Flag(mlirBoolAttrGetValue(value))
-        } else if mlirAttributeIsAInteger(value) {
-            let r#type = mlirAttributeGetType(value);
-            let signless = mlirTypeIsAInteger(r#type) && mlirIntegerTypeIsSignless(r#type);
-            match signless && mlirIntegerTypeGetWidth(r#type) == 64 {
-                true => Attribute::Int(mlirIntegerAttrGetValueInt(value)),
-                false => Attribute::Other,
-            }
-        } else if mlirAttributeIsAFloat(value) && mlirTypeIsAF64(mlirAttributeGetType(value)) {
-            Attribute::Float(mlirFloatAttrGetValueDouble(value))
-        } else if mlirAttributeIsADenseI64Array(value) {
-            let count = mlirDenseArrayGetNumElements(value);
-            Attribute::Ints((0..count).map(|i| mlirDenseI64ArrayGetElement(value, i)).collect())
-        } else if mlirAttributeIsADenseElements(value) {
-            Attribute::Elements
-        } else {
-            Attribute::Other
-        }
-    }
-}

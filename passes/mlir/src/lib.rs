@@ -3,6 +3,7 @@
 //! [`session`] is the way in for a program that has no context of its own, [`pass`] for one that has. The other modules
 //! are private: they hold raw handles, whose owners the passes keep alive.
 
+mod attributes;
 mod constant;
 mod external;
 mod foreign;

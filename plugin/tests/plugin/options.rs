@@ -49,12 +49,51 @@ fn a_lattice_of_the_users_own() {
 }
 
 #[test]
+fn ops_of_other_dialects_follow_rules() {
+    let program = r#"func.func @mm(%a: !torch.vtensor<[64,16],f32>, %b: !torch.vtensor<[16,32],bf16>) -> !torch.vtensor {
+  %0 = "torch.aten.mm"(%a, %b) : (!torch.vtensor<[64,16],f32>, !torch.vtensor<[16,32],bf16>) -> !torch.vtensor
+  %1 = "torch.aten.exp"(%0) : (!torch.vtensor) -> !torch.vtensor
+  return %1 : !torch.vtensor
+}
+"#;
+    let folder = tempfile::tempdir().expect("there is room for a folder");
+    let path = folder.path().join("mm.mlir").display().to_string();
+    std::fs::write(&path, program).expect("the folder can be written to");
+    let expected = promote_opt(&[&path, "--semantics=torch", "--op-rules=torch"]).text();
+    assert!(expected.contains("torch.aten.to.dtype"), "{expected}");
+    let options = "semantics=torch op-rules=torch";
+    let of = |passes: &str| {
+        let pipeline = format!("--pass-pipeline=builtin.module({passes})");
+        mlir_opt(&[&path, &pipeline, "--allow-unregistered-dialect"], "").text()
+    };
+    let file = format!("{ROOT}/dialect/rules/torch.toml");
+    assert_eq!(of(&format!("promote-default{{{options}}}")), expected);
+    assert_eq!(of(&format!("func.func(promote-default{{{options}}})")), expected);
+    assert_eq!(of(&format!("promote-default{{semantics=torch op-rules=linalg,{file}}}")), expected);
+    let passes = [
+        "promote-infer-types",
+        "promote-insert-converts",
+        "promote-fold-converts",
+        "promote-verify-strong",
+        "promote-apply-op-rules",
+    ];
+    assert_eq!(of(&passes.map(|pass| format!("{pass}{{{options}}}")).join(",")), expected);
+    // Without rules, the ops are nobody's, and their types nobody infers.
+    let pipeline = "--pass-pipeline=builtin.module(promote-default{semantics=torch})";
+    let text = mlir_opt(&[&path, pipeline, "--allow-unregistered-dialect"], "").text();
+    assert!(!text.contains("torch.aten.to.dtype") && text.contains("-> !torch.vtensor {"), "{text}");
+}
+
+#[test]
 fn wrong_options_are_refused_in_plain_words() {
     for (pipeline, message) in [
         ("promote-default{semantics=fortran}", "error: promote-infer-types: there is no semantics `fortran`"),
         ("promote-fold-converts{semantics=}", "error: promote-fold-converts: there is no semantics ``"),
         ("promote-default{semantics=no/such.toml}", "cannot read no/such.toml"),
         ("promote-default{semantics=Cargo.toml}", "Cargo.toml: "),
+        ("promote-default{op-rules=onnx}", "error: promote-infer-types: there are no op rules `onnx`"),
+        ("promote-default{op-rules=torch,no/such.toml}", "cannot read no/such.toml"),
+        ("promote-default{op-rules=Cargo.toml}", "Cargo.toml: "),
         ("promote-infer-types{warn=speed}", "unknown policy `speed`"),
         ("promote-infer-types{deny=widening,speed}", "unknown policy `speed`"),
         ("promote-default{speed=1}", "no such option speed"),

@@ -1,7 +1,9 @@
 //! Ops of other dialects that follow rules of ours.
 
+mod attributes;
 mod conversions;
 mod dialects;
+mod dtypes;
 mod page;
 mod programs;
 mod tables;

@@ -29,6 +29,38 @@ fn a_product_of_mixed_matrices() {
     "#);
 }
 
+/// What `mm`, `bmm`, `mv` and `dot` take, `matmul` tells from each other; they do not.
+#[test]
+fn a_product_of_other_ranks() {
+    let source = r#"func.func @f(%a: !torch.vtensor<[2,4,4],f32>, %b: !torch.vtensor<[4,4],f32>, %c: !torch.vtensor<[4],f32>, %u: !torch.vtensor<*,f32>) {
+         %0 = "torch.aten.mm"(%a, %b) : (!torch.vtensor<[2,4,4],f32>, !torch.vtensor<[4,4],f32>) -> !torch.vtensor
+         %1 = "torch.aten.bmm"(%a, %b) : (!torch.vtensor<[2,4,4],f32>, !torch.vtensor<[4,4],f32>) -> !torch.vtensor
+         %2 = "torch.aten.mv"(%b, %b) : (!torch.vtensor<[4,4],f32>, !torch.vtensor<[4,4],f32>) -> !torch.vtensor
+         %3 = "torch.aten.dot"(%b, %c) : (!torch.vtensor<[4,4],f32>, !torch.vtensor<[4],f32>) -> !torch.vtensor
+         %4 = "torch.aten.matmul"(%a, %b) : (!torch.vtensor<[2,4,4],f32>, !torch.vtensor<[4,4],f32>) -> !torch.vtensor
+         %5 = "torch.aten.mm"(%u, %b) : (!torch.vtensor<*,f32>, !torch.vtensor<[4,4],f32>) -> !torch.vtensor
+         return
+       }"#;
+    assert_snapshot!(refused(&session("torch", "torch"), source), @r#"
+    2:15: error[P0010]: operand 0 of torch.aten.mm must be of rank 2, but is of rank 3
+      1:14: note: operand 0 is tensor<2x4x4xf32>
+      1:47: note: operand 1 is tensor<4x4xf32>
+      help: reshape it, or use another op
+    3:15: error[P0010]: operand 1 of torch.aten.bmm must be of rank 3, but is of rank 2
+      1:14: note: operand 0 is tensor<2x4x4xf32>
+      1:47: note: operand 1 is tensor<4x4xf32>
+      help: reshape it, or use another op
+    4:15: error[P0010]: operand 1 of torch.aten.mv must be of rank 1, but is of rank 2
+      1:47: note: operand 0 is tensor<4x4xf32>
+      1:47: note: operand 1 is tensor<4x4xf32>
+      help: reshape it, or use another op
+    5:15: error[P0010]: operand 0 of torch.aten.dot must be of rank 1, but is of rank 2
+      1:47: note: operand 0 is tensor<4x4xf32>
+      1:78: note: operand 1 is tensor<4xf32>
+      help: reshape it, or use another op
+    "#);
+}
+
 /// llvm/torch-mlir#2071: a Python float times a bf16 tensor is a bf16 tensor, before TOSA as after it.
 #[test]
 fn a_python_float_does_not_widen_a_tensor() {

@@ -7,6 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use promote_lattice::convert::Literal;
+use promote_lattice::document::is_file;
 use promote_lattice::semantics::{Node, Operand, Origin, Rank};
 use promote_lattice::{DType, Kind, Semantics};
 use serde::Serialize;
@@ -91,7 +92,7 @@ impl Catalogue {
 
     /// The semantics that `spec` names: `jax`, `jax:x64`, `mine.toml`.
     pub fn load(self, spec: &str) -> Result<System, Failure> {
-        if semantics::is_file(spec) {
+        if is_file(spec) {
             let semantics = semantics::load(spec, self.x64).map_err(Failure::of_file)?;
             return Ok(System::in_file(semantics, spec));
         }

@@ -326,6 +326,14 @@ pub trait Ir {
         Err("this host makes no ops of other dialects".to_owned())
     }
 
+    /// Gives an attribute of an op of another dialect a value, as MLIR writes it.
+    ///
+    /// # Errors
+    /// Why it is none.
+    fn set_attribute(&mut self, _op: Self::Op, _name: &str, _value: &str) -> Result<(), String> {
+        Err("this host changes no ops of other dialects".to_owned())
+    }
+
     /// Whether an op is the one that a pattern describes.
     fn is(&self, _op: Self::Op, _pattern: &Pattern) -> bool {
         false
@@ -338,6 +346,11 @@ pub trait Ir {
 
     /// The attributes of an op of the dialect.
     fn attributes(&self, op: Self::Op) -> Vec<(String, Attribute)>;
+
+    /// An attribute of an op of any dialect.
+    fn attribute(&self, op: Self::Op, name: &str) -> Option<Attribute> {
+        self.attributes(op).into_iter().find(|(known, _)| known == name).map(|(_, value)| value)
+    }
 
     /// Whether an op has a mark.
     fn is_marked(&self, op: Self::Op, mark: Mark) -> bool;

@@ -12,6 +12,7 @@
 //! - What is written means what ours means: a pair of dtypes that the file has no conversion for is refused.
 
 mod convert;
+mod fitted;
 mod forms;
 mod pattern;
 mod read;
@@ -22,6 +23,7 @@ use promote_infer::foreign::Broadcasts;
 use promote_lattice::{DType, Op};
 
 pub use convert::{Conversion, Group, Pair};
+pub use fitted::{Fit, Fitted};
 pub use forms::Read;
 pub use forms::{Form, Forms, TensorForm};
 pub use pattern::Pattern;
@@ -49,6 +51,46 @@ pub struct OpRules {
     pub forms: Forms,
     /// The numbers by which the dialect knows dtypes.
     pub codes: Vec<(DType, String)>,
+    /// How the dialect writes constants that are operands.
+    pub constants: Constants,
+    /// Attributes that say of which dtype the operands are.
+    pub fitted: Vec<Fitted>,
+}
+
+/// How a dialect writes constants that are operands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Constants {
+    /// The op that makes an integer, which is its attribute `value`.
+    pub integer: Option<String>,
+    /// The type of what stands for an operand that is left out.
+    pub none: Option<String>,
+}
+
+/// What the passes make for ops of other dialects, and a file may write otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Made {
+    /// A conversion.
+    Convert,
+    /// A broadcast.
+    Broadcast,
+    /// A constant.
+    Constant,
+}
+
+impl Made {
+    /// The op that is made.
+    pub const fn op(self) -> Op {
+        match self {
+            Self::Convert => Op::Convert,
+            Self::Broadcast => Op::BroadcastTo,
+            Self::Constant => Op::Constant,
+        }
+    }
+
+    /// What an op of ours is, if the passes make it.
+    pub fn of(op: Op) -> Option<Self> {
+        [Self::Convert, Self::Broadcast, Self::Constant].into_iter().find(|made| made.op() == op)
+    }
 }
 
 /// An op of another dialect that follows the rule of one of ours.
@@ -68,6 +110,10 @@ pub struct OpRule {
     pub states_shape: bool,
     /// Whether operands that must be broadcast are refused.
     pub refuses_broadcasts: bool,
+    /// How many dimensions the operands that take part must have; any, if it is not said.
+    pub ranks: Option<Vec<usize>>,
+    /// The operand that says the dtype of the result, by its number in [`OpRules::codes`].
+    pub dtype: Option<usize>,
     /// The [family](OpRules::families) that it is of.
     pub family: Option<usize>,
 }
@@ -83,6 +129,8 @@ impl OpRule {
             broadcasts: Broadcasts::Explicit,
             states_shape: false,
             refuses_broadcasts: false,
+            ranks: None,
+            dtype: None,
             family: None,
         }
     }
@@ -105,22 +153,29 @@ impl Family {
 }
 
 impl OpRules {
-    /// Whether the file has something to write for one of our ops.
-    pub const fn writes(&self, op: Op) -> bool {
-        match op {
-            Op::Convert => !self.conversions.is_empty(),
-            Op::BroadcastTo => self.broadcast.is_some(),
-            Op::Constant => self.constant.is_some(),
-            _ => false,
+    /// Whether the file has something to write for what is made.
+    pub const fn writes(&self, made: Made) -> bool {
+        match made {
+            Made::Convert => !self.conversions.is_empty(),
+            Made::Broadcast => self.broadcast.is_some(),
+            Made::Constant => self.constant.is_some(),
         }
+    }
+
+    /// The dtype that the dialect knows by a number.
+    pub fn coded(&self, code: i64) -> Option<DType> {
+        let code = code.to_string();
+        self.codes.iter().find(|(_, known)| *known == code).map(|(dtype, _)| *dtype)
     }
 
     /// The dialects of the ops and attributes that the file may write, with words that only look like it.
     pub fn dialects(&self) -> impl Iterator<Item = &str> {
         let conversions = self.conversions.iter().filter_map(|conversion| conversion.recipe.as_ref());
         let recipes = conversions.chain(&self.broadcast).chain(&self.constant);
+        let values = self.fitted.iter().flat_map(Fitted::texts);
         let words = recipes
             .flat_map(Recipe::texts)
+            .chain(values)
             .flat_map(|text| text.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.'))));
         let names = self.families.iter().flat_map(|family| &family.members);
         let names = names.map(|(_, pattern)| pattern.name.as_str());

@@ -1,13 +1,17 @@
 //! Reading a rule file: every error of it at once, with its place.
 
+mod checks;
+mod fitted;
+mod types;
+
 use promote_infer::foreign::Broadcasts;
+use promote_lattice::Op;
 use promote_lattice::document::{self, At, Entry, FileErrors, Problem, Problems, choice, dtype, op, shown};
 use promote_lattice::op::Class;
-use promote_lattice::{DType, Op};
 
-use super::forms::TensorForm;
 use super::recipe::Placeholder;
 use super::{Conversion, Family, Group, OpRule, OpRules, Pair, Pattern, Recipe};
+use checks::{check_attributes, check_dtype, check_operands, check_ranks, is_of_another_dialect};
 
 /// The version of the format.
 const FORMAT: &str = "1";
@@ -24,9 +28,11 @@ const KEYS: &[&str] = &[
     "types",
     "scalars",
     "codes",
+    "constants",
+    "attributes-by-kind",
 ];
-const OP_KEYS: &[&str] = &["op", "operands", "attributes", "broadcasts", "shape"];
-const FORM_KEYS: &[&str] = &["ranked", "unranked", "bare", "separator", "dynamic", "unknown", "elements"];
+const OP_KEYS: &[&str] = &["op", "operands", "attributes", "broadcasts", "shape", "ranks", "dtype"];
+const CONSTANT_KEYS: &[&str] = &["integer", "none"];
 
 /// Who broadcasts, and whether that is refused.
 const BROADCASTS: &[(&str, (Broadcasts, bool))] = &[
@@ -35,6 +41,7 @@ const BROADCASTS: &[(&str, (Broadcasts, bool))] = &[
     ("native", (Broadcasts::Itself, false)),
     ("refuse", (Broadcasts::Explicit, true)),
 ];
+const CODES: &str = "write the dialect's number of each dtype below a line [codes]";
 const SHAPES: &[(&str, bool)] = &[("inferred", false), ("stated", true)];
 
 impl OpRules {
@@ -78,6 +85,10 @@ struct Reader {
     named: Vec<At<Pattern>>,
     /// The first recipe that asks for the number of a dtype.
     asks_code: Option<At<()>>,
+    /// The first op that an operand tells its dtype.
+    is_told: Option<At<()>>,
+    /// Where each op of [`OpRules::fitted`] is named.
+    fitted: Vec<At<()>>,
 }
 
 impl Reader {
@@ -100,13 +111,19 @@ impl Reader {
             "types" => entry.table("", problems).iter().for_each(|entry| self.form(entry, problems)),
             "scalars" => entry.table("", problems).iter().for_each(|entry| self.scalar(entry, problems)),
             "codes" => entry.table("", problems).iter().for_each(|entry| self.code(entry, problems)),
+            "constants" => {
+                entry.table("", problems).iter().for_each(|entry| self.constants(entry, problems));
+            }
+            "attributes-by-kind" => {
+                entry.table("", problems).iter().for_each(|entry| self.fitted(entry, problems));
+            }
             _ => entry.unknown("in a rule file", KEYS, problems),
         }
     }
 
     fn format(&mut self, entry: &Entry<'_>, problems: &mut Problems) {
         self.has_format = true;
-        let Some(number) = entry.number(problems) else { return };
+        let Some(number) = entry.integer(problems) else { return };
         if number.value != FORMAT {
             let message = format!("format {} is not known: this version reads format {FORMAT}", number.value);
             problems.add(Problem::new(&number.span, message).remedy(format!("write format = {FORMAT}")));
@@ -126,12 +143,26 @@ impl Reader {
         }
         if let Some(At { span, .. }) = self.asks_code.as_ref().filter(|_| self.rules.codes.is_empty()) {
             let problem = Problem::new(span, "this asks for {code}, and the file has no table `codes`");
-            problems.add(problem.remedy("write the dialect's number of each dtype below a line [codes]"));
+            problems.add(problem.remedy(CODES));
         }
+        if let Some(At { span, .. }) = &self.is_told {
+            if self.rules.codes.is_empty() {
+                let problem =
+                    Problem::new(span, "this op is told a dtype, and the file has no table `codes`");
+                problems.add(problem.remedy(CODES));
+            }
+            if self.rules.constants.integer.is_none() {
+                let message = "this op is told a dtype, and the file does not say how integers are written";
+                let remedy = "write integer = \"my.constant\" below a line [constants]";
+                problems.add(Problem::new(span, message).remedy(remedy));
+            }
+        }
+        self.check_fitted(problems);
     }
 
     fn op(&mut self, entry: &Entry<'_>, problems: &mut Problems) {
         let pattern = pattern(&entry.key, problems);
+        let (mut taken, mut ranks) = (None, None);
         let mut rule = OpRule::plain(Pattern { name: String::new(), attributes: Vec::new() }, Op::Add);
         let mut says = false;
         let mut follows = None;
@@ -144,7 +175,12 @@ impl Reader {
             for entry in &entries {
                 match entry.key.value {
                     "op" => follows = entry.string(problems).and_then(|word| followed(&word, problems)),
-                    "operands" => rule.operands = Some(operands(entry, problems)),
+                    "operands" => taken = Some(entry.counts(problems)),
+                    "ranks" => ranks = Some(entry.counts(problems)),
+                    "dtype" => {
+                        rule.dtype = entry.count(problems).map(|index| index.value);
+                        self.is_told.get_or_insert(entry.value.map(()));
+                    }
                     "attributes" => rule.attributes = attributes(entry, problems),
                     "broadcasts" => {
                         let word = entry.string(problems);
@@ -168,9 +204,14 @@ impl Reader {
             }
         }
         let (Some(pattern), Some(op)) = (pattern, follows) else { return };
-        if let Some(operands) = &rule.operands {
-            check_count(entry, op, operands.len(), problems);
+        if let Some(taken) = taken {
+            check_operands(entry, op, &taken, problems);
+            rule.operands = Some(taken.into_iter().map(|index| index.value).collect());
         }
+        if let Some(ranks) = ranks {
+            rule.ranks = Some(check_ranks(entry, op, &ranks, problems));
+        }
+        check_dtype(entry, op, &rule, problems);
         check_attributes(entry, op, &rule.attributes, problems);
         self.add(OpRule { pattern: pattern.value.clone(), op, ..rule }, pattern, says, problems);
     }
@@ -265,69 +306,29 @@ impl Reader {
         }
     }
 
-    fn form(&mut self, entry: &Entry<'_>, problems: &mut Problems) {
-        let before = problems.count();
-        let (mut ranked, mut unranked, mut bare) = (None, None, None);
-        let (mut separator, mut dynamic, mut unknown) = (None, None, None);
-        let mut elements = Vec::new();
-        let whole = |entry: &Entry<'_>, problems: &mut Problems| {
-            entry.string(problems).map(|text| text.value.to_owned())
-        };
-        for entry in entry.table("types.", problems) {
-            match entry.key.value {
-                "ranked" => ranked = template(&entry, ["{shape}", "{element}"], problems),
-                "unranked" => unranked = template(&entry, ["{element}"], problems),
-                "bare" => bare = whole(&entry, problems),
-                "separator" => separator = whole(&entry, problems).filter(|text| !text.is_empty()),
-                "dynamic" => dynamic = whole(&entry, problems),
-                "unknown" => unknown = whole(&entry, problems),
-                "elements" => elements = read_elements(&entry, problems),
-                _ => entry.unknown("of a form of types", FORM_KEYS, problems),
-            }
-        }
-        let parts = |texts: Vec<String>| -> Option<[String; 3]> { texts.try_into().ok() };
-        let (ranked, unranked) = (ranked.and_then(parts), unranked.and_then(|texts| texts.try_into().ok()));
-        match (ranked, unranked) {
-            (Some(ranked), Some(unranked)) => self.rules.forms.tensors.push(TensorForm {
-                ranked,
-                unranked,
-                bare,
-                separator: separator.unwrap_or_else(|| ",".to_owned()),
-                dynamic: dynamic.unwrap_or_else(|| "?".to_owned()),
-                unknown: unknown.unwrap_or_else(|| "!promote.unknown".to_owned()),
-                elements,
-            }),
-            _ if problems.count() > before => {}
-            _ => {
-                let message =
-                    format!("the form `{}` must have both `ranked` and `unranked`", shown(entry.key.value));
-                problems.add(Problem::new(&entry.key.span, message));
-            }
-        }
-    }
-
-    fn scalar(&mut self, entry: &Entry<'_>, problems: &mut Problems) {
-        let Some(found) = entry.string(problems).and_then(|word| dtype(&word, problems)) else { return };
-        if found.value.is_weak() || found.value == DType::B1 {
-            self.rules.forms.scalars.push((entry.key.value.to_owned(), found.value));
-        } else {
-            let message =
-                format!("a scalar of the language counts as i*, f*, c* or b1, not as {}", found.value);
-            problems.add(Problem::new(&found.span, message));
-        }
-    }
-
     fn code(&mut self, entry: &Entry<'_>, problems: &mut Problems) {
         let dtype = dtype(&entry.key, problems);
-        if let (Some(dtype), Some(number)) = (dtype, entry.number(problems)) {
+        if let (Some(dtype), Some(number)) = (dtype, entry.integer(problems)) {
             self.rules.codes.push((dtype.value, number.value));
+        }
+    }
+
+    fn constants(&mut self, entry: &Entry<'_>, problems: &mut Problems) {
+        let of = &mut self.rules.constants;
+        match entry.key.value {
+            "integer" => {
+                let text = entry.string(problems).and_then(|text| pattern(&text, problems));
+                of.integer = text.map(|pattern| pattern.value.name);
+            }
+            "none" => of.none = entry.string(problems).map(|text| text.value.to_owned()),
+            _ => entry.unknown("of constants", CONSTANT_KEYS, problems),
         }
     }
 }
 
 fn pattern(text: &At<&str>, problems: &mut Problems) -> Option<At<Pattern>> {
     match Pattern::parse(text.value) {
-        Ok(pattern) => Some(text.map(pattern)),
+        Ok(pattern) => is_of_another_dialect(text, &pattern, problems).then(|| text.map(pattern)),
         Err(message) => {
             let message = format!("`{}` is no op: {message}", shown(text.value));
             problems.add(Problem::new(&text.span, message));
@@ -348,30 +349,6 @@ fn followed(word: &At<&str>, problems: &mut Problems) -> Option<Op> {
     Some(found)
 }
 
-fn operands(entry: &Entry<'_>, problems: &mut Problems) -> Vec<usize> {
-    let counts = entry.counts(problems);
-    let mut seen: Vec<usize> = Vec::new();
-    for At { value, span } in counts {
-        if seen.contains(&value) {
-            problems.add(Problem::new(&span, format!("operand {value} takes part twice")));
-        }
-        seen.push(value);
-    }
-    seen
-}
-
-fn check_count(entry: &Entry<'_>, op: Op, count: usize, problems: &mut Problems) {
-    let arity = op.info().arity;
-    if !(arity.required..=arity.required + arity.optional).contains(&count) {
-        let message = format!(
-            "{count} operands take part in `{}`, but {op} has {}",
-            shown(entry.key.value),
-            arity.required
-        );
-        problems.add(Problem::new(&entry.key.span, message));
-    }
-}
-
 /// A table from our attributes to the dialect's.
 fn attributes(entry: &Entry<'_>, problems: &mut Problems) -> Vec<(String, String)> {
     let entries = entry.table("ops.", problems);
@@ -379,57 +356,6 @@ fn attributes(entry: &Entry<'_>, problems: &mut Problems) -> Vec<(String, String
         .iter()
         .filter_map(|entry| Some((entry.key.value.to_owned(), entry.string(problems)?.value.to_owned())));
     pairs.collect()
-}
-
-fn check_attributes(entry: &Entry<'_>, op: Op, stated: &[(String, String)], problems: &mut Problems) {
-    for (name, _) in stated {
-        if !op.info().attrs.iter().any(|spec| spec.name == name) {
-            let known: Vec<_> = op.info().attrs.iter().map(|spec| spec.name).collect();
-            let message = format!("{op} has no attribute `{}`", shown(name));
-            let problem = Problem::new(&entry.key.span, message);
-            problems.add(match known.is_empty() {
-                true => problem,
-                false => problem.remedy(format!("its attributes are {}", known.join(", "))),
-            });
-        }
-    }
-}
-
-/// What stands around the words of a template, which it has each once and in that order.
-fn template<const N: usize>(
-    entry: &Entry<'_>,
-    words: [&str; N],
-    problems: &mut Problems,
-) -> Option<Vec<String>> {
-    let text = entry.string(problems)?;
-    let mut parts = Vec::new();
-    let mut rest = text.value;
-    for word in words {
-        let Some((before, after)) = rest.split_once(word) else {
-            let message = format!("`{}` must have {} in that order", entry.key.value, words.join(" and "));
-            problems.add(Problem::new(&text.span, message));
-            return None;
-        };
-        parts.push(before.to_owned());
-        rest = after;
-    }
-    parts.push(rest.to_owned());
-    if parts[0].is_empty() || words.len() > 1 && parts[1].is_empty() {
-        let message = format!("nothing stands before or between the parts of `{}`", entry.key.value);
-        problems.add(Problem::new(&text.span, message));
-        return None;
-    }
-    Some(parts)
-}
-
-fn read_elements(entry: &Entry<'_>, problems: &mut Problems) -> Vec<(DType, String)> {
-    let entries = entry.table("types.", problems);
-    let elements = entries.iter().filter_map(|entry| {
-        let dtype = dtype(&entry.key, problems);
-        let text = entry.string(problems);
-        Some((dtype?.value, text?.value.to_owned()))
-    });
-    elements.collect()
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Recipes: ops that are written for a conversion, a broadcast or a constant, as MLIR text in generic form.
 
+mod made;
+
 use super::Pattern;
 use promote_lattice::DType;
 
@@ -156,6 +158,7 @@ impl Recipe {
     }
 
     fn of_text(text: &str) -> Result<Self, String> {
+        made::check(text)?;
         let (mut parts, mut rest) = (Vec::new(), text);
         while let Some(open) = rest.find('{') {
             let inner = &rest[open + 1..];
@@ -243,5 +246,32 @@ mod tests {
             [Placeholder::Code, Placeholder::From(Of::With(DType::I32)), Placeholder::To(Of::Whole)]
         );
         assert!(Recipe::parse("%result = \"a.b\"(%x) {kode}").unwrap_err().contains("`{kode}`"));
+    }
+
+    #[test]
+    fn a_recipe_makes_one_result_and_no_ops_of_ours() {
+        for (text, why) in [
+            ("%result, %y = \"a.b\"(%x) : ({from}) -> ({to}, {to})", "has results beside %result"),
+            ("%y:2, %result = \"a.b\"(%x) : ({from}) -> ({to}, {to}, {to})", "has results beside %result"),
+            ("%result:2 = \"a.b\"(%x) : ({from}) -> ({to}, {to})", "has results beside %result"),
+            ("%a = \"a.b\"(%result) : ({from}) -> {to}", "nothing makes %result"),
+            ("%results = \"a.b\"(%x) : ({from}) -> {to}", "nothing makes %result"),
+            (
+                "%result = \"a.b\"(%x) : ({from}) -> {to}\n%result = \"a.c\"(%x) : ({from}) -> {to}",
+                "%result is made twice",
+            ),
+            ("%result = \"promote.convert\"(%x) : ({from}) -> {to}", "promote.convert is an op of ours"),
+            (
+                "%y = promote.abs(%x)\n%result = \"a.b\"(%y) : ({from}) -> {to}",
+                "promote.abs is an op of ours",
+            ),
+            ("promote.broadcast_to", "promote.broadcast_to is an op of ours"),
+        ] {
+            let error = Recipe::parse(text).expect_err(text);
+            assert!(error.contains(why), "{text}: {error}");
+        }
+        let text = "%y:2 = \"a.split\"(%x) {of = [1 == 2]} : ({from}) -> ({to}, {to})\n\
+                    %result = \"a.join\"(%y#0, %y#1) ({ %result = \"a.c\"() : () -> i1 }) : ({to}, {to}) -> {to}";
+        Recipe::parse(text).unwrap();
     }
 }

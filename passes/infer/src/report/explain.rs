@@ -32,6 +32,7 @@ pub fn explain(kind: &ProblemKind, subject: &str) -> (Code, String, String) {
                 | Refusal::NoNode { .. }
                 | Refusal::NoOp { .. }
                 | Refusal::Forbidden { .. }
+                | Refusal::Told { .. }
                 | Refusal::Beyond { .. }
                 | Refusal::Operand { .. }
                 | Refusal::Index { .. }

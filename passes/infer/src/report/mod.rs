@@ -56,6 +56,8 @@ impl<'a> Reporter<'a> {
                 attrs::Problem::Unknown { .. } => Code::UnknownAttribute,
                 attrs::Problem::Kind { .. }
                 | attrs::Problem::Operands { .. }
+                | attrs::Problem::DType { .. }
+                | attrs::Problem::Code { .. }
                 | attrs::Problem::ConstantValue { .. }
                 | attrs::Problem::Missing { .. } => Code::BadAttribute,
             };

@@ -57,7 +57,21 @@ pub fn typing(
     type_of: impl Fn(ValueId) -> Type,
 ) -> Result<Option<Typing>, Refusal> {
     let Some((operands, count)) = operands(graph, op, type_of) else { return Ok(None) };
-    semantics.infer(graph.node(op).op, &operands[..count])
+    ask(graph, semantics, op, &operands[..count])
+}
+
+/// What the dtype rules say of `op` on these operands.
+fn ask(
+    graph: &Graph,
+    semantics: &Semantics,
+    op: OpId,
+    operands: &[Operand],
+) -> Result<Option<Typing>, Refusal> {
+    let rule = graph.node(op).op;
+    match graph.foreign(op).and_then(|foreign| foreign.dtype) {
+        None => semantics.infer(rule, operands),
+        Some(dtype) => semantics.infer_as(rule, operands, dtype),
+    }
 }
 
 impl Solver<'_> {
@@ -133,7 +147,7 @@ impl Solver<'_> {
         let type_of = |value: ValueId| self.values[value.0 as usize];
         let Some((mut operands, count)) = operands(&self.graph, op, type_of) else { return Ok(None) };
         let operator = self.graph.node(op).op;
-        let ask = |operands: &[Operand]| self.semantics.infer(operator, &operands[..count]);
+        let ask = |operands: &[Operand]| ask(&self.graph, self.semantics, op, &operands[..count]);
         let found = ask(&operands).map_err(|refusal| {
             let unknown = || scalars::unknown(&self.graph, op, self.semantics);
             let is_scalar = matches!(refusal, Refusal::Scalar { .. });
@@ -165,6 +179,7 @@ impl Solver<'_> {
         if let Some(written) = self.graph.written(op) {
             return Ok(Some(written.shape));
         }
+        self.check_ranks(op).map_err(ProblemKind::Shape)?;
         if self.graph.foreign(op).is_some_and(|foreign| foreign.states_shape) {
             return Ok(None);
         }
@@ -189,6 +204,26 @@ impl Solver<'_> {
             return Err(ProblemKind::Shape(ShapeError::Rank { rank, most: MAX_RANK }));
         }
         Ok(shape.map(|shape| self.graph.shapes.id(shape)))
+    }
+
+    /// An op of another dialect may take operands of certain ranks alone.
+    fn check_ranks(&self, op: OpId) -> Result<(), ShapeError> {
+        let Some(ranks) = self.graph.foreign(op).and_then(|foreign| foreign.ranks.as_deref()) else {
+            return Ok(());
+        };
+        for (index, (value, rank)) in self.graph.operands(op).iter().zip(ranks).enumerate() {
+            let found = self.graph.shapes.get(self.values[value.0 as usize].shape).dims().map(<[i64]>::len);
+            if let Some(found) = found.filter(|found| found != rank) {
+                let (name, index) = (self.graph.name(op), self.graph.operand_index(op, index));
+                let message =
+                    format!("operand {index} of {name} must be of rank {rank}, but is of rank {found}");
+                return Err(ShapeError::Other {
+                    message,
+                    remedy: "reshape it, or use another op".to_owned(),
+                });
+            }
+        }
+        Ok(())
     }
 
     fn broadcast(&mut self, x: ShapeId, y: ShapeId) -> Result<ShapeId, ShapeError> {

@@ -17,7 +17,9 @@ fn the_format_is_stated_and_known() {
     let of = |text| OpRules::from_toml(text, "test").unwrap_err().to_string();
     assert_eq!(of(""), "1:1: the file does not say in which format it is");
     assert_eq!(of("format = 2"), "1:10: format 2 is not known: this version reads format 1");
-    assert_eq!(of("format = 'one'"), "1:10: `format` must be a number, but is a string");
+    assert_eq!(of("format = 'one'"), "1:10: `format` must be an integer, but is a string");
+    assert_eq!(of("format = 1.0"), "1:10: `format` must be an integer, but is a float");
+    assert_eq!(of("format = 0x1"), "1:10: `format` must be written in decimal digits");
     assert!(of("format = 1\n[ops").starts_with("2:"), "{}", of("format = 1\n[ops"));
 }
 
@@ -48,7 +50,7 @@ fn what_makes_no_sense_is_refused() {
         ),
         ("[ops]\n'a.b' = 'convert'", "3:9: promote.convert has no rule that others could follow"),
         ("[ops]\n'a.b' = {}", "3:1: `a.b` does not say whose rule it follows"),
-        ("[ops]\n'a.b' = 7", "3:9: `a.b` must be a table, but is a number"),
+        ("[ops]\n'a.b' = 7", "3:9: `a.b` must be a table, but is an integer"),
         (
             "[ops]\n'a.b' = { op = 'add', operands = [0] }",
             "3:1: 1 operands take part in `a.b`, but promote.add has 2",
@@ -57,6 +59,66 @@ fn what_makes_no_sense_is_refused() {
         (
             "[ops]\n'a.b' = { op = 'add', operands = [0, -1] }",
             "3:38: `operands` is a list of numbers from 0 on",
+        ),
+        (
+            "[ops]\n'a.b' = { op = 'matmul', ranks = [2] }",
+            "3:1: `a.b` has 1 ranks, but promote.matmul has 2 operands",
+        ),
+        (
+            "[ops]\n'a.b' = { op = 'add', operands = [0, 256] }",
+            "3:38: a rule may name operands up to 255, not 256",
+        ),
+        ("[ops]\n'a.b' = { op = 'clip', operands = [0, 0, 1] }", "3:39: operand 0 takes part twice"),
+        (
+            "[ops]\n'promote.add' = 'add'",
+            "3:1: the passes know promote.add themselves: no rule can say what it does (remove the rule)",
+        ),
+        ("[ops]\n'func.call' = 'abs'", "3:1: the passes know func.call themselves"),
+        ("[ops]\n'scf.none' = 'abs'", "3:1: the passes know scf.none themselves"),
+        ("[ops]\n'arith.select' = 'where'", "3:1: the passes know arith.select themselves"),
+        ("[by-kind.add]\nfloat = 'promote.add'", "3:9: the passes know promote.add themselves"),
+        ("broadcast = 'promote.broadcast_to'", "2:13: promote.broadcast_to is an op of ours"),
+        (
+            "[convert]\n'any -> any' = '%result, %y = \"a.b\"(%x) : ({from}) -> ({to}, {to})'",
+            "3:16: the op that makes %result has results beside %result",
+        ),
+        (
+            "[ops]\n'a.b' = { op = 'add', operands = [0, 1], dtype = 2 }",
+            "3:1: no operand of `a.b` says a dtype: promote.add has the one of its rule",
+        ),
+        (
+            "[ops]\n'a.b' = { op = 'sum', operands = [0], dtype = 0 }",
+            "3:1: operand 0 of `a.b` takes part, and says a dtype",
+        ),
+        ("[ops]\n'a.b' = { op = 'sum', dtype = 1 }", "3:1: operand 1 of `a.b` takes part, and says a dtype"),
+        (
+            "[ops]\n'a.b' = { op = 'sum', operands = [0], dtype = 1000 }",
+            "3:1: a rule may name operands up to 255, not 1000",
+        ),
+        (
+            "[ops]\n'a.b' = { op = 'sum', operands = [0], dtype = -1 }",
+            "3:47: `dtype` must be a number from 0 on",
+        ),
+        (
+            "[ops]\n'a.b' = { op = 'sum', operands = [0], dtype = 1 }",
+            "3:47: this op is told a dtype, and the file has no table `codes`",
+        ),
+        (
+            "[ops]\n'a.b' = { op = 'sum', operands = [0], dtype = 1 }",
+            "3:47: this op is told a dtype, and the file does not say how integers are written",
+        ),
+        ("[constants]\nint = 'a.int'", "3:1: there is no key `int` of constants"),
+        (
+            "[attributes-by-kind.'a.b'.c]\nfloat = '1'",
+            "2:21: no rule names a.b (write one below the line [ops])",
+        ),
+        (
+            "[ops]\n'a.b' = 'add'\n[attributes-by-kind.'a.b'.c]\nfloats = '1'\nfloat = []",
+            "5:1: `floats` is not a kind of dtypes (write \"float\")",
+        ),
+        (
+            "[ops]\n'a.b' = 'add'\n[attributes-by-kind.'a.b'.c]\nfloat = []",
+            "5:9: this list is empty: leave the kind out to refuse it",
         ),
         (
             "[ops]\n'a.b' = { op = 'sum', attributes = { axs = 'd' } }",

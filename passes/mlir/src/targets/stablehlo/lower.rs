@@ -10,7 +10,7 @@ use super::builder::{Builder, Made, Parts, Refusal, Tensor, refuse};
 use super::elementwise::{elementwise, is_stablehlo};
 use super::outline::{self, Outlined};
 use super::{error, layout, matmul, reduce};
-use crate::ir;
+use crate::attributes::attribute;
 use crate::raw::{self, Address};
 use crate::types;
 use crate::units::Shared;
@@ -343,8 +343,7 @@ const BRANCHES: (&str, &str) = (
 
 /// The attributes of an op, which the verification has found right.
 fn attributes(op: Op, operation: MlirOperation) -> Attrs {
-    let found: Vec<_> =
-        raw::attributes(operation).map(|(name, value)| (name, ir::attribute(value))).collect();
+    let found: Vec<_> = raw::attributes(operation).map(|(name, value)| (name, attribute(value))).collect();
     attrs::check(op, found.iter().map(|(name, value)| (name.as_str(), value.clone()))).unwrap_or_default()
 }
 
