@@ -1,5 +1,6 @@
 //! Programs built op by op in Rust, as an embedding front end does, and promoted in place.
 
+use melior::Context;
 use melior::ir::operation::{OperationBuilder, OperationLike};
 use melior::ir::{
     Attribute, Block, BlockLike, Location, Module as MlirModule, Region, RegionLike, Type, Value,
@@ -8,15 +9,14 @@ use melior::pass::PassManager;
 use promote::convert::Literal;
 use promote::dialect;
 use promote::op::Op;
-use promote::pass::{self, Config};
+use promote::passes::{self, Config};
+use promote::{Options, Pipeline, RunOptions, Verdict};
 use std::sync::{Arc, Mutex};
 
 use crate::support::session;
 
-#[test]
-fn a_program_built_in_rust_is_promoted_by_passes_in_a_pass_manager_of_ones_own() {
-    let session = session("jax", false, false);
-    let context = session.context();
+/// `concat(x * 0.5, y)`, before inference.
+fn program(context: &Context) -> MlirModule<'_> {
     context.get_or_load_dialect("func");
     let location = Location::unknown(context);
     let unknown = dialect::unknown(context).expect("the dialect is registered");
@@ -48,28 +48,41 @@ fn a_program_built_in_rust_is_promoted_by_passes_in_a_pass_manager_of_ones_own()
         .add_regions([region])
         .build()
         .expect("the function is built");
-    let mut module = MlirModule::new(location);
+    let module = MlirModule::new(location);
     module.body().append_operation(function);
     assert!(module.as_operation().verify());
+    module
+}
 
+#[test]
+fn a_program_built_in_rust_is_promoted_by_passes_in_a_pass_manager_of_ones_own() {
+    let session = session("jax", false, false);
+    let mut module = program(session.context());
     let diagnostics = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&diagnostics);
-    let semantics = Arc::new(promote::Semantics::by_name("jax", false).expect("jax is known"));
-    let sink: pass::Sink = Arc::new(move |diagnostic| heard.lock().expect("no pass panics").push(diagnostic));
-    let config = Config {
-        semantics,
-        sink,
-        remarks: true,
-        policies: Default::default(),
-        op_rules: Default::default(),
-        threads: true,
-        targets: Default::default(),
-    };
-    let manager = PassManager::new(context);
-    for kind in pass::Kind::default_passes() {
-        manager.add_pass(pass::create(kind, &config));
-    }
+    let semantics = promote::Semantics::by_name("jax", false).expect("jax is known");
+    let options = Options { remarks: true, ..Options::new(semantics) };
+    let config = Config::new(options, move |found| heard.lock().expect("no pass panics").push(found));
+    let manager = PassManager::new(session.context());
+    manager.add_pass(passes::infer_types(&config));
+    manager.add_pass(passes::insert_converts(&config));
+    manager.add_pass(passes::fold_converts(&config));
+    manager.add_pass(passes::verify_strong(&config));
     manager.run(&mut module).expect("the program is accepted");
     assert_eq!(diagnostics.lock().expect("no pass panics").len(), 1, "one remark for the one convert");
     insta::assert_snapshot!(module.as_operation().to_string());
+}
+
+#[test]
+fn a_program_built_in_rust_is_adopted_by_the_session_of_its_context() {
+    let (session, other) = (session("jax", false, false), crate::support::session("jax", false, false));
+    let mut module = session.adopt(program(session.context())).expect("it is valid");
+    let verdict = session.run(&mut module, &Pipeline::default(), &RunOptions::default());
+    assert_eq!(verdict, Ok(Verdict::Done), "{:?}", session.take_diagnostics());
+    assert_eq!(module.melior().as_operation().to_string().matches("promote.convert").count(), 1);
+
+    assert!(session.adopt(program(other.context())).is_none());
+    let refused = session.take_diagnostics();
+    assert_eq!(refused.len(), 1, "{refused:?}");
+    assert!(refused[0].message.contains("another context"), "{refused:?}");
 }

@@ -12,7 +12,7 @@ pub(crate) mod linalg;
 mod llvm;
 pub mod nvptx;
 pub(crate) mod stablehlo;
-mod switches;
+pub(crate) mod switches;
 
 pub use self::stablehlo::Options as StableHloOptions;
 
