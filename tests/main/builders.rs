@@ -9,22 +9,23 @@ use melior::pass::PassManager;
 use promote::convert::Literal;
 use promote::dialect;
 use promote::op::Op;
+use promote::op_rules::{OpRules, Rules};
 use promote::passes::{self, Config};
-use promote::{Options, Pipeline, RunOptions, Verdict};
+use promote::{Options, Pipeline, RunOptions, Session, Verdict};
 use std::sync::{Arc, Mutex};
 
 use crate::support::session;
 
-/// `concat(x * 0.5, y)`, before inference.
-fn program(context: &Context) -> MlirModule<'_> {
-    context.get_or_load_dialect("func");
-    let location = Location::unknown(context);
-    let unknown = dialect::unknown(context).expect("the dialect is registered");
-    let parse = |text: &str| Type::parse(context, text).expect("the type is valid");
+/// What a function of two arguments returns.
+type Body<'c> = for<'b> fn(&'c Context, &'b Block<'c>, Type<'c>) -> Value<'c, 'b>;
 
-    let block = Block::new(&[(parse("tensor<4xbf16>"), location), (parse("tensor<4xf32>"), location)]);
-    let (x, y) =
-        (block.argument(0).expect("an argument").into(), block.argument(1).expect("an argument").into());
+fn arguments<'c, 'b>(block: &'b Block<'c>) -> [Value<'c, 'b>; 2] {
+    [0, 1].map(|number| block.argument(number).expect("an argument").into())
+}
+
+/// `concat(x * 0.5, y)`, before inference.
+fn joined<'c, 'b>(context: &'c Context, block: &'b Block<'c>, unknown: Type<'c>) -> Value<'c, 'b> {
+    let (location, [x, y]) = (Location::unknown(context), arguments(block));
     let append = |operation| block.append_operation(operation).result(0).expect("it has a result").into();
     let half: Value<'_, '_> =
         append(dialect::weak_literal(context, Literal::Float(0.5), location).expect("the literal is built"));
@@ -32,8 +33,28 @@ fn program(context: &Context) -> MlirModule<'_> {
     let scaled = append(scaled.expect("the op is built"));
     let axis = [("axis", Attribute::parse(context, "-1 : i64").expect("the attribute is valid"))];
     let joined = dialect::operation(context, Op::Concat, &[scaled, y], &axis, unknown, location);
-    let joined = append(joined.expect("the op is built"));
-    let returned = OperationBuilder::new("func.return", location).add_operands(&[joined]).build();
+    append(joined.expect("the op is built"))
+}
+
+/// `arith.addf` of the arguments, which MLIR's verifier refuses.
+fn sum<'c, 'b>(context: &'c Context, block: &'b Block<'c>, unknown: Type<'c>) -> Value<'c, 'b> {
+    let sum = OperationBuilder::new("arith.addf", Location::unknown(context));
+    let sum = sum.add_operands(&arguments(block)).add_results(&[unknown]).build().expect("the op is built");
+    block.append_operation(sum).result(0).expect("it has a result").into()
+}
+
+/// A function of a `bf16` and an `f32`.
+fn program<'c>(context: &'c Context, body: Body<'c>) -> MlirModule<'c> {
+    for name in ["func", "arith"] {
+        context.get_or_load_dialect(name);
+    }
+    let location = Location::unknown(context);
+    let unknown = dialect::unknown(context).expect("the dialect is registered");
+    let parse = |text: &str| Type::parse(context, text).expect("the type is valid");
+
+    let block = Block::new(&[(parse("tensor<4xbf16>"), location), (parse("tensor<4xf32>"), location)]);
+    let result = body(context, &block, unknown);
+    let returned = OperationBuilder::new("func.return", location).add_operands(&[result]).build();
     block.append_operation(returned.expect("the return is built"));
 
     let region = Region::new();
@@ -50,14 +71,14 @@ fn program(context: &Context) -> MlirModule<'_> {
         .expect("the function is built");
     let module = MlirModule::new(location);
     module.body().append_operation(function);
-    assert!(module.as_operation().verify());
     module
 }
 
 #[test]
 fn a_program_built_in_rust_is_promoted_by_passes_in_a_pass_manager_of_ones_own() {
     let session = session("jax", false, false);
-    let mut module = program(session.context());
+    let mut module = program(session.context(), joined);
+    assert!(module.as_operation().verify());
     let diagnostics = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&diagnostics);
     let semantics = promote::Semantics::by_name("jax", false).expect("jax is known");
@@ -76,13 +97,31 @@ fn a_program_built_in_rust_is_promoted_by_passes_in_a_pass_manager_of_ones_own()
 #[test]
 fn a_program_built_in_rust_is_adopted_by_the_session_of_its_context() {
     let (session, other) = (session("jax", false, false), crate::support::session("jax", false, false));
-    let mut module = session.adopt(program(session.context())).expect("it is valid");
+    let mut module = session.adopt(program(session.context(), joined)).expect("it is valid");
     let verdict = session.run(&mut module, &Pipeline::default(), &RunOptions::default());
     assert_eq!(verdict, Ok(Verdict::Done), "{:?}", session.take_diagnostics());
     assert_eq!(module.melior().as_operation().to_string().matches("promote.convert").count(), 1);
 
-    assert!(session.adopt(program(other.context())).is_none());
+    assert!(session.adopt(program(other.context(), joined)).is_none());
     let refused = session.take_diagnostics();
     assert_eq!(refused.len(), 1, "{refused:?}");
     assert!(refused[0].message.contains("another context"), "{refused:?}");
+}
+
+#[test]
+fn a_program_built_in_rust_with_ops_that_follow_rules_is_adopted_unverified() {
+    let semantics = promote::Semantics::by_name("jax", false).expect("jax is known");
+    let rules = Arc::new(Rules::new(vec![OpRules::shipped("linalg").expect("the rules are shipped")]));
+    let options = Options { op_rules: Arc::clone(&rules), ..Options::new(semantics) };
+    let with_rules = Session::new(&options).expect("MLIR takes the dialect");
+    let mut module = with_rules.adopt(program(with_rules.context(), sum)).expect("the rules allow it");
+    let pipeline = Pipeline::default().and_op_rules(&rules);
+    let verdict = with_rules.run(&mut module, &pipeline, &RunOptions::default());
+    assert_eq!(verdict, Ok(Verdict::Done), "{:?}", with_rules.take_diagnostics());
+    assert!(module.verify());
+    assert!(module.melior().as_operation().to_string().contains("arith.extf"));
+
+    let without = session("jax", false, false);
+    assert!(without.adopt(program(without.context(), sum)).is_none());
+    assert!(!without.take_diagnostics().is_empty());
 }

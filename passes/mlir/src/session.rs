@@ -236,14 +236,20 @@ impl Session {
     }
 
     /// Verifies a module that was built in the session's [context](Self::context), and takes it. `None` if it is of another
-    /// context, if MLIR refuses it, or a name in it; why is in the diagnostics.
+    /// context, if MLIR refuses it, or a name in it; why is in the diagnostics. As in [`parse`](Self::parse), ops that follow op
+    /// rules are not verified.
     pub fn adopt<'s>(&'s self, module: MlirModule<'s>) -> Option<Module<'s>> {
         if module.context() != self.context {
             let message = "the module is of another context than the session's";
             lock(&self.diagnostics).push(Diagnostic::error(Code::Pipeline, None, message));
             return None;
         }
-        if module.as_operation().verify() { self.named(module) } else { None }
+        let rules = &self.config.op_rules;
+        let is_valid = match unverified::has_rules(self.context.to_raw(), rules) {
+            true => unverified::is_valid(module.to_raw(), rules),
+            false => module.as_operation().verify(),
+        };
+        if is_valid { self.named(module) } else { None }
     }
 
     /// A module, if its names are such as the passes take.
