@@ -7,7 +7,6 @@
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use promote::{CompileOptions, Executable, Options, Semantics, Session, Source};
@@ -128,15 +127,8 @@ fn median(mut times: Vec<Duration>) -> f64 {
 }
 
 fn main() {
-    let semantics = Arc::new(Semantics::by_name("jax", false).expect("jax is known"));
-    let options = Options {
-        semantics,
-        threads: true,
-        remarks: false,
-        policies: Default::default(),
-        op_rules: Default::default(),
-    };
-    let session = Session::new(&options).expect("MLIR takes the dialect");
+    let semantics = Semantics::by_name("jax", false).expect("jax is known");
+    let session = Session::new(&Options::new(semantics)).expect("MLIR takes the dialect");
     let mut jax = Jax::start();
     let chains = SIZES.iter().map(|size| (format!("{size} ops"), program(*size), *size));
     let transformer = ("a block of a transformer".to_owned(), TRANSFORMER.to_owned(), 0);

@@ -9,7 +9,6 @@
 
 use std::env;
 use std::fmt::Write as _;
-use std::sync::Arc;
 use std::time::Instant;
 
 use promote::{Options, Pipeline, PrintOptions, RunOptions, Semantics, Session, Source, Verdict};
@@ -47,15 +46,8 @@ fn main() {
 }
 
 fn session(semantics: &str) -> Session {
-    let semantics = Arc::new(Semantics::by_name(semantics, false).expect("the semantics exists"));
-    Session::new(&Options {
-        semantics,
-        threads: true,
-        remarks: false,
-        policies: Default::default(),
-        op_rules: Default::default(),
-    })
-    .expect("MLIR takes the dialect")
+    let semantics = Semantics::by_name(semantics, false).expect("the semantics exists");
+    Session::new(&Options::new(semantics)).expect("MLIR takes the dialect")
 }
 
 /// The least time in ms of five runs of the default passes, parsing apart.

@@ -6,7 +6,6 @@
 
 mod generate;
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -28,15 +27,8 @@ const STAGES: [(&str, &str, &str); 4] = [
 ];
 
 fn session() -> Session {
-    let semantics = Arc::new(Semantics::by_name("jax", false).expect("jax is known"));
-    Session::new(&Options {
-        semantics,
-        threads: true,
-        remarks: false,
-        policies: Default::default(),
-        op_rules: Default::default(),
-    })
-    .expect("MLIR takes the dialect")
+    let semantics = Semantics::by_name("jax", false).expect("jax is known");
+    Session::new(&Options::new(semantics)).expect("MLIR takes the dialect")
 }
 
 fn run(session: &Session, module: &mut Module<'_>, pipeline: &str) {

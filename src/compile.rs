@@ -11,7 +11,6 @@ use promote_lattice::Semantics;
 use promote_lower::interface::Interface;
 use promote_lower::program::Program;
 use promote_lower::symbols::{self, Symbols};
-use promote_mlir::pass::Policies;
 use promote_mlir::pipeline::{Pipeline, PipelineError};
 use promote_mlir::session::{Module, NotLoaded, Options as SessionOptions, RunOptions, Session, Verdict};
 use promote_mlir::targets::cpu::{Machine, Type};
@@ -167,13 +166,7 @@ pub fn compile_program(
     semantics: &Arc<Semantics>,
     options: &CompileOptions,
 ) -> Result<Compiled, CompileError> {
-    let session = SessionOptions {
-        semantics: Arc::clone(semantics),
-        threads: false,
-        remarks: false,
-        policies: Policies::default(),
-        op_rules: Arc::default(),
-    };
+    let session = SessionOptions { threads: false, ..SessionOptions::new(Arc::clone(semantics)) };
     let not_loaded = |error: NotLoaded| vec![Diagnostic::error(Code::Internal, None, error.to_string())];
     let session = Session::new(&session).map_err(|error| CompileError::Refused(not_loaded(error)))?;
     let module = session.code_of(program, machine(&options.target)).map_err(CompileError::Refused)?;
@@ -186,7 +179,7 @@ pub fn compile_program(
 /// If it holds anything else, or LLVM refuses it.
 pub fn translate(module: &Module<'_>, options: &CompileOptions) -> Result<Compiled, CompileError> {
     // SAFETY: the module is alive; it and its session are used by this thread only.
-    let code = unsafe { native::compile(module.to_raw(), &options.target, options.level) }?;
+    let code = unsafe { native::compile(module.melior().to_raw(), &options.target, options.level) }?;
     let interfaces = module.interfaces().map_err(CompileError::Refused)?;
     Ok(Compiled { code, interfaces, denormals: options.denormals })
 }

@@ -6,11 +6,10 @@
 //!
 //! ```
 //! # #[cfg(feature = "mlir")] {
-//! use std::sync::Arc;
 //! use promote::{Options, Pipeline, RunOptions, Semantics, Session, Source, Verdict};
 //!
-//! let semantics = Arc::new(Semantics::by_name("jax", false).expect("jax is known"));
-//! let session = Session::new(&Options { semantics, threads: true, remarks: false, policies: Default::default(), op_rules: Default::default() }).expect("MLIR takes the dialect");
+//! let semantics = Semantics::by_name("jax", false).expect("jax is known");
+//! let session = Session::new(&Options::new(semantics)).expect("MLIR takes the dialect");
 //! let source = r#"
 //!     func.func @f(%x: tensor<4xbf16>, %y: tensor<4xf32>) -> tensor<*x!promote.unknown> {
 //!       %0 = "promote.add"(%x, %y) : (tensor<4xbf16>, tensor<4xf32>) -> tensor<*x!promote.unknown>
@@ -29,12 +28,11 @@
 //!
 //! ```
 //! # #[cfg(feature = "mlir")] {
-//! use std::sync::Arc;
 //! use promote::{CompileOptions, Executable, Options, Semantics, Session, Source, Tensor};
 //!
 //! # fn run() -> Result<(), Box<dyn std::error::Error>> {
-//! let semantics = Arc::new(Semantics::by_name("jax", false)?);
-//! let session = Session::new(&Options { semantics, threads: true, remarks: false, policies: Default::default(), op_rules: Default::default() })?;
+//! let semantics = Semantics::by_name("jax", false)?;
+//! let session = Session::new(&Options::new(semantics))?;
 //! let source = r#"
 //!     func.func @f(%x: tensor<?xi32>, %y: tensor<?xf32>) -> tensor<*x!promote.unknown> {
 //!       %0 = "promote.add"(%x, %y) : (tensor<?xi32>, tensor<?xf32>) -> tensor<*x!promote.unknown>
@@ -53,11 +51,11 @@
 //! ```
 //!
 //! [`Function::run_into`] writes to memory of the caller; [`compile()`] gives LLVM IR, objects, shared libraries and C headers;
-//! [`symbols`] says by which names others
-//! find functions in those; [`npy`] reads and writes NumPy's files.
+//! [`symbols`] says by which names others find functions in those; [`npy`] reads and writes NumPy's files.
 //!
 //! A front end in Rust need not write text: a [`Builder`](builder::Builder) has values with Rust's operators, and loops and
-//! branches as closures. Its programs go to MLIR as text, and to pliron.
+//! branches as closures. Its programs go to MLIR as text, and to pliron. A compiler with a pass manager of its own adds the
+//! [`passes`] to it.
 //!
 //! Without the feature `mlir`, the lattices, rules and the engine remain, and build without LLVM.
 
@@ -65,10 +63,16 @@ pub use promote_builder as builder;
 pub use promote_diagnostics as diagnostic;
 pub use promote_host::rules as op_rules;
 pub use promote_infer as engine;
+pub use promote_infer::report::Policies;
 pub use promote_lattice::policy::UnknownPolicy;
 pub use promote_lattice::{DType, Kind, Lattice, Op, Policy, Semantics, convert, op, semantics};
 pub use promote_lower::interface::Interface;
 pub use promote_lower::{program, symbols};
+
+/// The code of the book's page on the library.
+#[cfg(all(doctest, feature = "mlir"))]
+#[doc = include_str!("../docs/rust.md")]
+mod rust_page {}
 
 /// The code of the book's page on building programs.
 #[cfg(all(doctest, feature = "mlir"))]
@@ -84,6 +88,14 @@ pub mod dlpack;
 pub mod input;
 #[cfg(feature = "mlir")]
 pub mod npy;
+#[cfg(feature = "mlir")]
+#[doc(hidden)]
+pub mod pass {
+    //! `promote::Policies`, under the name that the C API has it by.
+    pub use promote_infer::report::Policies;
+}
+#[cfg(feature = "mlir")]
+pub mod passes;
 #[cfg(feature = "pliron")]
 pub mod pliron;
 #[cfg(feature = "mlir")]
@@ -102,13 +114,21 @@ pub use run::{Executable, Function, TensorType, set_threads, threads};
 #[cfg(feature = "mlir")]
 pub use tensor::{Element, RunError, Status, Tensor, TensorError, TensorMut};
 
+/// The dialect in a context of melior: registration, types, and builders of ops.
 #[cfg(feature = "mlir")]
-pub use promote_dialect::mlir as dialect;
+pub mod dialect {
+    pub use promote_dialect::mlir::{operation, register, unknown, weak_literal};
+}
+/// What strong programs are lowered to for other compilers, as `promote-opt --emit` lists it.
 #[cfg(feature = "mlir")]
-pub use promote_mlir::targets;
+pub mod targets {
+    pub use promote_mlir::targets::cpu::Machine;
+    pub use promote_mlir::targets::{ALL, Emitted, TargetPass};
+}
+#[cfg(feature = "mlir")]
+pub use promote_mlir::melior;
 #[cfg(feature = "mlir")]
 pub use promote_mlir::{
-    pass,
     pipeline::{self, Pipeline, PipelineError},
     print_ir::PrintIr,
     session::{Module, NotLoaded, Options, PrintOptions, RunOptions, Session, Source, Verdict},

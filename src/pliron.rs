@@ -1,6 +1,6 @@
 //! Promote in [pliron](https://docs.rs/pliron), without MLIR: the dialect, the passes, and the way from there to code.
 //!
-//! A front end [builds](dialect) a program in a [`Context`](::pliron::context::Context) or [reads](text) one, and
+//! A front end [builds](dialect) a program in a [`Context`] or [reads](text) one, and
 //! [promotes](pass::promote) it. [`import`] copies a module of MLIR.
 //!
 //! ```

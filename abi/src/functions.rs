@@ -104,9 +104,8 @@ macro_rules! functions {
         /// The functions as a run time has them. A field that is left out, or whose function has another signature, does not
         /// compile.
         #[derive(Clone, Copy, Debug)]
-        #[allow(missing_docs, reason = "the rows of the table say what the functions do")]
         pub struct Exports {
-            $($(pub $name: unsafe extern "C" fn($($ty),*) $(-> $result)?,)*)*
+            $($($(#[doc = $doc])* pub $name: unsafe extern "C" fn($($ty),*) $(-> $result)?,)*)*
         }
 
         impl Exports {

@@ -6,7 +6,6 @@ use std::env;
 use std::io;
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
 use std::time::Instant;
 
 use promote::{Options, Pipeline, RunOptions, Semantics, Session, Source, Verdict};
@@ -25,15 +24,8 @@ pub fn time(pipeline: &str, times: usize, file: &Path) -> io::Result<f64> {
 
 /// What such a process does.
 pub fn serve(pipeline: &str, times: &str, file: &Path) -> io::Result<()> {
-    let semantics = Arc::new(Semantics::by_name("jax", false).map_err(io::Error::other)?);
-    let options = Options {
-        semantics,
-        threads: true,
-        remarks: false,
-        policies: Default::default(),
-        op_rules: Default::default(),
-    };
-    let session = Session::new(&options).map_err(io::Error::other)?;
+    let semantics = Semantics::by_name("jax", false).map_err(io::Error::other)?;
+    let session = Session::new(&Options::new(semantics)).map_err(io::Error::other)?;
     let pipeline = Pipeline::parse(pipeline).map_err(io::Error::other)?;
     let times = times.parse().map_err(io::Error::other)?;
     let seconds: io::Result<Vec<f64>> = (0..times).map(|_| time_once(&session, &pipeline, file)).collect();

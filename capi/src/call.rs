@@ -44,12 +44,16 @@ pub unsafe extern "C" fn promote_call(
     })
 }
 
-/// Runs a function; the results are written to memory of the caller.
+/// What a function does with its inputs and with outputs of the caller.
+type OnTensors =
+    unsafe fn(&promote::Function, &[*const DLTensor], &[*mut DLTensor]) -> Result<(), promote::RunError>;
+
+/// Does something with a function, inputs and outputs, of which none may be null.
 ///
 /// # Safety
-/// As the header says.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn promote_call_into(
+/// The arguments are as the header says.
+unsafe fn on_tensors(
+    act: OnTensors,
     function: *const Function,
     inputs: *const *const DLTensor,
     input_count: usize,
@@ -62,9 +66,25 @@ pub unsafe extern "C" fn promote_call_into(
             let function = &argument::required("function", function)?.function;
             let inputs = argument::elements("the array of inputs", inputs, input_count)?;
             let outputs = argument::elements("the array of outputs", outputs, output_count)?;
-            Ok(function.call_on(inputs, outputs)?)
+            Ok(act(function, inputs, outputs)?)
         }
     })
+}
+
+/// Runs a function; the results are written to memory of the caller.
+///
+/// # Safety
+/// As the header says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn promote_call_into(
+    function: *const Function,
+    inputs: *const *const DLTensor,
+    input_count: usize,
+    outputs: *const *mut DLTensor,
+    output_count: usize,
+) -> i32 {
+    // SAFETY: by contract.
+    unsafe { on_tensors(promote::Function::call_on, function, inputs, input_count, outputs, output_count) }
 }
 
 /// Fills the shapes of the results for inputs.
@@ -79,15 +99,8 @@ pub unsafe extern "C" fn promote_call_shapes(
     outputs: *const *mut DLTensor,
     output_count: usize,
 ) -> i32 {
-    guarded(|| {
-        // SAFETY: by contract.
-        unsafe {
-            let function = &argument::required("function", function)?.function;
-            let inputs = argument::elements("the array of inputs", inputs, input_count)?;
-            let outputs = argument::elements("the array of outputs", outputs, output_count)?;
-            Ok(function.shapes_on(inputs, outputs)?)
-        }
-    })
+    // SAFETY: by contract.
+    unsafe { on_tensors(promote::Function::shapes_on, function, inputs, input_count, outputs, output_count) }
 }
 
 /// The tensor of a managed one, if it is laid out as is known here.

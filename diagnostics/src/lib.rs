@@ -331,7 +331,15 @@ pub struct Note {
     pub message: String,
 }
 
-/// A message about a program.
+/// A message about a program. As text it is one line, without its notes and remedy:
+///
+/// ```
+/// use promote_diagnostics::{Code, Diagnostic, Location};
+///
+/// let place = Location { file: "a.mlir".to_owned(), line: 3, column: 7 };
+/// let found = Diagnostic::error(Code::Internal, Some(place), "this cannot be");
+/// assert_eq!(found.to_string(), "a.mlir:3:7: error[P0099]: this cannot be");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// How much it matters.
@@ -346,6 +354,16 @@ pub struct Diagnostic {
     pub notes: Vec<Note>,
     /// What to do about it.
     pub remedy: Option<String>,
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { severity, code, message, location, notes: _, remedy: _ } = self;
+        if let Some(place) = location {
+            write!(f, "{place}: ")?;
+        }
+        write!(f, "{severity}[{code}]: {message}")
+    }
 }
 
 impl Diagnostic {

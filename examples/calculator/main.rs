@@ -8,7 +8,6 @@
 //! dtypes, makes the conversions explicit, and compiles. docs/building.md explains it.
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use promote::convert::{Numerics, convert};
 use promote::diagnostic::{Diagnostic, Location};
@@ -46,14 +45,7 @@ pub fn calculate(text: &str, file: &str) -> Result<String, String> {
     let program = lower::lower(&source).map_err(show)?;
 
     let semantics = Semantics::by_name("jax", true).map_err(|error| error.to_string())?;
-    let options = Options {
-        semantics: Arc::new(semantics),
-        threads: false,
-        remarks: false,
-        policies: Default::default(),
-        op_rules: Default::default(),
-    };
-    let session = Session::new(&options).map_err(|error| error.to_string())?;
+    let session = Session::new(&Options::new(semantics)).map_err(|error| error.to_string())?;
     let said = |diagnostics: &[Diagnostic]| {
         let shown = diagnostics.iter().map(|found| {
             let message = format!("{}[{}]: {}", found.severity, found.code, found.message);

@@ -29,13 +29,7 @@ fn depth(text: &str) -> usize {
 fn session() -> Session {
     static SEMANTICS: LazyLock<Arc<Semantics>> =
         LazyLock::new(|| Arc::new(Semantics::by_name("jax", false).expect("jax is known")));
-    let options = Options {
-        semantics: Arc::clone(&SEMANTICS),
-        threads: false,
-        remarks: true,
-        policies: Default::default(),
-        op_rules: Default::default(),
-    };
+    let options = Options { threads: false, remarks: true, ..Options::new(Arc::clone(&SEMANTICS)) };
     Session::new(&options).expect("MLIR takes the dialect")
 }
 

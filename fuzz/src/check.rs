@@ -101,13 +101,7 @@ impl Rules {
         let semantics =
             Semantics::by_name(&options.semantics, options.x64).expect("the case names a semantics");
         let semantics = Arc::new(semantics);
-        let options = Options {
-            semantics: Arc::clone(&semantics),
-            threads: false,
-            remarks: true,
-            policies: Default::default(),
-            op_rules: Default::default(),
-        };
+        let options = Options { threads: false, remarks: true, ..Options::new(Arc::clone(&semantics)) };
         Self { semantics, session: Session::new(&options).expect("MLIR takes the dialect") }
     }
 

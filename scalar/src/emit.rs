@@ -79,30 +79,48 @@ pub enum Unary {
 
 /// An instruction of two operands of one type; the result is of that type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
 pub enum Binary {
+    /// A sum of integers, modulo two to the width.
     Add,
+    /// A difference of integers, modulo two to the width.
     Sub,
+    /// A product of integers, modulo two to the width.
     Mul,
+    /// The bits that both have.
     And,
+    /// The bits that either has.
     Or,
+    /// The bits that one has and the other has not.
     Xor,
+    /// A shift to the left that fills with zeros.
     Shl,
     /// A shift to the right that fills with zeros.
     ShrU,
     /// A shift to the right that fills with the sign.
     ShrS,
+    /// A quotient of unsigned integers, towards zero; the divisor is not zero.
     DivU,
+    /// A quotient of signed integers, towards zero; the divisor is not zero, and the quotient in range.
     DivS,
+    /// What [`DivU`](Self::DivU) leaves.
     RemU,
+    /// What [`DivS`](Self::DivS) leaves, of the sign of the first operand.
     RemS,
+    /// The lesser of two unsigned integers.
     MinU,
+    /// The lesser of two signed integers.
     MinS,
+    /// The greater of two unsigned integers.
     MaxU,
+    /// The greater of two signed integers.
     MaxS,
+    /// A sum of floats.
     FAdd,
+    /// A difference of floats.
     FSub,
+    /// A product of floats.
     FMul,
+    /// A quotient of floats.
     FDiv,
     /// C's `fmod`: exact, of the sign of the first operand.
     FRem,
@@ -113,24 +131,40 @@ pub enum Binary {
 /// A comparison. Those of floats are ordered, so false if an operand is NaN, but for [`FNe`](Self::FNe) and
 /// [`FUnordered`](Self::FUnordered), which are then true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
 pub enum Compare {
+    /// Equal bits of integers.
     Eq,
+    /// Different bits of integers.
     Ne,
+    /// Less, of signed integers.
     LtS,
+    /// Less or equal, of signed integers.
     LeS,
+    /// Greater, of signed integers.
     GtS,
+    /// Greater or equal, of signed integers.
     GeS,
+    /// Less, of unsigned integers.
     LtU,
+    /// Less or equal, of unsigned integers.
     LeU,
+    /// Greater, of unsigned integers.
     GtU,
+    /// Greater or equal, of unsigned integers.
     GeU,
+    /// Equal floats, among them 0 and -0.
     FEq,
+    /// Floats that are not equal, or one of which is NaN.
     FNe,
+    /// Less, of floats.
     FLt,
+    /// Less or equal, of floats.
     FLe,
+    /// Greater, of floats.
     FGt,
+    /// Greater or equal, of floats.
     FGe,
+    /// Floats one of which is NaN.
     FUnordered,
 }
 

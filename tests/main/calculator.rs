@@ -13,6 +13,7 @@ fn the_program_of_the_page_is_the_example_and_runs() {
     let program = include_str!("../../examples/calculator/wave.calc");
     assert!(PAGE.contains(&format!("```calc\n{program}```")));
     let result = calculate(program, "wave.calc").expect("it runs");
+    assert!(PAGE.contains(&format!("calculator/wave.calc\n{result}\n")), "{result}");
     let numbers = result.strip_prefix("f32[4] = ").expect("it is of f32");
     let numbers: Vec<f64> = numbers.split(", ").map(|number| number.parse().expect("a number")).collect();
     // NumPy's, with the hyperbolic tangent rounded to bf16.

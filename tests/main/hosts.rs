@@ -6,8 +6,8 @@ use std::cell::Cell;
 
 use pliron::context::Context;
 use promote::diagnostic::{Code, Diagnostic, Severity};
-use promote::pass::Promotion;
 use promote::pliron as host;
+use promote::pliron::pass::Promotion;
 use promote::program::Program;
 use promote::{Module, RunOptions, Session, Target, Verdict};
 use promote_reference::random::{Dynamic, Options, generate};

@@ -1,10 +1,7 @@
 //! Loops, branches and calls against what JAX 0.10.2 recorded of 1593 programs, with and without x64: which it refuses, and the
 //! types of what it accepts.
 
-use std::sync::Arc;
-
-use promote::pass::Policies;
-use promote::{Options, Semantics, Session};
+use promote::{Options, Policies, Semantics, Session};
 use serde_json::Value;
 
 use crate::support::{DEFAULT, INFER, jax_control_flow, list, result_types, run_in, tensor, text};
@@ -12,11 +9,9 @@ use crate::support::{DEFAULT, INFER, jax_control_flow, list, result_types, run_i
 /// Without x64, and with it.
 fn sessions(strict_carries: bool) -> [Session; 2] {
     [false, true].map(|x64| {
-        let semantics = Arc::new(Semantics::by_name("jax", x64).expect("jax is known"));
+        let semantics = Semantics::by_name("jax", x64).expect("jax is known");
         let policies = Policies { strict_carries, ..Policies::default() };
-        let options =
-            Options { semantics, threads: true, remarks: false, policies, op_rules: Arc::default() };
-        Session::new(&options).expect("MLIR takes the dialect")
+        Session::new(&Options { policies, ..Options::new(semantics) }).expect("MLIR takes the dialect")
     })
 }
 

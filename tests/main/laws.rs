@@ -221,8 +221,8 @@ proptest! {
         let functions = sources.iter().enumerate().map(|(i, source)| source.replace("@f(", &format!("@f{i}(")));
         let module: String = functions.collect();
         let texts = [true, false].map(|threads| {
-            let semantics = std::sync::Arc::new(Semantics::by_name("jax", false).expect("jax is known"));
-            let options = promote::Options { semantics, threads, remarks: true, policies: Default::default(), op_rules: Default::default() };
+            let semantics = Semantics::by_name("jax", false).expect("jax is known");
+            let options = promote::Options { threads, remarks: true, ..promote::Options::new(semantics) };
             let session = Session::new(&options).expect("MLIR takes the dialect");
             let outcome = run_in(&session, &module, DEFAULT);
             (outcome.text.clone(), outcome.diagnostics_text())

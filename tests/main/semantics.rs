@@ -1,21 +1,12 @@
 //! The same program under the rules of several libraries, and what the policies find.
 
-use std::sync::Arc;
-
-use promote::pass::Policies;
-use promote::{Options, Policy, Semantics, Session};
+use promote::{Options, Policies, Policy, Semantics, Session};
 
 use crate::support::{DEFAULT, Outcome, run_in};
 
 fn run_with(semantics: &str, source: &str, policies: Policies) -> Outcome {
-    let semantics = Arc::new(Semantics::by_name(semantics, false).expect("the semantics exists"));
-    let session = Session::new(&Options {
-        semantics,
-        threads: true,
-        remarks: false,
-        policies,
-        op_rules: Arc::default(),
-    });
+    let semantics = Semantics::by_name(semantics, false).expect("the semantics exists");
+    let session = Session::new(&Options { policies, ..Options::new(semantics) });
     run_in(&session.expect("MLIR takes the dialect"), source, DEFAULT)
 }
 

@@ -3,12 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Read;
-use std::sync::Arc;
 
 use flate2::read::GzDecoder;
 use promote::convert::{Numerics, convert};
 use promote::diagnostic::Diagnostic;
-use promote::pass::Policies;
 use promote::{
     DType, Module, Op, Options, Pipeline, PrintOptions, RunOptions, Semantics, Session, Source, Verdict,
 };
@@ -46,15 +44,8 @@ impl Outcome {
 
 /// A session under the rules called `name`.
 pub fn session(name: &str, x64: bool, remarks: bool) -> Session {
-    let semantics = Arc::new(Semantics::by_name(name, x64).expect("the semantics exists"));
-    Session::new(&Options {
-        semantics,
-        threads: true,
-        remarks,
-        policies: Policies::default(),
-        op_rules: Arc::default(),
-    })
-    .expect("MLIR takes the dialect")
+    let semantics = Semantics::by_name(name, x64).expect("the semantics exists");
+    Session::new(&Options { remarks, ..Options::new(semantics) }).expect("MLIR takes the dialect")
 }
 
 /// Runs `pipeline` on `source` in `session`.

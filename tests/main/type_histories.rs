@@ -1,16 +1,12 @@
 //! Diagnostics of loops and branches: type histories of carries, what strict carries refuse, what policies find at edges.
 
-use std::sync::Arc;
-
-use promote::pass::Policies;
-use promote::{Options, Policy, Semantics, Session};
+use promote::{Options, Policies, Policy, Semantics, Session};
 
 use crate::support::{DEFAULT, run_in};
 
 fn say(remarks: bool, policies: Policies, source: &str) -> String {
-    let semantics = Arc::new(Semantics::by_name("jax", false).expect("jax is known"));
-    let session =
-        Session::new(&Options { semantics, threads: true, remarks, policies, op_rules: Arc::default() });
+    let semantics = Semantics::by_name("jax", false).expect("jax is known");
+    let session = Session::new(&Options { remarks, policies, ..Options::new(semantics) });
     let source = source.replace("!u", "tensor<*x!promote.unknown>");
     run_in(&session.expect("MLIR takes the dialect"), &source, DEFAULT).diagnostics_text()
 }

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use promote::diagnostic::{Code, Diagnostic, Location};
-use promote::pass::Policies;
-use promote::{CompileError, Options, PipelineError, Semantics, Session, Target, TargetError};
+use promote::{CompileError, Options, PipelineError, Policies, Semantics, Session, Target, TargetError};
 
 use crate::flags::{Diagnostics, Processor, Rules};
 use crate::input::Input;
@@ -19,17 +18,12 @@ pub fn options(
     diagnostics: &Diagnostics,
     threads: bool,
 ) -> Options {
-    Options {
-        semantics,
-        threads,
-        remarks: diagnostics.remarks,
-        policies: Policies {
-            warn: diagnostics.warn.clone(),
-            deny: diagnostics.deny.clone(),
-            strict_carries: rules.strict_carries,
-        },
-        op_rules: Arc::default(),
-    }
+    let policies = Policies {
+        warn: diagnostics.warn.clone(),
+        deny: diagnostics.deny.clone(),
+        strict_carries: rules.strict_carries,
+    };
+    Options { threads, remarks: diagnostics.remarks, policies, ..Options::new(semantics) }
 }
 
 /// The rules that are asked for.

@@ -5,9 +5,9 @@
 //! [`Semantics::promote`] is the promotion alone, what the libraries call `result_type`.
 //!
 //! ## How it works
-//! Each library has a file of its own, with its data and its rules behind one interface ([`Rules`]). Those on a lattice
-//! are edges and a table of rows, one an op ([`rows`]); NumPy's are the loops of its ufuncs, PyTorch's the categories of
-//! its priority levels. To add one: a file, and a row in [`REGISTRY`].
+//! Each library has a file of its own, with its data and its rules behind one interface (the trait `Rules`). Those on a lattice
+//! are edges and a table of rows, one an op (`rows`); NumPy's are the loops of its ufuncs, PyTorch's the categories of
+//! its priority levels. To add one: a file, and a row in `REGISTRY`.
 
 mod array_api;
 mod jax;

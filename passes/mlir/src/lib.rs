@@ -3,6 +3,9 @@
 //! [`session`] is the way in for a program that has no context of its own, [`pass`] for one that has. The other modules
 //! are private: they hold raw handles, whose owners the passes keep alive.
 
+/// The version of melior whose contexts, modules and passes the API takes and makes.
+pub use melior;
+
 mod attributes;
 mod constant;
 mod external;

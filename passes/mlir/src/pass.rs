@@ -1,7 +1,7 @@
 //! The passes as MLIR sees them: external passes, usable in a pass manager beside upstream's.
 //!
-//! [`create`] makes one. All of them work on a module, on a function, or on any op. They say what they find to the
-//! [`Sink`] of their [`Config`], and fail if it was an error.
+//! [`create`] makes one of each [`Kind`]. All of them work on a module, on a function, or on any op. They say what they find
+//! to the [`Sink`] of their [`Config`], and fail if it was an error.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use melior::dialect::DialectHandle;
 use melior::ir::r#type::TypeId;
 use melior::pass::Pass;
-use mlir_sys::{MlirContext, MlirOperation};
+use mlir_sys::{MlirContext, MlirOperation, mlirContextGetNumThreads, mlirOperationGetContext};
 pub use promote_host::pass::Pass as Promotion;
 use promote_host::pass::{Handed, Settings};
 use promote_host::rules::Rules;
@@ -27,7 +27,35 @@ pub use promote_infer::report::Policies;
 /// Takes what passes say, from any thread.
 pub type Sink = Arc<dyn Fn(Diagnostic) + Send + Sync>;
 
-/// What the passes share.
+/// What the passes follow and report.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Whose rules.
+    pub semantics: Arc<Semantics>,
+    /// Whether the functions of a module are worked on in parallel.
+    pub threads: bool,
+    /// Whether a remark is made for each inserted convert.
+    pub remarks: bool,
+    /// Which implicit promotions to warn of and which to refuse, and what else.
+    pub policies: Policies,
+    /// Which ops of other dialects follow rules of ours.
+    pub op_rules: Arc<Rules>,
+}
+
+impl Options {
+    /// The rules of a library or lattice, and the defaults: functions in parallel, no remarks, no policies, and no op rules.
+    pub fn new(semantics: impl Into<Arc<Semantics>>) -> Self {
+        Self {
+            semantics: semantics.into(),
+            threads: true,
+            remarks: false,
+            policies: Policies::default(),
+            op_rules: Arc::default(),
+        }
+    }
+}
+
+/// What passes share: [`Options`], who listens, and what code is made for.
 #[derive(Clone)]
 pub struct Config {
     /// Whose rules.
@@ -38,8 +66,7 @@ pub struct Config {
     pub remarks: bool,
     /// Which implicit promotions to warn of and which to refuse, and what else.
     pub policies: Policies,
-    /// Whether functions are worked on in parallel when a pass runs on a module. Only for a context that is
-    /// multi-threaded: MLIR makes types and attributes without locks otherwise.
+    /// Whether functions are worked on in parallel when a pass runs on a module of a context that is multi-threaded.
     pub threads: bool,
     /// Options of targets.
     pub targets: targets::Options,
@@ -48,7 +75,26 @@ pub struct Config {
 }
 
 impl Config {
-    /// What the passes follow and report.
+    /// Passes with these options that tell `sink` what they find, and the defaults of targets.
+    pub fn new(options: Options, sink: impl Fn(Diagnostic) + Send + Sync + 'static) -> Self {
+        let Options { semantics, threads, remarks, policies, op_rules } = options;
+        let targets = targets::Options::default();
+        Self { semantics, sink: Arc::new(sink), remarks, policies, threads, targets, op_rules }
+    }
+
+    /// The options among it.
+    pub fn options(&self) -> Options {
+        let Self { semantics, remarks, policies, threads, op_rules, sink: _, targets: _ } = self;
+        Options {
+            semantics: Arc::clone(semantics),
+            threads: *threads,
+            remarks: *remarks,
+            policies: policies.clone(),
+            op_rules: Arc::clone(op_rules),
+        }
+    }
+
+    /// What the passes of every host take of it.
     fn settings(&self) -> Settings<'_> {
         Settings { semantics: &self.semantics, remarks: self.remarks, policies: &self.policies }
     }
@@ -64,6 +110,15 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// `promote-to-linalg`
+    pub const TO_LINALG: Self = Self::Lower(&targets::linalg::PASS);
+    /// `promote-to-stablehlo`
+    pub const TO_STABLEHLO: Self = Self::Lower(&targets::stablehlo::PASS);
+    /// `promote-number-switches`
+    pub const NUMBER_SWITCHES: Self = Self::Lower(&targets::switches::PASS);
+    /// `promote-to-llvm`
+    pub const TO_LLVM: Self = Self::Lower(&targets::cpu::PASS);
+
     /// All passes.
     pub fn all() -> impl Iterator<Item = Self> {
         Promotion::ALL
@@ -129,7 +184,11 @@ impl Kind {
         config: &Config,
         handoff: &Handoff,
     ) -> Vec<Diagnostic> {
-        let mut ir = Mlir { vocabulary: Arc::clone(vocabulary), threads: config.threads };
+        // MLIR makes types and attributes without locks in a context that is not multi-threaded.
+        // SAFETY: the op is alive, and so is its context.
+        let may_thread = || unsafe { mlirContextGetNumThreads(mlirOperationGetContext(root)) } > 1;
+        let threads = config.threads && may_thread();
+        let mut ir = Mlir { vocabulary: Arc::clone(vocabulary), threads };
         // What is not taken here, a pass before has left to one that did not follow.
         let handed = handoff.take(root);
         match self {

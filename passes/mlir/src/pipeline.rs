@@ -1,12 +1,12 @@
 //! Pass pipelines: MLIR's textual form, with our passes beside upstream's.
 //!
 //! MLIR's own parser knows only passes that are registered from C++. So [`Pipeline::parse`] reads the form
-//! `anchor(pass{options},anchor(pass),…)`, and [`Pipeline::build`] adds our passes itself and hands every other
+//! `anchor(pass{options},anchor(pass),…)`, and [`Pipeline::add_to`] adds our passes itself and hands every other
 //! element to MLIR.
 
 use std::fmt;
 
-use melior::pass::{Pass, PassManager};
+use melior::pass::{OperationPassManager, Pass};
 use mlir_sys::*;
 use promote_host::rules::Rules;
 
@@ -238,24 +238,33 @@ impl Pipeline {
         }
     }
 
-    /// Adds the pipeline's passes to `manager`. `around` may make passes to run before and after each one named.
+    /// Adds the pipeline's passes to a pass manager, after those that it has. One of ours hands on to the next what it has seen
+    /// of the program.
     ///
     /// # Errors
-    /// [`PipelineError`], for passes and options that do not exist.
-    pub fn build(
+    /// [`PipelineError`], for passes and options that do not exist; the passes before them have been added.
+    pub fn add_to(
         &self,
-        manager: &PassManager<'_>,
+        manager: OperationPassManager<'_, '_>,
+        config: &Config,
+    ) -> Result<(), PipelineError> {
+        self.add_around(manager, config, &|_, _| None)
+    }
+
+    /// The same, where `around` may make passes to run before and after each one named.
+    pub(crate) fn add_around(
+        &self,
+        manager: OperationPassManager<'_, '_>,
         config: &Config,
         around: &dyn Fn(&str, Moment) -> Option<Pass>,
     ) -> Result<(), PipelineError> {
-        // SAFETY: the manager is alive.
-        add(manager.as_operation_pass_manager().to_raw(), &self.0, config, around)
+        add(manager, &self.0, config, around)
     }
 }
 
 /// Before or after a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
+pub(crate) enum Moment {
     /// Before it.
     Before,
     /// After it.
@@ -263,21 +272,18 @@ pub enum Moment {
 }
 
 fn add(
-    manager: MlirOpPassManager,
+    manager: OperationPassManager<'_, '_>,
     elements: &[Element],
     config: &Config,
     around: &dyn Fn(&str, Moment) -> Option<Pass>,
 ) -> Result<(), PipelineError> {
-    // SAFETY: the manager is alive and takes the pass.
-    let add_pass = |pass: Pass| unsafe { mlirOpPassManagerAddOwnedPass(manager, pass.to_raw()) };
+    let add_pass = |pass| manager.add_pass(pass);
     let mut handoff = Handoff::default();
     for element in elements {
         match element {
             Element::Nest { anchor, elements } => {
                 handoff = Handoff::default();
-                // SAFETY: the manager is alive, and MLIR copies the name.
-                let nested = unsafe { mlirOpPassManagerGetNestedUnder(manager, raw::string(anchor)) };
-                add(nested, elements, config, around)?;
+                add(manager.nested_under(anchor), elements, config, around)?;
             }
             Element::Pass { name, options } => {
                 around(name, Moment::Before).into_iter().for_each(add_pass);
@@ -302,13 +308,22 @@ fn add(
     Ok(())
 }
 
-fn add_upstream(manager: MlirOpPassManager, name: &str, options: &str) -> Result<(), PipelineError> {
+fn add_upstream(
+    manager: OperationPassManager<'_, '_>,
+    name: &str,
+    options: &str,
+) -> Result<(), PipelineError> {
     melior::utility::register_all_passes();
     let mut ok = false;
     let message = raw::printed(|callback, data| {
         // SAFETY: the manager is alive, and the callback's data outlive the call.
         let result = unsafe {
-            mlirOpPassManagerAddPipeline(manager, raw::string(&format!("{name}{options}")), callback, data)
+            mlirOpPassManagerAddPipeline(
+                manager.to_raw(),
+                raw::string(&format!("{name}{options}")),
+                callback,
+                data,
+            )
         };
         ok = result.value != 0;
     });

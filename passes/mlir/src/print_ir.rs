@@ -39,7 +39,7 @@ impl PrintIr {
     }
 
     /// Lets MLIR print before and after the passes of `manager`. The context must be single-threaded.
-    pub fn enable(&self, manager: &PassManager<'_>) {
+    pub(crate) fn enable(&self, manager: &PassManager<'_>) {
         manager.enable_ir_printing(&PassIrPrintingOptions {
             before_all: self.before_all,
             after_all: self.after_all || self.after_change || self.after_failure,
@@ -80,7 +80,7 @@ impl External for Printer {
 }
 
 /// A pass that prints the IR, if `options` ask for it at this `moment` of the pass called `name`.
-pub fn printer(options: &PrintIr, name: &str, moment: Moment) -> Option<Pass> {
+pub(crate) fn printer(options: &PrintIr, name: &str, moment: Moment) -> Option<Pass> {
     let (names, when) = match moment {
         Moment::Before => (&options.before, "Before"),
         Moment::After => (&options.after, "After"),

@@ -15,7 +15,8 @@ use promote_lattice::Semantics;
 
 use super::ir::{Mlir, Vocabulary};
 use super::messages::translate;
-use super::pass::{Config, Policies};
+use super::pass::Config;
+pub use super::pass::Options;
 use super::pipeline::{Pipeline, PipelineError};
 use super::print_ir::{PrintIr, printer};
 use super::raw::{self, Address};
@@ -23,7 +24,6 @@ use super::units::Shared;
 use crate::targets;
 use crate::targets::cpu::{Machine, put_program};
 use promote_host::outline::outline;
-use promote_host::rules::Rules;
 use promote_host::strong::Visit;
 use promote_lower::interface::Interface;
 
@@ -33,21 +33,6 @@ use promote_infer::graph::Graph;
 use promote_infer::solve::Solution;
 use promote_lower::program::Program;
 use promote_lower::target::Target;
-
-/// What a session is made with.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Whose rules.
-    pub semantics: Arc<Semantics>,
-    /// Whether functions are worked on in parallel.
-    pub threads: bool,
-    /// Whether a remark is made for each inserted convert.
-    pub remarks: bool,
-    /// Which implicit promotions to warn of and which to refuse.
-    pub policies: Policies,
-    /// Which ops of other dialects follow rules of ours.
-    pub op_rules: Arc<Rules>,
-}
 
 /// How a pipeline is run.
 #[derive(Clone, Debug, Default)]
@@ -141,7 +126,6 @@ pub struct Session {
     context: Context,
     config: Config,
     diagnostics: Diagnostics,
-    threads: bool,
 }
 
 /// A module of a [`Session`].
@@ -178,33 +162,18 @@ impl Session {
             lock(&heard).push(translate(&diagnostic));
             true
         });
-        let config = Config {
-            semantics: Arc::clone(&options.semantics),
-            sink: Arc::new(move |diagnostic| lock(&sink).push(diagnostic)),
-            remarks: options.remarks,
-            policies: options.policies.clone(),
-            threads: options.threads,
-            targets: targets::Options::default(),
-            op_rules: Arc::clone(&options.op_rules),
-        };
-        Ok(Self { context, config, diagnostics, threads: options.threads })
+        let config = Config::new(options.clone(), move |diagnostic| lock(&sink).push(diagnostic));
+        Ok(Self { context, config, diagnostics })
     }
 
-    /// The melior context, for those who build modules themselves.
+    /// The melior context, for those who build modules themselves. [`adopt`](Self::adopt) takes what they built.
     pub const fn context(&self) -> &Context {
         &self.context
     }
 
     /// What it was made with.
     pub fn options(&self) -> Options {
-        let Config { semantics, remarks, policies, op_rules, .. } = &self.config;
-        Options {
-            semantics: Arc::clone(semantics),
-            threads: self.threads,
-            remarks: *remarks,
-            policies: policies.clone(),
-            op_rules: Arc::clone(op_rules),
-        }
+        self.config.options()
     }
 
     /// The rules that its passes follow.
@@ -263,11 +232,32 @@ impl Session {
             return None;
         }
         // SAFETY: the module was just made in this context, and is owned by the result.
-        let module = Module(unsafe { MlirModule::from_raw(module) });
-        let wrong = super::names::check(module.0.as_operation().to_raw());
+        self.named(unsafe { MlirModule::from_raw(module) })
+    }
+
+    /// Verifies a module that was built in the session's [context](Self::context), and takes it. `None` if it is of another
+    /// context, if MLIR refuses it, or a name in it; why is in the diagnostics. As in [`parse`](Self::parse), ops that follow op
+    /// rules are not verified.
+    pub fn adopt<'s>(&'s self, module: MlirModule<'s>) -> Option<Module<'s>> {
+        if module.context() != self.context {
+            let message = "the module is of another context than the session's";
+            lock(&self.diagnostics).push(Diagnostic::error(Code::Pipeline, None, message));
+            return None;
+        }
+        let rules = &self.config.op_rules;
+        let is_valid = match unverified::has_rules(self.context.to_raw(), rules) {
+            true => unverified::is_valid(module.to_raw(), rules),
+            false => module.as_operation().verify(),
+        };
+        if is_valid { self.named(module) } else { None }
+    }
+
+    /// A module, if its names are such as the passes take.
+    fn named<'s>(&'s self, module: MlirModule<'s>) -> Option<Module<'s>> {
+        let wrong = super::names::check(module.as_operation().to_raw());
         let is_named = wrong.is_empty();
         lock(&self.diagnostics).extend(wrong);
-        is_named.then_some(module)
+        is_named.then_some(Module(module))
     }
 
     /// The module of the LLVM dialect that `promote-to-llvm` makes of a program, whatever IR that was read from.
@@ -305,19 +295,15 @@ impl Session {
         manager.enable_verifier(options.verify_each);
         let around = |name: &str, moment| printer(&options.print, name, moment);
         let alone = options.print.prints_all();
-        let config = Config {
-            threads: self.threads && !alone,
-            targets: options.targets.clone(),
-            ..self.config.clone()
-        };
-        pipeline.build(&manager, &config, &around)?;
+        let config = Config { targets: options.targets.clone(), ..self.config.clone() };
+        pipeline.add_around(manager.as_operation_pass_manager(), &config, &around)?;
         if alone {
             // MLIR asks for it where it prints the whole module, and dumps of threads would mix.
             self.context.enable_multi_threading(false);
             options.print.enable(&manager);
         }
         let ok = manager.run(&mut module.0).is_ok();
-        self.context.enable_multi_threading(self.threads);
+        self.context.enable_multi_threading(self.config.threads);
         let mut diagnostics = lock(&self.diagnostics);
         if !ok && !diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
             diagnostics.push(Diagnostic::error(
@@ -337,7 +323,7 @@ impl Session {
     pub fn views(&self, module: &Module<'_>) -> Result<Vec<(String, Graph, Solution)>, String> {
         // SAFETY: the context outlives the table.
         let vocabulary = unsafe { Vocabulary::with_rules(self.context.to_raw(), &self.config.op_rules) }?;
-        let ir = Mlir { vocabulary: Arc::new(vocabulary), threads: self.threads };
+        let ir = Mlir { vocabulary: Arc::new(vocabulary), threads: self.config.threads };
         let roots = promote_host::units::roots(&ir, Address(module.0.as_operation().to_raw()));
         Ok(roots
             .into_iter()
@@ -356,10 +342,10 @@ fn lock(diagnostics: &Mutex<Vec<Diagnostic>>) -> std::sync::MutexGuard<'_, Vec<D
     diagnostics.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Module<'_> {
-    /// The module as MLIR's C interface has it, for those who go on from here by themselves.
-    pub fn to_raw(&self) -> mlir_sys::MlirModule {
-        self.0.to_raw()
+impl<'s> Module<'s> {
+    /// The module as melior has it, for those who go on from here by themselves.
+    pub const fn melior(&self) -> &MlirModule<'s> {
+        &self.0
     }
 
     /// A copy of the module, in the same session.

@@ -63,7 +63,7 @@ pub fn parse(context: MlirContext, source: &Source<'_>, rules: &Rules) -> MlirMo
 }
 
 /// Whether MLIR accepts a module but for the ops that rules name.
-fn is_valid(module: MlirModule, rules: &Rules) -> bool {
+pub fn is_valid(module: MlirModule, rules: &Rules) -> bool {
     // SAFETY: the module is alive.
     let copy = raw::copy(unsafe { mlirModuleGetOperation(module) });
     let names: std::collections::HashSet<&str> =

@@ -62,8 +62,8 @@ pub struct Config {
 
 impl Config {
     /// No remarks, and the policies that are usual.
-    pub fn new(semantics: Semantics) -> Self {
-        Self { semantics: Arc::new(semantics), remarks: false, policies: Policies::default(), verify: true }
+    pub fn new(semantics: impl Into<Arc<Semantics>>) -> Self {
+        Self { semantics: semantics.into(), remarks: false, policies: Policies::default(), verify: true }
     }
 
     fn settings(&self) -> Settings<'_> {

@@ -71,7 +71,8 @@ pub fn evaluate(call: Call<'_>, operands: &[Array]) -> Result<Array, Error> {
 /// An element-wise op of one element of each operand, the first of which is of `dtype`, as an element of `result`.
 ///
 /// # Errors
-/// As [`evaluate`].
+/// [`Error::Trap`] where the library raises an exception, [`Error::Unsupported`] for what is not modelled, as an op that
+/// is not element-wise.
 pub fn element(op: Op, numerics: Numerics, dtype: DType, result: DType, numbers: &[Number]) -> Element {
     Ok(elementwise(op, numerics, dtype, numbers)?.fit(result))
 }

@@ -27,14 +27,9 @@ pub fn session(semantics: &str, rules: &str) -> Session {
 /// The same with rules of a test's own.
 pub fn session_with(semantics: &str, rules: Vec<OpRules>) -> Session {
     let (name, x64) = semantics.strip_suffix(":x64").map_or((semantics, false), |name| (name, true));
-    Session::new(&Options {
-        semantics: Arc::new(Semantics::by_name(name, x64).expect("the semantics exists")),
-        threads: true,
-        remarks: false,
-        policies: Default::default(),
-        op_rules: Arc::new(Rules::new(rules)),
-    })
-    .expect("MLIR takes the dialect")
+    let semantics = Semantics::by_name(name, x64).expect("the semantics exists");
+    let options = Options { op_rules: Arc::new(Rules::new(rules)), ..Options::new(semantics) };
+    Session::new(&options).expect("MLIR takes the dialect")
 }
 
 /// Runs `pipeline` on `source`; the result must be valid, the IR between passes need not.

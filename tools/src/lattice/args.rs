@@ -171,7 +171,7 @@ pub struct Table {
     #[arg(long, value_name = "WHICH")]
     pub zero_dim: Option<ZeroDim>,
 
-    /// Mark the cells that differ from another semantics: with [brackets] in text, as a list in JSON
+    /// Mark the cells that differ from another semantics: with brackets in text, as a list in JSON
     #[arg(long, value_name = "NAME|FILE", value_hint = ValueHint::FilePath)]
     pub mark: Option<String>,
 

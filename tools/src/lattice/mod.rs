@@ -1,9 +1,9 @@
 //! What `promote-lattice` is made of.
 //!
-//! [`args`] reads the command line, [`system`] finds the semantics and dtypes that it names, and each command has a
-//! module that turns them into a text: [`show`], [`table`] (with the documents' tables in [`like`]), [`words`] for `join`,
-//! [`check`], [`diff`], [`dot`], [`svg`] (which draws what [`layout`] places) and [`html`]. [`grid`] has the cells of tables,
-//! [`export`] writes JSON and CSV, [`prose`] sentences.
+//! `args` reads the command line, `system` finds the semantics and dtypes that it names, and each command has a
+//! module that turns them into a text: `show`, `table` (with the documents' tables in `like`), `words` for `join`,
+//! `check`, `diff`, `dot`, `svg` (which draws what `layout` places) and `html`. `grid` has the cells of tables,
+//! `export` writes JSON and CSV, `prose` sentences.
 
 pub mod args;
 mod check;

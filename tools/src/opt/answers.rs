@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use promote::Semantics;
-use promote::pass::Kind as PassKind;
+use promote::passes::Kind as PassKind;
 
 use super::{check_linked, session_options};
 use crate::cli::{self, Args, Request};

@@ -111,7 +111,9 @@ enum Part {
     Hole(Placeholder),
 }
 
-/// Ops that are written for something. See the [module](self).
+/// Ops that are written for a conversion, a broadcast or a constant: MLIR text in generic form, with [holes](Placeholder).
+///
+/// What is taken is [`OPERAND`], and what is made [`RESULT`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recipe {
     parts: Vec<Part>,

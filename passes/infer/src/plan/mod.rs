@@ -8,7 +8,7 @@
 //! - One conversion a value and dtype, one broadcast a value, dtype and shape; none where types agree.
 //! - Converted first, then broadcast: the smaller array is converted.
 //! - An operand is never retyped for its other users: only the edited use changes.
-//! - A conversion stands at the nearest point that dominates its uses ([`place`]): not on a path that needs none, but
+//! - A conversion stands at the nearest point that dominates its uses (`place`): not on a path that needs none, but
 //!   where several do, before they part. A convert stands outside of the loops that its operand is outside of; a
 //!   broadcast, which costs nothing where it is fused, in them.
 //! - What a run before has inserted is moved, or merged, rather than repeated.

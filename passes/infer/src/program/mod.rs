@@ -13,7 +13,8 @@
 //!
 //! With strict carries, an instance with loops or conditions is [traced](super::strict) before its callers are answered.
 //!
-//! A recursive function whose calls never stop making new signatures is refused after [`MAX_RECURSIVE`].
+//! A recursive function whose calls never stop making new signatures is refused after
+//! [`MAX_RECURSIVE`] of them.
 
 mod recursion;
 mod strict;
@@ -30,7 +31,7 @@ use super::strict::{Refused, Trace};
 use recursion::{order, report_recursion};
 
 /// How many instances of a function a call from outside of its recursion may lead to.
-const MAX_RECURSIVE: u32 = 64;
+pub const MAX_RECURSIVE: u32 = 64;
 
 /// A dense id of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -41,7 +41,7 @@ use super::graph::{Feed, Graph, Known, OpId, ShapeId, Slot, SlotId, Source, Type
 use super::shape::Shape;
 
 /// More changes of one slot than the height of a lattice of dtypes, and of shapes, can ask for.
-const MAX_CHANGES: u32 = 256;
+pub const MAX_CHANGES: u32 = 256;
 
 /// How often a start again may find more ops that must wait.
 const MAX_STARTS: u32 = 8;

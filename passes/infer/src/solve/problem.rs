@@ -83,6 +83,6 @@ pub enum ProblemKind {
     Recursive,
     /// A call makes ever new signatures of the function that it stands in.
     Endless,
-    /// The type of a slot had not settled after [`MAX_CHANGES`] changes.
+    /// The type of a slot had not settled after [`MAX_CHANGES`](super::MAX_CHANGES) changes.
     Unsettled,
 }

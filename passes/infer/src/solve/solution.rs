@@ -15,7 +15,7 @@ pub struct Step {
     pub feed: usize,
 }
 
-/// The answer of [`solve`].
+/// The answer of [`solve`](super::solve).
 #[derive(Clone, Debug)]
 pub struct Solution {
     pub(super) values: Vec<Type>,

@@ -1,7 +1,7 @@
 //! What strong programs are lowered to, a folder each, and the registry of them.
 //!
 //! [`cpu`] compiles [programs](promote_lower::program) of kernels to the LLVM dialect, and [`nvptx`] their kernels for NVIDIA's
-//! devices; both are made of [`llvm`]. [`linalg`] and [`stablehlo`] hand
+//! devices; both are made of `llvm`. `linalg` and `stablehlo` hand
 //! strong code on to other compilers, op by op: they know neither kernels nor buffers.
 //!
 //! A new target is its folder, its line in [`ALL`] (and one in [`Options`], if it has any), and a device in
@@ -12,7 +12,7 @@ pub(crate) mod linalg;
 mod llvm;
 pub mod nvptx;
 pub(crate) mod stablehlo;
-mod switches;
+pub(crate) mod switches;
 
 pub use self::stablehlo::Options as StableHloOptions;
 

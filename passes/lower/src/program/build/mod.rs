@@ -1,7 +1,7 @@
 //! Programs of strong code.
 //!
 //! ## Algorithm
-//! 1. Straight-line code is collected as a graph of primitives ([`segment`]), until a tensor is needed in memory: by a
+//! 1. Straight-line code is collected as a graph of primitives (`segment`), until a tensor is needed in memory: by a
 //!    terminator, a call, or an op that takes an element out.
 //! 2. The graph is partitioned into kernels ([`fuse`](crate::fuse)), which are launched in order.
 //! 3. Buffers are counted: a block owns one reference to each tensor that is live at its start, to each that is passed to

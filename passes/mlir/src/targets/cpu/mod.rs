@@ -1,8 +1,8 @@
 //! `promote-to-llvm`: strong programs as functions of the LLVM dialect, for processors.
 //!
-//! The module is [read](crate::strong) as data and [lowered](promote_lower::program) to a program, whose functions become
-//! code here ([`function`]) that launches kernels ([`kernel`]), one function each, on the threads of the run time. Control
-//! flow must be blocks. Of each public function there is an interface for callers outside ([`signature`]).
+//! The module is read as data and [lowered](promote_lower::program) to a program, whose functions become
+//! code here (`function`) that launches kernels (`kernel`), one function each, on the threads of the run time. Control
+//! flow must be blocks. Of each public function there is an interface for callers outside (`signature`).
 
 mod costs;
 mod emit;

@@ -1,7 +1,7 @@
 //! Kernels for NVIDIA's devices, as a module of the LLVM dialect, of which LLVM makes PTX.
 //!
 //! [`Kernels::new`] makes the module of what a [program](promote_lower::program) launches; how threads divide the work is
-//! [decided](promote_device) for all devices. The instructions are those of the CPU's target ([`llvm`](super::llvm)), in one
+//! [decided](promote_device) for all devices. The instructions are those of the CPU's target (`llvm`), in one
 //! lane.
 //!
 //! ## Laws
