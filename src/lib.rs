@@ -89,12 +89,6 @@ pub mod input;
 #[cfg(feature = "mlir")]
 pub mod npy;
 #[cfg(feature = "mlir")]
-#[doc(hidden)]
-pub mod pass {
-    //! `promote::Policies`, under the name that the C API has it by.
-    pub use promote_infer::report::Policies;
-}
-#[cfg(feature = "mlir")]
 pub mod passes;
 #[cfg(feature = "pliron")]
 pub mod pliron;

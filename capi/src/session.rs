@@ -4,8 +4,7 @@ use std::ffi::{CString, c_char};
 use std::sync::{Arc, OnceLock};
 
 use promote::op_rules::{OpRules, Rules};
-use promote::pass::Policies;
-use promote::{Options, Policy, Semantics};
+use promote::{Options, Policies, Policy, Semantics};
 
 use crate::argument;
 use crate::context::Pool;
@@ -126,11 +125,11 @@ pub unsafe extern "C" fn promote_session_new(
                 strict_carries: options.strict_carries != 0,
             };
             let pool = Pool::new(Options {
-                semantics: Arc::new(semantics(options)?),
                 threads: options.threads != 0,
                 remarks: options.remarks != 0,
                 policies,
                 op_rules: Arc::new(op_rules(options)?),
+                ..Options::new(semantics(options)?)
             });
             *result = argument::handle(Session { pool: Arc::new(pool) });
         }
