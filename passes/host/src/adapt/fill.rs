@@ -85,8 +85,8 @@ impl<I: Ir> Filling<'_, I> {
 
     fn code(&self) -> Result<String, String> {
         let Element::DType(dtype) = self.to.element else { return Err("a dtype is not known".to_owned()) };
-        let known = |(of, _): &&(DType, String)| *of == dtype;
-        let code = self.file.codes.iter().find(known).map(|(_, code)| code.clone());
+        let known = |(of, _): &&(DType, i64)| *of == dtype;
+        let code = self.file.codes.iter().find(known).map(|(_, code)| code.to_string());
         code.ok_or_else(|| format!("the table [codes] has no number for {dtype}"))
     }
 

@@ -50,7 +50,7 @@ pub struct OpRules {
     /// How types are written that MLIR has no tensors for.
     pub forms: Forms,
     /// The numbers by which the dialect knows dtypes.
-    pub codes: Vec<(DType, String)>,
+    pub codes: Vec<(DType, i64)>,
     /// How the dialect writes constants that are operands.
     pub constants: Constants,
     /// Attributes that say of which dtype the operands are.
@@ -162,9 +162,8 @@ impl OpRules {
         }
     }
 
-    /// The dtype that the dialect knows by a number.
+    /// The dtype that the dialect knows by a number. Where an op is told a dtype by one, no two dtypes have the same.
     pub fn coded(&self, code: i64) -> Option<DType> {
-        let code = code.to_string();
         self.codes.iter().find(|(_, known)| *known == code).map(|(dtype, _)| *dtype)
     }
 

@@ -5,9 +5,10 @@ mod fitted;
 mod types;
 
 use promote_infer::foreign::Broadcasts;
-use promote_lattice::Op;
 use promote_lattice::document::{self, At, Entry, FileErrors, Problem, Problems, choice, dtype, op, shown};
 use promote_lattice::op::Class;
+use promote_lattice::{DType, Op};
+use rustc_hash::FxHashMap;
 
 use super::recipe::Placeholder;
 use super::{Conversion, Family, Group, OpRule, OpRules, Pair, Pattern, Recipe};
@@ -87,6 +88,8 @@ struct Reader {
     asks_code: Option<At<()>>,
     /// The first op that an operand tells its dtype.
     is_told: Option<At<()>>,
+    /// Where each of [`OpRules::codes`] is stated.
+    codes: Vec<At<()>>,
     /// Where each op of [`OpRules::fitted`] is named.
     fitted: Vec<At<()>>,
 }
@@ -156,6 +159,7 @@ impl Reader {
                 let remedy = "write integer = \"my.constant\" below a line [constants]";
                 problems.add(Problem::new(span, message).remedy(remedy));
             }
+            self.check_codes(problems);
         }
         self.check_fitted(problems);
     }
@@ -308,8 +312,28 @@ impl Reader {
 
     fn code(&mut self, entry: &Entry<'_>, problems: &mut Problems) {
         let dtype = dtype(&entry.key, problems);
-        if let (Some(dtype), Some(number)) = (dtype, entry.integer(problems)) {
-            self.rules.codes.push((dtype.value, number.value));
+        let Some(number) = entry.integer(problems) else { return };
+        match (dtype, number.value.parse()) {
+            (Some(dtype), Ok(code)) => {
+                self.rules.codes.push((dtype.value, code));
+                self.codes.push(number.map(()));
+            }
+            (_, Err(_)) => {
+                problems.add(Problem::new(&number.span, "the number of a dtype must be one of 64 bits"));
+            }
+            (None, Ok(_)) => {}
+        }
+    }
+
+    /// By its number an op is told one dtype.
+    fn check_codes(&self, problems: &mut Problems) {
+        let mut first: FxHashMap<i64, DType> = FxHashMap::default();
+        for ((dtype, code), At { span, .. }) in self.rules.codes.iter().zip(&self.codes) {
+            let known = *first.entry(*code).or_insert(*dtype);
+            if known != *dtype {
+                let message = format!("{code} is the number of {known}, too: an op could be told either");
+                problems.add(Problem::new(span, message).remedy("give each dtype a number of its own"));
+            }
         }
     }
 
