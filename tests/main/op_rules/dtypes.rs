@@ -15,7 +15,7 @@ fn element(dtype: DType) -> String {
 }
 
 /// A program of an op whose operand `told` is this dtype, or none.
-fn told(name: &str, told: usize, from: DType, to: Option<&str>) -> String {
+fn told(name: &str, told: usize, from: DType, to: Option<i64>) -> String {
     let (constant, kind) = match to {
         Some(code) => {
             (format!("\"torch.constant.int\"() {{value = {code} : i64}} : () -> !torch.int"), "!torch.int")
@@ -40,7 +40,7 @@ fn the_result_is_of_the_dtype_that_the_op_is_told() {
     assert_eq!(rules.len(), 10);
     for (rule, operand) in rules {
         for (dtype, code) in file.codes.iter().filter(|(dtype, _)| matches!(dtype, DType::F16 | DType::F64)) {
-            let source = told(&rule.pattern.name, operand, DType::I32, Some(code));
+            let source = told(&rule.pattern.name, operand, DType::I32, Some(*code));
             let made = format!("!torch.int) -> !torch.vtensor<[4],{}>", element(*dtype));
             // As torch-mlir prints its ops, the number is a property.
             let printed = source.replace("{value =", "<{value =").replace(" : i64}", " : i64}>");
@@ -56,14 +56,14 @@ fn the_result_is_of_the_dtype_that_the_op_is_told() {
 #[test]
 fn a_sum_may_be_told_a_narrow_integer_and_a_mean_may_not() {
     let session = session("torch", "torch");
-    for (code, made) in [("1", "si8"), ("11", "i1"), ("3", "si32"), ("4", "si64")] {
+    for (code, made) in [(1, "si8"), (11, "i1"), (3, "si32"), (4, "si64")] {
         let text = accepted(&session, &told("torch.aten.sum", 1, DType::F32, Some(code)));
         assert!(text.contains(&format!("!torch.int) -> !torch.vtensor<[4],{made}>")), "{text}");
     }
     // Without a dtype, integers are added up in 64 bits.
     let text = accepted(&session, &told("torch.aten.sum", 1, DType::I8, None));
     assert!(text.contains("!torch.none) -> !torch.vtensor<[4],si64>"), "{text}");
-    assert_snapshot!(refused(&session, &told("torch.aten.mean", 1, DType::F32, Some("3"))), @r#"
+    assert_snapshot!(refused(&session, &told("torch.aten.mean", 1, DType::F32, Some(3))), @r#"
     3:6: error[P0008]: torch has no mean that could be told to be of i32
       1:14: note: operand 0 is tensor<4xf32>
       help: tell it another dtype, or none
@@ -72,7 +72,7 @@ fn a_sum_may_be_told_a_narrow_integer_and_a_mean_may_not() {
 
 #[test]
 fn a_stated_result_that_the_op_is_not_told_is_refused() {
-    let source = told("torch.aten.sum", 1, DType::F32, Some("7")).replace("unk", "f32");
+    let source = told("torch.aten.sum", 1, DType::F32, Some(7)).replace("unk", "f32");
     assert_snapshot!(refused(&session("torch", "torch"), &source), @r#"
     3:6: error[P0012]: torch.aten.sum has the stated dtype f32, but the inferred dtype is f64
       1:14: note: operand 0 is tensor<4xf32>
