@@ -112,7 +112,10 @@ pub fn read_file<T>(
             let location = locate(path, &input.bytes, 0);
             vec![Diagnostic::error(code, Some(location), "this is MLIR bytecode, not TOML")]
         }
-        Err(error) => vec![Diagnostic { code, ..error }],
+        Err(error) => {
+            let remedy = "write the file as UTF-8 text, without a byte order mark".to_owned();
+            vec![Diagnostic { code, remedy: Some(remedy), ..error }]
+        }
     };
     Err(Missing::Refused { input, diagnostics })
 }

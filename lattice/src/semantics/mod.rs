@@ -12,6 +12,7 @@
 mod array_api;
 mod jax;
 mod jep9407;
+mod node;
 mod numpy;
 mod operand;
 mod python;
@@ -31,6 +32,7 @@ use crate::lattice::{Lattice, NoJoin};
 use crate::op::{Class, Op};
 
 pub use crate::document::{FileError, FileErrors, FileNote, Place};
+pub use node::Node;
 pub use operand::{MAX_OPERANDS, Operand, Origin, Rank, Typing};
 pub use refusal::{Accepts, Refusal};
 
@@ -118,25 +120,6 @@ impl Defaults {
             strong => strong,
         }
     }
-}
-
-/// A row or column of a promotion table: an operand, and how the library's tables write it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Node {
-    /// How it is written.
-    pub name: &'static str,
-    /// What it is.
-    pub operand: Operand,
-}
-
-impl Node {
-    /// A dtype under its own name: an array, or a Python scalar if it is weak.
-    const fn of(dtype: DType) -> Self {
-        Self { name: dtype.name(), operand: Operand::of(dtype) }
-    }
-
-    /// A Python bool.
-    const PYTHON_BOOL: Self = Self { name: "b*", operand: Operand::literal(DType::B1) };
 }
 
 /// The rules of one library. See the [module](self).

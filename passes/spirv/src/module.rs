@@ -423,18 +423,15 @@ impl Emitter {
         if self.environment == Environment::OpenCl {
             return mode(self, ExecutionMode::ContractionOff, &[]);
         }
-        let widths: &[u32] = if self.needs.f64 { &[32, 64] } else { &[32] };
-        for width in widths {
-            let keeps = match width {
-                32 => self.features.keeps_subnormals_32,
-                _ => self.features.keeps_subnormals_64,
-            };
+        let single = (32, self.features.keeps_subnormals_32);
+        let double = self.needs.f64.then_some((64, self.features.keeps_subnormals_64));
+        for (width, keeps) in std::iter::once(single).chain(double) {
             if keeps {
-                mode(self, ExecutionMode::DenormPreserve, &[*width]);
+                mode(self, ExecutionMode::DenormPreserve, &[width]);
             }
             if self.features.has_float_controls {
-                mode(self, ExecutionMode::SignedZeroInfNanPreserve, &[*width]);
-                mode(self, ExecutionMode::RoundingModeRTE, &[*width]);
+                mode(self, ExecutionMode::SignedZeroInfNanPreserve, &[width]);
+                mode(self, ExecutionMode::RoundingModeRTE, &[width]);
             }
         }
     }

@@ -81,6 +81,19 @@ fn all_that_is_wrong_with_a_file_is_shown_in_its_lines() {
 }
 
 #[test]
+fn a_file_that_is_no_text() {
+    for bytes in [&b"format = 1\n\xff"[..], b"format = 1\n\0", b"\xef\xbb\xbfformat = 1\n"] {
+        let tool = Tool::new().with("bytes.toml", bytes);
+        let run = tool.run_on(PROGRAM, ["--op-rules=bytes.toml"]).refused();
+        assert!(run.stderr.starts_with("bytes.toml:"), "{run}");
+        assert!(
+            run.stderr.ends_with("help: write the file as UTF-8 text, without a byte order mark\n"),
+            "{run}"
+        );
+    }
+}
+
+#[test]
 fn a_name_or_an_attribute_that_is_none() {
     let run = run(PROGRAM, &["--op-rules=onnx"]);
     assert_eq!(run.status, Some(2), "{run}");

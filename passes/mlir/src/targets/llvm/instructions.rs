@@ -70,7 +70,10 @@ impl Code {
     pub fn float_register(&mut self, lanes: usize, ty: Ty, value: f64) -> Register {
         let bits = match ty {
             Ty::F32 => (value as f32).to_bits().into(),
-            _ => value.to_bits(),
+            Ty::F64 => value.to_bits(),
+            Ty::I1 | Ty::I8 | Ty::I16 | Ty::I32 | Ty::I64 | Ty::F16 => {
+                unreachable!("no definition has a constant of {ty:?} as a float")
+            }
         };
         Register { value: self.constant(ty, bits, lanes), ty }
     }
