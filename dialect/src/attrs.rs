@@ -77,7 +77,7 @@ pub enum Problem {
         required: String,
     },
     /// An op of another dialect whose dtype an operand says that is no constant, or is not there.
-    #[error("operand {operand} of {name} says the dtype of its result, and is no constant")]
+    #[error("operand {operand} of {name}, the dtype of its result, must be a constant")]
     DType {
         /// Its name.
         name: String,
@@ -87,9 +87,7 @@ pub enum Problem {
         constant: String,
     },
     /// An op of another dialect whose dtype an operand says by a number that means none.
-    #[error(
-        "operand {operand} of {name} says the dtype of its result, but the op rules have no dtype {code}"
-    )]
+    #[error("operand {operand} of {name} is the dtype {code}, which the op rules do not have")]
     Code {
         /// Its name.
         name: String,

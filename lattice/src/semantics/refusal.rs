@@ -104,7 +104,7 @@ pub enum Refusal {
         accepts: Accepts,
     },
     /// The op is told to be of a dtype that it cannot be of.
-    #[error("{semantics} has no {} that could be told to be of {dtype}", .op.name())]
+    #[error("{semantics} has no {} with a result of {dtype}", .op.name())]
     Told {
         /// Whose rules.
         semantics: Arc<str>,
@@ -316,7 +316,7 @@ impl Refusal {
             Self::Kernel { .. } => {
                 "convert the operand to another dtype of its kind with promote.convert first".to_owned()
             }
-            Self::Told { .. } => "tell it another dtype, or none".to_owned(),
+            Self::Told { .. } => "ask for another dtype, or none".to_owned(),
             Self::NoNode { semantics, .. } => {
                 format!("convert the operand to a dtype that {semantics} has with promote.convert first")
             }

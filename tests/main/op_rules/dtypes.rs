@@ -64,9 +64,9 @@ fn a_sum_may_be_told_a_narrow_integer_and_a_mean_may_not() {
     let text = accepted(&session, &told("torch.aten.sum", 1, DType::I8, None));
     assert!(text.contains("!torch.none) -> !torch.vtensor<[4],si64>"), "{text}");
     assert_snapshot!(refused(&session, &told("torch.aten.mean", 1, DType::F32, Some(3))), @r#"
-    3:6: error[P0008]: torch has no mean that could be told to be of i32
+    3:6: error[P0008]: torch has no mean with a result of i32
       1:14: note: operand 0 is tensor<4xf32>
-      help: tell it another dtype, or none
+      help: ask for another dtype, or none
     "#);
 }
 
@@ -92,13 +92,13 @@ fn a_dtype_that_is_not_known_is_refused() {
          return
        }"#;
     assert_snapshot!(refused(&session, source), @r#"
-    3:15: error[P0005]: operand 1 of torch.aten.sum says the dtype of its result, and is no constant
+    3:15: error[P0005]: operand 1 of torch.aten.sum, the dtype of its result, must be a constant
       help: give it the result of torch.constant.int
-    4:15: error[P0005]: operand 2 of torch.aten.cumsum says the dtype of its result, and is no constant
+    4:15: error[P0005]: operand 2 of torch.aten.cumsum, the dtype of its result, must be a constant
       help: give it the result of torch.constant.int
-    5:15: error[P0005]: operand 1 of torch.aten.sum says the dtype of its result, but the op rules have no dtype 99
+    5:15: error[P0005]: operand 1 of torch.aten.sum is the dtype 99, which the op rules do not have
       help: use a number of the table [codes] of the rule file, or add it there
-    6:15: error[P0005]: operand 1 of torch.aten.sum says the dtype of its result, and is no constant
+    6:15: error[P0005]: operand 1 of torch.aten.sum, the dtype of its result, must be a constant
       help: give it the result of torch.constant.int
     "#);
 }

@@ -331,7 +331,9 @@ impl Reader {
         for ((dtype, code), At { span, .. }) in self.rules.codes.iter().zip(&self.codes) {
             let known = *first.entry(*code).or_insert(*dtype);
             if known != *dtype {
-                let message = format!("{code} is the number of {known}, too: an op could be told either");
+                let message = format!(
+                    "{code} is the number of {known}, too: the dtype that an op asks for would be either"
+                );
                 problems.add(Problem::new(span, message).remedy("give each dtype a number of its own"));
             }
         }

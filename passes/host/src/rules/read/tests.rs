@@ -109,7 +109,7 @@ fn what_makes_no_sense_is_refused() {
         ),
         (
             "[codes]\ni8 = 1\nu8 = 1\n[constants]\ninteger = 'a.int'\n[ops]\n'a.b' = { op = 'sum', operands = [0], dtype = 1 }",
-            "4:6: 1 is the number of i8, too: an op could be told either (give each dtype a number of its own)",
+            "4:6: 1 is the number of i8, too: the dtype that an op asks for would be either (give each dtype a number of its own)",
         ),
         ("[codes]\ni8 = 99999999999999999999", "3:6: the number of a dtype must be one of 64 bits"),
         ("[constants]\nint = 'a.int'", "3:1: there is no key `int` of constants"),
