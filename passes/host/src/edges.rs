@@ -55,7 +55,7 @@ pub fn take_out<I: Ir>(
         let found = solution.value(*value);
         let Known::DType(dtype) = found.dtype else { continue };
         let target = view.value(*value);
-        let result = view.types.tensor(dtype, found.shape, ir.value_type(target), (ir, &view.graph));
+        let result = view.types.tensor(dtype, found.shape, ir.form_of(target), (ir, &view.graph));
         let definition = ir.defining_op(target);
         let parent = definition.unwrap_or_else(|| ir.parent_of_block(ir.argument_block(target)));
         let users: Vec<_> = ir.users(target).collect();
@@ -103,9 +103,9 @@ struct Edge<'a, I: Ir> {
 impl<I: Ir> Edge<'_, I> {
     /// Gives the operand, of type `own`, the type that is wanted. How many ops that took.
     fn settle(mut self, view: &mut View<I>, own: Type, wanted: &Wanted) -> usize {
-        let (dtype, like) = (wanted.dtype, self.ir.value_type(self.value()));
+        let (dtype, form) = (wanted.dtype, self.ir.form_of(self.value()));
         if own.dtype != Known::DType(dtype) {
-            let result = view.types.tensor(dtype, own.shape, like, (self.ir, &view.graph));
+            let result = view.types.tensor(dtype, own.shape, form, (self.ir, &view.graph));
             self.add(New::Convert, result);
         }
         let dims = |shape: ShapeId, view: &View<I>| view.graph.shapes.get(shape).dims().map(<[i64]>::to_vec);
@@ -114,7 +114,7 @@ impl<I: Ir> Edge<'_, I> {
                 let open = vec![DYNAMIC; to.len()];
                 let id = view.graph.shapes.id(Shape::ranked(open.clone()));
                 checks::rank(self.ir, self.operation, self.operand, to.len());
-                let result = view.types.tensor(dtype, id, like, (self.ir, &view.graph));
+                let result = view.types.tensor(dtype, id, form, (self.ir, &view.graph));
                 self.add(New::Cast, result);
                 open
             });
@@ -122,13 +122,13 @@ impl<I: Ir> Edge<'_, I> {
             if shape != from {
                 let is_checked = self.check(&from, &shape, &wanted.fed);
                 let id = view.graph.shapes.id(Shape::ranked(shape.clone()));
-                let result = view.types.tensor(dtype, id, like, (self.ir, &view.graph));
+                let result = view.types.tensor(dtype, id, form, (self.ir, &view.graph));
                 // Not every semantics lets a broadcast keep weakness: this one does.
                 let is_implicit = dtype.is_weak();
                 self.add(New::Broadcast { shape: &shape, is_implicit, is_checked }, result);
             }
         }
-        let result = view.types.tensor(dtype, wanted.shape, like, (self.ir, &view.graph));
+        let result = view.types.tensor(dtype, wanted.shape, form, (self.ir, &view.graph));
         if self.ir.value_type(self.value()) != result {
             self.add(New::Cast, result);
         }

@@ -6,28 +6,24 @@ use promote_lattice::Semantics;
 use crate::insert;
 use crate::ir::Ir;
 use crate::units;
-use crate::view::{View, view};
+use crate::verify::Planned;
+use crate::view::{Converts, View, converts};
 
-/// Removes converts in `root` that can be removed without changing any bit of any result. The views of its units, if they
-/// still show the program.
-pub fn fold_converts<I: Ir>(ir: &mut I, root: I::Op, semantics: &Semantics) -> Option<Vec<View<I>>> {
-    let roots = units::roots(ir, root);
-    let views = ir.map(roots, |ir, unit| {
-        let mut view = view(unit, ir);
+/// Removes converts in `root` that can be removed without changing any bit of any result. Of its units in turn, what verifying
+/// them has to know, where that is known.
+pub fn fold_converts<I: Ir>(ir: &mut I, root: I::Op, semantics: &Semantics) -> Vec<Option<Planned<I>>> {
+    let sized = units::sized(ir, root);
+    ir.map(sized, |ir, (unit, ops)| {
+        let Converts { mut view, any_implicit } = converts(unit, ir);
         let steps = fold(&view.graph, &view.seen(ir), semantics);
-        if steps.is_empty() {
-            return Some(view);
-        }
         steps.iter().for_each(|step| apply(ir, &mut view, step));
         // A convert of another value may stand better elsewhere, or be there already.
         let is_moved = |step: &Step| matches!(step, Step::Replace(..) | Step::Shorten(..));
-        let moved = steps.iter().any(is_moved);
-        let count = view.ops.len();
+        let moved = any_implicit && steps.iter().any(is_moved);
         // Its memory is the next one's.
         drop(view);
-        moved.then(|| insert::place_again(ir, unit, count, semantics)).flatten()
-    });
-    views.into_iter().collect()
+        moved.then(|| insert::place_again(ir, unit, ops, semantics)).flatten()
+    })
 }
 
 /// Does one step in the program, and notes what stands for its ids.

@@ -25,7 +25,7 @@ use crate::instances::{self, Tables};
 use crate::ir::{Ir, New};
 use crate::pass::Settings;
 use crate::units::{self, Units};
-use crate::view::{View, view};
+use crate::view::{View, view_about};
 
 /// Infers all types in `root`, and returns every finding in program order. Changes nothing if there is an error.
 ///
@@ -36,8 +36,8 @@ pub fn infer_types<I: Ir>(
     settings: &Settings<'_>,
 ) -> (Vec<Diagnostic>, Option<Units<I>>) {
     let semantics = settings.semantics;
-    let roots = units::roots(ir, root);
-    let mut views: Vec<View<I>> = ir.map(roots, |ir, unit| view(unit, ir));
+    let sized = units::sized(ir, root);
+    let mut views: Vec<View<I>> = ir.map(sized, |ir, (unit, ops)| view_about(unit, ir, ops));
     let callees = Callees::new(ir, &views);
     let links = callees::links(ir, &views, &callees, root);
     let linked = views.iter().zip(&links).map(|(view, (callees, is_fixed))| {
@@ -95,7 +95,7 @@ fn apply<I: Ir>(ir: &mut I, view: &mut View<I>, solution: &Solution) -> bool {
         let found = stored.get(&value).copied().unwrap_or_else(|| solution.value(value));
         if let Known::DType(dtype) = found.dtype {
             let target = view.value(value);
-            let r#type = view.types.tensor(dtype, found.shape, ir.value_type(target), (ir, &view.graph));
+            let r#type = view.types.tensor(dtype, found.shape, ir.form_of(target), (ir, &view.graph));
             ir.set_type(target, r#type);
         }
     }
@@ -158,8 +158,8 @@ fn define<I: Ir>(ir: &mut I, view: &mut View<I>, solution: &Solution) -> bool {
     for (slot, operation, index) in std::mem::take(&mut view.undefined) {
         let found = solution.slot(slot);
         let Known::DType(dtype) = found.dtype else { continue };
-        let like = ir.value_type(ir.operand(operation, index));
-        let result = view.types.tensor(dtype, found.shape, like, (ir, &view.graph));
+        let form = ir.form_of(ir.operand(operation, index));
+        let result = view.types.tensor(dtype, found.shape, form, (ir, &view.graph));
         let before = ir.outside_of_combining(operation);
         let made = Writer::new(ir, operation, Place::Before(before)).add(New::Poison, &[], Some(result));
         ir.set_operand(operation, index, made);
@@ -195,7 +195,7 @@ fn set_function_type<I: Ir>(ir: &mut I, view: &mut View<I>, solution: &Solution)
     for (result, slot) in new.results.iter_mut().zip(&view.unit.results) {
         let found = solution.slot(*slot);
         if let Known::DType(dtype) = found.dtype {
-            *result = view.types.tensor(dtype, found.shape, *result, (ir, &view.graph));
+            *result = view.types.tensor(dtype, found.shape, ir.form(*result), (ir, &view.graph));
         }
     }
     // The unit of a declaration has no arguments.

@@ -24,16 +24,17 @@ use crate::pass::Settings;
 use crate::rewrites::Rewrites;
 use crate::source;
 use crate::units::{self, Units};
-use crate::view::{View, view, view_about};
+use crate::verify::Planned;
+use crate::view::{View, view_about};
 
 /// Views and solves the units of `root`, whose types are inferred.
 ///
 /// # Errors
 /// Every finding, if they are not, or do not fit.
 pub fn solved<I: Ir>(ir: &mut I, root: I::Op, semantics: &Semantics) -> Result<Units<I>, Vec<Diagnostic>> {
-    let roots = units::roots(ir, root);
-    let units: Units<I> = ir.map(roots, |ir, unit| {
-        let mut view = view(unit, ir);
+    let sized = units::sized(ir, root);
+    let units: Units<I> = ir.map(sized, |ir, (unit, ops)| {
+        let mut view = view_about(unit, ir, ops);
         scalars::compute(&mut view.graph, semantics);
         let solution = solve(&mut view.graph, semantics);
         (view, solution)
@@ -75,22 +76,22 @@ pub fn insert_converts<I: Ir>(ir: &mut I, mut units: Units<I>, settings: &Settin
     diagnostics
 }
 
-/// Moves and merges the implicit converts of a unit of about that many ops, if its program is strong; its view, if nothing had
-/// to be done.
-pub fn place_again<I: Ir>(ir: &mut I, root: I::Op, ops: usize, semantics: &Semantics) -> Option<View<I>> {
+/// Moves and merges the implicit converts of a unit of about that many ops, if its program is strong; what there is to know of
+/// it, if nothing had to be done.
+pub fn place_again<I: Ir>(ir: &mut I, root: I::Op, ops: usize, semantics: &Semantics) -> Option<Planned<I>> {
     let mut view = view_about(root, ir, ops);
     if view.graph.movable.is_empty() {
-        return Some(view);
+        return None;
     }
     let solution = solve(&mut view.graph, semantics);
     let seen = view.seen(ir);
     let reporter = seen.reporter(&solution);
     if !reporter.diagnostics(&[]).is_empty() || reporter.not_inferred().is_some() {
-        return Some(view);
+        return None;
     }
     let plan = plan(&mut view.graph, &solution, semantics);
     if plan.moves.is_empty() && plan.merged.is_empty() {
-        return Some(view);
+        return Some(Planned { view, solution, plan });
     }
     Writer::new(ir, &mut view, &solution, &plan, semantics).place();
     None
@@ -145,15 +146,16 @@ impl<'a, I: Ir> Writer<'a, I> {
             self.refine(*op, *shape);
         }
         self.rewrites = Rewrites::new(self.ir, self.view, self.solution, self.plan, self.semantics);
-        for (insert, id) in self.plan.inserts.iter().zip(0..) {
-            let operation = self.make(InsertId(id), insert);
-            self.made.push(operation);
-        }
+        // What a use takes is made when it is edited: mostly that is in front of it.
         for edit in &self.plan.edits {
+            if let Produced::Insert(insert) = edit.to {
+                self.make_up_to(insert.0 as usize + 1);
+            }
             if !self.rewrites.has_done(&self.view.graph, edit) {
                 self.edit(edit);
             }
         }
+        self.make_up_to(self.plan.inserts.len());
         self.merge();
         self.settle_literals();
         if self.view.unit.is_function {
@@ -210,8 +212,8 @@ impl<'a, I: Ir> Writer<'a, I> {
 
     /// The tensor type of a dtype and a shape, written as that of a value is.
     fn tensor(&mut self, dtype: DType, shape: ShapeId, like: I::Value) -> I::Type {
-        let like = self.ir.value_type(like);
-        self.view.types.tensor(dtype, shape, like, (self.ir, &self.view.graph))
+        let form = self.ir.form_of(like);
+        self.view.types.tensor(dtype, shape, form, (self.ir, &self.view.graph))
     }
 
     fn value(&self, produced: Produced) -> I::Value {
@@ -226,6 +228,14 @@ impl<'a, I: Ir> Writer<'a, I> {
         match place {
             Use::Operand(op, index) => (self.view.op(op), self.view.graph.operand_index(op, index)),
             Use::Feed(slot, index) => self.view.feeds[slot.0 as usize][index],
+        }
+    }
+
+    /// Makes the ops of the first inserts, so many, that are not made yet.
+    fn make_up_to(&mut self, count: usize) {
+        while let (true, Some(insert)) = (self.made.len() < count, self.plan.inserts.get(self.made.len())) {
+            let made = self.make(InsertId(self.made.len() as u32), insert);
+            self.made.push(made);
         }
     }
 
@@ -369,7 +379,12 @@ impl<'a, I: Ir> Writer<'a, I> {
             match found.dtype {
                 Known::DType(dtype) if dtype.is_weak() => {
                     let dtype = self.semantics.strengthen(dtype);
-                    self.view.types.tensor(dtype, found.shape, *r#type, (self.ir, &self.view.graph))
+                    self.view.types.tensor(
+                        dtype,
+                        found.shape,
+                        self.ir.form(*r#type),
+                        (self.ir, &self.view.graph),
+                    )
                 }
                 Known::DType(_) | Known::Unknown | Known::Opaque | Known::Refused => *r#type,
             }

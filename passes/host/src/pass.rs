@@ -9,7 +9,7 @@ use promote_lattice::Semantics;
 
 use crate::ir::Ir;
 use crate::units::Units;
-use crate::view::View;
+use crate::verify::Planned;
 use crate::{adapt, fold, infer, insert, verify};
 
 /// What the passes follow and report.
@@ -106,7 +106,7 @@ impl Pass {
             Self::InsertConverts => {
                 let units = match handed {
                     Some(Handed::Solved(units)) => Ok(units),
-                    Some(Handed::Viewed(_)) | None => insert::solved(ir, root, semantics),
+                    Some(Handed::Planned(_)) | None => insert::solved(ir, root, semantics),
                 };
                 let found = match units {
                     Ok(units) => insert::insert_converts(ir, units, settings),
@@ -114,13 +114,16 @@ impl Pass {
                 };
                 (found, None)
             }
-            Self::FoldConverts => (Vec::new(), fold::fold_converts(ir, root, semantics).map(Handed::Viewed)),
+            Self::FoldConverts => {
+                let planned = fold::fold_converts(ir, root, semantics);
+                (Vec::new(), Some(Handed::Planned(planned)))
+            }
             Self::VerifyStrong => {
-                let found = match handed {
-                    Some(Handed::Viewed(views)) => verify::verify_views(ir, views, semantics),
-                    Some(Handed::Solved(_)) | None => verify::verify_strong(ir, root, semantics),
+                let planned = match handed {
+                    Some(Handed::Planned(planned)) => planned,
+                    Some(Handed::Solved(_)) | None => Vec::new(),
                 };
-                (found, None)
+                (verify::verify_strong(ir, root, planned, semantics), None)
             }
             Self::ApplyOpRules => (adapt::apply_op_rules(ir, root), None),
         }
@@ -131,6 +134,6 @@ impl Pass {
 pub enum Handed<I: Ir> {
     /// The units as inference leaves them.
     Solved(Units<I>),
-    /// The units as they are.
-    Viewed(Vec<View<I>>),
+    /// The units as folding leaves them, of which not all are known.
+    Planned(Vec<Option<Planned<I>>>),
 }

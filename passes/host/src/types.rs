@@ -37,15 +37,8 @@ impl<I: Ir> Types<I> {
         }
     }
 
-    /// The tensor type of a dtype and a shape, written as the type `like` is.
-    pub fn tensor(
-        &mut self,
-        dtype: DType,
-        shape: ShapeId,
-        like: I::Type,
-        (ir, graph): (&I, &Graph),
-    ) -> I::Type {
-        let form = ir.form(like);
+    /// The tensor type of a dtype and a shape, written in a form.
+    pub fn tensor(&mut self, dtype: DType, shape: ShapeId, form: Form, (ir, graph): (&I, &Graph)) -> I::Type {
         let make = || ir.tensor_type_in(form, dtype, graph.shapes.get(shape));
         *self.to.entry((dtype, shape, form)).or_insert_with(make)
     }

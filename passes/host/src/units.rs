@@ -10,20 +10,30 @@ pub type Units<I> = Vec<(View<I>, Solution)>;
 
 /// The units in `root`: `root` itself, for all that stands in it outside functions nested in it, and those functions.
 pub fn roots<I: Ir>(ir: &I, root: I::Op) -> Vec<I::Op> {
-    let mut roots = vec![root];
-    let mut stack: Vec<I::Block> = blocks(ir, root).collect();
+    sized(ir, root).into_iter().map(|(unit, _)| unit).collect()
+}
+
+/// The same, each with how many ops it has.
+pub fn sized<I: Ir>(ir: &I, root: I::Op) -> Vec<(I::Op, usize)> {
+    let mut units = vec![(root, 0)];
+    let mut stack: Vec<(I::Block, usize)> = blocks(ir, root).map(|block| (block, 0)).collect();
     stack.reverse();
-    while let Some(block) = stack.pop() {
+    while let Some((block, unit)) = stack.pop() {
         let at = stack.len();
-        for operation in ir.operations(block).filter(|operation| ir.has_regions(*operation)) {
-            if ir.kind(operation) == Kind::Function {
-                roots.push(operation);
+        for operation in ir.operations(block) {
+            units[unit].1 += 1;
+            if ir.has_regions(operation) {
+                let mut inner = unit;
+                if ir.kind(operation) == Kind::Function {
+                    inner = units.len();
+                    units.push((operation, 0));
+                }
+                stack.extend(blocks(ir, operation).map(|block| (block, inner)));
             }
-            stack.extend(blocks(ir, operation));
         }
         stack[at..].reverse();
     }
-    roots
+    units
 }
 
 /// The blocks of all regions of an op.

@@ -143,6 +143,8 @@ pub struct Node {
     operand_count: u32,
     /// The index of its attributes plus one, or 0.
     attrs: u32,
+    /// The index of the type that its value is written in plus one, or 0.
+    written: u32,
 }
 
 /// An op to be added to a graph.
@@ -246,7 +248,7 @@ pub struct Graph {
     operands: Vec<ValueId>,
     attrs: Vec<Attrs>,
     slots: Vec<Slot>,
-    written: FxHashMap<OpId, Type>,
+    written: Vec<Type>,
     blocks: Vec<Block>,
     branches: Vec<(BlockId, BlockId)>,
     /// The conversions and broadcasts that inference itself made of weak values, which stay weak.
@@ -320,9 +322,6 @@ impl Graph {
     pub fn add_op(&mut self, new: NewOp<'_>, used_before: Option<ValueId>) -> ValueId {
         let NewOp { op, operands, attrs, scalar, written, stated, block } = new;
         let id = OpId(self.nodes.len() as u32);
-        if let Some(written) = written {
-            self.written.insert(id, written);
-        }
         let literal = match (op, operands) {
             (Op::Constant, _) => scalar,
             (Op::Relax, [source]) => self.value(*source).literal,
@@ -339,14 +338,9 @@ impl Graph {
         };
         let (first_operand, operand_count) = (self.operands.len() as u32, operands.len() as u32);
         self.operands.extend_from_slice(operands);
-        let attrs = match attrs {
-            Some(attrs) => {
-                self.attrs.push(attrs);
-                self.attrs.len() as u32
-            }
-            None => 0,
-        };
-        self.nodes.push(Node { op, result, block, first_operand, operand_count, attrs });
+        let attrs = push_some(&mut self.attrs, attrs);
+        let written = push_some(&mut self.written, written);
+        self.nodes.push(Node { op, result, block, first_operand, operand_count, attrs, written });
         result
     }
 
@@ -424,7 +418,10 @@ impl Graph {
 
     /// For a constant: the type that its value is written in.
     pub fn written(&self, op: OpId) -> Option<Type> {
-        self.written.get(&op).copied()
+        match self.node(op).written {
+            0 => None,
+            index => Some(self.written[index as usize - 1]),
+        }
     }
 
     /// The blocks, by id.
@@ -475,4 +472,11 @@ impl Graph {
             index => &self.attrs[index as usize - 1],
         }
     }
+}
+
+/// The index plus one of what is added to a list, or 0.
+fn push_some<T>(list: &mut Vec<T>, item: Option<T>) -> u32 {
+    let some = item.is_some();
+    list.extend(item);
+    if some { list.len() as u32 } else { 0 }
 }

@@ -32,11 +32,22 @@ pub fn verify(
         return refused;
     }
     let plan = plan(graph, &solution, semantics);
-    let verifier = Verifier {
-        reporter: Reporter { unit, graph, solution: &solution, sources },
-        solution: &solution,
-        plan: &plan,
-    };
+    still_implicit(Reporter { unit, graph, solution: &solution, sources }, &plan)
+}
+
+/// The same of a unit with its solution, in which nothing is refused, and with what insertion would do.
+pub fn verify_planned(
+    unit: &Unit,
+    (graph, solution, plan): (&Graph, &Solution, &Plan),
+    sources: &dyn Sources,
+) -> Vec<Diagnostic> {
+    let weak = weak_values(unit, graph, sources);
+    if weak.is_empty() { still_implicit(Reporter { unit, graph, solution, sources }, plan) } else { weak }
+}
+
+/// What insertion would still do.
+fn still_implicit(reporter: Reporter<'_>, plan: &Plan) -> Vec<Diagnostic> {
+    let verifier = Verifier { solution: reporter.solution, plan, reporter };
     verifier.implicit().chain(verifier.unchecked()).chain(verifier.reporter.unranked()).collect()
 }
 

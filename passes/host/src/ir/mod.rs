@@ -288,6 +288,14 @@ pub trait Ir {
         Form::BUILTIN
     }
 
+    /// In which form the type of a value is written.
+    fn form_of(&self, value: Self::Value) -> Form {
+        match self.rules() {
+            Some(_) => self.form(self.value_type(value)),
+            None => Form::BUILTIN,
+        }
+    }
+
     /// The tensor type of a dtype and a shape in a form that [another type](Ir::form) is written in.
     fn tensor_type_in(&self, _form: Form, dtype: DType, shape: &Shape) -> Self::Type {
         self.tensor_type(dtype, shape)

@@ -35,7 +35,7 @@ pub fn program<I: Strong>(
     semantics: &Semantics,
     target: &dyn Target,
 ) -> Result<Source<I>, Vec<Diagnostic>> {
-    none_of(verify_strong(ir, root, semantics))?;
+    none_of(verify_strong(ir, root, Vec::new(), semantics))?;
     let body = blocks(ir, root).next().filter(|_| ir.kind(root) == Kind::Module);
     let Some(body) = body else {
         let message = "a program is read from a module";

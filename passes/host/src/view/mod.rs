@@ -1,5 +1,6 @@
 //! The view: one function, or what stands outside functions, as a [`Graph`] with the host's handles.
 
+mod converts;
 mod flow;
 mod foreign;
 mod ops;
@@ -20,6 +21,8 @@ use crate::ir::{Ir, Kind, ValueIds};
 use crate::source;
 use crate::types::Types;
 use crate::units::blocks;
+
+pub use converts::{Converts, converts};
 
 /// One unit of inference, with the handle of everything in it. See the [module](self).
 pub struct View<I: Ir> {
@@ -102,29 +105,8 @@ pub fn view<I: Ir>(root: I::Op, ir: &I) -> View<I> {
 /// The same with room for about that many ops of the dialect.
 pub fn view_about<I: Ir>(root: I::Op, ir: &I, ops: usize) -> View<I> {
     let is_function = ir.kind(root) == Kind::Function;
-    let mut viewer = Viewer {
-        ir,
-        ids: I::Ids::default(),
-        view: View {
-            graph: Graph::with_capacity(ops),
-            unit: Unit { is_function, ..Unit::default() },
-            types: Types::default(),
-            root,
-            ops: Vec::with_capacity(ops),
-            values: Vec::with_capacity(ops),
-            blocks: Vec::new(),
-            targets: Vec::new(),
-            feeds: Vec::new(),
-            structures: Vec::new(),
-            calls: Vec::new(),
-            undefined: Vec::new(),
-            source: OnceLock::new(),
-        },
-        operands: Vec::new(),
-        yields: FxHashMap::default(),
-        arguments: FxHashMap::default(),
-        entries: FxHashMap::default(),
-    };
+    let mut viewer = Viewer::new(root, ir, ops);
+    viewer.view.unit.is_function = is_function;
     if is_function {
         viewer.add_signature(root);
     }
@@ -160,7 +142,34 @@ enum Step<I: Ir> {
     Ops(I::Op, BlockId),
 }
 
-impl<I: Ir> Viewer<'_, I> {
+impl<'a, I: Ir> Viewer<'a, I> {
+    /// A view of nothing yet, with room for about that many ops of the dialect.
+    fn new(root: I::Op, ir: &'a I, ops: usize) -> Self {
+        Viewer {
+            ir,
+            ids: I::Ids::default(),
+            view: View {
+                graph: Graph::with_capacity(ops),
+                unit: Unit::default(),
+                types: Types::default(),
+                root,
+                ops: Vec::with_capacity(ops),
+                values: Vec::with_capacity(ops),
+                blocks: Vec::new(),
+                targets: Vec::new(),
+                feeds: Vec::new(),
+                structures: Vec::new(),
+                calls: Vec::new(),
+                undefined: Vec::new(),
+                source: OnceLock::new(),
+            },
+            operands: Vec::new(),
+            yields: FxHashMap::default(),
+            arguments: FxHashMap::default(),
+            entries: FxHashMap::default(),
+        }
+    }
+
     fn push_regions(&self, operation: I::Op, place: Region, stack: &mut Vec<Step<I>>) {
         let at = stack.len();
         stack.extend(self.ir.regions(operation).map(|region| Step::Region(region, place)));

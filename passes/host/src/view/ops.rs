@@ -67,13 +67,13 @@ impl<I: Ir> Viewer<'_, I> {
     }
 
     /// Records what inference and insertion reported about an op that they created or checked.
-    fn note_marks(&mut self, (op, id): (Op, OpId), operation: I::Op, operands: &[ValueId], stated: Type) {
+    fn note_marks(&mut self, (op, id): (Op, OpId), operation: I::Op, stated: Type) {
         let graph = &self.view.graph;
         let is_open = |value: &ValueId| {
             let dims = graph.shapes.get(graph.value(*value).stated.shape).dims();
             dims.is_none_or(|dims| dims.iter().copied().any(is_dynamic))
         };
-        let open = operands.iter().any(is_open);
+        let open = graph.operands(id).iter().any(is_open);
         if open && self.ir.is_marked(operation, Mark::Checked) {
             self.view.graph.checked.insert(id);
         }
@@ -127,19 +127,31 @@ impl<I: Ir> Viewer<'_, I> {
     }
 
     fn add_op(&mut self, op: Op, operation: I::Op, block: BlockId) {
+        let id = OpId(self.view.ops.len() as u32);
+        let attrs = self.attrs(op, operation, id);
+        let stated = self.add_op_with(attrs, op, operation, block);
+        if op != Op::Constant && self.ir.has_attributes(operation) {
+            self.note_marks((op, id), operation, stated);
+        }
+    }
+
+    /// Adds an op with these attributes; the type that the IR states for its result.
+    pub(super) fn add_op_with(
+        &mut self,
+        attrs: Option<Attrs>,
+        op: Op,
+        operation: I::Op,
+        block: BlockId,
+    ) -> Type {
         let ir = self.ir;
         let mut operands = std::mem::take(&mut self.operands);
         operands.clear();
         operands.extend(ir.operands(operation).map(|value| self.operand(value, block)));
         let id = OpId(self.view.ops.len() as u32);
-        let attrs = self.attrs(op, operation, id);
         let result = ir.result(operation);
         let stated = self.type_of(result);
         let constant = if op == Op::Constant { self.constant(operation, id, stated) } else { None };
         let (written, scalar) = constant.map_or((None, None), |(written, scalar)| (Some(written), scalar));
-        if op != Op::Constant && ir.has_attributes(operation) {
-            self.note_marks((op, id), operation, &operands, stated);
-        }
         let used_before = self.ids.get(result);
         let value = self
             .view
@@ -150,6 +162,7 @@ impl<I: Ir> Viewer<'_, I> {
         }
         self.view.ops.push(operation);
         self.operands = operands;
+        stated
     }
 
     fn attrs(&mut self, op: Op, operation: I::Op, id: OpId) -> Option<Attrs> {

@@ -14,10 +14,9 @@
 //! - What a run before has inserted is moved, or merged, rather than repeated.
 
 mod conditions;
+mod made;
 mod place;
 mod shapes;
-
-use std::collections::hash_map::Entry;
 
 use indexmap::IndexMap;
 use promote_lattice::op::Op;
@@ -25,6 +24,7 @@ use promote_lattice::{DType, Semantics};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 pub use self::conditions::{Check, Condition, Extent};
+use self::made::Made;
 use self::place::{Places, Point};
 use super::extents::Extents;
 use super::graph::{BlockId, Counts, Feed, Graph, Known, OpId, ShapeId, SlotId, Source, Type, ValueId};
@@ -157,7 +157,7 @@ pub fn plan(graph: &mut Graph, solution: &Solution, semantics: &Semantics) -> Pl
         solution,
         semantics,
         plan: Plan::default(),
-        made: FxHashMap::default(),
+        made: Made::default(),
         shapes: FxHashMap::default(),
         points: Vec::new(),
         facts: FxHashMap::default(),
@@ -193,7 +193,7 @@ struct Planner<'a> {
     semantics: &'a Semantics,
     plan: Plan,
     /// What there is already: a value in a dtype.
-    made: FxHashMap<(ValueId, DType, Role), Produced>,
+    made: Made,
     /// What there is already: something in a shape, with the block of its first use.
     shapes: FxHashMap<(Produced, ShapeId), Vec<(InsertId, BlockId)>>,
     extents: Extents,
@@ -263,17 +263,16 @@ impl Planner<'_> {
                 continue;
             }
             let result = self.graph.node(op).result;
-            match self.made.entry((x, dtype, Role::Number)) {
-                Entry::Vacant(entry) => {
-                    entry.insert(Produced::Value(result));
+            match self.made.get(x, dtype, Role::Number) {
+                None => {
+                    self.made.add((x, dtype, Role::Number), Produced::Value(result));
                     self.moved.insert(result, None);
                 }
-                Entry::Occupied(entry) => {
-                    if let Produced::Value(first) = entry.get() {
-                        self.merged.insert(result, *first);
-                        self.plan.merged.push(op);
-                    }
+                Some(Produced::Value(first)) => {
+                    self.merged.insert(result, first);
+                    self.plan.merged.push(op);
                 }
+                Some(Produced::Insert(_)) => {}
             }
         }
     }
@@ -297,7 +296,7 @@ impl Planner<'_> {
                 return self.need(Use::Operand(op, 0), node.block, x, (dtype, Role::Number), shape);
             }
             if self.graph.value(x).block == node.block && !self.merged.contains_key(&node.result) {
-                self.made.entry((x, dtype, Role::Number)).or_insert(Produced::Value(node.result));
+                self.made.add((x, dtype, Role::Number), Produced::Value(node.result));
             }
         }
         for index in 0..self.graph.operands(op).len() {
@@ -428,13 +427,13 @@ impl Planner<'_> {
             Make::Literal(_, role) => role,
             Make::Convert(_) | Make::Broadcast { .. } => Role::Number,
         };
-        if let Some(produced) = self.made.get(&(value, dtype, role)) {
-            return *produced;
+        if let Some(produced) = self.made.get(value, dtype, role) {
+            return produced;
         }
         let source = Produced::Value(value);
         let result = Type { dtype: Known::DType(dtype), shape: self.solution.value(value).shape };
         let insert = self.insert(Insert { source, make, position: Position::Before(serves), serves, result });
-        self.made.insert((value, dtype, role), Produced::Insert(insert));
+        self.made.add((value, dtype, role), Produced::Insert(insert));
         Produced::Insert(insert)
     }
 }

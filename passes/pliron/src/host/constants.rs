@@ -32,20 +32,20 @@ pub fn create(
     result: Option<TypeHandle>,
     made_for: Ptr<Operation>,
 ) -> Ptr<Operation> {
-    let truth = IntegerType::get(context, 1, Signedness::Signless).into();
-    let index = IndexType::get(context).into();
+    let truth = || IntegerType::get(context, 1, Signedness::Signless).into();
+    let index = || IndexType::get(context).into();
     let (concrete, says): (Concrete, Option<TypeHandle>) = match new {
         New::Convert => (concrete(Op::Convert), None),
         New::Broadcast { .. } => (concrete(Op::BroadcastTo), None),
         New::Cast => (tensor::CastOp::get_concrete_op_info(), None),
         New::Poison => (ub::PoisonOp::get_concrete_op_info(), None),
-        New::Dim => (tensor::DimOp::get_concrete_op_info(), Some(index)),
-        New::Rank => (tensor::RankOp::get_concrete_op_info(), Some(index)),
-        New::Index(_) => (arith::ConstantOp::get_concrete_op_info(), Some(index)),
-        New::Equal | New::NotEqual => (arith::CmpiOp::get_concrete_op_info(), Some(truth)),
-        New::Or => (arith::OriOp::get_concrete_op_info(), Some(truth)),
-        New::Multiply => (arith::MuliOp::get_concrete_op_info(), Some(index)),
-        New::Remainder => (arith::RemsiOp::get_concrete_op_info(), Some(index)),
+        New::Dim => (tensor::DimOp::get_concrete_op_info(), Some(index())),
+        New::Rank => (tensor::RankOp::get_concrete_op_info(), Some(index())),
+        New::Index(_) => (arith::ConstantOp::get_concrete_op_info(), Some(index())),
+        New::Equal | New::NotEqual => (arith::CmpiOp::get_concrete_op_info(), Some(truth())),
+        New::Or => (arith::OriOp::get_concrete_op_info(), Some(truth())),
+        New::Multiply => (arith::MuliOp::get_concrete_op_info(), Some(index())),
+        New::Remainder => (arith::RemsiOp::get_concrete_op_info(), Some(index())),
         New::Assert(_) => (cf::AssertOp::get_concrete_op_info(), None),
     };
     let results: Vec<_> = says.or(result).into_iter().collect();
