@@ -93,7 +93,7 @@ pub fn to_blocks() -> Pipeline {
     Pipeline::parse(TO_BLOCKS).unwrap_or_else(|error| unreachable!("{error}"))
 }
 
-/// The [program](crate::program) that a strong module is, whose control flow is blocks, for a processor.
+/// The [program](Program) that a strong module is, whose control flow is blocks, for a processor.
 ///
 /// # Errors
 /// [`CompileError::Refused`], for what no code is made for.
@@ -102,19 +102,19 @@ pub fn read_program(
     semantics: &Semantics,
     target: &Target,
 ) -> Result<Program, CompileError> {
-    module.program(semantics, &machine(target)).map_err(CompileError::Refused)
+    module.program(semantics, &processor(target)).map_err(CompileError::Refused)
 }
 
 /// A program as text, with a comment at each kernel that says how the target runs its loops.
 pub fn program_text(program: &Program, target: &Target) -> String {
-    program.with_schedules(&machine(target)).to_string()
+    program.with_schedules(&processor(target)).to_string()
 }
 
 const TO_BLOCKS: &str = "promote-number-switches,lower-affine,convert-scf-to-cf";
 const LOWERING: &str = "promote-number-switches,lower-affine,convert-scf-to-cf,promote-to-llvm";
 
 /// What the passes must know of a processor.
-pub fn machine(target: &Target) -> Machine {
+pub fn processor(target: &Target) -> Machine {
     Machine {
         vector_bytes: target.vector_bytes(),
         vector_registers: target.vector_registers(),
@@ -136,7 +136,7 @@ pub fn lower(
     let mut pipeline = options.pipeline.clone();
     pipeline.0.extend(lowering().0);
     let mut passes = options.passes.clone();
-    passes.targets.cpu = machine(&options.target);
+    passes.targets.cpu = processor(&options.target);
     session.run(module, &pipeline, &passes)
 }
 
@@ -156,7 +156,7 @@ pub fn compile(
     }
 }
 
-/// Compiles a [program](crate::program) for a processor, whatever IR it was read from. It must have been made for
+/// Compiles a [program](Program) for a processor, whatever IR it was read from. It must have been made for
 /// [`machine`], and `semantics` says what its numbers are.
 ///
 /// # Errors
@@ -169,7 +169,7 @@ pub fn compile_program(
     let session = SessionOptions { threads: false, ..SessionOptions::new(Arc::clone(semantics)) };
     let not_loaded = |error: NotLoaded| vec![Diagnostic::error(Code::Internal, None, error.to_string())];
     let session = Session::new(&session).map_err(|error| CompileError::Refused(not_loaded(error)))?;
-    let module = session.code_of(program, machine(&options.target)).map_err(CompileError::Refused)?;
+    let module = session.code_of(program, processor(&options.target)).map_err(CompileError::Refused)?;
     translate(&module, options)
 }
 

@@ -108,7 +108,7 @@ pub fn open(target: DeviceTarget) -> Result<SharedDevice, DeviceError> {
 }
 
 /// What a program must know of devices.
-pub const fn machine() -> impl Target {
+pub const fn accelerator() -> impl Target {
     Machine
 }
 
@@ -156,8 +156,8 @@ impl DeviceCode {
         Ok(Self::of_program(program, target))
     }
 
-    /// The code of a [program](crate::program), whatever IR it was read from. It must have been made for a
-    /// [device](machine).
+    /// The code of a [program](Program), whatever IR it was read from. It must have been made for a
+    /// [device](accelerator).
     pub fn of_program(program: Program, target: DeviceTarget) -> Self {
         let (compiled, interfaces) = (Compiled::of(&program), program.interfaces());
         Self { target, program, compiled, interfaces }

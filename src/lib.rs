@@ -57,17 +57,17 @@
 //! branches as closures. Its programs go to MLIR as text, and to pliron. A compiler with a pass manager of its own adds the
 //! [`passes`] to it.
 //!
-//! Without the feature `mlir`, the lattices, rules and the engine remain, and build without LLVM.
+//! Without the feature `mlir`, the lattices, rules and programs remain, and build without LLVM.
 
 pub use promote_builder as builder;
 pub use promote_diagnostics as diagnostic;
 pub use promote_host::rules as op_rules;
-pub use promote_infer as engine;
 pub use promote_infer::report::Policies;
 pub use promote_lattice::policy::UnknownPolicy;
 pub use promote_lattice::{DType, Kind, Lattice, Op, Policy, Semantics, convert, op, semantics};
 pub use promote_lower::interface::Interface;
-pub use promote_lower::{program, symbols};
+pub use promote_lower::program::Program;
+pub use promote_lower::symbols;
 
 /// The code of the book's page on the library.
 #[cfg(all(doctest, feature = "mlir"))]
@@ -100,8 +100,7 @@ mod tensor;
 #[cfg(feature = "mlir")]
 pub use compile::{
     CompileError, CompileOptions, Compiled, Denormals, OptLevel, RUNTIME_OBJECT, Target, TargetError,
-    compile, compile_program, header, lower, lowering, machine, program_text, read_program, to_blocks,
-    translate,
+    compile, compile_program, header, lower, lowering, program_text, read_program, to_blocks, translate,
 };
 #[cfg(feature = "mlir")]
 pub use run::{Executable, Function, TensorType, set_threads, threads};
@@ -116,6 +115,7 @@ pub mod dialect {
 /// What strong programs are lowered to for other compilers, as `promote-opt --emit` lists it.
 #[cfg(feature = "mlir")]
 pub mod targets {
+    pub use crate::compile::processor;
     pub use promote_mlir::targets::cpu::Machine;
     pub use promote_mlir::targets::{ALL, Emitted, TargetPass};
 }

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use promote::Program;
 use promote::diagnostic::{Code, Diagnostic, Severity};
-use promote::program::Program;
 use promote::{
     CompileOptions, Compiled, Module, OptLevel, Options, Pipeline, PrintOptions, RunOptions, Semantics,
     Session, Source, Target, TargetOptions, Verdict,
@@ -193,9 +193,7 @@ impl Rules {
     /// Draws the graph of a strong program, and declares its functions.
     fn drawn(&self, strong: &str) -> Result<(), Finding> {
         let module = self.read(Source::Text(strong), "what the passes gave")?;
-        let views = self.session.views(&module).map_err(|error| error.to_string())?;
-        let mut text = String::new();
-        promote::engine::dot::write(&mut text, &views, &self.semantics);
+        self.session.dot(&module)?;
         promote::header(&module).map(drop).map_err(|error| error.to_string())
     }
 
@@ -221,7 +219,10 @@ impl Rules {
         let mut pipeline = Pipeline::default();
         pipeline.0.extend(promote::lowering().0);
         let options = RunOptions {
-            targets: TargetOptions { cpu: promote::machine(&native.target), ..TargetOptions::default() },
+            targets: TargetOptions {
+                cpu: promote::targets::processor(&native.target),
+                ..TargetOptions::default()
+            },
             verify_each: true,
             ..RunOptions::default()
         };

@@ -5,10 +5,10 @@
 use std::cell::Cell;
 
 use pliron::context::Context;
+use promote::Program;
 use promote::diagnostic::{Code, Diagnostic, Severity};
 use promote::pliron as host;
 use promote::pliron::pass::Promotion;
-use promote::program::Program;
 use promote::{Module, RunOptions, Session, Target, Verdict};
 use promote_reference::random::{Dynamic, Options, generate};
 
@@ -109,7 +109,7 @@ impl Beside {
             return;
         }
         host::scf_to_cf::scf_to_cf(&mut self.context, self.module);
-        let machine = promote::machine(&Target::host());
+        let machine = promote::targets::processor(&Target::host());
         let semantics = session.semantics();
         let text = |program: Result<Program, Vec<Diagnostic>>| match program {
             Ok(program) => plain(&names(&program.to_string())),

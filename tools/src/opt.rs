@@ -9,11 +9,11 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use promote::Program;
 use promote::device::DeviceCode;
 use promote::diagnostic::{Code, Diagnostic};
 use promote::op_rules::Rules;
 use promote::pipeline::Element;
-use promote::program::Program;
 use promote::{
     CompileError, CompileOptions, Compiled, Module, Options, Pipeline, PrintIr, PrintOptions, RunOptions,
     Semantics, Session, Source, StableHloOptions, Target, TargetOptions, Verdict,
@@ -366,7 +366,7 @@ impl<'a> Compiler<'a> {
         let printing = &self.args.printing;
         let options = RunOptions {
             targets: TargetOptions {
-                cpu: promote::machine(&self.native.target),
+                cpu: promote::targets::processor(&self.native.target),
                 stablehlo: StableHloOptions { excess_precision: self.args.promotion.excess_precision },
             },
             verify_each: self.args.testing.verify_each,
@@ -427,9 +427,7 @@ impl<'a> Compiler<'a> {
         match self.args.emit() {
             Emit::Bytecode => module.write_bytecode(out),
             Emit::Dot => {
-                let views = self.session.views(module).map_err(io::Error::other)?;
-                let mut text = String::new();
-                promote::engine::dot::write(&mut text, &views, &self.semantics);
+                let text = self.session.dot(module).map_err(io::Error::other)?;
                 out.write_all(text.as_bytes())
             }
             // Code is written by `write_code`.

@@ -29,8 +29,6 @@ use promote_lower::interface::Interface;
 
 use crate::{unread, unverified};
 use promote_diagnostics::{Code, Diagnostic, Severity};
-use promote_infer::graph::Graph;
-use promote_infer::solve::Solution;
 use promote_lower::program::Program;
 use promote_lower::target::Target;
 
@@ -316,25 +314,25 @@ impl Session {
         Ok(if refused { Verdict::Refused } else { Verdict::Done })
     }
 
-    /// The graph view of each function with its solution, for pictures of the program.
+    /// The graph of a module in Graphviz's language: its ops with the types of their results, and what is converted.
     ///
     /// # Errors
     /// If the context does not know the dialect, or MLIR does not read what an op rule says.
-    pub fn views(&self, module: &Module<'_>) -> Result<Vec<(String, Graph, Solution)>, String> {
+    pub fn dot(&self, module: &Module<'_>) -> Result<String, String> {
         // SAFETY: the context outlives the table.
         let vocabulary = unsafe { Vocabulary::with_rules(self.context.to_raw(), &self.config.op_rules) }?;
         let ir = Mlir { vocabulary: Arc::new(vocabulary), threads: self.config.threads };
         let roots = promote_host::units::roots(&ir, Address(module.0.as_operation().to_raw()));
-        Ok(roots
-            .into_iter()
-            .map(|root| {
-                let mut view = promote_host::view::view(root, &ir);
-                let solution = promote_infer::solve::solve(&mut view.graph, &self.config.semantics);
-                let name = raw::string_attribute(root.0, "sym_name").unwrap_or_default();
-                (name, view.graph, solution)
-            })
-            .filter(|(_, graph, _)| graph.ops().len() > 0)
-            .collect())
+        let programs = roots.into_iter().map(|root| {
+            let mut view = promote_host::view::view(root, &ir);
+            let solution = promote_infer::solve::solve(&mut view.graph, &self.config.semantics);
+            let name = raw::string_attribute(root.0, "sym_name").unwrap_or_default();
+            (name, view.graph, solution)
+        });
+        let programs: Vec<_> = programs.filter(|(_, graph, _)| graph.ops().len() > 0).collect();
+        let mut text = String::new();
+        promote_infer::dot::write(&mut text, &programs, &self.config.semantics);
+        Ok(text)
     }
 }
 

@@ -43,6 +43,6 @@ impl<'a> Shared<'a> {
 
     /// Everything in `root` that is not strong, in program order.
     pub fn verify_strong(self, root: MlirOperation) -> Vec<Diagnostic> {
-        verify::verify_strong(&mut self.ir.clone(), Address(root), self.semantics)
+        verify::verify_strong(&mut self.ir.clone(), Address(root), Vec::new(), self.semantics)
     }
 }

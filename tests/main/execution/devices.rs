@@ -52,7 +52,7 @@ fn open(target: DeviceTarget) -> Place {
 
 /// Whether this processor's vectors are as wide as those whose order devices follow.
 fn is_wide() -> bool {
-    promote::machine(&Target::host()).vector_bytes == 64
+    promote::targets::processor(&Target::host()).vector_bytes == 64
 }
 
 fn share(target: DeviceTarget) -> usize {

@@ -321,7 +321,7 @@ pub fn all(system: &str, x64: bool, place: &(dyn Fn() -> Place + Sync), cases: &
     let semantics = Semantics::by_name(system, x64).expect("the semantics exists");
     let numerics = semantics.numerics();
     let has_f16 = match place() {
-        Place::Processor(target) => promote::machine(&target).has_f16,
+        Place::Processor(target) => promote::targets::processor(&target).has_f16,
         Place::Device(target, _) => matches!(target, DeviceTarget::Cuda(_)),
     };
     let batches: Vec<&[Case]> = cases.chunks(FUNCTIONS).collect();

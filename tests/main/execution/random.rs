@@ -6,7 +6,7 @@ use std::fmt::{Debug, Write as _};
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use promote::program::Program;
+use promote::Program;
 use promote::{DType, Pipeline, PrintOptions, RunOptions, Semantics, Session, Source, Target, Verdict};
 use promote_reference::random::{Dynamic, Options, generate};
 use promote_reference::{Array, Error, Number, Outcome, Reader, Value, steps};
