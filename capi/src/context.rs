@@ -41,12 +41,6 @@ impl Context {
             work(session)
         })
     }
-
-    /// Does work that needs no stack to speak of in the context, alone.
-    pub fn alone<T>(&self, work: impl FnOnce() -> T) -> T {
-        let _held = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-        work()
-    }
 }
 
 /// The contexts of a session.

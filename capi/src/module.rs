@@ -50,7 +50,9 @@ impl Drop for Module {
     fn drop(&mut self) {
         let module = &mut self.module;
         // SAFETY: nobody uses the module any more, and it is dropped once.
-        self.context.alone(|| unsafe { ManuallyDrop::drop(module) });
+        let freed = self.context.work(|_| unsafe { ManuallyDrop::drop(module) });
+        // Without a thread for it, the module stays where it is: its memory is lost, nothing else.
+        drop(freed);
     }
 }
 
@@ -70,12 +72,12 @@ pub fn report(wanted: Option<&mut *mut List>, diagnostics: &[Diagnostic]) {
     }
 }
 
-/// Reads a module.
-fn parse(session: &Session, source: &[u8], name: &str) -> Result<Result<Module, Vec<Diagnostic>>, Failure> {
+/// Reads a module, if it is one, and what there is to say of it.
+fn parse(session: &Session, source: &[u8], name: &str) -> Result<(Option<Module>, Vec<Diagnostic>), Failure> {
     let source = match screened(name, source) {
         Ok(Content::Text(text)) => Source::Text(text),
         Ok(Content::Bytecode(bytes)) => Source::Bytecode(bytes),
-        Err(error) => return Ok(Err(vec![error])),
+        Err(error) => return Ok((None, vec![error])),
     };
     let context = session.pool.context()?;
     let (module, mut diagnostics) = context.work(|session| {
@@ -87,13 +89,11 @@ fn parse(session: &Session, source: &[u8], name: &str) -> Result<Result<Module, 
         (parsed, session.take_diagnostics())
     })?;
     rename(&mut diagnostics, name);
-    Ok(match module {
-        Some(module) => {
-            let module = ManuallyDrop::new(Mutex::new(module));
-            Ok(Module { module, context, name: name.to_owned() })
-        }
-        None => Err(diagnostics),
-    })
+    let module = module.map(|module| {
+        let module = ManuallyDrop::new(Mutex::new(module));
+        Module { module, context, name: name.to_owned() }
+    });
+    Ok((module, diagnostics))
 }
 
 /// Reads a module of text or bytecode.
@@ -118,13 +118,9 @@ pub unsafe extern "C" fn promote_module_parse(
             let source = argument::elements("source", source.cast::<u8>(), size)?;
             (result, diagnostics, session, source, argument::optional_text("name", name)?.unwrap_or("-"))
         };
-        match parse(session, source, name)? {
-            Ok(module) => *result = argument::handle(module),
-            Err(errors) => {
-                report(diagnostics, &errors);
-                return Err(refused(&errors));
-            }
-        }
+        let (module, found) = parse(session, source, name)?;
+        report(diagnostics, &found);
+        *result = argument::handle(module.ok_or_else(|| refused(&found))?);
         Ok(())
     })
 }

@@ -39,6 +39,7 @@ mod refusals;
 mod relaxes;
 mod remedies;
 mod semantics;
+mod sessions;
 mod spirv;
 mod stablehlo;
 mod support;

@@ -42,6 +42,26 @@ static void promotions(void) {
   promote_module_free(module);
 }
 
+/* Regions in regions, as deep as text may nest: reading, promoting and freeing them takes more stack than the thread has. */
+static void nested(void) {
+  enum { DEPTH = 900 };
+  static const char head[] = "func.func @f() {\n", open[] = "scf.execute_region {\n", close[] = "scf.yield\n}\n",
+                    tail[] = "return\n}\n";
+  size_t size = sizeof head + sizeof tail + DEPTH * (sizeof open + sizeof close);
+  char *text = malloc(size), *end = text;
+  promote_module *module = NULL;
+  int depth = 0;
+  CHECK(text != NULL);
+  end += sprintf(end, "%s", head);
+  for (; depth < DEPTH; depth++) end += sprintf(end, "%s", open);
+  for (; depth > 0; depth--) end += sprintf(end, "%s", close);
+  end += sprintf(end, "%s", tail);
+  DONE(promote_module_parse(session, text, (size_t)(end - text), "deep.mlir", &module, NULL));
+  DONE(promote_module_promote(module, NULL));
+  promote_module_free(module);
+  free(text);
+}
+
 static void calls(int number) {
   int32_t x_data = number;
   float y_data = 0.5f;
@@ -61,6 +81,7 @@ static void *work(void *argument) {
     promote_dtype dtypes[] = {PROMOTE_DTYPE_I8, PROMOTE_DTYPE_F16}, joined;
     refusals(number);
     promotions();
+    if (round == 0) nested();
     calls(number);
     DONE(promote_join(session, dtypes, 2, &joined));
     DONE(promote_module_promote(shared, NULL));

@@ -201,6 +201,7 @@ impl Session {
     /// Parses and verifies a module. `None` if MLIR refuses it, or a name in it; why is in the diagnostics. Ops that follow op
     /// rules are not verified: their dialects would refuse operands that are not promoted yet.
     pub fn parse(&self, source: Source<'_>) -> Option<Module<'_>> {
+        let before = lock(&self.diagnostics).len();
         let context = self.context.to_raw();
         let bytes = |bytes: &[u8]| MlirStringRef { data: bytes.as_ptr().cast(), length: bytes.len() };
         // SAFETY: the context is alive, and the strings outlive the calls. MLIR wants text to end before a NUL byte,
@@ -223,9 +224,8 @@ impl Session {
             }
         };
         if module.ptr.is_null() {
-            let mut diagnostics = lock(&self.diagnostics);
-            if !diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
-                diagnostics.push(unread::explain(&source));
+            if !self.has_error_since(before) {
+                lock(&self.diagnostics).push(unread::explain(&source));
             }
             return None;
         }
@@ -237,9 +237,7 @@ impl Session {
     /// context, if MLIR refuses it, or a name in it; why is in the diagnostics. As in [`parse`](Self::parse), ops that follow op
     /// rules are not verified.
     pub fn adopt<'s>(&'s self, module: MlirModule<'s>) -> Option<Module<'s>> {
-        if module.context() != self.context {
-            let message = "the module is of another context than the session's";
-            lock(&self.diagnostics).push(Diagnostic::error(Code::Pipeline, None, message));
+        if !self.is_ours(&module) {
             return None;
         }
         let rules = &self.config.op_rules;
@@ -248,6 +246,22 @@ impl Session {
             false => module.as_operation().verify(),
         };
         if is_valid { self.named(module) } else { None }
+    }
+
+    /// Whether a module is of the session's context; says so if it is not.
+    fn is_ours(&self, module: &MlirModule<'_>) -> bool {
+        let ours = module.context() == self.context;
+        if !ours {
+            let message = "the module is of another context than the session's";
+            lock(&self.diagnostics).push(Diagnostic::error(Code::Pipeline, None, message));
+        }
+        ours
+    }
+
+    /// Whether there is an error beyond the first so many diagnostics.
+    fn has_error_since(&self, before: usize) -> bool {
+        let diagnostics = lock(&self.diagnostics);
+        diagnostics.iter().skip(before).any(|diagnostic| diagnostic.severity == Severity::Error)
     }
 
     /// A module, if its names are such as the passes take.
@@ -272,7 +286,7 @@ impl Session {
         if refused.is_empty() { Ok(Module(module)) } else { Err(refused) }
     }
 
-    /// Runs a pipeline on a module. What it found is in the diagnostics.
+    /// Runs a pipeline on a module. What it found is in the diagnostics; a module of another session is refused.
     ///
     /// # Errors
     /// [`PipelineError`] if there is no such pipeline; nothing was run.
@@ -282,6 +296,10 @@ impl Session {
         pipeline: &Pipeline,
         options: &RunOptions,
     ) -> Result<Verdict, PipelineError> {
+        if !self.is_ours(&module.0) {
+            return Ok(Verdict::Refused);
+        }
+        let before = lock(&self.diagnostics).len();
         // SAFETY: the context outlives the manager, which melior owns from here on; it has no name for timing.
         let manager = unsafe {
             let manager = mlirPassManagerCreate(self.context.to_raw());
@@ -302,23 +320,21 @@ impl Session {
         }
         let ok = manager.run(&mut module.0).is_ok();
         self.context.enable_multi_threading(self.config.threads);
-        let mut diagnostics = lock(&self.diagnostics);
-        if !ok && !diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
-            diagnostics.push(Diagnostic::error(
-                Code::Pipeline,
-                None,
-                format!("the pipeline {pipeline} failed"),
-            ));
+        if !ok && !self.has_error_since(before) {
+            let message = format!("the pipeline {pipeline} failed");
+            lock(&self.diagnostics).push(Diagnostic::error(Code::Pipeline, None, message));
         }
-        let refused = !ok || diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
-        Ok(if refused { Verdict::Refused } else { Verdict::Done })
+        Ok(if self.has_error_since(before) { Verdict::Refused } else { Verdict::Done })
     }
 
     /// The graph of a module in Graphviz's language: its ops with the types of their results, and what is converted.
     ///
     /// # Errors
-    /// If the context does not know the dialect, or MLIR does not read what an op rule says.
+    /// If the module is of another session, the context does not know the dialect, or MLIR does not read what an op rule says.
     pub fn dot(&self, module: &Module<'_>) -> Result<String, String> {
+        if module.0.context() != self.context {
+            return Err("the module is of another context than the session's".to_owned());
+        }
         // SAFETY: the context outlives the table.
         let vocabulary = unsafe { Vocabulary::with_rules(self.context.to_raw(), &self.config.op_rules) }?;
         let ir = Mlir { vocabulary: Arc::new(vocabulary), threads: self.config.threads };
