@@ -301,7 +301,7 @@ fn every_op_of_stablehlo() {
 
 #[test]
 fn every_op_of_torch() {
-    assert_eq!(sweep("torch"), 5995);
+    assert_eq!(sweep("torch"), 8575);
 }
 
 #[test]

@@ -114,7 +114,10 @@ fn what_makes_no_sense_is_refused() {
         ("[codes]\ni8 = 99999999999999999999", "3:6: the number of a dtype must be one of 64 bits"),
         ("[constants]\nint = 'a.int'", "3:1: there is no key `int` of constants"),
         ("[lists]\nop = 'a.list'", "2:2: lists must have both `op` and `type`"),
-        ("[lists]\nop = 'a.list'\ntype = 'list'", "4:8: `list` is no type of a dialect (write it as MLIR does"),
+        (
+            "[lists]\nop = 'a.list'\ntype = 'list'",
+            "4:8: `list` is no type of a dialect (write it as MLIR does",
+        ),
         ("[lists]\nop = 'a.list'\ntyp = '!a.list'", "4:1: there is no key `typ` of lists (write type)"),
         ("[lists]\nop = 'func.call'\ntype = '!a.list'", "3:6: the passes know func.call themselves"),
         (
