@@ -96,6 +96,18 @@ pub enum Problem {
         /// The number.
         code: i64,
     },
+    /// A list of which an op of another dialect joins the elements, and which is not its own.
+    #[error("operand {operand} of {name}, a list, {why}")]
+    List {
+        /// Its name.
+        name: String,
+        /// Which operand.
+        operand: usize,
+        /// The op that makes lists of which the elements are known.
+        made: String,
+        /// What is wrong with it.
+        why: List,
+    },
     /// An attribute the op needs and does not have.
     #[error("{op} needs the attribute `{name}`")]
     Missing {
@@ -106,6 +118,20 @@ pub enum Problem {
         /// What its value must be.
         kind: AttrKind,
     },
+}
+
+/// What is wrong with a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum List {
+    /// Its elements are not known.
+    #[error("is made where its elements are not known")]
+    Elsewhere,
+    /// Other ops use it.
+    #[error("is used by other ops, too")]
+    Shared,
+    /// It has no elements.
+    #[error("is empty")]
+    Empty,
 }
 
 impl Problem {
@@ -129,6 +155,11 @@ impl Problem {
                 "say in the rule file which operands take part: operands = [0, 1]".to_owned()
             }
             Self::DType { constant, .. } => format!("give it the result of {constant}"),
+            Self::List { made, why: List::Elsewhere, .. } => format!("give it the result of {made}"),
+            Self::List { made, why: List::Shared, .. } => {
+                format!("give it a {made} of its own, as each element is converted for one op")
+            }
+            Self::List { why: List::Empty, .. } => "give it an element, or remove the op".to_owned(),
             Self::Code { .. } => {
                 "use a number of the table [codes] of the rule file, or add it there".to_owned()
             }

@@ -326,6 +326,11 @@ impl<'t> Entry<'t> {
         matches!(self.value.value, DeValue::String(_))
     }
 
+    /// Whether the value is an integer.
+    pub const fn is_integer(&self) -> bool {
+        matches!(self.value.value, DeValue::Integer(_))
+    }
+
     /// Says that the key is unknown.
     pub fn unknown(&self, whose: &str, known: &[&str], problems: &mut Problems) {
         let message = format!("there is no key `{}` {whose}", shown(self.key.value));

@@ -90,7 +90,7 @@ pub(super) fn dtypes(operands: &[Operand]) -> Vec<DType> {
     operands.iter().map(|operand| operand.dtype).collect()
 }
 
-/// The most operands an op has.
+/// The most operands an op of the table has.
 pub const MAX_OPERANDS: usize = 8;
 
 /// How the dtype of the result follows from the dtype computed in.
@@ -151,12 +151,10 @@ pub struct Typing {
 
 impl Typing {
     /// The dtype that operand `index` must have when the op runs: where it differs from the operand's own, a
-    /// conversion is due. Weak where the operand's number is only known to be of that kind.
-    ///
-    /// # Panics
-    /// If `index` is not below [`MAX_OPERANDS`].
+    /// conversion is due. Weak where the operand's number is only known to be of that kind. What joins more than
+    /// [`MAX_OPERANDS`], as the elements of a list, converts them all to one dtype.
     pub const fn compute(&self, index: usize) -> DType {
-        self.compute[index]
+        self.compute[if index < MAX_OPERANDS { index } else { MAX_OPERANDS - 1 }]
     }
 
     /// All operands are converted to `compute`.

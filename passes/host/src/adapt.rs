@@ -70,14 +70,14 @@ fn files<I: Ir>(ir: &I, rules: &Rules, ops: &[I::Op]) -> FxHashMap<I::Op, usize>
                     Some(file) => of_user = of_user.or(Some(*file)),
                     None => serves_ours = true,
                 },
+                Kind::Other => of_user = of_user.or_else(|| file_of_list(ir, user)),
                 Kind::Module
                 | Kind::Function
                 | Kind::Call
                 | Kind::Return
                 | Kind::Poison
                 | Kind::Flow(_)
-                | Kind::Loop
-                | Kind::Other => {}
+                | Kind::Loop => {}
             }
         }
         let of_form = ir.form(ir.value_type(ir.result(*operation))).file();
@@ -89,6 +89,15 @@ fn files<I: Ir>(ir: &I, rules: &Rules, ops: &[I::Op]) -> FxHashMap<I::Op, usize>
         }
     }
     files
+}
+
+/// The file of the op that joins the elements of a list, if an op makes one.
+fn file_of_list<I: Ir>(ir: &I, operation: I::Op) -> Option<usize> {
+    let list = ir.results(operation).next().filter(|list| ir.is_list(ir.value_type(*list)))?;
+    ir.users(list).find_map(|user| {
+        let Kind::Foreign { rule, .. } = ir.kind(user) else { return None };
+        Some(usize::from(rule.file))
+    })
 }
 
 /// Writes into a program.
@@ -127,6 +136,10 @@ impl<I: Ir> Writer<'_, I> {
             Some(index) => self.ir.operands(operation).nth(index),
             None => self.ir.operands(operation).last(),
         };
+        // The elements of a list are of one dtype.
+        let is_list = |value: &I::Value| self.ir.is_list(self.ir.value_type(*value));
+        let list = operand.filter(is_list).and_then(|list| self.ir.defining_op(list));
+        let operand = list.map_or(operand, |list| self.ir.operands(list).last());
         match self.ir.tensor(self.ir.value_type(operand?))?.element {
             Element::DType(dtype) => Some(dtype),
             Element::Unknown | Element::Other => None,

@@ -7,6 +7,7 @@
 
 use promote_diagnostics::Diagnostic;
 use promote_infer::fold::Constants;
+use promote_infer::foreign::Taken;
 use promote_infer::graph::{BlockId, Known, OpId, ShapeId, Source, ValueId};
 use promote_infer::literals;
 use promote_infer::plan::{
@@ -16,10 +17,10 @@ use promote_infer::scalars;
 use promote_infer::solve::{Solution, solve};
 use promote_lattice::convert::Bits;
 use promote_lattice::{DType, Op, Semantics};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::checks::{self, Place, Writer as Checks};
-use crate::ir::{Ir, Mark, New, Signature};
+use crate::ir::{Element, Ir, Mark, New, Signature, Tensor};
 use crate::pass::Settings;
 use crate::rewrites::Rewrites;
 use crate::source;
@@ -134,6 +135,7 @@ impl<'a, I: Ir> Writer<'a, I> {
     }
 
     fn write(&mut self) {
+        self.move_lists();
         self.strengthen_values();
         self.r#move();
         for check in &self.plan.checks {
@@ -157,6 +159,7 @@ impl<'a, I: Ir> Writer<'a, I> {
         }
         self.make_up_to(self.plan.inserts.len());
         self.merge();
+        self.retype_lists();
         self.settle_literals();
         if self.view.unit.is_function {
             self.strengthen_function_type();
@@ -165,6 +168,7 @@ impl<'a, I: Ir> Writer<'a, I> {
 
     /// Moves and merges the converts that are there.
     fn place(&mut self) {
+        self.move_lists();
         self.r#move();
         self.merge();
     }
@@ -186,6 +190,42 @@ impl<'a, I: Ir> Writer<'a, I> {
             if !self.ir.is_used(self.ir.result(operation)) {
                 // What is written after merging reads literals alone, and the view ends with that.
                 self.ir.erase(operation);
+            }
+        }
+    }
+
+    /// Puts lists of which elements change right before the ops that take them: what is placed before such an op, and is an
+    /// element, is before its list, too.
+    fn move_lists(&mut self) {
+        if self.view.lists.is_empty() {
+            return;
+        }
+        let edits = self.plan.edits.iter().chain(&self.plan.merges);
+        let edited: FxHashSet<OpId> = edits
+            .filter_map(|edit| match edit.place {
+                Use::Operand(op, _) => Some(op),
+                Use::Feed(..) => None,
+            })
+            .collect();
+        let graph = &self.view.graph;
+        let moved: FxHashSet<ValueId> =
+            self.plan.moves.iter().map(|(op, _)| graph.node(*op).result).collect();
+        for ((op, _), list) in &self.view.lists {
+            if edited.contains(op) || graph.operands(*op).iter().any(|value| moved.contains(value)) {
+                self.ir.move_before(*list, self.view.op(*op));
+            }
+        }
+    }
+
+    /// Lists that say of which dtype their elements are say what they became.
+    fn retype_lists(&mut self) {
+        for list in self.view.lists.values() {
+            let (element, result) = (self.ir.operands(*list).next(), self.ir.result(*list));
+            let tensor = element.and_then(|element| self.ir.tensor(self.ir.value_type(element)));
+            if let Some(Tensor { element: Element::DType(dtype), .. }) = tensor
+                && let Some(retyped) = self.ir.retyped_list(self.ir.value_type(result), dtype)
+            {
+                self.ir.set_type(result, retyped);
             }
         }
     }
@@ -226,7 +266,10 @@ impl<'a, I: Ir> Writer<'a, I> {
     /// The op and the operand of a use.
     fn user(&self, place: Use) -> (I::Op, usize) {
         match place {
-            Use::Operand(op, index) => (self.view.op(op), self.view.graph.operand_index(op, index)),
+            Use::Operand(op, index) => match self.view.graph.taken(op, index) {
+                Taken::Operand(index) => (self.view.op(op), index),
+                Taken::Element { index, list } => (self.view.lists[&(op, list)], index),
+            },
             Use::Feed(slot, index) => self.view.feeds[slot.0 as usize][index],
         }
     }

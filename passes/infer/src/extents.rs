@@ -240,7 +240,7 @@ impl Extents {
         if graph.keeps_shapes(op) {
             return self.name_axes(graph, solution, node.result);
         }
-        let operands: Vec<ValueId> = graph.operands(op).to_vec();
+        let operands: Vec<ValueId> = graph.shaping(op).to_vec();
         let plain = |value: &ValueId| graph.shapes.get(solution.value(*value).shape).dims();
         let dynamic = |value: &ValueId| plain(value).is_some_and(|dims| dims.iter().copied().any(is_dynamic));
         let is_stated = solution.value(node.result).shape != ShapeId::UNRANKED;

@@ -1,10 +1,11 @@
 //! Ops of other dialects that follow the rules of ours: what of them differs.
 
+use std::fmt;
 use std::sync::Arc;
 
 use promote_lattice::DType;
 
-use super::graph::{Graph, OpId};
+use super::graph::{Graph, OpId, ValueId};
 
 /// Who broadcasts the operands of an op of another dialect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -18,13 +19,38 @@ pub enum Broadcasts {
     Itself,
 }
 
+/// What an operand is in the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Taken {
+    /// An operand of the op.
+    Operand(usize),
+    /// An element of a list that is one.
+    Element {
+        /// Which element.
+        index: usize,
+        /// Which operand the list is.
+        list: usize,
+    },
+}
+
+impl fmt::Display for Taken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Operand(index) => write!(f, "operand {index}"),
+            Self::Element { index, list } => write!(f, "element {index} of operand {list}"),
+        }
+    }
+}
+
 /// An op of another dialect that follows the rule of one of ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Foreign {
     /// Its name.
     pub name: Arc<str>,
     /// Which of its operands take part, in the order in which ours takes them.
-    pub operands: Arc<[usize]>,
+    pub operands: Arc<[Taken]>,
+    /// Whether all of them are joined, whatever ours makes of dtypes; and how many of them, from the first on, are ours.
+    pub joins: Option<usize>,
     /// Who broadcasts them.
     pub broadcasts: Broadcasts,
     /// Whether the shape of its result is what the program states: the rule is of dtypes alone.
@@ -53,10 +79,17 @@ impl Graph {
         self.foreign(op).map_or_else(|| self.node(op).op.to_string(), |foreign| foreign.name.to_string())
     }
 
-    /// Which operand of an op in the program an operand here is.
-    pub fn operand_index(&self, op: OpId, operand: usize) -> usize {
-        let position = self.foreign(op).and_then(|foreign| foreign.operands.get(operand));
-        position.copied().unwrap_or(operand)
+    /// What an operand of an op is in the program.
+    pub fn taken(&self, op: OpId, operand: usize) -> Taken {
+        let taken = self.foreign(op).and_then(|foreign| foreign.operands.get(operand));
+        taken.copied().unwrap_or(Taken::Operand(operand))
+    }
+
+    /// The operands whose shapes those of the result follow.
+    pub fn shaping(&self, op: OpId) -> &[ValueId] {
+        let operands = self.operands(op);
+        let ours = self.foreign(op).and_then(|foreign| foreign.joins);
+        &operands[..ours.unwrap_or(operands.len()).min(operands.len())]
     }
 
     /// Whether the shapes of an op's operands are its dialect's business.

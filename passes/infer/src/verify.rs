@@ -102,7 +102,7 @@ impl Verifier<'_> {
         let graph = self.reporter.graph;
         let (place, subject, operand) = match edit.place {
             Use::Operand(op, index) => {
-                let subject = format!("operand {} of {}", graph.operand_index(op, index), graph.name(op));
+                let subject = format!("{} of {}", graph.taken(op, index), graph.name(op));
                 (self.reporter.sources.map().op(op), subject, graph.operands(op)[index])
             }
             Use::Feed(slot, index) => {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use mlir_sys::*;
 use promote_host::ir::Tensor;
-use promote_host::rules::{Form, OPERAND, Pattern, RESULT, Read, RuleId, Rules};
+use promote_host::rules::{Form, OPERAND, OpRules, Pattern, RESULT, Read, RuleId, Rules};
 use promote_infer::shape::Shape;
 use promote_lattice::{DType, Op};
 use rustc_hash::FxHashMap;
@@ -110,7 +110,10 @@ impl Foreign {
     /// What a type says that is no tensor of MLIR, if a file maps it.
     pub fn read(&self, r#type: MlirType) -> Said {
         let files = self.rules.files();
-        if files.iter().all(|file| file.forms.tensors.is_empty() && file.forms.scalars.is_empty()) {
+        let maps_none = |file: &OpRules| {
+            file.forms.tensors.is_empty() && file.forms.scalars.is_empty() && file.lists.is_none()
+        };
+        if files.iter().all(maps_none) {
             return None;
         }
         let known = self.types.read().unwrap_or_else(PoisonError::into_inner).get(&Address(r#type)).cloned();
@@ -126,16 +129,30 @@ impl Foreign {
     pub fn tensor(&self, r#type: MlirType) -> Option<Tensor> {
         match self.read(r#type)?.1 {
             Read::Tensor(tensor) => Some(tensor),
-            Read::Scalar(_) => None,
+            Read::Scalar(_) | Read::List => None,
         }
+    }
+
+    /// Whether a type is that of a list of tensors.
+    pub fn is_list(&self, r#type: MlirType) -> bool {
+        matches!(self.read(r#type), Some((_, Read::List)))
+    }
+
+    /// The type of a list with elements of another dtype, if it says of which dtype they are.
+    pub fn retyped_list(&self, list: MlirType, dtype: DType) -> Option<MlirType> {
+        self.parsed_type(&self.rules.retype_list(&raw::type_text(list), dtype)?)
+    }
+
+    /// The type that a text is.
+    fn parsed_type(&self, text: &str) -> Option<MlirType> {
+        // SAFETY: the context is alive; MLIR returns null for what is no type.
+        let r#type = unsafe { mlirTypeParseGet(self.context.0, raw::string(text)) };
+        (!r#type.ptr.is_null()).then_some(r#type)
     }
 
     /// The tensor type in a form of a file.
     pub fn tensor_type(&self, form: Form, dtype: DType, shape: &Shape) -> Option<MlirType> {
-        let text = self.rules.write_type(form, dtype, shape)?;
-        // SAFETY: the context is alive; MLIR returns null for what is no type.
-        let r#type = unsafe { mlirTypeParseGet(self.context.0, raw::string(&text)) };
-        (!r#type.ptr.is_null()).then_some(r#type)
+        self.parsed_type(&self.rules.write_type(form, dtype, shape)?)
     }
 
     /// Whether an op is the one that a pattern describes.

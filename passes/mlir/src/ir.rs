@@ -266,7 +266,7 @@ impl Ir for Mlir {
         let foreign = self.vocabulary.foreign.as_ref().filter(|_| !raw::is_tensor(r#type.0));
         match foreign.and_then(|foreign| foreign.read(r#type.0)) {
             Some((form, Read::Tensor(_))) => form,
-            Some((_, Read::Scalar(_))) | None => Form::BUILTIN,
+            Some((_, Read::Scalar(_) | Read::List)) | None => Form::BUILTIN,
         }
     }
 
@@ -279,8 +279,16 @@ impl Ir for Mlir {
     fn scalar(&self, r#type: Self::Type) -> Option<DType> {
         match self.vocabulary.foreign.as_ref()?.read(r#type.0)?.1 {
             Read::Scalar(dtype) => Some(dtype),
-            Read::Tensor(_) => None,
+            Read::Tensor(_) | Read::List => None,
         }
+    }
+
+    fn is_list(&self, r#type: Self::Type) -> bool {
+        self.vocabulary.foreign.as_ref().is_some_and(|foreign| foreign.is_list(r#type.0))
+    }
+
+    fn retyped_list(&self, list: Self::Type, dtype: DType) -> Option<Self::Type> {
+        self.vocabulary.foreign.as_ref()?.retyped_list(list.0, dtype).map(Address)
     }
 
     fn value_text(&self, constant: Self::Op) -> Option<String> {
@@ -465,8 +473,9 @@ impl Mlir {
     /// What an op is that only rule files may know.
     fn foreign_kind(&self, op: Address<MlirOperation>) -> Option<Kind> {
         let is_tensor = |value| {
-            let tensor = self.tensor(Address(raw::value_type(value)));
-            tensor.is_some_and(|tensor| tensor.element != Element::Other)
+            let r#type = Address(raw::value_type(value));
+            let tensor = self.tensor(r#type);
+            tensor.map_or_else(|| self.is_list(r#type), |tensor| tensor.element != Element::Other)
         };
         let (op, rule) = self.vocabulary.foreign.as_ref()?.rule(op.0, is_tensor)?;
         Some(Kind::Foreign { op, rule })

@@ -4,6 +4,7 @@ mod attributes;
 mod conversions;
 mod dialects;
 mod dtypes;
+mod lists;
 mod page;
 mod programs;
 mod tables;

@@ -6,7 +6,7 @@ use std::io::Read as _;
 
 use flate2::read::GzDecoder;
 use promote::diagnostic::{Code, Diagnostic};
-use promote::op_rules::{OpRule, OpRules};
+use promote::op_rules::{Held, OpRule, OpRules};
 use promote::semantics::{Operand, Origin, Rank, Typing};
 use promote::{DType, Op, Semantics, Session};
 use serde_json::Value;
@@ -57,7 +57,7 @@ fn meant(file: &str) -> (&'static str, Vec<DType>) {
 /// The ranks of the operands of a product.
 fn ranks(name: &str) -> [usize; 2] {
     match name {
-        "torch.aten.bmm" => [3, 3],
+        "torch.aten.bmm" | "torch.aten.baddbmm" => [3, 3],
         "torch.aten.mv" => [2, 1],
         "torch.aten.dot" => [1, 1],
         _ => [2, 2],
@@ -99,9 +99,19 @@ fn lists(file: &str, rule: &OpRule, dtypes: &[DType]) -> Vec<Vec<Given>> {
         (Op::Where, _) => pairs(1, 2).into_iter().map(|[a, b]| vec![Given::array(DType::B1), a, b]).collect(),
         (Op::Clip, _) => pairs(0, 1).into_iter().map(|[a, b]| vec![a, b, b]).collect(),
         (Op::Matmul, _) => {
-            pairs(0, 1).into_iter().map(|[a, b]| vec![in_rank(a, first), in_rank(b, second)]).collect()
+            let products = pairs(0, 1).into_iter().map(|[a, b]| vec![in_rank(a, first), in_rank(b, second)]);
+            match rule.joins.as_deref().unwrap_or_default() {
+                [] => products.collect(),
+                _ => {
+                    let joined = [DType::B1, DType::I64, DType::F16, DType::BF16, DType::C64];
+                    let with = |product: Vec<Given>| {
+                        joined.map(|dtype| [&product[..], &[Given::array(dtype)]].concat())
+                    };
+                    products.flat_map(with).collect()
+                }
+            }
         }
-        (Op::Concat, _) => pairs(0, 1).into_iter().map(|[a, b]| vec![a, b]).collect(),
+        (Op::Concat | Op::Stack, _) => pairs(0, 1).into_iter().map(|[a, b]| vec![a, b]).collect(),
         (_, 1) => arrays.iter().map(|a| vec![*a]).collect(),
         _ => pairs(0, 1).into_iter().map(|[a, b]| vec![a, b]).collect(),
     }
@@ -137,7 +147,8 @@ fn beside(name: &str) -> (&'static [(&'static str, &'static str)], &'static [&'s
 /// What the semantics says of an op, if it takes the operands, and the file can convert them.
 fn expected(semantics: &Semantics, file: &OpRules, rule: &OpRule, list: &[Given]) -> Option<Typing> {
     let operands: Vec<Operand> = list.iter().map(|given| given.operand).collect();
-    let typing = semantics.infer(rule.op, &operands).ok()??;
+    let op = if rule.joins.is_some() { Op::Concat } else { rule.op };
+    let typing = semantics.infer(op, &operands).ok()??;
     let is_written = operands.iter().enumerate().all(|(index, operand)| {
         let to = semantics.strengthen(typing.compute(index));
         let has_code = file.codes.is_empty() || file.codes.iter().any(|(dtype, _)| *dtype == to);
@@ -154,11 +165,15 @@ fn expected(semantics: &Semantics, file: &OpRules, rule: &OpRule, list: &[Given]
 /// The program of an op on operands: those that take no part are values that nothing is known of, and say no dtype.
 fn function(index: usize, file: &str, rule: &OpRule, list: &[Given]) -> String {
     let (more, others, extent) = beside(&rule.pattern.name);
-    let last = rule.operands.iter().flatten().chain(&rule.dtype).max();
+    if let Some((_, Held::Operand(axis))) = rule.attributes.first() {
+        return function_of_list(index, file, rule, (list, *axis));
+    }
+    let positions: Vec<usize> = rule.operands.iter().chain(&rule.joins).flatten().copied().collect();
+    let last = positions.iter().chain(&rule.dtype).max();
     let count = last.map_or(list.len(), |last| last + 1);
     let mut types = vec!["!other.type".to_owned(); count];
     for (place, given) in list.iter().enumerate() {
-        let at = rule.operands.as_ref().map_or(place, |operands| operands[place]);
+        let at = rule.operands.as_ref().map_or(place, |_| positions[place]);
         types[at] = given.r#type(file);
     }
     if let Some(told) = rule.dtype {
@@ -187,6 +202,25 @@ fn function(index: usize, file: &str, rule: &OpRule, list: &[Given]) -> String {
         names.join(", "),
         attributes.join(", "),
         types.join(", ")
+    )
+}
+
+/// The program of an op on a list, whose axis is an operand.
+fn function_of_list(index: usize, file: &str, rule: &OpRule, (list, axis): (&[Given], usize)) -> String {
+    assert_eq!((rule.operands.as_deref(), axis), (Some(&[0][..]), 1), "{}", rule.pattern);
+    let types: Vec<String> = list.iter().map(|given| given.r#type(file)).collect();
+    let names: Vec<String> = (0..types.len()).map(|at| format!("%{at}")).collect();
+    let arguments: Vec<String> = names.iter().zip(&types).map(|(name, of)| format!("{name}: {of}")).collect();
+    format!(
+        "func.func @f{index}({}) -> !torch.vtensor {{\n  \
+         %axis = \"torch.constant.int\"() {{value = 0 : i64}} : () -> !torch.int \
+         %l = \"torch.prim.ListConstruct\"({}) : ({}) -> !torch.list<vtensor> \
+         %r = \"{}\"(%l, %axis) : (!torch.list<vtensor>, !torch.int) -> !torch.vtensor\n  \
+         return %r : !torch.vtensor\n}}\n",
+        arguments.join(", "),
+        names.join(", "),
+        types.join(", "),
+        rule.pattern.name,
     )
 }
 
@@ -267,7 +301,7 @@ fn every_op_of_stablehlo() {
 
 #[test]
 fn every_op_of_torch() {
-    assert_eq!(sweep("torch"), 5995);
+    assert_eq!(sweep("torch"), 8575);
 }
 
 #[test]

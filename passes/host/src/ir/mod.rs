@@ -306,6 +306,16 @@ pub trait Ir {
         None
     }
 
+    /// Whether a type is that of a list of tensors.
+    fn is_list(&self, _type: Self::Type) -> bool {
+        false
+    }
+
+    /// The type of a list with elements of another dtype, if it says of which dtype they are.
+    fn retyped_list(&self, _list: Self::Type, _dtype: DType) -> Option<Self::Type> {
+        None
+    }
+
     /// The value of a constant of the dialect as the text of an attribute.
     fn value_text(&self, _constant: Self::Op) -> Option<String> {
         None

@@ -40,6 +40,8 @@ pub enum Read {
     Tensor(Tensor),
     /// A scalar of the language, of this dtype: a weak one, or bool.
     Scalar(DType),
+    /// A list of tensors.
+    List,
 }
 
 /// The forms of a file.

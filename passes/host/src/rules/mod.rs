@@ -14,6 +14,7 @@
 mod convert;
 mod fitted;
 mod forms;
+mod lists;
 mod pattern;
 mod read;
 mod recipe;
@@ -26,6 +27,7 @@ pub use convert::{Conversion, Group, Pair};
 pub use fitted::{Fit, Fitted};
 pub use forms::Read;
 pub use forms::{Form, Forms, TensorForm};
+pub use lists::Lists;
 pub use pattern::Pattern;
 pub use recipe::{Filled, OPERAND, Of, Placeholder, RESULT, Recipe};
 pub use shipped::Unknown;
@@ -53,6 +55,8 @@ pub struct OpRules {
     pub codes: Vec<(DType, i64)>,
     /// How the dialect writes constants that are operands.
     pub constants: Constants,
+    /// How the dialect writes lists of tensors that are operands.
+    pub lists: Option<Lists>,
     /// Attributes that say of which dtype the operands are.
     pub fitted: Vec<Fitted>,
 }
@@ -102,8 +106,11 @@ pub struct OpRule {
     pub op: Op,
     /// Which of its operands take part, in the order of ours; all, if it is not said.
     pub operands: Option<Vec<usize>>,
-    /// Our attributes, and what the dialect calls them.
-    pub attributes: Vec<(String, String)>,
+    /// The operands that are joined with those, and are none of ours: where this is said, the dtypes are not those that
+    /// ours asks for, but all are joined.
+    pub joins: Option<Vec<usize>>,
+    /// Our attributes, and where the dialect has them.
+    pub attributes: Vec<(String, Held)>,
     /// Who broadcasts.
     pub broadcasts: Broadcasts,
     /// Whether the shape of its result is what the program states.
@@ -125,6 +132,7 @@ impl OpRule {
             pattern,
             op,
             operands: None,
+            joins: None,
             attributes: Vec::new(),
             broadcasts: Broadcasts::Explicit,
             states_shape: false,
@@ -134,6 +142,15 @@ impl OpRule {
             family: None,
         }
     }
+}
+
+/// Where an op of another dialect has what is an attribute of ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// In an attribute of this name.
+    Attribute(String),
+    /// In an operand, which is a constant.
+    Operand(usize),
 }
 
 /// Ops of a dialect that are one op of ours, each for other kinds of dtypes.
@@ -240,9 +257,18 @@ impl Rules {
     /// What a type that is no tensor of MLIR says, if a file maps it.
     pub fn read_type(&self, text: &str) -> Option<(Form, forms::Read)> {
         self.0.iter().zip(0..Form::MOST).find_map(|(file, index)| {
-            let (form, read) = file.forms.read(text)?;
+            let (form, read) = file.forms.read(text).or_else(|| {
+                let lists = file.lists.as_ref()?;
+                lists.is(text, &file.forms).then_some((0, forms::Read::List))
+            })?;
             Some((Form::of(index, form), read))
         })
+    }
+
+    /// The type of a list, as text, whose elements are of another dtype than it says that they are.
+    pub fn retype_list(&self, text: &str, dtype: DType) -> Option<String> {
+        let lists = self.0.iter().filter_map(|file| Some((file.lists.as_ref()?, &file.forms)));
+        lists.into_iter().find_map(|(lists, forms)| lists.retype(text, dtype, forms))
     }
 
     /// A tensor type in a form, as text; `None` for MLIR's own.

@@ -2,7 +2,10 @@
 
 mod checks;
 mod fitted;
+mod lists;
 mod types;
+
+use std::ops::Range;
 
 use promote_infer::foreign::Broadcasts;
 use promote_lattice::document::{self, At, Entry, FileErrors, Problem, Problems, choice, dtype, op, shown};
@@ -11,8 +14,10 @@ use promote_lattice::{DType, Op};
 use rustc_hash::FxHashMap;
 
 use super::recipe::Placeholder;
-use super::{Conversion, Family, Group, OpRule, OpRules, Pair, Pattern, Recipe};
-use checks::{check_attributes, check_dtype, check_operands, check_ranks, is_of_another_dialect};
+use super::{Conversion, Family, Group, Held, OpRule, OpRules, Pair, Pattern, Recipe};
+use checks::{
+    check_attributes, check_dtype, check_joins, check_operands, check_ranks, is_of_another_dialect,
+};
 
 /// The version of the format.
 const FORMAT: &str = "1";
@@ -30,9 +35,10 @@ const KEYS: &[&str] = &[
     "scalars",
     "codes",
     "constants",
+    "lists",
     "attributes-by-kind",
 ];
-const OP_KEYS: &[&str] = &["op", "operands", "attributes", "broadcasts", "shape", "ranks", "dtype"];
+const OP_KEYS: &[&str] = &["op", "operands", "joins", "attributes", "broadcasts", "shape", "ranks", "dtype"];
 const CONSTANT_KEYS: &[&str] = &["integer", "none"];
 
 /// Who broadcasts, and whether that is refused.
@@ -88,6 +94,10 @@ struct Reader {
     asks_code: Option<At<()>>,
     /// The first op that an operand tells its dtype.
     is_told: Option<At<()>>,
+    /// The first op that has an attribute of ours in an operand.
+    has_constant: Option<At<()>>,
+    /// The ops that [join](OpRule::joins), by their places.
+    joining: Vec<(usize, At<()>)>,
     /// Where each of [`OpRules::codes`] is stated.
     codes: Vec<At<()>>,
     /// Where each op of [`OpRules::fitted`] is named.
@@ -117,6 +127,7 @@ impl Reader {
             "constants" => {
                 entry.table("", problems).iter().for_each(|entry| self.constants(entry, problems));
             }
+            "lists" => self.lists(entry, problems),
             "attributes-by-kind" => {
                 entry.table("", problems).iter().for_each(|entry| self.fitted(entry, problems));
             }
@@ -154,19 +165,19 @@ impl Reader {
                     Problem::new(span, "this op is told a dtype, and the file has no table `codes`");
                 problems.add(problem.remedy(CODES));
             }
-            if self.rules.constants.integer.is_none() {
-                let message = "this op is told a dtype, and the file does not say how integers are written";
-                let remedy = "write integer = \"my.constant\" below a line [constants]";
-                problems.add(Problem::new(span, message).remedy(remedy));
-            }
+            self.check_integer(span, "this op is told a dtype", problems);
             self.check_codes(problems);
         }
+        if let Some(At { span, .. }) = &self.has_constant {
+            self.check_integer(span, "an operand of this op is a constant", problems);
+        }
+        self.check_joining(problems);
         self.check_fitted(problems);
     }
 
     fn op(&mut self, entry: &Entry<'_>, problems: &mut Problems) {
         let pattern = pattern(&entry.key, problems);
-        let (mut taken, mut ranks) = (None, None);
+        let (mut taken, mut joins, mut ranks) = (None, None, None);
         let mut rule = OpRule::plain(Pattern { name: String::new(), attributes: Vec::new() }, Op::Add);
         let mut says = false;
         let mut follows = None;
@@ -180,12 +191,13 @@ impl Reader {
                 match entry.key.value {
                     "op" => follows = entry.string(problems).and_then(|word| followed(&word, problems)),
                     "operands" => taken = Some(entry.counts(problems)),
+                    "joins" => joins = Some((entry.key.map(()), entry.counts(problems))),
                     "ranks" => ranks = Some(entry.counts(problems)),
                     "dtype" => {
                         rule.dtype = entry.count(problems).map(|index| index.value);
                         self.is_told.get_or_insert(entry.value.map(()));
                     }
-                    "attributes" => rule.attributes = attributes(entry, problems),
+                    "attributes" => rule.attributes = self.attributes(entry, problems),
                     "broadcasts" => {
                         let word = entry.string(problems);
                         let found =
@@ -212,12 +224,32 @@ impl Reader {
             check_operands(entry, op, &taken, problems);
             rule.operands = Some(taken.into_iter().map(|index| index.value).collect());
         }
+        if let Some((at, joins)) = joins {
+            check_joins(entry, &rule, &joins, problems);
+            rule.joins = Some(joins.into_iter().map(|index| index.value).collect());
+            self.joining.push((self.rules.ops.len(), at));
+        }
         if let Some(ranks) = ranks {
             rule.ranks = Some(check_ranks(entry, op, &ranks, problems));
         }
         check_dtype(entry, op, &rule, problems);
-        check_attributes(entry, op, &rule.attributes, problems);
+        check_attributes(entry, op, &rule, problems);
         self.add(OpRule { pattern: pattern.value.clone(), op, ..rule }, pattern, says, problems);
+    }
+
+    /// A table from our attributes to what the dialect has for them.
+    fn attributes(&mut self, entry: &Entry<'_>, problems: &mut Problems) -> Vec<(String, Held)> {
+        let entries = entry.table("ops.", problems);
+        let pairs = entries.iter().filter_map(|entry| {
+            let held = if entry.is_integer() {
+                self.has_constant.get_or_insert(entry.value.map(()));
+                Held::Operand(entry.count(problems)?.value)
+            } else {
+                Held::Attribute(entry.string(problems)?.value.to_owned())
+            };
+            Some((entry.key.value.to_owned(), held))
+        });
+        pairs.collect()
     }
 
     /// Adds a rule, unless there is one for that op.
@@ -325,6 +357,29 @@ impl Reader {
         }
     }
 
+    /// The file says how integers are written, which an op needs.
+    fn check_integer(&self, span: &Range<usize>, why: &str, problems: &mut Problems) {
+        if self.rules.constants.integer.is_none() {
+            let message = format!("{why}, and the file does not say how integers are written");
+            let remedy = "write integer = \"my.constant\" below a line [constants]";
+            problems.add(Problem::new(span, message).remedy(remedy));
+        }
+    }
+
+    /// What an op joins is converted, and nothing else.
+    fn check_joining(&self, problems: &mut Problems) {
+        for (index, At { span, .. }) in &self.joining {
+            let rule = self.rules.ops.get(*index);
+            if rule.is_some_and(|rule| !rule.states_shape && rule.broadcasts != Broadcasts::Itself) {
+                let message = "an op that joins operands must broadcast them itself";
+                problems.add(
+                    Problem::new(span, message)
+                        .remedy("write broadcasts = \"native\" if it does, or shape = \"stated\""),
+                );
+            }
+        }
+    }
+
     /// By its number an op is told one dtype.
     fn check_codes(&self, problems: &mut Problems) {
         let mut first: FxHashMap<i64, DType> = FxHashMap::default();
@@ -373,15 +428,6 @@ fn followed(word: &At<&str>, problems: &mut Problems) -> Option<Op> {
         return None;
     }
     Some(found)
-}
-
-/// A table from our attributes to the dialect's.
-fn attributes(entry: &Entry<'_>, problems: &mut Problems) -> Vec<(String, String)> {
-    let entries = entry.table("ops.", problems);
-    let pairs = entries
-        .iter()
-        .filter_map(|entry| Some((entry.key.value.to_owned(), entry.string(problems)?.value.to_owned())));
-    pairs.collect()
 }
 
 #[cfg(test)]

@@ -3,25 +3,28 @@
 use std::sync::Arc;
 
 use promote_dialect::attrs::{self, Attrs, Value};
-use promote_infer::foreign::Foreign;
+use promote_infer::foreign::{Foreign, Taken};
 use promote_infer::graph::{BlockId, Known, NewOp, OpId, Type, ValueId};
 use promote_infer::shape::Shape;
-use promote_lattice::semantics::MAX_OPERANDS;
+use promote_lattice::op::{AttrKind, Class};
 use promote_lattice::{DType, Op};
 
 use super::Viewer;
 use crate::ir::{Ir, ValueIds};
-use crate::rules::{Constants, OpRule, OpRules, RuleId};
+use crate::rules::{Constants, Held, OpRule, OpRules, RuleId};
 
 impl<I: Ir> Viewer<'_, I> {
     /// Whether a value is an operand of a foreign op only where the rule looks at it.
     pub(super) fn takes_part(&self, rule: RuleId, operation: I::Op, value: I::Value) -> bool {
-        let Some(OpRule { operands: Some(operands), .. }) = self.ir.rules().map(|rules| rules.rule(rule))
+        let Some(OpRule { operands: Some(operands), joins, .. }) =
+            self.ir.rules().map(|rules| rules.rule(rule))
         else {
             return true;
         };
         let mut uses = self.ir.operands(operation).enumerate().filter(|(_, operand)| *operand == value);
-        uses.all(|(index, _)| operands.contains(&index))
+        uses.all(|(index, _)| {
+            operands.contains(&index) || joins.as_ref().is_some_and(|joins| joins.contains(&index))
+        })
     }
 
     pub(super) fn add_foreign(&mut self, (op, rule): (Op, RuleId), operation: I::Op, block: BlockId) {
@@ -37,20 +40,29 @@ impl<I: Ir> Viewer<'_, I> {
         }
         let id = OpId(self.view.ops.len() as u32);
         let name: Arc<str> = ir.name_text(ir.name(operation)).into();
-        let operands = self.foreign_operands((op, id), &name, &positions, &all, block);
+        let (mut taken, mut operands) = self.foreign_operands((op, id), file, &name, &positions, &all, block);
+        let joins = rule.joins.as_ref().map(|_| operands.len());
+        for index in rule.joins.iter().flatten().copied().filter(|index| *index < all.len()) {
+            if !self.is_none(&file.constants, all[index]) {
+                taken.push(Taken::Operand(index));
+                operands.push(self.foreign_operand(all[index], block));
+            }
+        }
         // Other results are what the program says they are.
         for other in ir.results(operation).skip(1) {
             self.add_value(other, block);
         }
-        let attrs = if rule.states_shape { None } else { self.foreign_attrs(op, rule, operation, id) };
+        let states_shape = rule.states_shape || self.has_attribute_at_run_time((file, rule), &all);
+        let attrs = if states_shape { None } else { self.foreign_attrs(op, (file, rule), operation, id) };
         let dtype = rule.dtype.and_then(|index| self.told((file, index), &all, id, &name));
         let result = ir.result(operation);
         let stated = self.type_of(result);
         let foreign = Foreign {
             name,
-            operands: positions.into(),
+            operands: taken.into(),
+            joins,
             broadcasts: rule.broadcasts,
-            states_shape: rule.states_shape,
+            states_shape,
             dtype,
             ranks: rule.ranks.as_deref().map(Into::into),
         };
@@ -120,25 +132,42 @@ impl<I: Ir> Viewer<'_, I> {
         }
     }
 
-    /// The operands that take part, as many as the rule asks for.
+    /// The operands that take part, as many as the rule asks for, with what they are in the program. An op that joins takes the
+    /// elements of a list, and any number of operands.
     fn foreign_operands(
         &mut self,
         (op, id): (Op, OpId),
+        file: &OpRules,
         name: &str,
         positions: &[usize],
         all: &[I::Value],
         block: BlockId,
-    ) -> Vec<ValueId> {
-        let (arity, found) = (op.info().arity, positions.len());
-        let mut operands: Vec<ValueId> = positions
-            .iter()
-            .take(MAX_OPERANDS)
-            .map(|index| match self.ir.scalar(self.ir.value_type(all[*index])) {
-                Some(dtype) => self.add_scalar(all[*index], dtype, block),
-                None => self.operand(all[*index], block),
-            })
-            .collect();
-        if !(arity.required..=arity.required + arity.optional).contains(&found) {
+    ) -> (Vec<Taken>, Vec<ValueId>) {
+        let (arity, mut found) = (op.info().arity, positions.len());
+        let (mut taken, mut operands) = (Vec::new(), Vec::new());
+        for index in positions {
+            let value = all[*index];
+            if op.class() == Class::Joining && self.ir.is_list(self.ir.value_type(value)) {
+                let list = self.list((id, name, *index), file, value);
+                found = arity.required;
+                let elements: Vec<I::Value> =
+                    list.into_iter().flat_map(|list| self.ir.operands(list)).collect();
+                for (element, place) in elements.iter().zip(0..) {
+                    taken.push(Taken::Element { index: place, list: *index });
+                    operands.push(self.foreign_operand(*element, block));
+                }
+                if elements.is_empty() {
+                    // What is wrong with the list is said: nothing else is of an op on nothing.
+                    taken.push(Taken::Operand(*index));
+                    operands.push(self.add_refused(value, block));
+                }
+            } else {
+                taken.push(Taken::Operand(*index));
+                operands.push(self.foreign_operand(value, block));
+            }
+        }
+        let is_too_many = found > arity.required + arity.optional && op.class() != Class::Joining;
+        if found < arity.required || is_too_many {
             let required = match arity.optional {
                 0 => arity.required.to_string(),
                 optional => format!("{} to {}", arity.required, arity.required + optional),
@@ -149,7 +178,21 @@ impl<I: Ir> Viewer<'_, I> {
             let first = operands.first().copied();
             operands.extend(first.into_iter().cycle().take(arity.required.saturating_sub(operands.len())));
         }
-        operands
+        (taken, operands)
+    }
+
+    /// An operand that takes part.
+    fn foreign_operand(&mut self, value: I::Value, block: BlockId) -> ValueId {
+        match self.ir.scalar(self.ir.value_type(value)) {
+            Some(dtype) => self.add_scalar(value, dtype, block),
+            None => self.operand(value, block),
+        }
+    }
+
+    /// A value in the place of operands of which nothing is known because of something that is reported.
+    fn add_refused(&mut self, value: I::Value, block: BlockId) -> ValueId {
+        self.view.values.push(value);
+        self.view.graph.add_value(Type::REFUSED, block)
     }
 
     /// A scalar of the dialect's language, which counts where it is used and is not converted. It is another value at each
@@ -162,16 +205,36 @@ impl<I: Ir> Viewer<'_, I> {
         id
     }
 
-    /// Our attributes, as the rule says what the dialect calls them; what else it has is its own business.
-    fn foreign_attrs(&mut self, op: Op, rule: &OpRule, operation: I::Op, id: OpId) -> Option<Attrs> {
+    /// Whether an attribute of ours is an operand that is known at run time only.
+    fn has_attribute_at_run_time(&self, (file, rule): (&OpRules, &OpRule), all: &[I::Value]) -> bool {
+        let constant =
+            |index: usize| all.get(index).and_then(|value| self.integer(&file.constants, *value)).is_some();
+        rule.attributes.iter().any(|(_, held)| matches!(held, Held::Operand(index) if !constant(*index)))
+    }
+
+    /// Our attributes, as the rule says where the dialect has them; what else it has is its own business.
+    fn foreign_attrs(
+        &mut self,
+        op: Op,
+        (file, rule): (&OpRules, &OpRule),
+        operation: I::Op,
+        id: OpId,
+    ) -> Option<Attrs> {
         let specs = op.info().attrs;
         if specs.is_empty() {
             return None;
         }
         let ours = specs.iter().filter_map(|spec| {
-            let renamed = rule.attributes.iter().find(|(ours, _)| ours == spec.name);
-            let theirs = renamed.map_or(spec.name, |(_, theirs)| theirs);
-            Some((spec.name, self.ir.attribute(operation, theirs)?))
+            let held = rule.attributes.iter().find(|(ours, _)| ours == spec.name);
+            let value = match held {
+                None => self.ir.attribute(operation, spec.name)?,
+                Some((_, Held::Attribute(theirs))) => self.ir.attribute(operation, theirs)?,
+                Some((_, Held::Operand(index))) => {
+                    let value = self.integer(&file.constants, self.ir.operand(operation, *index))?;
+                    if spec.kind == AttrKind::Ints { Value::Ints([value].into()) } else { Value::Int(value) }
+                }
+            };
+            Some((spec.name, value))
         });
         match attrs::check(op, ours) {
             Ok(attrs) => Some(attrs),

@@ -3,9 +3,11 @@
 mod converts;
 mod flow;
 mod foreign;
+mod lists;
 mod ops;
 mod slots;
 
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use promote_infer::fold::Constants;
@@ -48,6 +50,8 @@ pub struct View<I: Ir> {
     pub structures: Vec<I::Op>,
     /// The handle of each call.
     pub calls: Vec<I::Op>,
+    /// For an op and the operand of it that is a list: the op that makes the list, of the elements that the graph has.
+    pub lists: BTreeMap<(OpId, usize), I::Op>,
     /// The operands that bring a slot what has no value, `ub.poison` of unknown type: whatever the slot is, that is too.
     pub undefined: Vec<(SlotId, I::Op, usize)>,
     /// Its source map, which diagnostics need.
@@ -160,6 +164,7 @@ impl<'a, I: Ir> Viewer<'a, I> {
                 feeds: Vec::new(),
                 structures: Vec::new(),
                 calls: Vec::new(),
+                lists: BTreeMap::new(),
                 undefined: Vec::new(),
                 source: OnceLock::new(),
             },

@@ -98,14 +98,14 @@ impl<I: Ir> Viewer<'_, I> {
         match self.ir.kind(operation) {
             Kind::Promote(_) => true,
             Kind::Foreign { rule, .. } => self.takes_part(rule, operation, value),
+            Kind::Other => self.makes_seen_list(operation),
             Kind::Module
             | Kind::Function
             | Kind::Call
             | Kind::Return
             | Kind::Poison
             | Kind::Flow(_)
-            | Kind::Loop
-            | Kind::Other => self.passes_on(operation, value),
+            | Kind::Loop => self.passes_on(operation, value),
         }
     }
 

@@ -64,7 +64,7 @@ pub fn explain(kind: &ProblemKind, subject: &str) -> (Code, String, String) {
         }
         ProblemKind::Opaque { operand } => (
             Code::NotATensor,
-            format!("operand {operand} of {subject} is not a tensor of a dtype that can be promoted"),
+            format!("{operand} of {subject} is not a tensor of a dtype that can be promoted"),
             "convert it to a tensor first, for example with tensor.from_elements".to_owned(),
         ),
         ProblemKind::StatedOpaque => (

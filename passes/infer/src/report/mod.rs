@@ -14,7 +14,7 @@ use self::explain::explain;
 pub use self::history::Historian;
 pub use self::program::{Subject, problems};
 pub use self::remark::{Policies, Remarks};
-use super::foreign::Broadcasts;
+use super::foreign::{Broadcasts, Taken};
 use super::graph::{Graph, Known, OpId, ShapeId, SlotId, Type, ValueId};
 use super::solve::{Place, Problem, ProblemKind, Solution};
 use super::source::{Origin, SourceMap, Sources};
@@ -57,6 +57,7 @@ impl<'a> Reporter<'a> {
                 attrs::Problem::Kind { .. }
                 | attrs::Problem::Operands { .. }
                 | attrs::Problem::DType { .. }
+                | attrs::Problem::List { .. }
                 | attrs::Problem::Code { .. }
                 | attrs::Problem::ConstantValue { .. }
                 | attrs::Problem::Missing { .. } => Code::BadAttribute,
@@ -183,11 +184,10 @@ impl<'a> Reporter<'a> {
         let (code, message, remedy) = explain(kind, &format!("@{}", call.callee));
         let place = self.map().calls[index].clone();
         let diagnostic = Diagnostic::error(code, place, message).with_remedy(remedy);
-        self.with_operands(diagnostic, &call.call.operands, |index| index)
+        self.with_operands(diagnostic, &call.call.operands, Taken::Operand)
     }
 
     fn op_diagnostic(&self, op: OpId, kind: &ProblemKind) -> Diagnostic {
-        let kind = &self.located(op, kind);
         let (code, message, remedy) = explain(kind, &self.graph.name(op));
         let diagnostic = Diagnostic::error(code, self.map().op(op), message).with_remedy(remedy);
         match kind {
@@ -203,18 +203,8 @@ impl<'a> Reporter<'a> {
             | ProblemKind::Endless
             | ProblemKind::Unsettled => {
                 let operands = self.graph.operands(op);
-                self.with_operands(diagnostic, operands, |index| self.graph.operand_index(op, index))
+                self.with_operands(diagnostic, operands, |index| self.graph.taken(op, index))
             }
-        }
-    }
-
-    /// A problem whose operand is counted as the program counts it.
-    fn located(&self, op: OpId, kind: &ProblemKind) -> ProblemKind {
-        match kind {
-            ProblemKind::Opaque { operand } => {
-                ProblemKind::Opaque { operand: self.graph.operand_index(op, *operand) }
-            }
-            other => other.clone(),
         }
     }
 
@@ -223,12 +213,12 @@ impl<'a> Reporter<'a> {
         &self,
         diagnostic: Diagnostic,
         operands: &[ValueId],
-        position: impl Fn(usize) -> usize,
+        taken: impl Fn(usize) -> Taken,
     ) -> Diagnostic {
         operands.iter().enumerate().fold(diagnostic, |diagnostic, (index, operand)| {
             let found = self.found_type(self.solution.value(*operand), *operand);
-            let index = position(index);
-            diagnostic.with_note(self.map().definition(*operand), format!("operand {index} is {found}"))
+            let taken = taken(index);
+            diagnostic.with_note(self.map().definition(*operand), format!("{taken} is {found}"))
         })
     }
 

@@ -114,8 +114,8 @@ impl Remarks<'_> {
                 (format!(", the literal {literal},"), to, reason)
             }
         };
-        let (name, index) = (graph.name(op), graph.operand_index(op, index));
-        let message = format!("promoting operand {index} of {name}{what} to {to} {reason}");
+        let (name, taken) = (graph.name(op), graph.taken(op, index));
+        let message = format!("promoting {taken} of {name}{what} to {to} {reason}");
         let map = self.reporter.map();
         Some(
             Diagnostic::new(Severity::Warning, code(policy), map.op(op), message)
@@ -153,8 +153,8 @@ impl Remarks<'_> {
             Use::Operand(op, index) => {
                 let dtypes: Vec<_> = self.dtypes(op).map(DType::name).collect();
                 let graph = self.reporter.graph;
-                let (name, index) = (graph.name(op), graph.operand_index(op, index));
-                let subject = format!("operand {index} of {name} ({})", dtypes.join(", "));
+                let (name, taken) = (graph.name(op), graph.taken(op, index));
+                let subject = format!("{taken} of {name} ({})", dtypes.join(", "));
                 (self.reporter.map().op(op), subject)
             }
             Use::Feed(slot, index) => self.reporter.feed(slot, index),

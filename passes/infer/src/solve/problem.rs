@@ -3,6 +3,7 @@
 use promote_lattice::DType;
 use promote_lattice::semantics::Refusal;
 
+use super::super::foreign::Taken;
 use super::super::graph::{BlockId, OpId, SlotId, ValueId};
 use super::super::shape::{Shape, ShapeError};
 
@@ -71,7 +72,7 @@ pub enum ProblemKind {
     /// An operand is no tensor of a promotable dtype.
     Opaque {
         /// Which operand.
-        operand: usize,
+        operand: Taken,
     },
     /// The IR states a type for the result that no array has.
     StatedOpaque,

@@ -30,19 +30,40 @@ fn operand(graph: &Graph, value: ValueId, dtype: DType, shape: ShapeId) -> Opera
     Operand { dtype, rank, origin }
 }
 
-/// The operands of `op` as the dtype rules see them, and how many they are; `None` if one has no dtype.
-fn operands(
-    graph: &Graph,
-    op: OpId,
-    type_of: impl Fn(ValueId) -> Type,
-) -> Option<([Operand; MAX_OPERANDS], usize)> {
-    let mut operands = [Operand::value(DType::B1); MAX_OPERANDS];
-    let values = graph.operands(op);
-    for (slot, value) in operands.iter_mut().zip(values) {
-        let Type { dtype: Known::DType(dtype), shape } = type_of(*value) else { return None };
-        *slot = operand(graph, *value, dtype, shape);
+/// The operands of an op as the dtype rules see them. A list may have more elements than an op of ours has operands.
+enum Operands {
+    Few([Operand; MAX_OPERANDS], usize),
+    Many(Vec<Operand>),
+}
+
+impl Operands {
+    /// Those of `op`; `None` if one has no dtype.
+    fn of(graph: &Graph, op: OpId, type_of: impl Fn(ValueId) -> Type) -> Option<Self> {
+        let values = graph.operands(op);
+        let mut all = match values.len() {
+            count @ ..=MAX_OPERANDS => Self::Few([Operand::value(DType::B1); MAX_OPERANDS], count),
+            count => Self::Many(vec![Operand::value(DType::B1); count]),
+        };
+        for (slot, value) in all.list_mut().iter_mut().zip(values) {
+            let Type { dtype: Known::DType(dtype), shape } = type_of(*value) else { return None };
+            *slot = operand(graph, *value, dtype, shape);
+        }
+        Some(all)
     }
-    Some((operands, values.len().min(MAX_OPERANDS)))
+
+    fn list(&self) -> &[Operand] {
+        match self {
+            Self::Few(operands, count) => &operands[..*count],
+            Self::Many(operands) => operands,
+        }
+    }
+
+    fn list_mut(&mut self) -> &mut [Operand] {
+        match self {
+            Self::Few(operands, count) => &mut operands[..*count],
+            Self::Many(operands) => operands,
+        }
+    }
 }
 
 /// What the dtype rules say of `op`, its operands having the types that `type_of` gives; `None` for an op that states
@@ -56,8 +77,8 @@ pub fn typing(
     op: OpId,
     type_of: impl Fn(ValueId) -> Type,
 ) -> Result<Option<Typing>, Refusal> {
-    let Some((operands, count)) = operands(graph, op, type_of) else { return Ok(None) };
-    ask(graph, semantics, op, &operands[..count])
+    let Some(operands) = Operands::of(graph, op, type_of) else { return Ok(None) };
+    ask(graph, semantics, op, operands.list())
 }
 
 /// What the dtype rules say of `op` on these operands.
@@ -68,9 +89,12 @@ fn ask(
     operands: &[Operand],
 ) -> Result<Option<Typing>, Refusal> {
     let rule = graph.node(op).op;
-    match graph.foreign(op).and_then(|foreign| foreign.dtype) {
-        None => semantics.infer(rule, operands),
-        Some(dtype) => semantics.infer_as(rule, operands, dtype),
+    let Some(foreign) = graph.foreign(op) else { return semantics.infer(rule, operands) };
+    match (foreign.joins, foreign.dtype) {
+        (None, None) => semantics.infer(rule, operands),
+        (None, Some(dtype)) => semantics.infer_as(rule, operands, dtype),
+        // What is joined in one tensor is joined, and nothing else is done to it.
+        (Some(_), _) => semantics.infer(Op::Concat, operands),
     }
 }
 
@@ -82,7 +106,7 @@ impl Solver<'_> {
             match self.values[value.0 as usize].dtype {
                 Known::DType(_) => {}
                 Known::Unknown => unknown = true,
-                Known::Opaque => return Err(ProblemKind::Opaque { operand: index }),
+                Known::Opaque => return Err(ProblemKind::Opaque { operand: self.graph.taken(op, index) }),
                 Known::Refused => return Ok(Type::REFUSED),
             }
         }
@@ -145,16 +169,16 @@ impl Solver<'_> {
     /// What the dtype rules say of an op.
     fn typing(&self, op: OpId) -> Result<Option<Typing>, Refusal> {
         let type_of = |value: ValueId| self.values[value.0 as usize];
-        let Some((mut operands, count)) = operands(&self.graph, op, type_of) else { return Ok(None) };
+        let Some(mut operands) = Operands::of(&self.graph, op, type_of) else { return Ok(None) };
         let operator = self.graph.node(op).op;
-        let ask = |operands: &[Operand]| ask(&self.graph, self.semantics, op, &operands[..count]);
+        let ask = |operands: &Operands| ask(&self.graph, self.semantics, op, operands.list());
         let found = ask(&operands).map_err(|refusal| {
             let unknown = || scalars::unknown(&self.graph, op, self.semantics);
             let is_scalar = matches!(refusal, Refusal::Scalar { .. });
             is_scalar.then(unknown).flatten().unwrap_or(refusal)
         })?;
         let narrow = found.as_ref().and_then(|typing| {
-            scalars::kept_narrow(&self.graph, op, self.semantics, (&operands[..count], typing))
+            scalars::kept_narrow(&self.graph, op, self.semantics, (operands.list(), typing))
         });
         if let Some(refusal) = narrow {
             return Err(refusal);
@@ -163,7 +187,7 @@ impl Solver<'_> {
         let bools = scalars::bools(&self.graph, op);
         let Some((first, _)) = bools.first() else { return Ok(found) };
         for (index, bool) in &bools {
-            operands[*index].origin = Origin::Literal(*bool);
+            operands.list_mut()[*index].origin = Origin::Literal(*bool);
         }
         match ask(&operands)? == found {
             true => Ok(found),
@@ -184,7 +208,7 @@ impl Solver<'_> {
             return Ok(None);
         }
         let shape_of = |value: &ValueId| self.values[value.0 as usize].shape;
-        match (node.op.info().shape, self.graph.operands(op)) {
+        match (node.op.info().shape, self.graph.shaping(op)) {
             (ShapeRule::Broadcast | ShapeRule::Same, [x]) => return Ok(Some(shape_of(x))),
             (ShapeRule::Broadcast, [x, y]) => {
                 let (x, y) = (shape_of(x), shape_of(y));
@@ -192,7 +216,7 @@ impl Solver<'_> {
             }
             _ => {}
         }
-        let ids: Vec<ShapeId> = self.graph.operands(op).iter().map(shape_of).collect();
+        let ids: Vec<ShapeId> = self.graph.shaping(op).iter().map(shape_of).collect();
         let shapes: Vec<&Shape> = ids.iter().map(|id| self.graph.shapes.get(*id)).collect();
         let shape = shape::infer(node.op, self.graph.attrs(op), &shapes).map_err(ProblemKind::Shape)?;
         if node.op == Op::Take && self.semantics.numerics() == Numerics::Jax {
@@ -214,9 +238,8 @@ impl Solver<'_> {
         for (index, (value, rank)) in self.graph.operands(op).iter().zip(ranks).enumerate() {
             let found = self.graph.shapes.get(self.values[value.0 as usize].shape).dims().map(<[i64]>::len);
             if let Some(found) = found.filter(|found| found != rank) {
-                let (name, index) = (self.graph.name(op), self.graph.operand_index(op, index));
-                let message =
-                    format!("operand {index} of {name} must be of rank {rank}, but is of rank {found}");
+                let (name, taken) = (self.graph.name(op), self.graph.taken(op, index));
+                let message = format!("{taken} of {name} must be of rank {rank}, but is of rank {found}");
                 return Err(ShapeError::Other {
                     message,
                     remedy: "reshape it, or use another op".to_owned(),

@@ -2,10 +2,10 @@
 
 use promote_lattice::Op;
 use promote_lattice::document::{At, Entry, Problem, Problems, shown};
-use promote_lattice::op::Class;
+use promote_lattice::op::{AttrKind, Class};
 
 use crate::ir::KINDS;
-use crate::rules::{OpRule, Pattern};
+use crate::rules::{Held, OpRule, Pattern};
 
 /// The greatest number of an operand that a rule may name.
 const LAST_OPERAND: usize = 255;
@@ -46,6 +46,27 @@ pub(super) fn check_operands(entry: &Entry<'_>, op: Op, taken: &[At<usize>], pro
             op.info().arity.required
         );
         problems.add(Problem::new(&entry.key.span, message));
+    }
+}
+
+/// What is joined takes no other part, and the op is not told what it is joined to.
+pub(super) fn check_joins(entry: &Entry<'_>, rule: &OpRule, joins: &[At<usize>], problems: &mut Problems) {
+    for (place, At { value, span }) in joins.iter().enumerate() {
+        if *value > LAST_OPERAND {
+            let message = format!("a rule may name operands up to {LAST_OPERAND}, not {value}");
+            problems.add(Problem::new(span, message));
+        }
+        let takes_part = rule.operands.as_ref().is_none_or(|operands| operands.contains(value));
+        if takes_part || joins[..place].iter().any(|before| before.value == *value) {
+            problems.add(
+                Problem::new(span, format!("operand {value} takes part twice"))
+                    .remedy("say which operands are those of ours: operands = [0, 1]"),
+            );
+        }
+    }
+    if rule.dtype.is_some() {
+        let message = format!("`{}` joins operands, and is told a dtype", shown(entry.key.value));
+        problems.add(Problem::new(&entry.key.span, message).remedy("remove `joins` or `dtype`"));
     }
 }
 
@@ -93,13 +114,11 @@ pub(super) fn check_dtype(entry: &Entry<'_>, op: Op, rule: &OpRule, problems: &m
 }
 
 /// The attributes are ours.
-pub(super) fn check_attributes(
-    entry: &Entry<'_>,
-    op: Op,
-    stated: &[(String, String)],
-    problems: &mut Problems,
-) {
-    for (name, _) in stated {
+pub(super) fn check_attributes(entry: &Entry<'_>, op: Op, rule: &OpRule, problems: &mut Problems) {
+    for (name, held) in &rule.attributes {
+        if let Held::Operand(index) = held {
+            check_constant(entry, (op, name), (rule, *index), problems);
+        }
         if !op.info().attrs.iter().any(|spec| spec.name == name) {
             let known: Vec<_> = op.info().attrs.iter().map(|spec| spec.name).collect();
             let message = format!("{op} has no attribute `{}`", shown(name));
@@ -110,4 +129,32 @@ pub(super) fn check_attributes(
             });
         }
     }
+}
+
+/// An integer that an operand is takes no other part.
+fn check_constant(
+    entry: &Entry<'_>,
+    (op, name): (Op, &str),
+    (rule, index): (&OpRule, usize),
+    problems: &mut Problems,
+) {
+    let key = shown(entry.key.value);
+    let takes_part = rule.operands.as_ref().is_none_or(|operands| operands.contains(&index));
+    let kind = op.info().attrs.iter().find(|spec| spec.name == name).map(|spec| spec.kind);
+    let problem = match kind {
+        _ if takes_part => {
+            let problem = format!("operand {index} of `{key}` takes part, and is the attribute `{name}`");
+            Problem::new(&entry.key.span, problem).remedy("say which operands take part: operands = [0]")
+        }
+        _ if index > LAST_OPERAND => {
+            let problem = format!("a rule may name operands up to {LAST_OPERAND}, not {index}");
+            Problem::new(&entry.key.span, problem)
+        }
+        Some(AttrKind::Flag | AttrKind::Number | AttrKind::Elements) => {
+            let problem = format!("`{name}` of {op} is no integer, so no operand of `{key}` can be it");
+            Problem::new(&entry.key.span, problem).remedy("name an attribute of the dialect")
+        }
+        Some(AttrKind::Int | AttrKind::Ints) | None => return,
+    };
+    problems.add(problem);
 }

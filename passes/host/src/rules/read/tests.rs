@@ -113,6 +113,53 @@ fn what_makes_no_sense_is_refused() {
         ),
         ("[codes]\ni8 = 99999999999999999999", "3:6: the number of a dtype must be one of 64 bits"),
         ("[constants]\nint = 'a.int'", "3:1: there is no key `int` of constants"),
+        ("[lists]\nop = 'a.list'", "2:2: lists must have both `op` and `type`"),
+        (
+            "[lists]\nop = 'a.list'\ntype = 'list'",
+            "4:8: `list` is no type of a dialect (write it as MLIR does",
+        ),
+        ("[lists]\nop = 'a.list'\ntyp = '!a.list'", "4:1: there is no key `typ` of lists (write type)"),
+        ("[lists]\nop = 'func.call'\ntype = '!a.list'", "3:6: the passes know func.call themselves"),
+        (
+            "broadcasts = 'native'\n[ops]\n'a.b' = { op = 'matmul', joins = [2] }",
+            "4:34: operand 2 takes part twice (say which operands are those of ours: operands = [0, 1])",
+        ),
+        (
+            "broadcasts = 'native'\n[ops]\n'a.b' = { op = 'matmul', operands = [0, 1], joins = [1] }",
+            "4:53: operand 1 takes part twice",
+        ),
+        (
+            "broadcasts = 'native'\n[ops]\n'a.b' = { op = 'matmul', operands = [0, 1], joins = [2, 2] }",
+            "4:56: operand 2 takes part twice",
+        ),
+        (
+            "broadcasts = 'native'\n[ops]\n'a.b' = { op = 'matmul', operands = [0, 1], joins = [256] }",
+            "4:53: a rule may name operands up to 255, not 256",
+        ),
+        (
+            "[ops]\n'a.b' = { op = 'matmul', operands = [0, 1], joins = [2] }",
+            "3:44: an op that joins operands must broadcast them itself (write broadcasts = \"native\" if it does",
+        ),
+        (
+            "[ops]\n'a.b' = { op = 'sum', operands = [0], dtype = 1, joins = [2], shape = 'stated' }",
+            "3:1: `a.b` joins operands, and is told a dtype",
+        ),
+        (
+            "[ops]\n'a.b' = { op = 'concat', operands = [0], attributes = { axis = 1 } }",
+            "3:63: an operand of this op is a constant, and the file does not say how integers are written",
+        ),
+        (
+            "[ops]\n'a.b' = { op = 'concat', operands = [0, 1], attributes = { axis = 1 } }",
+            "3:1: operand 1 of `a.b` takes part, and is the attribute `axis`",
+        ),
+        (
+            "[ops]\n'a.b' = { op = 'concat', operands = [0], attributes = { axis = 999 } }",
+            "3:1: a rule may name operands up to 255, not 999",
+        ),
+        (
+            "[ops]\n'a.b' = { op = 'sum', operands = [0], attributes = { keepdims = 1 } }",
+            "3:1: `keepdims` of promote.sum is no integer, so no operand of `a.b` can be it",
+        ),
         (
             "[attributes-by-kind.'a.b'.c]\nfloat = '1'",
             "2:21: no rule names a.b (write one below the line [ops])",
