@@ -12,7 +12,7 @@ const SUM: &str = r#"
 
 #[test]
 fn a_module_of_another_session_is_refused() {
-    let (ours, other) = (session("jax", false, false), session("jax"));
+    let (ours, other) = (session("jax", false, false), session("jax", false, false));
     let mut module = other.parse(Source::Text(SUM)).expect("the program is well formed");
     let verdict = ours.run(&mut module, &Pipeline::default(), &RunOptions::default());
     assert_eq!(verdict, Ok(Verdict::Refused));

@@ -26,7 +26,7 @@ pub fn apply_op_rules<I: Ir>(ir: &mut I, root: I::Op) -> Vec<Diagnostic> {
     for unit in units::roots(ir, root) {
         let mut ops = Vec::new();
         units::walk(ir, unit, &mut |operation| ops.push(operation));
-        let files = files(ir, &rules, &ops);
+        let (ops, files) = files(ir, &rules, ops);
         let mut writer = Writer { ir, rules: &rules, found: &mut found };
         for operation in ops {
             match (writer.ir.kind(operation), files.get(&operation)) {
@@ -52,43 +52,71 @@ pub fn apply_op_rules<I: Ir>(ir: &mut I, root: I::Op) -> Vec<Diagnostic> {
     found
 }
 
-/// The file by which each op that was made for other dialects is written.
-fn files<I: Ir>(ir: &I, rules: &Rules, ops: &[I::Op]) -> FxHashMap<I::Op, usize> {
+/// The file by which each op that was made for other dialects is written, and all ops. What serves ops of several files is made
+/// once for each.
+fn files<I: Ir>(ir: &mut I, rules: &Rules, ops: Vec<I::Op>) -> (Vec<I::Op>, FxHashMap<I::Op, usize>) {
     let mut files: FxHashMap<I::Op, usize> = FxHashMap::default();
-    let is_foreign = |operation: &I::Op| matches!(ir.kind(*operation), Kind::Foreign { .. });
-    let has_foreign = ops.iter().any(is_foreign);
-    for operation in ops.iter().rev() {
-        let Some(made) = ir.kind(*operation).promote().and_then(Made::of) else { continue };
-        if made == Made::Convert && !ir.is_marked(*operation, Mark::Implicit) {
-            continue;
-        }
-        let (mut of_user, mut serves_ours) = (None, false);
-        for user in ir.users(ir.result(*operation)) {
-            match ir.kind(user) {
-                Kind::Foreign { rule, .. } => of_user = of_user.or(Some(usize::from(rule.file))),
-                Kind::Promote(_) => match files.get(&user) {
-                    Some(file) => of_user = of_user.or(Some(*file)),
-                    None => serves_ours = true,
-                },
-                Kind::Other => of_user = of_user.or_else(|| file_of_list(ir, user)),
-                Kind::Module
-                | Kind::Function
-                | Kind::Call
-                | Kind::Return
-                | Kind::Poison
-                | Kind::Flow(_)
-                | Kind::Loop => {}
+    let has_foreign = ops.iter().any(|operation| matches!(ir.kind(*operation), Kind::Foreign { .. }));
+    let mut all = Vec::with_capacity(ops.len());
+    for operation in ops.into_iter().rev() {
+        let made = ir.kind(operation).promote().and_then(Made::of);
+        let made = made.filter(|made| *made != Made::Convert || ir.is_marked(operation, Mark::Implicit));
+        if let Some(made) = made {
+            let (mut users, serves_ours) = users_by_file(ir, operation, &files);
+            let result = ir.result(operation);
+            let of_form = ir.form(ir.value_type(result)).file();
+            // What only control flow uses is written as the first file does that can.
+            let of_any = || rules.files().iter().position(|file| file.writes(made)).filter(|_| has_foreign);
+            let of_user = users.first().map(|(file, _)| *file);
+            let file = of_form.or(of_user).or_else(of_any);
+            if let Some(file) = file.filter(|_| !serves_ours || of_form.is_some()) {
+                files.insert(operation, file);
+                // Types of a form are of one file.
+                users.retain(|(other, _)| *other != file && of_form.is_none());
+                for (other, users) in users {
+                    let copy = ir.copy(operation);
+                    ir.insert_after(copy, operation);
+                    let copied = ir.result(copy);
+                    units::replace_in(ir, &users, result, copied);
+                    files.insert(copy, other);
+                    all.push(copy);
+                }
             }
         }
-        let of_form = ir.form(ir.value_type(ir.result(*operation))).file();
-        // What only control flow uses is written as the first file does that can.
-        let of_any = || rules.files().iter().position(|file| file.writes(made)).filter(|_| has_foreign);
-        let file = of_form.or(of_user).or_else(of_any);
-        if let Some(file) = file.filter(|_| !serves_ours || of_form.is_some()) {
-            files.insert(*operation, file);
+        all.push(operation);
+    }
+    all.reverse();
+    (all, files)
+}
+
+/// The files of the users of an op's result, with those users; and whether an op of ours is one.
+type Users<I> = (Vec<(usize, Vec<<I as Ir>::Op>)>, bool);
+
+fn users_by_file<I: Ir>(ir: &I, operation: I::Op, files: &FxHashMap<I::Op, usize>) -> Users<I> {
+    let (mut users, mut serves_ours): Users<I> = (Vec::new(), false);
+    for user in ir.users(ir.result(operation)) {
+        let file = match ir.kind(user) {
+            Kind::Foreign { rule, .. } => Some(rule.file as usize),
+            Kind::Promote(_) => {
+                serves_ours |= !files.contains_key(&user);
+                files.get(&user).copied()
+            }
+            Kind::Other => file_of_list(ir, user),
+            Kind::Module
+            | Kind::Function
+            | Kind::Call
+            | Kind::Return
+            | Kind::Poison
+            | Kind::Flow(_)
+            | Kind::Loop => None,
+        };
+        let Some(file) = file else { continue };
+        match users.iter_mut().find(|(known, _)| *known == file) {
+            Some((_, users)) => users.push(user),
+            None => users.push((file, vec![user])),
         }
     }
-    files
+    (users, serves_ours)
 }
 
 /// The file of the op that joins the elements of a list, if an op makes one.
@@ -96,7 +124,7 @@ fn file_of_list<I: Ir>(ir: &I, operation: I::Op) -> Option<usize> {
     let list = ir.results(operation).next().filter(|list| ir.is_list(ir.value_type(*list)))?;
     ir.users(list).find_map(|user| {
         let Kind::Foreign { rule, .. } = ir.kind(user) else { return None };
-        Some(usize::from(rule.file))
+        Some(rule.file as usize)
     })
 }
 
@@ -125,25 +153,32 @@ impl<I: Ir> Writer<'_, I> {
             self.refuse_broadcasts(operation, file);
         }
         let Some(dtype) = self.computed(operation, rule) else { return };
+        if !rule.dtypes.is_empty() && !rule.dtypes.iter().any(|group| group.has(dtype)) {
+            let message = format!("{} does not compute in {dtype}", self.name(operation));
+            let remedy = "convert an operand explicitly, or use another op".to_owned();
+            return self.refuse(operation, message, remedy);
+        }
         self.fit(operation, dtype, (file, rule));
         self.respell(operation, dtype, (file, rule));
     }
 
-    /// The dtype that an op computes in: that of its last operand, as masks come first.
+    /// The dtype that an op computes in: that of its last operand that is a tensor, as masks come first.
     fn computed(&self, operation: I::Op, rule: &OpRule) -> Option<DType> {
-        let last = rule.operands.as_ref().and_then(|operands| operands.last().copied());
-        let operand = match last {
-            Some(index) => self.ir.operands(operation).nth(index),
-            None => self.ir.operands(operation).last(),
+        let all: Vec<I::Value> = self.ir.operands(operation).collect();
+        let taken: Vec<I::Value> = match &rule.operands {
+            Some(operands) => operands.iter().filter_map(|index| all.get(*index).copied()).collect(),
+            None => all,
         };
-        // The elements of a list are of one dtype.
-        let is_list = |value: &I::Value| self.ir.is_list(self.ir.value_type(*value));
-        let list = operand.filter(is_list).and_then(|list| self.ir.defining_op(list));
-        let operand = list.map_or(operand, |list| self.ir.operands(list).last());
-        match self.ir.tensor(self.ir.value_type(operand?))?.element {
-            Element::DType(dtype) => Some(dtype),
-            Element::Unknown | Element::Other => None,
-        }
+        taken.into_iter().rev().find_map(|operand| {
+            // The elements of a list are of one dtype.
+            let is_list = self.ir.is_list(self.ir.value_type(operand));
+            let list = self.ir.defining_op(operand).filter(|_| is_list);
+            let operand = list.map_or(Some(operand), |list| self.ir.operands(list).last())?;
+            match self.ir.tensor(self.ir.value_type(operand))?.element {
+                Element::DType(dtype) => Some(dtype),
+                Element::Unknown | Element::Other => None,
+            }
+        })
     }
 
     /// Gives attributes that say of which dtype the operands are the values for it.
@@ -175,7 +210,7 @@ impl<I: Ir> Writer<'_, I> {
         match family.member(dtype) {
             Some(pattern) if self.ir.is(operation, pattern) => {}
             Some(pattern) => {
-                if let Err(why) = self.ir.respell(operation, pattern) {
+                if let Err(why) = self.ir.respell(operation, &rule.pattern, pattern) {
                     let message = format!("{} cannot become {pattern}: {why}", self.name(operation));
                     let remedy = format!("mend `{}` in the op rules {}", family.name, file.name);
                     self.refuse(operation, message, remedy);

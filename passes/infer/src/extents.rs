@@ -237,7 +237,7 @@ impl Extents {
     fn name_result(&mut self, graph: &mut Graph, solution: &Solution, op: OpId) {
         let node = *graph.node(op);
         let Known::DType(_) = solution.value(node.result).dtype else { return };
-        if graph.keeps_shapes(op) {
+        if graph.keeps_shapes(op, |value| solution.value(value).shape) {
             return self.name_axes(graph, solution, node.result);
         }
         let operands: Vec<ValueId> = graph.shaping(op).to_vec();

@@ -4,8 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use promote_lattice::DType;
+use promote_lattice::op::ShapeRule;
 
-use super::graph::{Graph, OpId, ValueId};
+use super::graph::{Graph, OpId, ShapeId, ValueId};
+use super::shape::is_dynamic;
 
 /// Who broadcasts the operands of an op of another dialect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -57,6 +59,8 @@ pub struct Foreign {
     pub states_shape: bool,
     /// The dtype that the op is told its result is to be of, if it is.
     pub dtype: Option<DType>,
+    /// Whether its result may be stated to be of a dtype that the one inferred promotes to, as that of an accumulator.
+    pub accumulates: bool,
     /// How many dimensions its operands must have; any, if it is not said.
     pub ranks: Option<Arc<[usize]>>,
 }
@@ -92,8 +96,28 @@ impl Graph {
         &operands[..ours.unwrap_or(operands.len()).min(operands.len())]
     }
 
-    /// Whether the shapes of an op's operands are its dialect's business.
-    pub fn keeps_shapes(&self, op: OpId) -> bool {
-        self.foreign(op).is_some_and(Foreign::keeps_shapes)
+    /// Whether the shapes of an op's operands, which `shape_of` gives, are its dialect's business.
+    pub fn keeps_shapes(&self, op: OpId, shape_of: impl Fn(ValueId) -> ShapeId) -> bool {
+        self.foreign(op).is_some_and(|foreign| foreign.keeps_shapes() || self.is_of_one_shape(op, shape_of))
+    }
+
+    /// Whether an op of a dialect that does not broadcast is one as it stands: along each axis its operands have one extent,
+    /// or extents that are not known until it is run, when its dialect asks that they are equal.
+    pub fn is_of_one_shape(&self, op: OpId, shape_of: impl Fn(ValueId) -> ShapeId) -> bool {
+        let is_asked = self.foreign(op).is_some_and(|foreign| foreign.broadcasts == Broadcasts::Explicit)
+            && self.node(op).op.info().shape == ShapeRule::Broadcast;
+        let all: Option<Vec<&[i64]>> = match is_asked {
+            true => self.shaping(op).iter().map(|value| self.shapes.get(shape_of(*value)).dims()).collect(),
+            false => None,
+        };
+        let Some((first, others)) = all.as_deref().and_then(<[_]>::split_first) else { return false };
+        let fits = |a: i64, b: i64| match (is_dynamic(a), is_dynamic(b)) {
+            (true, true) => true,
+            (true, false) => b != 1,
+            (false, true) => a != 1,
+            (false, false) => a == b,
+        };
+        let pairs = |dims: &[i64]| std::iter::zip(*first, dims).all(|(a, b)| fits(*a, *b));
+        others.iter().all(|dims| dims.len() == first.len() && pairs(dims))
     }
 }

@@ -179,11 +179,12 @@ impl Foreign {
         Ok(())
     }
 
-    /// Puts another op in the place of an op.
+    /// Puts the op of a pattern in the place of an op of another one. What the first does not say stays: attributes, but not
+    /// the properties of an op of a registered dialect, which are its own.
     ///
     /// # Errors
     /// Why there is no such op.
-    pub fn respell(&self, operation: MlirOperation, pattern: &Pattern) -> Result<(), String> {
+    pub fn respell(&self, operation: MlirOperation, from: &Pattern, pattern: &Pattern) -> Result<(), String> {
         let attributes = pattern.attributes.iter().map(|(name, text)| {
             let value = self.attribute(name, text)?;
             Ok(raw::named(self.context.0, name, value))
@@ -191,10 +192,7 @@ impl Foreign {
         let mut attributes = attributes.collect::<Result<Vec<_>, String>>()?;
         attributes.extend(
             raw::discardable_attributes(operation)
-                .filter(|(name, _)| {
-                    // What an op of an unregistered dialect has is its own, unless it says whose it is.
-                    name.contains('.')
-                })
+                .filter(|(name, _)| !from.says(name) && !pattern.says(name))
                 .map(|(name, value)| raw::named(self.context.0, &name, value)),
         );
         let operands: Vec<_> = raw::operands(operation).collect();

@@ -306,9 +306,9 @@ impl Ir for Mlir {
         foreign.write(text, operand.map(|operand| operand.0), result.0, before.0).map(Address)
     }
 
-    fn respell(&mut self, op: Self::Op, pattern: &Pattern) -> Result<(), String> {
+    fn respell(&mut self, op: Self::Op, from: &Pattern, pattern: &Pattern) -> Result<(), String> {
         let foreign = self.vocabulary.foreign.as_ref().ok_or("there are no rules")?;
-        foreign.respell(op.0, pattern)
+        foreign.respell(op.0, from, pattern)
     }
 
     fn set_attribute(&mut self, op: Self::Op, name: &str, value: &str) -> Result<(), String> {

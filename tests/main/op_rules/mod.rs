@@ -7,6 +7,7 @@ mod dtypes;
 mod lists;
 mod page;
 mod programs;
+mod standing;
 mod tables;
 
 use std::sync::Arc;

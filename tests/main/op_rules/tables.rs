@@ -159,7 +159,8 @@ fn expected(semantics: &Semantics, file: &OpRules, rule: &OpRule, list: &[Given]
     let computed = semantics.strengthen(typing.compute(operands.len() - 1));
     let family = rule.family.map(|family| &file.families[family]);
     let has_member = family.is_none_or(|family| family.member(computed).is_some());
-    (is_written && has_member).then_some(typing)
+    let computes = rule.dtypes.is_empty() || rule.dtypes.iter().any(|group| group.has(computed));
+    (is_written && has_member && computes).then_some(typing)
 }
 
 /// The program of an op on operands: those that take no part are values that nothing is known of, and say no dtype.

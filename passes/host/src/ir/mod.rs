@@ -336,11 +336,12 @@ pub trait Ir {
         Err("this host reads no ops from rule files".to_owned())
     }
 
-    /// Puts another op in the place of an op, with the same operands, results and discardable attributes.
+    /// Puts the op of a pattern in the place of an op of another one, with the same operands and results, and the same
+    /// discardable attributes but those that the patterns state.
     ///
     /// # Errors
     /// Why there is no such op.
-    fn respell(&mut self, _op: Self::Op, _as: &Pattern) -> Result<(), String> {
+    fn respell(&mut self, _op: Self::Op, _from: &Pattern, _to: &Pattern) -> Result<(), String> {
         Err("this host makes no ops of other dialects".to_owned())
     }
 

@@ -7,18 +7,20 @@ use crate::ir::{Element, Tensor};
 
 /// In which form a tensor type is written: MLIR's own, or one of a rule file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Form(u16);
+pub struct Form {
+    /// The place of the file plus one, or 0.
+    file: u32,
+    /// The place of the form in the file.
+    form: u32,
+}
 
 impl Form {
     /// `tensor<…>`.
-    pub const BUILTIN: Self = Self(0);
+    pub const BUILTIN: Self = Self { file: 0, form: 0 };
 
-    /// How many files may have forms, and how many each; types in others are not mapped.
-    pub(super) const MOST: u8 = u8::MAX;
-
-    /// A form of a file.
-    pub(super) const fn of(file: u8, form: u8) -> Self {
-        Self(1 + ((file as u16) << 8 | form as u16))
+    /// A form of a file, by their places.
+    pub(super) const fn of(file: u32, form: u32) -> Self {
+        Self { file: file + 1, form }
     }
 
     /// The file that it is a form of, unless it is MLIR's own.
@@ -28,8 +30,7 @@ impl Form {
 
     /// The file and the form in it, unless it is MLIR's own.
     pub(super) fn parts(self) -> Option<(usize, usize)> {
-        let index = self.0.checked_sub(1)?;
-        Some((usize::from(index >> 8), usize::from(index & 0xff)))
+        Some((self.file.checked_sub(1)? as usize, self.form as usize))
     }
 }
 
@@ -55,14 +56,11 @@ pub struct Forms {
 
 impl Forms {
     /// What a type says, if it is in one of the forms.
-    pub(super) fn read(&self, text: &str) -> Option<(u8, Read)> {
+    pub(super) fn read(&self, text: &str) -> Option<(u32, Read)> {
         if let Some((_, dtype)) = self.scalars.iter().find(|(scalar, _)| scalar == text) {
             return Some((0, Read::Scalar(*dtype)));
         }
-        self.tensors
-            .iter()
-            .zip(0..Form::MOST)
-            .find_map(|(form, index)| Some((index, Read::Tensor(form.read(text)?))))
+        self.tensors.iter().zip(0..).find_map(|(form, index)| Some((index, Read::Tensor(form.read(text)?))))
     }
 }
 

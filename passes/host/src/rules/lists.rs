@@ -30,13 +30,13 @@ impl Lists {
         if !matches!(tensor.element, Element::DType(own) if own != dtype) {
             return None;
         }
-        let element = forms.tensors.get(usize::from(form))?.write(dtype, &tensor.shape);
+        let element = forms.tensors.get(form as usize)?.write(dtype, &tensor.shape);
         let (before, after) = (&self.r#type.0, self.r#type.1.as_deref().unwrap_or_default());
         Some(format!("{before}{}{after}", element.strip_prefix(prefix).unwrap_or(&element)))
     }
 
     /// What the type of the elements says, and what of it is left out: a dialect may write its own types without its name.
-    fn element(&self, text: &str, forms: &Forms) -> Option<(&str, (u8, Read))> {
+    fn element(&self, text: &str, forms: &Forms) -> Option<(&str, (u32, Read))> {
         let (before, after) = (&self.r#type.0, self.r#type.1.as_deref()?);
         let inner = text.strip_prefix(&**before)?.strip_suffix(after)?;
         let dialect = before.find('.').map_or("", |dot| &before[..=dot]);

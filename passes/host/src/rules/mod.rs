@@ -117,6 +117,10 @@ pub struct OpRule {
     pub states_shape: bool,
     /// Whether operands that must be broadcast are refused.
     pub refuses_broadcasts: bool,
+    /// Whether its result may be stated to be of a wider dtype than its operands.
+    pub accumulates: bool,
+    /// The dtypes that it computes in; all, if it is not said.
+    pub dtypes: Vec<Group>,
     /// How many dimensions the operands that take part must have; any, if it is not said.
     pub ranks: Option<Vec<usize>>,
     /// The operand that says the dtype of the result, by its number in [`OpRules::codes`].
@@ -137,6 +141,8 @@ impl OpRule {
             broadcasts: Broadcasts::Explicit,
             states_shape: false,
             refuses_broadcasts: false,
+            accumulates: false,
+            dtypes: Vec::new(),
             ranks: None,
             dtype: None,
             family: None,
@@ -208,9 +214,9 @@ impl OpRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RuleId {
     /// The file, by its place in [`Rules`].
-    pub file: u16,
+    pub file: u32,
     /// The rule, by its place in [`OpRules::ops`].
-    pub rule: u16,
+    pub rule: u32,
 }
 
 /// The files that a program is read by, in the order in which they were given.
@@ -235,28 +241,25 @@ impl Rules {
 
     /// The file of a rule.
     pub fn file(&self, id: RuleId) -> &OpRules {
-        &self.0[usize::from(id.file)]
+        &self.0[id.file as usize]
     }
 
     /// One rule.
     pub fn rule(&self, id: RuleId) -> &OpRule {
-        &self.file(id).ops[usize::from(id.rule)]
+        &self.file(id).ops[id.rule as usize]
     }
 
     /// All rules. Of two for one op the first counts, so one file may differ from another that is given after it.
     pub fn all(&self) -> impl Iterator<Item = (RuleId, &OpRule)> {
-        let files = self.0.iter().zip(0u16..);
+        let files = self.0.iter().zip(0..);
         files.flat_map(|(file, index)| {
-            file.ops
-                .iter()
-                .zip(0u16..)
-                .map(move |(rule, number)| (RuleId { file: index, rule: number }, rule))
+            file.ops.iter().zip(0..).map(move |(rule, number)| (RuleId { file: index, rule: number }, rule))
         })
     }
 
     /// What a type that is no tensor of MLIR says, if a file maps it.
     pub fn read_type(&self, text: &str) -> Option<(Form, forms::Read)> {
-        self.0.iter().zip(0..Form::MOST).find_map(|(file, index)| {
+        self.0.iter().zip(0..).find_map(|(file, index)| {
             let (form, read) = file.forms.read(text).or_else(|| {
                 let lists = file.lists.as_ref()?;
                 lists.is(text, &file.forms).then_some((0, forms::Read::List))

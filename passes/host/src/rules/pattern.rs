@@ -38,6 +38,13 @@ impl Pattern {
     }
 }
 
+impl Pattern {
+    /// Whether it says of which value an attribute is.
+    pub fn says(&self, attribute: &str) -> bool {
+        self.attributes.iter().any(|(name, _)| name == attribute)
+    }
+}
+
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
@@ -62,10 +69,18 @@ fn attribute(text: &str) -> Result<(String, String), String> {
 /// The parts between commas that stand in no brackets and no string.
 fn split(text: &str) -> Result<Vec<&str>, String> {
     let (mut parts, mut start, mut open, mut quoted) = (Vec::new(), 0, Vec::new(), false);
+    let mut before = None;
     for (index, c) in text.char_indices() {
         match c {
+            // A backslash takes the character after it along.
+            _ if quoted && before == Some('\\') => {
+                before = None;
+                continue;
+            }
             '"' => quoted = !quoted,
             _ if quoted => {}
+            // An arrow, as in a map.
+            '>' if before == Some('-') => {}
             '<' | '[' | '(' | '{' => open.push(c),
             '>' | ']' | ')' | '}' => {
                 let matching = match c {
@@ -84,6 +99,7 @@ fn split(text: &str) -> Result<Vec<&str>, String> {
             }
             _ => {}
         }
+        before = Some(c);
     }
     if quoted || !open.is_empty() {
         return Err("brackets or quotes do not match".to_owned());
@@ -98,9 +114,10 @@ mod tests {
 
     #[test]
     fn a_pattern_is_a_name_with_attributes_that_may_hold_commas() {
-        let text = "a.b {x = [1, 2], y = \"}, {\", z = #d<e F>}";
+        let text =
+            "a.b {x = [1, 2], y = \"}, {\", z = #d<e F>, m = affine_map<(i, j) -> (j)>, q = \"\\\", \\\\\"}";
         let pattern = Pattern::parse(text).unwrap();
-        assert_eq!(pattern.attributes.len(), 3);
+        assert_eq!(pattern.attributes.len(), 5);
         assert_eq!(pattern.attributes[1], ("y".to_owned(), "\"}, {\"".to_owned()));
         assert_eq!(pattern.to_string(), text);
     }

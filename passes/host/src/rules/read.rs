@@ -38,7 +38,8 @@ const KEYS: &[&str] = &[
     "lists",
     "attributes-by-kind",
 ];
-const OP_KEYS: &[&str] = &["op", "operands", "joins", "attributes", "broadcasts", "shape", "ranks", "dtype"];
+const OP_KEYS: &[&str] =
+    &["op", "operands", "joins", "attributes", "broadcasts", "shape", "ranks", "dtype", "dtypes", "result"];
 const CONSTANT_KEYS: &[&str] = &["integer", "none"];
 
 /// Who broadcasts, and whether that is refused.
@@ -50,6 +51,8 @@ const BROADCASTS: &[(&str, (Broadcasts, bool))] = &[
 ];
 const CODES: &str = "write the dialect's number of each dtype below a line [codes]";
 const SHAPES: &[(&str, bool)] = &[("inferred", false), ("stated", true)];
+/// Whether a result may be stated to be wider.
+const RESULTS: &[(&str, bool)] = &[("inferred", false), ("wider", true)];
 
 impl OpRules {
     /// The rules that a TOML file says: `docs/op_rules.md` describes the format. `name` is that of the file without its
@@ -210,6 +213,16 @@ impl Reader {
                         let found = word.and_then(|word| choice(&word, "value of `shape`", SHAPES, problems));
                         rule.states_shape = found.unwrap_or_default();
                     }
+                    "result" => {
+                        let word = entry.string(problems);
+                        let found =
+                            word.and_then(|word| choice(&word, "value of `result`", RESULTS, problems));
+                        rule.accumulates = found.unwrap_or_default();
+                    }
+                    "dtypes" => {
+                        let words = entry.strings(problems);
+                        rule.dtypes = words.iter().filter_map(|word| group(word, problems)).collect();
+                    }
                     _ => entry.unknown("of an op", OP_KEYS, problems),
                 }
             }
@@ -275,8 +288,7 @@ impl Reader {
         };
         let mut members: Vec<(Group, At<Pattern>)> = Vec::new();
         for entry in entries.iter().filter(|entry| entry.key.value != "op") {
-            let word = entry.key.map(entry.key.value);
-            let Some(group) = choice(&word, "kind of dtypes", Group::WORDS, problems) else { continue };
+            let Some(group) = group(&entry.key.map(entry.key.value), problems) else { continue };
             let Some(text) = entry.string(problems) else { continue };
             if let Some(pattern) = pattern(&text, problems) {
                 members.push((group, pattern));
@@ -405,6 +417,12 @@ impl Reader {
             _ => entry.unknown("of constants", CONSTANT_KEYS, problems),
         }
     }
+}
+
+/// A dtype, or a kind of dtypes.
+fn group(word: &At<&str>, problems: &mut Problems) -> Option<Group> {
+    let found = Group::parse(word.value);
+    found.or_else(|| choice(word, "dtype or kind of dtypes", Group::WORDS, problems))
 }
 
 fn pattern(text: &At<&str>, problems: &mut Problems) -> Option<At<Pattern>> {

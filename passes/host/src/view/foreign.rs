@@ -64,6 +64,7 @@ impl<I: Ir> Viewer<'_, I> {
             broadcasts: rule.broadcasts,
             states_shape,
             dtype,
+            accumulates: rule.accumulates,
             ranks: rule.ranks.as_deref().map(Into::into),
         };
         self.view.graph.foreign.insert(id, foreign);

@@ -85,7 +85,11 @@ pub struct Check {
 impl Planner<'_> {
     /// Plans what must be checked before `op` is run.
     pub(super) fn check(&mut self, op: OpId) {
-        if self.extents.is_empty() || self.graph.checked.contains(&op) || self.graph.keeps_shapes(op) {
+        let shape_of = |value| self.solution.value(value).shape;
+        if self.extents.is_empty()
+            || self.graph.checked.contains(&op)
+            || self.graph.keeps_shapes(op, shape_of)
+        {
             return;
         }
         let asked = self.conditions(op);

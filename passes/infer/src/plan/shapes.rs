@@ -2,7 +2,7 @@
 
 use promote_lattice::op::{Op, ShapeRule};
 
-use super::super::foreign::Broadcasts;
+use super::super::foreign::{Broadcasts, Foreign};
 use super::super::graph::{BlockId, Known, OpId, ShapeId, Type, ValueId};
 use super::super::shape::{self, DYNAMIC, Shape, is_dynamic};
 use super::{Insert, Make, Planner, Position, Produced, Use};
@@ -11,11 +11,9 @@ use promote_lattice::DType;
 impl Planner<'_> {
     /// The shape that all operands of `op` must have, if the op broadcasts them.
     pub(super) fn operand_shape(&self, op: OpId) -> Option<ShapeId> {
-        if self
-            .graph
-            .foreign(op)
-            .is_some_and(|foreign| foreign.states_shape || foreign.broadcasts == Broadcasts::Itself)
-        {
+        let is_itself = |foreign: &Foreign| foreign.states_shape || foreign.broadcasts == Broadcasts::Itself;
+        let shape_of = |value| self.solution.value(value).shape;
+        if self.graph.foreign(op).is_some_and(is_itself) || self.graph.is_of_one_shape(op, shape_of) {
             return None;
         }
         let node = self.graph.node(op);

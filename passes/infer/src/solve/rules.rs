@@ -116,7 +116,13 @@ impl Solver<'_> {
         let dtype = self.dtype(op)?;
         let shape = self.shape(op)?;
         let stated = self.graph.value(self.graph.node(op).result).stated;
-        let inferred = self.confront(stated, dtype, shape)?;
+        let mut inferred = self.confront(stated, dtype, shape)?;
+        // What its dialect takes as it is stays as it is.
+        if stated.shape != ShapeId::UNRANKED
+            && self.graph.keeps_shapes(op, |value| self.values[value.0 as usize].shape)
+        {
+            inferred.shape = stated.shape;
+        }
         self.check_stated(op, inferred)?;
         Ok(inferred)
     }
@@ -163,7 +169,21 @@ impl Solver<'_> {
             return outcome.clone().map(|number| Some(number.dtype())).map_err(ProblemKind::Refused);
         }
         let typing = self.typing(op).map_err(ProblemKind::Refused)?;
-        Ok(typing.map(|typing| typing.result))
+        Ok(typing.map(|typing| self.accumulated(op, typing.result)))
+    }
+
+    /// The dtype of a result: what it is stated to be accumulated in, where the op may do that.
+    fn accumulated(&self, op: OpId, result: DType) -> DType {
+        match self.graph.value(self.graph.node(op).result).stated.dtype {
+            Known::DType(stated)
+                if self.graph.foreign(op).is_some_and(|foreign| foreign.accumulates)
+                    && !stated.is_weak()
+                    && self.semantics.join(result, stated) == Some(stated) =>
+            {
+                stated
+            }
+            Known::DType(_) | Known::Unknown | Known::Opaque | Known::Refused => result,
+        }
     }
 
     /// What the dtype rules say of an op.

@@ -1,8 +1,8 @@
 //! Attributes that say of which dtype the operands are.
 
-use promote_lattice::document::{At, Entry, Problem, Problems, choice, shown};
+use promote_lattice::document::{At, Entry, Problem, Problems, shown};
 
-use super::{Reader, pattern};
+use super::{Reader, group, pattern};
 use crate::rules::{Fitted, Group};
 
 impl Reader {
@@ -35,8 +35,7 @@ impl Reader {
 
 /// The values for a kind: one, or a list of them.
 fn values(entry: &Entry<'_>, problems: &mut Problems) -> Option<(Group, Vec<String>)> {
-    let word = entry.key.map(entry.key.value);
-    let group = choice(&word, "kind of dtypes", Group::WORDS, problems);
+    let group = group(&entry.key.map(entry.key.value), problems);
     let before = problems.count();
     let values: Vec<String> = if entry.is_string() {
         entry.string(problems).into_iter().map(|text| text.value.to_owned()).collect()

@@ -1,7 +1,7 @@
 //! Forms of types, and scalars.
 
 use promote_lattice::DType;
-use promote_lattice::document::{Entry, Problem, Problems, dtype, shown};
+use promote_lattice::document::{At, Entry, Problem, Problems, dtype, shown};
 
 use super::Reader;
 use crate::rules::forms::TensorForm;
@@ -52,6 +52,11 @@ impl Reader {
 
     pub(super) fn scalar(&mut self, entry: &Entry<'_>, problems: &mut Problems) {
         let Some(found) = entry.string(problems).and_then(|word| dtype(&word, problems)) else { return };
+        let name = entry.key.value.trim();
+        if ["tensor<", "vector<", "memref<"].iter().any(|of| name.starts_with(of)) {
+            let message = format!("`{}` is no scalar of a language: MLIR has it", shown(name));
+            return problems.add(Problem::new(&entry.key.span, message));
+        }
         if found.value.is_weak() || found.value == DType::B1 {
             self.rules.forms.scalars.push((entry.key.value.to_owned(), found.value));
         } else {
@@ -94,7 +99,17 @@ fn read_elements(entry: &Entry<'_>, problems: &mut Problems) -> Vec<(DType, Stri
     let elements = entries.iter().filter_map(|entry| {
         let dtype = dtype(&entry.key, problems);
         let text = entry.string(problems);
-        Some((dtype?.value, text?.value.to_owned()))
+        Some((dtype?.value, text?))
     });
-    elements.collect()
+    let elements: Vec<(DType, At<&str>)> = elements.collect();
+    for (dtype, text) in &elements {
+        let written = |of: DType| elements.iter().find(|(known, _)| *known == of).map(|(_, text)| text.value);
+        let is_same = |of: &DType| of != dtype && written(*of).unwrap_or_else(|| of.mlir()) == text.value;
+        if let Some(other) = DType::ALL.iter().copied().find(is_same) {
+            let message = format!("`{}` would be {dtype} and {other}", shown(text.value));
+            let problem = Problem::new(&text.span, message);
+            problems.add(problem.remedy("write each dtype otherwise, as its type is read, too"));
+        }
+    }
+    elements.into_iter().map(|(dtype, text)| (dtype, text.value.to_owned())).collect()
 }
