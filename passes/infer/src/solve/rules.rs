@@ -30,39 +30,37 @@ fn operand(graph: &Graph, value: ValueId, dtype: DType, shape: ShapeId) -> Opera
     Operand { dtype, rank, origin }
 }
 
-/// The operands of an op as the dtype rules see them. A list may have more elements than an op of ours has operands.
-enum Operands {
-    Few([Operand; MAX_OPERANDS], usize),
-    Many(Vec<Operand>),
+/// The operands of an op as the dtype rules see them.
+struct Operands {
+    /// As many as an op of ours may have.
+    few: [Operand; MAX_OPERANDS],
+    count: usize,
+    /// All, if there are more, as in a list.
+    many: Vec<Operand>,
 }
 
 impl Operands {
     /// Those of `op`; `None` if one has no dtype.
     fn of(graph: &Graph, op: OpId, type_of: impl Fn(ValueId) -> Type) -> Option<Self> {
-        let values = graph.operands(op);
-        let mut all = match values.len() {
-            count @ ..=MAX_OPERANDS => Self::Few([Operand::value(DType::B1); MAX_OPERANDS], count),
-            count => Self::Many(vec![Operand::value(DType::B1); count]),
+        let (values, any) = (graph.operands(op), Operand::value(DType::B1));
+        let (count, many) = match values.len() {
+            count @ ..=MAX_OPERANDS => (count, Vec::new()),
+            count => (0, vec![any; count]),
         };
-        for (slot, value) in all.list_mut().iter_mut().zip(values) {
+        let mut operands = Self { few: [any; MAX_OPERANDS], count, many };
+        for (slot, value) in operands.list_mut().iter_mut().zip(values) {
             let Type { dtype: Known::DType(dtype), shape } = type_of(*value) else { return None };
             *slot = operand(graph, *value, dtype, shape);
         }
-        Some(all)
+        Some(operands)
     }
 
     fn list(&self) -> &[Operand] {
-        match self {
-            Self::Few(operands, count) => &operands[..*count],
-            Self::Many(operands) => operands,
-        }
+        if self.many.is_empty() { &self.few[..self.count] } else { &self.many }
     }
 
     fn list_mut(&mut self) -> &mut [Operand] {
-        match self {
-            Self::Few(operands, count) => &mut operands[..*count],
-            Self::Many(operands) => operands,
-        }
+        if self.many.is_empty() { &mut self.few[..self.count] } else { &mut self.many }
     }
 }
 

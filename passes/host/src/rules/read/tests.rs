@@ -122,23 +122,23 @@ fn what_makes_no_sense_is_refused() {
         ("[lists]\nop = 'func.call'\ntype = '!a.list'", "3:6: the passes know func.call themselves"),
         (
             "broadcasts = 'native'\n[ops]\n'a.b' = { op = 'matmul', joins = [2] }",
-            "4:34: operand 2 takes part twice (say which operands are those of ours: operands = [0, 1])",
+            "4:35: operand 2 takes part twice (say which operands are those of ours: operands = [0, 1])",
         ),
         (
             "broadcasts = 'native'\n[ops]\n'a.b' = { op = 'matmul', operands = [0, 1], joins = [1] }",
-            "4:53: operand 1 takes part twice",
+            "4:54: operand 1 takes part twice",
         ),
         (
             "broadcasts = 'native'\n[ops]\n'a.b' = { op = 'matmul', operands = [0, 1], joins = [2, 2] }",
-            "4:56: operand 2 takes part twice",
+            "4:57: operand 2 takes part twice",
         ),
         (
             "broadcasts = 'native'\n[ops]\n'a.b' = { op = 'matmul', operands = [0, 1], joins = [256] }",
-            "4:53: a rule may name operands up to 255, not 256",
+            "4:54: a rule may name operands up to 255, not 256",
         ),
         (
             "[ops]\n'a.b' = { op = 'matmul', operands = [0, 1], joins = [2] }",
-            "3:44: an op that joins operands must broadcast them itself (write broadcasts = \"native\" if it does",
+            "3:45: an op that joins operands must broadcast them itself (write broadcasts = \"native\" if it does",
         ),
         (
             "[ops]\n'a.b' = { op = 'sum', operands = [0], dtype = 1, joins = [2], shape = 'stated' }",
@@ -146,7 +146,7 @@ fn what_makes_no_sense_is_refused() {
         ),
         (
             "[ops]\n'a.b' = { op = 'concat', operands = [0], attributes = { axis = 1 } }",
-            "3:63: an operand of this op is a constant, and the file does not say how integers are written",
+            "3:64: an operand of this op is a constant, and the file does not say how integers are written",
         ),
         (
             "[ops]\n'a.b' = { op = 'concat', operands = [0, 1], attributes = { axis = 1 } }",
