@@ -11,12 +11,14 @@ use std::process::ExitCode;
 
 use promote::convert::{Numerics, convert};
 use promote::diagnostic::{Diagnostic, Location};
-use promote::{CompileError, CompileOptions, DType, Executable, Options, Semantics, Session, Source, Tensor};
+use promote::{
+    CompileError, CompileOptions, DType, Executable, Kind, Options, Semantics, Session, Source, Tensor,
+};
 
 mod lower;
 mod syntax;
 
-use syntax::Input;
+use syntax::{Input, Number};
 
 fn main() -> ExitCode {
     let Some(file) = std::env::args().nth(1) else {
@@ -63,7 +65,7 @@ pub fn calculate(text: &str, file: &str) -> Result<String, String> {
     })?;
     let main = executable.function("main").ok_or("the program has a function `main`")?;
 
-    let bytes: Vec<_> = source.inputs.iter().map(bytes).collect();
+    let bytes = source.inputs.iter().map(bytes).collect::<Result<Vec<_>, _>>().map_err(show)?;
     let inputs = source.inputs.iter().zip(&bytes).map(|(input, bytes)| {
         Tensor::new(input.dtype, &input.shape, bytes)
             .map_err(|error| pointed(text, Some(&input.place), &error.to_string()))
@@ -82,25 +84,62 @@ fn pointed(text: &str, place: Option<&Location>, message: &str) -> String {
     format!("{place}: {message}\n  {line}\n  {indent}^")
 }
 
-/// The elements of an input as they lie in memory.
-fn bytes(input: &Input) -> Vec<u8> {
-    let element = |value: &f64| {
-        let bits = convert(value.to_bits().into(), DType::F64, input.dtype, Numerics::Jax);
-        bits.to_le_bytes().into_iter().take(size(input.dtype))
+/// The elements of an input as they lie in memory; what its dtype does not have is refused.
+fn bytes(input: &Input) -> Result<Vec<u8>, syntax::Wrong> {
+    let mut bytes = Vec::new();
+    for value in &input.values {
+        let bits = bits(*value, input.dtype).map_err(|message| (input.place.clone(), message))?;
+        bytes.extend(bits.to_le_bytes().into_iter().take(size(input.dtype)));
+    }
+    Ok(bytes)
+}
+
+/// A number in a dtype: integers must be in its range, floats are rounded.
+fn bits(number: Number, dtype: DType) -> Result<u128, String> {
+    let width = dtype.bits();
+    let range = match dtype.kind() {
+        Kind::Bool => 0..=1,
+        Kind::Unsigned => 0..=(1 << width) - 1,
+        Kind::Signed => -(1 << (width - 1))..=(1 << (width - 1)) - 1,
+        Kind::Float | Kind::Complex => {
+            let number = match number {
+                Number::Int(number) => number as f64,
+                Number::Float(number) => number,
+            };
+            return Ok(convert(number.to_bits().into(), DType::F64, dtype, Numerics::Jax));
+        }
     };
-    input.values.iter().flat_map(element).collect()
+    match number {
+        Number::Int(number) if range.contains(&number) => Ok(number as u128),
+        Number::Int(number) => Err(format!("{number} is no number of {dtype}")),
+        Number::Float(number) => Err(format!("{number:?} is no number of {dtype}")),
+    }
 }
 
 /// A tensor as text: its dtype, its shape, and its elements.
 fn shown(tensor: &Tensor<'_>) -> String {
     let dtype = tensor.dtype();
-    let element = |bytes: &[u8]| {
-        let bits = bytes.iter().rev().fold(0, |bits, byte| bits << 8 | u128::from(*byte));
-        let number = convert(bits, dtype, DType::F64, Numerics::Jax);
-        u64::try_from(number).map(f64::from_bits).unwrap_or(f64::NAN).to_string()
-    };
+    let element =
+        |bytes: &[u8]| number(bytes.iter().rev().fold(0, |bits, byte| bits << 8 | u128::from(*byte)), dtype);
     let elements = tensor.bytes().unwrap_or_default().chunks(size(dtype)).map(element);
     format!("{dtype}{:?} = {}", tensor.shape(), elements.collect::<Vec<_>>().join(", "))
+}
+
+/// A number of a dtype as text.
+fn number(bits: u128, dtype: DType) -> String {
+    // The high half of a complex number is its imaginary part.
+    let wide = convert(bits, dtype, DType::C128, Numerics::Jax);
+    let [real, imaginary] = [wide as u64, (wide >> 64) as u64].map(f64::from_bits);
+    match dtype.kind() {
+        Kind::Bool | Kind::Unsigned => bits.to_string(),
+        Kind::Signed => {
+            let unused = 128 - dtype.bits();
+            ((bits << unused) as i128 >> unused).to_string()
+        }
+        Kind::Float => real.to_string(),
+        Kind::Complex if imaginary.is_sign_negative() => format!("{real} - {}i", -imaginary),
+        Kind::Complex => format!("{real} + {imaginary}i"),
+    }
 }
 
 /// The bytes of an element.

@@ -24,7 +24,14 @@ pub struct Input {
     pub name: String,
     pub dtype: DType,
     pub shape: Vec<i64>,
-    pub values: Vec<f64>,
+    pub values: Vec<Number>,
+}
+
+/// A number as it is written.
+#[derive(Clone, Copy)]
+pub enum Number {
+    Int(i128),
+    Float(f64),
 }
 
 pub enum Statement {
@@ -170,14 +177,27 @@ impl<'a> Parser<'a> {
         }
         self.expect("=")?;
         loop {
-            let sign = if self.takes("-") { -1.0 } else { 1.0 };
-            values.push(sign * self.parsed::<f64>("a number")?);
+            let is_negative = self.takes("-");
+            values.push(match self.number()? {
+                Number::Int(number) if is_negative => Number::Int(-number),
+                Number::Float(number) if is_negative => Number::Float(-number),
+                number => number,
+            });
             if !self.takes(",") {
                 break;
             }
         }
         self.expect(";")?;
         Ok(Input { place, name, dtype, shape, values })
+    }
+
+    fn number(&mut self) -> Result<Number, Wrong> {
+        let is_int = self.token().bytes().all(|c| c.is_ascii_digit());
+        if is_int {
+            self.parsed("a number").map(Number::Int)
+        } else {
+            self.parsed("a number").map(Number::Float)
+        }
     }
 
     /// A statement, unless an expression or the end of a body is next.

@@ -43,6 +43,9 @@ fn wrong_programs_are_refused_at_their_places() {
         ("input x: f31 = 1; x", "a.calc:1:10: expected a dtype, as bf16, found `f31`"),
         ("input x: f32[3] = 1; x", "a.calc:1:7: "),
         ("1 2", "a.calc:1:3: expected the end, found `2`"),
+        ("input x: i8 = 300; x", "a.calc:1:7: 300 is no number of i8"),
+        ("input x: u8 = -1; x", "a.calc:1:7: -1 is no number of u8"),
+        ("input x: i32 = 1.5; x", "a.calc:1:7: 1.5 is no number of i32"),
     ];
     for (program, expected) in cases {
         let message = calculate(program, "a.calc").expect_err(program);
@@ -52,4 +55,19 @@ fn wrong_programs_are_refused_at_their_places() {
     assert!(calculate(&long, "a.calc").expect_err("it is long").contains("too long"));
     let deep = "(".repeat(100_000);
     assert!(calculate(&deep, "a.calc").expect_err("it is deep").contains("nested too deeply"));
+}
+
+#[test]
+fn numbers_are_read_and_shown_as_they_are() {
+    for (program, expected) in [
+        ("9007199254740993 + 0", "i64[] = 9007199254740993"),
+        ("9223372036854775807 + 1", "i64[] = -9223372036854775808"),
+        ("input x: i64 = 9007199254740993; x", "i64[] = 9007199254740993"),
+        ("input x: u64 = 18446744073709551615; x", "u64[] = 18446744073709551615"),
+        ("input x: i8[2] = -128, 127; x", "i8[2] = -128, 127"),
+        ("input x: c64 = -4; sqrt(x)", "c64[] = 0 + 2i"),
+        ("input x: f32 = 3; x < 4", "b1[] = 1"),
+    ] {
+        assert_eq!(calculate(program, "a.calc").as_deref(), Ok(expected), "{program}");
+    }
 }

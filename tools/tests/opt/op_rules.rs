@@ -73,7 +73,7 @@ fn all_that_is_wrong_with_a_file_is_shown_in_its_lines() {
     "my.add" = "ad"
                ^
       help: write add
-    wrong.toml:7:1: error[P0041]: `floats` is not a kind of dtypes
+    wrong.toml:7:1: error[P0041]: `floats` is not a dtype or kind of dtypes
     floats = "my.fmul"
     ^
       help: write "float"

@@ -33,7 +33,7 @@ fn words_nobody_knows_are_refused_with_the_closest_one() {
             "3:23: there is no key `operand` of an op (write operands)",
         ),
         ("broadcasts = 'nativ'", "2:14: `nativ` is not a way to broadcast (write \"native\")"),
-        ("[by-kind.add]\nfloats = 'a.b'", "3:1: `floats` is not a kind of dtypes (write \"float\")"),
+        ("[by-kind.add]\nfloats = 'a.b'", "3:1: `floats` is not a dtype or kind of dtypes (write \"float\")"),
         ("[codes]\nf23 = 1", "3:1: `f23` is not a dtype (write \"f32\")"),
         ("[types.t]\nrankd = ''", "3:1: there is no key `rankd` of a form of types (write ranked)"),
     ] {
@@ -166,7 +166,7 @@ fn what_makes_no_sense_is_refused() {
         ),
         (
             "[ops]\n'a.b' = 'add'\n[attributes-by-kind.'a.b'.c]\nfloats = '1'\nfloat = []",
-            "5:1: `floats` is not a kind of dtypes (write \"float\")",
+            "5:1: `floats` is not a dtype or kind of dtypes (write \"float\")",
         ),
         (
             "[ops]\n'a.b' = 'add'\n[attributes-by-kind.'a.b'.c]\nfloat = []",
