@@ -6,7 +6,7 @@ Reads a JSON list of programs from standard input:
 
 and writes a JSON list of what they give, in order: {"outputs": [...]} as the inputs are written, or {"error": "..."}.
 The data are the elements' bytes in hexadecimal, each little-endian, the last axis fastest. @main is run,
-or the first public function, or the one that an optional "entry" names.
+or the first public function, or the one that an optional "entry" names. A program without "inputs" is verified alone.
 
 XLA's flags are the defaults: it may compute narrow floats in wider ones and leave out roundings that nothing keeps.
 
@@ -70,7 +70,14 @@ class Machine:
                 raise ValueError("the module is not valid")
             return str(module).encode()
 
+    def verify(self, text):
+        with self.context:
+            self.ir.Module.parse(text).operation.verify()
+
     def run(self, program):
+        if "inputs" not in program:
+            self.verify(program["text"])
+            return {"outputs": []}
         module = self.module(program["text"], program.get("entry"))
         executable = self.backend.compile_and_load(module, self.devices, self.options)
         inputs = [self.jax.device_put(array(given)) for given in program["inputs"]]

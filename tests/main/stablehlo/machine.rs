@@ -44,10 +44,21 @@ pub fn run(jobs: &[&Job]) -> Vec<Answer> {
     }
 }
 
+/// What XLA's verifiers say of each module that they refuse.
+pub fn refused(modules: &[String]) -> Vec<String> {
+    let jobs = modules.iter().map(|text| json!({"text": text})).collect();
+    let answers = asked(jobs).unwrap_or_else(|status| panic!("the process ends: {status}"));
+    answers.into_iter().filter_map(Result::err).collect()
+}
+
 /// Runs programs in one process, and returns how that ended if it failed.
 fn run_once(jobs: &[&Job]) -> Result<Vec<Answer>, ExitStatus> {
     let inputs = |job: &Job| job.inputs.iter().map(buffer).collect::<Vec<_>>();
-    let jobs: Vec<_> = jobs.iter().map(|job| json!({"text": job.text, "inputs": inputs(job)})).collect();
+    asked(jobs.iter().map(|job| json!({"text": job.text, "inputs": inputs(job)})).collect())
+}
+
+/// What the script answers.
+fn asked(jobs: Vec<Value>) -> Result<Vec<Answer>, ExitStatus> {
     let mut child = Command::new(python())
         .arg(SCRIPT)
         .stdin(Stdio::piped())

@@ -115,8 +115,9 @@ impl Solver<'_> {
         let shape = self.shape(op)?;
         let stated = self.graph.value(self.graph.node(op).result).stated;
         let mut inferred = self.confront(stated, dtype, shape)?;
-        // What its dialect takes as it is stays as it is.
-        if stated.shape != ShapeId::UNRANKED
+        // A whole type that is stated stays, if shapes are the dialect's business.
+        if matches!(stated.dtype, Known::DType(_))
+            && stated.shape != ShapeId::UNRANKED
             && self.graph.keeps_shapes(op, |value| self.values[value.0 as usize].shape)
         {
             inferred.shape = stated.shape;
