@@ -39,6 +39,7 @@ pub mod builder;
 pub mod cf;
 pub mod func;
 pub mod promote;
+mod requires;
 pub mod scf;
 
 use pliron::context::Ptr;
