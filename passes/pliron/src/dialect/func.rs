@@ -22,6 +22,7 @@ use pliron::symbol_table::SymbolTableCollection;
 use pliron::r#type::{TypeHandle, Typed};
 use pliron::verify_err;
 
+use super::requires;
 use crate::attributes::CALLEE;
 use crate::host::types::text;
 
@@ -39,7 +40,7 @@ impl CallOp {
     /// The type of a function that takes its operands and returns its results.
     fn signature(&self, context: &Context) -> TypeHandle {
         let operation = self.get_operation().deref(context);
-        let taken = operation.operands().map(|operand| operand.get_type(context)).collect();
+        let taken = requires::types(operation.operands(), context);
         FunctionType::get(context, taken, operation.result_types().collect()).into()
     }
 }
@@ -130,8 +131,8 @@ impl Verify for ReturnOp {
                 results.len()
             );
         }
-        let types = operation.operands().map(|operand| operand.get_type(context));
-        match types.zip(results).enumerate().find(|(_, (found, result))| found != result) {
+        let types = requires::types(operation.operands(), context);
+        match types.into_iter().zip(results).enumerate().find(|(_, (found, result))| found != result) {
             None => Ok(()),
             Some((number, (found, result))) => verify_err!(
                 operation.loc(),

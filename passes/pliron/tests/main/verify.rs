@@ -70,6 +70,26 @@ fn a_return_has_the_values_of_its_function() {
 }
 
 #[test]
+fn results_of_one_op_are_returned_in_any_order() {
+    let returned = |values: &str, types: &str| {
+        let body = format!(
+            "a, b = promote_func.call (x, y) [] [promote_callee: builtin.identifier f]: <(T, H) -> (T, H)>;
+             promote_func.return ({values}) [] []: <({types}) -> ()>"
+        );
+        let text = function("(T, H) -> (T, H)", "x: T, y: H", &body);
+        verified(&format!("builtin.module @m {{ ^m():\n{text}\n}}")).map_err(|error| error.message)
+    };
+    for values in ["a, b", "a, y", "x, b"] {
+        assert_eq!(returned(values, "T, H"), Ok(()));
+    }
+    let differs =
+        "the result 0 of the function f is tensor<4xf32>, and tensor<4xbf16> is returned".to_owned();
+    for values in ["b, a", "y, a", "b, x"] {
+        assert_eq!(returned(values, "H, T"), Err(differs.clone()));
+    }
+}
+
+#[test]
 fn a_function_is_given_what_it_states() {
     let given = |inputs: &str, entry: &str| {
         refused(&function(&format!("({inputs}) -> ()"), entry, "promote_func.return () [] []: <() -> ()>"))
