@@ -169,7 +169,7 @@ pub fn scalar(context: &Context, dtype: DType) -> TypeHandle {
 /// Whether a type is an integer without a sign.
 pub(crate) fn is_plain_integer(context: &Context, of: TypeHandle) -> bool {
     let of = of.deref(context);
-    of.downcast_ref::<IntegerType>().is_some_and(|integer| integer.signedness() == Signedness::Signless)
+    of.downcast_ref::<IntegerType>().is_some_and(IntegerType::is_signless)
 }
 
 /// Whether a type is `i1`.

@@ -1,7 +1,8 @@
 //! Verification of a program, in time linear in its length.
 //!
 //! pliron's own looks through a block for each use in it whether the definition stands before, which takes minutes on a block of
-//! 100 000 ops. [`verify`] numbers the ops once. All else it leaves to pliron.
+//! 100 000 ops. [`verify`] numbers the ops once. It asks what MLIR does of blocks and functions, and pliron does not; all else
+//! it leaves to pliron.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
