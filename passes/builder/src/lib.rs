@@ -46,6 +46,8 @@ use program::{Body, Function, Kind, Operation};
 #[derive(Debug, Default)]
 pub struct Builder {
     functions: Vec<Function>,
+    /// What they are called.
+    names: HashSet<String>,
     recorded: Vec<Func>,
     errors: Vec<Error>,
 }
@@ -110,7 +112,7 @@ impl Builder {
         let is_letter = |first: char| first.is_ascii_alphabetic() || first == '_';
         let is_name = name.starts_with(is_letter)
             && name.chars().all(|character| is_letter(character) || character.is_ascii_digit());
-        let is_taken = self.functions.iter().any(|function| function.name == name);
+        let is_taken = !self.names.insert(name.to_owned());
         let problem = match (is_name, is_taken) {
             (false, _) => Problem::Name(name.to_owned()),
             (true, true) => Problem::Duplicate(name.to_owned()),

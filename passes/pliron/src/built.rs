@@ -84,11 +84,11 @@ impl Writer<'_> {
     /// Writes a body to a block that has its arguments.
     fn body(&mut self, body: &Body, block: Ptr<BasicBlock>) {
         let arguments: Vec<_> = block.deref(self.context).arguments().collect();
-        for (number, ((id, place), argument)) in body.arguments.iter().zip(arguments).enumerate() {
+        for ((id, _), argument) in body.arguments.iter().zip(arguments) {
             self.values[id.0] = Some(argument);
-            let place = place_in(self.context, place);
-            dialect::set_argument_location(self.context, block, number, place);
         }
+        let places = body.arguments.iter().map(|(_, place)| place_in(self.context, place)).collect();
+        dialect::set_argument_locations(self.context, block, places);
         for operation in &body.operations {
             self.operation(operation).insert_at_back(block, self.context);
         }

@@ -275,11 +275,9 @@ impl<I: Strong> Importer<'_, I> {
             });
             self.blocks.insert(*block, new);
             let arguments: Vec<_> = new.deref(self.context).arguments().collect();
-            for (number, (old, new_value)) in ir.arguments(*block).zip(arguments).enumerate() {
-                self.values.insert(old, new_value);
-                let place = self.location(ir.location_of_argument(old));
-                dialect::set_argument_location(self.context, new, number, place);
-            }
+            self.values.extend(ir.arguments(*block).zip(arguments));
+            let places = ir.arguments(*block).map(|old| self.location(ir.location_of_argument(old)));
+            dialect::set_argument_locations(self.context, new, places.collect());
         }
         for block in blocks {
             self.contents(*block, self.blocks[block]);

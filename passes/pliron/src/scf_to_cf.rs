@@ -117,8 +117,7 @@ impl Kind {
             Some(Self::For)
         } else if Operation::is_op::<WhileOp>(operation, context) {
             Some(Self::While)
-        } else if Operation::is_op::<ParallelOp>(operation, context) && nest::is_complete(context, operation)
-        {
+        } else if Operation::is_op::<ParallelOp>(operation, context) {
             Some(Self::Parallel)
         } else {
             None

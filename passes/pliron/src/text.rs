@@ -17,7 +17,10 @@ use pliron::combine::easy::Errors;
 use pliron::combine::parser::char::spaces;
 use pliron::combine::stream::position::SourcePosition;
 use pliron::combine::{Parser, eof};
+use pliron::common_traits::Named as _;
 use pliron::context::{Context, Ptr};
+use pliron::identifier::Identifier;
+use pliron::linked_list::ContainsLinkedList as _;
 use pliron::location::Source;
 use pliron::operation::Operation;
 use pliron::parsable::{State, state_stream_from_iterator};
@@ -41,9 +44,41 @@ pub fn parse(context: &mut Context, text: &str, file: &str) -> Result<Ptr<Operat
         program.parse(stream).map(|(program, _)| program)
     }));
     match parsed {
-        Ok(Ok(program)) => Ok(program),
+        Ok(Ok(program)) => {
+            strip_numbers(context, program);
+            Ok(program)
+        }
         Ok(Err(wrong)) => Err(diagnostic(&wrong, file)),
         Err(_) => Err(Diagnostic::error(Code::Mlir, None, format!("pliron's parser panics on {file}"))),
+    }
+}
+
+/// Takes the numbers that the printer adds to the names of blocks off them, so that they do not pile up: `^loop_block2v1` is
+/// called `loop`, and `^block3v1` has no name. pliron itself does so with the names of values alone.
+fn strip_numbers(context: &Context, program: Ptr<Operation>) {
+    let mut rest = vec![program];
+    while let Some(operation) = rest.pop() {
+        for region in operation.deref(context).regions() {
+            for block in region.deref(context).iter(context) {
+                let name = block.deref(context).given_name(context);
+                if let Some(plain) = name.as_ref().and_then(|name| without_number(name.as_ref())) {
+                    block.deref_mut(context).set_label(Identifier::try_new(plain.to_owned()).ok());
+                }
+                rest.extend(block.deref(context).iter(context));
+            }
+        }
+    }
+}
+
+/// What a block was called before the printer added its number, if that is there.
+fn without_number(name: &str) -> Option<&str> {
+    let (before, number) = name.rsplit_once("block")?;
+    let (index, version) = number.split_once('v')?;
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|digit| digit.is_ascii_digit());
+    match before.strip_suffix('_') {
+        _ if !is_number(index) || !is_number(version) => None,
+        Some(plain) => Some(plain),
+        None => before.is_empty().then_some(before),
     }
 }
 

@@ -166,6 +166,18 @@ pub fn scalar(context: &Context, dtype: DType) -> TypeHandle {
     }
 }
 
+/// Whether a type is an integer without a sign.
+pub(crate) fn is_plain_integer(context: &Context, of: TypeHandle) -> bool {
+    let of = of.deref(context);
+    of.downcast_ref::<IntegerType>().is_some_and(IntegerType::is_signless)
+}
+
+/// Whether a type is `i1`.
+pub(crate) fn is_bit(context: &Context, of: TypeHandle) -> bool {
+    let width = of.deref(context).downcast_ref::<IntegerType>().map(IntegerType::width);
+    width == Some(1) && is_plain_integer(context, of)
+}
+
 /// The dtype that a scalar is of, if it is of one.
 pub fn dtype_of_scalar(context: &Context, scalar_type: TypeHandle) -> Option<DType> {
     if let Some(scalar) = scalar_type.deref(context).downcast_ref::<ScalarType>() {

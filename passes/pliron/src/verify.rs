@@ -1,7 +1,8 @@
 //! Verification of a program, in time linear in its length.
 //!
 //! pliron's own looks through a block for each use in it whether the definition stands before, which takes minutes on a block of
-//! 100 000 ops. [`verify`] numbers the ops once. All else it leaves to pliron.
+//! 100 000 ops. [`verify`] numbers the ops once. It asks what MLIR does of blocks and functions, and pliron does not; all else
+//! it leaves to pliron.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -20,6 +21,8 @@ use rustc_hash::FxHashMap;
 
 use crate::host::places;
 
+mod regions;
+
 /// How deep ops may stand in each other: pliron's functions call themselves for each.
 const DEPTH: usize = 256;
 
@@ -34,10 +37,20 @@ pub fn verify(context: &Context, root: Ptr<Operation>) -> Result<(), Diagnostic>
     match found {
         Ok(Ok(())) => uses(context, &order),
         Ok(Err(error)) => {
-            Err(Diagnostic::error(Code::Mlir, places::location(context, &error.loc), error.err.to_string()))
+            let place = places::location(context, &error.loc);
+            Err(Diagnostic::error(Code::Mlir, place, innermost(&*error.err).to_string()))
         }
         Err(_) => Err(Diagnostic::error(Code::Mlir, None, "pliron's verifier panics on the program")),
     }
+}
+
+/// What an error of pliron's says without the errors that it stands in.
+fn innermost<'a>(error: &'a (dyn std::error::Error + 'static)) -> &'a (dyn std::error::Error + 'static) {
+    let mut error = error;
+    while let Some(outer) = error.downcast_ref::<pliron::result::Error>() {
+        error = &*outer.err;
+    }
+    error
 }
 
 /// The ops of a program, each after the one that it stands in and after those before it in its block, by their numbers.
@@ -65,12 +78,15 @@ fn order(context: &Context, root: Ptr<Operation>) -> Result<Order, Diagnostic> {
     Ok(order)
 }
 
-/// Whether each use is dominated by the definition.
+/// Whether each use is dominated by the definition, and each op may have the blocks that it has.
 fn uses(context: &Context, order: &Order) -> Result<(), Diagnostic> {
     let numbers = order.iter().enumerate().map(|(number, operation)| (*operation, number)).collect();
     let mut uses = Uses { context, numbers, dominance: DomInfo::default() };
     for operation in order {
         let found = operation.deref(context);
+        if found.num_regions() > 0 || found.get_num_successors() > 0 {
+            regions::verify(context, *operation)?;
+        }
         if let Some(wrong) = found.operands().find(|value| !uses.is_dominated(*operation, *value)) {
             let place = places::location(context, found.loc());
             let message = format!("the operand {} is not defined before", wrong.unique_name(context));

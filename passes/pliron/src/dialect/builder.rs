@@ -258,14 +258,9 @@ pub fn r#return(context: &mut Context, values: &[Value], location: Location) -> 
     make(context, func::ReturnOp::get_concrete_op_info(), parts, location)
 }
 
-/// Says where an argument of a block comes from; without that it is where the block is.
-pub fn set_argument_location(context: &Context, block: Ptr<BasicBlock>, argument: usize, location: Location) {
-    let mut block = block.deref_mut(context);
-    let mut locations =
-        block.attributes.get::<LocationsAttr>(&ARGUMENT_LOCATIONS).map_or_else(Vec::new, |all| all.0.clone());
-    if locations.len() <= argument {
-        locations.resize(argument + 1, Location::Unknown);
+/// Says where the arguments of a block come from, each in turn; without that they are where the block is.
+pub fn set_argument_locations(context: &Context, block: Ptr<BasicBlock>, locations: Vec<Location>) {
+    if !locations.is_empty() {
+        block.deref_mut(context).attributes.set(ARGUMENT_LOCATIONS, LocationsAttr(locations));
     }
-    locations[argument] = location;
-    block.attributes.set(ARGUMENT_LOCATIONS, LocationsAttr(locations));
 }

@@ -7,15 +7,18 @@ use pliron::builtin::op_interfaces::{
     BranchOpInterface, IsTerminatorInterface, NOpdsInterface, NRegionsInterface, NResultsInterface,
     NSuccsInterface, OneSuccInterface, OperandSegmentInterface,
 };
+use pliron::builtin::types::IntegerType;
 use pliron::common_traits::Verify;
 use pliron::context::Context;
 use pliron::derive::{op_interface_impl, pliron_op};
 use pliron::op::Op;
 use pliron::operation::Operation;
 use pliron::result::Result;
+use pliron::r#type::Typed;
 use pliron::value::Value;
 use pliron::verify_err;
 
+use super::requires;
 use crate::attributes::{CASES, IntsAttr, MESSAGE};
 
 /// `cf.br` of MLIR: goes on to a block, to which it passes its operands.
@@ -97,12 +100,17 @@ macro_rules! segmented_branch {
 #[pliron_op(
     name = "promote_cf.cond_br",
     format,
-    interfaces = [IsTerminatorInterface, NResultsInterface<0>, NRegionsInterface<0>, NSuccsInterface<2>],
-    verifier = "succ"
+    interfaces = [IsTerminatorInterface, NResultsInterface<0>, NRegionsInterface<0>, NSuccsInterface<2>]
 )]
 pub struct CondBrOp;
 
 segmented_branch!(CondBrOp);
+
+impl Verify for CondBrOp {
+    fn verify(&self, context: &Context) -> Result<()> {
+        requires::bit(self.get_operation(), context)
+    }
+}
 
 /// `cf.switch` of MLIR: goes on to the block of the case that its first operand is, or to the first block.
 #[pliron_op(
@@ -118,13 +126,16 @@ impl Verify for SwitchOp {
     fn verify(&self, context: &Context) -> Result<()> {
         let operation = self.get_operation().deref(context);
         let cases = operation.attributes.get::<IntsAttr>(&CASES).map(|cases| cases.0.len());
-        if cases.map(|cases| cases + 1) == Some(operation.get_num_successors()) {
+        if cases.map(|cases| cases + 1) != Some(operation.get_num_successors()) {
+            return verify_err!(
+                operation.loc(),
+                "a switch has a block for each of `{CASES}`, after the one for other values"
+            );
+        }
+        if operation.get_operand(0).get_type(context).deref(context).is::<IntegerType>() {
             return Ok(());
         }
-        verify_err!(
-            operation.loc(),
-            "a switch has a block for each of `{CASES}`, after the one for other values"
-        )
+        verify_err!(operation.loc(), "cf.switch chooses by an integer")
     }
 }
 
@@ -140,7 +151,7 @@ impl Verify for AssertOp {
     fn verify(&self, context: &Context) -> Result<()> {
         let operation = self.get_operation().deref(context);
         match operation.attributes.get::<StringAttr>(&MESSAGE) {
-            Some(_) => Ok(()),
+            Some(_) => requires::bit(self.get_operation(), context),
             None => verify_err!(operation.loc(), "an assertion has a message, in the attribute `{MESSAGE}`"),
         }
     }

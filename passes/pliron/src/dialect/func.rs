@@ -5,9 +5,10 @@ use std::ops::Range;
 use pliron::builtin::attributes::IdentifierAttr;
 use pliron::builtin::op_interfaces::{
     CallOpCallable, CallOpInterface, IsTerminatorInterface, NRegionsInterface, NResultsInterface,
-    SymbolUserOpInterface,
+    SymbolOpInterface, SymbolUserOpInterface,
 };
 use pliron::builtin::ops::FuncOp;
+use pliron::builtin::type_interfaces::FunctionTypeInterface;
 use pliron::builtin::types::FunctionType;
 use pliron::common_traits::Verify;
 use pliron::context::Context;
@@ -21,7 +22,9 @@ use pliron::symbol_table::SymbolTableCollection;
 use pliron::r#type::{TypeHandle, Typed};
 use pliron::verify_err;
 
+use super::requires;
 use crate::attributes::CALLEE;
+use crate::host::types::text;
 
 /// `func.call` of MLIR: calls the function that `promote_callee` names.
 #[pliron_op(name = "promote_func.call", format, interfaces = [NRegionsInterface<0>])]
@@ -37,7 +40,7 @@ impl CallOp {
     /// The type of a function that takes its operands and returns its results.
     fn signature(&self, context: &Context) -> TypeHandle {
         let operation = self.get_operation().deref(context);
-        let taken = operation.operands().map(|operand| operand.get_type(context)).collect();
+        let taken = requires::types(operation.operands(), context);
         FunctionType::get(context, taken, operation.result_types().collect()).into()
     }
 }
@@ -106,7 +109,37 @@ impl SymbolUserOpInterface for CallOp {
 #[pliron_op(
     name = "promote_func.return",
     format,
-    interfaces = [IsTerminatorInterface, NResultsInterface<0>, NRegionsInterface<0>],
-    verifier = "succ"
+    interfaces = [IsTerminatorInterface, NResultsInterface<0>, NRegionsInterface<0>]
 )]
 pub struct ReturnOp;
+
+impl Verify for ReturnOp {
+    fn verify(&self, context: &Context) -> Result<()> {
+        let operation = self.get_operation().deref(context);
+        let parent = operation.get_parent_op(context);
+        let Some(function) = parent.and_then(|parent| Operation::get_op::<FuncOp>(parent, context)) else {
+            return verify_err!(operation.loc(), "func.return may only end a function");
+        };
+        let (name, stated) = (function.get_symbol_name(context), function.get_type(context));
+        let stated = stated.deref(context);
+        let results = stated.downcast_ref::<FunctionType>().map_or_else(Vec::new, FunctionType::res_types);
+        let returned = operation.get_num_operands();
+        if returned != results.len() {
+            return verify_err!(
+                operation.loc(),
+                "func.return has {returned} operand(s), but the function {name} has {} result(s)",
+                results.len()
+            );
+        }
+        let types = requires::types(operation.operands(), context);
+        match types.into_iter().zip(results).enumerate().find(|(_, (found, result))| found != result) {
+            None => Ok(()),
+            Some((number, (found, result))) => verify_err!(
+                operation.loc(),
+                "the result {number} of the function {name} is {}, and {} is returned",
+                text(context, result),
+                text(context, found)
+            ),
+        }
+    }
+}

@@ -39,6 +39,7 @@ pub mod builder;
 pub mod cf;
 pub mod func;
 pub mod promote;
+mod requires;
 pub mod scf;
 
 use pliron::context::Ptr;
@@ -47,7 +48,7 @@ use pliron::operation::Operation;
 
 pub use builder::{
     Parts, constant, declaration, function, index, number, op, operation, result_of, r#return,
-    set_argument_location, tensor, tensor_of, unknown, unranked, weak_literal,
+    set_argument_locations, tensor, tensor_of, unknown, unranked, weak_literal,
 };
 
 /// What pliron makes an op of a Rust type of.

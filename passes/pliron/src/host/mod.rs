@@ -9,7 +9,7 @@ mod kinds;
 pub(crate) mod places;
 mod strong;
 mod symbols;
-mod types;
+pub(crate) mod types;
 
 use std::any::TypeId;
 use std::cell::{Cell, RefCell};

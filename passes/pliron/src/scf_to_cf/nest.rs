@@ -6,44 +6,13 @@ use pliron::linked_list::ContainsLinkedList;
 use pliron::location::Location;
 use pliron::op::Op;
 use pliron::operation::Operation;
-use pliron::region::Region;
 use pliron::r#type::{TypeHandle, Typed};
 use pliron::value::Value;
 
 use crate::dialect::builder::{Parts, make};
-use crate::dialect::scf::{ForOp, ReduceOp, ReduceReturnOp, YieldOp};
+use crate::dialect::scf::{ForOp, YieldOp};
 
-/// Whether a loop over several dimensions is one: with bounds for each of them, and a reduction for each result. Verification
-/// does not ask for that.
-pub fn is_complete(context: &Context, parallel: Ptr<Operation>) -> bool {
-    let found = parallel.deref(context);
-    let Some(body) = found.regions().next().and_then(|region| region.deref(context).get_head()) else {
-        return false;
-    };
-    let body = body.deref(context);
-    let (dimensions, results) = (body.get_num_arguments(), found.get_num_results());
-    let reduces = |end: Ptr<Operation>| {
-        let reduce = end.deref(context);
-        Operation::is_op::<ReduceOp>(end, context)
-            && reduce.get_num_operands() == results
-            && reduce.num_regions() == results
-            && reduce.regions().all(|region| is_reduction(context, region))
-    };
-    dimensions > 0
-        && found.get_num_operands() == 3 * dimensions + results
-        && body.get_tail().is_some_and(reduces)
-}
-
-fn is_reduction(context: &Context, region: Ptr<Region>) -> bool {
-    let region = region.deref(context);
-    region.get_head().filter(|first| Some(*first) == region.get_tail()).is_some_and(|block| {
-        let block = block.deref(context);
-        let is_end = |end| Operation::is_op::<ReduceReturnOp>(end, context);
-        block.get_num_arguments() == 2 && block.get_tail().is_some_and(is_end)
-    })
-}
-
-/// Writes a loop over several dimensions, which is complete, as a nest. The outermost loop, which stands in its place.
+/// Writes a loop over several dimensions as a nest. The outermost loop, which stands in its place.
 pub fn write(context: &mut Context, parallel: Ptr<Operation>) -> Ptr<Operation> {
     let (location, operands, results, region) = {
         let found = parallel.deref(context);

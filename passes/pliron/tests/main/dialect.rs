@@ -12,7 +12,7 @@ use promote_host::ir::KINDS;
 use promote_lattice::op::AttrKind;
 use promote_lattice::{DType, Op};
 use promote_pliron::attributes::{ElementsAttr, IntsAttr, integer};
-use promote_pliron::dialect::{self, Parts, function, result_of, r#return, tensor, tensor_of, unknown};
+use promote_pliron::dialect::{self, Parts, function, r#return, tensor, tensor_of, unknown};
 use promote_pliron::types::{Element, TensorType};
 
 use crate::programs::Program;
@@ -129,10 +129,8 @@ fn a_call_names_a_function_of_its_type() {
         let name =
             pliron::builtin::attributes::IdentifierAttr::new(callee.try_into().expect("an identifier"));
         let attributes = vec![("callee", name.into())];
-        let call = program
-            .op("func.call", Parts { operands: &[x], results: &[result], attributes, ..Parts::default() });
-        let value = result_of(&program.context, call);
-        program.op("func.return", Parts { operands: &[value], ..Parts::default() });
+        program.op("func.call", Parts { operands: &[x], results: &[result], attributes, ..Parts::default() });
+        program.op("func.return", Parts { operands: &[x], ..Parts::default() });
         verify_operation(program.module.get_operation(), &program.context).map_err(|error| error.to_string())
     };
     assert_eq!(called("main", DType::F32), Ok(()));

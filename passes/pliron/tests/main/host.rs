@@ -345,7 +345,7 @@ fn places_lead_through_names_calls_and_fusions() {
         op.deref_mut(context).set_loc(location);
     }
     program.block.deref_mut(context).set_loc(at("block.py", 9));
-    dialect::set_argument_location(context, program.block, 1, argument);
+    dialect::set_argument_locations(context, program.block, vec![Location::Unknown, argument]);
     let (x, y, function) = (program.argument(0), program.argument(1), program.function.get_operation());
     let host = Host::new(&mut program.context);
     let text = |place: Option<promote_diagnostics::Location>| place.map(|place| place.to_string());

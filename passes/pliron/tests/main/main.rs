@@ -10,3 +10,4 @@ mod programs;
 mod scf_to_cf;
 mod strong;
 mod text;
+mod verify;

@@ -220,19 +220,6 @@ fn a_loop_over_two_dimensions_carries_its_reduction_through_both() {
 }
 
 #[test]
-fn an_incomplete_loop_over_dimensions_stays() {
-    let text = "builtin.module @m { ^b(): builtin.func @f: builtin.function <(promote.index ) -> ()> {
-      ^entry(n: promote.index ):
-        promote_scf.parallel (n, n) [] []: <(promote.index , promote.index ) -> ()> {
-          ^q(o: promote.index ): promote_scf.reduce () [] []: <() -> ()>
-        };
-        promote_func.return () [] []: <() -> ()> } }";
-    let mut context = Context::new();
-    let module = parse(&mut context, text, "scf.plir").unwrap_or_else(|error| panic!("{error:?}"));
-    assert!(!scf_to_cf(&mut context, module));
-}
-
-#[test]
 fn branches_out_of_regions_are_placed_as_upstream_places_them() {
     let text = "builtin.module @m { ^b(): builtin.func @f: builtin.function <(builtin.integer i1, promote.index ) -> ()> {
       ^entry(c: builtin.integer i1, n: promote.index ):

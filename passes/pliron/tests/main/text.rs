@@ -213,6 +213,32 @@ fn names_of_values_and_places_come_back() {
 }
 
 #[test]
+fn the_names_of_blocks_do_not_grow() {
+    let named = "builtin.module @m { ^b(): builtin.func @f: builtin.function <() -> ()> {
+      ^start(): promote_cf.br () [^block_end] []: <() -> ()>
+      ^block_end(): promote_func.return () [] []: <() -> ()> } }";
+    let reprinted = |text: &str| {
+        let mut context = Context::new();
+        let module =
+            parse(&mut context, text, "again.plir").unwrap_or_else(|error| panic!("{error:?}\n{text}"));
+        print(&context, module)
+    };
+    let first = reprinted(named);
+    assert!(first.contains("^start_block") && first.contains("^block_end_block"), "{first}");
+    for text in [named, include_str!("control_flow.plir")] {
+        let first = reprinted(text);
+        assert_eq!(reprinted(&first), first);
+    }
+    // Blocks that the passes make have no names.
+    let mut program = control_flow();
+    let module = program.module.get_operation();
+    promote_pliron::scf_to_cf::scf_to_cf(&mut program.context, module);
+    let first = reprinted(&print(&program.context, module));
+    assert!(first.contains("^block") && !first.contains("^_"), "{first}");
+    assert_eq!(reprinted(&first), first);
+}
+
+#[test]
 fn a_weak_literal_of_python() {
     let mut program = Program::new(|_| (vec![], vec![]));
     use promote_lattice::convert::Literal;

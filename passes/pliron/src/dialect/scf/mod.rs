@@ -3,49 +3,31 @@
 //! pliron's interfaces say of each what flows where, so that pliron's analyses see through them.
 
 mod edges;
+mod rules;
 
 use pliron::builtin::op_interfaces::{AtLeastNOpdsInterface, OneOpdInterface};
 use pliron::builtin::op_interfaces::{
     IsTerminatorInterface, NOpdsInterface, NRegionsInterface, NResultsInterface, NoTerminatorInterface,
     OneRegionInterface, RegionBranchOpInterface, RegionEdge, SingleBlockRegionInterface,
 };
-use pliron::common_traits::Verify;
 use pliron::context::Context;
 use pliron::derive::{op_interface_impl, pliron_op};
 use pliron::op::Op;
 use pliron::result::Result;
-use pliron::verify_err;
-
-use crate::attributes::{CASES, IntsAttr};
 
 /// `scf.if` of MLIR: runs its first region if its operand holds, else the second, if that has a block.
-#[pliron_op(name = "promote_scf.if", format, interfaces = [NRegionsInterface<2>, OneOpdInterface], verifier = "succ")]
+#[pliron_op(name = "promote_scf.if", format, interfaces = [NRegionsInterface<2>, OneOpdInterface])]
 pub struct IfOp;
 
 /// `scf.index_switch` of MLIR: runs the region of the case that its operand is, or the first.
 #[pliron_op(name = "promote_scf.index_switch", format, interfaces = [OneOpdInterface])]
 pub struct IndexSwitchOp;
 
-impl Verify for IndexSwitchOp {
-    fn verify(&self, context: &Context) -> Result<()> {
-        let operation = self.get_operation().deref(context);
-        let cases = operation.attributes.get::<IntsAttr>(&CASES).map(|cases| cases.0.len());
-        if cases.map(|cases| cases + 1) == Some(operation.num_regions()) {
-            return Ok(());
-        }
-        verify_err!(
-            operation.loc(),
-            "a switch has a region for each of `{CASES}`, after the one for other values"
-        )
-    }
-}
-
 /// `scf.execute_region` of MLIR: runs its region once, which may have several blocks.
 #[pliron_op(
     name = "promote_scf.execute_region",
     format,
-    interfaces = [NOpdsInterface<0>, OneRegionInterface],
-    verifier = "succ"
+    interfaces = [NOpdsInterface<0>, OneRegionInterface]
 )]
 pub struct ExecuteRegionOp;
 
@@ -54,8 +36,7 @@ pub struct ExecuteRegionOp;
 #[pliron_op(
     name = "promote_scf.for",
     format,
-    interfaces = [OneRegionInterface, SingleBlockRegionInterface, AtLeastNOpdsInterface<3>],
-    verifier = "succ"
+    interfaces = [OneRegionInterface, SingleBlockRegionInterface, AtLeastNOpdsInterface<3>]
 )]
 pub struct ForOp;
 
@@ -63,8 +44,7 @@ pub struct ForOp;
 #[pliron_op(
     name = "promote_scf.while",
     format,
-    interfaces = [NRegionsInterface<2>, SingleBlockRegionInterface],
-    verifier = "succ"
+    interfaces = [NRegionsInterface<2>, SingleBlockRegionInterface]
 )]
 pub struct WhileOp;
 
@@ -72,8 +52,7 @@ pub struct WhileOp;
 #[pliron_op(
     name = "promote_scf.parallel",
     format,
-    interfaces = [OneRegionInterface, SingleBlockRegionInterface],
-    verifier = "succ"
+    interfaces = [OneRegionInterface, SingleBlockRegionInterface]
 )]
 pub struct ParallelOp;
 
@@ -81,8 +60,7 @@ pub struct ParallelOp;
 #[pliron_op(
     name = "promote_scf.forall",
     format,
-    interfaces = [OneRegionInterface, SingleBlockRegionInterface],
-    verifier = "succ"
+    interfaces = [OneRegionInterface, SingleBlockRegionInterface]
 )]
 pub struct ForallOp;
 
@@ -93,8 +71,7 @@ pub struct ForallOp;
     interfaces = [
         IsTerminatorInterface, OneRegionInterface, SingleBlockRegionInterface, NoTerminatorInterface, NOpdsInterface<0>,
         NResultsInterface<0>
-    ],
-    verifier = "succ"
+    ]
 )]
 pub struct InParallelOp;
 
@@ -102,8 +79,7 @@ pub struct InParallelOp;
 #[pliron_op(
     name = "promote_scf.reduce",
     format,
-    interfaces = [IsTerminatorInterface, SingleBlockRegionInterface, NResultsInterface<0>],
-    verifier = "succ"
+    interfaces = [IsTerminatorInterface, SingleBlockRegionInterface, NResultsInterface<0>]
 )]
 pub struct ReduceOp;
 
@@ -111,8 +87,7 @@ pub struct ReduceOp;
 #[pliron_op(
     name = "promote_scf.reduce_return",
     format,
-    interfaces = [IsTerminatorInterface, NResultsInterface<0>, NRegionsInterface<0>, NOpdsInterface<1>],
-    verifier = "succ"
+    interfaces = [IsTerminatorInterface, NResultsInterface<0>, NRegionsInterface<0>, NOpdsInterface<1>]
 )]
 pub struct ReduceReturnOp;
 
@@ -120,8 +95,7 @@ pub struct ReduceReturnOp;
 #[pliron_op(
     name = "promote_scf.yield",
     format,
-    interfaces = [IsTerminatorInterface, NResultsInterface<0>, NRegionsInterface<0>],
-    verifier = "succ"
+    interfaces = [IsTerminatorInterface, NResultsInterface<0>, NRegionsInterface<0>]
 )]
 pub struct YieldOp;
 
@@ -130,8 +104,7 @@ pub struct YieldOp;
 #[pliron_op(
     name = "promote_scf.condition",
     format,
-    interfaces = [IsTerminatorInterface, NResultsInterface<0>, NRegionsInterface<0>, AtLeastNOpdsInterface<1>],
-    verifier = "succ"
+    interfaces = [IsTerminatorInterface, NResultsInterface<0>, NRegionsInterface<0>, AtLeastNOpdsInterface<1>]
 )]
 pub struct ConditionOp;
 
@@ -139,8 +112,7 @@ pub struct ConditionOp;
 #[pliron_op(
     name = "promote_tensor.generate",
     format,
-    interfaces = [OneRegionInterface, SingleBlockRegionInterface, NResultsInterface<1>],
-    verifier = "succ"
+    interfaces = [OneRegionInterface, SingleBlockRegionInterface, NResultsInterface<1>]
 )]
 pub struct GenerateOp;
 
@@ -148,8 +120,7 @@ pub struct GenerateOp;
 #[pliron_op(
     name = "promote_tensor.yield",
     format,
-    interfaces = [IsTerminatorInterface, NResultsInterface<0>, NRegionsInterface<0>, NOpdsInterface<1>],
-    verifier = "succ"
+    interfaces = [IsTerminatorInterface, NResultsInterface<0>, NRegionsInterface<0>, NOpdsInterface<1>]
 )]
 pub struct GenerateYieldOp;
 
