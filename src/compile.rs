@@ -157,7 +157,7 @@ pub fn compile(
 }
 
 /// Compiles a [program](Program) for a processor, whatever IR it was read from. It must have been made for
-/// [`machine`], and `semantics` says what its numbers are.
+/// [`processor`], and `semantics` says what its numbers are.
 ///
 /// # Errors
 /// If no code is made for it, or LLVM refuses it.

@@ -37,7 +37,7 @@ pub fn outline(context: &mut Context, root: Ptr<Operation>) -> String {
     promote_host::outline::outline(&promote_pliron::host::Host::new(context), root)
 }
 
-/// The [program](crate::program) that a strong module is for a target. Its control flow must be blocks.
+/// The [program](crate::Program) that a strong module is for a target. Its control flow must be blocks.
 ///
 /// # Errors
 /// What no code is made for.
