@@ -335,4 +335,12 @@ fn branches_choose_by_bits_and_integers() {
         let body = format!("{end}\n^a(): promote_func.return (x) [] []: <(T) -> ()>");
         assert_eq!(refused_body(&body), format!("2: {message}"));
     }
+    // Without an operand they do not choose at all.
+    let branch = format!("promote_cf.cond_br () [^a, ^a] [{sizes} [0, 0, 0]]: <() -> ()>");
+    let switch =
+        format!("promote_cf.switch () [^a] [promote_cases: promote.ints [], {sizes} [0, 0]]: <() -> ()>");
+    for end in [branch, switch] {
+        let body = format!("{end}\n^a(): promote_func.return (x) [] []: <(T) -> ()>");
+        assert_eq!(refused_body(&body), "2: the first segment of operands is what is branched on");
+    }
 }

@@ -66,9 +66,7 @@ impl Verify for IfOp {
         for (number, region) in operation.regions().enumerate() {
             // The second may have no block.
             if number == 0 || region.deref(context).get_head().is_some() {
-                let block = single(self.get_operation(), region, context)?;
-                given(block, 0, context)?;
-                ends_with::<YieldOp>(block, "scf.yield", context)?;
+                branch(self.get_operation(), region, context)?;
             }
         }
         Ok(())
@@ -92,12 +90,7 @@ impl Verify for IndexSwitchOp {
         if !is_index(operation.get_operand(0).get_type(context), context) {
             return verify_err!(operation.loc(), "scf.index_switch chooses by an index");
         }
-        for region in operation.regions() {
-            let block = single(self.get_operation(), region, context)?;
-            given(block, 0, context)?;
-            ends_with::<YieldOp>(block, "scf.yield", context)?;
-        }
-        Ok(())
+        operation.regions().try_for_each(|region| branch(self.get_operation(), region, context))
     }
 }
 
@@ -131,7 +124,7 @@ impl Verify for ForOp {
                 "the body of scf.for is given an index of the type of the bounds first"
             );
         }
-        ends_with::<YieldOp>(body, "scf.yield", context)
+        ends_with::<YieldOp>(body, "scf.yield", context).map(drop)
     }
 }
 
@@ -142,7 +135,7 @@ impl Verify for WhileOp {
         let before = single(self.get_operation(), before, context)?;
         ends_with::<ConditionOp>(before, "scf.condition", context)?;
         let body = single(self.get_operation(), body, context)?;
-        ends_with::<YieldOp>(body, "scf.yield", context)
+        ends_with::<YieldOp>(body, "scf.yield", context).map(drop)
     }
 }
 
@@ -160,9 +153,7 @@ impl Verify for ParallelOp {
         }
         let bounds = operation.operands().take(3 * dimensions);
         indices(bounds.chain(body.deref(context).arguments()), body, context)?;
-        ends_with::<ReduceOp>(body, "scf.reduce", context)?;
-        let end = body.deref(context).get_tail().expect("it was looked at");
-        let end = end.deref(context);
+        let end = ends_with::<ReduceOp>(body, "scf.reduce", context)?.deref(context);
         let begun = operation.operands().skip(3 * dimensions).map(|value| value.get_type(context));
         let reduced = end.operands().map(|value| value.get_type(context));
         if begun.eq(operation.result_types()) && reduced.eq(operation.result_types()) {
@@ -186,13 +177,11 @@ impl Verify for ReduceOp {
             let of = operand.get_type(context);
             let block = single(self.get_operation(), region, context)?;
             given(block, 2, context)?;
-            ends_with::<ReduceReturnOp>(block, "scf.reduce.return", context)?;
+            let end = ends_with::<ReduceReturnOp>(block, "scf.reduce.return", context)?.deref(context);
             let block = block.deref(context);
-            let end = block.get_tail().expect("it was looked at");
-            let returned = end.deref(context).get_operand(0);
-            if !block.arguments().chain([returned]).all(|value| value.get_type(context) == of) {
+            if !block.arguments().chain(end.operands()).all(|value| value.get_type(context) == of) {
                 return verify_err!(
-                    end.deref(context).loc(),
+                    end.loc(),
                     "a region of scf.reduce takes and returns the type of its operand"
                 );
             }
@@ -221,7 +210,7 @@ impl Verify for ForallOp {
             );
         };
         indices(bounds.into_iter().chain(given), body, context)?;
-        ends_with::<InParallelOp>(body, "scf.forall.in_parallel", context)
+        ends_with::<InParallelOp>(body, "scf.forall.in_parallel", context).map(drop)
     }
 }
 
@@ -230,7 +219,7 @@ impl Verify for GenerateOp {
         let operation = self.get_operation().deref(context);
         let body = single(self.get_operation(), operation.get_region(0), context)?;
         indices(operation.operands().chain(body.deref(context).arguments()), body, context)?;
-        ends_with::<GenerateYieldOp>(body, "tensor.yield", context)?;
+        let end = ends_with::<GenerateYieldOp>(body, "tensor.yield", context)?.deref(context);
         let result = operation.get_result(0).get_type(context);
         let result = result.deref(context);
         let Some(tensor) = result.downcast_ref::<TensorType>() else {
@@ -252,8 +241,6 @@ impl Verify for GenerateOp {
             Element::Other(other) => Some(other),
             Element::Unknown => None,
         };
-        let end = body.deref(context).get_tail().expect("it was looked at");
-        let end = end.deref(context);
         if Some(end.get_operand(0).get_type(context)) == element {
             return Ok(());
         }
@@ -280,11 +267,18 @@ fn given(block: Ptr<BasicBlock>, count: usize, context: &Context) -> Result<()> 
     verify_err!(block.loc().clone(), "the region has {found} argument(s), but is given {count}")
 }
 
-/// Whether a block ends with an op, which messages call `name`.
-fn ends_with<T: Op>(block: Ptr<BasicBlock>, name: &str, context: &Context) -> Result<()> {
+/// Whether a region is a block that is given nothing and ends with values.
+fn branch(operation: Ptr<Operation>, region: Ptr<Region>, context: &Context) -> Result<()> {
+    let block = single(operation, region, context)?;
+    given(block, 0, context)?;
+    ends_with::<YieldOp>(block, "scf.yield", context).map(drop)
+}
+
+/// The op that a block ends with, which is of one kind; messages call it `name`.
+fn ends_with<T: Op>(block: Ptr<BasicBlock>, name: &str, context: &Context) -> Result<Ptr<Operation>> {
     let block = block.deref(context);
     match block.get_tail() {
-        Some(end) if Operation::is_op::<T>(end, context) => Ok(()),
+        Some(end) if Operation::is_op::<T>(end, context) => Ok(end),
         Some(end) => verify_err!(end.deref(context).loc(), "the region ends with {name}"),
         None => verify_err!(block.loc().clone(), "the region ends with {name}"),
     }
