@@ -57,7 +57,7 @@
 //! branches as closures. Its programs go to MLIR as text, and to pliron. A compiler with a pass manager of its own adds the
 //! [`passes`] to it.
 //!
-//! Without the feature `mlir`, the lattices, rules and programs remain, and build without LLVM.
+//! Without the feature `mlir`, the lattices, the rules and the builder of programs remain, and build without LLVM.
 
 pub use promote_builder as builder;
 pub use promote_diagnostics as diagnostic;

@@ -101,8 +101,8 @@ impl Graph {
         self.foreign(op).is_some_and(|foreign| foreign.keeps_shapes() || self.is_of_one_shape(op, shape_of))
     }
 
-    /// Whether an op of a dialect that does not broadcast is one as it stands: along each axis its operands have one extent,
-    /// or extents that are not known until it is run, when its dialect asks that they are equal.
+    /// Whether the operands of an op that does not broadcast, and whose rule does, need not be broadcast: along each axis they
+    /// have one extent, or extents that are known at run time only, which its dialect takes to be equal.
     pub fn is_of_one_shape(&self, op: OpId, shape_of: impl Fn(ValueId) -> ShapeId) -> bool {
         let is_asked = self.foreign(op).is_some_and(|foreign| foreign.broadcasts == Broadcasts::Explicit)
             && self.node(op).op.info().shape == ShapeRule::Broadcast;

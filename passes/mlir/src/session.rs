@@ -64,6 +64,9 @@ pub struct PrintOptions {
     pub debug_info: bool,
 }
 
+/// What is said of a module that was made in another session.
+const OTHER_CONTEXT: &str = "the module is of another context than the session's";
+
 /// The dialects of MLIR 22 and this one.
 const DIALECTS: &[&str] = &[
     "acc",
@@ -252,8 +255,7 @@ impl Session {
     fn is_ours(&self, module: &MlirModule<'_>) -> bool {
         let ours = module.context() == self.context;
         if !ours {
-            let message = "the module is of another context than the session's";
-            lock(&self.diagnostics).push(Diagnostic::error(Code::Pipeline, None, message));
+            lock(&self.diagnostics).push(Diagnostic::error(Code::Pipeline, None, OTHER_CONTEXT));
         }
         ours
     }
@@ -333,7 +335,7 @@ impl Session {
     /// If the module is of another session, the context does not know the dialect, or MLIR does not read what an op rule says.
     pub fn dot(&self, module: &Module<'_>) -> Result<String, String> {
         if module.0.context() != self.context {
-            return Err("the module is of another context than the session's".to_owned());
+            return Err(OTHER_CONTEXT.to_owned());
         }
         // SAFETY: the context outlives the table.
         let vocabulary = unsafe { Vocabulary::with_rules(self.context.to_raw(), &self.config.op_rules) }?;

@@ -36,9 +36,7 @@ impl Pattern {
         };
         Ok(Self { name: name.to_owned(), attributes })
     }
-}
 
-impl Pattern {
     /// Whether it says of which value an attribute is.
     pub fn says(&self, attribute: &str) -> bool {
         self.attributes.iter().any(|(name, _)| name == attribute)

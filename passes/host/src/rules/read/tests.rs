@@ -193,7 +193,6 @@ fn what_makes_no_sense_is_refused() {
         ("[types.t.elements]\ni8 = 'int'\ni32 = 'int'", "3:6: `int` would be i8 and i32"),
         ("[types.t.elements]\ni8 = 'i16'", "3:6: `i16` would be i8 and i16"),
         ("[scalars]\n'tensor<4xi32>' = 'i*'", "3:1: `tensor<4xi32>` is no scalar of a language: MLIR has it"),
-        ("[by-kind.maximum]\nfloats = 'a.b'", "3:1: `floats` is not a dtype or kind of dtypes"),
         (
             "[scalars]\n'!a.int' = 'i32'",
             "3:12: a scalar of the language counts as i*, f*, c* or b1, not as i32",
