@@ -4,13 +4,16 @@
 //! turned in vector registers into a buffer, and written whole: rows that lie a power of two apart push each other out of
 //! the cache, so none may be needed twice.
 
+#[cfg(target_arch = "x86_64")]
+mod wide;
+
 use super::{Address, Axis};
 
 /// A line of the cache, in bytes.
 const LINE: usize = 64;
 
-/// How many squares lie side by side that are copied before those below them: memory is read in runs of so many lines.
-pub const WIDTH: usize = 8;
+/// How many squares lie side by side in a unit of work: memory is read in runs of so many lines.
+pub const WIDTH: usize = 32;
 
 /// The elements on the side of a square.
 pub const fn side(size: usize) -> usize {
@@ -31,11 +34,27 @@ pub unsafe fn squares<T: Copy>(across: Axis, inner: Axis, (to, from): (Address, 
     let mut square = Square([0; LINE * LINE]);
     let lines: *mut u8 = square.0.as_mut_ptr();
     let is_dense = across.from == size as isize;
-    for first in (0..inner.extent).step_by(side) {
-        let (inner, down) = inner.part(first, side);
-        for first in (0..across.extent).step_by(side) {
-            let (across, along) = across.part(first, side);
+    #[cfg(target_arch = "x86_64")]
+    let is_wide = is_dense && inner.to == size as isize && wide::turns(size);
+    #[cfg(not(target_arch = "x86_64"))]
+    let is_wide = false;
+    // Where a square need not be whole, the first ends with a line of the source, so that the others read one line of it each.
+    let ahead = from.0.addr().wrapping_neg() % LINE;
+    let head = if is_wide && ahead % size == 0 { (ahead / size).min(across.extent) } else { 0 };
+    let mut first = 0;
+    while first < across.extent {
+        let length = if first < head { head } else { side };
+        let (across, along) = across.part(first, length);
+        first += length;
+        for first in (0..inner.extent).step_by(side) {
+            let (inner, down) = inner.part(first, side);
             let (to, from) = (to.at(down.to + along.to), from.at(down.from + along.from));
+            #[cfg(target_arch = "x86_64")]
+            if is_wide {
+                // SAFETY: by contract; the processor has the instructions.
+                unsafe { wide::turn(size, (across, inner), (to, from), streams) };
+                continue;
+            }
             let is_whole = is_dense && inner.extent == side && across.extent == side;
             // SAFETY: by contract, and a square has room for as many lines as a line has elements.
             unsafe {
