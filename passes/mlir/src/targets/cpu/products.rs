@@ -8,6 +8,7 @@ use super::function::Function;
 use super::matmul::{self, Body, Elements, Environment, Stream, Tile};
 use super::runtime;
 use crate::targets::llvm::Predicate;
+use promote_lower::order::PRODUCTS;
 use promote_lower::program::{Arg, Matmul, Panels};
 
 /// A product in the making.
@@ -52,11 +53,34 @@ impl Function<'_, '_> {
     fn stream(&mut self, product: &Product<'_>) {
         let machine = self.lowering.setting.machine;
         let stream = Stream::new(machine, product.elements, product.matmul.rows.fixed());
+        if let Some(blocks) = stream.blocks(product.elements, product.matmul) {
+            return self.stream_blocks(product, stream, blocks);
+        }
         let chunks = self.rounded_up(product.extents[2], stream.columns());
         let null = self.code.null();
         let environment = self.product_environment(product, null, chunks);
         let of_unit = [product.matmul.rows, product.matmul.inner, Arg::Known(stream.columns())];
         self.on_units(product, Body::Stream(stream), (environment, chunks), (&of_unit, PRODUCTS_GRAIN));
+    }
+
+    /// Multiplies few rows, block of terms by block of terms, of which there are so many.
+    fn stream_blocks(&mut self, product: &Product<'_>, stream: Stream, blocks: i64) {
+        let [rows, _, columns] = product.extents;
+        let number = self.code.index(blocks);
+        let dims = self.words(&[product.batch, number, rows, columns]);
+        let (rank, size) = (self.code.index(4), self.code.index(product.elements.size() as i64));
+        let sums = self.pointer(Runtime::New, &[self.context, rank, dims, size]);
+        let chunks = self.rounded_up(columns, stream.chunk());
+        let units = self.code.int("llvm.mul", chunks, number);
+        let environment = self.product_environment(product, sums, units);
+        let of_unit = [product.matmul.rows, Arg::Known(PRODUCTS), Arg::Known(stream.chunk())];
+        self.on_units(product, Body::Blocks(stream), (environment, units), (&of_unit, PRODUCTS_GRAIN));
+        let all = self.code.int("llvm.mul", rows, columns);
+        let units = self.rounded_up(all, stream.columns());
+        let environment = self.product_environment(product, sums, units);
+        let of_unit = [Arg::Known(blocks), Arg::Known(stream.columns())];
+        self.on_units(product, Body::AddUp(stream.columns()), (environment, units), (&of_unit, GRAIN));
+        runtime::call(&self.code, Runtime::Release, &[self.context, sums]);
     }
 
     /// Packs the right matrices, and multiplies tile by tile.

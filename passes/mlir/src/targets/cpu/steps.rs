@@ -172,7 +172,7 @@ impl Function<'_, '_> {
     // Failures.
 
     /// A pointer that the run time returns; if it is null, the run time has recorded why, and the function fails.
-    fn pointer(&mut self, function: Runtime, arguments: &[MlirValue]) -> MlirValue {
+    pub(super) fn pointer(&mut self, function: Runtime, arguments: &[MlirValue]) -> MlirValue {
         let Some(data) = runtime::call(&self.code, function, arguments) else {
             unreachable!("the function returns a pointer")
         };

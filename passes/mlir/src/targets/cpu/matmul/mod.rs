@@ -3,7 +3,8 @@
 //! A product is computed in one of two ways:
 //! - by [`tiles`]: the right matrix is [packed](pack) into panels of some columns, and rows of the left one are multiplied
 //!   with one panel after another;
-//! - if there are few rows, in a [`stream`]: the right matrix is read once, where it is.
+//! - if there are few rows, in a [`stream`]: the right matrix is read once, where it is. Of a large one, threads take blocks of
+//!   terms, whose sums are [added up](parts) after them.
 //!
 //! All are functions `void @name(environment, begin, end)` over units, as kernels are; the environment holds [`SLOTS`] words.
 //!
@@ -17,6 +18,7 @@
 mod emitter;
 mod fours;
 mod pack;
+mod parts;
 mod stream;
 mod tiles;
 
@@ -84,7 +86,8 @@ impl Elements {
         PRODUCTS * self.terms
     }
 
-    const fn size(&self) -> usize {
+    /// The bytes of an element of the product.
+    pub const fn size(&self) -> usize {
         self.ty.bits() as usize / 8
     }
 
@@ -108,6 +111,10 @@ pub enum Body {
     Tiles(Tile),
     /// Multiplies with the right matrix where it is: a unit is a chunk of columns.
     Stream(Stream),
+    /// The same for each block of terms, whose sums are kept: a unit is a block, and a chunk of columns.
+    Blocks(Stream),
+    /// Adds up the sums of blocks: a unit is as many elements of the product.
+    AddUp(i64),
 }
 
 /// Compiles a function.
@@ -117,6 +124,8 @@ pub fn compile(setting: Setting, name: &str, location: MlirLocation, elements: E
         Body::Tiles(tile) if tile.packs_panels => tiles::panels(setting, (name, location), elements, tile),
         Body::Tiles(tile) => tiles::blocks(setting, (name, location), elements, tile),
         Body::Stream(stream) => stream::stream(setting, (name, location), elements, stream),
+        Body::Blocks(stream) => parts::multiply(setting, (name, location), elements, stream),
+        Body::AddUp(unit) => parts::add_up(setting, (name, location), elements, unit),
     }
 }
 
@@ -126,7 +135,7 @@ pub struct Environment {
     pub left: MlirValue,
     /// The right ones.
     pub right: MlirValue,
-    /// The right ones in panels.
+    /// The right ones in panels, or the sums of blocks of terms.
     pub packed: MlirValue,
     /// The product.
     pub product: MlirValue,

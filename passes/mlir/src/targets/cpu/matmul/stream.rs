@@ -8,11 +8,12 @@
 
 use mlir_sys::*;
 use promote_lower::order::PRODUCTS;
+use promote_lower::program::Matmul;
 
 use super::emitter::Emitter;
 use super::{Elements, Slot};
 use crate::targets::cpu::costs::{
-    FEW_AT_ONCE, STREAMED_AGAIN, STREAMED_BYTES, STREAMED_FACTORS, STREAMED_ROWS, STREAMED_STEPS,
+    CACHED, FEW_AT_ONCE, STREAMED_AGAIN, STREAMED_BYTES, STREAMED_FACTORS, STREAMED_ROWS, STREAMED_STEPS,
     STREAMED_UNIT,
 };
 use crate::targets::cpu::kernel::Setting;
@@ -47,6 +48,29 @@ impl Stream {
         self.unit
     }
 
+    /// How many columns are multiplied at once.
+    pub const fn chunk(self) -> i64 {
+        self.chunk
+    }
+
+    /// How many rows are multiplied at once.
+    pub(super) const fn rows(self) -> i64 {
+        self.rows
+    }
+
+    /// How many sums there are at once.
+    pub(super) const fn most_sums(self) -> i64 {
+        self.rows * self.chunk
+    }
+
+    /// How many blocks of terms a product has that threads share, if they do: it has few rows, and the right matrix is large.
+    pub fn blocks(self, elements: Elements, matmul: &Matmul) -> Option<i64> {
+        let [rows, inner, columns] = [matmul.rows, matmul.inner, matmul.columns].map(|extent| extent.fixed());
+        let blocks = (inner? + PRODUCTS - 1) / PRODUCTS;
+        let bytes = inner?.saturating_mul(columns?).saturating_mul(elements.size() as i64);
+        (blocks > 1 && rows? <= self.rows && bytes >= CACHED).then_some(blocks)
+    }
+
     /// How many rows of the right matrix are multiplied at once.
     const fn steps(self, machine: Machine) -> i64 {
         let factors = if machine.vector_registers >= 32 { STREAMED_FACTORS } else { STREAMED_FACTORS / 2 };
@@ -56,16 +80,17 @@ impl Stream {
 }
 
 /// A group of rows of the product, and a part of what is summed over.
-struct Group {
+pub(super) struct Group {
     /// Where the part of each row of the left matrix starts.
-    left: Vec<MlirValue>,
+    pub(super) left: Vec<MlirValue>,
     /// Where the part of the right matrix starts.
-    right: MlirValue,
+    pub(super) right: MlirValue,
     /// How far its rows are apart.
-    n: MlirValue,
+    pub(super) n: MlirValue,
     /// How many columns.
-    count: MlirValue,
-    sums: MlirValue,
+    pub(super) count: MlirValue,
+    /// Where their sums are kept.
+    pub(super) sums: MlirValue,
 }
 
 /// Compiles the function that multiplies: a unit is a chunk of columns of a batch.
@@ -81,7 +106,7 @@ pub(super) fn stream(
     let units = m.word(Slot::Blocks);
     let (zero, one) = (m.code.index(0), m.code.index(1));
     let scalar = m.scalar();
-    let sums = m.code.stack(scalar, stream.rows * stream.chunk, 64);
+    let sums = m.code.stack(scalar, stream.most_sums(), 64);
 
     let (batches, range) = m.open_batches(units);
     let batch = batches.index;
@@ -114,15 +139,7 @@ pub(super) fn stream(
     let left = m.row_starts((left, stream.rows), (groups.index, rows), (parts.index, k));
     let group = Group { left, right, n, count, sums };
     m.clear(&stream, &group);
-    let steps = stream.steps(m.setting.machine);
-    let by = m.code.index(steps);
-    let rest = m.code.int("llvm.urem", length, by);
-    let whole = m.sub(length, rest);
-    for (from, to, steps) in [(zero, whole, steps), (whole, length, 1)] {
-        let at_once = m.code.open((from, to, steps), &[]);
-        m.some_steps(&stream, &group, (at_once.index, steps));
-        m.code.close(&at_once, &[]);
-    }
+    m.all_steps(&stream, &group, length);
     m.put_rows(&stream, &group, (product, rows), (groups.index, is_first));
     m.code.close(&groups, &[]);
     m.code.close(&parts, &[]);
@@ -165,7 +182,7 @@ impl Emitter {
         self.at(group.sums, place)
     }
 
-    fn clear(&mut self, stream: &Stream, group: &Group) {
+    pub(super) fn clear(&mut self, stream: &Stream, group: &Group) {
         let (zero, lanes) = (self.code.index(0), self.elements.lanes(self.setting.machine));
         let columns = self.code.open((zero, group.count, lanes as i64), &[]);
         for row in 0..stream.rows {
@@ -174,6 +191,19 @@ impl Emitter {
             self.store(nothing, address, None);
         }
         self.code.close(&columns, &[]);
+    }
+
+    /// Adds the products of a part of so many rows of the right matrix.
+    pub(super) fn all_steps(&mut self, stream: &Stream, group: &Group, length: MlirValue) {
+        let steps = stream.steps(self.setting.machine);
+        let (zero, by) = (self.code.index(0), self.code.index(steps));
+        let rest = self.code.int("llvm.urem", length, by);
+        let whole = self.sub(length, rest);
+        for (from, to, steps) in [(zero, whole, steps), (whole, length, 1)] {
+            let at_once = self.code.open((from, to, steps), &[]);
+            self.some_steps(stream, group, (at_once.index, steps));
+            self.code.close(&at_once, &[]);
+        }
     }
 
     /// Adds the products of some rows of the right matrix.
@@ -218,7 +248,7 @@ impl Emitter {
     }
 
     /// Stores the sums of the rows that there are.
-    fn put_rows(
+    pub(super) fn put_rows(
         &mut self,
         stream: &Stream,
         group: &Group,
