@@ -156,6 +156,22 @@ pub fn compile(
     }
 }
 
+/// The same into this process; LLVM compiles large modules on several threads.
+pub(crate) fn load(
+    session: &Session,
+    module: &mut Module<'_>,
+    options: &CompileOptions,
+) -> Result<Executable, CompileError> {
+    match lower(session, module, options)? {
+        Verdict::Done => {}
+        Verdict::Refused => return Err(CompileError::Refused(session.take_diagnostics())),
+    }
+    // SAFETY: the module is alive; it and its session are used by this thread only.
+    let image = unsafe { native::load(module.melior().to_raw(), &options.target, options.level) }?;
+    let interfaces = module.interfaces().map_err(CompileError::Refused)?;
+    Ok(Executable::new(image, &interfaces, options.denormals))
+}
+
 /// Compiles a [program](Program) for a processor, whatever IR it was read from. It must have been made for
 /// [`processor`], and `semantics` says what its numbers are.
 ///

@@ -11,7 +11,7 @@ use promote_mlir::session::{Module, Session};
 use promote_native::Image;
 use promote_runtime::{self as runtime, DLTensor, OwnedTensor};
 
-use crate::compile::{CompileError, CompileOptions, Denormals, compile};
+use crate::compile::{CompileError, CompileOptions, Denormals, load};
 use crate::device::{self, DeviceFunction, DeviceTensor};
 use crate::dlpack;
 use crate::tensor::{RunError, Tensor, TensorMut};
@@ -93,7 +93,7 @@ impl Executable {
         mut module: Module<'_>,
         options: &CompileOptions,
     ) -> Result<Executable, CompileError> {
-        compile(session, &mut module, options)?.load()
+        load(session, &mut module, options)
     }
 
     pub(crate) fn new(image: Image, interfaces: &[Interface], denormals: Denormals) -> Executable {

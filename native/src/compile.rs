@@ -5,6 +5,7 @@ use std::ffi::{CStr, c_char, c_void};
 use std::ptr::null_mut;
 
 use llvm_sys::analysis::{LLVMVerifierFailureAction, LLVMVerifyModule};
+use llvm_sys::bit_reader::LLVMParseBitcodeInContext2;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::target::{LLVMDisposeTargetData, LLVMSetModuleDataLayout};
@@ -18,9 +19,10 @@ use mlir_sys::{
 };
 
 use crate::error::Error;
-use crate::frames::{self, Frames};
+use crate::frames::{self, Elsewhere, Frames};
 use crate::llvm::{
-    buffer_bytes, c_text, check, initialise, promote_llvm_register_translations, take_message,
+    buffer_bytes, c_text, check, initialise, promote_llvm_instructions, promote_llvm_register_translations,
+    promote_llvm_units, take_message,
 };
 use crate::target::Target;
 
@@ -101,6 +103,40 @@ pub unsafe fn compile(module: MlirModule, target: &Target, level: OptLevel) -> R
 }
 
 impl Translated {
+    /// IR that was written as bitcode.
+    ///
+    /// # Errors
+    /// If LLVM cannot read it.
+    pub(crate) fn read(bitcode: &[u8], target: &Target) -> Result<Self, Error> {
+        Ok(Self { target: target.clone(), module: Module::read(bitcode)? })
+    }
+
+    /// How many instructions it has.
+    pub(crate) fn instructions(&self) -> usize {
+        // SAFETY: the module is alive.
+        unsafe { promote_llvm_instructions(self.module.module) }
+    }
+
+    /// The IR in at most so many units of about the same size, as bitcode; and the names of the [numbers](frames) of functions, which
+    /// no unit defines.
+    pub(crate) fn units(self, number: usize) -> (Vec<Vec<u8>>, Vec<String>) {
+        unsafe extern "C" fn add(start: *const c_char, length: usize, units: *mut c_void) {
+            // SAFETY: called below only, with bitcode and the list.
+            unsafe {
+                let bitcode = std::slice::from_raw_parts(start.cast::<u8>(), length);
+                (*units.cast::<Vec<Vec<u8>>>()).push(bitcode.to_vec());
+            }
+        }
+        let mut units: Vec<Vec<u8>> = Vec::new();
+        let prefix = frames::PREFIX.as_ptr();
+        // SAFETY: the module is alive, and nobody's after this; the callback gets the list, and only during the call.
+        let names = unsafe {
+            promote_llvm_units(self.module.module, number, prefix, add, (&raw mut units).cast());
+            frames::names(self.module.module)
+        };
+        (units, names)
+    }
+
     /// The IR.
     pub fn ir_text(&self) -> String {
         self.module.text()
@@ -162,14 +198,21 @@ impl Compiled {
     /// # Errors
     /// If it is for another kind of machine, or LLVM cannot write it.
     pub fn native_object(&self) -> Result<Vec<u8>, Error> {
-        if self.target.is_native() {
-            self.object()
-        } else {
-            Err(Error::ForeignObject { triple: self.target.triple().to_owned() })
-        }
+        is_native(&self.target)?;
+        self.object()
+    }
+
+    /// The code as an object, and the frames of its functions.
+    pub(crate) fn object_and_frames(&self) -> Result<(Vec<u8>, Elsewhere), Error> {
+        let (object, frames) = self.emit_with_frames(LLVMCodeGenFileType::LLVMObjectFile)?;
+        Ok((object, frames.elsewhere()))
     }
 
     fn emit(&self, kind: LLVMCodeGenFileType) -> Result<Vec<u8>, Error> {
+        Ok(self.emit_with_frames(kind)?.0)
+    }
+
+    fn emit_with_frames(&self, kind: LLVMCodeGenFileType) -> Result<(Vec<u8>, Frames), Error> {
         // SAFETY: module and machine are alive. The code generator changes the module it is given: it gets a clone.
         let outcome = unsafe {
             let clone = LLVMCloneModule(self.module.module);
@@ -177,7 +220,7 @@ impl Compiled {
             let (mut message, mut buffer) = (null_mut(), null_mut());
             let failed =
                 LLVMTargetMachineEmitToMemoryBuffer(self.machine.0, clone, kind, &mut message, &mut buffer);
-            self.module.reports.frames.take();
+            let frames = self.module.reports.frames.take();
             LLVMDisposeModule(clone);
             let message = take_message(message);
             if failed != 0 {
@@ -185,10 +228,19 @@ impl Compiled {
             } else {
                 let bytes = buffer_bytes(buffer);
                 LLVMDisposeMemoryBuffer(buffer);
-                Ok(bytes)
+                Ok((bytes, frames))
             }
         };
-        outcome.and_then(|bytes| self.module.no_errors().map(|()| bytes)).map_err(Error::Compile)
+        outcome.and_then(|emitted| self.module.no_errors().map(|()| emitted)).map_err(Error::Compile)
+    }
+}
+
+/// # Errors
+/// If code for a target is for another kind of machine than this one.
+pub fn is_native(target: &Target) -> Result<(), Error> {
+    match target.is_native() {
+        true => Ok(()),
+        false => Err(Error::ForeignObject { triple: target.triple().to_owned() }),
     }
 }
 
@@ -212,13 +264,40 @@ struct Module {
 unsafe impl Send for Module {}
 
 impl Module {
-    unsafe fn translate(source: MlirModule) -> Result<Module, Error> {
-        // SAFETY: the context is made here, the source is alive by contract.
-        unsafe {
+    /// No module yet, in a context of its own.
+    fn none() -> Module {
+        let reports: Box<Reports> = Box::default();
+        // SAFETY: the context lives as long as the reports.
+        let context = unsafe {
             let context = LLVMContextCreate();
-            let reports: Box<Reports> = Box::default();
             LLVMContextSetDiagnosticHandler(context, Some(note), (&raw const *reports).cast_mut().cast());
-            let mut module = Module { module: null_mut(), context, reports };
+            context
+        };
+        Module { module: null_mut(), context, reports }
+    }
+
+    fn read(bitcode: &[u8]) -> Result<Module, Error> {
+        let mut module = Module::none();
+        // SAFETY: the buffer is of the bitcode, which outlives it.
+        let failed = unsafe {
+            let (start, name) = (bitcode.as_ptr().cast(), c"unit".as_ptr());
+            let buffer = LLVMCreateMemoryBufferWithMemoryRange(start, bitcode.len(), name, 0);
+            let failed = LLVMParseBitcodeInContext2(module.context, buffer, &mut module.module);
+            LLVMDisposeMemoryBuffer(buffer);
+            failed != 0
+        };
+        let errors = module.no_errors();
+        match failed {
+            true => Err(Error::Compile(errors.err().unwrap_or_else(|| "a unit cannot be read".to_owned()))),
+            false => Ok(module),
+        }
+    }
+
+    unsafe fn translate(source: MlirModule) -> Result<Module, Error> {
+        // SAFETY: the source is alive by contract.
+        unsafe {
+            let mut module = Module::none();
+            let context = module.context;
             let mlir = mlirModuleGetContext(source);
             promote_llvm_register_translations(mlir.ptr);
             let mut messages: Vec<String> = Vec::new();

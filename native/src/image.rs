@@ -16,11 +16,19 @@ use llvm_sys::orc2::*;
 use crate::error::Error;
 use crate::llvm::{c_text, check, initialise, promote_llvm_defined};
 
-/// An object in memory; its code and data go when this is dropped.
+/// Objects in memory; their code and data go when this is dropped.
 pub struct Image {
     jit: Jit,
     symbols: HashMap<String, usize>,
+    /// What the code refers to.
+    _constants: Vec<u64>,
 }
+
+/// What the linker is told of a function: exported, callable.
+const FUNCTION: u8 = 1 | 4;
+
+/// What it is told of a variable: exported.
+const VARIABLE: u8 = 1;
 
 /// An LLJIT, disposed of when dropped.
 struct Jit {
@@ -41,19 +49,35 @@ impl Image {
     /// # Errors
     /// If it is no object for this machine, or uses something that nobody has.
     pub fn load(object: &[u8]) -> Result<Image, Error> {
+        Self::link(&[object], Vec::new())
+    }
+
+    /// Loads objects that use each other's symbols, and constants, which none of them defines.
+    ///
+    /// # Errors
+    /// As [`Image::load`].
+    pub(crate) fn link<O: AsRef<[u8]>>(objects: &[O], constants: Vec<(String, u64)>) -> Result<Image, Error> {
         initialise();
-        let names = defined(object)?;
+        let names: Vec<String> =
+            objects.iter().map(|object| defined(object.as_ref())).collect::<Result<Vec<_>, _>>()?.concat();
         let jit = Jit::new().map_err(Error::Load)?;
-        jit.define_runtime().map_err(Error::Load)?;
-        jit.add(object).map_err(Error::Load)?;
+        let functions = promote_runtime::symbols();
+        jit.define(functions.into_iter(), FUNCTION).map_err(Error::Load)?;
+        let (constant_names, constants): (Vec<String>, Vec<u64>) = constants.into_iter().unzip();
+        let addresses = constants.iter().map(|constant| std::ptr::from_ref(constant).cast::<c_void>());
+        jit.define(constant_names.iter().map(String::as_str).zip(addresses), VARIABLE)
+            .map_err(Error::Load)?;
+        for object in objects {
+            jit.add(object.as_ref()).map_err(Error::Load)?;
+        }
         let symbols = (names.into_iter())
             .map(|name| jit.look_up(&name).map(|address| (name, address)))
             .collect::<Result<HashMap<_, _>, _>>()
             .map_err(Error::Load)?;
-        Ok(Image { jit, symbols })
+        Ok(Image { jit, symbols, _constants: constants })
     }
 
-    /// The address of a function or variable that the object defines.
+    /// The address of a function or variable that an object defines.
     pub fn symbol(&self, name: &str) -> Option<*const ()> {
         self.symbols.get(name).map(|&address| std::ptr::with_exposed_provenance(address))
     }
@@ -107,17 +131,22 @@ impl Jit {
         }
     }
 
-    /// Tells the linker where the run time's functions are.
-    fn define_runtime(&self) -> Result<(), String> {
-        /// Exported, callable.
-        const FLAGS: LLVMJITSymbolFlags = LLVMJITSymbolFlags { GenericFlags: 1 | 4, TargetFlags: 0 };
+    /// Tells the linker where something is.
+    fn define<'n>(
+        &self,
+        symbols: impl Iterator<Item = (&'n str, *const c_void)>,
+        flags: u8,
+    ) -> Result<(), String> {
         // SAFETY: the JIT is alive; it takes the names and, if it accepts it, the unit.
         unsafe {
             let pair = |(name, address): (&str, *const c_void)| LLVMOrcCSymbolMapPair {
                 Name: LLVMOrcLLJITMangleAndIntern(self.lljit, c_text(name).as_ptr()),
-                Sym: LLVMJITEvaluatedSymbol { Address: address as u64, Flags: FLAGS },
+                Sym: LLVMJITEvaluatedSymbol {
+                    Address: address as u64,
+                    Flags: LLVMJITSymbolFlags { GenericFlags: flags, TargetFlags: 0 },
+                },
             };
-            let mut pairs: Vec<_> = promote_runtime::symbols().into_iter().map(pair).collect();
+            let mut pairs: Vec<_> = symbols.map(pair).collect();
             let unit = LLVMOrcAbsoluteSymbols(pairs.as_mut_ptr(), pairs.len());
             let outcome = check(LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(self.lljit), unit));
             if outcome.is_err() {

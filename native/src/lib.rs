@@ -19,6 +19,7 @@ mod library;
 mod llvm;
 mod ptx;
 mod target;
+mod units;
 
 pub use compile::{Compiled, OptLevel, Translated, compile, translate};
 pub use error::Error;
@@ -27,3 +28,4 @@ pub use image::Image;
 pub use library::{RUNTIME_OBJECT, shared_library, shared_library_bytes, shared_library_bytes_in};
 pub use ptx::{Architecture, ptx};
 pub use target::Target;
+pub use units::load;

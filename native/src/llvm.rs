@@ -5,7 +5,7 @@ use std::sync::Once;
 
 use llvm_sys::core::{LLVMDisposeMessage, LLVMGetBufferSize, LLVMGetBufferStart};
 use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
-use llvm_sys::prelude::{LLVMDiagnosticInfoRef, LLVMMemoryBufferRef, LLVMValueRef};
+use llvm_sys::prelude::{LLVMDiagnosticInfoRef, LLVMMemoryBufferRef, LLVMModuleRef, LLVMValueRef};
 
 unsafe extern "C" {
     fn promote_llvm_initialise();
@@ -38,6 +38,14 @@ unsafe extern "C" {
         context: *mut c_void,
     ) -> bool;
     pub fn promote_llvm_register_translations(context: *mut c_void);
+    pub fn promote_llvm_instructions(module: LLVMModuleRef) -> usize;
+    pub fn promote_llvm_units(
+        module: LLVMModuleRef,
+        number: usize,
+        prefix: *const c_char,
+        callback: unsafe extern "C" fn(*const c_char, usize, *mut c_void),
+        data: *mut c_void,
+    );
     pub fn promote_llvm_frame(diagnostic: LLVMDiagnosticInfoRef, size: *mut u64) -> LLVMValueRef;
 }
 

@@ -1,17 +1,27 @@
 // The few parts of LLVM's and MLIR's C++ interface that have no C interface.
 
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "llvm-c/Core.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/Function.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/InstrTypes.h"
+#include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/MemoryBufferRef.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Triple.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+#include "llvm/Transforms/Utils/ValueMapper.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -103,5 +113,69 @@ LLVMValueRef promote_llvm_frame(LLVMDiagnosticInfoRef diagnostic, uint64_t *size
     return nullptr;
   *size = frame->getStackSize();
   return llvm::wrap(&frame->getFunction());
+}
+
+// How many instructions the functions of a module have.
+size_t promote_llvm_instructions(LLVMModuleRef module) {
+  size_t count = 0;
+  for (const llvm::Function &function : *llvm::unwrap(module))
+    count += function.getInstructionCount();
+  return count;
+}
+
+// Divides a module into at most `number` units of about the same size, and calls back with the bitcode of each. Functions that call each other
+// by name stay together, so that they may be inlined. The first unit has the variables, but for those whose names begin with
+// `prefix`: no unit defines them.
+void promote_llvm_units(LLVMModuleRef wrapped, size_t number, const char *prefix,
+                        void (*callback)(const char *, size_t, void *), void *data) {
+  llvm::Module &module = *llvm::unwrap(wrapped);
+  llvm::EquivalenceClasses<const llvm::Function *> together;
+  for (const llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    together.insert(&function);
+    for (const llvm::Instruction &instruction : llvm::instructions(function))
+      if (auto *call = llvm::dyn_cast<llvm::CallBase>(&instruction))
+        if (const llvm::Function *callee = call->getCalledFunction(); callee && !callee->isDeclaration())
+          together.unionSets(&function, callee);
+  }
+  // In the order of the module, which does not depend on addresses.
+  llvm::DenseMap<const llvm::Function *, size_t> group_of;
+  std::vector<std::pair<size_t, std::vector<const llvm::Function *>>> groups;
+  for (const llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    auto [place, is_new] = group_of.try_emplace(together.getLeaderValue(&function), groups.size());
+    if (is_new)
+      groups.emplace_back();
+    groups[place->second].first += function.getInstructionCount();
+    groups[place->second].second.push_back(&function);
+  }
+  // The largest first, each into the unit that is the smallest by then.
+  std::stable_sort(groups.begin(), groups.end(), [](const auto &a, const auto &b) { return a.first > b.first; });
+  std::vector<size_t> sizes(std::max<size_t>(std::min(number, groups.size()), 1));
+  llvm::DenseMap<const llvm::GlobalValue *, size_t> unit_of;
+  for (const auto &[size, functions] : groups) {
+    const size_t unit = std::min_element(sizes.begin(), sizes.end()) - sizes.begin();
+    sizes[unit] += size;
+    for (const llvm::Function *function : functions)
+      unit_of[function] = unit;
+  }
+  // What only the module knew, all units know.
+  for (llvm::GlobalValue &value : module.global_values())
+    if (value.hasLocalLinkage())
+      value.setLinkage(llvm::GlobalValue::ExternalLinkage);
+  for (size_t unit = 0; unit < sizes.size(); ++unit) {
+    llvm::ValueToValueMapTy values;
+    auto part = llvm::CloneModule(module, values, [&](const llvm::GlobalValue *value) {
+      if (llvm::isa<llvm::Function>(value))
+        return unit_of.lookup(value) == unit;
+      return unit == 0 && !value->getName().starts_with(prefix);
+    });
+    std::string bitcode;
+    llvm::raw_string_ostream stream(bitcode);
+    llvm::WriteBitcodeToFile(*part, stream);
+    callback(bitcode.data(), bitcode.size(), data);
+  }
 }
 }

@@ -1,0 +1,67 @@
+//! Code in memory, compiled on several threads.
+//!
+//! A large module is divided into units: functions that do not call each other by name, as kernels and public functions do not.
+//! Each is optimised and becomes an object of its own, in a context of its own, and all are linked when they are loaded. What the
+//! code computes is the same: LLVM is not allowed to change the value of anything.
+
+use std::num::NonZero;
+use std::thread::{self, Builder};
+
+use mlir_sys::MlirModule;
+
+use crate::compile::{OptLevel, Translated, is_native, translate};
+use crate::error::Error;
+use crate::frames::{self, Elsewhere};
+use crate::image::Image;
+use crate::target::Target;
+
+/// How many instructions are worth a thread: a unit costs some milliseconds by itself.
+const GRAIN: usize = 800;
+
+/// The most units.
+const MOST: usize = 16;
+
+/// The stack of a thread at work: LLVM goes through expressions recursively. It is only reserved, not used.
+const STACK: usize = 256 << 20;
+
+/// Compiles a module of the LLVM dialect, and loads the code into this process.
+///
+/// # Errors
+/// As [`translate`], [`Translated::optimise`] and [`Image::load`].
+///
+/// # Safety
+/// As [`translate`].
+pub unsafe fn load(module: MlirModule, target: &Target, level: OptLevel) -> Result<Image, Error> {
+    // SAFETY: by contract.
+    let translated = unsafe { translate(module, target) }?;
+    is_native(target)?;
+    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MOST);
+    match threads.min(translated.instructions() / GRAIN) {
+        0 | 1 => Image::load(&translated.optimise(level)?.native_object()?),
+        number => {
+            let (units, names) = translated.units(number);
+            let (objects, frames): (Vec<Vec<u8>>, Vec<Elsewhere>) =
+                compiled(&units, target, level)?.into_iter().unzip();
+            Image::link(&objects, frames::numbers(names, frames))
+        }
+    }
+}
+
+/// The objects of units, and their frames.
+fn compiled(units: &[Vec<u8>], target: &Target, level: OptLevel) -> Result<Vec<(Vec<u8>, Elsewhere)>, Error> {
+    let compile = |unit: &[u8]| Translated::read(unit, target)?.optimise(level)?.object_and_frames();
+    thread::scope(|scope| {
+        let started: Vec<_> = (units.iter())
+            .map(|unit| {
+                let builder = Builder::new().name("llvm".to_owned()).stack_size(STACK);
+                // Where no thread can be started, this one does the work.
+                builder.spawn_scoped(scope, || compile(unit)).map_err(|_| unit)
+            })
+            .collect();
+        let results = started.into_iter().map(|thread| match thread {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(unit) => compile(unit),
+        });
+        results.collect()
+    })
+}
