@@ -4,6 +4,7 @@ use mlir_sys::*;
 use rustc_hash::FxHashMap;
 
 use super::KernelEmitter;
+use crate::targets::cpu::costs::{CHEAP_ROW, LONG_ROW, ROWS_AT_ONCE};
 use promote_lower::kernel::{ExprId, Role};
 use promote_lower::order::BLOCK;
 
@@ -186,19 +187,16 @@ impl<'k> KernelEmitter<'k> {
             let innermost = reduced.end - 1;
             self.enclose(reduced.start..innermost, stage, &[], &mut |emitter, _| {
                 emitter.hoist(3 << innermost, stage);
-                emitter.blocks_of_rows(innermost, &roots, (from, to), &mut |emitter, _| {
-                    emitter.hoist(1 << dim, stage);
-                    emitter.next_row = is_part.then_some(innermost);
+                emitter.blocks_of_rows(innermost, &roots, (from, to), &mut |emitter, rows| {
+                    if rows == 1 {
+                        emitter.hoist(1 << dim, stage);
+                    }
+                    emitter.next_row = is_part.then_some((innermost, rows));
                     emitter.innermost(dim, (from, to), &[], &mut |emitter, lanes, _| {
-                        for root in &roots {
-                            let old = emitter.column(*root, from, lanes);
-                            let new = emitter.accumulate(*root, &old, lanes);
-                            emitter.put_column(*root, &new, from, lanes);
-                        }
+                        emitter.accumulate_rows(&roots, (innermost, rows), from, lanes);
                         Vec::new()
                     });
                     emitter.next_row = None;
-                    Vec::new()
                 });
                 Vec::new()
             });
@@ -219,19 +217,50 @@ impl<'k> KernelEmitter<'k> {
         });
     }
 
-    /// Goes through rows; after each block of them its sums are added to those of the rows before.
+    /// Adds some rows to the accumulators of columns, one after another.
+    fn accumulate_rows(&mut self, roots: &[usize], (dim, rows): (usize, i64), from: MlirValue, lanes: usize) {
+        let mut columns: Vec<Vec<MlirValue>> =
+            roots.iter().map(|root| self.column(*root, from, lanes)).collect();
+        let first = self.index[dim];
+        for row in 0..rows {
+            let ahead = self.code.index(row);
+            self.index[dim] = first.map(|first| self.code.int("llvm.add", first, ahead));
+            self.frames.push(FxHashMap::default());
+            for (root, column) in roots.iter().zip(&mut columns) {
+                *column = self.accumulate(*root, column, lanes);
+            }
+            self.frames.pop();
+        }
+        self.index[dim] = first;
+        for (root, column) in roots.iter().zip(&columns) {
+            self.put_column(*root, column, from, lanes);
+        }
+    }
+
+    /// How many rows are added to columns at once: of long ones, which push the accumulators out of the first-level cache, some that
+    /// take few instructions.
+    fn rows_at_once(&self, roots: &[usize]) -> i64 {
+        let [root] = roots else { return 1 };
+        let bytes: i64 = self.accumulator(*root).iter().map(|ty| i64::from(ty.bits() / 8)).sum();
+        let row = self.kernel.dims.last().and_then(|extent| extent.fixed()).unwrap_or(0).saturating_mul(bytes);
+        let is_reduced = matches!(self.kernel.roots[*root].role, Role::Reduce(_));
+        if is_reduced && row >= LONG_ROW && self.kernel.cost() <= CHEAP_ROW { ROWS_AT_ONCE } else { 1 }
+    }
+
+    /// Goes through rows, some at once; after each block of them its sums are added to those of the rows before.
     fn blocks_of_rows(
         &mut self,
         rows: usize,
         roots: &[usize],
         (from, to): (MlirValue, MlirValue),
-        body: &mut dyn FnMut(&mut Self, &[MlirValue]) -> Vec<MlirValue>,
+        body: &mut dyn FnMut(&mut Self, i64),
     ) {
         let bounds = self.bounds(rows);
+        let at_once = self.rows_at_once(roots);
         let summed: Vec<usize> =
             roots.iter().copied().filter(|root| !self.sums_before[*root].is_empty()).collect();
         if summed.is_empty() {
-            self.repeat(rows, bounds, 1, &[], body);
+            self.rows_of_block(rows, bounds, at_once, body);
             return;
         }
         let dim = self.kernel.dims.len() - 1;
@@ -240,7 +269,7 @@ impl<'k> KernelEmitter<'k> {
         let end = self.code.int("llvm.add", blocks.index, length);
         let end = self.code.int("llvm.intr.smin", end, bounds.1);
         self.frames.push(FxHashMap::default());
-        self.repeat(rows, (blocks.index, end), 1, &[], body);
+        self.rows_of_block(rows, (blocks.index, end), at_once, body);
         self.innermost(dim, (from, to), &[], &mut |emitter, lanes, _| {
             for root in &summed {
                 emitter.add_sums_of_block(*root, from, lanes);
@@ -249,5 +278,31 @@ impl<'k> KernelEmitter<'k> {
         });
         self.frames.pop();
         self.code.close(&blocks, &[]);
+    }
+
+    /// Goes through rows, so many at once as far as they go, then one by one.
+    fn rows_of_block(
+        &mut self,
+        rows: usize,
+        (from, to): (MlirValue, MlirValue),
+        at_once: i64,
+        body: &mut dyn FnMut(&mut Self, i64),
+    ) {
+        let mut by = |emitter: &mut Self, bounds: (MlirValue, MlirValue), at_once: i64| {
+            emitter.repeat(rows, bounds, at_once as usize, &[], &mut |emitter, _| {
+                body(emitter, at_once);
+                Vec::new()
+            });
+        };
+        if at_once == 1 {
+            return by(self, (from, to), 1);
+        }
+        let (zero, mask) = (self.code.index(0), self.code.index(-at_once));
+        let count = self.code.int("llvm.sub", to, from);
+        let count = self.code.int("llvm.intr.smax", count, zero);
+        let whole = self.code.int("llvm.and", count, mask);
+        let middle = self.code.int("llvm.add", from, whole);
+        by(self, (from, middle), at_once);
+        by(self, (middle, to), 1);
     }
 }

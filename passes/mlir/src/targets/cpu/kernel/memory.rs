@@ -246,7 +246,8 @@ impl<'k> KernelEmitter<'k> {
         (first, unit, parts): (MlirValue, MlirType, usize),
         bytes: usize,
     ) {
-        let Some(stride) = self.next_row.map(|dim| access.strides[dim].clone()) else { return };
+        let Some((dim, rows)) = self.next_row else { return };
+        let stride = &access.strides[dim] * &Product::number(rows);
         if stride.is_zero() {
             return;
         }

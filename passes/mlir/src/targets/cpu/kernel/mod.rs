@@ -149,8 +149,9 @@ struct KernelEmitter<'k> {
     vector: Option<usize>,
     /// Whether what is left of a loop after whole vectors is computed in a vector, too, of which some lanes are masked.
     has_masks: bool,
-    /// The dimension of rows of which only a part is read before the next row is: the next part is brought into the caches.
-    next_row: Option<usize>,
+    /// The dimension of rows of which only a part is read before the next ones are, and how many rows are read at once: the next
+    /// part is brought into the caches.
+    next_row: Option<(usize, i64)>,
     /// The lanes that count at the moment, if not all do.
     mask: Option<MlirValue>,
     /// The dimension along which a map reads across the innermost one: it is computed in squares of as many indices.
