@@ -19,7 +19,10 @@ impl<C: Code> Emitter<'_, C> {
     pub(super) fn linear(&mut self, strides: &[Product], offset: &Sum) -> C::Value {
         let mut sum = (offset.fixed() != Some(0)).then(|| self.sum(offset));
         for (dim, stride) in strides.iter().enumerate() {
-            let (false, Some(index)) = (stride.is_zero(), self.index[dim]) else { continue };
+            if stride.is_zero() {
+                continue;
+            }
+            let Some(index) = self.at(dim) else { continue };
             let step = match stride.fixed() {
                 Some(by) => self.code.scaled(index, by),
                 None => {
@@ -53,11 +56,18 @@ impl<C: Code> Emitter<'_, C> {
         load(self.code, from, first, dtype, 1)[0]
     }
 
-    /// Stores an element at the current indices.
-    pub(super) fn store(&mut self, sink: &Access, dtype: DType, value: Element<C::Value>) {
+    /// Loads the elements beside each other, the first of them at the current indices.
+    pub(super) fn load_beside(&mut self, access: &Access, dtype: DType) -> Vec<Element<C::Value>> {
+        let from = self.buffer(access.buffer);
+        let first = self.linear(&access.strides, &access.offset);
+        load(self.code, from, first, dtype, self.wide)
+    }
+
+    /// Stores elements beside each other, from the current indices on.
+    pub(super) fn store(&mut self, sink: &Access, dtype: DType, values: &[Element<C::Value>]) {
         let first = self.linear(&sink.strides, &sink.offset);
         let to = self.buffer(sink.buffer);
-        store(self.code, to, first, dtype, &[value]);
+        store(self.code, to, first, dtype, values);
     }
 
     /// Says where exceptions of what is emitted next are from.

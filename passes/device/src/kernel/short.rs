@@ -2,6 +2,7 @@
 
 use promote_lower::kernel::{Code as What, ExprId};
 use promote_lower::order::Beside;
+use promote_scalar::Element;
 
 use super::{Emitter, Scope};
 use crate::build::Build;
@@ -23,7 +24,7 @@ impl<C: Code> Emitter<'_, C> {
 
     fn short_row(&mut self, beside: &Beside) {
         let kernel = self.kernel;
-        self.results.fill(None);
+        self.results.fill(Vec::new());
         // What is computed of each element.
         let mut elements: Vec<Scope<C::Value>> = vec![Scope::default(); beside.length];
         let full: Vec<usize> = (0..kernel.roots.len()).filter(|root| self.kernel.is_full(*root)).collect();
@@ -44,7 +45,7 @@ impl<C: Code> Emitter<'_, C> {
                     let count = sums.len();
                     match sums.get_mut(place % count.max(1)) {
                         Some(sum) => {
-                            *sum = self.accumulate(*root, sum, along);
+                            *sum = self.accumulate(*root, sum);
                             self.store_step(*root, sum);
                         }
                         None => self.store_root(*root),
@@ -71,17 +72,13 @@ impl<C: Code> Emitter<'_, C> {
         }
     }
 
-    fn sum_of_sums(
-        &mut self,
-        root: usize,
-        mut sums: Vec<Vec<C::Value>>,
-    ) -> Option<promote_scalar::Element<C::Value>> {
+    fn sum_of_sums(&mut self, root: usize, mut sums: Vec<Vec<C::Value>>) -> Vec<Element<C::Value>> {
         while sums.len() > 1 {
             let others = sums.split_off(sums.len() / 2);
             for (sum, other) in sums.iter_mut().zip(others) {
                 *sum = self.joined(root, sum, &other);
             }
         }
-        sums.first().map(|sum| self.result(root, sum))
+        sums.first().map_or_else(Vec::new, |sum| self.results_of(root, sum))
     }
 }
