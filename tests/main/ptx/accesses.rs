@@ -90,7 +90,7 @@ fn a_row_is_reduced_without_memory_of_a_thread() {
     for architecture in ARCHITECTURES {
         let text = ptx(&session("jax", false, false), text, architecture);
         let kernels = assembled(&text, architecture).expect("it is PTX");
-        assert!(kernels.iter().all(|kernel| !kernel.is_slow() && kernel.registers <= 64), "{kernels:?}");
+        assert!(kernels.iter().all(|kernel| !kernel.is_slow() && kernel.registers <= 96), "{kernels:?}");
         assert_eq!(count(&text, &[".visible .entry"]), 1, "{text}");
         // The lanes of a row are those of a warp.
         assert_eq!((count(&text, &["bar.sync"]), count(&text, &[".shared"])), (0, 0), "{text}");
@@ -123,6 +123,7 @@ fn rows_and_columns_are_accessed_in_full_vectors() {
         "rsqrt %4",
         "multiply %2,%5",
     ];
+    // Whether all that is stored is, too; a row has one result.
     let programs: [(&[&str], bool); 7] = [
         (&["sum %0 {axis = array<i64: 1>}"], false),
         (&["argmax %0 {axis = array<i64: 1>}"], false),
@@ -138,7 +139,11 @@ fn rows_and_columns_are_accessed_in_full_vectors() {
             for dtype in ["f32", "bf16", "f64"] {
                 let text = ptx(&session, &of_matrix(dtype, 2000, ops), architecture);
                 let what = format!("{ops:?} of {dtype} {architecture}:\n{text}");
-                assert_eq!(loads(&text), wide(&text, "ld.global"), "{what}");
+                // A thread has no more than four of the values and their indices, eight bytes each.
+                let narrow = ops[0].starts_with("argmax") && dtype == "bf16";
+                let full =
+                    if narrow { count(&text, &["ld.global", ".v4.b16"]) } else { wide(&text, "ld.global") };
+                assert_eq!(loads(&text), full, "{what}");
                 let stored = if stores_all { wide(&text, "st.global") } else { 1 };
                 assert_eq!(stores(&text), stored, "{what}");
                 let kernels = assembled(&text, architecture).expect("it is PTX");
