@@ -53,21 +53,35 @@ impl<C: Code> Emitter<'_, C> {
         let from = self.buffer(access.buffer);
         let first = self.linear(&access.strides, &access.offset);
         let first = extra.map_or(first, |extra| self.code.add(first, extra));
-        load(self.code, from, first, dtype, 1)[0]
+        load(self.code, from, first, dtype, (1, 1))[0]
     }
 
     /// Loads the elements beside each other, the first of them at the current indices.
     pub(super) fn load_beside(&mut self, access: &Access, dtype: DType) -> Vec<Element<C::Value>> {
         let from = self.buffer(access.buffer);
         let first = self.linear(&access.strides, &access.offset);
-        load(self.code, from, first, dtype, self.wide)
+        load(self.code, from, first, dtype, (self.wide, self.aligned(access)))
     }
 
-    /// Stores elements beside each other, from the current indices on.
+    /// Stores an element at the current indices, or those of all places beside each other.
     pub(super) fn store(&mut self, sink: &Access, dtype: DType, values: &[Element<C::Value>]) {
+        if values.len() > 1 && !self.is_beside(sink) {
+            self.at_each_place(|emitter, place| emitter.store(sink, dtype, &values[place..=place]));
+            return;
+        }
+        let aligned = if values.len() > 1 { self.aligned(sink) } else { 1 };
         let first = self.linear(&sink.strides, &sink.offset);
         let to = self.buffer(sink.buffer);
-        store(self.code, to, first, dtype, values);
+        store(self.code, to, first, dtype, (values, aligned));
+    }
+
+    /// How many of the elements beside each other are aligned together, by what is known of where they begin.
+    fn aligned(&self, access: &Access) -> usize {
+        let outer = access.strides.split_last().map_or(&[][..], |(_, outer)| outer);
+        let starts = outer.iter().map(Product::fixed).chain([access.offset.fixed()]);
+        let known =
+            starts.map(|number| number.unwrap_or(1)).fold(self.wide as i64, |all, number| all | number);
+        1 << known.trailing_zeros()
     }
 
     /// Says where exceptions of what is emitted next are from.

@@ -132,9 +132,9 @@ impl<'k, C: Code> Emitter<'k, C> {
         let held: Vec<Held> = roots.iter().map(|root| self.held(member, *root)).collect();
         let mut start = Vec::new();
         for held in &held {
-            start.extend(self.identity(held.root));
+            start.extend(self.identities(held.root));
             if held.has_rest {
-                start.extend(self.identity(held.root));
+                start.extend(self.identities(held.root));
             }
         }
         let end = self.enclose(reduced.start..reduced.end - 1, stage, &start, &mut |emitter, state| {
@@ -252,7 +252,7 @@ impl<'k, C: Code> Emitter<'k, C> {
             let mut begin = Vec::with_capacity(state.len());
             for (held, state) in of_each(held, state) {
                 if held.in_blocks {
-                    begin.extend(emitter.identity(held.root));
+                    begin.extend(emitter.identities(held.root));
                     begin.extend(&state[held.parts..]);
                 } else {
                     begin.extend(state);
@@ -335,7 +335,7 @@ impl<'k, C: Code> Emitter<'k, C> {
         for (held, state) in of_each(held, state) {
             if held.in_blocks && held.has_rest {
                 begin.extend(&state[..held.parts]);
-                begin.extend(self.identity(held.root));
+                begin.extend(self.identities(held.root));
             } else {
                 begin.extend(state);
             }

@@ -1,5 +1,6 @@
 //! The values of expressions, and what roots do with them.
 
+use promote_dialect::extent::Product;
 use promote_lattice::{DType, Kind, Op};
 use promote_lower::kernel::{Code as What, ExprId, Role};
 use promote_scalar::{
@@ -105,6 +106,11 @@ impl<C: Code> Emitter<'_, C> {
     }
 
     /// What the accumulators of a root begin with: one for each of the places beside each other.
+    pub(super) fn identities(&mut self, root: usize) -> Vec<C::Value> {
+        self.identity(root).repeat(self.wide)
+    }
+
+    /// What an accumulator begins with.
     pub(super) fn identity(&mut self, root: usize) -> Vec<C::Value> {
         let root = &self.kernel.roots[root];
         let dtype = self.kernel.expr(root.expr).dtype;
@@ -122,7 +128,7 @@ impl<C: Code> Emitter<'_, C> {
             // Nothing was seen yet: any index is better.
             values.push(self.code.number(i64::MAX));
         }
-        values.repeat(self.wide)
+        values
     }
 
     /// Takes the values beside each other into an accumulator each.
@@ -135,7 +141,7 @@ impl<C: Code> Emitter<'_, C> {
     }
 
     /// Takes the value at the current index into an accumulator.
-    fn accumulate_one(&mut self, root: usize, old: &[C::Value]) -> Vec<C::Value> {
+    pub(super) fn accumulate_one(&mut self, root: usize, old: &[C::Value]) -> Vec<C::Value> {
         let dim = self.kernel.reduced().end - 1;
         let Some(along) = self.at(dim) else { unreachable!("the reduced dimensions are gone through") };
         let root = &self.kernel.roots[root];
@@ -205,8 +211,8 @@ impl<C: Code> Emitter<'_, C> {
         let root = &self.kernel.roots[root];
         let dtype = self.kernel.expr(root.expr).dtype;
         for sink in &root.sinks {
-            let values =
-                if self.is_beside(sink) { self.eval_beside(root.expr) } else { vec![self.eval(root.expr)] };
+            let is_once = sink.strides.last().is_none_or(Product::is_zero);
+            let values = if is_once { vec![self.eval(root.expr)] } else { self.eval_beside(root.expr) };
             self.store(sink, dtype, &values);
         }
     }
