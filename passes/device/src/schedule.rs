@@ -19,6 +19,8 @@ const WIDE_GROUP: u32 = 128;
 const LEAST_GROUP: u32 = 32;
 /// With so many groups or more, all processors of a device have something to do.
 const MANY_GROUPS: i64 = 256;
+/// About how many instructions of a loop are unrolled.
+const UNROLLED: u32 = 256;
 /// The blocks of a row that threads with several elements add up at once: each adds all their sums.
 const PARTS: u32 = 16;
 
@@ -67,6 +69,14 @@ impl Teams {
     /// How many a group does at once.
     pub const fn units(&self) -> i64 {
         self.teams as i64 * self.units_of_team()
+    }
+
+    /// How many iterations of its innermost loops a thread does at once, so that it waits for several accesses together: few
+    /// of what takes many instructions, or registers.
+    pub fn unrolled(&self, kernel: &Kernel) -> u32 {
+        let most = if self.wide == 1 { 8 } else { 4 };
+        let most = (UNROLLED / (self.wide * kernel.cost().max(1))).clamp(1, most);
+        1 << most.ilog2()
     }
 
     /// How many elements of a row, or a column, a team takes at once.

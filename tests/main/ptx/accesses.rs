@@ -154,6 +154,36 @@ fn rows_and_columns_are_accessed_in_full_vectors() {
 }
 
 #[test]
+fn short_rows_are_accessed_in_vectors_as_wide_as_they_are_aligned() {
+    let session = session("jax", true, false);
+    let of =
+        |columns| ptx(&session, &of_matrix("f32", columns, &["softmax %0 {axis = array<i64: 1>}"]), "sm_90");
+    for (columns, access, count_of) in [(24, ".v4.b32", 6), (10, ".v2.b32", 5), (7, ".b32", 7)] {
+        let text = of(columns);
+        let accesses = ["ld.global", "st.global"].map(|instruction| count(&text, &[instruction, access]));
+        assert_eq!(accesses, [count_of; 2], "{columns}:\n{text}");
+        assert_eq!([loads(&text), stores(&text)], accesses, "{columns}:\n{text}");
+    }
+}
+
+#[test]
+fn loops_of_rows_and_columns_are_unrolled_as_far_as_there_are_registers() {
+    let session = session("jax", true, false);
+    // Four accesses at once, and no more, or the assembler would spill.
+    let unrolled = |op: &str| {
+        let text = ptx(&session, &of_matrix("f64", 2048, &[op]), "sm_80");
+        let kernels = assembled(&text, "sm_80").expect("it is PTX");
+        assert!(
+            kernels.iter().all(|kernel| !kernel.is_slow() && kernel.registers <= 64),
+            "{kernels:?} {text}"
+        );
+        (loads(&text), count(&text, &[".pragma", "nounroll"]))
+    };
+    assert_eq!(unrolled("cumulative_sum %0 {axis = array<i64: 0>}"), (4, 1));
+    assert_eq!(unrolled("max %0 {axis = array<i64: 1>}"), (4, 1));
+}
+
+#[test]
 fn rows_that_begin_at_no_vector_are_accessed_in_shorter_ones_or_one_by_one() {
     let session = session("jax", true, false);
     for op in ["sum %0 {axis = array<i64: 1>}", "sum %0 {axis = array<i64: 0>}"] {
