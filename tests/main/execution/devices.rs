@@ -191,7 +191,8 @@ fn sums_have_the_bits_of_a_processor() {
     have_the_bits_of_a_processor(&programs);
 }
 
-/// Rows and columns whose elements are accessed in vectors, of all widths: whole blocks of vectors, and some that are not.
+/// Rows and columns whose elements are accessed in vectors, of all widths: short rows, whole blocks of vectors, and some that are
+/// not.
 #[test]
 fn rows_and_columns_in_vectors_have_the_bits_of_a_processor() {
     if !is_wide() {
@@ -199,6 +200,8 @@ fn rows_and_columns_in_vectors_have_the_bits_of_a_processor() {
         return;
     }
     let shapes: &[(&[usize], usize)] = &[
+        (&[40, 8], 1),
+        (&[37, 12], 1),
         (&[9, 64], 1),
         (&[5, 1000], 1),
         (&[3, 8192], 1),

@@ -139,10 +139,11 @@ fn rows_and_columns_are_accessed_in_full_vectors() {
             for dtype in ["f32", "bf16", "f64"] {
                 let text = ptx(&session, &of_matrix(dtype, 2000, ops), architecture);
                 let what = format!("{ops:?} of {dtype} {architecture}:\n{text}");
-                // A thread has no more than four of the values and their indices, eight bytes each.
-                let narrow = ops[0].starts_with("argmax") && dtype == "bf16";
-                let full =
-                    if narrow { count(&text, &["ld.global", ".v4.b16"]) } else { wide(&text, "ld.global") };
+                // Of values with their indices a thread has no more than four: eight bytes, also as two words.
+                let is_half = ops[0].starts_with("argmax") && dtype == "bf16";
+                let halves =
+                    count(&text, &["ld.global", ".v4.b16"]) + count(&text, &["ld.global", ".v2.b32"]);
+                let full = if is_half { halves } else { wide(&text, "ld.global") };
                 assert_eq!(loads(&text), full, "{what}");
                 let stored = if stores_all { wide(&text, "st.global") } else { 1 };
                 assert_eq!(stores(&text), stored, "{what}");

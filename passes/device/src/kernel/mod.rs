@@ -16,7 +16,7 @@ use promote_scalar::Element;
 use rustc_hash::FxHashMap;
 
 use crate::build::Build;
-use crate::code::{Code, Loop};
+use crate::code::Code;
 use crate::entry::{Entry, Geometry, Loops, Slot};
 use crate::schedule::Schedule;
 
@@ -198,38 +198,30 @@ impl<C: Code> Emitter<'_, C> {
     /// A loop from a number to below another.
     fn count(
         &mut self,
-        (from, to, step): (C::Value, C::Value, C::Value),
+        bounds: (C::Value, C::Value, C::Value),
         carried: &[C::Value],
         body: impl FnOnce(&mut Self, C::Value, &[C::Value]) -> Vec<C::Value>,
     ) -> Vec<C::Value> {
-        let (open, next) = self.body_of_loop((from, to, step), carried, body);
-        self.code.close(open, &next)
+        self.count_unrolled(bounds, carried, None, body)
     }
 
-    /// The same, so many times at once.
+    /// The same, perhaps so many times at once.
     fn count_unrolled(
         &mut self,
         bounds: (C::Value, C::Value, C::Value),
         carried: &[C::Value],
-        at_once: u32,
+        at_once: Option<u32>,
         body: impl FnOnce(&mut Self, C::Value, &[C::Value]) -> Vec<C::Value>,
     ) -> Vec<C::Value> {
-        let (open, next) = self.body_of_loop(bounds, carried, body);
-        self.code.close_unrolled(open, &next, at_once)
-    }
-
-    fn body_of_loop(
-        &mut self,
-        bounds: (C::Value, C::Value, C::Value),
-        carried: &[C::Value],
-        body: impl FnOnce(&mut Self, C::Value, &[C::Value]) -> Vec<C::Value>,
-    ) -> (Loop<C::Value, C::Loop>, Vec<C::Value>) {
         let open = self.code.open(bounds, carried);
         self.enter();
         let (index, state) = (open.index, open.carried.clone());
         let next = body(self, index, &state);
         self.leave();
-        (open, next)
+        match at_once {
+            None => self.code.close(open, &next),
+            Some(at_once) => self.code.close_unrolled(open, &next, at_once),
+        }
     }
 
     /// Runs a body for the units of a group, and again if there are more than groups take at once. The body gets the number of the

@@ -288,7 +288,7 @@ impl<'k, C: Code> Emitter<'k, C> {
         // Where vectors are whole, all lanes go through as many; else each goes as far as it has elements.
         let is_even = member.teams.has_rest || self.has_whole_vectors(lanes);
         let first = if is_even { from } else { self.code.add(from, own_lane) };
-        let at_once = member.teams.unrolled(self.kernel);
+        let at_once = Some(member.teams.unrolled(self.kernel));
         self.count_unrolled((first, to, step), state, at_once, |emitter, index, state| {
             let index = if is_even && lanes > 1 { emitter.code.add(index, own_lane) } else { index };
             emitter.index[dim] = Some(index);
