@@ -100,6 +100,16 @@ pub trait Code: Emit {
     /// Closes a loop; what its last iteration left.
     fn close(&mut self, open: Loop<Self::Value, Self::Loop>, next: &[Self::Value]) -> Vec<Self::Value>;
 
+    /// The same of a loop of which so many iterations are best done at once, where whoever compiles the code can be told.
+    fn close_unrolled(
+        &mut self,
+        open: Loop<Self::Value, Self::Loop>,
+        next: &[Self::Value],
+        _at_once: u32,
+    ) -> Vec<Self::Value> {
+        self.close(open, next)
+    }
+
     /// Goes on only where a truth value holds.
     fn open_if(&mut self, condition: Self::Value) -> Self::Branch;
 

@@ -29,21 +29,23 @@ pub fn element<V: Copy>(parts: &[V]) -> Element<V> {
     }
 }
 
-/// How many parts are accessed at once, of so many elements: a single one is aligned to its parts only.
-fn at_once(dtype: DType, count: usize) -> usize {
+/// How many parts are accessed at once where so many elements are aligned together: a single one is aligned to its parts
+/// only.
+fn at_once(dtype: DType, aligned: usize) -> usize {
     let widest = 16 * 8 / memory(dtype).bits() as usize;
-    if count == 1 { 1 } else { (count * part_count(dtype)).min(widest) }
+    if aligned == 1 { 1 } else { (aligned * part_count(dtype)).min(widest) }
 }
 
-/// Loads elements beside each other, from the element `first` on.
+/// Loads elements beside each other, from the element `first` on. So many of them, which divide the count, are `aligned`
+/// together.
 pub fn load<C: Code>(
     code: &mut C,
     from: C::Memory,
     first: C::Value,
     dtype: DType,
-    count: usize,
+    (count, aligned): (usize, usize),
 ) -> Vec<Element<C::Value>> {
-    let (ty, parts, at_once) = (memory(dtype), part_count(dtype), at_once(dtype, count));
+    let (ty, parts, at_once) = (memory(dtype), part_count(dtype), at_once(dtype, aligned));
     let first = code.scaled(first, parts as i64);
     let mut raw = Vec::with_capacity(count * parts);
     for ahead in (0..count * parts).step_by(at_once) {
@@ -58,15 +60,15 @@ pub fn load<C: Code>(
     raw.chunks(parts).map(&mut loaded).collect()
 }
 
-/// Stores elements beside each other, from the element `first` on.
+/// Stores elements beside each other, from the element `first` on, aligned as in [`load`].
 pub fn store<C: Code>(
     code: &mut C,
     to: C::Memory,
     first: C::Value,
     dtype: DType,
-    values: &[Element<C::Value>],
+    (values, aligned): (&[Element<C::Value>], usize),
 ) {
-    let (part, at_once) = (dtype.real_part(), at_once(dtype, values.len()));
+    let (part, at_once) = (dtype.real_part(), at_once(dtype, aligned));
     let first = code.scaled(first, part_count(dtype) as i64);
     let values = values.iter().flat_map(|value| parts(*value));
     let raw: Vec<_> = values.map(|value| promote_scalar::store(code, part, value)).collect();

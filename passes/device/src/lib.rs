@@ -11,6 +11,7 @@
 //! - Threads that have nothing to do repeat what another does, up to the same stores of the same values, where all must meet at
 //!   a barrier.
 
+mod accumulators;
 mod build;
 mod code;
 mod elements;
@@ -20,6 +21,7 @@ mod matmul;
 mod schedule;
 mod sort;
 mod target;
+mod wide;
 
 pub use code::{Code, Loop, Parameter, TRAPS, trap_number, trap_of};
 pub use entry::{Entry, Geometry, Loops, Slot};

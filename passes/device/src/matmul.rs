@@ -161,7 +161,7 @@ impl<C: Code> Tiles<C> {
                 let at = code.add(at, column);
                 let at = code.add(at, of_product);
                 let sum = sums[(own_row * OWN + own_column) as usize];
-                store(code, self.product, at, self.dtypes[2], &[Element::Real(sum)]);
+                store(code, self.product, at, self.dtypes[2], (&[Element::Real(sum)], 1));
                 code.otherwise(&mut branch, &[]);
                 code.close_if(branch, &[]);
             }
@@ -213,7 +213,7 @@ impl<C: Code> Tiles<C> {
             let at = code.mul(y, columns);
             let at = code.add(at, x);
             let at = code.add(at, area);
-            let value = load(code, matrix, at, dtype, 1)[0];
+            let value = load(code, matrix, at, dtype, (1, 1))[0];
             let value = convert(code, dtype, self.dtypes[2], self.numerics, value).real();
             code.otherwise(&mut branch, &[value]);
             let zero = self.zero(code);

@@ -2,21 +2,27 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use promote_dialect::extent::Product;
 use promote_lattice::convert::Numerics;
-use promote_lattice::{DType, Kind, Op};
-use promote_lower::kernel::{Code as What, Form, Kernel, Role, Root};
-use promote_lower::order::{self, BLOCK, Beside, Rows, is_summed_in_blocks};
-use promote_scalar::memory_size;
+use promote_lattice::{Kind, Op};
+use promote_lower::kernel::{Form, Kernel, Role, Root};
+use promote_lower::order::{BLOCK, Beside, Rows, is_summed_in_blocks};
 
 use crate::VECTOR_BYTES;
+use crate::kernel::units;
+use crate::wide::wide;
 
 /// The threads of a group.
 pub(crate) const GROUP: u32 = 256;
-/// The widest access to memory, in bytes.
-const WIDEST: usize = 16;
-/// The cost of a map up to which a thread computes several elements at once.
-const CHEAP: u32 = 64;
+/// The same of one whose threads have several elements beside each other.
+const WIDE_GROUP: u32 = 128;
+/// The threads that run in step on many devices: groups have no fewer.
+const LEAST_GROUP: u32 = 32;
+/// With so many groups or more, all processors of a device have something to do.
+const MANY_GROUPS: i64 = 256;
+/// About how many instructions of a loop are unrolled.
+const UNROLLED: u32 = 256;
+/// The blocks of a row that threads with several elements add up at once: each adds all their sums.
+const PARTS: u32 = 16;
 
 /// How a kernel is run.
 #[derive(Clone, Debug)]
@@ -32,20 +38,50 @@ pub enum Schedule {
 /// How teams of threads reduce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Teams {
-    /// The sums of a row that are added up beside each other: a thread for each.
+    /// The sums of a row that are added up beside each other.
     pub lanes: u32,
+    /// How many of them, or how many columns, a thread adds up: their elements lie beside each other and are accessed at once.
+    pub wide: u32,
     /// The blocks of a row, or a column, that are added up at once.
     pub parts: u32,
-    /// How many rows, or columns, a group does at once.
+    /// How many rows, or columns beside each other, a group does at once.
     pub teams: u32,
     /// Whether what fills no vector is combined apart.
     pub has_rest: bool,
 }
 
 impl Teams {
+    /// The threads that go along a row beside each other.
+    pub const fn across(&self) -> u32 {
+        if self.lanes == 1 { 1 } else { self.lanes / self.wide }
+    }
+
     /// The threads of a team.
     pub const fn size(&self) -> u32 {
-        self.lanes * self.parts
+        self.across() * self.parts
+    }
+
+    /// How many rows, or columns, a team does at once.
+    pub const fn units_of_team(&self) -> i64 {
+        if self.lanes == 1 { self.wide as i64 } else { 1 }
+    }
+
+    /// How many a group does at once.
+    pub const fn units(&self) -> i64 {
+        self.teams as i64 * self.units_of_team()
+    }
+
+    /// How many iterations of its innermost loops a thread does at once, so that it waits for several accesses together: few
+    /// of what takes many instructions, or registers.
+    pub fn unrolled(&self, kernel: &Kernel) -> u32 {
+        let most = if self.wide == 1 { 8 } else { 4 };
+        let most = (UNROLLED / (self.wide * kernel.cost().max(1))).clamp(1, most);
+        1 << most.ilog2()
+    }
+
+    /// How many elements of a row, or a column, a team takes at once.
+    pub const fn at_once(&self) -> i64 {
+        self.lanes as i64 * self.parts as i64
     }
 
     /// The threads of a group.
@@ -58,7 +94,7 @@ impl Schedule {
     /// The schedule of a kernel.
     pub fn new(kernel: &Kernel, numerics: Numerics) -> Self {
         match kernel.form {
-            Form::Map => Self::Elements(vector(kernel, numerics)),
+            Form::Map => Self::Elements(wide(kernel, numerics, 1)),
             Form::Rows { .. } => {
                 let Rows { lanes, beside, has_rest } = Rows::new(kernel, numerics, VECTOR_BYTES);
                 match beside {
@@ -85,7 +121,7 @@ impl Schedule {
         match self {
             Self::Elements(count) => GROUP as i64 * *count as i64,
             Self::ShortRows(_) => GROUP as i64,
-            Self::Teams(teams) => teams.teams as i64,
+            Self::Teams(teams) => teams.units(),
         }
     }
 }
@@ -96,57 +132,17 @@ impl Display for Schedule {
             Self::Elements(1) => write!(f, "an element a thread"),
             Self::Elements(count) => write!(f, "{count} elements a thread"),
             Self::ShortRows(_) => write!(f, "a row a thread"),
-            Self::Teams(teams) if teams.size() == 1 => write!(f, "a line a thread"),
-            Self::Teams(Teams { lanes, parts, teams, .. }) => {
-                write!(f, "{teams} lines a group, {lanes} lanes times {parts} blocks of each at once")
+            Self::Teams(Teams { lanes: 1, wide, parts: 1, .. }) => match wide {
+                1 => write!(f, "a line a thread"),
+                wide => write!(f, "{wide} lines a thread"),
+            },
+            Self::Teams(Teams { lanes, wide, parts, .. }) => {
+                let units = self.units();
+                write!(f, "{units} lines a group, {lanes} lanes times {parts} blocks of each at once")?;
+                if *wide > 1 { write!(f, ", {wide} elements a thread") } else { Ok(()) }
             }
         }
     }
-}
-
-/// How many elements a thread of a map computes: as many as the widest access of the narrowest dtype has, if all that is read
-/// and written lies beside each other or is one for all.
-fn vector(kernel: &Kernel, numerics: Numerics) -> usize {
-    let Some(last) = kernel.dims.len().checked_sub(1) else { return 1 };
-    let mut sizes = Vec::new();
-    let mut suits = |strides: &[Product], offset: Option<i64>, dtype: DType| {
-        let is_beside = strides[last].fixed() == Some(1);
-        if is_beside {
-            sizes.push(memory_size(dtype));
-        }
-        // Rows begin at multiples of a vector.
-        let outer = strides[..last].iter().all(|stride| stride.fixed().is_some_and(|by| by % 16 == 0));
-        strides[last].is_zero() || is_beside && outer && offset.is_some_and(|offset| offset % 16 == 0)
-    };
-    for expr in &kernel.exprs {
-        let is_simple = match &expr.code {
-            What::Load(access) => suits(&access.strides, access.offset.fixed(), expr.dtype),
-            What::Take { .. } => false,
-            What::Splat(_)
-            | What::Size(_)
-            | What::Index { .. }
-            | What::Map(..)
-            | What::Convert(_)
-            | What::Reduced(_) => !order::raises(expr, numerics),
-        };
-        if !is_simple {
-            return 1;
-        }
-    }
-    for root in &kernel.roots {
-        let dtype = kernel.expr(root.expr).dtype;
-        let is_stored = |sink: &promote_lower::kernel::Access| {
-            suits(&sink.strides, sink.offset.fixed(), dtype) && sink.strides[last].fixed() == Some(1)
-        };
-        if !root.sinks.iter().all(is_stored) {
-            return 1;
-        }
-    }
-    let is_whole = last == 0 || kernel.dims[last].fixed().is_some_and(|extent| extent % 16 == 0);
-    let (Some(narrowest), true) = (sizes.iter().min(), is_whole && kernel.cost() <= CHEAP) else { return 1 };
-    // No more than what some accesses of the widest dtype load.
-    let widest = sizes.iter().max().unwrap_or(narrowest);
-    (WIDEST / narrowest).min(4 * WIDEST / widest).clamp(1, 16)
 }
 
 /// Whether it matters in which order a root combines elements.
@@ -169,6 +165,7 @@ pub(crate) fn is_in_blocks(kernel: &Kernel, root: &Root, numerics: Numerics, lan
 }
 
 fn teams(kernel: &Kernel, numerics: Numerics, lanes: usize, has_rest: bool) -> Teams {
+    let wide = wide(kernel, numerics, lanes) as u32;
     let lanes = lanes as u32;
     let is_scan = kernel.roots.iter().any(|root| matches!(root.role, Role::Scan(_)));
     let reductions = || kernel.roots.iter().filter(|root| root.role != Role::Store);
@@ -176,7 +173,12 @@ fn teams(kernel: &Kernel, numerics: Numerics, lanes: usize, has_rest: bool) -> T
     let has_rest = has_rest && lanes > 1 && (is_scan || reductions().any(|root| is_ordered(kernel, root)));
     let columns = matches!(kernel.form, Form::Columns { .. });
     // Threads beside each other read columns beside each other.
-    let most = if columns { 8 } else { GROUP / lanes };
+    let across = if columns { 1 } else { lanes / wide };
+    let most = match (columns, wide) {
+        (true, _) => 8,
+        (false, 1) => GROUP / lanes,
+        (false, _) => (GROUP / across).min(PARTS),
+    };
     let length = match kernel.chunk {
         Some(chunk) => chunk.length.fixed(),
         None => kernel.dims[kernel.reduced().end - 1].fixed(),
@@ -187,5 +189,12 @@ fn teams(kernel: &Kernel, numerics: Numerics, lanes: usize, has_rest: bool) -> T
     // Teams whose parts of an outer dimension differ do not go through as many rows.
     let is_even = kernel.chunk.is_none_or(|chunk| chunk.dim + 1 == kernel.reduced().end);
     let parts = if in_blocks && !is_scan && is_even { blocks.clamp(1, most.into()) as u32 } else { 1 };
-    Teams { lanes, parts, teams: GROUP / (lanes * parts), has_rest }
+    let threads = if wide == 1 { GROUP } else { WIDE_GROUP };
+    let mut teams = Teams { lanes, wide, parts, teams: (threads / (across * parts)).max(1), has_rest };
+    let units = units(kernel).fixed();
+    let is_few = |teams: &Teams| units.is_some_and(|units| units < MANY_GROUPS * teams.units());
+    while teams.teams > 1 && teams.threads() > LEAST_GROUP && is_few(&teams) {
+        teams.teams /= 2;
+    }
+    teams
 }

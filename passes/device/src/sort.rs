@@ -45,7 +45,7 @@ pub fn emit<C: Code>(code: &mut C, dtype: DType, numerics: Numerics, entry: &Ent
     let start = code.mul(outer, extent);
     let start = code.mul(start, inner);
     let start = code.add(start, column);
-    let own = load(code, from, open.index, dtype, 1)[0];
+    let own = load(code, from, open.index, dtype, (1, 1))[0];
     let pair = code.scaled(width, 2);
     let (pairs, within) = code.divided(place, pair);
     let begin = code.mul(pairs, pair);
@@ -70,7 +70,7 @@ pub fn emit<C: Code>(code: &mut C, dtype: DType, numerics: Numerics, entry: &Ent
             let mut branch = code.open_if(goes_on);
             let at = code.mul(half, inner);
             let at = code.add(start, at);
-            let other = load(code, from, at, dtype, 1)[0];
+            let other = load(code, from, at, dtype, (1, 1))[0];
             let (x, y) =
                 (is_before(code, numerics, dtype, other, own), is_before(code, numerics, dtype, own, other));
             // Of the first run, what is no later; of the second, what is before.
@@ -91,7 +91,7 @@ pub fn emit<C: Code>(code: &mut C, dtype: DType, numerics: Numerics, entry: &Ent
     let at = code.add(at, before);
     let at = code.mul(at, inner);
     let at = code.add(start, at);
-    store(code, to, at, dtype, &[own]);
+    store(code, to, at, dtype, (&[own], 1));
     code.close(open, &[]);
     code.end();
 }

@@ -180,7 +180,7 @@ fn sums_have_the_bits_of_a_processor() {
         Op::CumulativeProd,
     ];
     let dtypes = [DType::F32, DType::F64, DType::BF16, DType::C64];
-    let mut programs = Vec::new();
+    let mut programs: Vec<Along> = Vec::new();
     for (number, shape) in shapes.iter().enumerate() {
         for (turn, op) in ops.into_iter().enumerate() {
             let dtype = dtypes[(number + turn) % dtypes.len()];
@@ -188,6 +188,48 @@ fn sums_have_the_bits_of_a_processor() {
             programs.push((op, dtype, *shape, axis, (number + turn) % 3 == 0));
         }
     }
+    have_the_bits_of_a_processor(&programs);
+}
+
+/// Rows and columns whose elements are accessed in vectors, of all widths: short rows, whole blocks of vectors, and some that are
+/// not.
+#[test]
+fn rows_and_columns_in_vectors_have_the_bits_of_a_processor() {
+    if !is_wide() {
+        println!("skipped: this processor adds up in another order");
+        return;
+    }
+    let shapes: &[(&[usize], usize)] = &[
+        (&[40, 8], 1),
+        (&[37, 12], 1),
+        (&[9, 64], 1),
+        (&[5, 1000], 1),
+        (&[3, 8192], 1),
+        (&[2, 20_016], 1),
+        (&[4096], 0),
+        (&[262_144], 0),
+        (&[3, 7, 48], 2),
+        (&[70, 48], 0),
+        (&[200, 1000], 0),
+        (&[3, 129, 16], 1),
+        (&[3000, 64], 0),
+    ];
+    let ops = [Op::Sum, Op::Softmax, Op::ArgMax, Op::Var, Op::Max, Op::CumulativeSum, Op::LogSumExp];
+    let dtypes = [DType::F32, DType::BF16, DType::F64, DType::I8, DType::C64, DType::F16, DType::I32];
+    let mut programs: Vec<Along> = Vec::new();
+    for (number, (shape, axis)) in shapes.iter().enumerate() {
+        for (turn, op) in ops.into_iter().enumerate() {
+            let dtype = dtypes[(number * 2 + turn) % dtypes.len()];
+            programs.push((op, dtype, *shape, *axis, false));
+        }
+    }
+    have_the_bits_of_a_processor(&programs);
+}
+
+/// An op of a dtype, and the shape and the axis that it goes along; whether extents are known at run time only.
+type Along = (Op, DType, &'static [usize], usize, bool);
+
+fn have_the_bits_of_a_processor(programs: &[Along]) {
     for target in targets() {
         let work = |place: &Place, index: usize| {
             let (op, dtype, shape, axis, is_open) = programs[index];

@@ -90,12 +90,109 @@ fn a_row_is_reduced_without_memory_of_a_thread() {
     for architecture in ARCHITECTURES {
         let text = ptx(&session("jax", false, false), text, architecture);
         let kernels = assembled(&text, architecture).expect("it is PTX");
-        assert!(kernels.iter().all(|kernel| !kernel.is_slow() && kernel.registers <= 64), "{kernels:?}");
+        assert!(kernels.iter().all(|kernel| !kernel.is_slow() && kernel.registers <= 96), "{kernels:?}");
         assert_eq!(count(&text, &[".visible .entry"]), 1, "{text}");
         // The lanes of a row are those of a warp.
         assert_eq!((count(&text, &["bar.sync"]), count(&text, &[".shared"])), (0, 0), "{text}");
         assert!(count(&text, &["shfl.sync.idx"]) > 0, "{text}");
-        assert_eq!(count(&text, &["st.global"]), count(&text, &["div.rn.f32"]), "{text}");
+        assert_eq!(4 * stores(&text), count(&text, &["div.rn.f32"]), "{text}");
+    }
+}
+
+/// Ops of a matrix, the last of which is the result.
+fn of_matrix(dtype: &str, columns: usize, ops: &[&str]) -> String {
+    let r#type = format!("tensor<4096x{columns}x{dtype}>");
+    let mut text =
+        format!("func.func @f(%x: {type}) -> !u {{\n  %0 = \"promote.positive\"(%x) : ({type}) -> !u\n");
+    for (number, op) in (1..).zip(ops) {
+        let (op, operands) = op.split_once(' ').expect("an op has operands");
+        let (operands, attributes) = operands.split_once(' ').unwrap_or((operands, ""));
+        let types = vec!["!u"; operands.split(',').count()].join(", ");
+        text += &format!("  %{number} = \"promote.{op}\"({operands}) {attributes} : ({types}) -> !u\n");
+    }
+    text + &format!("  return %{} : !u\n}}\n", ops.len())
+}
+
+#[test]
+fn rows_and_columns_are_accessed_in_full_vectors() {
+    let layer_norm = [
+        "mean %0 {axis = array<i64: 1>, keepdims = true}",
+        "subtract %0,%1",
+        "multiply %2,%2",
+        "mean %3 {axis = array<i64: 1>, keepdims = true}",
+        "rsqrt %4",
+        "multiply %2,%5",
+    ];
+    // Whether all that is stored is, too; a row has one result.
+    let programs: [(&[&str], bool); 7] = [
+        (&["sum %0 {axis = array<i64: 1>}"], false),
+        (&["argmax %0 {axis = array<i64: 1>}"], false),
+        (&["sum %0 {axis = array<i64: 0>}"], true),
+        (&["max %0 {axis = array<i64: 0>}"], true),
+        (&["cumulative_sum %0 {axis = array<i64: 0>}"], true),
+        (&["softmax %0 {axis = array<i64: 1>}"], true),
+        (&layer_norm, true),
+    ];
+    for architecture in ARCHITECTURES {
+        let session = session("jax", true, false);
+        for (ops, stores_all) in programs {
+            for dtype in ["f32", "bf16", "f64"] {
+                let text = ptx(&session, &of_matrix(dtype, 2000, ops), architecture);
+                let what = format!("{ops:?} of {dtype} {architecture}:\n{text}");
+                // Of values with their indices a thread has no more than four: eight bytes, also as two words.
+                let is_half = ops[0].starts_with("argmax") && dtype == "bf16";
+                let halves =
+                    count(&text, &["ld.global", ".v4.b16"]) + count(&text, &["ld.global", ".v2.b32"]);
+                let full = if is_half { halves } else { wide(&text, "ld.global") };
+                assert_eq!(loads(&text), full, "{what}");
+                let stored = if stores_all { wide(&text, "st.global") } else { 1 };
+                assert_eq!(stores(&text), stored, "{what}");
+                let kernels = assembled(&text, architecture).expect("it is PTX");
+                assert!(kernels.iter().all(|kernel| !kernel.is_slow()), "{kernels:?} {what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn short_rows_are_accessed_in_vectors_as_wide_as_they_are_aligned() {
+    let session = session("jax", true, false);
+    let of =
+        |columns| ptx(&session, &of_matrix("f32", columns, &["softmax %0 {axis = array<i64: 1>}"]), "sm_90");
+    for (columns, access, count_of) in [(24, ".v4.b32", 6), (10, ".v2.b32", 5), (7, ".b32", 7)] {
+        let text = of(columns);
+        let accesses = ["ld.global", "st.global"].map(|instruction| count(&text, &[instruction, access]));
+        assert_eq!(accesses, [count_of; 2], "{columns}:\n{text}");
+        assert_eq!([loads(&text), stores(&text)], accesses, "{columns}:\n{text}");
+    }
+}
+
+#[test]
+fn loops_of_rows_and_columns_are_unrolled_as_far_as_there_are_registers() {
+    let session = session("jax", true, false);
+    // Four accesses at once, and no more, or the assembler would spill.
+    let unrolled = |op: &str| {
+        let text = ptx(&session, &of_matrix("f64", 2048, &[op]), "sm_80");
+        let kernels = assembled(&text, "sm_80").expect("it is PTX");
+        assert!(
+            kernels.iter().all(|kernel| !kernel.is_slow() && kernel.registers <= 64),
+            "{kernels:?} {text}"
+        );
+        (loads(&text), count(&text, &[".pragma", "nounroll"]))
+    };
+    assert_eq!(unrolled("cumulative_sum %0 {axis = array<i64: 0>}"), (4, 1));
+    assert_eq!(unrolled("max %0 {axis = array<i64: 1>}"), (4, 1));
+}
+
+#[test]
+fn rows_that_begin_at_no_vector_are_accessed_in_shorter_ones_or_one_by_one() {
+    let session = session("jax", true, false);
+    for op in ["sum %0 {axis = array<i64: 1>}", "sum %0 {axis = array<i64: 0>}"] {
+        let of = |columns| ptx(&session, &of_matrix("f32", columns, &[op]), "sm_90");
+        let halves = of(1002);
+        assert_eq!(count(&halves, &["ld.global", ".v2.b32"]), loads(&halves), "{halves}");
+        let single = of(1003);
+        assert_eq!(count(&single, &["ld.global", ".v"]), 0, "{single}");
     }
 }
 

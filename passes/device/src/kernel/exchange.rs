@@ -11,19 +11,6 @@ use crate::code::Code;
 use crate::elements::parts;
 
 impl<C: Code> Emitter<'_, C> {
-    /// The types of which an accumulator has more parts than there is room for.
-    pub(super) fn missing_rooms(&self, rooms: &[(Ty, C::Shared)], root: usize) -> Vec<Ty> {
-        let mut there: Vec<Ty> = rooms.iter().map(|(ty, _)| *ty).collect();
-        let is_missing = |ty: &Ty| match there.iter().position(|own| own == ty) {
-            Some(place) => {
-                there.swap_remove(place);
-                false
-            }
-            None => true,
-        };
-        self.accumulator(root).into_iter().filter(is_missing).collect()
-    }
-
     /// The shared memory for the parts of an accumulator.
     fn rooms(&self, member: &Member<C>, root: usize) -> Vec<C::Shared> {
         let mut free = member.rooms.clone();
@@ -34,33 +21,43 @@ impl<C: Code> Emitter<'_, C> {
         self.accumulator(root).into_iter().map(room).collect()
     }
 
-    /// Tells the others the accumulator of this thread. Those who have read say so with a barrier.
+    /// Where a thread tells the accumulators of a root: those of a place beside each other, one a thread.
+    fn told_at(&mut self, member: &Member<C>, root: usize, thread: C::Value) -> Vec<(C::Shared, C::Value)> {
+        let (rooms, threads) = (self.rooms(member, root), i64::from(member.teams.threads()));
+        let mut all = Vec::with_capacity(self.wide * rooms.len());
+        for place in 0..self.wide as i64 {
+            let at = self.code.ahead(thread, place * threads);
+            all.extend(rooms.iter().map(|room| (*room, at)));
+        }
+        all
+    }
+
+    /// Tells the others the accumulators of this thread. Those who have read say so with a barrier.
     fn tell(&mut self, member: &Member<C>, root: usize, values: &[C::Value]) {
-        for (room, value) in self.rooms(member, root).into_iter().zip(values) {
-            self.code.put(room, member.thread, *value);
+        for ((room, at), value) in self.told_at(member, root, member.thread).into_iter().zip(values) {
+            self.code.put(room, at, *value);
         }
         self.code.barrier();
     }
 
     fn told(&mut self, member: &Member<C>, root: usize, thread: C::Value) -> Vec<C::Value> {
-        let rooms = self.rooms(member, root);
-        rooms.into_iter().map(|room| self.code.get(room, thread)).collect()
+        let places = self.told_at(member, root, thread);
+        places.into_iter().map(|(room, at)| self.code.get(room, at)).collect()
     }
 
-    /// What threads of the same row have as an accumulator.
-    fn told_by<const N: usize>(
+    /// What a thread of the same row has as accumulators.
+    fn told_by(
         &mut self,
         member: &Member<C>,
         root: usize,
         own: &[C::Value],
-        threads: [C::Value; N],
-    ) -> [Vec<C::Value>; N] {
+        thread: C::Value,
+    ) -> Vec<C::Value> {
         if member.exchanges {
-            return threads
-                .map(|thread| own.iter().map(|value| self.code.exchange(*value, thread)).collect());
+            return own.iter().map(|value| self.code.exchange(*value, thread)).collect();
         }
         self.tell(member, root, own);
-        let told = threads.map(|thread| self.told(member, root, thread));
+        let told = self.told(member, root, thread);
         self.code.barrier();
         told
     }
@@ -96,18 +93,27 @@ impl<C: Code> Emitter<'_, C> {
         own: Vec<C::Value>,
     ) -> Vec<C::Value> {
         let mut all = own;
-        let mut half = member.teams.lanes / 2;
-        // Where the lanes of the row begin.
-        let start = self.code.sub(member.thread, member.lane);
+        let mut half = member.teams.across() / 2;
         while half > 0 {
-            let mask = self.code.number(i64::from(half) - 1);
-            let low = self.code.binary(Binary::And, member.lane, mask);
-            let low = self.code.add(start, low);
-            let by = self.code.number(half.into());
-            let high = self.code.add(low, by);
-            let [x, y] = self.told_by(member, root, &all, [low, high]);
-            all = self.joined(root, &x, &y);
+            // Threads that are so far apart have the two halves. The numbers of a row's threads differ in their last bits only.
+            let bit = self.code.number(half.into());
+            let other = self.code.binary(Binary::Xor, member.thread, bit);
+            let told = self.told_by(member, root, &all, other);
+            let own = self.code.binary(Binary::And, member.thread, bit);
+            let is_high = self.code.compare(Compare::Eq, own, bit);
+            let mut chosen = |x: &[C::Value], y: &[C::Value]| -> Vec<C::Value> {
+                x.iter().zip(y).map(|(x, y)| self.code.select(is_high, *x, *y)).collect()
+            };
+            let (low, high) = (chosen(&told, &all), chosen(&all, &told));
+            all = self.joined(root, &low, &high);
             half /= 2;
+        }
+        // Those of a thread lie beside each other.
+        let mut count = member.teams.lanes.min(member.teams.wide);
+        while count > 1 {
+            let (low, high) = all.split_at(all.len() / 2);
+            all = self.joined(root, low, high);
+            count /= 2;
         }
         all
     }
@@ -128,7 +134,7 @@ impl<C: Code> Emitter<'_, C> {
             let is_far = self.code.compare(Compare::GeS, member.lane, by);
             let from = self.code.sub(member.thread, by);
             let from = self.code.select(is_far, from, member.thread);
-            let [told] = self.told_by(member, root, &sums, [from]);
+            let told = self.told_by(member, root, &sums, from);
             let moved: Vec<_> =
                 told.into_iter().zip(&nothing).map(|(x, y)| self.code.select(is_far, x, *y)).collect();
             sums = self.joined(root, &moved, &sums);
@@ -139,7 +145,6 @@ impl<C: Code> Emitter<'_, C> {
         let ahead = self.code.number(i64::from(member.teams.lanes) - 1);
         let start = self.code.sub(member.thread, member.lane);
         let last = self.code.add(start, ahead);
-        let [carried] = self.told_by(member, root, &all, [last]);
-        carried
+        self.told_by(member, root, &all, last)
     }
 }

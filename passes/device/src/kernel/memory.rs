@@ -19,7 +19,10 @@ impl<C: Code> Emitter<'_, C> {
     pub(super) fn linear(&mut self, strides: &[Product], offset: &Sum) -> C::Value {
         let mut sum = (offset.fixed() != Some(0)).then(|| self.sum(offset));
         for (dim, stride) in strides.iter().enumerate() {
-            let (false, Some(index)) = (stride.is_zero(), self.index[dim]) else { continue };
+            if stride.is_zero() {
+                continue;
+            }
+            let Some(index) = self.at(dim) else { continue };
             let step = match stride.fixed() {
                 Some(by) => self.code.scaled(index, by),
                 None => {
@@ -50,14 +53,35 @@ impl<C: Code> Emitter<'_, C> {
         let from = self.buffer(access.buffer);
         let first = self.linear(&access.strides, &access.offset);
         let first = extra.map_or(first, |extra| self.code.add(first, extra));
-        load(self.code, from, first, dtype, 1)[0]
+        load(self.code, from, first, dtype, (1, 1))[0]
     }
 
-    /// Stores an element at the current indices.
-    pub(super) fn store(&mut self, sink: &Access, dtype: DType, value: Element<C::Value>) {
+    /// Loads the elements beside each other, the first of them at the current indices.
+    pub(super) fn load_beside(&mut self, access: &Access, dtype: DType) -> Vec<Element<C::Value>> {
+        let from = self.buffer(access.buffer);
+        let first = self.linear(&access.strides, &access.offset);
+        load(self.code, from, first, dtype, (self.wide, self.aligned(access)))
+    }
+
+    /// Stores an element at the current indices, or those of all places beside each other.
+    pub(super) fn store(&mut self, sink: &Access, dtype: DType, values: &[Element<C::Value>]) {
+        if values.len() > 1 && !self.is_beside(sink) {
+            self.at_each_place(|emitter, place| emitter.store(sink, dtype, &values[place..=place]));
+            return;
+        }
+        let aligned = if values.len() > 1 { self.aligned(sink) } else { 1 };
         let first = self.linear(&sink.strides, &sink.offset);
         let to = self.buffer(sink.buffer);
-        store(self.code, to, first, dtype, &[value]);
+        store(self.code, to, first, dtype, (values, aligned));
+    }
+
+    /// How many of the elements beside each other are aligned together, by what is known of where they begin.
+    fn aligned(&self, access: &Access) -> usize {
+        let outer = access.strides.split_last().map_or(&[][..], |(_, outer)| outer);
+        let starts = outer.iter().map(Product::fixed).chain([access.offset.fixed()]);
+        let known =
+            starts.map(|number| number.unwrap_or(1)).fold(self.wide as i64, |all, number| all | number);
+        1 << known.trailing_zeros()
     }
 
     /// Says where exceptions of what is emitted next are from.

@@ -10,7 +10,7 @@ mod values;
 use promote_dialect::extent::{Product, Sum};
 use promote_lattice::Op;
 use promote_lattice::convert::Numerics;
-use promote_lower::kernel::{Code as What, Expr, ExprId, Kernel};
+use promote_lower::kernel::{Access, Code as What, Expr, ExprId, Kernel};
 use promote_lower::order::raises;
 use promote_scalar::Element;
 use rustc_hash::FxHashMap;
@@ -42,8 +42,10 @@ pub fn emit<C: Code>(code: &mut C, kernel: &Kernel, numerics: Numerics, entry: &
         entry,
         index: vec![None; kernel.dims.len()],
         scopes: vec![FxHashMap::default()],
-        results: vec![None; kernel.roots.len()],
+        results: vec![Vec::new(); kernel.roots.len()],
         users: kernel.users(),
+        wide: 1,
+        place: 0,
     };
     match &schedule {
         Schedule::Elements(count) => emitter.elements(*count),
@@ -82,7 +84,7 @@ fn loops(kernel: &Kernel, schedule: &Schedule) -> Loops {
     let each = if kernel.exprs.iter().any(has_loops) { LOOPS_OF_ELEMENTS } else { 1 };
     let outer = (reduced.start..innermost)
         .fold(Product::number(stages as i64 * each), |all, dim| &all * &extent(dim));
-    Loops { outer, inner: extent(innermost), at_once: teams.size().into() }
+    Loops { outer, inner: extent(innermost), at_once: teams.at_once() }
 }
 
 /// The parallel dimensions: those that are not reduced.
@@ -92,30 +94,59 @@ fn parallel(kernel: &Kernel) -> impl DoubleEndedIterator<Item = usize> {
 }
 
 /// How many units of work there are: indices of the parallel dimensions.
-fn units(kernel: &Kernel) -> Product {
+pub fn units(kernel: &Kernel) -> Product {
     parallel(kernel).fold(Product::number(1), |all, dim| &all * &kernel.dims[dim])
 }
 
-type Scope<V> = FxHashMap<ExprId, Element<V>>;
+/// Values of expressions, by the [place](Emitter::place) that they are of.
+type Scope<V> = FxHashMap<(ExprId, usize), Element<V>>;
 
 struct Emitter<'k, C: Code> {
     code: &'k mut C,
     kernel: &'k Kernel,
     numerics: Numerics,
     entry: &'k Entry,
-    /// The index of each dimension that is set.
+    /// The index of each dimension that is set; of elements beside each other, of the first.
     index: Vec<Option<C::Value>>,
     /// What was computed, in the scopes of loops and branches.
     scopes: Vec<Scope<C::Value>>,
-    /// The results of reductions of the row at hand.
-    results: Vec<Option<Element<C::Value>>>,
+    /// The results of reductions: of the row at hand, or of columns beside each other.
+    results: Vec<Vec<Element<C::Value>>>,
     /// The dimensions of what uses each expression.
     users: Vec<u64>,
+    /// How many elements beside each other, along the last dimension, the thread computes at once.
+    wide: usize,
+    /// Which of them is being computed.
+    place: usize,
 }
 
 impl<C: Code> Emitter<'_, C> {
     fn stage(&self, root: usize) -> usize {
         self.kernel.expr(self.kernel.roots[root].expr).stage
+    }
+
+    /// The index of a dimension that is set, at the place that is being computed.
+    fn at(&mut self, dim: usize) -> Option<C::Value> {
+        let index = self.index[dim]?;
+        let ahead = if dim + 1 == self.index.len() { self.place } else { 0 };
+        Some(self.code.ahead(index, ahead as i64))
+    }
+
+    /// Does something at each of the places beside each other.
+    fn at_each_place<T>(&mut self, mut body: impl FnMut(&mut Self, usize) -> T) -> Vec<T> {
+        let all = (0..self.wide)
+            .map(|place| {
+                self.place = place;
+                body(self, place)
+            })
+            .collect();
+        self.place = 0;
+        all
+    }
+
+    /// Whether an access goes through the elements beside each other, and so is of all of them at once.
+    fn is_beside(&self, access: &Access) -> bool {
+        self.wide > 1 && access.strides.last().is_some_and(|stride| stride.fixed() == Some(1))
     }
 
     // Numbers.
@@ -167,16 +198,30 @@ impl<C: Code> Emitter<'_, C> {
     /// A loop from a number to below another.
     fn count(
         &mut self,
-        (from, to, step): (C::Value, C::Value, C::Value),
+        bounds: (C::Value, C::Value, C::Value),
         carried: &[C::Value],
         body: impl FnOnce(&mut Self, C::Value, &[C::Value]) -> Vec<C::Value>,
     ) -> Vec<C::Value> {
-        let open = self.code.open((from, to, step), carried);
+        self.count_unrolled(bounds, carried, None, body)
+    }
+
+    /// The same, perhaps so many times at once.
+    fn count_unrolled(
+        &mut self,
+        bounds: (C::Value, C::Value, C::Value),
+        carried: &[C::Value],
+        at_once: Option<u32>,
+        body: impl FnOnce(&mut Self, C::Value, &[C::Value]) -> Vec<C::Value>,
+    ) -> Vec<C::Value> {
+        let open = self.code.open(bounds, carried);
         self.enter();
         let (index, state) = (open.index, open.carried.clone());
         let next = body(self, index, &state);
         self.leave();
-        self.code.close(open, &next)
+        match at_once {
+            None => self.code.close(open, &next),
+            Some(at_once) => self.code.close_unrolled(open, &next, at_once),
+        }
     }
 
     /// Runs a body for the units of a group, and again if there are more than groups take at once. The body gets the number of the
@@ -220,7 +265,7 @@ impl<C: Code> Emitter<'_, C> {
             let is_bound =
                 (0..self.index.len()).all(|dim| expr.dims & 1 << dim == 0 || self.index[dim].is_some());
             if expr.dims & deeper == 0 && is_used && is_early && is_bound {
-                self.eval(id);
+                self.eval_beside(id);
             }
         }
     }

@@ -2,8 +2,9 @@
 
 use promote_lower::kernel::{Code as What, ExprId};
 use promote_lower::order::Beside;
+use promote_scalar::Element;
 
-use super::{Emitter, Scope};
+use super::Emitter;
 use crate::build::Build;
 use crate::code::Code;
 
@@ -23,41 +24,37 @@ impl<C: Code> Emitter<'_, C> {
 
     fn short_row(&mut self, beside: &Beside) {
         let kernel = self.kernel;
-        self.results.fill(None);
-        // What is computed of each element.
-        let mut elements: Vec<Scope<C::Value>> = vec![Scope::default(); beside.length];
+        self.results.fill(Vec::new());
+        // All elements of the row are beside each other.
+        self.index[beside.within()] = Some(self.code.number(0));
+        self.wide = beside.length;
         let full: Vec<usize> = (0..kernel.roots.len()).filter(|root| self.kernel.is_full(*root)).collect();
         let last = full.iter().map(|root| self.stage(*root)).max().unwrap_or(0);
         for stage in 0..=last {
             self.share_within_row(beside, stage);
-            let roots: Vec<usize> = full.iter().copied().filter(|root| self.stage(*root) == stage).collect();
-            let mut sums: Vec<Vec<Vec<C::Value>>> = Vec::new();
-            for root in &roots {
-                let count = beside.sums(kernel, &kernel.roots[*root]);
-                sums.push((0..count).map(|_| self.identity(*root)).collect());
-            }
-            for (place, scope) in elements.iter_mut().enumerate() {
-                let along = self.code.number(place as i64);
-                self.index[beside.within()] = Some(along);
-                self.scopes.push(std::mem::take(scope));
-                for (root, sums) in roots.iter().zip(&mut sums) {
-                    let count = sums.len();
-                    match sums.get_mut(place % count.max(1)) {
-                        Some(sum) => {
-                            *sum = self.accumulate(*root, sum, along);
-                            self.store_step(*root, sum);
-                        }
-                        None => self.store_root(*root),
-                    }
-                }
-                *scope = self.scopes.pop().unwrap_or_default();
-            }
-            self.index[beside.within()] = None;
-            for (root, sums) in roots.into_iter().zip(sums) {
-                self.results[root] = self.sum_of_sums(root, sums);
+            for root in full.iter().copied().filter(|root| self.stage(*root) == stage).collect::<Vec<_>>() {
+                self.root_of_row(beside, root);
             }
         }
+        self.index[beside.within()] = None;
+        self.wide = 1;
         self.store_once();
+    }
+
+    /// Does what is to be done with a root at each element of a row.
+    fn root_of_row(&mut self, beside: &Beside, root: usize) {
+        let count = beside.sums(self.kernel, &self.kernel.roots[root]);
+        if count == 0 {
+            return self.store_root(root);
+        }
+        let mut sums: Vec<Vec<C::Value>> = (0..count).map(|_| self.identity(root)).collect();
+        let steps = self.at_each_place(|emitter, place| {
+            let sum = &mut sums[place % count];
+            *sum = emitter.accumulate_one(root, sum);
+            sum.clone()
+        });
+        self.store_step(root, &steps.concat());
+        self.results[root] = self.sum_of_sums(root, sums);
     }
 
     /// Computes what elements of a row need in a stage, and is the same for all of them.
@@ -71,17 +68,13 @@ impl<C: Code> Emitter<'_, C> {
         }
     }
 
-    fn sum_of_sums(
-        &mut self,
-        root: usize,
-        mut sums: Vec<Vec<C::Value>>,
-    ) -> Option<promote_scalar::Element<C::Value>> {
+    fn sum_of_sums(&mut self, root: usize, mut sums: Vec<Vec<C::Value>>) -> Vec<Element<C::Value>> {
         while sums.len() > 1 {
             let others = sums.split_off(sums.len() / 2);
             for (sum, other) in sums.iter_mut().zip(others) {
                 *sum = self.joined(root, sum, &other);
             }
         }
-        sums.first().map(|sum| self.result(root, sum))
+        sums.first().map_or_else(Vec::new, |sum| self.results_of(root, sum))
     }
 }

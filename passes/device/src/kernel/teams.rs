@@ -6,13 +6,18 @@
 //! of them the same, and at the end the lanes, halving them. A team of columns has one lane; threads beside each other
 //! then have columns beside each other.
 //!
+//! Where memory is accessed in vectors, a thread has as many lanes, or columns, beside each other: it loads an element of each at
+//! once, and each keeps its own sum. So the order is the same.
+//!
 //! All threads of a group do as many rounds: where teams have no row left, they repeat the last one.
 
+use promote_dialect::extent::Product;
 use promote_lower::kernel::{Form, Role};
 use promote_lower::order::{BLOCK, is_summed_in_blocks};
 use promote_scalar::{Binary, Compare, Emit, Ty};
 
 use super::Emitter;
+use crate::accumulators::rooms;
 use crate::build::Build;
 use crate::code::Code;
 use crate::schedule::{Teams, is_in_blocks};
@@ -21,10 +26,11 @@ use crate::schedule::{Teams, is_in_blocks};
 pub(super) struct Member<C: Code> {
     pub teams: Teams,
     pub thread: C::Value,
+    /// Its number among those that go along a row beside each other.
     pub lane: C::Value,
     pub part: C::Value,
     pub team: C::Value,
-    /// The thread of its team that has its lane and the first part.
+    /// The thread of its team that has its lanes and the first part.
     pub first_part: C::Value,
     /// From there to the thread of the next part.
     pub next_part: i64,
@@ -38,7 +44,7 @@ pub(super) struct Member<C: Code> {
 #[derive(Clone, Copy)]
 struct Held {
     root: usize,
-    /// The parts of the sum of a lane.
+    /// The parts of the sums of lanes, or columns, beside each other.
     parts: usize,
     /// Whether there is a sum of what fills no vector beside it.
     has_rest: bool,
@@ -57,14 +63,17 @@ type Body<'a, 'k, C> = dyn FnMut(&mut Emitter<'k, C>, &[<C as Emit>::Value]) -> 
 
 impl<'k, C: Code> Emitter<'k, C> {
     pub(super) fn teams(&mut self, teams: Teams) {
+        self.wide = teams.wide as usize;
         let member = self.member(teams);
         self.for_units(|emitter, first, units| {
-            let unit = emitter.code.add(first, member.team);
-            let one = emitter.code.number(1);
-            let last = emitter.code.sub(units, one);
+            let beside = teams.units_of_team();
+            let ahead = emitter.code.scaled(member.team, beside);
+            let unit = emitter.code.add(first, ahead);
+            let beside = emitter.code.number(beside);
+            let last = emitter.code.sub(units, beside);
             let unit = emitter.code.min(unit, last);
             emitter.decode(unit);
-            emitter.results.fill(None);
+            emitter.results.fill(Vec::new());
             let full: Vec<usize> =
                 (0..emitter.kernel.roots.len()).filter(|root| emitter.kernel.is_full(*root)).collect();
             let last = full.iter().map(|root| emitter.stage(*root)).max();
@@ -88,7 +97,7 @@ impl<'k, C: Code> Emitter<'k, C> {
     fn member(&mut self, teams: Teams) -> Member<C> {
         let thread = self.code.thread();
         let zero = self.code.number(0);
-        let (lanes, parts) = (teams.lanes.into(), teams.parts.into());
+        let (across, parts) = (teams.across().into(), teams.parts.into());
         let mut split = |number, by: i64| match by {
             1 => (number, zero),
             _ => {
@@ -102,22 +111,19 @@ impl<'k, C: Code> Emitter<'k, C> {
                 (team, zero, part, teams.teams.into())
             }
             Form::Map | Form::Rows { .. } => {
-                let (rest, lane) = split(thread, lanes);
+                let (rest, lane) = split(thread, across);
                 let (team, part) = split(rest, parts);
-                (team, lane, part, lanes)
+                (team, lane, part, across)
             }
         };
         let ahead = self.code.scaled(part, next_part);
         let first_part = self.code.sub(thread, ahead);
         let subgroup = self.code.subgroup();
-        let exchanges = teams.lanes <= subgroup && teams.threads().is_multiple_of(subgroup);
-        let is_shared = teams.parts > 1 || teams.lanes > 1 && !exchanges;
-        let mut rooms: Vec<(Ty, C::Shared)> = Vec::new();
-        for root in 0..self.kernel.roots.len() {
-            for part in self.missing_rooms(&rooms, root).into_iter().filter(|_| is_shared) {
-                rooms.push((part, self.code.shared(part, teams.threads())));
-            }
-        }
+        let exchanges = teams.across() <= subgroup && teams.threads().is_multiple_of(subgroup);
+        let is_shared = teams.parts > 1 || teams.across() > 1 && !exchanges;
+        let types = if is_shared { rooms(self.kernel) } else { Vec::new() };
+        let count = teams.threads() * teams.wide;
+        let rooms = types.into_iter().map(|ty| (ty, self.code.shared(ty, count))).collect();
         Member { teams, thread, lane, part, team, first_part, next_part, rooms, exchanges }
     }
 
@@ -126,9 +132,9 @@ impl<'k, C: Code> Emitter<'k, C> {
         let held: Vec<Held> = roots.iter().map(|root| self.held(member, *root)).collect();
         let mut start = Vec::new();
         for held in &held {
-            start.extend(self.identity(held.root));
+            start.extend(self.identities(held.root));
             if held.has_rest {
-                start.extend(self.identity(held.root));
+                start.extend(self.identities(held.root));
             }
         }
         let end = self.enclose(reduced.start..reduced.end - 1, stage, &start, &mut |emitter, state| {
@@ -143,14 +149,14 @@ impl<'k, C: Code> Emitter<'k, C> {
             if held.has_rest {
                 all = self.joined(held.root, &all, rest);
             }
-            self.results[held.root] = Some(self.result(held.root, &all));
+            self.results[held.root] = self.results_of(held.root, &all);
         }
     }
 
     fn held(&self, member: &Member<C>, root: usize) -> Held {
         let (kernel, numerics, lanes) = (self.kernel, self.numerics, member.teams.lanes as usize);
         let of_kernel = &kernel.roots[root];
-        let parts = self.accumulator(root).len();
+        let parts = self.wide * self.accumulator(root).len();
         let is_scan = matches!(of_kernel.role, Role::Scan(_));
         // What is not ordered is in blocks where there are several at once.
         let in_blocks = is_summed_in_blocks(kernel, of_kernel, numerics, lanes)
@@ -246,7 +252,7 @@ impl<'k, C: Code> Emitter<'k, C> {
             let mut begin = Vec::with_capacity(state.len());
             for (held, state) in of_each(held, state) {
                 if held.in_blocks {
-                    begin.extend(emitter.identity(held.root));
+                    begin.extend(emitter.identities(held.root));
                     begin.extend(&state[held.parts..]);
                 } else {
                     begin.extend(state);
@@ -277,12 +283,14 @@ impl<'k, C: Code> Emitter<'k, C> {
     ) -> Vec<C::Value> {
         let lanes = i64::from(member.teams.lanes);
         let dim = self.kernel.reduced().end - 1;
+        let own_lane = self.code.scaled(member.lane, member.teams.wide.into());
         let step = self.code.number(lanes);
         // Where vectors are whole, all lanes go through as many; else each goes as far as it has elements.
-        let is_even = member.teams.has_rest || lanes == 1;
-        let first = if is_even { from } else { self.code.add(from, member.lane) };
-        self.count((first, to, step), state, |emitter, index, state| {
-            let index = if is_even && lanes > 1 { emitter.code.add(index, member.lane) } else { index };
+        let is_even = member.teams.has_rest || self.has_whole_vectors(lanes);
+        let first = if is_even { from } else { self.code.add(from, own_lane) };
+        let at_once = Some(member.teams.unrolled(self.kernel));
+        self.count_unrolled((first, to, step), state, at_once, |emitter, index, state| {
+            let index = if is_even && lanes > 1 { emitter.code.add(index, own_lane) } else { index };
             emitter.index[dim] = Some(index);
             let mut next = Vec::with_capacity(state.len());
             for ((held, own), (_, before)) in of_each(held, state).zip(of_each(held, before)) {
@@ -292,7 +300,7 @@ impl<'k, C: Code> Emitter<'k, C> {
                         next.extend(emitter.scan_lanes(member, held.root, own));
                     }
                     Role::Scan(_) => {
-                        let sum = emitter.accumulate(held.root, own, index);
+                        let sum = emitter.accumulate(held.root, own);
                         let all = if held.in_blocks {
                             emitter.joined(held.root, before, &sum)
                         } else {
@@ -302,7 +310,7 @@ impl<'k, C: Code> Emitter<'k, C> {
                         next.extend(sum);
                     }
                     Role::Reduce(_) | Role::Arg(_) => {
-                        next.extend(emitter.accumulate(held.root, &own[..held.parts], index));
+                        next.extend(emitter.accumulate(held.root, &own[..held.parts]));
                         next.extend(&own[held.parts..]);
                     }
                 }
@@ -312,6 +320,15 @@ impl<'k, C: Code> Emitter<'k, C> {
         })
     }
 
+    /// Whether the innermost reduced dimension, and the part of it that a unit has, is known to be of whole vectors.
+    fn has_whole_vectors(&self, lanes: i64) -> bool {
+        let dim = self.kernel.reduced().end - 1;
+        let is_whole = |extent: &Product| extent.fixed().is_some_and(|extent| extent % lanes == 0);
+        let chunk = self.kernel.chunk.filter(|chunk| chunk.dim == dim);
+        lanes == 1
+            || is_whole(&self.kernel.dims[dim]) && chunk.is_none_or(|chunk| is_whole(&chunk.length.into()))
+    }
+
     /// Goes through what fills no vector, one element after the other: every thread does.
     fn rest(&mut self, held: &[Held], (from, to): (C::Value, C::Value), state: &[C::Value]) -> Vec<C::Value> {
         let dim = self.kernel.reduced().end - 1;
@@ -319,7 +336,7 @@ impl<'k, C: Code> Emitter<'k, C> {
         for (held, state) in of_each(held, state) {
             if held.in_blocks && held.has_rest {
                 begin.extend(&state[..held.parts]);
-                begin.extend(self.identity(held.root));
+                begin.extend(self.identities(held.root));
             } else {
                 begin.extend(state);
             }
@@ -332,13 +349,13 @@ impl<'k, C: Code> Emitter<'k, C> {
                 match emitter.kernel.roots[held.root].role {
                     Role::Store => emitter.store_root(held.root),
                     Role::Scan(_) => {
-                        let sum = emitter.accumulate(held.root, own, index);
+                        let sum = emitter.accumulate(held.root, own);
                         emitter.store_step(held.root, &sum);
                         next.extend(sum);
                     }
                     Role::Reduce(_) | Role::Arg(_) => {
                         next.extend(&own[..held.parts]);
-                        next.extend(emitter.accumulate(held.root, &own[held.parts..], index));
+                        next.extend(emitter.accumulate(held.root, &own[held.parts..]));
                     }
                 }
             }
@@ -360,8 +377,8 @@ impl<'k, C: Code> Emitter<'k, C> {
     /// Stores a step of a cumulative op.
     pub(super) fn store_step(&mut self, root: usize, sum: &[C::Value]) {
         if matches!(self.kernel.roots[root].role, Role::Scan(_)) {
-            let value = self.result(root, sum);
-            self.store_result(root, value);
+            let values = self.results_of(root, sum);
+            self.store_results(root, &values);
         }
     }
 }

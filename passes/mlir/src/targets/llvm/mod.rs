@@ -284,6 +284,16 @@ impl Code {
         self.terminate("llvm.br", arguments, &[to], &[]);
     }
 
+    /// Ends the block and an iteration of a loop, of whose iterations so many are made one, and no more.
+    pub fn branch_back(&self, to: MlirBlock, arguments: &[MlirValue], at_once: u32) {
+        let unroll = match at_once {
+            1 => "disable = true".to_owned(),
+            count => format!("count = {count} : i32"),
+        };
+        let annotation = self.types.parse(&format!("#llvm.loop_annotation<unroll = <{unroll}>>"));
+        self.terminate("llvm.br", arguments, &[to], &[("loop_annotation", annotation)]);
+    }
+
     /// Ends the block, to one of two.
     pub fn branch_if(
         &self,

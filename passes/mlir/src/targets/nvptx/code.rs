@@ -6,7 +6,7 @@ use promote_scalar::{Binary, Cast, Compare, Emit, Ty};
 
 use super::instructions::{Emitter, call_intrinsic, intrinsic};
 use crate::raw;
-use crate::targets::llvm::{Register, block_argument, values, vector};
+use crate::targets::llvm::{self, Register, block_argument, values, vector};
 
 /// The threads of a warp.
 const WARP: u32 = 32;
@@ -52,6 +52,22 @@ impl Emitter {
         let function = self.function();
         let (scalar, base) = (function.types.scalar(ty), function.argument(parameter));
         (vector(scalar, count), function.element(base, index.value, scalar, 1))
+    }
+
+    /// Closes a loop; `branch` goes back to its header.
+    fn close_counting(
+        &mut self,
+        open: Loop<Register, Counting>,
+        next: &[Register],
+        branch: impl FnOnce(&llvm::Code, MlirBlock, &[MlirValue]),
+    ) -> Vec<Register> {
+        let Loop { index, carried, inner: Counting { header, after, step } } = open;
+        let index = self.binary(Binary::Add, index, step);
+        let next = [&[index], next].concat();
+        let function = self.function();
+        branch(function, header, &values(&next));
+        function.go_to(after);
+        carried
     }
 
     /// What a thread of the warp, by the low bits of its number, has as 32 bits.
@@ -211,13 +227,16 @@ impl Code for Emitter {
     }
 
     fn close(&mut self, open: Loop<Register, Counting>, next: &[Register]) -> Vec<Register> {
-        let Loop { index, carried, inner: Counting { header, after, step } } = open;
-        let index = self.binary(Binary::Add, index, step);
-        let next = [&[index], next].concat();
-        let function = self.function();
-        function.branch(header, &values(&next));
-        function.go_to(after);
-        carried
+        self.close_counting(open, next, |function, header, next| function.branch(header, next))
+    }
+
+    fn close_unrolled(
+        &mut self,
+        open: Loop<Register, Counting>,
+        next: &[Register],
+        at_once: u32,
+    ) -> Vec<Register> {
+        self.close_counting(open, next, |function, header, next| function.branch_back(header, next, at_once))
     }
 
     fn open_if(&mut self, condition: Register) -> Branch {
