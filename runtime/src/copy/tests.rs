@@ -91,10 +91,11 @@ fn transposes_squares_of_every_size_of_element_and_what_is_left_of_them() {
     let mut random = Random(2);
     for size in [1, 2, 4, 8, 16] {
         for [rows, columns] in [[64, 64], [128, 300], [67, 130], [301, 65], [5, 200], [16, 1]] {
-            // A stride of more than a row, and a target that is not aligned.
-            for (pad, shift) in [(0, 0), (3, 16), (1, 8)] {
+            // A stride of more than a row, and a target and a source that are not aligned.
+            for (pad, shift, ahead) in [(0, 0, 0), (3, 16, 0), (1, 8, 16), (0, 0, 48), (2, 0, 4), (5, 4, 3)] {
                 let [from_row, to_row] = [(columns + pad) * size, (rows + pad) * size];
-                let source: Vec<u8> = (0..rows * from_row).map(|_| random.below(256) as u8).collect();
+                let memory: Vec<u8> = (0..rows * from_row + 128).map(|_| random.below(256) as u8).collect();
+                let source = &memory[memory.as_ptr().align_offset(64) + ahead..];
                 let mut target = vec![0u8; columns * to_row + shift];
                 let bytes = size as isize;
                 // SAFETY: the views lie in their memory.

@@ -15,3 +15,4 @@ mod stack;
 pub mod support;
 mod sweep;
 mod threads;
+mod wide_rows;

@@ -152,6 +152,9 @@ fn the_shape_of_a_product_changes_no_sum() {
     const INNER: usize = 801;
     const WHOLE: [usize; 2] = [61, 400];
     let parts = [
+        [1, 400],
+        [3, 399],
+        [8, 400],
         [1, 64],
         [2, 41],
         [3, 150],

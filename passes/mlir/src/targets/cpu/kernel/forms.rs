@@ -242,7 +242,8 @@ impl<'k> KernelEmitter<'k> {
     fn rows_at_once(&self, roots: &[usize]) -> i64 {
         let [root] = roots else { return 1 };
         let bytes: i64 = self.accumulator(*root).iter().map(|ty| i64::from(ty.bits() / 8)).sum();
-        let row = self.kernel.dims.last().and_then(|extent| extent.fixed()).unwrap_or(0).saturating_mul(bytes);
+        let row =
+            self.kernel.dims.last().and_then(|extent| extent.fixed()).unwrap_or(0).saturating_mul(bytes);
         let is_reduced = matches!(self.kernel.roots[*root].role, Role::Reduce(_));
         if is_reduced && row >= LONG_ROW && self.kernel.cost() <= CHEAP_ROW { ROWS_AT_ONCE } else { 1 }
     }
