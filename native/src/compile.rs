@@ -129,7 +129,7 @@ impl Translated {
         }
         let mut units: Vec<Vec<u8>> = Vec::new();
         let prefix = frames::PREFIX.as_ptr();
-        // SAFETY: the module is alive, and nobody's after this; the callback gets the list, and only during the call.
+        // SAFETY: the module is alive, and is not used after this; the callback gets the list, and only during the call.
         let names = unsafe {
             promote_llvm_units(self.module.module, number, prefix, add, (&raw mut units).cast());
             frames::names(self.module.module)
@@ -198,7 +198,7 @@ impl Compiled {
     /// # Errors
     /// If it is for another kind of machine, or LLVM cannot write it.
     pub fn native_object(&self) -> Result<Vec<u8>, Error> {
-        is_native(&self.target)?;
+        require_native(&self.target)?;
         self.object()
     }
 
@@ -237,11 +237,8 @@ impl Compiled {
 
 /// # Errors
 /// If code for a target is for another kind of machine than this one.
-pub fn is_native(target: &Target) -> Result<(), Error> {
-    match target.is_native() {
-        true => Ok(()),
-        false => Err(Error::ForeignObject { triple: target.triple().to_owned() }),
-    }
+pub fn require_native(target: &Target) -> Result<(), Error> {
+    if target.is_native() { Ok(()) } else { Err(Error::ForeignObject { triple: target.triple().to_owned() }) }
 }
 
 /// What LLVM has reported.
@@ -287,10 +284,10 @@ impl Module {
             failed != 0
         };
         let errors = module.no_errors();
-        match failed {
-            true => Err(Error::Compile(errors.err().unwrap_or_else(|| "a unit cannot be read".to_owned()))),
-            false => Ok(module),
+        if failed {
+            return Err(Error::Compile(errors.err().unwrap_or_else(|| "a unit cannot be read".to_owned())));
         }
+        Ok(module)
     }
 
     unsafe fn translate(source: MlirModule) -> Result<Module, Error> {

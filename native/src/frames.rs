@@ -37,8 +37,8 @@ pub struct Elsewhere {
     largest: u64,
 }
 
-/// The numbers of those names, whose functions are in several modules: each its function's frame, of which nothing is known if it is
-/// empty, and the largest one of a function without a number.
+/// The numbers of those names, whose functions are in several modules. A number is the size of its function's frame, which the code
+/// generator tells if it is not 0, and of the largest frame of a function without a number.
 pub fn numbers(names: Vec<String>, modules: Vec<Elsewhere>) -> Vec<(String, u64)> {
     let largest = modules.iter().map(|frames| frames.largest).max().unwrap_or(0);
     let known: HashMap<String, u64> = modules.into_iter().flat_map(|frames| frames.functions).collect();
@@ -118,16 +118,20 @@ impl Frames {
             }
             number_of(function)
         };
-        // SAFETY: by contract, here and below.
         if number.is_null() {
             if size > self.largest {
                 self.largest = size;
+                // SAFETY: by contract.
                 self.functions.iter().for_each(|known| unsafe { self.write(*known) });
             }
-        } else if unsafe { LLVMIsDeclaration(number) } != 0 {
+            return;
+        }
+        // SAFETY: the number is one of the module.
+        if unsafe { LLVMIsDeclaration(number) } != 0 {
             self.elsewhere.push((name, size));
         } else {
             self.functions.push((number, size));
+            // SAFETY: by contract.
             unsafe { self.write((number, size)) };
         }
     }

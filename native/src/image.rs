@@ -20,15 +20,15 @@ use crate::llvm::{c_text, check, initialise, promote_llvm_defined};
 pub struct Image {
     jit: Jit,
     symbols: HashMap<String, usize>,
-    /// What the code refers to.
+    /// What the code refers to: it must live as long.
     _constants: Vec<u64>,
 }
 
 /// What the linker is told of a function: exported, callable.
-const FUNCTION: u8 = 1 | 4;
+const FUNCTION: u8 = VARIABLE | LLVMJITSymbolGenericFlags::LLVMJITSymbolGenericFlagsCallable as u8;
 
 /// What it is told of a variable: exported.
-const VARIABLE: u8 = 1;
+const VARIABLE: u8 = LLVMJITSymbolGenericFlags::LLVMJITSymbolGenericFlagsExported as u8;
 
 /// An LLJIT, disposed of when dropped.
 struct Jit {

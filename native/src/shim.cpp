@@ -123,12 +123,15 @@ size_t promote_llvm_instructions(LLVMModuleRef module) {
   return count;
 }
 
-// Divides a module into at most `number` units of about the same size, and calls back with the bitcode of each. Functions that call each other
-// by name stay together, so that they may be inlined. The first unit has the variables, but for those whose names begin with
-// `prefix`: no unit defines them.
+// Divides a module into at most `number` units of about the same size, and calls back, which must not unwind, with the bitcode of each.
+// Functions that call each other by name stay together, so that they may be inlined. Variables go to the first unit, but for those whose
+// names begin with `prefix`: no unit defines them.
 void promote_llvm_units(LLVMModuleRef wrapped, size_t number, const char *prefix,
                         void (*callback)(const char *, size_t, void *), void *data) {
   llvm::Module &module = *llvm::unwrap(wrapped);
+  // An alias is where what it stands for is.
+  if (!module.alias_empty() || !module.ifunc_empty())
+    number = 1;
   llvm::EquivalenceClasses<const llvm::Function *> together;
   for (const llvm::Function &function : module) {
     if (function.isDeclaration())
@@ -161,10 +164,14 @@ void promote_llvm_units(LLVMModuleRef wrapped, size_t number, const char *prefix
     for (const llvm::Function *function : functions)
       unit_of[function] = unit;
   }
-  // What only the module knew, all units know.
-  for (llvm::GlobalValue &value : module.global_values())
+  // What only the module knew, all units know; each may be loaded far away from the others.
+  for (llvm::GlobalValue &value : module.global_values()) {
+    if (!value.hasName())
+      value.setName("promote.unnamed");
     if (value.hasLocalLinkage())
       value.setLinkage(llvm::GlobalValue::ExternalLinkage);
+    value.setDSOLocal(false);
+  }
   for (size_t unit = 0; unit < sizes.size(); ++unit) {
     llvm::ValueToValueMapTy values;
     auto part = llvm::CloneModule(module, values, [&](const llvm::GlobalValue *value) {

@@ -1,15 +1,19 @@
 //! Code in memory, compiled on several threads.
 //!
-//! A large module is divided into units: functions that do not call each other by name, as kernels and public functions do not.
-//! Each is optimised and becomes an object of its own, in a context of its own, and all are linked when they are loaded. What the
-//! code computes is the same: LLVM is not allowed to change the value of anything.
+//! A large module is divided into units of about the same size. Functions that call each other by name are in one unit; kernels,
+//! which are run through their addresses, may be in others. Each unit is optimised and becomes an object of its own, in a context
+//! of its own, and all are linked when they are loaded. There are as many units as processors, at most: how a module is divided
+//! changes what is inlined and how much stack a function takes, but no value, for LLVM may not change any.
+//!
+//! What was local to the module is known to all units by its name. Names of the program's functions begin with `promote.fn.` or
+//! another prefix, so they cannot be those of anything else in the process.
 
 use std::num::NonZero;
 use std::thread::{self, Builder};
 
 use mlir_sys::MlirModule;
 
-use crate::compile::{OptLevel, Translated, is_native, translate};
+use crate::compile::{OptLevel, Translated, require_native, translate};
 use crate::error::Error;
 use crate::frames::{self, Elsewhere};
 use crate::image::Image;
@@ -34,7 +38,7 @@ const STACK: usize = 256 << 20;
 pub unsafe fn load(module: MlirModule, target: &Target, level: OptLevel) -> Result<Image, Error> {
     // SAFETY: by contract.
     let translated = unsafe { translate(module, target) }?;
-    is_native(target)?;
+    require_native(target)?;
     let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MOST);
     match threads.min(translated.instructions() / GRAIN) {
         0 | 1 => Image::load(&translated.optimise(level)?.native_object()?),

@@ -62,9 +62,29 @@ fn source() -> String {
 static COMPILED: LazyLock<Executable> =
     LazyLock::new(|| compile(&session("numpy2", false, false), &source()));
 
+/// The same among so many kernels that LLVM compiles them in several units, where there are several processors.
+static AMONG_OTHERS: LazyLock<Executable> = LazyLock::new(|| {
+    let other = |index: usize| {
+        let r#type = format!("tensor<?x{}xf32>", index + 20);
+        format!(
+            "func.func @other{index}(%x: {type}) -> {type} {{
+  %0 = \"promote.sin\"(%x) : ({type}) -> {type}
+  %1 = \"promote.tanh\"(%0) : ({type}) -> {type}
+  return %1 : {type}
+}}
+"
+        )
+    };
+    compile(&session("numpy2", false, false), &(source() + &(0..24).map(other).collect::<String>()))
+});
+
 /// Calls a function on a thread with so much stack, and returns the only element of its result.
 fn on_thread(stack: usize, name: &str, depth: Option<i64>) -> Result<i128, RunError> {
-    let function = function(&COMPILED, name);
+    called(&COMPILED, stack, name, depth)
+}
+
+fn called(executable: &Executable, stack: usize, name: &str, depth: Option<i64>) -> Result<i128, RunError> {
+    let function = function(executable, name);
     let one = Value::Array(Array::of_ints(DType::I64, &[1], &[1]));
     let arguments = depth.map(Value::Integer).into_iter().chain([one]).collect::<Vec<_>>();
     let work = move || run(&function, &arguments).map(|results| results[0].elements[0].int());
@@ -96,6 +116,21 @@ fn a_recursion_that_the_stack_does_not_hold_is_refused_with_its_place() {
     let large = |stack| on_thread(stack, "call_large", Some(100_000));
     refused(large(8 << 20), "func.call @large: ");
     refused(large(1 << 20), "func.call @large: ");
+}
+
+#[test]
+fn functions_of_a_large_module_find_how_much_stack_others_take() {
+    let call = |stack, name, depth| called(&AMONG_OTHERS, stack, name, Some(depth));
+    assert_eq!(call(8 << 20, "call_little", 5000), Ok(5001));
+    assert_eq!(call(8 << 20, "call_large", 3), Ok(4));
+    for stack in [8 << 20, 1 << 20, 200 << 10] {
+        refused(call(stack, "call_little", 1_000_000), ":9:11: func.call @little: ");
+    }
+    refused(call(1 << 20, "call_large", 100_000), "func.call @large: ");
+    let other = function(&AMONG_OTHERS, "other7");
+    let rows = Array::new(DType::F32, vec![2, 27], (0..54).map(|_| Number::Real(1.0)));
+    let results = run(&other, &[Value::Array(rows)]).expect("it runs");
+    assert_eq!(results[0].elements.len(), 54);
 }
 
 #[test]

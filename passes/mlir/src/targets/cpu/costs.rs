@@ -27,11 +27,11 @@ pub const ROWS_BESIDE: i64 = 1 << 8;
 pub const COLUMN_BYTES: i64 = 1 << 15;
 /// The most columns of a tile.
 pub const MOST_COLUMNS: i64 = 1 << 13;
-/// How many rows are added to the accumulators of columns at once. It divides the length of a block of a sum.
+/// How many rows are added to the accumulators of columns at once: a power of two that divides the length of a block of a sum.
 pub const ROWS_AT_ONCE: i64 = 4;
 /// The bytes of the accumulators of a row from which on that is done.
 pub const LONG_ROW: i64 = 1 << 15;
-/// The cost of a kernel of columns up to which that is done: it is emitted as often.
+/// The most that a kernel may cost to be emitted as often.
 pub const CHEAP_ROW: u32 = 4;
 /// From so many bytes on, results are written past the caches: they would not stay there, and need not be read first.
 pub const STREAMED: i64 = 1 << 24;

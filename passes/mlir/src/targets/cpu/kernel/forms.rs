@@ -188,6 +188,7 @@ impl<'k> KernelEmitter<'k> {
             self.enclose(reduced.start..innermost, stage, &[], &mut |emitter, _| {
                 emitter.hoist(3 << innermost, stage);
                 emitter.blocks_of_rows(innermost, &roots, (from, to), &mut |emitter, rows| {
+                    // What depends on the row alone differs from one to the next: it is computed with each of several.
                     if rows == 1 {
                         emitter.hoist(1 << dim, stage);
                     }
@@ -298,6 +299,7 @@ impl<'k> KernelEmitter<'k> {
         if at_once == 1 {
             return by(self, (from, to), 1);
         }
+        const { assert!(ROWS_AT_ONCE.cast_unsigned().is_power_of_two() && BLOCK % ROWS_AT_ONCE == 0) };
         let (zero, mask) = (self.code.index(0), self.code.index(-at_once));
         let count = self.code.int("llvm.sub", to, from);
         let count = self.code.int("llvm.intr.smax", count, zero);
