@@ -40,7 +40,7 @@ pub unsafe fn squares<T: Copy>(across: Axis, inner: Axis, (to, from): (Address, 
     let is_wide = false;
     // Where a square need not be whole, the first ends with a line of the source, so that the others read one line of it each.
     let ahead = from.0.addr().wrapping_neg() % LINE;
-    let head = if is_wide && ahead % size == 0 { (ahead / size).min(across.extent) } else { 0 };
+    let head = if is_wide && ahead.is_multiple_of(size) { (ahead / size).min(across.extent) } else { 0 };
     let mut first = 0;
     while first < across.extent {
         let length = if first < head { head } else { side };
