@@ -118,6 +118,25 @@ fn a_recursion_that_the_stack_does_not_hold_is_refused_with_its_place() {
     refused(large(1 << 20), "func.call @large: ");
 }
 
+/// No call returns, so none has anything to do after another: LLVM would make a loop of them that never ends.
+#[test]
+fn a_recursion_without_end_is_refused() {
+    const TEXT: &str = r#"
+func.func private @endless(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = func.call @endless(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = "promote.tanh"(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+func.func @call(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = func.call @endless(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"#;
+    let executable = compile(&session("jax", false, false), TEXT);
+    let x = Value::Array(Array::new(DType::F32, vec![4], (0..4).map(|_| Number::Real(1.0))));
+    refused(run(&function(&executable, "call"), &[x]).map(|_| 0), "func.call @endless: ");
+}
+
 #[test]
 fn functions_of_a_large_module_find_how_much_stack_others_take() {
     let call = |stack, name, depth| called(&AMONG_OTHERS, stack, name, Some(depth));

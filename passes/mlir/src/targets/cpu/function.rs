@@ -62,7 +62,7 @@ impl<'l, 'a> Function<'l, 'a> {
         };
         let location = lowering.location(source.place);
         let signature = (Some(types.i32), arguments.as_slice());
-        let code = Code::function(types, lowering.setting.module, location, symbol, signature);
+        let code = Code::caller(types, lowering.setting.module, location, symbol, signature);
         let context = code.argument(0);
         let values = vec![None; source.values.len()];
         let mut this =

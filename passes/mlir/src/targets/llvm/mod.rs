@@ -40,10 +40,33 @@ impl Code {
         name: &str,
         signature: (Option<MlirType>, &[MlirType]),
     ) -> Self {
+        Self::internal((types, module), location, name, signature, r#"["nounwind"]"#)
+    }
+
+    /// The same for a function that calls others, itself perhaps. Each call takes stack, also where none ever returns: as a loop,
+    /// which LLVM makes of such calls, it would go on for ever.
+    pub fn caller(
+        types: Types,
+        module: MlirBlock,
+        location: MlirLocation,
+        name: &str,
+        signature: (Option<MlirType>, &[MlirType]),
+    ) -> Self {
+        let promises = r#"["nounwind", ["disable-tail-calls", "true"]]"#;
+        Self::internal((types, module), location, name, signature, promises)
+    }
+
+    fn internal(
+        (types, module): (Types, MlirBlock),
+        location: MlirLocation,
+        name: &str,
+        signature: (Option<MlirType>, &[MlirType]),
+        promises: &str,
+    ) -> Self {
         let attributes = [
             ("linkage", types.parse("#llvm.linkage<internal>")),
             ("CConv", types.parse("#llvm.cconv<ccc>")),
-            ("passthrough", types.parse(r#"["nounwind"]"#)),
+            ("passthrough", types.parse(promises)),
         ];
         Self::with_attributes(types, module, location, name, signature, &attributes)
     }
