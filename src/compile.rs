@@ -150,22 +150,25 @@ pub fn compile(
     module: &mut Module<'_>,
     options: &CompileOptions,
 ) -> Result<Compiled, CompileError> {
+    lowered(session, module, options)?;
+    translate(module, options)
+}
+
+/// Lowers a module that must not be refused.
+fn lowered(session: &Session, module: &mut Module<'_>, options: &CompileOptions) -> Result<(), CompileError> {
     match lower(session, module, options)? {
-        Verdict::Done => translate(module, options),
+        Verdict::Done => Ok(()),
         Verdict::Refused => Err(CompileError::Refused(session.take_diagnostics())),
     }
 }
 
-/// The same into this process; LLVM compiles large modules on several threads.
+/// Promotes, lowers and compiles a module, and loads the code into this process; LLVM compiles large modules on several threads.
 pub(crate) fn load(
     session: &Session,
     module: &mut Module<'_>,
     options: &CompileOptions,
 ) -> Result<Executable, CompileError> {
-    match lower(session, module, options)? {
-        Verdict::Done => {}
-        Verdict::Refused => return Err(CompileError::Refused(session.take_diagnostics())),
-    }
+    lowered(session, module, options)?;
     // SAFETY: the module is alive; it and its session are used by this thread only.
     let image = unsafe { native::load(module.melior().to_raw(), &options.target, options.level) }?;
     let interfaces = module.interfaces().map_err(CompileError::Refused)?;

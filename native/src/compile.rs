@@ -235,8 +235,10 @@ impl Compiled {
     }
 }
 
+/// Refuses a target whose code this machine does not run.
+///
 /// # Errors
-/// If code for a target is for another kind of machine than this one.
+/// If it is another kind of machine.
 pub fn require_native(target: &Target) -> Result<(), Error> {
     if target.is_native() { Ok(()) } else { Err(Error::ForeignObject { triple: target.triple().to_owned() }) }
 }

@@ -15,7 +15,7 @@ use llvm_sys::error_handling::LLVMInstallFatalErrorHandler;
 use crate::error::Error;
 
 /// The stack of the thread at work: LLVM goes through expressions recursively. It is only reserved, not used.
-const STACK: usize = 256 << 20;
+pub const STACK: usize = 256 << 20;
 
 thread_local! {
     /// Who waits for the work of this thread.

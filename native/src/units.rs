@@ -14,6 +14,7 @@ use std::thread::{self, Builder};
 use mlir_sys::MlirModule;
 
 use crate::compile::{OptLevel, Translated, require_native, translate};
+use crate::contained::STACK;
 use crate::error::Error;
 use crate::frames::{self, Elsewhere};
 use crate::image::Image;
@@ -24,9 +25,6 @@ const GRAIN: usize = 800;
 
 /// The most units.
 const MOST: usize = 16;
-
-/// The stack of a thread at work: LLVM goes through expressions recursively. It is only reserved, not used.
-const STACK: usize = 256 << 20;
 
 /// Compiles a module of the LLVM dialect, and loads the code into this process.
 ///

@@ -100,7 +100,7 @@ pub trait Code: Emit {
     /// Closes a loop; what its last iteration left.
     fn close(&mut self, open: Loop<Self::Value, Self::Loop>, next: &[Self::Value]) -> Vec<Self::Value>;
 
-    /// The same of a loop of which so many iterations are best done at once, where whoever compiles the code can be told.
+    /// The same of a loop that is best unrolled `at_once` times, where the compiler of the code can be told.
     fn close_unrolled(
         &mut self,
         open: Loop<Self::Value, Self::Loop>,

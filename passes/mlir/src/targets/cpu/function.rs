@@ -12,7 +12,7 @@ use super::emit::Lanes;
 use super::{Lowering, scalars};
 use crate::raw;
 use crate::targets::llvm::Register;
-use crate::targets::llvm::{Code, Predicate, block_argument};
+use crate::targets::llvm::{CALLER, Code, Predicate, block_argument};
 use promote_lower::flow::reverse_postorder;
 use promote_lower::program::{Arg, Block, Edge, End, EntryKind, Function as Source, ValueId, ValueKind};
 use promote_lower::types::{Number, Type};
@@ -62,7 +62,7 @@ impl<'l, 'a> Function<'l, 'a> {
         };
         let location = lowering.location(source.place);
         let signature = (Some(types.i32), arguments.as_slice());
-        let code = Code::caller(types, lowering.setting.module, location, symbol, signature);
+        let code = Code::function(types, lowering.setting.module, location, symbol, signature, CALLER);
         let context = code.argument(0);
         let values = vec![None; source.values.len()];
         let mut this =

@@ -15,6 +15,13 @@ use rustc_hash::FxHashMap;
 
 use crate::raw;
 
+/// The attributes of a function that calls none of the program's.
+pub const LEAF: &str = r#"["nounwind"]"#;
+
+/// The attributes of a function that calls others, itself perhaps. Each call takes stack, also where none ever returns: as a loop,
+/// which LLVM makes of such calls, it would go on for ever.
+pub const CALLER: &str = r#"["nounwind", ["disable-tail-calls", "true"]]"#;
+
 /// A function in the making.
 pub struct Code {
     /// The types.
@@ -32,41 +39,20 @@ pub struct Code {
 }
 
 impl Code {
-    /// A function of these arguments, which returns an i32 or nothing, and is appended to `module`. Only the module calls it.
+    /// A function of these arguments, which returns an i32 or nothing, and is appended to `module`. Only the module calls it. Its attributes
+    /// are those of a [leaf](LEAF) or of a [caller](CALLER).
     pub fn function(
         types: Types,
         module: MlirBlock,
         location: MlirLocation,
         name: &str,
         signature: (Option<MlirType>, &[MlirType]),
-    ) -> Self {
-        Self::internal((types, module), location, name, signature, r#"["nounwind"]"#)
-    }
-
-    /// The same for a function that calls others, itself perhaps. Each call takes stack, also where none ever returns: as a loop,
-    /// which LLVM makes of such calls, it would go on for ever.
-    pub fn caller(
-        types: Types,
-        module: MlirBlock,
-        location: MlirLocation,
-        name: &str,
-        signature: (Option<MlirType>, &[MlirType]),
-    ) -> Self {
-        let promises = r#"["nounwind", ["disable-tail-calls", "true"]]"#;
-        Self::internal((types, module), location, name, signature, promises)
-    }
-
-    fn internal(
-        (types, module): (Types, MlirBlock),
-        location: MlirLocation,
-        name: &str,
-        signature: (Option<MlirType>, &[MlirType]),
-        promises: &str,
+        attributes: &str,
     ) -> Self {
         let attributes = [
             ("linkage", types.parse("#llvm.linkage<internal>")),
             ("CConv", types.parse("#llvm.cconv<ccc>")),
-            ("passthrough", types.parse(promises)),
+            ("passthrough", types.parse(attributes)),
         ];
         Self::with_attributes(types, module, location, name, signature, &attributes)
     }
@@ -307,7 +293,7 @@ impl Code {
         self.terminate("llvm.br", arguments, &[to], &[]);
     }
 
-    /// Ends the block and an iteration of a loop, of whose iterations so many are made one, and no more.
+    /// Ends the block with a branch back to the header of a loop, which LLVM unrolls `at_once` times.
     pub fn branch_back(&self, to: MlirBlock, arguments: &[MlirValue], at_once: u32) {
         let unroll = match at_once {
             1 => "disable = true".to_owned(),

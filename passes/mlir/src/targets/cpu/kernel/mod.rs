@@ -43,7 +43,7 @@ use self::squares::Bounds;
 use super::costs::{MAP_TILE, ROWS_BESIDE, SQUARE_ROWS, STREAM_ALIGNMENT, TRANSPOSED_TILE};
 use super::target::Machine;
 use crate::targets::llvm::Register;
-use crate::targets::llvm::{Code, Predicate, Types};
+use crate::targets::llvm::{Code, LEAF, Predicate, Types};
 use promote_dialect::extent::{Product, Sum};
 use promote_lower::graph::NodeId;
 use promote_lower::kernel::{Code as What, ExprId, Form, Kernel};
@@ -98,7 +98,7 @@ pub fn compile(
 ) -> Compiled {
     let types = setting.types;
     let arguments = [types.pointer, types.i64, types.i64];
-    let code = Code::function(types, setting.module, location, name, (None, &arguments));
+    let code = Code::function(types, setting.module, location, name, (None, &arguments), LEAF);
     let entry = code.block();
     let Schedule { lanes, vector, across, beside, short, has_masks } =
         Schedule::new(kernel, setting.machine, setting.numerics);

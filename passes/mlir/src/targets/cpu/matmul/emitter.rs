@@ -8,7 +8,7 @@ use super::{Elements, Slot};
 use crate::targets::cpu::emit::Lanes;
 use crate::targets::cpu::kernel::Setting;
 use crate::targets::llvm::{self, Register};
-use crate::targets::llvm::{Code, Loop, vector};
+use crate::targets::llvm::{Code, LEAF, Loop, vector};
 
 /// A function in the making.
 pub(super) struct Emitter {
@@ -32,7 +32,7 @@ impl Emitter {
     pub(super) fn new(setting: Setting, name: &str, location: MlirLocation, elements: Elements) -> Self {
         let types = setting.types;
         let arguments = [types.pointer, types.i64, types.i64];
-        let mut code = Code::function(types, setting.module, location, name, (None, &arguments));
+        let mut code = Code::function(types, setting.module, location, name, (None, &arguments), LEAF);
         let start = code.new_block(&[]);
         code.branch(start, &[]);
         code.go_to(start);
