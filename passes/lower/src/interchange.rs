@@ -11,14 +11,18 @@ const SHORT: i64 = 16;
 
 impl Kernel {
     /// Puts another dimension innermost if more of what a reduction reads lies side by side along it than along the one that is.
-    /// A reduction over rows becomes one over columns by that, or the other way round.
-    pub(crate) fn interchange(&mut self) {
-        let (Some(last), false) = (self.dims.len().checked_sub(1), self.form == Form::Map) else { return };
+    /// A reduction over rows becomes one over columns by that, or the other way round. Which of the dimensions that there were each
+    /// is now.
+    pub(crate) fn interchange(&mut self) -> Vec<usize> {
+        let same = (0..self.dims.len()).collect();
+        let (Some(last), false) = (self.dims.len().checked_sub(1), self.form == Form::Map) else {
+            return same;
+        };
         let candidates = (0..last).filter(|dim| self.may_be_innermost(*dim));
         // Of equals the one that is further inside.
-        let Some(best) = candidates.rev().min_by_key(|dim| self.reads_across(*dim)) else { return };
+        let Some(best) = candidates.rev().min_by_key(|dim| self.reads_across(*dim)) else { return same };
         if self.reads_across(best) >= self.reads_across(last) {
-            return;
+            return same;
         }
         let (reduced, rank) = (self.reduced(), self.dims.len());
         let (inner, outer): (Vec<usize>, Vec<usize>) =
@@ -27,8 +31,10 @@ impl Kernel {
             true => Form::Rows { reduced: reduced.len() },
             false => Form::Columns { outer: outer.len(), reduced: reduced.len() },
         };
-        self.reorder(&[outer, inner, vec![best]].concat());
+        let order = [outer, inner, vec![best]].concat();
+        self.reorder(&order);
         self.form = form;
+        order
     }
 
     /// Whether a dimension can be the innermost one.

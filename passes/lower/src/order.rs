@@ -61,6 +61,49 @@ impl Rows {
     }
 }
 
+/// In which order a kernel goes through what it reduces, as far as that follows from how its operands lie in memory: two kernels
+/// of the same expressions over the same extents that have the same traversal combine elements in the same order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Traversal {
+    /// Whether it reduces rows.
+    is_in_rows: bool,
+    /// Whether the rows are short, and computed side by side.
+    is_beside: bool,
+    /// Which dimensions it reduces, those that it goes through as through one together.
+    reduced: Vec<Vec<usize>>,
+}
+
+impl Traversal {
+    /// That of a kernel, if its results depend on it. `dims` says what each dimension is, in numbers that do not depend on how
+    /// operands lie.
+    pub fn of(kernel: &Kernel, dims: &[Vec<usize>]) -> Option<Self> {
+        // How many lanes there are follows from the extents.
+        let is_beside = Beside::new(kernel, 2).is_some();
+        let is_in_rows = matches!(kernel.form, Form::Rows { .. });
+        let reduced = dims[kernel.reduced()].to_vec();
+        (!combines_in_any_order(kernel)).then_some(Self { is_in_rows, is_beside, reduced })
+    }
+}
+
+/// Whether the results of a kernel are the same in whatever order it combines elements.
+pub fn combines_in_any_order(kernel: &Kernel) -> bool {
+    kernel.roots.iter().all(|root| {
+        let dtype = kernel.expr(root.expr).dtype;
+        match root.role {
+            Role::Store => true,
+            Role::Arg(_) => dtype.kind() != Kind::Complex,
+            Role::Reduce(op) => has_free_order(op, dtype),
+            Role::Scan(_) => false,
+        }
+    })
+}
+
+/// Whether a reduction of numbers of a dtype is the same in whatever order they are combined.
+pub fn has_free_order(op: Op, dtype: DType) -> bool {
+    let is_extreme = matches!(op, Op::Max | Op::Min) && dtype.kind() != Kind::Complex;
+    is_extreme || matches!(dtype.kind(), Kind::Bool | Kind::Unsigned | Kind::Signed)
+}
+
 /// Whether what fills no vector cannot be computed in one: it may raise exceptions where there is no element, or is one of
 /// cumulative sums.
 pub fn has_rest(kernel: &Kernel, numerics: Numerics) -> bool {

@@ -6,6 +6,7 @@ use promote_lattice::{DType, Kind, Op};
 use super::views::{expand, flattened, permute, squeeze, view};
 use super::{Call, accumulator, axes, axis, convert, map, splat};
 use crate::graph::{Cut, Graph, Index, NodeId, Prim};
+use crate::order::has_free_order;
 use promote_dialect::extent::{Extent, Product, Rule};
 
 /// Sums and products of all elements up to each.
@@ -43,7 +44,10 @@ pub(super) fn reduce(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize]) -> No
     }
     // Of complex numbers a maximum depends on the order.
     let has_any_order = gone.len() == 1 || graph.node(x).dtype.kind() != Kind::Complex;
-    if has_any_order && let Some((source, places)) = permuted(graph, x) {
+    if has_any_order
+        && let Some((source, places)) = permuted(graph, x)
+        && (graph.strided.is_empty() || has_free_order(op, graph.node(x).dtype))
+    {
         return reduce_source(graph, op, (source, &places), gone);
     }
     let own = graph.shape(x);

@@ -12,6 +12,7 @@
 //!   not counted: they live longer than the call.
 //! - A buffer is contiguous and row-major. It is written by steps between the one that makes it and the first that reads
 //!   it; who writes it has the only reference. What is read has been written, and no kernel reads what it writes.
+//! - An argument [with strides](EntryKind::Strided) is neither: kernels alone take it, and read it by those strides.
 //! - A public function asks for the memory of each result once on every path that returns, and writes it.
 //! - A run that fails stops where it is: the run time frees what the call has allocated.
 //!
@@ -75,7 +76,7 @@ pub struct ValueId(pub u32);
 pub struct BlockId(pub u32);
 
 /// A constant tensor.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Constant {
     /// The dtype of its elements.
     pub dtype: DType,
@@ -97,10 +98,33 @@ pub struct Place {
 pub enum EntryKind {
     /// Callers outside of the program: results go into memory that [`Step::Output`] asks for.
     Public,
-    /// The same, who ask for the shapes of results alone.
+    /// The same, whose tensors lie in memory in another order. An input of two or more dimensions has its elements side by
+    /// side along the dimension that comes so many before the last, if it has that one, and [strides](Function::parameters)
+    /// along the others that a run alone knows. It computes the same as the public function of its name, bit for bit.
+    Strided(usize),
+    /// The same as public, who ask for the shapes of results alone.
     Shapes,
     /// Functions of the program: results are returned.
     Private,
+}
+
+impl EntryKind {
+    /// The same for tensors that are contiguous and row-major.
+    pub const fn row_major(self) -> Self {
+        match self {
+            Self::Public | Self::Strided(_) => Self::Public,
+            Self::Shapes => Self::Shapes,
+            Self::Private => Self::Private,
+        }
+    }
+
+    /// The dimension along which the elements of an input lie side by side, if the input has strides.
+    pub fn along(self, input: &Type) -> Option<usize> {
+        match self {
+            Self::Strided(before) if input.dims().len() >= 2 => input.dims().len().checked_sub(before + 1),
+            Self::Strided(_) | Self::Public | Self::Shapes | Self::Private => None,
+        }
+    }
 }
 
 /// What a value is.
@@ -144,7 +168,7 @@ pub struct Function {
     pub entry: EntryKind,
     /// Where it comes from.
     pub place: PlaceId,
-    /// What it takes. The values are the parameters of the first block, [carried](ValueKind::carrying) as between blocks.
+    /// What it takes. The [values](Self::parameters) are the parameters of the first block.
     pub inputs: Vec<Type>,
     /// What it returns.
     pub outputs: Vec<Type>,
@@ -155,6 +179,32 @@ pub struct Function {
 }
 
 impl Function {
+    /// The parameters that an input is: [carried](ValueKind::carrying) as between blocks; of one [with strides](EntryKind::along)
+    /// also the stride, in elements, along each dimension but the one along which they lie side by side.
+    pub fn parameters(&self, input: &Type) -> Vec<ValueKind> {
+        let strides = self.entry.along(input).map_or(0, |_| input.dims().len() - 1);
+        let mut kinds = ValueKind::carrying(std::slice::from_ref(input));
+        kinds.extend(std::iter::repeat_n(ValueKind::INDEX, strides));
+        kinds
+    }
+
+    /// The buffers of inputs with strides.
+    pub fn strided(&self) -> Vec<ValueId> {
+        let mut parameters = self.blocks[0].parameters.as_slice();
+        let mut found = Vec::new();
+        for input in &self.inputs {
+            let (own, others) = parameters.split_at(self.parameters(input).len());
+            parameters = others;
+            found.extend(self.entry.along(input).map(|_| own[0]));
+        }
+        found
+    }
+
+    /// The parameters that all inputs are.
+    pub fn all_parameters(&self) -> Vec<ValueKind> {
+        self.inputs.iter().flat_map(|input| self.parameters(input)).collect()
+    }
+
     /// What a value is.
     pub fn kind(&self, value: ValueId) -> ValueKind {
         self.values[value.0 as usize]

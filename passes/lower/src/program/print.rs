@@ -212,11 +212,12 @@ impl Display for Type {
 
 impl Display for EntryKind {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Public => "public",
-            Self::Shapes => "shapes",
-            Self::Private => "private",
-        })
+        match self {
+            Self::Public => f.write_str("public"),
+            Self::Strided(before) => write!(f, "strided {before}"),
+            Self::Shapes => f.write_str("shapes"),
+            Self::Private => f.write_str("private"),
+        }
     }
 }
 

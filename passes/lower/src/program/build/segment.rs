@@ -250,7 +250,10 @@ impl Builder<'_, '_> {
 
     fn step(&mut self, step: &fuse::Step, stored: &mut Places) {
         match step {
-            fuse::Step::Kernel(kernel) => self.kernel(kernel, stored),
+            fuse::Step::Kernel(kernel, traversal) => {
+                self.traversals.extend(traversal.clone());
+                self.kernel(kernel, stored);
+            }
             fuse::Step::Matmul(node) => self.matmul(*node, stored),
             fuse::Step::Sort(node, axis) => {
                 let Stored { buffer, dims } = stored[node].clone();
@@ -323,8 +326,12 @@ impl Builder<'_, '_> {
     /// The node of a tensor in memory.
     pub(super) fn source(&mut self, stored: Stored, dtype: DType, dims: &[Option<i64>]) -> NodeId {
         let number = self.segment.sources.len() as u32;
+        let along = self.strided.get(&stored.buffer).map(|(_, along)| *along);
         self.segment.sources.push(stored);
-        self.segment.graph.source(number, dtype, dims)
+        match along {
+            None => self.segment.graph.source(number, dtype, dims),
+            Some(along) => self.segment.graph.strided_source(number, dtype, dims, along),
+        }
     }
 
     /// Lets a value be a node. What was added to the graph since the last one comes from the op at hand.

@@ -15,11 +15,7 @@ struct Values {
 
 impl Parser<'_> {
     pub(super) fn function(&mut self) -> Result<Function> {
-        let all = [EntryKind::Public, EntryKind::Shapes, EntryKind::Private];
-        let Some(entry) = all.into_iter().find(|entry| self.is_word(&entry.to_string())) else {
-            return self.expected("`public`, `shapes` or `private`");
-        };
-        self.take()?;
+        let entry = self.entry()?;
         let name = self.symbol()?;
         let inputs = self.enclosed(['(', ')'], Self::r#type)?;
         if self.token != Token::Arrow {
@@ -41,6 +37,20 @@ impl Parser<'_> {
             return self.expected("a block, such as `^bb0:`, or `}`");
         }
         Ok(Function { name, entry, place, inputs, outputs, values: self.values(values)?, blocks })
+    }
+
+    fn entry(&mut self) -> Result<EntryKind> {
+        if self.accept_word("strided")? {
+            let before: u32 =
+                self.unsigned("how many dimensions come after the one along which elements lie")?;
+            return Ok(EntryKind::Strided(before as usize));
+        }
+        let others = [EntryKind::Public, EntryKind::Shapes, EntryKind::Private];
+        let Some(entry) = others.into_iter().find(|entry| self.is_word(&entry.to_string())) else {
+            return self.expected("`public`, `strided`, `shapes` or `private`");
+        };
+        self.take()?;
+        Ok(entry)
     }
 
     fn r#type(&mut self) -> Result<Type> {
