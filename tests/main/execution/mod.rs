@@ -6,6 +6,7 @@ pub mod elementwise;
 mod functions;
 mod graphs;
 mod kernel_order;
+mod layouts;
 mod processors;
 mod products;
 pub mod random;

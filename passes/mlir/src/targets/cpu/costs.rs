@@ -2,6 +2,8 @@
 //!
 //! They were measured with `benches/cpu`, and change how fast code is, but no number.
 
+use promote_lower::target::InPlace;
+
 /// A tile of the innermost dimension of a map, in elements.
 pub const MAP_TILE: i64 = 1 << 13;
 /// The same where elements are read across rows: the lines of the cache that a tile reads of are all used before the next.
@@ -45,6 +47,10 @@ pub const MOST_PARTS: i64 = 16;
 pub const WORTH_KEEPING: u32 = 12;
 /// The most elements of a row that are kept from one stage to another.
 pub const MAX_KEPT: i64 = 1 << 14;
+
+/// When there is code for arguments that are not contiguous and row-major: where kernels do little with what they read, and what
+/// they read does not stay in the second-level cache.
+pub const IN_PLACE: InPlace = InPlace { bytes: 1 << 18, cost: 16, launches: 4, dims: 4 };
 
 /// Elements that are worth a thread.
 pub const GRAIN: i64 = 1 << 15;

@@ -6,7 +6,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use promote_lattice::convert::Numerics;
-use promote_lower::kernel::Kernel;
+use promote_lower::kernel::{Access, Code, Kernel};
 use promote_lower::order::{self, Beside, Rows, square_lanes};
 
 use super::lanes::short;
@@ -47,6 +47,28 @@ impl Schedule {
         let vector = beside.as_ref().map(|beside| beside.rows).or(innermost);
         let has_masks = machine.has_masks() && !has_rest;
         Self { lanes, vector, across, beside, short, has_masks }
+    }
+}
+
+impl Schedule {
+    /// Whether each operand of the kernel is read along memory. Squares are not: reading them takes as long as packing the operand.
+    pub fn reads_along(&self, kernel: &Kernel) -> bool {
+        let Some(vector) = self.vector else { return true };
+        let stride = |access: &Access, dim: usize| access.strides[dim].fixed();
+        kernel.exprs.iter().all(|expr| match &expr.code {
+            Code::Load(access) => {
+                let is_in_rows =
+                    self.beside.as_ref().is_some_and(|beside| beside.layout(access, expr.dtype).is_some());
+                stride(access, vector).is_some_and(|stride| (-1..=1).contains(&stride)) || is_in_rows
+            }
+            Code::Splat(_)
+            | Code::Size(_)
+            | Code::Index { .. }
+            | Code::Take { .. }
+            | Code::Map(..)
+            | Code::Convert(_)
+            | Code::Reduced(_) => true,
+        })
     }
 }
 
