@@ -6,7 +6,7 @@
 use super::kernel::{Code, Form, Kernel, Role};
 use promote_dialect::extent::Product;
 
-/// Shorter dimensions are not put innermost: their loops would have no full vectors.
+/// Vectors do not lie along shorter dimensions: their loops would have no full ones.
 const SHORT: i64 = 16;
 
 impl Kernel {
@@ -40,21 +40,21 @@ impl Kernel {
     /// Whether a dimension can be the innermost one.
     fn may_be_innermost(&self, dim: usize) -> bool {
         let reduced = self.reduced();
-        let is_long = self.dims[dim].fixed().is_none_or(|extent| extent >= SHORT);
         let is_part = self.chunk.is_some_and(|chunk| chunk.by == dim);
         // Columns store nothing at each index of the reduced dimensions but the steps of a scan.
         let stores = self.roots.iter().filter(|root| root.role == Role::Store).flat_map(|root| &root.sinks);
         let is_whole = stores.flat_map(|sink| &sink.strides[reduced.clone()]).any(|stride| !stride.is_zero());
-        is_long && !is_part && (reduced.contains(&dim) || !is_whole) && self.reads_along(dim)
+        !is_part && (reduced.contains(&dim) || !is_whole) && self.reads_along(dim)
     }
 
-    /// Whether something is read that lies side by side along a dimension.
-    fn reads_along(&self, dim: usize) -> bool {
-        self.read_strides().any(|strides| strides[dim].fixed() == Some(1))
+    /// Whether something is read that lies side by side along a dimension, which is long enough for vectors.
+    pub fn reads_along(&self, dim: usize) -> bool {
+        let is_long = self.dims[dim].fixed().is_none_or(|extent| extent >= SHORT);
+        is_long && self.read_strides().any(|strides| strides[dim].fixed() == Some(1))
     }
 
     /// How much is read that neither lies side by side along a dimension nor is one element for all of it.
-    fn reads_across(&self, dim: usize) -> usize {
+    pub fn reads_across(&self, dim: usize) -> usize {
         let is_across =
             |strides: &&Vec<Product>| strides[dim].fixed().is_none_or(|stride| !(-1..=1).contains(&stride));
         self.read_strides().filter(is_across).count()

@@ -195,9 +195,14 @@ pub fn lanes(kernel: &Kernel, numerics: Numerics, vector_bytes: usize, is_short:
 /// How many lanes a square has that is transposed in registers: as many as a register of the widest type, as far as there are
 /// registers for as many rows.
 pub fn square_lanes(kernel: &Kernel, vector_bytes: usize) -> usize {
+    register_lanes(kernel, vector_bytes).clamp(1, 16)
+}
+
+/// How many elements of the widest type a register has.
+pub fn register_lanes(kernel: &Kernel, vector_bytes: usize) -> usize {
     let bytes = |expr: &Expr| register(expr.dtype).bits().div_ceil(8) as usize;
     let widest = kernel.exprs.iter().filter(|expr| expr.dims != 0).map(bytes).max();
-    (vector_bytes / widest.unwrap_or(1)).clamp(1, 16)
+    vector_bytes / widest.unwrap_or(1)
 }
 
 /// How rows that are too short for vectors are computed side by side.

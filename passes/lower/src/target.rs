@@ -122,7 +122,13 @@ impl Costs {
         too_long: 256,
         max_exprs: 600,
         few_columns: 8,
-        cuts: Some(Cuts { length: 1 << 16, most: 64, many_rows: 64, many_columns: 1 << 16 }),
+        cuts: Some(Cuts {
+            length: 1 << 16,
+            most: 64,
+            many_rows: 64,
+            many_columns: 1 << 16,
+            long_row: 1 << 12,
+        }),
     };
 }
 
@@ -152,4 +158,6 @@ pub struct Cuts {
     pub many_rows: i64,
     /// The same for a reduction over another dimension, whose results are computed several at a time.
     pub many_columns: i64,
+    /// A reduction over several dimensions is one of rows of so many elements first.
+    pub long_row: i64,
 }

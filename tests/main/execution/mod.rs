@@ -16,4 +16,5 @@ mod stack;
 pub mod support;
 mod sweep;
 mod threads;
+mod turned;
 mod wide_rows;

@@ -24,7 +24,16 @@ pub const SQUARE_ROWS: i64 = 16;
 pub const PREFETCHED_ROWS: i64 = 32;
 /// A tile of rows that are computed side by side.
 pub const ROWS_BESIDE: i64 = 1 << 8;
-/// The bytes of the accumulators of a tile of columns, which stay in the second-level cache. They are on the stack, of which
+/// How many rows that are reduced down their columns are a unit of work.
+pub const ROWS_DOWN: i64 = 1 << 6;
+/// The most such rows that are reduced together: their columns are read in runs as long.
+pub const MOST_ROWS_DOWN: i64 = 1 << 12;
+/// How many columns are added to the accumulators of such rows at once: processors read so many streams side by side.
+pub const COLUMNS_DOWN: i64 = 8;
+/// The most that the elements of those columns cost together.
+pub const COLUMNS_DOWN_COST: i64 = 1 << 7;
+/// The bytes of the accumulators of a tile of columns, or of rows that are reduced down their columns, which stay in the
+/// second-level cache. They are on the stack, of which
 /// callers need not have more than 128 KiB.
 pub const COLUMN_BYTES: i64 = 1 << 15;
 /// The most columns of a tile.
@@ -54,6 +63,8 @@ pub const IN_PLACE: InPlace = InPlace { bytes: 1 << 18, cost: 16, launches: 4, d
 
 /// Elements that are worth a thread.
 pub const GRAIN: i64 = 1 << 15;
+/// Units that are better done together are left to so many threads nevertheless.
+pub const PIECES: i64 = 4;
 /// A kernel of fewer elements is called in place.
 pub const SMALL: i64 = 1 << 13;
 

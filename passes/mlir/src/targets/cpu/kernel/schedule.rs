@@ -7,8 +7,9 @@ use std::fmt::{self, Display, Formatter};
 
 use promote_lattice::convert::Numerics;
 use promote_lower::kernel::{Access, Code, Kernel};
-use promote_lower::order::{self, Beside, Rows, square_lanes};
+use promote_lower::order::{self, Beside, Rows, register_lanes, square_lanes};
 
+use super::down::Down;
 use super::lanes::short;
 use super::squares::squares;
 use crate::targets::cpu::target::Machine;
@@ -18,12 +19,16 @@ use crate::targets::cpu::target::Machine;
 pub struct Schedule {
     /// How many elements are computed at once.
     pub(super) lanes: usize,
-    /// The dimension along which the lanes of vectors lie: the innermost one, but for rows side by side.
+    /// How many sums a row has at once.
+    pub(super) sums: usize,
+    /// The dimension along which the lanes of vectors lie: the innermost one, or that of rows side by side.
     pub(super) vector: Option<usize>,
     /// The dimension along which a map reads across the innermost one: it is computed in squares of as many indices.
     pub(super) across: Option<usize>,
     /// How rows that are too short for vectors are computed side by side.
     pub(super) beside: Option<Beside>,
+    /// How rows are reduced down their columns.
+    pub(super) down: Option<Down>,
     /// How many indices the innermost dimension has, where it is run through with the one before as one.
     pub(super) short: Option<i64>,
     /// Whether what is left of a loop after whole vectors is computed in a vector, too, of which some lanes are masked.
@@ -37,16 +42,21 @@ impl Schedule {
         let bytes = machine.vector_bytes;
         let square = square_lanes(kernel, bytes);
         let across = squares(kernel, square).filter(|_| short.is_none());
-        let Rows { lanes, beside, has_rest } = Rows::new(kernel, numerics, bytes);
-        let lanes = match (across, short) {
-            (Some(_), _) => square,
-            (None, Some(_)) => order::lanes(kernel, numerics, bytes, true),
-            (None, None) => lanes,
+        let rows = Rows::new(kernel, numerics, bytes);
+        let side = register_lanes(kernel, bytes);
+        let down = Down::new(kernel, numerics, &rows, side);
+        let Rows { lanes: sums, beside, has_rest } = rows;
+        let lanes = match (across, short, &down) {
+            (Some(_), _, _) => square,
+            (None, Some(_), _) => order::lanes(kernel, numerics, bytes, true),
+            (None, None, Some(_)) => side,
+            (None, None, None) => sums,
         };
         let innermost = kernel.dims.len().checked_sub(1);
-        let vector = beside.as_ref().map(|beside| beside.rows).or(innermost);
+        let side_by_side = beside.as_ref().map(|beside| beside.rows);
+        let vector = side_by_side.or(down.as_ref().map(|down| down.rows)).or(innermost);
         let has_masks = machine.has_masks() && !has_rest;
-        Self { lanes, vector, across, beside, short, has_masks }
+        Self { lanes, sums, vector, across, beside, down, short, has_masks }
     }
 }
 
@@ -78,6 +88,9 @@ impl Display for Schedule {
         let Some(vector) = self.vector.filter(|_| *lanes > 1) else { return f.write_str("one by one") };
         if self.beside.is_some() {
             return write!(f, "{lanes} rows of d{vector} side by side");
+        }
+        if self.down.is_some() {
+            return write!(f, "{lanes} rows of d{vector} down their columns");
         }
         if let Some(across) = self.across {
             return write!(f, "squares of {lanes} along d{across} and d{vector}");

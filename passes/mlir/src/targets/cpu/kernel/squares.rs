@@ -113,7 +113,7 @@ impl KernelEmitter<'_> {
     fn block_of_squares(&mut self, dim: usize, row: MlirValue, columns: Bounds) {
         let (last, lanes) = (self.kernel.dims.len() - 1, self.lanes);
         self.repeat(last, columns, lanes, &[], &mut |emitter, _| {
-            emitter.share_between_rows(dim);
+            emitter.share(1 << dim, usize::MAX, lanes);
             for ahead in (0..SQUARE_ROWS).step_by(lanes) {
                 let ahead = emitter.code.index(ahead);
                 let row = emitter.code.int("llvm.add", row, ahead);
@@ -145,16 +145,6 @@ impl KernelEmitter<'_> {
             self.frames.pop();
         }
         self.index[dim] = None;
-    }
-
-    /// Computes what is the same in all rows of a square.
-    fn share_between_rows(&mut self, dim: usize) {
-        for (index, expr) in self.kernel.exprs.iter().enumerate() {
-            let is_shared = expr.dims & 1 << dim == 0 && self.users[index] & 1 << dim != 0;
-            if is_shared && !matches!(expr.code, What::Splat(_)) {
-                self.eval(ExprId(index as u32), self.lanes);
-            }
-        }
     }
 
     /// A square of an operand, vector by vector along the innermost dimension.

@@ -23,7 +23,7 @@ use crate::targets::llvm::{Register, shuffle, splat};
 impl<'k> KernelEmitter<'k> {
     /// Whether a root is added up in blocks of rows, or of vectors.
     pub(super) fn is_summed_in_blocks(&self, root: usize) -> bool {
-        order::is_summed_in_blocks(self.kernel, &self.kernel.roots[root], self.setting.numerics, self.lanes)
+        order::is_summed_in_blocks(self.kernel, &self.kernel.roots[root], self.setting.numerics, self.sums)
     }
 
     /// How many columns a tile has: as many as there is room for, a power of two.
