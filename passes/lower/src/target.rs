@@ -17,6 +17,12 @@ pub trait Target {
     /// How the target runs the loops of a kernel, in a few words.
     fn schedule(&self, kernel: &Kernel, numerics: Numerics) -> String;
 
+    /// Whether the target reads all operands of a kernel along memory, so that the kernel would not be faster if they were copied
+    /// into the order of its loops first.
+    fn reads_in_order(&self, _kernel: &Kernel, _numerics: Numerics) -> bool {
+        false
+    }
+
     /// How the target multiplies such matrices itself, if it does; otherwise the product is a kernel.
     fn packing(&self, product: &Product) -> Option<Packing>;
 }

@@ -48,6 +48,10 @@ impl Target for Machine {
         Schedule::new(kernel, *self, numerics).to_string()
     }
 
+    fn reads_in_order(&self, kernel: &Kernel, numerics: Numerics) -> bool {
+        Schedule::new(kernel, *self, numerics).reads_in_order(kernel)
+    }
+
     fn packing(&self, product: &Product) -> Option<Packing> {
         let Product { operands, dtype, rows, columns, .. } = *product;
         product.is_in_order(self.has_f16).then(|| {

@@ -6,7 +6,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use promote_lattice::convert::Numerics;
-use promote_lower::kernel::Kernel;
+use promote_lower::kernel::{Access, Code as What, Kernel};
 use promote_lower::order::{self, Beside, Rows, register_lanes, square_lanes};
 
 use super::down::Down;
@@ -23,7 +23,7 @@ pub struct Schedule {
     pub(super) sums: usize,
     /// The dimension along which the lanes of vectors lie: the innermost one, or that of rows side by side.
     pub(super) vector: Option<usize>,
-    /// The dimension along which a map reads across the innermost one: it is computed in squares of as many indices.
+    /// The dimension along which the innermost one is read across: the kernel is computed in squares of as many indices.
     pub(super) across: Option<usize>,
     /// How rows that are too short for vectors are computed side by side.
     pub(super) beside: Option<Beside>,
@@ -57,6 +57,29 @@ impl Schedule {
         let vector = side_by_side.or(down.as_ref().map(|down| down.rows)).or(innermost);
         let has_masks = machine.has_masks() && !has_rest;
         Self { lanes, sums, vector, across, beside, down, short, has_masks }
+    }
+
+    /// Whether all that is read lies side by side along vectors, or is transposed in registers.
+    pub fn reads_in_order(&self, kernel: &Kernel) -> bool {
+        let Some(vector) = self.vector else { return true };
+        let is_near = |access: &Access, dim: usize| {
+            access.strides[dim].fixed().is_some_and(|stride| (-1..=1).contains(&stride))
+        };
+        kernel.exprs.iter().all(|expr| match (&expr.code, &self.beside) {
+            (What::Load(access), Some(beside)) => beside.layout(access, expr.dtype).is_some(),
+            (What::Load(access) | What::Take { access, .. }, _) => {
+                is_near(access, vector) || self.across.is_some_and(|dim| is_near(access, dim))
+            }
+            (
+                What::Splat(_)
+                | What::Size(_)
+                | What::Index { .. }
+                | What::Map(..)
+                | What::Convert(_)
+                | What::Reduced(_),
+                _,
+            ) => true,
+        })
     }
 }
 
