@@ -16,7 +16,7 @@ use promote_lower::kernel::{Kernel, Role, Root};
 use promote_lower::order::{self, BLOCK, Rows};
 use promote_scalar::{Ty, register};
 
-use super::squares::Bounds;
+use super::squares::{Bounds, reduces_only};
 use super::{KernelEmitter, Scope};
 use crate::targets::cpu::costs::{COLUMN_BYTES, COLUMNS_DOWN, COLUMNS_DOWN_COST, MOST_ROWS_DOWN, ROWS_DOWN};
 
@@ -52,11 +52,6 @@ impl Down {
         let reduced = kernel.reduced();
         let last = reduced.clone().next_back()?;
         let is_plain = rows.beside.is_none() && !rows.has_rest;
-        let suits = |(number, root): (usize, &Root)| match root.role {
-            Role::Reduce(_) | Role::Arg(_) => true,
-            Role::Store => !kernel.is_full(number),
-            Role::Scan(_) => false,
-        };
         let candidates = (0..reduced.start).rev().filter(|dim| kernel.reads_along(*dim));
         let dim = candidates.min_by_key(|dim| kernel.reads_across(*dim))?;
         let is_better = kernel.reads_across(dim) < kernel.reads_across(last);
@@ -65,7 +60,7 @@ impl Down {
         let has_room = tall >= lanes as i64;
         let columns = (COLUMNS_DOWN_COST / i64::from(kernel.cost().max(1))).clamp(1, COLUMNS_DOWN);
         let is_done = reduced.end == kernel.dims.len() && lanes > 1 && is_plain && is_better && has_room;
-        (is_done && kernel.roots.iter().enumerate().all(suits)).then(|| Self {
+        (is_done && reduces_only(kernel)).then(|| Self {
             rows: dim,
             sums: rows.lanes,
             tall: 1 << tall.ilog2(),

@@ -11,7 +11,7 @@
 //!   through; accumulators are vectors, added up lane by lane at the end. Rows too short for that are computed
 //!   [side by side](beside); what lies the other way round in memory is read [down its columns](down).
 //! - [`Form::Columns`](promote_lower::kernel::Form::Columns): a tile of columns is accumulated in the second-level
-//!   cache, row after row.
+//!   cache, row after row. What lies the other way round in memory is read [from top to bottom](upright).
 //!
 //! Expressions are computed as far outside as their dimensions allow.
 //!
@@ -32,6 +32,7 @@ mod schedule;
 mod squares;
 mod strided;
 mod sums;
+mod upright;
 
 use mlir_sys::*;
 use promote_lattice::convert::Numerics;
@@ -162,7 +163,7 @@ struct KernelEmitter<'k> {
     next_row: Option<(usize, i64)>,
     /// The lanes that count at the moment, if not all do.
     mask: Option<MlirValue>,
-    /// The dimension along which a map reads across the innermost one: it is computed in squares of as many indices.
+    /// The dimension along which the innermost one is read across: the kernel is computed in squares of as many indices.
     across: Option<usize>,
     /// How rows that are too short for vectors are computed side by side.
     beside: Option<Beside>,
@@ -239,6 +240,7 @@ impl<'k> KernelEmitter<'k> {
                 }
                 _ => self.rows(),
             },
+            (Form::Columns { .. }, Some(across), [bounds]) => self.columns_upright(across, *bounds),
             (Form::Columns { .. }, _, bounds) => self.columns(bounds.first().copied()),
         }
         self.frames.pop();
@@ -282,7 +284,8 @@ impl<'k> KernelEmitter<'k> {
             (Form::Map, Some(across)) => vec![(rank - 1, TRANSPOSED_TILE), (across, SQUARE_ROWS)],
             (Form::Map, None) if self.is_transposed() => vec![(rank - 1, TRANSPOSED_TILE)],
             (Form::Map, None) => vec![(rank - 1, MAP_TILE)],
-            (Form::Columns { .. }, _) => vec![(rank - 1, self.column_tile())],
+            (Form::Columns { .. }, Some(_)) => vec![(rank - 1, SQUARE_ROWS)],
+            (Form::Columns { .. }, None) => vec![(rank - 1, self.column_tile())],
         };
         let is_inside = |dim: &usize| self.short.is_some() && *dim == rank - 1;
         let is_tiled = |dim: &usize| tiles.iter().any(|(tiled, _)| tiled == dim);

@@ -6,7 +6,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use promote_lattice::convert::Numerics;
-use promote_lower::kernel::{Access, Code, Kernel};
+use promote_lower::kernel::{Access, Code, Form, Kernel};
 use promote_lower::order::{self, Beside, Rows, register_lanes, square_lanes};
 
 use super::down::Down;
@@ -23,7 +23,7 @@ pub struct Schedule {
     pub(super) sums: usize,
     /// The dimension along which the lanes of vectors lie: the innermost one, or that of rows side by side.
     pub(super) vector: Option<usize>,
-    /// The dimension along which a map reads across the innermost one: it is computed in squares of as many indices.
+    /// The dimension along which the innermost one is read across: the kernel is computed in squares of as many indices.
     pub(super) across: Option<usize>,
     /// How rows that are too short for vectors are computed side by side.
     pub(super) beside: Option<Beside>,
@@ -58,26 +58,28 @@ impl Schedule {
         let has_masks = machine.has_masks() && !has_rest;
         Self { lanes, sums, vector, across, beside, down, short, has_masks }
     }
-}
 
-impl Schedule {
-    /// Whether each operand of the kernel is read along memory. Squares are not: reading them takes as long as packing the operand.
+    /// Whether all operands of the kernel are read along memory, so that packing one first would not be faster. Reading a map in
+    /// squares takes as long.
     pub fn reads_along(&self, kernel: &Kernel) -> bool {
         let Some(vector) = self.vector else { return true };
         let stride = |access: &Access, dim: usize| access.strides[dim].fixed();
-        kernel.exprs.iter().all(|expr| match &expr.code {
-            Code::Load(access) => {
-                let is_in_rows =
-                    self.beside.as_ref().is_some_and(|beside| beside.layout(access, expr.dtype).is_some());
-                stride(access, vector).is_some_and(|stride| (-1..=1).contains(&stride)) || is_in_rows
+        let across = self.across.filter(|_| kernel.form != Form::Map);
+        kernel.exprs.iter().all(|expr| match (&expr.code, &self.beside) {
+            (Code::Load(access), Some(beside)) => beside.layout(access, expr.dtype).is_some(),
+            (Code::Load(access) | Code::Take { access, .. }, _) => {
+                stride(access, vector).is_some_and(|stride| (-1..=1).contains(&stride))
+                    || across.is_some_and(|dim| stride(access, dim) == Some(1))
             }
-            Code::Splat(_)
-            | Code::Size(_)
-            | Code::Index { .. }
-            | Code::Take { .. }
-            | Code::Map(..)
-            | Code::Convert(_)
-            | Code::Reduced(_) => true,
+            (
+                Code::Splat(_)
+                | Code::Size(_)
+                | Code::Index { .. }
+                | Code::Map(..)
+                | Code::Convert(_)
+                | Code::Reduced(_),
+                _,
+            ) => true,
         })
     }
 }
