@@ -133,6 +133,8 @@ structures! {
     Strided "promote_rt_strided" {
         /// How many dimensions come after the one along which elements lie side by side.
         before: i64,
+        /// Whether the others lie one in another, as those of a row-major tensor do: 0 or 1.
+        dense: i64,
         /// The code.
         entry: Entry,
         /// Bytes of stack that `entry` takes, and the loops that it runs; null if that is not known.

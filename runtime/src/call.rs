@@ -184,9 +184,17 @@ struct Code<'a> {
     stack: *const i64,
     /// Whether it reads tensors, and not only numbers without dimensions.
     reads_tensors: bool,
-    /// How many dimensions come after the one along which the elements of inputs lie side by side; none if inputs are
-    /// contiguous and row-major.
-    before: Option<usize>,
+    /// How inputs lie in memory; none if they are contiguous and row-major.
+    strided: Option<Lies>,
+}
+
+/// How the inputs of code lie in memory.
+#[derive(Clone, Copy)]
+struct Lies {
+    /// How many dimensions come after the one along which elements lie side by side.
+    before: usize,
+    /// Whether the other dimensions lie one in another.
+    is_dense: bool,
 }
 
 /// An input that is shorter along the dimension along which its elements lie side by side is packed: there is a line of
@@ -196,7 +204,7 @@ const SHORT_RUN: usize = 16;
 impl Code<'_> {
     /// The dimension along which the elements of an input lie side by side, if it has strides.
     fn along(&self, rank: usize) -> Option<usize> {
-        self.before.filter(|_| rank >= 2).and_then(|before| rank.checked_sub(before + 1))
+        self.strided.filter(|_| rank >= 2).and_then(|lies| rank.checked_sub(lies.before + 1))
     }
 
     /// Whether it reads an input where it is.
@@ -205,9 +213,22 @@ impl Code<'_> {
         let is_empty = input.low == input.high;
         let is_forward = input.strides.iter().all(|stride| *stride >= 0);
         let is_side_by_side = input.strides[along] == input.size as isize;
-        input.direct && self.before == Some(0)
+        input.direct && along + 1 == input.extents.len()
             || is_empty
-            || input.is_aligned && is_forward && is_side_by_side && input.extents[along] >= SHORT_RUN
+            || input.is_aligned
+                && is_forward
+                && is_side_by_side
+                && self.lies_one_in_another(input, along)
+                && input.extents[along] >= SHORT_RUN
+    }
+
+    /// Whether the dimensions of an input but for one lie one in another, if the code asks for that.
+    fn lies_one_in_another(&self, input: &Placed, along: usize) -> bool {
+        let others = (0..input.extents.len()).filter(|axis| *axis != along);
+        let others: Vec<(usize, isize)> =
+            others.map(|axis| (input.extents[axis], input.strides[axis])).collect();
+        let is_in = |pair: &[(usize, isize)]| pair[0].1 == pair[1].1.wrapping_mul(pair[1].0 as isize);
+        self.strided.is_some_and(|lies| !lies.is_dense || others.windows(2).all(is_in))
     }
 
     /// The strides in bytes in which an input is packed that it does not read where it is.
@@ -247,14 +268,16 @@ fn code<'a>(function: &Function, purpose: Purpose, inputs: &[Placed]) -> Option<
         run: Run::Compiled(entry),
         stack,
         reads_tensors: true,
-        before: None,
+        strided: None,
     };
     let whole = compiled(function.entry, function.entry_stack);
     match (purpose, function.shape) {
         (Purpose::Results, _) if inputs.iter().all(|input| input.direct) => Some(whole),
         (Purpose::Results, _) => {
             let others = function.strided().iter().map(|strided| Code {
-                before: usize::try_from(strided.before).ok(),
+                strided: usize::try_from(strided.before)
+                    .ok()
+                    .map(|before| Lies { before, is_dense: strided.dense != 0 }),
                 ..compiled(strided.entry, strided.entry_stack)
             });
             std::iter::once(whole).chain(others).min_by_key(|code| code.packed(inputs))
@@ -318,7 +341,7 @@ unsafe fn run(
         return Err(failure(context));
     }
     let mut inputs = Vec::with_capacity(views.len());
-    let strides: Vec<Vec<i64>> = match code.before {
+    let strides: Vec<Vec<i64>> = match code.strided {
         Some(_) => placed.iter().map(|placed| code.strides(placed)).collect(),
         None => Vec::new(),
     };

@@ -163,15 +163,16 @@ impl Graph {
         id
     }
 
-    /// A tensor that is there, with strides that a run alone knows, but for the dimension along which its elements lie side by
-    /// side. The source has that dimension last; the node that is returned, a view of it, has the dimensions as they are given.
-    /// Kernels alone read a view, so all else finds a contiguous copy.
+    /// A tensor that is there, whose elements lie side by side along a dimension. A run alone knows its strides along those others
+    /// that have one; in the rest the dimensions lie one in another. The source has the dimension along which elements lie last;
+    /// the node that is returned, a view of it, has the dimensions as they are given. Kernels alone read a view, so all else finds a
+    /// contiguous copy.
     pub fn strided_source(
         &mut self,
         number: u32,
         dtype: DType,
         dims: &[Option<i64>],
-        along: usize,
+        (along, has_stride): (usize, &dyn Fn(usize) -> bool),
     ) -> NodeId {
         let rank = dims.len();
         let source = self.push(Prim::Source(number), &[], dtype, Vec::new());
@@ -181,8 +182,13 @@ impl Graph {
             shape.push(known.map_or_else(|| axis(place), Extent::Fixed));
         }
         let order: Vec<usize> = (0..rank).filter(|axis| *axis != along).chain([along]).collect();
-        let stride = |place: &usize| if *place == along { Extent::Fixed(1) } else { axis(rank + place) };
-        let strides = order.iter().map(stride).map(Product::from).collect();
+        let mut strides = vec![Product::number(1); rank];
+        for place in (0..rank - 1).rev() {
+            strides[place] = match has_stride(order[place]) {
+                true => axis(rank + order[place]).into(),
+                false => &strides[place + 1] * &shape[order[place + 1]].into(),
+            };
+        }
         self.nodes[source.0 as usize].shape = order.iter().map(|axis| shape[*axis]).collect();
         self.strided.insert(source, strides);
         self.push(Prim::View(order.into_iter().map(Index::same).collect()), &[source], dtype, shape)

@@ -29,7 +29,7 @@ mod space;
 use std::collections::BTreeMap;
 
 use promote_lattice::DType;
-use promote_lower::program::{Arg, Edge, End, EntryKind, Function, Program, ValueKind};
+use promote_lower::program::{Arg, Edge, End, EntryKind, Function, Program, Strides, ValueKind};
 use promote_lower::types::{Number as Scalar, Type};
 
 use self::frame::{At, Frame, Slot};
@@ -231,13 +231,18 @@ enum Next {
     Return(Vec<Slot>),
 }
 
-/// The strides of a tensor whose elements lie side by side along a dimension, and with gaps along the others, which stand in
-/// memory the other way round.
-fn strides(shape: &[usize], along: usize) -> Vec<usize> {
+/// The strides of a tensor as an entry takes it, whose elements lie side by side along a dimension, with gaps: the others stand in
+/// memory the other way round unless they lie one in another.
+fn strides(shape: &[usize], along: usize, entry: EntryKind) -> Vec<usize> {
+    let is_dense = matches!(entry, EntryKind::Strided(Strides { is_dense: true, .. }));
     let (mut strides, mut next) = (vec![1; shape.len()], shape[along] + 3);
-    for axis in (0..shape.len()).filter(|axis| *axis != along) {
+    let mut others: Vec<usize> = (0..shape.len()).filter(|axis| *axis != along).collect();
+    if is_dense {
+        others.reverse();
+    }
+    for axis in others {
         strides[axis] = next;
-        next = next * shape[axis] + 1;
+        next = next * shape[axis] + usize::from(!is_dense);
     }
     strides
 }
@@ -274,7 +279,7 @@ impl<'r> Machine<'r> {
                 {
                     let origin = format!("argument {index}");
                     let along = function.entry.along(r#type);
-                    let strides = along.map(|along| strides(&array.shape, along));
+                    let strides = along.map(|along| strides(&array.shape, along, function.entry));
                     let elements = match &strides {
                         Some(strides) => scattered(array, strides),
                         None => array.elements.iter().copied().map(Some).collect(),
@@ -283,8 +288,8 @@ impl<'r> Machine<'r> {
                     slots.push(Slot::Buffer(filled.map_err(|stop| stop.at(&function.name))?));
                     let open = array.shape.iter().zip(dims).filter(|(_, stated)| stated.is_none());
                     let open = open.map(|(extent, _)| *extent);
-                    let strides = strides.unwrap_or_default().into_iter().enumerate();
-                    let strides = strides.filter(|(axis, _)| Some(*axis) != along).map(|(_, stride)| stride);
+                    let strided = function.entry.strided_dims(r#type).into_iter();
+                    let strides = strided.filter_map(|axis| Some(strides.as_ref()?[axis]));
                     slots.extend(open.chain(strides).map(|number| Slot::Number(Number::Int(number as i128))));
                 }
                 (Type::Scalar(Scalar::Float(dtype)), Value::Array(array))

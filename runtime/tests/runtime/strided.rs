@@ -60,7 +60,8 @@ fn adder() -> &'static Function {
     let matrix: (_, &[i64], _) = (F32, &[-1, -1], None);
     let plain = meta(row_major, None, &[matrix, matrix], &[(F32, &[-1, -1]), (I32, &[5])]);
     let codes = [(0, rows as Entry), (1, columns as Entry)];
-    let codes = codes.map(|(before, entry)| Strided { before, entry, entry_stack: std::ptr::null() });
+    let codes =
+        codes.map(|(before, entry)| Strided { before, dense: 0, entry, entry_stack: std::ptr::null() });
     let strided = Vec::leak(codes.to_vec()).as_ptr();
     Box::leak(Box::new(Function { strided_count: 2, strided, ..*plain }))
 }

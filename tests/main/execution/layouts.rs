@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use promote::{DType, Tensor};
-use promote_lower::program::EntryKind;
+use promote_lower::program::{EntryKind, Strides};
 use promote_reference::indices;
 
 use super::random::in_steps;
@@ -200,7 +200,8 @@ fn strided(of: &str, op: &str, result: &str) -> Vec<EntryKind> {
 
 #[test]
 fn there_is_code_for_other_orders_where_packing_would_show() {
-    let [last, first] = [0, 1].map(EntryKind::Strided);
+    let free = |before: usize| EntryKind::Strided(Strides { before, is_dense: false });
+    let [last, first] = [0, 1].map(free);
     let large = "tensor<512x512xf32>";
     assert_eq!(strided(large, "negative\"(%x)", large), [last]);
     assert_eq!(strided(large, "max\"(%x)", "tensor<f32>"), [last, first]);

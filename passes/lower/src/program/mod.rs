@@ -98,10 +98,9 @@ pub struct Place {
 pub enum EntryKind {
     /// Callers outside of the program: results go into memory that [`Step::Output`] asks for.
     Public,
-    /// The same, whose tensors lie in memory in another order. An input of two or more dimensions has its elements side by
-    /// side along the dimension that comes so many before the last, if it has that one, and [strides](Function::parameters)
-    /// along the others that a run alone knows. It computes the same as the public function of its name, bit for bit.
-    Strided(usize),
+    /// The same, whose tensors lie in memory in another order. It computes the same as the public function of its name, bit for
+    /// bit.
+    Strided(Strides),
     /// The same as public, who ask for the shapes of results alone.
     Shapes,
     /// Functions of the program: results are returned.
@@ -121,10 +120,31 @@ impl EntryKind {
     /// The dimension along which the elements of an input lie side by side, if the input has strides.
     pub fn along(self, input: &Type) -> Option<usize> {
         match self {
-            Self::Strided(before) if input.dims().len() >= 2 => input.dims().len().checked_sub(before + 1),
+            Self::Strided(strides) if input.dims().len() >= 2 => {
+                input.dims().len().checked_sub(strides.before + 1)
+            }
             Self::Strided(_) | Self::Public | Self::Shapes | Self::Private => None,
         }
     }
+
+    /// The dimensions of an input of which the function takes the strides.
+    pub fn strided_dims(self, input: &Type) -> Vec<usize> {
+        let (Self::Strided(strides), Some(along)) = (self, self.along(input)) else { return Vec::new() };
+        let mut others: Vec<usize> = (0..input.dims().len()).filter(|axis| *axis != along).collect();
+        others.drain(..if strides.is_dense { others.len() - 1 } else { 0 });
+        others
+    }
+}
+
+/// How an input of two or more dimensions lies in memory: its elements are side by side along a dimension, if it has that one, and
+/// it has strides along the others that a run alone knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Strides {
+    /// How many dimensions come after the one along which elements lie side by side.
+    pub before: usize,
+    /// Whether the other dimensions lie one in another, as those of a row-major tensor do: they have the stride of the last of them
+    /// alone.
+    pub is_dense: bool,
 }
 
 /// What a value is.
@@ -179,12 +199,11 @@ pub struct Function {
 }
 
 impl Function {
-    /// The parameters that an input is: [carried](ValueKind::carrying) as between blocks; of one [with strides](EntryKind::along)
-    /// also the stride, in elements, along each dimension but the one along which they lie side by side.
+    /// The parameters that an input is: [carried](ValueKind::carrying) as between blocks, and then its strides in elements along the
+    /// [dimensions](EntryKind::strided_dims) that have one.
     pub fn parameters(&self, input: &Type) -> Vec<ValueKind> {
-        let strides = self.entry.along(input).map_or(0, |_| input.dims().len() - 1);
         let mut kinds = ValueKind::carrying(std::slice::from_ref(input));
-        kinds.extend(std::iter::repeat_n(ValueKind::INDEX, strides));
+        kinds.extend(self.entry.strided_dims(input).iter().map(|_| ValueKind::INDEX));
         kinds
     }
 

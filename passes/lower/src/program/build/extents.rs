@@ -77,7 +77,7 @@ impl Arithmetic for Builder<'_, '_> {
         match self.segment.graph.node(NodeId(of)).prim {
             Prim::Source(number) => {
                 let Stored { buffer, dims } = &self.segment.sources[number as usize];
-                let stride = || self.strided[buffer].0[axis - dims.len()];
+                let stride = || Arg::Value(self.strided[buffer].strides[&(axis - dims.len())]);
                 dims.get(axis).copied().unwrap_or_else(stride)
             }
             _ => unreachable!("a source's extents are a source's"),

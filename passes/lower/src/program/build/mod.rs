@@ -23,7 +23,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::liveness::Liveness;
 use self::segment::{Segment, Stored};
-use self::strided::Traversals;
+use self::strided::{Lies, Traversals};
 use super::registers::Registers;
 use super::{
     Arg, Block, BlockId, Constant, ConstantId, End, EntryKind, Function, KernelId, Literal, Place, PlaceId,
@@ -177,8 +177,8 @@ struct Builder<'b, 'm> {
     live: Liveness,
     /// The tensors to which the block at hand owns a reference.
     owned: Vec<Value>,
-    /// The strides of buffers that are not contiguous, and the dimension along which their elements lie side by side.
-    strided: FxHashMap<ValueId, (Vec<Arg>, usize)>,
+    /// How buffers lie in memory that are not contiguous.
+    strided: FxHashMap<ValueId, Lies>,
     traversals: Traversals,
 }
 
@@ -268,16 +268,11 @@ impl<'b, 'm> Builder<'b, 'm> {
         if block == BlockId(0)
             && let (Lowered::Tensor(stored), Some(along)) = (&known, self.function.entry.along(r#type))
         {
-            let strides = (0..stored.dims.len()).map(|axis| match axis == along {
-                true => Arg::Known(1),
-                false => {
-                    let stride = self.new_value(ValueKind::INDEX);
-                    parts.push(stride);
-                    Arg::Value(stride)
-                }
-            });
-            let strides = strides.collect();
-            self.strided.insert(stored.buffer, (strides, along));
+            let dims = self.function.entry.strided_dims(r#type);
+            let strides: Vec<ValueId> = dims.iter().map(|_| self.new_value(ValueKind::INDEX)).collect();
+            parts.extend(&strides);
+            let strides = dims.into_iter().zip(strides).collect();
+            self.strided.insert(stored.buffer, Lies { along, strides });
         }
         self.function.blocks[block.0 as usize].parameters.extend(parts);
         self.values.insert(argument, known);

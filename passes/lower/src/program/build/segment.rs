@@ -6,6 +6,7 @@ use promote_scalar::is_defined;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Builder;
+use super::strided::Lies;
 use crate::canonical::Canonical;
 use crate::fuse::{self, fuse};
 use crate::graph::{Graph, Index, NodeId, Prim};
@@ -326,11 +327,14 @@ impl Builder<'_, '_> {
     /// The node of a tensor in memory.
     pub(super) fn source(&mut self, stored: Stored, dtype: DType, dims: &[Option<i64>]) -> NodeId {
         let number = self.segment.sources.len() as u32;
-        let along = self.strided.get(&stored.buffer).map(|(_, along)| *along);
+        let lies = self.strided.get(&stored.buffer);
         self.segment.sources.push(stored);
-        match along {
+        match lies {
             None => self.segment.graph.source(number, dtype, dims),
-            Some(along) => self.segment.graph.strided_source(number, dtype, dims, along),
+            Some(Lies { along, strides }) => {
+                let has_stride = |axis: usize| strides.contains_key(&axis);
+                self.segment.graph.strided_source(number, dtype, dims, (*along, &has_stride))
+            }
         }
     }
 

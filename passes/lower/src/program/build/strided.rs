@@ -7,12 +7,12 @@
 //! Such a function is kept if it computes the same bits, which the [traversals](Traversal) of its kernels tell, and if the
 //! target reads all arguments along memory.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Builder, Context};
 use crate::order::Traversal;
 use crate::program::registers::Registers;
-use crate::program::{EntryKind, Function, Launch, Step, ValueId};
+use crate::program::{EntryKind, Function, Launch, Step, Strides, ValueId};
 use crate::strong::{self, Kind};
 use crate::target::InPlace;
 use crate::types::Type;
@@ -20,6 +20,15 @@ use promote_scalar::memory_size;
 
 /// How the kernels of a function, in order, go through what they reduce, where that matters.
 pub(super) type Traversals = Vec<Traversal>;
+
+/// How a buffer lies in memory.
+#[derive(Clone, Debug)]
+pub(super) struct Lies {
+    /// The dimension along which its elements lie side by side.
+    pub along: usize,
+    /// The strides along others; of those that have none, one lies in another.
+    pub strides: FxHashMap<usize, ValueId>,
+}
 
 impl<'m> Context<'m> {
     /// Adds the functions for tensors that lie in another order to the last one, which is for those that are row-major.
@@ -32,24 +41,36 @@ impl<'m> Context<'m> {
         }
         let most = source.inputs.iter().map(|input| input.dims().len()).max().unwrap_or(0);
         for before in 0..most.min(worth.dims) {
-            let entry = EntryKind::Strided(before);
-            let is_worth_it =
-                source.inputs.iter().any(|input| entry.along(input).is_some() && is_large(input, &worth));
-            if !is_worth_it {
-                continue;
-            }
-            let (kernels, constants) = (self.program.kernels.len(), self.program.constants.len());
-            let (mut made, own) = Builder::new(self, source, entry).function();
-            if own == *traversals && self.reads_along(&made) {
-                Registers::promote(&mut made, &self.program.constants);
-                self.program.functions.push(made);
-            } else {
-                self.program.kernels.truncate(kernels);
-                self.kernels.retain(|_, kernel| (kernel.0 as usize) < kernels);
-                self.program.constants.truncate(constants);
-                self.constants.retain(|_, constant| (constant.0 as usize) < constants);
+            // Any strides are better, but where dimensions must be one for sums to be in order.
+            for is_dense in [false, true] {
+                let entry = EntryKind::Strided(Strides { before, is_dense });
+                let of = |input: &&Type| entry.along(input).is_some() && is_large(input, &worth);
+                let is_other = most > 2 || !is_dense;
+                if is_other
+                    && source.inputs.iter().any(|input| of(&input))
+                    && self.add(source, entry, traversals)
+                {
+                    break;
+                }
             }
         }
+    }
+
+    /// Adds such a function if it computes the same bits, and reads along memory; whether it does.
+    fn add(&mut self, source: &'m strong::Function, entry: EntryKind, traversals: &Traversals) -> bool {
+        let (kernels, constants) = (self.program.kernels.len(), self.program.constants.len());
+        let (mut made, own) = Builder::new(self, source, entry).function();
+        let is_kept = own == *traversals && self.reads_along(&made);
+        if is_kept {
+            Registers::promote(&mut made, &self.program.constants);
+            self.program.functions.push(made);
+        } else {
+            self.program.kernels.truncate(kernels);
+            self.kernels.retain(|_, kernel| (kernel.0 as usize) < kernels);
+            self.program.constants.truncate(constants);
+            self.constants.retain(|_, constant| (constant.0 as usize) < constants);
+        }
+        is_kept
     }
 
     /// Whether a function does so little with its arguments that packing them would show.

@@ -3,7 +3,9 @@
 use rustc_hash::FxHashMap;
 
 use super::{Parser, Result, Token};
-use crate::program::{Arg, Block, BlockId, Edge, End, EntryKind, Function, Step, ValueId, ValueKind};
+use crate::program::{
+    Arg, Block, BlockId, Edge, End, EntryKind, Function, Step, Strides, ValueId, ValueKind,
+};
 use crate::types::Type;
 
 /// What is known of the values of a function.
@@ -43,7 +45,8 @@ impl Parser<'_> {
         if self.accept_word("strided")? {
             let before: u32 =
                 self.unsigned("how many dimensions come after the one along which elements lie")?;
-            return Ok(EntryKind::Strided(before as usize));
+            let is_dense = self.accept_word("dense")?;
+            return Ok(EntryKind::Strided(Strides { before: before as usize, is_dense }));
         }
         let others = [EntryKind::Public, EntryKind::Shapes, EntryKind::Private];
         let Some(entry) = others.into_iter().find(|entry| self.is_word(&entry.to_string())) else {

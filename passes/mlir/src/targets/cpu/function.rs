@@ -241,9 +241,12 @@ impl<'l, 'a> Function<'l, 'a> {
                         let extent = self.word(extents, axis, self.code.types.i64);
                         self.set(parameter(), Value::Number(extent));
                     }
-                    let Some(along) = source.entry.along(r#type) else { continue };
+                    let strided = source.entry.strided_dims(r#type);
+                    if strided.is_empty() {
+                        continue;
+                    }
                     let strides = self.word(inputs, input + words(offset_of!(Input, strides)), pointer);
-                    for axis in (0..dims.len()).filter(|axis| *axis != along) {
+                    for axis in strided {
                         let stride = self.word(strides, axis as i64, self.code.types.i64);
                         self.set(parameter(), Value::Number(stride));
                     }

@@ -204,9 +204,9 @@ impl<'a> Lowering<'a> {
             let symbol = match function.entry {
                 EntryKind::Private => Self::inner(name),
                 EntryKind::Public => entry.insert(format!("promote.entry.{}", encoded(name))).clone(),
-                EntryKind::Strided(before) => {
-                    let symbol = format!("promote.strided{before}.{}", encoded(name));
-                    strided.push((before, symbol.clone()));
+                EntryKind::Strided(strides) => {
+                    let symbol = format!("promote.strided{}.{}", strides.before, encoded(name));
+                    strided.push((strides, symbol.clone()));
                     symbol
                 }
                 EntryKind::Shapes => shape.insert(format!("promote.shape.{}", encoded(name))).clone(),

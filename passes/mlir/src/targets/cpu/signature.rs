@@ -9,6 +9,7 @@ use std::fmt::Write;
 use promote_abi::{Function, Kind, Prototype, Runtime, Strided, Structure, TensorType, fields};
 
 use super::names;
+use promote_lower::program::Strides;
 use promote_lower::symbols::{Symbols, encoded};
 use promote_lower::types::Type;
 
@@ -24,9 +25,8 @@ pub struct Export<'a> {
     pub entry: &'a str,
     /// The symbol of the code that computes its results' shapes, if there is one.
     pub shape: Option<&'a str>,
-    /// The symbols of the codes for arguments [with strides](promote_lower::program::EntryKind::Strided), and how many dimensions
-    /// come after the one along which those lie side by side.
-    pub strided: &'a [(usize, String)],
+    /// The symbols of the codes for arguments [with strides](promote_lower::program::EntryKind::Strided).
+    pub strided: &'a [(Strides, String)],
 }
 
 /// Declarations of the functions of the run time that compiled code calls, as MLIR text.
@@ -172,9 +172,10 @@ fn codes(text: &mut String, export: &Export<'_>) {
     if export.strided.is_empty() {
         return;
     }
-    let elements = export.strided.iter().map(|(before, entry)| {
+    let elements = export.strided.iter().map(|(strides, entry)| {
         let fields = fields::Strided {
-            before: number(Kind::I64, *before as i64),
+            before: number(Kind::I64, strides.before as i64),
+            dense: number(Kind::I64, i64::from(strides.is_dense)),
             entry: address(Some(entry.clone())),
             entry_stack: address(Some(stack_symbol(entry))),
         };
