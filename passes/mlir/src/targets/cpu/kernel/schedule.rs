@@ -104,3 +104,55 @@ impl Display for Schedule {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use promote_lower::program::Program;
+
+    use super::*;
+
+    /// A reduction of two matrices with AVX-512: how it is run, and whether both are read in order.
+    fn scheduled(form: &str, [x, y]: [&str; 2]) -> (String, bool) {
+        let text = format!(
+            "numerics jax
+
+kernel @k0 {{
+  dims [s0, s1]
+  form {form} reduced 1
+  e0 = load b0[{x}] : f32 over [d0, d1] stage 0 node 0
+  e1 = load b1[{y}] : f32 over [d0, d1] stage 0 node 1
+  e2 = promote.multiply e0, e1 : f32 over [d0, d1] stage 0 node 2
+  r0 = reduce sum e2 to b2[{}] node 2
+}}
+",
+            if form == "rows" { "d0" } else { "d1" }
+        );
+        let program = Program::parse(&text).expect("it is a program");
+        let machine = Machine { vector_bytes: 64, ..Machine::default() };
+        let schedule = Schedule::new(&program.kernels[0], machine, program.numerics);
+        (schedule.to_string(), schedule.reads_in_order(&program.kernels[0]))
+    }
+
+    const STRAIGHT: &str = "s1*d0 + d1";
+    const TURNED: &str = "d0 + s0*d1";
+    /// Every other element.
+    const APART: &str = "2*s1*d0 + 2*d1";
+
+    #[test]
+    fn reductions_run_along_what_lies_side_by_side() {
+        let along = "64 lanes along d1, the rest masked";
+        for (form, operands, schedule, is_in_order) in [
+            ("rows", [STRAIGHT, STRAIGHT], along, true),
+            ("rows", [TURNED, TURNED], "16 rows of d0 down their columns", true),
+            ("rows", [STRAIGHT, TURNED], along, false),
+            ("rows", [STRAIGHT, APART], along, false),
+            ("columns outer 0", [STRAIGHT, STRAIGHT], along, true),
+            ("columns outer 0", [TURNED, TURNED], "squares of 16 along d0 and d1", true),
+            ("columns outer 0", [STRAIGHT, TURNED], along, false),
+            ("columns outer 0", [APART, TURNED], "squares of 16 along d0 and d1", false),
+        ] {
+            let found = scheduled(form, operands);
+            assert_eq!(found, (schedule.to_owned(), is_in_order), "{form} of {operands:?}");
+        }
+    }
+}

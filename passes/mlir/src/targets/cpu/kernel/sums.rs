@@ -20,6 +20,9 @@ use super::{Body, KernelEmitter, Scope};
 use crate::targets::cpu::costs::{COLUMN_BYTES, MOST_COLUMNS};
 use crate::targets::llvm::{Register, shuffle, splat};
 
+/// What is done with a block of indices: what is carried into it, and what comes out.
+type BlockBody<'a, 'k> = dyn FnMut(&mut KernelEmitter<'k>, Bounds, &[MlirValue]) -> Vec<MlirValue> + 'a;
+
 impl<'k> KernelEmitter<'k> {
     /// Whether a root is added up in blocks of rows, or of vectors.
     pub(super) fn is_summed_in_blocks(&self, root: usize) -> bool {
@@ -110,7 +113,7 @@ impl<'k> KernelEmitter<'k> {
         length: i64,
         (roots, carried): (&[usize], &[MlirValue]),
         lanes: &[usize],
-        body: &mut dyn FnMut(&mut Self, Bounds, &[MlirValue]) -> Vec<MlirValue>,
+        body: &mut BlockBody<'_, 'k>,
     ) -> Vec<MlirValue> {
         if !roots.iter().any(|root| self.is_summed_in_blocks(*root)) {
             return body(self, (from, to), carried);
