@@ -208,6 +208,8 @@ fn there_is_code_for_other_orders_where_packing_would_show() {
     assert_eq!(strided("tensor<?x?xi64>", "sum\"(%x)", "tensor<i64>"), [last, first]);
     assert_eq!(strided("tensor<?x8xbf16>", "tanh\"(%x)", "tensor<?x8xbf16>"), [last]);
     assert_eq!(strided("tensor<?x?x?xi64>", "sum\"(%x)", "tensor<i64>").len(), 3);
+    let dense = EntryKind::Strided(Strides { before: 2, is_dense: true });
+    assert_eq!(strided("tensor<64x64x128xf32>", "sum\"(%x)", "tensor<f32>"), [dense]);
     // What is small, has one dimension or is computed for long is packed, and so is what products and sorting take.
     assert_eq!(strided("tensor<64x64xf32>", "negative\"(%x)", "tensor<64x64xf32>"), []);
     assert_eq!(strided("tensor<?xf32>", "negative\"(%x)", "tensor<?xf32>"), []);
