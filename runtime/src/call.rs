@@ -125,10 +125,7 @@ pub unsafe fn invoke(
     let placed_outputs = (outputs.iter().zip(function.output_types()).enumerate())
         .map(|(index, (view, expected))| check_output(function, index, expected, view.as_ref()))
         .collect::<Result<Vec<_>, _>>()?;
-    if let Some(mut code) = code(function, purpose, &placed_inputs) {
-        if let Some(body) = body {
-            code.run = Run::Body(body, purpose);
-        }
+    if let Some(code) = code(function, body, purpose, &placed_inputs) {
         let slots = slots(function, (&code, &placed_inputs), outputs, &placed_outputs);
         let context = Context::new(function.display_name().to_owned(), slots);
         // SAFETY: by contract; every view was checked.
@@ -197,9 +194,11 @@ struct Lies {
     is_dense: bool,
 }
 
-/// An input that is shorter along the dimension along which its elements lie side by side is packed: there is a line of
-/// the cache for few of them.
-const SHORT_RUN: usize = 16;
+/// An input that is shorter along the dimension along which its elements lie side by side is packed: what is begun with each run
+/// takes longer than reading it.
+const SHORT_RUN: usize = 128;
+/// The same of the other dimensions together, where the last one is among them.
+const FEW_RUNS: usize = 128;
 
 impl Code<'_> {
     /// The dimension along which the elements of an input lie side by side, if it has strides.
@@ -213,18 +212,21 @@ impl Code<'_> {
         let is_empty = input.low == input.high;
         let is_forward = input.strides.iter().all(|stride| *stride >= 0);
         let is_side_by_side = input.strides[along] == input.size as isize;
-        input.direct && along + 1 == input.extents.len()
+        let is_last = along + 1 == input.extents.len();
+        let runs = input.extents.iter().product::<usize>() / input.extents[along].max(1);
+        input.direct && is_last
             || is_empty
             || input.is_aligned
                 && is_forward
                 && is_side_by_side
                 && self.lies_one_in_another(input, along)
                 && input.extents[along] >= SHORT_RUN
+                && (is_last || runs >= FEW_RUNS)
     }
 
     /// Whether the dimensions of an input but for one lie one in another, if the code asks for that.
     fn lies_one_in_another(&self, input: &Placed, along: usize) -> bool {
-        let others = (0..input.extents.len()).filter(|axis| *axis != along);
+        let others = (0..input.extents.len()).filter(|axis| *axis != along && input.extents[*axis] != 1);
         let others: Vec<(usize, isize)> =
             others.map(|axis| (input.extents[axis], input.strides[axis])).collect();
         let is_in = |pair: &[(usize, isize)]| pair[0].1 == pair[1].1.wrapping_mul(pair[1].0 as isize);
@@ -262,17 +264,23 @@ impl Code<'_> {
 }
 
 /// What to run; nothing if the metadata have the answer.
-fn code<'a>(function: &Function, purpose: Purpose, inputs: &[Placed]) -> Option<Code<'a>> {
+fn code<'a>(
+    function: &Function,
+    body: Option<&'a dyn Body>,
+    purpose: Purpose,
+    inputs: &[Placed],
+) -> Option<Code<'a>> {
     let is_static = |expected: &TensorType| expected.extents().iter().all(|&extent| extent >= 0);
     let compiled = |entry: Entry, stack: *const i64| Code {
-        run: Run::Compiled(entry),
+        run: body.map_or(Run::Compiled(entry), |body| Run::Body(body, purpose)),
         stack,
         reads_tensors: true,
         strided: None,
     };
     let whole = compiled(function.entry, function.entry_stack);
     match (purpose, function.shape) {
-        (Purpose::Results, _) if inputs.iter().all(|input| input.direct) => Some(whole),
+        // What runs instead of compiled code takes contiguous inputs.
+        (Purpose::Results, _) if body.is_some() || inputs.iter().all(|input| input.direct) => Some(whole),
         (Purpose::Results, _) => {
             let others = function.strided().iter().map(|strided| Code {
                 strided: usize::try_from(strided.before)

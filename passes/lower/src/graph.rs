@@ -209,6 +209,12 @@ impl Graph {
         }
     }
 
+    /// Whether a node is a source with strides, converted or not.
+    pub fn has_strides(&self, id: NodeId) -> bool {
+        let node = self.node(id);
+        self.strided.contains_key(&id) || node.prim == Prim::Convert && self.has_strides(node.args[0])
+    }
+
     /// The strides in which a node is in memory, in elements.
     pub fn layout(&self, id: NodeId) -> Vec<Product> {
         self.strided.get(&id).cloned().unwrap_or_else(|| self.strides(&self.node(id).shape))

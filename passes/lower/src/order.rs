@@ -61,27 +61,64 @@ impl Rows {
     }
 }
 
-/// In which order a kernel goes through what it reduces, as far as that follows from how its operands lie in memory: two kernels
-/// of the same expressions over the same extents that have the same traversal combine elements in the same order.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Traversal {
-    /// Whether it reduces rows.
-    is_in_rows: bool,
-    /// Whether the rows are short, and computed side by side.
-    is_beside: bool,
-    /// Which dimensions it reduces, those that it goes through as through one together.
-    reduced: Vec<Vec<usize>>,
+/// In which order a kernel goes through what it reduces: two kernels of the same expressions that have the same one combine elements
+/// in the same order, however their operands lie in memory.
+#[derive(Clone, Debug)]
+pub enum Traversal {
+    /// This one.
+    Known(Box<Order>),
+    /// A run alone knows it.
+    Open,
 }
+
+/// What the order of the elements of a reduction follows from, on whatever target.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Order {
+    is_in_rows: bool,
+    /// What is done with the roots that are reduced.
+    roots: Vec<(Role, DType)>,
+    /// Which dimensions are reduced, those that are gone through as through one together, and their extents, as far as they are
+    /// known.
+    reduced: Vec<(Vec<usize>, Option<i64>)>,
+    /// The length of the parts that one of them is cut into, if it is, as far as it is known.
+    chunk: Option<Option<i64>>,
+    /// For vectors of each width how many sums a row has, and whether short rows are computed side by side.
+    rows: Vec<(usize, bool)>,
+    has_rest: bool,
+}
+
+/// The widths of vectors, in bytes, that processors have.
+const WIDTHS: [usize; 3] = [16, 32, 64];
 
 impl Traversal {
     /// That of a kernel, if its results depend on it. `dims` says what each dimension is, in numbers that do not depend on how
     /// operands lie.
-    pub fn of(kernel: &Kernel, dims: &[Vec<usize>]) -> Option<Self> {
-        // How many lanes there are follows from the extents.
-        let is_beside = Beside::new(kernel, 2).is_some();
-        let is_in_rows = matches!(kernel.form, Form::Rows { .. });
-        let reduced = dims[kernel.reduced()].to_vec();
-        (!combines_in_any_order(kernel)).then_some(Self { is_in_rows, is_beside, reduced })
+    pub fn of(kernel: &Kernel, dims: &[Vec<usize>], numerics: Numerics) -> Option<Self> {
+        if combines_in_any_order(kernel) {
+            return None;
+        }
+        let reductions = kernel.roots.iter().filter(|root| root.role != Role::Store);
+        let rows = |bytes: usize| {
+            let Rows { lanes, beside, has_rest: _ } = Rows::new(kernel, numerics, bytes);
+            (lanes, beside.is_some())
+        };
+        let reduced = kernel.reduced().map(|dim| (dims[dim].clone(), kernel.dims[dim].fixed()));
+        Some(Self::Known(Box::new(Order {
+            is_in_rows: matches!(kernel.form, Form::Rows { .. }),
+            roots: reductions.map(|root| (root.role, kernel.expr(root.expr).dtype)).collect(),
+            reduced: reduced.collect(),
+            chunk: kernel.chunk.map(|chunk| chunk.length.fixed()),
+            rows: WIDTHS.map(rows).to_vec(),
+            has_rest: has_rest(kernel, numerics),
+        })))
+    }
+
+    /// Whether both are known, and the same.
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Known(own), Self::Known(other)) => own == other,
+            (Self::Open, _) | (_, Self::Open) => false,
+        }
     }
 }
 

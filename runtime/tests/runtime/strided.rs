@@ -66,23 +66,24 @@ fn adder() -> &'static Function {
     Box::leak(Box::new(Function { strided_count: 2, strided, ..*plain }))
 }
 
-/// The extents of the matrices.
-const DIMS: [i64; 2] = [20, 30];
+/// The extents of the matrices: no run is short.
+const DIMS: [i64; 2] = [150, 160];
+const COUNT: usize = 150 * 160;
 
 /// A matrix in memory: where it begins, and its strides.
 type Lies = (usize, [i64; 2]);
 
-const IN_ROWS: Lies = (0, [30, 1]);
-const IN_COLUMNS: Lies = (0, [1, 20]);
+const IN_ROWS: Lies = (0, [160, 1]);
+const IN_COLUMNS: Lies = (0, [1, 150]);
 
 /// Adds two matrices that lie so in one memory; which code was called, with what strides.
 #[track_caller]
 fn called(x: Lies, y: Lies) -> Called {
-    let memory = counting(5000);
+    let memory = counting(80_000);
     let element = |(offset, strides): Lies, row: i64, column: i64| {
         memory[(offset as i64 + row * strides[0] + column * strides[1]) as usize]
     };
-    let (mut sum, mut called) = (vec![0f32; 600], Called::default());
+    let (mut sum, mut called) = (vec![0f32; COUNT], Called::default());
     let mut inputs = [x, y].map(|(offset, strides)| {
         let mut tensor = Tensor::new(F32, memory.as_ptr(), &DIMS).strided(&strides);
         tensor.raw.byte_offset = 4 * offset as u64;
@@ -100,35 +101,35 @@ fn called(x: Lies, y: Lies) -> Called {
 
 #[test]
 fn inputs_in_rows_and_in_columns_are_read_where_they_are() {
-    assert_eq!(called(IN_ROWS, IN_ROWS), [ROW_MAJOR, 30, 1, 30, 1]);
-    assert_eq!(called(IN_COLUMNS, IN_COLUMNS), [1, 1, 20, 1, 20]);
-    assert_eq!(called((3, [33, 1]), IN_ROWS), [0, 33, 1, 30, 1]);
-    assert_eq!(called((3, [33, 1]), (0, [0, 1])), [0, 33, 1, 0, 1]);
-    assert_eq!(called((2, [1, 50]), (7, [1, 21])), [1, 1, 50, 1, 21]);
+    assert_eq!(called(IN_ROWS, IN_ROWS), [ROW_MAJOR, 160, 1, 160, 1]);
+    assert_eq!(called(IN_COLUMNS, IN_COLUMNS), [1, 1, 150, 1, 150]);
+    assert_eq!(called((3, [163, 1]), IN_ROWS), [0, 163, 1, 160, 1]);
+    assert_eq!(called((3, [163, 1]), (0, [0, 1])), [0, 163, 1, 0, 1]);
+    assert_eq!(called((2, [1, 170]), (7, [1, 151])), [1, 1, 170, 1, 151]);
 }
 
 #[test]
 fn the_least_is_packed() {
     // As much either way: rows need no strides.
-    assert_eq!(called(IN_COLUMNS, IN_ROWS), [ROW_MAJOR, 30, 1, 30, 1]);
+    assert_eq!(called(IN_COLUMNS, IN_ROWS), [ROW_MAJOR, 160, 1, 160, 1]);
     // One of two.
-    assert_eq!(called(IN_COLUMNS, (0, [33, 1])), [0, 30, 1, 33, 1]);
-    assert_eq!(called((0, [2, 45]), IN_COLUMNS), [1, 1, 20, 1, 20]);
+    assert_eq!(called(IN_COLUMNS, (0, [163, 1])), [0, 160, 1, 163, 1]);
+    assert_eq!(called((0, [2, 305]), IN_COLUMNS), [1, 1, 150, 1, 150]);
     // Nothing lies side by side.
-    assert_eq!(called((0, [90, 3]), (0, [90, 3])), [ROW_MAJOR, 30, 1, 30, 1]);
+    assert_eq!(called((0, [480, 3]), (0, [480, 3])), [ROW_MAJOR, 160, 1, 160, 1]);
 }
 
 #[test]
 fn inputs_that_go_backward_are_packed() {
-    assert_eq!(called((900, [-30, 1]), IN_ROWS), [ROW_MAJOR, 30, 1, 30, 1]);
-    assert_eq!(called((900, [1, -20]), (0, [1, 21])), [1, 1, 20, 1, 21]);
+    assert_eq!(called((149 * 160, [-160, 1]), IN_ROWS), [ROW_MAJOR, 160, 1, 160, 1]);
+    assert_eq!(called((159 * 150, [1, -150]), (0, [1, 151])), [1, 1, 150, 1, 151]);
 }
 
 #[test]
-fn short_runs_and_misaligned_inputs_are_packed() {
-    let memory = counting(1000);
+fn short_runs_few_runs_and_misaligned_inputs_are_packed() {
+    let memory = counting(20_000);
     let run = |dims: [i64; 2], strides: [i64; 2], byte_offset: u64| {
-        let (mut sum, mut called) = (vec![0f32; 400], Called::default());
+        let (mut sum, mut called) = (vec![0f32; 128 * 128], Called::default());
         let mut inputs = [(); 2].map(|()| {
             let mut tensor = Tensor::new(F32, memory.as_ptr(), &dims).strided(&strides);
             tensor.raw.byte_offset = byte_offset;
@@ -139,24 +140,26 @@ fn short_runs_and_misaligned_inputs_are_packed() {
         assert_eq!(call(adder(), &mut inputs, outputs), ok());
         called[0]
     };
-    assert_eq!(run([4, 16], [20, 1], 4), 0);
-    assert_eq!(run([4, 15], [20, 1], 4), ROW_MAJOR);
-    assert_eq!(run([16, 4], [1, 20], 4), 1);
-    assert_eq!(run([15, 4], [1, 20], 4), ROW_MAJOR);
-    assert_eq!(run([4, 16], [20, 1], 2), ROW_MAJOR);
-    assert_eq!(run([0, 16], [20, 1], 0), ROW_MAJOR);
+    assert_eq!(run([4, 128], [140, 1], 4), 0);
+    assert_eq!(run([4, 127], [140, 1], 4), ROW_MAJOR);
+    assert_eq!(run([128, 128], [1, 140], 4), 1);
+    assert_eq!(run([127, 128], [1, 140], 4), ROW_MAJOR);
+    assert_eq!(run([128, 127], [1, 140], 4), ROW_MAJOR);
+    assert_eq!(run([4, 128], [140, 1], 2), ROW_MAJOR);
+    assert_eq!(run([0, 128], [140, 1], 0), ROW_MAJOR);
 }
 
 /// What is read where it is must be read before it is written over.
 #[test]
 fn an_output_may_be_an_input_that_is_read_where_it_is() {
-    let mut memory = counting(600);
-    let expected: Vec<f32> = (0..600).map(|place| (place / 30 + 20 * (place % 30)) as f32 * 2.0).collect();
+    let mut memory = counting(COUNT);
+    let expected: Vec<f32> =
+        (0..COUNT).map(|place| (place / 160 + 150 * (place % 160)) as f32 * 2.0).collect();
     let mut called = Called::default();
     let start = memory.as_mut_ptr();
-    let mut inputs = [(); 2].map(|()| Tensor::new(F32, start, &DIMS).strided(&[1, 20]));
+    let mut inputs = [(); 2].map(|()| Tensor::new(F32, start, &DIMS).strided(&[1, 150]));
     let outputs = &mut [Tensor::new(F32, start, &DIMS), Tensor::new(I32, called.as_mut_ptr(), &[5])];
     assert_eq!(call(adder(), &mut inputs, outputs), ok());
-    assert_eq!(called, [1, 1, 20, 1, 20]);
+    assert_eq!(called, [1, 1, 150, 1, 150]);
     assert_eq!(memory, expected);
 }

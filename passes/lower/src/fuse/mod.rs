@@ -23,7 +23,7 @@ use self::group::{Group, Member, Reduction, Wanted};
 use self::order::{Order, UnitId};
 use super::graph::{Graph, NodeId, Prim};
 use super::kernel::{Chunk, Code, Expr, ExprId, Form, Kernel, Role, Root, cost};
-use super::order::{Traversal, combines_in_any_order};
+use super::order::combines_in_any_order;
 use super::target::Costs;
 use super::trace::{Coord, Found, Tracer};
 use promote_dialect::extent::{Product, Sum};
@@ -31,8 +31,8 @@ use promote_dialect::extent::{Product, Sum};
 /// One step of a program.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// Runs a kernel, which reduces in that order if the order matters.
-    Kernel(Kernel, Option<Traversal>),
+    /// Runs a kernel; which dimensions of its operands each of its own is, those that it goes through as through one together.
+    Kernel(Kernel, Vec<Vec<usize>>),
     /// Sorts the buffer of a node, into which its operand was written, along a dimension.
     Sort(NodeId, usize),
     /// Multiplies matrices.
@@ -454,8 +454,7 @@ impl<'g> Fusion<'g> {
         let merged = kernel.collapse().into_iter();
         let merged: Vec<Vec<usize>> =
             merged.map(|dims| dims.into_iter().map(|dim| order[dim]).collect()).collect();
-        let traversal = Traversal::of(&kernel, &merged);
-        Step::Kernel(kernel, traversal)
+        Step::Kernel(kernel, merged)
     }
 }
 

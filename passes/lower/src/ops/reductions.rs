@@ -44,16 +44,16 @@ pub(super) fn reduce(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize]) -> No
     }
     // Of complex numbers a maximum depends on the order.
     let has_any_order = gone.len() == 1 || graph.node(x).dtype.kind() != Kind::Complex;
+    let dtype = graph.node(x).dtype;
     if has_any_order
         && let Some((source, places)) = permuted(graph, x)
-        && (graph.strided.is_empty() || has_free_order(op, graph.node(x).dtype))
+        && (!graph.has_strides(source) || has_free_order(op, dtype))
     {
         return reduce_source(graph, op, (source, &places), gone);
     }
     let own = graph.shape(x);
     let shape: Vec<Extent> =
         (0..own.len()).filter(|axis| !gone.contains(axis)).map(|axis| own[axis]).collect();
-    let dtype = graph.node(x).dtype;
     if let Some((outer, rows)) = rows_first(graph, &own, gone) {
         let reduced = reduce(graph, op, x, rows);
         return reduce(graph, op, reduced, &[outer]);

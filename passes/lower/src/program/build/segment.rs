@@ -11,6 +11,7 @@ use crate::canonical::Canonical;
 use crate::fuse::{self, fuse};
 use crate::graph::{Graph, Index, NodeId, Prim};
 use crate::kernel::Kernel;
+use crate::order::{Traversal, combines_in_any_order};
 use crate::program::{Arg, Arith, ConstantId, Edge, End, Launch, PlaceId, Step, ValueId, ValueKind};
 use crate::strong::Value;
 use crate::target::Costs;
@@ -251,8 +252,9 @@ impl Builder<'_, '_> {
 
     fn step(&mut self, step: &fuse::Step, stored: &mut Places) {
         match step {
-            fuse::Step::Kernel(kernel, traversal) => {
-                self.traversals.extend(traversal.clone());
+            fuse::Step::Kernel(kernel, dims) => {
+                let traversal = Traversal::of(kernel, dims, self.context.program.numerics);
+                self.traversals.extend(traversal);
                 self.kernel(kernel, stored);
             }
             fuse::Step::Matmul(node) => self.matmul(*node, stored),
@@ -279,6 +281,7 @@ impl Builder<'_, '_> {
         let Some((plain, ones)) = kernel.with_ones(is_stretch) else {
             return self.launch(kernel, stored);
         };
+        self.traversals.extend((!combines_in_any_order(kernel)).then_some(Traversal::Open));
         for buffer in kernel.exprs.iter().filter_map(|expr| expr.code.buffer()) {
             self.find(buffer, stored);
         }

@@ -60,7 +60,9 @@ impl<'m> Context<'m> {
     fn add(&mut self, source: &'m strong::Function, entry: EntryKind, traversals: &Traversals) -> bool {
         let (kernels, constants) = (self.program.kernels.len(), self.program.constants.len());
         let (mut made, own) = Builder::new(self, source, entry).function();
-        let is_kept = own == *traversals && self.reads_along(&made);
+        let is_same = |(own, other): (&Traversal, &Traversal)| own.is_same(other);
+        let is_in_order = own.len() == traversals.len() && own.iter().zip(traversals).all(is_same);
+        let is_kept = is_in_order && self.reads_along(&made);
         if is_kept {
             Registers::promote(&mut made, &self.program.constants);
             self.program.functions.push(made);
@@ -91,10 +93,8 @@ impl<'m> Context<'m> {
 }
 
 fn launches(function: &Function) -> impl Iterator<Item = &Launch> {
-    function.blocks.iter().flat_map(|block| &block.steps).filter_map(|(step, _)| match step {
-        Step::Launch(launch) => Some(launch),
-        _ => None,
-    })
+    let steps = function.blocks.iter().flat_map(|block| &block.steps);
+    steps.filter_map(|(step, _)| if let Step::Launch(launch) = step { Some(launch) } else { None })
 }
 
 /// Whether packing an argument may take long.

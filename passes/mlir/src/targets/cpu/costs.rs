@@ -33,8 +33,7 @@ pub const COLUMNS_DOWN: i64 = 8;
 /// The most that the elements of those columns cost together.
 pub const COLUMNS_DOWN_COST: i64 = 1 << 7;
 /// The bytes of the accumulators of a tile of columns, or of rows that are reduced down their columns, which stay in the
-/// second-level cache. They are on the stack, of which
-/// callers need not have more than 128 KiB.
+/// second-level cache. They are on the stack, of which callers need not have more than 128 KiB.
 pub const COLUMN_BYTES: i64 = 1 << 15;
 /// The most columns of a tile.
 pub const MOST_COLUMNS: i64 = 1 << 13;
@@ -59,7 +58,7 @@ pub const MAX_KEPT: i64 = 1 << 14;
 
 /// When there is code for arguments that are not contiguous and row-major: where kernels do little with what they read, and what
 /// they read does not stay in the second-level cache.
-pub const IN_PLACE: InPlace = InPlace { bytes: 1 << 18, cost: 16, launches: 4, dims: 4 };
+pub const IN_PLACE: InPlace = InPlace { bytes: 1 << 18, cost: 16, launches: 4, dims: 3 };
 
 /// Elements that are worth a thread.
 pub const GRAIN: i64 = 1 << 15;
