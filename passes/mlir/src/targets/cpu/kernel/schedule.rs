@@ -130,7 +130,7 @@ kernel @k0 {{
         let program = Program::parse(&text).expect("it is a program");
         let machine = Machine { vector_bytes: 64, ..Machine::default() };
         let schedule = Schedule::new(&program.kernels[0], machine, program.numerics);
-        (schedule.to_string(), schedule.reads_in_order(&program.kernels[0]))
+        (schedule.to_string(), schedule.reads_along(&program.kernels[0]))
     }
 
     const STRAIGHT: &str = "s1*d0 + d1";
