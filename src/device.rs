@@ -348,6 +348,8 @@ impl DeviceFunction {
             shape: executable.tells_shapes(name).then_some(never as runtime::Entry),
             entry_stack: std::ptr::null(),
             shape_stack: std::ptr::null(),
+            strided_count: 0,
+            strided: std::ptr::null(),
         };
         Self { executable, name: name.clone(), metadata, _text: text, _types: types, _dims: dims }
     }

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use crate::functions::{Builtin, Library, Prototype, Runtime};
 use crate::numbers::{SortKind, Status, Trap, TypeCode};
-use crate::structures::{DLDataType, DLDevice, DLTensor, Function, Input, Structure, TensorType, TvmAny};
+use crate::structures::{
+    DLDataType, DLDevice, DLTensor, Function, Input, Strided, Structure, TensorType, TvmAny,
+};
 
 /// The columns of a comment's text.
 const WIDTH: usize = 110;
@@ -35,6 +37,7 @@ pub fn runtime_header() -> String {
         "typedef int32_t promote_rt_entry(promote_rt_context *context, const promote_rt_input *inputs);\n\n",
     );
     text.push_str(&structure::<TensorType>());
+    text.push_str(&structure::<Strided>());
     text.push_str(&structure::<Function>());
     text.push_str(&structure::<TvmAny>());
     let runtime = Runtime::ALL.iter().map(|function| function.prototype());

@@ -116,12 +116,29 @@ macro_rules! structures {
 }
 
 structures! {
-    /// One argument as compiled code sees it: contiguous, row-major.
+    /// One argument as compiled code sees it: contiguous, row-major, unless code is called that takes strides.
     Input "promote_rt_input" {
         /// The elements. Aligned to an element; may dangle if there are none.
         data: *const u8,
         /// As many extents as the metadata's rank.
         dims: *const i64,
+        /// As many strides, in elements; null if it is contiguous and row-major.
+        strides: *const i64,
+    }
+
+    /// Code that computes the same of arguments that lie in memory in another order.
+    ///
+    /// An argument of two or more dimensions has its elements side by side along the dimension that comes `before` dimensions
+    /// before the last, if it has that one, and strides along the others. Any other argument is contiguous and row-major.
+    Strided "promote_rt_strided" {
+        /// How many dimensions come after the one along which elements lie side by side.
+        before: i64,
+        /// Whether the others lie one in another, as those of a row-major tensor do: 0 or 1.
+        dense: i64,
+        /// The code.
+        entry: Entry,
+        /// Bytes of stack that `entry` takes, and the loops that it runs; null if that is not known.
+        entry_stack: *const i64,
     }
 
     /// The dtype and shape of an argument or result.
@@ -164,6 +181,10 @@ structures! {
         entry_stack: *const i64,
         /// The same of `shape`.
         shape_stack: *const i64,
+        /// Number of codes for arguments that lie in memory in another order.
+        strided_count: i64,
+        /// As many codes; may be null if there are none.
+        strided: *const Strided,
     }
 
     /// An argument or result of a call by TVM-FFI's convention, as its library lays them out.
@@ -235,6 +256,17 @@ impl Function {
     pub fn output_types(&self) -> &[TensorType] {
         // SAFETY: metadata have that many.
         unsafe { types(self.output_types, self.outputs) }
+    }
+
+    /// The codes for arguments that lie in memory in another order.
+    pub fn strided(&self) -> &[Strided] {
+        match usize::try_from(self.strided_count) {
+            // SAFETY: metadata have that many, which live as long as they do.
+            Ok(count) if count > 0 && !self.strided.is_null() => unsafe {
+                std::slice::from_raw_parts(self.strided, count)
+            },
+            _ => &[],
+        }
     }
 }
 

@@ -331,7 +331,8 @@ impl Module {
             ];
             let mut function = LLVMGetFirstFunction(self.module);
             while !function.is_null() {
-                if target.extends_int() {
+                // What LLVM itself defines has the types that it says.
+                if target.extends_int() && LLVMGetIntrinsicID(function) == 0 {
                     self.extend_int(function);
                 }
                 if LLVMIsDeclaration(function) == 0 {

@@ -1,7 +1,8 @@
 //! Running a compiled function on a caller's tensors.
 //!
 //! Every argument is checked; inputs that compiled code cannot read where they are (strided, misaligned) are packed into
-//! buffers of the call, and outputs that it cannot write where they are (those, and outputs that share memory with an
+//! buffers of the call. Some functions have code for inputs that lie in another order, too: of all codes the one is called for
+//! which the least must be packed. Outputs that it cannot write where they are (those, and outputs that share memory with an
 //! input or with an earlier output) are staged in buffers and copied at the end, in order.
 
 use crate::buffer;
@@ -124,11 +125,8 @@ pub unsafe fn invoke(
     let placed_outputs = (outputs.iter().zip(function.output_types()).enumerate())
         .map(|(index, (view, expected))| check_output(function, index, expected, view.as_ref()))
         .collect::<Result<Vec<_>, _>>()?;
-    if let Some(mut code) = code(function, purpose) {
-        if let Some(body) = body {
-            code.run = Run::Body(body, purpose);
-        }
-        let slots = slots(function, &placed_inputs, outputs, &placed_outputs);
+    if let Some(code) = code(function, body, purpose, &placed_inputs) {
+        let slots = slots(function, (&code, &placed_inputs), outputs, &placed_outputs);
         let context = Context::new(function.display_name().to_owned(), slots);
         // SAFETY: by contract; every view was checked.
         unsafe {
@@ -183,16 +181,117 @@ struct Code<'a> {
     stack: *const i64,
     /// Whether it reads tensors, and not only numbers without dimensions.
     reads_tensors: bool,
+    /// How inputs lie in memory; none if they are contiguous and row-major.
+    strided: Option<Lies>,
+}
+
+/// How the inputs of code lie in memory.
+#[derive(Clone, Copy)]
+struct Lies {
+    /// How many dimensions come after the one along which elements lie side by side.
+    before: usize,
+    /// Whether the other dimensions lie one in another.
+    is_dense: bool,
+}
+
+/// An input that is shorter along the dimension along which its elements lie side by side is packed: what is begun with each run
+/// takes longer than reading it.
+const SHORT_RUN: usize = 128;
+/// The same of the other dimensions together, where the last one is among them.
+const FEW_RUNS: usize = 128;
+
+impl Code<'_> {
+    /// The dimension along which the elements of an input lie side by side, if it has strides.
+    fn along(&self, rank: usize) -> Option<usize> {
+        self.strided.filter(|_| rank >= 2).and_then(|lies| rank.checked_sub(lies.before + 1))
+    }
+
+    /// Whether it reads an input where it is.
+    fn reads(&self, input: &Placed) -> bool {
+        let Some(along) = self.along(input.extents.len()) else { return input.direct };
+        let is_empty = input.low == input.high;
+        let is_forward = input.strides.iter().all(|stride| *stride >= 0);
+        let is_side_by_side = input.strides[along] == input.size as isize;
+        let is_last = along + 1 == input.extents.len();
+        let runs = input.extents.iter().product::<usize>() / input.extents[along].max(1);
+        input.direct && is_last
+            || is_empty
+            || input.is_aligned
+                && is_forward
+                && is_side_by_side
+                && self.lies_one_in_another(input, along)
+                && input.extents[along] >= SHORT_RUN
+                && (is_last || runs >= FEW_RUNS)
+    }
+
+    /// Whether the dimensions of an input but for one lie one in another, if the code asks for that.
+    fn lies_one_in_another(&self, input: &Placed, along: usize) -> bool {
+        let others = (0..input.extents.len()).filter(|axis| *axis != along && input.extents[*axis] != 1);
+        let others: Vec<(usize, isize)> =
+            others.map(|axis| (input.extents[axis], input.strides[axis])).collect();
+        let is_in = |pair: &[(usize, isize)]| pair[0].1 == pair[1].1.wrapping_mul(pair[1].0 as isize);
+        self.strided.is_some_and(|lies| !lies.is_dense || others.windows(2).all(is_in))
+    }
+
+    /// The strides in bytes in which an input is packed that it does not read where it is.
+    fn packed_strides(&self, input: &Placed) -> Vec<isize> {
+        let rank = input.extents.len();
+        let along = self.along(rank).unwrap_or(rank.saturating_sub(1));
+        let order: Vec<usize> =
+            (0..rank).filter(|axis| *axis != along).chain((rank > 0).then_some(along)).collect();
+        let extents: Vec<usize> = order.iter().map(|axis| input.extents[*axis]).collect();
+        let mut strides = vec![0; rank];
+        for (axis, stride) in order.into_iter().zip(row_major(&extents, input.size)) {
+            strides[axis] = stride;
+        }
+        strides
+    }
+
+    /// The strides of an input in elements, as it is read where it is or packed; none if it is contiguous and row-major.
+    fn strides(&self, input: &Placed) -> Vec<i64> {
+        if self.along(input.extents.len()).is_none() {
+            return Vec::new();
+        }
+        let bytes = if self.reads(input) { input.strides.clone() } else { self.packed_strides(input) };
+        bytes.into_iter().map(|stride| (stride / input.size as isize) as i64).collect()
+    }
+
+    /// How many bytes must be packed.
+    fn packed(&self, inputs: &[Placed]) -> usize {
+        let packed = inputs.iter().filter(|input| !self.reads(input));
+        packed.map(|input| input.extents.iter().product::<usize>() * input.size).sum()
+    }
 }
 
 /// What to run; nothing if the metadata have the answer.
-fn code<'a>(function: &Function, purpose: Purpose) -> Option<Code<'a>> {
+fn code<'a>(
+    function: &Function,
+    body: Option<&'a dyn Body>,
+    purpose: Purpose,
+    inputs: &[Placed],
+) -> Option<Code<'a>> {
     let is_static = |expected: &TensorType| expected.extents().iter().all(|&extent| extent >= 0);
-    let whole = Code { run: Run::Compiled(function.entry), stack: function.entry_stack, reads_tensors: true };
+    let compiled = |entry: Entry, stack: *const i64| Code {
+        run: body.map_or(Run::Compiled(entry), |body| Run::Body(body, purpose)),
+        stack,
+        reads_tensors: true,
+        strided: None,
+    };
+    let whole = compiled(function.entry, function.entry_stack);
     match (purpose, function.shape) {
-        (Purpose::Results, _) => Some(whole),
+        // What runs instead of compiled code takes contiguous inputs.
+        (Purpose::Results, _) if body.is_some() || inputs.iter().all(|input| input.direct) => Some(whole),
+        (Purpose::Results, _) => {
+            let others = function.strided().iter().map(|strided| Code {
+                strided: usize::try_from(strided.before)
+                    .ok()
+                    .map(|before| Lies { before, is_dense: strided.dense != 0 }),
+                ..compiled(strided.entry, strided.entry_stack)
+            });
+            std::iter::once(whole).chain(others).min_by_key(|code| code.packed(inputs))
+        }
         (Purpose::Shapes, Some(entry)) => {
-            Some(Code { run: Run::Compiled(entry), stack: function.shape_stack, reads_tensors: false })
+            Some(Code { reads_tensors: false, ..compiled(entry, function.shape_stack) })
         }
         (Purpose::Shapes, None) if function.output_types().iter().all(is_static) => None,
         (Purpose::Shapes, None) => Some(whole),
@@ -207,7 +306,7 @@ fn statically_shaped(expected: &TensorType) -> Output {
 /// Decides where each output is written.
 fn slots(
     function: &Function,
-    inputs: &[Placed],
+    (code, inputs): (&Code<'_>, &[Placed]),
     views: &[Option<View<'_>>],
     outputs: &[Option<Placed>],
 ) -> Vec<Output> {
@@ -215,7 +314,7 @@ fn slots(
         let (Some(view), Some(placed)) = (&views[index], &outputs[index]) else { return Target::Fresh };
         let dims = view.shape.to_vec();
         // A packed input was read before anything is written.
-        let shared = inputs.iter().any(|input| input.direct && placed.meets(input))
+        let shared = inputs.iter().any(|input| code.reads(input) && placed.meets(input))
             || outputs[..index].iter().flatten().any(|earlier| placed.meets(earlier));
         if !placed.direct || shared {
             return Target::Staged { dims };
@@ -250,15 +349,21 @@ unsafe fn run(
         return Err(failure(context));
     }
     let mut inputs = Vec::with_capacity(views.len());
-    for (view, placed) in views.iter().zip(placed) {
+    let strides: Vec<Vec<i64>> = match code.strided {
+        Some(_) => placed.iter().map(|placed| code.strides(placed)).collect(),
+        None => Vec::new(),
+    };
+    for (index, (view, placed)) in views.iter().zip(placed).enumerate() {
         let is_read = code.reads_tensors || placed.extents.is_empty();
-        let data = if placed.direct || !is_read {
+        let data = if code.reads(placed) || !is_read {
             placed.data
         } else {
             // SAFETY: by contract.
-            unsafe { pack(context, view, placed) }.ok_or_else(|| failure(context))?
+            unsafe { pack(context, view, placed, &code) }.ok_or_else(|| failure(context))?
         };
-        inputs.push(Input { data, dims: view.shape.as_ptr() });
+        let strides = strides.get(index).filter(|strides| !strides.is_empty());
+        let strides = strides.map_or(std::ptr::null(), Vec::as_ptr);
+        inputs.push(Input { data, dims: view.shape.as_ptr(), strides });
     }
     let returned = {
         let _control = Control::for_call().enter();
@@ -283,10 +388,10 @@ fn failure(context: &Context) -> RunError {
         .unwrap_or_else(|| context.error(Status::Internal, "an input could not be packed"))
 }
 
-/// Copies a strided input into a buffer of the call.
-unsafe fn pack(context: &Context, view: &View<'_>, placed: &Placed) -> Option<*mut u8> {
+/// Copies a strided input into a buffer of the call, in the order in which the code reads it.
+unsafe fn pack(context: &Context, view: &View<'_>, placed: &Placed, code: &Code<'_>) -> Option<*mut u8> {
     let data = context.allocate(view.shape, placed.size as i64)?;
-    let strides = row_major(&placed.extents, placed.size);
+    let strides = code.packed_strides(placed);
     let to = Strided { data, strides: &strides };
     let from = Strided { data: placed.data, strides: &placed.strides };
     // SAFETY: the buffer is fresh and large enough; the caller says that the view may be read.

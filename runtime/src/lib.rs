@@ -46,7 +46,7 @@ pub use exports::{
 };
 pub use pool::{num_threads, parallel, set_num_threads};
 pub use promote_abi::{
-    Context, DLDataType, DLDevice, DLTensor, Entry, Function, Input, SortKind, Status, TensorType, Trap,
-    TvmAny,
+    Context, DLDataType, DLDevice, DLTensor, Entry, Function, Input, SortKind, Status, Strided, TensorType,
+    Trap, TvmAny,
 };
 pub use rust::{Callable, OutputView, OwnedTensor, TensorView};

@@ -114,6 +114,8 @@ pub struct Placed {
     pub low: usize,
     /// The first address past those in use; equal to `low` without elements.
     pub high: usize,
+    /// Whether the first element is aligned.
+    pub is_aligned: bool,
     /// Whether it is row-major and each element aligned, so that compiled code may use it where it is.
     pub direct: bool,
 }
@@ -125,8 +127,8 @@ impl Placed {
         let extents: Vec<usize> = view.shape.iter().map(|&extent| extent as usize).collect();
         if bytes == 0 {
             let strides = vec![0; extents.len()];
-            let direct = true;
-            return Some(Placed { data: view.data, size, extents, strides, low: 0, high: 0, direct });
+            let (low, high, is_aligned, direct) = (0, 0, true, true);
+            return Some(Placed { data: view.data, size, extents, strides, low, high, is_aligned, direct });
         }
         let contiguous = row_major(&extents, size);
         let strides = match view.strides {
@@ -148,8 +150,9 @@ impl Placed {
         }
         let in_order = (extents.iter().zip(strides.iter().zip(&contiguous)))
             .all(|(&extent, (stride, contiguous))| extent == 1 || stride == contiguous);
-        let direct = in_order && start.is_multiple_of(view.dtype.align());
-        Some(Placed { data: view.data, size, extents, strides, low, high, direct })
+        let is_aligned = start.is_multiple_of(view.dtype.align());
+        let direct = in_order && is_aligned;
+        Some(Placed { data: view.data, size, extents, strides, low, high, is_aligned, direct })
     }
 
     /// Whether the two share memory, or may: their ranges of addresses meet.

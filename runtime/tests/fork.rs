@@ -94,6 +94,8 @@ fn calls_are_right(count: usize) -> bool {
         shape: None,
         entry_stack: std::ptr::null(),
         shape_stack: std::ptr::null(),
+        strided_count: 0,
+        strided: std::ptr::null(),
     };
     // SAFETY: the metadata are those of the function, and live as long as it is called.
     let callable = unsafe { Callable::new(&function) };

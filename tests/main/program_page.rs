@@ -35,7 +35,7 @@ fn what_the_page_shows_is_what_the_compiler_makes() {
             other => panic!("the page has a block of {other}"),
         }
     }
-    assert_eq!(excerpts, 6);
+    assert_eq!(excerpts, 8);
 }
 
 /// A program without the numbers of places, which the checks of extents that passes write depend on.

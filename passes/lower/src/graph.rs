@@ -11,6 +11,7 @@
 
 use promote_lattice::convert::{Bits, is_exact};
 use promote_lattice::{DType, Op};
+use rustc_hash::FxHashMap;
 
 use super::target::Cuts;
 use promote_dialect::extent::{Extent, Extents, Product, Rule};
@@ -111,8 +112,10 @@ pub struct Node {
 pub struct Graph {
     /// Its nodes, each after its operands.
     pub nodes: Vec<Node>,
-    /// Its symbols. The axes are those of sources, named by their nodes.
+    /// Its symbols. The axes are those of sources, named by their nodes: after those of its extents the ones of its strides.
     pub extents: Extents,
+    /// The strides of the sources that are not contiguous, in elements.
+    pub strided: FxHashMap<NodeId, Vec<Product>>,
     /// Nodes that are computed for the exceptions that they may raise alone.
     pub checked: Vec<NodeId>,
     /// How long reductions are cut, if they are.
@@ -160,6 +163,37 @@ impl Graph {
         id
     }
 
+    /// A tensor that is there, whose elements lie side by side along a dimension. A run alone knows its strides along those others
+    /// that have one; in the rest the dimensions lie one in another. The source has the dimension along which elements lie last;
+    /// the node that is returned, a view of it, has the dimensions as they are given. Kernels alone read a view, so all else finds a
+    /// contiguous copy.
+    pub fn strided_source(
+        &mut self,
+        number: u32,
+        dtype: DType,
+        dims: &[Option<i64>],
+        (along, has_stride): (usize, &dyn Fn(usize) -> bool),
+    ) -> NodeId {
+        let rank = dims.len();
+        let source = self.push(Prim::Source(number), &[], dtype, Vec::new());
+        let mut axis = |axis: usize| self.extents.of(Rule::Axis(source.0, axis));
+        let mut shape = Vec::with_capacity(rank);
+        for (place, known) in dims.iter().enumerate() {
+            shape.push(known.map_or_else(|| axis(place), Extent::Fixed));
+        }
+        let order: Vec<usize> = (0..rank).filter(|axis| *axis != along).chain([along]).collect();
+        let mut strides = vec![Product::number(1); rank];
+        for place in (0..rank - 1).rev() {
+            strides[place] = match has_stride(order[place]) {
+                true => axis(rank + order[place]).into(),
+                false => &strides[place + 1] * &shape[order[place + 1]].into(),
+            };
+        }
+        self.nodes[source.0 as usize].shape = order.iter().map(|axis| shape[*axis]).collect();
+        self.strided.insert(source, strides);
+        self.push(Prim::View(order.into_iter().map(Index::same).collect()), &[source], dtype, shape)
+    }
+
     /// The shape of a node with what became known since.
     pub fn shape(&self, id: NodeId) -> Vec<Extent> {
         self.node(id).shape.iter().map(|extent| self.extents.resolve(*extent)).collect()
@@ -175,8 +209,19 @@ impl Graph {
         }
     }
 
+    /// Whether a node is a source with strides, converted or not.
+    pub fn has_strides(&self, id: NodeId) -> bool {
+        let node = self.node(id);
+        self.strided.contains_key(&id) || node.prim == Prim::Convert && self.has_strides(node.args[0])
+    }
+
+    /// The strides in which a node is in memory, in elements.
+    pub fn layout(&self, id: NodeId) -> Vec<Product> {
+        self.strided.get(&id).cloned().unwrap_or_else(|| self.strides(&self.node(id).shape))
+    }
+
     /// The strides of a contiguous tensor of this shape, in elements.
-    pub fn strides(&self, shape: &[Extent]) -> Vec<Product> {
+    fn strides(&self, shape: &[Extent]) -> Vec<Product> {
         let mut strides = vec![Product::number(1); shape.len()];
         for axis in (1..shape.len()).rev() {
             strides[axis - 1] = &strides[axis] * &self.extents.resolve(shape[axis]).into();

@@ -6,19 +6,23 @@
 use super::kernel::{Code, Form, Kernel, Role};
 use promote_dialect::extent::Product;
 
-/// Shorter dimensions are not put innermost: their loops would have no full vectors.
+/// Vectors do not lie along shorter dimensions: their loops would have no full ones.
 const SHORT: i64 = 16;
 
 impl Kernel {
     /// Puts another dimension innermost if more of what a reduction reads lies side by side along it than along the one that is.
-    /// A reduction over rows becomes one over columns by that, or the other way round.
-    pub(crate) fn interchange(&mut self) {
-        let (Some(last), false) = (self.dims.len().checked_sub(1), self.form == Form::Map) else { return };
+    /// A reduction over rows becomes one over columns by that, or the other way round. Which of the dimensions that there were each
+    /// is now.
+    pub(crate) fn interchange(&mut self) -> Vec<usize> {
+        let same = (0..self.dims.len()).collect();
+        let (Some(last), false) = (self.dims.len().checked_sub(1), self.form == Form::Map) else {
+            return same;
+        };
         let candidates = (0..last).filter(|dim| self.may_be_innermost(*dim));
         // Of equals the one that is further inside.
-        let Some(best) = candidates.rev().min_by_key(|dim| self.reads_across(*dim)) else { return };
+        let Some(best) = candidates.rev().min_by_key(|dim| self.reads_across(*dim)) else { return same };
         if self.reads_across(best) >= self.reads_across(last) {
-            return;
+            return same;
         }
         let (reduced, rank) = (self.reduced(), self.dims.len());
         let (inner, outer): (Vec<usize>, Vec<usize>) =
@@ -27,28 +31,30 @@ impl Kernel {
             true => Form::Rows { reduced: reduced.len() },
             false => Form::Columns { outer: outer.len(), reduced: reduced.len() },
         };
-        self.reorder(&[outer, inner, vec![best]].concat());
+        let order = [outer, inner, vec![best]].concat();
+        self.reorder(&order);
         self.form = form;
+        order
     }
 
     /// Whether a dimension can be the innermost one.
     fn may_be_innermost(&self, dim: usize) -> bool {
         let reduced = self.reduced();
-        let is_long = self.dims[dim].fixed().is_none_or(|extent| extent >= SHORT);
         let is_part = self.chunk.is_some_and(|chunk| chunk.by == dim);
         // Columns store nothing at each index of the reduced dimensions but the steps of a scan.
         let stores = self.roots.iter().filter(|root| root.role == Role::Store).flat_map(|root| &root.sinks);
         let is_whole = stores.flat_map(|sink| &sink.strides[reduced.clone()]).any(|stride| !stride.is_zero());
-        is_long && !is_part && (reduced.contains(&dim) || !is_whole) && self.reads_along(dim)
+        !is_part && (reduced.contains(&dim) || !is_whole) && self.reads_along(dim)
     }
 
-    /// Whether something is read that lies side by side along a dimension.
-    fn reads_along(&self, dim: usize) -> bool {
-        self.read_strides().any(|strides| strides[dim].fixed() == Some(1))
+    /// Whether something is read that lies side by side along a dimension, which is long enough for vectors.
+    pub fn reads_along(&self, dim: usize) -> bool {
+        let is_long = self.dims[dim].fixed().is_none_or(|extent| extent >= SHORT);
+        is_long && self.read_strides().any(|strides| strides[dim].fixed() == Some(1))
     }
 
     /// How much is read that neither lies side by side along a dimension nor is one element for all of it.
-    fn reads_across(&self, dim: usize) -> usize {
+    pub fn reads_across(&self, dim: usize) -> usize {
         let is_across =
             |strides: &&Vec<Product>| strides[dim].fixed().is_none_or(|stride| !(-1..=1).contains(&stride));
         self.read_strides().filter(is_across).count()

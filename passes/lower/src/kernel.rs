@@ -227,8 +227,10 @@ impl Kernel {
         }
     }
 
-    /// Merges neighbouring dimensions where all accesses go through both as through one, and drops those of one index.
-    pub fn collapse(&mut self) {
+    /// Merges neighbouring dimensions where all accesses go through both as through one, and drops those of one index. Which
+    /// of the dimensions that there were each is now.
+    pub fn collapse(&mut self) -> Vec<Vec<usize>> {
+        let mut merged: Vec<Vec<usize>> = (0..self.dims.len()).map(|dim| vec![dim]).collect();
         let mut dim = 0;
         while dim < self.dims.len() {
             let one = Product::number(1);
@@ -236,10 +238,12 @@ impl Kernel {
             let is_needed = self.reduced().len() == 1 && self.reduced().contains(&dim) || self.is_cut(dim);
             if self.dims[dim] == one && !is_needed {
                 self.remove(dim);
+                merged.remove(dim);
             } else if !is_last && self.is_mergeable(dim) {
-                let merged = &self.dims[dim] * &self.dims[dim + 1];
-                self.dims[dim + 1] = merged;
+                self.dims[dim + 1] = &self.dims[dim] * &self.dims[dim + 1];
                 self.remove(dim);
+                let outer = merged.remove(dim);
+                merged[dim].splice(..0, outer);
             } else {
                 dim += 1;
             }
@@ -251,6 +255,7 @@ impl Kernel {
             self.form = Form::Rows { reduced };
         }
         self.find_dims();
+        merged
     }
 
     /// The kernel for runs in which some symbols are 1, if any of them is in its strides.

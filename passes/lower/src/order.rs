@@ -61,6 +61,86 @@ impl Rows {
     }
 }
 
+/// In which order a kernel goes through what it reduces: two kernels of the same expressions that have the same one combine elements
+/// in the same order, however their operands lie in memory.
+#[derive(Clone, Debug)]
+pub enum Traversal {
+    /// This one.
+    Known(Box<Order>),
+    /// A run alone knows it.
+    Open,
+}
+
+/// What the order of the elements of a reduction follows from, on whatever target.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Order {
+    is_in_rows: bool,
+    /// What is done with the roots that are reduced.
+    roots: Vec<(Role, DType)>,
+    /// Which dimensions are reduced, those that are gone through as through one together, and their extents, as far as they are
+    /// known.
+    reduced: Vec<(Vec<usize>, Option<i64>)>,
+    /// The length of the parts that one of them is cut into, if it is, as far as it is known.
+    chunk: Option<Option<i64>>,
+    /// For vectors of each width how many sums a row has, and whether short rows are computed side by side.
+    rows: Vec<(usize, bool)>,
+    has_rest: bool,
+}
+
+/// The widths of vectors, in bytes, that processors have.
+const WIDTHS: [usize; 3] = [16, 32, 64];
+
+impl Traversal {
+    /// That of a kernel, if its results depend on it. `dims` says what each dimension is, in numbers that do not depend on how
+    /// operands lie.
+    pub fn of(kernel: &Kernel, dims: &[Vec<usize>], numerics: Numerics) -> Option<Self> {
+        if combines_in_any_order(kernel) {
+            return None;
+        }
+        let reductions = kernel.roots.iter().filter(|root| root.role != Role::Store);
+        let rows = |bytes: usize| {
+            let Rows { lanes, beside, has_rest: _ } = Rows::new(kernel, numerics, bytes);
+            (lanes, beside.is_some())
+        };
+        let reduced = kernel.reduced().map(|dim| (dims[dim].clone(), kernel.dims[dim].fixed()));
+        Some(Self::Known(Box::new(Order {
+            is_in_rows: matches!(kernel.form, Form::Rows { .. }),
+            roots: reductions.map(|root| (root.role, kernel.expr(root.expr).dtype)).collect(),
+            reduced: reduced.collect(),
+            chunk: kernel.chunk.map(|chunk| chunk.length.fixed()),
+            rows: WIDTHS.map(rows).to_vec(),
+            has_rest: has_rest(kernel, numerics),
+        })))
+    }
+
+    /// Whether both are known, and the same.
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Known(own), Self::Known(other)) => own == other,
+            (Self::Open, _) | (_, Self::Open) => false,
+        }
+    }
+}
+
+/// Whether the results of a kernel are the same in whatever order it combines elements.
+pub fn combines_in_any_order(kernel: &Kernel) -> bool {
+    kernel.roots.iter().all(|root| {
+        let dtype = kernel.expr(root.expr).dtype;
+        match root.role {
+            Role::Store => true,
+            Role::Arg(_) => dtype.kind() != Kind::Complex,
+            Role::Reduce(op) => has_free_order(op, dtype),
+            Role::Scan(_) => false,
+        }
+    })
+}
+
+/// Whether a reduction of numbers of a dtype is the same in whatever order they are combined.
+pub fn has_free_order(op: Op, dtype: DType) -> bool {
+    let is_extreme = matches!(op, Op::Max | Op::Min) && dtype.kind() != Kind::Complex;
+    is_extreme || matches!(dtype.kind(), Kind::Bool | Kind::Unsigned | Kind::Signed)
+}
+
 /// Whether what fills no vector cannot be computed in one: it may raise exceptions where there is no element, or is one of
 /// cumulative sums.
 pub fn has_rest(kernel: &Kernel, numerics: Numerics) -> bool {
@@ -152,9 +232,14 @@ pub fn lanes(kernel: &Kernel, numerics: Numerics, vector_bytes: usize, is_short:
 /// How many lanes a square has that is transposed in registers: as many as a register of the widest type, as far as there are
 /// registers for as many rows.
 pub fn square_lanes(kernel: &Kernel, vector_bytes: usize) -> usize {
+    register_lanes(kernel, vector_bytes).clamp(1, 16)
+}
+
+/// How many elements of the widest type a register has.
+pub fn register_lanes(kernel: &Kernel, vector_bytes: usize) -> usize {
     let bytes = |expr: &Expr| register(expr.dtype).bits().div_ceil(8) as usize;
     let widest = kernel.exprs.iter().filter(|expr| expr.dims != 0).map(bytes).max();
-    (vector_bytes / widest.unwrap_or(1)).clamp(1, 16)
+    vector_bytes / widest.unwrap_or(1)
 }
 
 /// How rows that are too short for vectors are computed side by side.

@@ -17,6 +17,16 @@ pub trait Target {
     /// How the target runs the loops of a kernel, in a few words.
     fn schedule(&self, kernel: &Kernel, numerics: Numerics) -> String;
 
+    /// When the target reads arguments where a caller has them, though they are not contiguous and row-major; `None` if never.
+    fn in_place(&self) -> Option<InPlace> {
+        None
+    }
+
+    /// Whether the target reads all operands of a kernel along memory, so that packing them first would not be faster.
+    fn reads_along(&self, _kernel: &Kernel, _numerics: Numerics) -> bool {
+        false
+    }
+
     /// How the target multiplies such matrices itself, if it does; otherwise the product is a kernel.
     fn packing(&self, product: &Product) -> Option<Packing>;
 }
@@ -112,8 +122,28 @@ impl Costs {
         too_long: 256,
         max_exprs: 600,
         few_columns: 8,
-        cuts: Some(Cuts { length: 1 << 16, most: 64, many_rows: 64, many_columns: 1 << 16 }),
+        cuts: Some(Cuts {
+            length: 1 << 16,
+            most: 64,
+            many_rows: 64,
+            many_columns: 1 << 16,
+            long_row: 1 << 12,
+        }),
     };
+}
+
+/// When it is worth it to have code that reads arguments where a caller has them, though they are not contiguous and row-major:
+/// else they are packed, which is less code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InPlace {
+    /// From so many bytes of an argument on.
+    pub bytes: i64,
+    /// Where no kernel costs more than that many instructions an index.
+    pub cost: u32,
+    /// In functions that launch so many kernels at most.
+    pub launches: usize,
+    /// For elements side by side along one of so many last dimensions.
+    pub dims: usize,
 }
 
 /// How long reductions are cut into parts, which may be reduced in parallel. Shapes alone decide, so results do not depend
@@ -128,4 +158,6 @@ pub struct Cuts {
     pub many_rows: i64,
     /// The same for a reduction over another dimension, whose results are computed several at a time.
     pub many_columns: i64,
+    /// A reduction over several dimensions is one of rows of so many elements first.
+    pub long_row: i64,
 }

@@ -152,10 +152,10 @@ impl Tracer {
                 let index = self.trace(graph, this.args[1], index, find, stages)?;
                 let whole = [&at[..*axis], &[Coord::first()], &at[*axis + rank..]].concat();
                 let source = this.args[0];
-                let shape = graph.shape(source);
-                let stride = graph.strides(&shape)[*axis].clone();
+                let extent = graph.extents.resolve(graph.node(source).shape[*axis]);
+                let stride = graph.layout(source)[*axis].clone();
                 let access = self.access(graph, source, &whole);
-                (Code::Take { access, index, stride, extent: shape[*axis] }, self.stage(index))
+                (Code::Take { access, index, stride, extent }, self.stage(index))
             }
             prim => unreachable!("{prim:?} is stored or reduced"),
         };
@@ -174,7 +174,7 @@ impl Tracer {
 
     /// Where the elements of a stored node are.
     pub fn access(&self, graph: &Graph, node: NodeId, at: &[Coord]) -> Access {
-        let own = graph.strides(&graph.node(node).shape);
+        let own = graph.layout(node);
         let mut access =
             Access { buffer: node, strides: vec![Product::number(0); self.rank], offset: Sum::default() };
         for (coord, stride) in at.iter().zip(&own) {

@@ -42,7 +42,8 @@ impl<'r> Machine<'r> {
             Step::Spill { buffer, value } => {
                 let dtype = dtype(frame, *buffer)?;
                 let number = self.element(frame, *value, dtype)?;
-                let id = self.heap.filled(dtype, &[number], Lifetime::Spilled, frame.origin())?;
+                let id =
+                    self.heap.filled(dtype, [Some(number)].into_iter(), Lifetime::Spilled, frame.origin())?;
                 self.set_in_frame(frame, *buffer, id)
             }
             Step::Cell { buffer } => {
@@ -136,7 +137,7 @@ impl<'r> Machine<'r> {
         dims: &[Arg],
     ) -> Result<Vec<usize>, Stop> {
         let shape = frame.shape(dims)?;
-        if frame.function.entry != entry {
+        if frame.function.entry.row_major() != entry {
             return fault(format!("the step is of a {entry:?} function"));
         }
         match (frame.function.outputs.get(index), self.results.get(index)) {
@@ -157,9 +158,8 @@ impl<'r> Machine<'r> {
             return fault(format!("there is no constant {index}"));
         };
         let elements = constant.elements.iter().map(|bits| Number::from_bits(*bits, constant.dtype));
-        let elements: Vec<Number> = elements.collect();
         let origin = format!("constant {index}");
-        let id = self.heap.filled(constant.dtype, &elements, Lifetime::Constant, origin)?;
+        let id = self.heap.filled(constant.dtype, elements.map(Some), Lifetime::Constant, origin)?;
         self.constants.insert(index, id);
         Ok(id)
     }

@@ -122,12 +122,12 @@ impl Heap {
     pub(super) fn filled(
         &mut self,
         dtype: DType,
-        elements: &[Number],
+        elements: impl ExactSizeIterator<Item = Option<Number>>,
         lifetime: Lifetime,
         origin: String,
     ) -> Result<BufferId, Stop> {
         let id = self.allocate((dtype, elements.len()), lifetime, origin)?;
-        let all = elements.iter().map(|number| Some(Element { number: *number, write: 0 }));
+        let all = elements.map(|number| number.map(|number| Element { number, write: 0 }));
         self.buffers[id.0].elements = all.collect();
         Ok(id)
     }

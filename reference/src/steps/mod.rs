@@ -29,15 +29,15 @@ mod space;
 use std::collections::BTreeMap;
 
 use promote_lattice::DType;
-use promote_lower::program::{Arg, Edge, End, EntryKind, Function, Program, ValueKind};
+use promote_lower::program::{Arg, Edge, End, EntryKind, Function, Program, Strides, ValueKind};
 use promote_lower::types::{Number as Scalar, Type};
 
 use self::frame::{At, Frame, Slot};
 use self::memory::{BufferId, Heap, Lifetime};
-use crate::Error;
 use crate::eval::scalar::wrap;
 use crate::number::Number;
 use crate::value::{Array, Value};
+use crate::{Error, indices};
 
 /// The most steps that a run executes.
 const MAX_STEPS: u64 = 1_000_000;
@@ -100,7 +100,29 @@ impl<'p> Interpreter<'p> {
     /// # Panics
     /// If the program breaks a law of programs.
     pub fn run(&self, function: &str, arguments: &[Value]) -> Result<Vec<Value>, Error> {
-        let (machine, function) = self.enter(function, EntryKind::Public, arguments)?;
+        self.results(function, EntryKind::Public, arguments)
+    }
+
+    /// As [`run`], of each function of the name that takes arguments [with strides](EntryKind::Strided): they lie in memory with
+    /// gaps, which nothing may read.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    ///
+    /// # Panics
+    /// If the program breaks a law of programs.
+    pub fn run_strided(
+        &self,
+        function: &str,
+        arguments: &[Value],
+    ) -> impl Iterator<Item = Result<Vec<Value>, Error>> {
+        let entries = self.functions.keys().filter(move |(name, _)| *name == function);
+        let strided = entries.filter(|(_, entry)| matches!(entry, EntryKind::Strided(_)));
+        strided.map(move |(name, entry)| self.results(name, *entry, arguments))
+    }
+
+    fn results(&self, function: &str, entry: EntryKind, arguments: &[Value]) -> Result<Vec<Value>, Error> {
+        let (machine, function) = self.enter(function, entry, arguments)?;
         let results = machine.results.iter().zip(&function.outputs).map(|(made, r#type)| match made {
             Some(Made::Buffer(id, shape)) => machine.result(*id, shape, r#type),
             Some(Made::Shape(_)) | None => Err(Stop::Fault("a result was not made".to_owned())),
@@ -209,6 +231,33 @@ enum Next {
     Return(Vec<Slot>),
 }
 
+/// The strides of a tensor as an entry takes it, whose elements lie side by side along a dimension, with gaps: the others stand in
+/// memory the other way round unless they lie one in another.
+fn strides(shape: &[usize], along: usize, entry: EntryKind) -> Vec<usize> {
+    let is_dense = matches!(entry, EntryKind::Strided(Strides { is_dense: true, .. }));
+    let (mut strides, mut next) = (vec![1; shape.len()], shape[along] + 3);
+    let mut others: Vec<usize> = (0..shape.len()).filter(|axis| *axis != along).collect();
+    if is_dense {
+        others.reverse();
+    }
+    for axis in others {
+        strides[axis] = next;
+        next = next * shape[axis] + usize::from(!is_dense);
+    }
+    strides
+}
+
+/// The elements of an array where strides put them; there is nothing in the gaps.
+fn scattered(array: &Array, strides: &[usize]) -> Vec<Option<Number>> {
+    let place = |index: &[usize]| index.iter().zip(strides).map(|(index, stride)| index * stride).sum();
+    let places: Vec<usize> = indices(&array.shape).map(|index| place(&index)).collect();
+    let mut elements = vec![None; places.iter().max().map_or(0, |last| last + 1)];
+    for (place, element) in places.into_iter().zip(&array.elements) {
+        elements[place] = Some(*element);
+    }
+    elements
+}
+
 /// Whether a type allows for a shape.
 fn has_shape(r#type: &Type, shape: &[usize]) -> bool {
     let alike = |(own, stated): (&usize, &Option<i64>)| stated.is_none_or(|stated| stated == *own as i64);
@@ -229,10 +278,19 @@ impl<'r> Machine<'r> {
                     if array.dtype.storage() == dtype.storage() && has_shape(r#type, &array.shape) =>
                 {
                     let origin = format!("argument {index}");
-                    let filled = self.heap.filled(*dtype, &array.elements, Lifetime::Constant, origin);
+                    let along = function.entry.along(r#type);
+                    let strides = along.map(|along| strides(&array.shape, along, function.entry));
+                    let elements = match &strides {
+                        Some(strides) => scattered(array, strides),
+                        None => array.elements.iter().copied().map(Some).collect(),
+                    };
+                    let filled = self.heap.filled(*dtype, elements.into_iter(), Lifetime::Constant, origin);
                     slots.push(Slot::Buffer(filled.map_err(|stop| stop.at(&function.name))?));
                     let open = array.shape.iter().zip(dims).filter(|(_, stated)| stated.is_none());
-                    slots.extend(open.map(|(extent, _)| Slot::Number(Number::Int(*extent as i128))));
+                    let open = open.map(|(extent, _)| *extent);
+                    let strided = function.entry.strided_dims(r#type).into_iter();
+                    let strides = strided.filter_map(|axis| Some(strides.as_ref()?[axis]));
+                    slots.extend(open.chain(strides).map(|number| Slot::Number(Number::Int(number as i128))));
                 }
                 (Type::Scalar(Scalar::Float(dtype)), Value::Array(array))
                     if array.dtype == *dtype && array.shape.is_empty() =>
@@ -305,7 +363,7 @@ impl<'r> Machine<'r> {
         }
         if frame.is_entry() {
             let kinds: Vec<ValueKind> = parameters.iter().map(|value| frame.function.kind(*value)).collect();
-            if kinds != ValueKind::carrying(&frame.function.inputs) {
+            if kinds != frame.function.all_parameters() {
                 return fault("the parameters are not laid out as the inputs");
             }
         }
@@ -358,7 +416,7 @@ impl<'r> Machine<'r> {
 
     fn r#return(&mut self, frame: &mut Frame<'r>, values: &[Arg]) -> Result<Next, Stop> {
         let kinds = match frame.function.entry {
-            EntryKind::Public | EntryKind::Shapes => Vec::new(),
+            EntryKind::Public | EntryKind::Strided(_) | EntryKind::Shapes => Vec::new(),
             EntryKind::Private => ValueKind::carrying(&frame.function.outputs),
         };
         let slots = self.passed(frame, values)?;

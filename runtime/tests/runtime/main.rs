@@ -11,6 +11,7 @@ mod arguments;
 mod failures;
 mod outputs;
 mod rust;
+mod strided;
 mod threads;
 #[cfg(target_os = "linux")]
 mod untouched;
@@ -36,6 +37,8 @@ fn meta(
         shape,
         entry_stack: std::ptr::null(),
         shape_stack: std::ptr::null(),
+        strided_count: 0,
+        strided: std::ptr::null(),
     }))
 }
 

@@ -9,7 +9,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use promote::Program;
 use promote::{DType, Pipeline, PrintOptions, RunOptions, Semantics, Session, Source, Target, Verdict};
 use promote_reference::random::{Dynamic, Options, generate};
-use promote_reference::{Array, Error, Number, Outcome, Reader, Value, steps};
+use promote_reference::steps::Interpreter;
+use promote_reference::{Array, Error, Number, Outcome, Reader, Value};
 
 use super::support::{compile_for, farthest, function, on_all_cores, reported, run, seeds, session, unit};
 use crate::support::DEFAULT;
@@ -127,9 +128,19 @@ impl Bench {
             Err(why) if why.contains("is not lowered to the CPU") => return Ok(Ending::NotLowered),
             Err(why) => return Err(report(&why)),
         };
-        let run = || steps::run(&program, "main", &random.arguments);
+        let run = || {
+            let interpreter = Interpreter::new(&program);
+            let strided: Vec<_> = interpreter.run_strided("main", &random.arguments).collect();
+            (interpreter.run("main", &random.arguments), strided)
+        };
         let found = catch_unwind(AssertUnwindSafe(run));
-        let found = found.map_err(|_| report(&format!("a law is broken\n{program}")))?;
+        let (found, strided) = found.map_err(|_| report(&format!("a law is broken\n{program}")))?;
+        for other in strided {
+            let is_long = matches!((&found, &other), (Err(Error::Limit), _) | (_, Err(Error::Limit)));
+            if !is_long && format!("{other:?}") != format!("{found:?}") {
+                return Err(report(&format!("with strides it is {other:?}, not {found:?}\n{program}")));
+            }
+        }
         let found = match found {
             Err(Error::Limit) => return Ok(Ending::Long),
             Err(Error::Unsupported(_)) => return Ok(Ending::NotLowered),

@@ -191,3 +191,18 @@ fn libraries_are_linked_wherever_their_files_are() {
     assert!(run.stderr.contains("error[P0021]: cannot make a directory in `/no/such/directory`"), "{run}");
     assert!(nowhere.files().is_empty());
 }
+
+/// Code that brings memory into the caches ahead of time, for machines on which 32-bit arguments are extended.
+#[test]
+fn prefetches_are_valid_on_every_machine() {
+    let text = "func.func @turn(%x: tensor<300x200xf32>) -> tensor<200x300xf32> {
+  %r = \"promote.permute_dims\"(%x) {permutation = array<i64: 1, 0>} : (tensor<300x200xf32>) -> tensor<200x300xf32>
+  return %r : tensor<200x300xf32>
+}
+";
+    let tool = Tool::new().with("turn.mlir", text);
+    for triple in ["x86_64-linux-gnu", "aarch64-linux-gnu", "riscv64-linux-gnu", "powerpc64le-linux-gnu"] {
+        let target = format!("--target={triple}");
+        tool.command(PROMOTE_OPT, "", ["turn.mlir", "--emit=obj", &target, "-o", "turn.o"]).succeeded();
+    }
+}

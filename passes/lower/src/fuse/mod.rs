@@ -23,6 +23,7 @@ use self::group::{Group, Member, Reduction, Wanted};
 use self::order::{Order, UnitId};
 use super::graph::{Graph, NodeId, Prim};
 use super::kernel::{Chunk, Code, Expr, ExprId, Form, Kernel, Role, Root, cost};
+use super::order::combines_in_any_order;
 use super::target::Costs;
 use super::trace::{Coord, Found, Tracer};
 use promote_dialect::extent::{Product, Sum};
@@ -30,8 +31,8 @@ use promote_dialect::extent::{Product, Sum};
 /// One step of a program.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// Runs a kernel.
-    Kernel(Kernel),
+    /// Runs a kernel; which dimensions of its operands each of its own is, those that it goes through as through one together.
+    Kernel(Kernel, Vec<Vec<usize>>),
     /// Sorts the buffer of a node, into which its operand was written, along a dimension.
     Sort(NodeId, usize),
     /// Multiplies matrices.
@@ -44,7 +45,7 @@ impl Step {
         match self {
             Self::Sort(..) => Vec::new(),
             Self::Matmul(node) => graph.node(*node).args.iter().map(|arg| graph.base(*arg)).collect(),
-            Self::Kernel(kernel) => {
+            Self::Kernel(kernel, _) => {
                 let buffers = kernel.exprs.iter().filter_map(|expr| expr.code.buffer());
                 buffers.map(|node| graph.base(node)).collect()
             }
@@ -55,7 +56,7 @@ impl Step {
     pub fn writes(&self) -> Vec<NodeId> {
         match self {
             Self::Sort(node, _) | Self::Matmul(node) => vec![*node],
-            Self::Kernel(kernel) => {
+            Self::Kernel(kernel, _) => {
                 kernel.roots.iter().flat_map(|root| &root.sinks).map(|sink| sink.buffer).collect()
             }
         }
@@ -422,12 +423,12 @@ impl<'g> Fusion<'g> {
         let steps = order.into_iter().filter_map(|unit| units[unit].take()).map(|unit| match unit {
             Unit::Sort(node, axis) => Step::Sort(node, axis),
             Unit::Matmul(node) => Step::Matmul(node),
-            Unit::Group(group) => Step::Kernel(self.kernel(*group)),
+            Unit::Group(group) => self.kernel(*group),
         });
         Plan { steps: steps.collect(), buffers }
     }
 
-    fn kernel(&self, group: Group) -> Kernel {
+    fn kernel(&self, group: Group) -> Step {
         let shift = group.shift();
         let mut dims = vec![Product::number(1); group.space.len() + shift];
         for (axis, extent) in group.space.iter().enumerate() {
@@ -447,9 +448,13 @@ impl<'g> Fusion<'g> {
         });
         let roots = roots.collect();
         let mut kernel = Kernel { dims, form, chunk, exprs: group.tracer.exprs, roots };
-        kernel.interchange();
-        kernel.collapse();
-        kernel
+        // Where arguments have strides, sums go through them in the order in which they go through contiguous ones.
+        let may_turn = self.graph.strided.is_empty() || combines_in_any_order(&kernel);
+        let order = if may_turn { kernel.interchange() } else { (0..kernel.dims.len()).collect() };
+        let merged = kernel.collapse().into_iter();
+        let merged: Vec<Vec<usize>> =
+            merged.map(|dims| dims.into_iter().map(|dim| order[dim]).collect()).collect();
+        Step::Kernel(kernel, merged)
     }
 }
 

@@ -137,7 +137,7 @@ fn reduced_across(op: Prim, dtype: DType, kept: i64) -> (Form, Vec<Product>) {
     let view = graph.push(turned, &[source], DType::F32, permuted);
     let result = graph.push(op, &[view], dtype, vec![Extent::Fixed(kept)]);
     let plan = fuse(&graph, &[result], &COSTS);
-    let [Step::Kernel(kernel)] = &plan.steps[..] else { panic!("{:?}", plan.steps) };
+    let [Step::Kernel(kernel, _)] = &plan.steps[..] else { panic!("{:?}", plan.steps) };
     let loads: Vec<_> = kernel.exprs.iter().filter_map(|expr| expr.code.strides().cloned()).collect();
     (kernel.form, loads[0].clone())
 }

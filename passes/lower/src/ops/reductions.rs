@@ -6,6 +6,7 @@ use promote_lattice::{DType, Kind, Op};
 use super::views::{expand, flattened, permute, squeeze, view};
 use super::{Call, accumulator, axes, axis, convert, map, splat};
 use crate::graph::{Cut, Graph, Index, NodeId, Prim};
+use crate::order::has_free_order;
 use promote_dialect::extent::{Extent, Product, Rule};
 
 /// Sums and products of all elements up to each.
@@ -43,13 +44,20 @@ pub(super) fn reduce(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize]) -> No
     }
     // Of complex numbers a maximum depends on the order.
     let has_any_order = gone.len() == 1 || graph.node(x).dtype.kind() != Kind::Complex;
-    if has_any_order && let Some((source, places)) = permuted(graph, x) {
+    let dtype = graph.node(x).dtype;
+    if has_any_order
+        && let Some((source, places)) = permuted(graph, x)
+        && (!graph.has_strides(source) || has_free_order(op, dtype))
+    {
         return reduce_source(graph, op, (source, &places), gone);
     }
     let own = graph.shape(x);
     let shape: Vec<Extent> =
         (0..own.len()).filter(|axis| !gone.contains(axis)).map(|axis| own[axis]).collect();
-    let dtype = graph.node(x).dtype;
+    if let Some((outer, rows)) = rows_first(graph, &own, gone) {
+        let reduced = reduce(graph, op, x, rows);
+        return reduce(graph, op, reduced, &[outer]);
+    }
     match cut(graph, &own, gone) {
         None => graph.push(Prim::Reduce(op, gone.to_vec()), &[x], dtype, shape),
         Some(cut) => {
@@ -87,6 +95,16 @@ fn reduce_source(graph: &mut Graph, op: Op, (source, places): (NodeId, &[usize])
     }
     let order: Vec<i64> = order.into_iter().map(|axis| axis as i64).collect();
     permute(graph, reduced, &order)
+}
+
+/// The first of several reduced dimensions and the others, if a reduction that would be cut has long rows: it reduces those, and
+/// then what they are reduced to. So there is much to do at once, in whatever order the rows lie in memory.
+fn rows_first<'g>(graph: &mut Graph, own: &[Extent], gone: &'g [usize]) -> Option<(usize, &'g [usize])> {
+    let (cuts, (outer, rows)) = (graph.cuts?, gone.split_first()?);
+    let length = rows.iter().map(|axis| own[*axis].fixed());
+    let length = length.reduce(|all, extent| Some(all?.saturating_mul(extent?)))??;
+    let is_long = length >= cuts.long_row && own[*outer].fixed()? >= cuts.most;
+    (is_long && cut(graph, own, gone).is_some()).then_some((*outer, rows))
 }
 
 /// A reduction with so few results that they do not occupy all processors is cut, if it is or may be long.

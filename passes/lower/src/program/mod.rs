@@ -12,6 +12,7 @@
 //!   not counted: they live longer than the call.
 //! - A buffer is contiguous and row-major. It is written by steps between the one that makes it and the first that reads
 //!   it; who writes it has the only reference. What is read has been written, and no kernel reads what it writes.
+//! - An argument [with strides](EntryKind::Strided) is neither: kernels alone take it, and read it by those strides.
 //! - A public function asks for the memory of each result once on every path that returns, and writes it.
 //! - A run that fails stops where it is: the run time frees what the call has allocated.
 //!
@@ -19,6 +20,7 @@
 
 mod arith;
 pub mod build;
+mod entry;
 mod parse;
 mod print;
 mod registers;
@@ -30,6 +32,7 @@ use promote_lattice::DType;
 use promote_lattice::convert::{Bits, Numerics};
 
 pub use self::arith::{Arith, fold, operands};
+pub use self::entry::{EntryKind, Strides};
 pub use self::parse::ParseError;
 pub use self::verify::{Item, Position, Problem};
 
@@ -75,7 +78,7 @@ pub struct ValueId(pub u32);
 pub struct BlockId(pub u32);
 
 /// A constant tensor.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Constant {
     /// The dtype of its elements.
     pub dtype: DType,
@@ -90,17 +93,6 @@ pub struct Place {
     pub location: Option<Location>,
     /// The name of the op.
     pub op: String,
-}
-
-/// Who calls a function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum EntryKind {
-    /// Callers outside of the program: results go into memory that [`Step::Output`] asks for.
-    Public,
-    /// The same, who ask for the shapes of results alone.
-    Shapes,
-    /// Functions of the program: results are returned.
-    Private,
 }
 
 /// What a value is.
@@ -144,7 +136,7 @@ pub struct Function {
     pub entry: EntryKind,
     /// Where it comes from.
     pub place: PlaceId,
-    /// What it takes. The values are the parameters of the first block, [carried](ValueKind::carrying) as between blocks.
+    /// What it takes. The [values](Self::parameters) are the parameters of the first block.
     pub inputs: Vec<Type>,
     /// What it returns.
     pub outputs: Vec<Type>,
@@ -155,6 +147,31 @@ pub struct Function {
 }
 
 impl Function {
+    /// The parameters that an input is: [carried](ValueKind::carrying) as between blocks, and then its strides in elements along the
+    /// [dimensions](EntryKind::strided_dims) that have one.
+    pub fn parameters(&self, input: &Type) -> Vec<ValueKind> {
+        let mut kinds = ValueKind::carrying(std::slice::from_ref(input));
+        kinds.extend(self.entry.strided_dims(input).iter().map(|_| ValueKind::INDEX));
+        kinds
+    }
+
+    /// The buffers of inputs with strides.
+    pub fn strided(&self) -> Vec<ValueId> {
+        let mut parameters = self.blocks[0].parameters.as_slice();
+        let mut found = Vec::new();
+        for input in &self.inputs {
+            let (own, others) = parameters.split_at(self.parameters(input).len());
+            parameters = others;
+            found.extend(self.entry.along(input).map(|_| own[0]));
+        }
+        found
+    }
+
+    /// The parameters that all inputs are.
+    pub fn all_parameters(&self) -> Vec<ValueKind> {
+        self.inputs.iter().flat_map(|input| self.parameters(input)).collect()
+    }
+
     /// What a value is.
     pub fn kind(&self, value: ValueId) -> ValueKind {
         self.values[value.0 as usize]

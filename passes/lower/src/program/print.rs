@@ -36,7 +36,7 @@ use rustc_hash::FxHashSet;
 
 use super::{
     Arg, Block, BlockId, Constant, ConstantId, Edge, End, EntryKind, Function, KernelId, Launch, Literal,
-    Matmul, Panels, Place, PlaceId, Program, Step, ValueId, ValueKind,
+    Matmul, Panels, Place, PlaceId, Program, Step, Strides, ValueId, ValueKind,
 };
 use crate::target::Target;
 use crate::types::{Number, Type};
@@ -212,11 +212,13 @@ impl Display for Type {
 
 impl Display for EntryKind {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Public => "public",
-            Self::Shapes => "shapes",
-            Self::Private => "private",
-        })
+        match self {
+            Self::Public => f.write_str("public"),
+            Self::Strided(Strides { before, is_dense: false }) => write!(f, "strided {before}"),
+            Self::Strided(Strides { before, is_dense: true }) => write!(f, "strided {before} dense"),
+            Self::Shapes => f.write_str("shapes"),
+            Self::Private => f.write_str("private"),
+        }
     }
 }
 

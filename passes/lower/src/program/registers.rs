@@ -234,9 +234,7 @@ fn elements(function: &Function, constants: &[Constant]) -> Vec<bool> {
     let mut inputs = function.blocks[0].parameters.iter();
     for r#type in &function.inputs {
         let is_one = matches!(r#type, Type::Tensor(_, dims) if dims.iter().all(|extent| *extent == Some(1)));
-        for (number, value) in
-            inputs.by_ref().take(ValueKind::carrying(std::slice::from_ref(r#type)).len()).enumerate()
-        {
+        for (number, value) in inputs.by_ref().take(function.parameters(r#type).len()).enumerate() {
             has_one[value.0 as usize] = is_one && number == 0;
         }
     }

@@ -83,11 +83,22 @@ impl Program {
             let problem = |message| Problem { item: item.clone(), at: None, message };
             problems.extend(messages.into_iter().map(problem));
         }
+        let public = self.functions.iter().filter(|function| function.entry == EntryKind::Public);
+        let public: FxHashMap<&str, &Function> =
+            public.map(|function| (function.name.as_str(), function)).collect();
         let mut entries = FxHashSet::default();
         for function in &self.functions {
             if !entries.insert((&function.name, function.entry)) {
                 let mut found = Reporter::new(function);
                 found.report("there is another function of the name for the same callers");
+                problems.append(&mut found.problems);
+            }
+            let computes_the_same =
+                |other: &&Function| (&other.inputs, &other.outputs) == (&function.inputs, &function.outputs);
+            let is_strided = matches!(function.entry, EntryKind::Strided(_));
+            if is_strided && !public.get(function.name.as_str()).is_some_and(computes_the_same) {
+                let mut found = Reporter::new(function);
+                found.report("there is no public function of the name and the types");
                 problems.append(&mut found.problems);
             }
         }

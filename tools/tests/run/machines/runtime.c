@@ -199,6 +199,7 @@ static int32_t run(promote_rt_entry *entry, promote_rt_context *context, const D
       return refused(PROMOTE_SHAPE, "an input is not what the function takes");
     seen[index].data = inputs[index]->data;
     seen[index].dims = inputs[index]->shape;
+    seen[index].strides = NULL;
   }
   int32_t returned = entry(context, seen);
   if (context->failed) return PROMOTE_CHECK;

@@ -3,6 +3,7 @@
 use promote_dialect::extent::{Arithmetic, Extent, Symbol, compute};
 
 use super::Builder;
+use super::segment::Stored;
 use crate::graph::{NodeId, Prim};
 use crate::program::{Arg, Arith, Step, ValueId, ValueKind, fold};
 use promote_scalar::Form;
@@ -74,7 +75,11 @@ impl Arithmetic for Builder<'_, '_> {
 
     fn axis(&mut self, of: u32, axis: usize) -> Arg {
         match self.segment.graph.node(NodeId(of)).prim {
-            Prim::Source(number) => self.segment.sources[number as usize].dims[axis],
+            Prim::Source(number) => {
+                let Stored { buffer, dims } = &self.segment.sources[number as usize];
+                let stride = || Arg::Value(self.strided[buffer].strides[&(axis - dims.len())]);
+                dims.get(axis).copied().unwrap_or_else(stride)
+            }
             _ => unreachable!("a source's extents are a source's"),
         }
     }

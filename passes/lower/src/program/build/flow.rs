@@ -38,7 +38,7 @@ impl Builder<'_, '_> {
 
     pub(super) fn r#return(&mut self, operation: &Operation) {
         let results = match self.function.entry {
-            EntryKind::Public | EntryKind::Shapes => {
+            EntryKind::Public | EntryKind::Strided(_) | EntryKind::Shapes => {
                 self.put_results(operation);
                 Vec::new()
             }

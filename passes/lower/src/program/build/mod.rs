@@ -15,6 +15,7 @@ mod liveness;
 mod ops;
 mod products;
 mod segment;
+mod strided;
 
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Op};
@@ -22,6 +23,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::liveness::Liveness;
 use self::segment::{Segment, Stored};
+use self::strided::{Lies, Traversals};
 use super::registers::Registers;
 use super::{
     Arg, Block, BlockId, Constant, ConstantId, End, EntryKind, Function, KernelId, Literal, Place, PlaceId,
@@ -59,6 +61,7 @@ pub fn build(
             places: module.places.clone(),
         },
         kernels: FxHashMap::default(),
+        constants: FxHashMap::default(),
         bodies: module.functions.iter().map(|function| function.name.as_str()).collect(),
         diagnostics: Vec::new(),
     };
@@ -69,12 +72,15 @@ pub fn build(
         entries.extend((function.is_public && function.tells_shape()).then_some(EntryKind::Shapes));
         let before = context.diagnostics.len();
         for entry in entries {
-            let mut made = Builder::new(&mut context, function, entry).function();
+            let (mut made, traversals) = Builder::new(&mut context, function, entry).function();
             Registers::promote(&mut made, &context.program.constants);
             context.program.functions.push(made);
             if context.diagnostics.len() > before {
                 // The other entries would say the same.
                 break;
+            }
+            if entry == EntryKind::Public {
+                context.add_strided(function, &traversals);
             }
         }
     }
@@ -89,6 +95,8 @@ struct Context<'m> {
     program: Program,
     /// The number of each kernel in canonical form.
     kernels: FxHashMap<Kernel, KernelId>,
+    /// The number of each constant.
+    constants: FxHashMap<Constant, ConstantId>,
     /// The functions that have one.
     bodies: FxHashSet<&'m str>,
     diagnostics: Vec<Diagnostic>,
@@ -125,8 +133,11 @@ impl Context<'_> {
     }
 
     fn constant(&mut self, constant: Constant) -> ConstantId {
-        self.program.constants.push(constant);
-        ConstantId((self.program.constants.len() - 1) as u32)
+        let constants = &mut self.program.constants;
+        *self.constants.entry(constant).or_insert_with_key(|constant| {
+            constants.push(constant.clone());
+            ConstantId((constants.len() - 1) as u32)
+        })
     }
 
     fn kernel(&mut self, kernel: Kernel) -> KernelId {
@@ -166,6 +177,9 @@ struct Builder<'b, 'm> {
     live: Liveness,
     /// The tensors to which the block at hand owns a reference.
     owned: Vec<Value>,
+    /// How buffers lie in memory that are not contiguous.
+    strided: FxHashMap<ValueId, Lies>,
+    traversals: Traversals,
 }
 
 impl<'b, 'm> Builder<'b, 'm> {
@@ -193,10 +207,12 @@ impl<'b, 'm> Builder<'b, 'm> {
             literals: FxHashMap::default(),
             live: Liveness::new(source),
             owned: Vec::new(),
+            strided: FxHashMap::default(),
+            traversals: Traversals::new(),
         }
     }
 
-    fn function(mut self) -> Function {
+    fn function(mut self) -> (Function, Traversals) {
         for block in &self.source.blocks {
             let id = self.new_block();
             for argument in &block.arguments {
@@ -219,7 +235,7 @@ impl<'b, 'm> Builder<'b, 'm> {
                 self.operation(operation);
             }
         }
-        self.function
+        (self.function, self.traversals)
     }
 
     /// A new block after all others.
@@ -248,7 +264,16 @@ impl<'b, 'm> Builder<'b, 'm> {
     fn parameter(&mut self, block: BlockId, argument: Value) {
         let source = self.source;
         let Some(r#type) = source.r#type(argument) else { return };
-        let (known, parts) = self.parts(r#type);
+        let (known, mut parts) = self.parts(r#type);
+        if block == BlockId(0)
+            && let (Lowered::Tensor(stored), Some(along)) = (&known, self.function.entry.along(r#type))
+        {
+            let dims = self.function.entry.strided_dims(r#type);
+            let strides: Vec<ValueId> = dims.iter().map(|_| self.new_value(ValueKind::INDEX)).collect();
+            parts.extend(&strides);
+            let strides = dims.into_iter().zip(strides).collect();
+            self.strided.insert(stored.buffer, Lies { along, strides });
+        }
         self.function.blocks[block.0 as usize].parameters.extend(parts);
         self.values.insert(argument, known);
     }

@@ -6,10 +6,12 @@ use promote_scalar::is_defined;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Builder;
+use super::strided::Lies;
 use crate::canonical::Canonical;
 use crate::fuse::{self, fuse};
 use crate::graph::{Graph, Index, NodeId, Prim};
 use crate::kernel::Kernel;
+use crate::order::{Traversal, combines_in_any_order};
 use crate::program::{Arg, Arith, ConstantId, Edge, End, Launch, PlaceId, Step, ValueId, ValueKind};
 use crate::strong::Value;
 use crate::target::Costs;
@@ -250,7 +252,11 @@ impl Builder<'_, '_> {
 
     fn step(&mut self, step: &fuse::Step, stored: &mut Places) {
         match step {
-            fuse::Step::Kernel(kernel) => self.kernel(kernel, stored),
+            fuse::Step::Kernel(kernel, dims) => {
+                let traversal = Traversal::of(kernel, dims, self.context.program.numerics);
+                self.traversals.extend(traversal);
+                self.kernel(kernel, stored);
+            }
             fuse::Step::Matmul(node) => self.matmul(*node, stored),
             fuse::Step::Sort(node, axis) => {
                 let Stored { buffer, dims } = stored[node].clone();
@@ -275,6 +281,7 @@ impl Builder<'_, '_> {
         let Some((plain, ones)) = kernel.with_ones(is_stretch) else {
             return self.launch(kernel, stored);
         };
+        self.traversals.extend((!combines_in_any_order(kernel)).then_some(Traversal::Open));
         for buffer in kernel.exprs.iter().filter_map(|expr| expr.code.buffer()) {
             self.find(buffer, stored);
         }
@@ -323,8 +330,15 @@ impl Builder<'_, '_> {
     /// The node of a tensor in memory.
     pub(super) fn source(&mut self, stored: Stored, dtype: DType, dims: &[Option<i64>]) -> NodeId {
         let number = self.segment.sources.len() as u32;
+        let lies = self.strided.get(&stored.buffer);
         self.segment.sources.push(stored);
-        self.segment.graph.source(number, dtype, dims)
+        match lies {
+            None => self.segment.graph.source(number, dtype, dims),
+            Some(Lies { along, strides }) => {
+                let has_stride = |axis: usize| strides.contains_key(&axis);
+                self.segment.graph.strided_source(number, dtype, dims, (*along, &has_stride))
+            }
+        }
     }
 
     /// Lets a value be a node. What was added to the graph since the last one comes from the op at hand.

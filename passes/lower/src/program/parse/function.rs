@@ -3,7 +3,9 @@
 use rustc_hash::FxHashMap;
 
 use super::{Parser, Result, Token};
-use crate::program::{Arg, Block, BlockId, Edge, End, EntryKind, Function, Step, ValueId, ValueKind};
+use crate::program::{
+    Arg, Block, BlockId, Edge, End, EntryKind, Function, Step, Strides, ValueId, ValueKind,
+};
 use crate::types::Type;
 
 /// What is known of the values of a function.
@@ -15,11 +17,7 @@ struct Values {
 
 impl Parser<'_> {
     pub(super) fn function(&mut self) -> Result<Function> {
-        let all = [EntryKind::Public, EntryKind::Shapes, EntryKind::Private];
-        let Some(entry) = all.into_iter().find(|entry| self.is_word(&entry.to_string())) else {
-            return self.expected("`public`, `shapes` or `private`");
-        };
-        self.take()?;
+        let entry = self.entry()?;
         let name = self.symbol()?;
         let inputs = self.enclosed(['(', ')'], Self::r#type)?;
         if self.token != Token::Arrow {
@@ -41,6 +39,21 @@ impl Parser<'_> {
             return self.expected("a block, such as `^bb0:`, or `}`");
         }
         Ok(Function { name, entry, place, inputs, outputs, values: self.values(values)?, blocks })
+    }
+
+    fn entry(&mut self) -> Result<EntryKind> {
+        if self.accept_word("strided")? {
+            let before: u32 =
+                self.unsigned("how many dimensions come after the one along which elements lie")?;
+            let is_dense = self.accept_word("dense")?;
+            return Ok(EntryKind::Strided(Strides { before: before as usize, is_dense }));
+        }
+        let others = [EntryKind::Public, EntryKind::Shapes, EntryKind::Private];
+        let Some(entry) = others.into_iter().find(|entry| self.is_word(&entry.to_string())) else {
+            return self.expected("`public`, `strided`, `shapes` or `private`");
+        };
+        self.take()?;
+        Ok(entry)
     }
 
     fn r#type(&mut self) -> Result<Type> {

@@ -38,6 +38,29 @@ fn functions_have_the_parameters_that_they_take() {
 }
 
 #[test]
+fn kernels_alone_read_what_has_strides() {
+    let f = |steps: &str| {
+        let head = "(tensor<?x?xf32>) -> () loc(#0) {\n";
+        let public =
+            format!("func public @f{head}^bb0(%0: buffer<f32>, %1: index, %2: index):\n  return\n}}\n");
+        let own = "^bb0(%0: buffer<f32>, %1: index, %2: index, %3: index):\n";
+        program(&format!("{public}func strided 1 @f{head}{own}{steps}\n  return\n}}"))
+    };
+    is_valid(&f("  %4 = allocate [%1] : buffer<f32>\n  launch @k0(%0, %4)[%1] at(#0, #0)\n  release %4"));
+    let problem = |step: &str| format!("func strided 1 @f: ^bb0, step 0: {step}");
+    let is_read = "%0 has strides, and is read by something other than a kernel";
+    has(&f("  %4 = read %0[0] : f32"), &problem(is_read));
+    has(&f("  retain %0"), &problem("%0 has strides, and is passed on"));
+    let step = "  %4 = number 0x0 : f32\n  write %4, %0[0]";
+    let problem = "func strided 1 @f: ^bb0, step 1: %0 is written, and is no memory that a step makes";
+    has(&f(step), problem);
+    has(
+        &program("func strided 0 @f() -> () loc(#0) {\n^bb0:\n  return\n}"),
+        "func strided 0 @f: there is no public function of the name and the types",
+    );
+}
+
+#[test]
 fn steps_take_what_they_may() {
     let step = |step: &str, problem: &str| {
         has(&body(&format!("  {step}\n  return")), &format!("func private @f: ^bb0, step 0: {problem}"));

@@ -47,7 +47,7 @@ impl Kinds<'_> {
         self.reporter.at = Some((BlockId(0), Position::Start));
         let parameters: Option<Vec<ValueKind>> =
             entry.parameters.iter().map(|parameter| self.kind(*parameter)).collect();
-        if parameters.is_some_and(|kinds| kinds != ValueKind::carrying(&function.inputs)) {
+        if parameters.is_some_and(|kinds| kinds != function.all_parameters()) {
             self.report("the parameters are not what the function takes");
         }
         for (index, block) in function.blocks.iter().enumerate() {
@@ -221,7 +221,7 @@ impl Kinds<'_> {
     /// Checks the extents of a result; its dtype.
     fn result(&mut self, index: usize, dims: &[Arg], entry: EntryKind) -> Option<DType> {
         dims.iter().for_each(|extent| self.extent(*extent));
-        if self.function.entry != entry {
+        if self.function.entry.row_major() != entry {
             self.report(format!("the step is one of {entry} functions"));
         }
         let Some(r#type) = self.function.outputs.get(index) else {
@@ -393,7 +393,7 @@ impl Kinds<'_> {
         match end {
             End::Return(args) => {
                 let returned = match self.function.entry {
-                    EntryKind::Public | EntryKind::Shapes => Vec::new(),
+                    EntryKind::Public | EntryKind::Strided(_) | EntryKind::Shapes => Vec::new(),
                     EntryKind::Private => ValueKind::carrying(&self.function.outputs),
                 };
                 self.args(args, &returned, "what is returned");

@@ -36,6 +36,8 @@ pub(super) fn verify(context: &Context<'_>, function: &Function, flow: &Flow) ->
 enum Origin {
     /// It lives longer than the call, and is not written.
     Borrowed,
+    /// The same, and it is not contiguous: kernels alone read it.
+    Strided,
     /// The memory of a result.
     Output(usize),
     /// Memory of the function's frame.
@@ -57,6 +59,9 @@ fn origins(function: &Function) -> Vec<Option<Origin>> {
     for (index, block) in function.blocks.iter().enumerate() {
         let origin = if index == 0 { Origin::Borrowed } else { Origin::Passed };
         block.parameters.iter().for_each(|parameter| set(*parameter, origin));
+        if index == 0 {
+            function.strided().into_iter().for_each(|parameter| set(parameter, Origin::Strided));
+        }
         for (step, _) in &block.steps {
             let origin = match step {
                 Step::Allocate { .. } => Origin::Allocated,
@@ -231,7 +236,7 @@ impl References<'_> {
     /// Whether a buffer is there.
     fn is_there(&mut self, value: ValueId) -> bool {
         let is_there = match self.origin(value) {
-            Some(Origin::Borrowed | Origin::Output(_) | Origin::Cell) => true,
+            Some(Origin::Borrowed | Origin::Strided | Origin::Output(_) | Origin::Cell) => true,
             Some(Origin::Allocated | Origin::Passed) => self.state.references(value) > 0,
             None => false,
         };
@@ -244,6 +249,8 @@ impl References<'_> {
     fn retain(&mut self, value: ValueId) {
         if self.origin(value) == Some(Origin::Cell) {
             self.report(format!("{value} is in the frame of the function, and has no references"));
+        } else if self.origin(value) == Some(Origin::Strided) {
+            self.report(format!("{value} has strides, and is passed on"));
         } else if self.is_there(value) {
             let held = Held { references: 0, is_written: true, is_read: true };
             self.state.held.entry(value).or_insert(held).references += 1;
@@ -264,7 +271,15 @@ impl References<'_> {
         }
     }
 
+    /// Something other than a kernel reads a buffer.
     fn read(&mut self, value: ValueId) {
+        if self.origin(value) == Some(Origin::Strided) {
+            self.report(format!("{value} has strides, and is read by something other than a kernel"));
+        }
+        self.read_by_kernel(value);
+    }
+
+    fn read_by_kernel(&mut self, value: ValueId) {
         if !self.is_there(value) {
             return;
         }
@@ -281,7 +296,7 @@ impl References<'_> {
         let own = match self.origin(value) {
             Some(Origin::Allocated) => 1,
             Some(Origin::Output(_) | Origin::Cell) => 0,
-            Some(Origin::Borrowed | Origin::Passed) | None => {
+            Some(Origin::Borrowed | Origin::Strided | Origin::Passed) | None => {
                 return self.report(format!("{value} is written, and is no memory that a step makes"));
             }
         };
@@ -408,7 +423,7 @@ impl References<'_> {
 
     fn launch(&mut self, launch: &Launch) {
         let interface = &self.context.interfaces[launch.kernel.0 as usize];
-        interface.reads.keys().for_each(|node| self.read(launch.buffer(*node)));
+        interface.reads.keys().for_each(|node| self.read_by_kernel(launch.buffer(*node)));
         interface.writes.keys().for_each(|node| self.write(launch.buffer(*node)));
     }
 

@@ -2,6 +2,8 @@
 //!
 //! They were measured with `benches/cpu`, and change how fast code is, but no number.
 
+use promote_lower::target::InPlace;
+
 /// A tile of the innermost dimension of a map, in elements.
 pub const MAP_TILE: i64 = 1 << 13;
 /// The same where elements are read across rows: the lines of the cache that a tile reads of are all used before the next.
@@ -22,8 +24,16 @@ pub const SQUARE_ROWS: i64 = 16;
 pub const PREFETCHED_ROWS: i64 = 32;
 /// A tile of rows that are computed side by side.
 pub const ROWS_BESIDE: i64 = 1 << 8;
-/// The bytes of the accumulators of a tile of columns, which stay in the second-level cache. They are on the stack, of which
-/// callers need not have more than 128 KiB.
+/// How many rows that are reduced down their columns are a unit of work.
+pub const ROWS_DOWN: i64 = 1 << 6;
+/// The most such rows that are reduced together: their columns are read in runs as long.
+pub const MOST_ROWS_DOWN: i64 = 1 << 12;
+/// How many columns are added to the accumulators of such rows at once: processors read so many streams side by side.
+pub const COLUMNS_DOWN: i64 = 8;
+/// The most that the elements of those columns cost together.
+pub const COLUMNS_DOWN_COST: i64 = 1 << 7;
+/// The bytes of the accumulators of a tile of columns, or of rows that are reduced down their columns, which stay in the
+/// second-level cache. They are on the stack, of which callers need not have more than 128 KiB.
 pub const COLUMN_BYTES: i64 = 1 << 15;
 /// The most columns of a tile.
 pub const MOST_COLUMNS: i64 = 1 << 13;
@@ -46,8 +56,14 @@ pub const WORTH_KEEPING: u32 = 12;
 /// The most elements of a row that are kept from one stage to another.
 pub const MAX_KEPT: i64 = 1 << 14;
 
+/// When there is code for arguments that are not contiguous and row-major: where kernels do little with what they read, and what
+/// they read does not stay in the second-level cache.
+pub const IN_PLACE: InPlace = InPlace { bytes: 1 << 18, cost: 16, launches: 4, dims: 3 };
+
 /// Elements that are worth a thread.
 pub const GRAIN: i64 = 1 << 15;
+/// Units that are better done together are left to so many threads nevertheless.
+pub const PIECES: i64 = 4;
 /// A kernel of fewer elements is called in place.
 pub const SMALL: i64 = 1 << 13;
 

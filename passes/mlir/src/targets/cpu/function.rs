@@ -52,7 +52,9 @@ impl<'l, 'a> Function<'l, 'a> {
     pub fn compile(lowering: &'l mut Lowering<'a>, source: &'a Source, symbol: &str) {
         let types = lowering.setting.types;
         let arguments = match source.entry {
-            EntryKind::Public | EntryKind::Shapes => vec![types.pointer, types.pointer],
+            EntryKind::Public | EntryKind::Strided(_) | EntryKind::Shapes => {
+                vec![types.pointer, types.pointer]
+            }
             EntryKind::Private => {
                 let parameters = &source.blocks[0].parameters;
                 let carriers =
@@ -85,7 +87,7 @@ impl<'l, 'a> Function<'l, 'a> {
         let first = self.code.new_block(&[]);
         self.code.go_to(first);
         match source.entry {
-            EntryKind::Public | EntryKind::Shapes => self.take_inputs(),
+            EntryKind::Public | EntryKind::Strided(_) | EntryKind::Shapes => self.take_inputs(),
             EntryKind::Private => self.take_parameters(),
         }
         self.code.branch(self.blocks[0], &[]);
@@ -207,13 +209,15 @@ impl<'l, 'a> Function<'l, 'a> {
         }
     }
 
-    /// Takes inputs from the run time: for each its data and its extents.
+    /// Takes inputs from the run time: for each its data, its extents, and its strides if it has some.
     fn take_inputs(&mut self) {
         let source = self.source;
         let mut parameters = source.blocks[0].parameters.iter();
         let mut parameter = || match parameters.next() {
             Some(value) => *value,
-            None => unreachable!("there is a parameter for each input, and for each extent that is open"),
+            None => unreachable!(
+                "there is a parameter for each input, and for each extent and stride that is open"
+            ),
         };
         let pointer = self.code.types.pointer;
         for (index, r#type) in source.inputs.iter().enumerate() {
@@ -236,6 +240,15 @@ impl<'l, 'a> Function<'l, 'a> {
                     for (axis, extents) in open.filter_map(|(axis, _)| Some((axis, extents?))) {
                         let extent = self.word(extents, axis, self.code.types.i64);
                         self.set(parameter(), Value::Number(extent));
+                    }
+                    let strided = source.entry.strided_dims(r#type);
+                    if strided.is_empty() {
+                        continue;
+                    }
+                    let strides = self.word(inputs, input + words(offset_of!(Input, strides)), pointer);
+                    for axis in strided {
+                        let stride = self.word(strides, axis as i64, self.code.types.i64);
+                        self.set(parameter(), Value::Number(stride));
                     }
                 }
             }

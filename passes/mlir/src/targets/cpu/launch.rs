@@ -5,7 +5,7 @@ use promote_abi::Runtime;
 use promote_scalar::memory_size;
 use rustc_hash::FxHashMap;
 
-use super::costs::{GRAIN, SMALL};
+use super::costs::{GRAIN, PIECES, SMALL};
 use super::function::Function;
 use super::kernel::{self, Compiled, Slot};
 use super::runtime;
@@ -70,9 +70,21 @@ impl Function<'_, '_> {
                 self.code.int("llvm.intr.smax", grain, one)
             }
         };
+        let grain = self.together(compiled.together, grain, count);
         let body = self.code.address_of(&name);
         let arguments = [self.context, body, environment, count, grain];
         runtime::call(&self.code, Runtime::Parallel, &arguments);
+    }
+
+    /// How many units a thread takes at least: those that are better done together, as far as there are enough pieces of them.
+    fn together(&mut self, units: i64, grain: MlirValue, count: MlirValue) -> MlirValue {
+        if units == 1 {
+            return grain;
+        }
+        let (most, pieces) = (self.code.index(units), self.code.index(PIECES));
+        let share = self.code.int("llvm.sdiv", count, pieces);
+        let share = self.code.int("llvm.intr.smin", share, most);
+        self.code.int("llvm.intr.smax", grain, share)
     }
 
     /// The code of a kernel, and its name. Launches of a kernel share it, unless it tells the places of ops.

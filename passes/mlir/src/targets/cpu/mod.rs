@@ -195,7 +195,7 @@ impl<'a> Lowering<'a> {
 
     /// Compiles the entries of a function of the source.
     fn function(&mut self, entries: &'a [program::Function], text: &mut String) {
-        let (mut entry, mut shape) = (None, None);
+        let (mut entry, mut shape, mut strided) = (None, None, Vec::new());
         for function in entries {
             let name = &function.name;
             if function.entry != EntryKind::Private && !self.claim(function) {
@@ -204,6 +204,11 @@ impl<'a> Lowering<'a> {
             let symbol = match function.entry {
                 EntryKind::Private => Self::inner(name),
                 EntryKind::Public => entry.insert(format!("promote.entry.{}", encoded(name))).clone(),
+                EntryKind::Strided(strides) => {
+                    let symbol = format!("promote.strided{}.{}", strides.before, encoded(name));
+                    strided.push((strides, symbol.clone()));
+                    symbol
+                }
                 EntryKind::Shapes => shape.insert(format!("promote.shape.{}", encoded(name))).clone(),
             };
             Function::compile(self, function, &symbol);
@@ -212,7 +217,8 @@ impl<'a> Lowering<'a> {
         if let (Some(entry), [function @ program::Function { name, inputs, outputs, .. }, ..]) =
             (entry, entries)
         {
-            let export = signature::Export { name, inputs, outputs, entry: &entry, shape: shape.as_deref() };
+            let (shape, strided) = (shape.as_deref(), strided.as_slice());
+            let export = signature::Export { name, inputs, outputs, entry: &entry, shape, strided };
             text.push_str(&signature::symbols(&export));
             self.keep_type(function);
         }

@@ -6,9 +6,10 @@
 
 use std::fmt::Write;
 
-use promote_abi::{Function, Kind, Prototype, Runtime, Structure, TensorType, fields};
+use promote_abi::{Function, Kind, Prototype, Runtime, Strided, Structure, TensorType, fields};
 
 use super::names;
+use promote_lower::program::Strides;
 use promote_lower::symbols::{Symbols, encoded};
 use promote_lower::types::Type;
 
@@ -24,6 +25,8 @@ pub struct Export<'a> {
     pub entry: &'a str,
     /// The symbol of the code that computes its results' shapes, if there is one.
     pub shape: Option<&'a str>,
+    /// The symbols of the codes for arguments [with strides](promote_lower::program::EntryKind::Strided).
+    pub strided: &'a [(Strides, String)],
 }
 
 /// Declarations of the functions of the run time that compiled code calls, as MLIR text.
@@ -94,7 +97,8 @@ fn address(symbol: Option<String>) -> String {
 /// The symbols of a function, as MLIR text. The entries are declared, so that the text stands on its own.
 pub fn symbols(export: &Export<'_>) -> String {
     let mut text = String::new();
-    for entry in [Some(export.entry), export.shape].into_iter().flatten() {
+    let strided = export.strided.iter().map(|(_, entry)| entry.as_str());
+    for entry in [export.entry].into_iter().chain(export.shape).chain(strided) {
         let _ = writeln!(text, "llvm.func @{entry}(!llvm.ptr, !llvm.ptr) -> i32");
     }
     let Symbols { call, shape, metadata, tvm } = Symbols::of(export.name);
@@ -103,6 +107,7 @@ pub fn symbols(export: &Export<'_>) -> String {
         writeln!(text, "llvm.mlir.global internal constant @{name}(\"{call}\\00\") {{addr_space = 0 : i32}}");
     types(&mut text, export, "in", export.inputs);
     types(&mut text, export, "out", export.outputs);
+    codes(&mut text, export);
     let ty = structure::<Function>();
     let _ = writeln!(text, "llvm.mlir.global external constant @{metadata}() : {ty} {{");
     let fields = fields::Function {
@@ -115,6 +120,8 @@ pub fn symbols(export: &Export<'_>) -> String {
         shape: address(export.shape.map(str::to_owned)),
         entry_stack: address(Some(stack_symbol(export.entry))),
         shape_stack: address(export.shape.map(stack_symbol)),
+        strided_count: number(Kind::I64, export.strided.len() as i64),
+        strided: address((!export.strided.is_empty()).then(|| array(export, "strided"))),
     };
     let whole = built::<Function>(&mut text, "", &fields.in_order());
     let _ = writeln!(text, "  llvm.return {whole} : {ty}\n}}");
@@ -141,7 +148,7 @@ pub fn symbols(export: &Export<'_>) -> String {
     text
 }
 
-/// The symbol of the array of the types of arguments or results.
+/// The symbol of the array of the types of arguments or results, or of codes.
 fn array(export: &Export<'_>, which: &str) -> String {
     format!("promote.{which}.{}", encoded(export.name))
 }
@@ -160,6 +167,37 @@ pub fn stack(function: &str) -> String {
     )
 }
 
+/// An array of the codes for arguments with strides.
+fn codes(text: &mut String, export: &Export<'_>) {
+    if export.strided.is_empty() {
+        return;
+    }
+    let elements = export.strided.iter().map(|(strides, entry)| {
+        let fields = fields::Strided {
+            before: number(Kind::I64, strides.before as i64),
+            dense: number(Kind::I64, i64::from(strides.is_dense)),
+            entry: address(Some(entry.clone())),
+            entry_stack: address(Some(stack_symbol(entry))),
+        };
+        fields.in_order()
+    });
+    constants::<Strided>(text, &array(export, "strided"), elements.collect());
+}
+
+/// A constant array of structures, each of whose fields is an op.
+fn constants<S: Structure>(text: &mut String, symbol: &str, elements: Vec<Vec<String>>) {
+    let array = format!("!llvm.array<{} x {}>", elements.len(), structure::<S>());
+    let _ = writeln!(
+        text,
+        "llvm.mlir.global internal constant @{symbol}() : {array} {{\n  %a0 = llvm.mlir.undef : {array}"
+    );
+    for (index, fields) in elements.iter().enumerate() {
+        let built = built::<S>(text, &format!("t{index}_"), fields);
+        let _ = writeln!(text, "  %a{} = llvm.insertvalue {built}, %a{index}[{index}] : {array}", index + 1);
+    }
+    let _ = writeln!(text, "  llvm.return %a{} : {array}\n}}", elements.len());
+}
+
 /// An array of the types of arguments or results.
 fn types(text: &mut String, export: &Export<'_>, which: &str, types: &[Type]) {
     if types.is_empty() {
@@ -176,12 +214,7 @@ fn types(text: &mut String, export: &Export<'_>, which: &str, types: &[Type]) {
             dims.len()
         );
     }
-    let array = format!("!llvm.array<{} x {}>", types.len(), structure::<TensorType>());
-    let _ = writeln!(
-        text,
-        "llvm.mlir.global internal constant @{symbol}() : {array} {{\n  %a0 = llvm.mlir.undef : {array}"
-    );
-    for (index, r#type) in types.iter().enumerate() {
+    let elements = types.iter().enumerate().map(|(index, r#type)| {
         let Some((code, bits)) = names::dlpack(r#type.dtype()) else {
             unreachable!("functions of strong programs take and return strong dtypes")
         };
@@ -193,8 +226,7 @@ fn types(text: &mut String, export: &Export<'_>, which: &str, types: &[Type]) {
             dims: address((!r#type.dims().is_empty()).then(|| format!("{symbol}.{index}"))),
             name: address(None),
         };
-        let built = built::<TensorType>(text, &format!("t{index}_"), &fields.in_order());
-        let _ = writeln!(text, "  %a{} = llvm.insertvalue {built}, %a{index}[{index}] : {array}", index + 1);
-    }
-    let _ = writeln!(text, "  llvm.return %a{} : {array}\n}}", types.len());
+        fields.in_order()
+    });
+    constants::<TensorType>(text, &symbol, elements.collect());
 }

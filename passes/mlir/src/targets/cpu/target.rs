@@ -1,10 +1,11 @@
 //! What the code generator must know of a processor.
 
+use super::costs::IN_PLACE;
 use super::kernel::Schedule;
 use super::matmul::{Elements, Tile};
 use promote_lattice::convert::Numerics;
 use promote_lower::kernel::Kernel;
-use promote_lower::target::{Costs, Packing, Product, Target};
+use promote_lower::target::{Costs, InPlace, Packing, Product, Target};
 
 /// A processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +47,14 @@ impl Target for Machine {
 
     fn schedule(&self, kernel: &Kernel, numerics: Numerics) -> String {
         Schedule::new(kernel, *self, numerics).to_string()
+    }
+
+    fn in_place(&self) -> Option<InPlace> {
+        Some(IN_PLACE)
+    }
+
+    fn reads_along(&self, kernel: &Kernel, numerics: Numerics) -> bool {
+        Schedule::new(kernel, *self, numerics).reads_along(kernel)
     }
 
     fn packing(&self, product: &Product) -> Option<Packing> {

@@ -356,6 +356,11 @@ impl Code {
     /// Closes a loop, whose next iteration carries `next`. After it, what it carries is what its last iteration left.
     pub fn close(&mut self, open: &Loop, next: &[MlirValue]) {
         let step = self.index(open.step);
+        self.close_by(open, step, next);
+    }
+
+    /// Closes a loop, but the next iteration is as many indices further as its body found.
+    pub fn close_by(&mut self, open: &Loop, step: MlirValue, next: &[MlirValue]) {
         let after = self.int("llvm.add", open.index, step);
         self.branch(open.header, &[&[after], next].concat());
         self.go_to(open.after);

@@ -64,7 +64,7 @@ impl KernelEmitter<'_> {
         let last = full.iter().map(|root| self.stage(*root)).max().unwrap_or(0);
         let mut stored: BTreeMap<(usize, usize), Vec<MlirValue>> = BTreeMap::new();
         for stage in 0..=last {
-            self.share_within_rows(beside, stage, lanes);
+            self.share(1 << within, stage, lanes);
             let roots: Vec<usize> = full.iter().copied().filter(|root| self.stage(*root) == stage).collect();
             let mut sums: Vec<Vec<Vec<MlirValue>>> = roots
                 .iter()
@@ -111,17 +111,6 @@ impl KernelEmitter<'_> {
         }
         let sum = self.registers(root, sums.first()?);
         Some(self.result(self.kernel.roots[root].role, &sum, lanes))
-    }
-
-    /// Computes what elements of a row need in a stage, and is the same for all of them.
-    fn share_within_rows(&mut self, beside: &Beside, stage: usize, lanes: usize) {
-        let within = 1 << beside.within();
-        for (index, expr) in self.kernel.exprs.iter().enumerate() {
-            let is_shared = expr.dims & within == 0 && self.users[index] & within != 0;
-            if is_shared && expr.stage == stage && !matches!(expr.code, What::Splat(_)) {
-                self.eval(ExprId(index as u32), lanes);
-            }
-        }
     }
 
     /// Loads what does not lie along the rows' dimension, and transposes it.

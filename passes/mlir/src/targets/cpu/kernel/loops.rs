@@ -127,7 +127,8 @@ impl<'k> KernelEmitter<'k> {
         (from, to): (MlirValue, MlirValue),
     ) -> Option<(MlirValue, MlirValue)> {
         let (kernel, lanes) = (self.kernel, self.lanes as i64);
-        if matches!(kernel.form, Form::Columns { .. }) || kernel.cost() > 96 {
+        let is_in_order = matches!(kernel.form, Form::Map | Form::Rows { .. }) && self.down.is_none();
+        if !is_in_order || kernel.cost() > 96 {
             return None;
         }
         let mut sinks = Vec::new();
@@ -256,6 +257,16 @@ impl<'k> KernelEmitter<'k> {
             let is_early = expr.stage <= stage && !matches!(expr.code, What::Splat(_));
             if expr.dims & deeper == 0 && is_used && is_early && self.is_bound(expr.dims) {
                 self.eval(id, 1);
+            }
+        }
+    }
+
+    /// Computes what depends on none of the `inside` dimensions, but is used by something that does, in vectors up to a stage.
+    pub(super) fn share(&mut self, inside: u64, stage: usize, lanes: usize) {
+        for (index, expr) in self.kernel.exprs.iter().enumerate() {
+            let is_shared = expr.dims & inside == 0 && self.users[index] & inside != 0;
+            if is_shared && expr.stage <= stage && !matches!(expr.code, What::Splat(_)) {
+                self.eval(ExprId(index as u32), lanes);
             }
         }
     }

@@ -9,9 +9,9 @@
 //!   is read across it is read in [`squares`].
 //! - [`Form::Rows`](promote_lower::kernel::Form::Rows): for each row, stage by stage, the reduced dimensions are run
 //!   through; accumulators are vectors, added up lane by lane at the end. Rows too short for that are computed
-//!   [side by side](beside).
+//!   [side by side](beside); what lies the other way round in memory is read [down its columns](down).
 //! - [`Form::Columns`](promote_lower::kernel::Form::Columns): a tile of columns is accumulated in the second-level
-//!   cache, row after row.
+//!   cache, row after row. What lies the other way round in memory is read [from top to bottom](upright).
 //!
 //! Expressions are computed as far outside as their dimensions allow.
 //!
@@ -20,6 +20,7 @@
 //! dimension alone is the same in each iteration, and computed before the loop.
 
 mod beside;
+mod down;
 mod elements;
 mod forms;
 mod lanes;
@@ -31,12 +32,14 @@ mod schedule;
 mod squares;
 mod strided;
 mod sums;
+mod upright;
 
 use mlir_sys::*;
 use promote_lattice::convert::Numerics;
 use promote_scalar::{Element, Ty};
 use rustc_hash::FxHashMap;
 
+use self::down::Down;
 use self::lanes::periodic;
 pub use self::schedule::Schedule;
 use self::squares::Bounds;
@@ -71,6 +74,8 @@ pub struct Compiled {
     pub tiles: Vec<(Product, i64)>,
     /// About how many elements a unit goes through.
     pub work: Product,
+    /// How many units a thread takes at once, if there are enough of them for several threads.
+    pub together: i64,
 }
 
 /// What of a kernel is the same for all of a module.
@@ -100,18 +105,20 @@ pub fn compile(
     let arguments = [types.pointer, types.i64, types.i64];
     let code = Code::function(types, setting.module, location, name, (None, &arguments), LEAF);
     let entry = code.block();
-    let Schedule { lanes, vector, across, beside, short, has_masks } =
+    let Schedule { lanes, sums, vector, across, beside, down, short, has_masks } =
         Schedule::new(kernel, setting.machine, setting.numerics);
     let emitter = KernelEmitter {
         setting,
         kernel,
         lanes,
+        sums,
         has_masks,
         mask: None,
         next_row: None,
         vector,
         across,
         beside,
+        down,
         short,
         phase: 0,
         is_periodic: periodic(kernel, short),
@@ -145,7 +152,9 @@ struct KernelEmitter<'k> {
     kernel: &'k Kernel,
     code: Code,
     lanes: usize,
-    /// The dimension along which the lanes of vectors lie: the innermost one, but for rows side by side.
+    /// How many sums a row has at once.
+    sums: usize,
+    /// The dimension along which the lanes of vectors lie: the innermost one, or that of rows side by side.
     vector: Option<usize>,
     /// Whether what is left of a loop after whole vectors is computed in a vector, too, of which some lanes are masked.
     has_masks: bool,
@@ -154,10 +163,12 @@ struct KernelEmitter<'k> {
     next_row: Option<(usize, i64)>,
     /// The lanes that count at the moment, if not all do.
     mask: Option<MlirValue>,
-    /// The dimension along which a map reads across the innermost one: it is computed in squares of as many indices.
+    /// The dimension along which the innermost one is read across: the kernel is computed in squares of as many indices.
     across: Option<usize>,
     /// How rows that are too short for vectors are computed side by side.
     beside: Option<Beside>,
+    /// How rows are reduced down their columns.
+    down: Option<Down>,
     /// How many indices the innermost dimension has, where it is run through with the one before as one.
     short: Option<i64>,
     /// Which vector of an iteration this is, where the innermost dimension is short.
@@ -216,17 +227,24 @@ impl<'k> KernelEmitter<'k> {
         let units_loop = self.code.open((begin, end, 1), &[]);
         self.frames.push(FxHashMap::default());
         let bounds = self.decode(units_loop.index, &units, &tiles);
+        let mut step = self.code.index(1);
         match (self.kernel.form, self.across, bounds.as_slice()) {
             (Form::Map, Some(across), [columns, rows]) => self.map_squares(across, *rows, *columns),
             (Form::Map, _, bounds) => self.map(bounds.first().copied()),
-            (Form::Rows { .. }, _, bounds) => match (self.beside.clone(), bounds) {
-                (Some(beside), [bounds]) => self.rows_beside(&beside, *bounds),
+            (Form::Rows { .. }, _, bounds) => match (self.beside.clone(), self.down.clone(), bounds) {
+                (Some(beside), _, [bounds]) => self.rows_beside(&beside, *bounds),
+                (_, Some(down), [bounds]) => {
+                    let (taller, units) = self.taller(&down, (units_loop.index, end), *bounds);
+                    self.rows_down(&down, taller);
+                    step = units;
+                }
                 _ => self.rows(),
             },
+            (Form::Columns { .. }, Some(across), [bounds]) => self.columns_upright(across, *bounds),
             (Form::Columns { .. }, _, bounds) => self.columns(bounds.first().copied()),
         }
         self.frames.pop();
-        self.code.close(&units_loop, &[]);
+        self.code.close_by(&units_loop, step, &[]);
         if self.has_streamed {
             self.code.fence();
         }
@@ -236,7 +254,8 @@ impl<'k> KernelEmitter<'k> {
         let work = self.work(&units, &tiles);
         let tiles = tiles.into_iter().map(|(dim, tile)| (self.kernel.dims[dim].clone(), tile)).collect();
         let units = units.into_iter().map(|dim| self.kernel.dims[dim].clone()).collect();
-        Compiled { slots: self.slots, units, tiles, work }
+        let together = self.down.as_ref().map_or(1, Down::together);
+        Compiled { slots: self.slots, units, tiles, work, together }
     }
 
     /// Returns if there is no unit to do: what is computed before the loop may be of elements that are not there.
@@ -255,13 +274,18 @@ impl<'k> KernelEmitter<'k> {
         let (rank, reduced) = (self.kernel.dims.len(), self.kernel.reduced());
         let parallel = (0..rank).filter(|dim| !reduced.contains(dim));
         let tiles = match (self.kernel.form, self.across) {
-            (Form::Rows { .. }, _) => self.beside.iter().map(|beside| (beside.rows, ROWS_BESIDE)).collect(),
+            (Form::Rows { .. }, _) => match (&self.beside, &self.down) {
+                (Some(beside), _) => vec![(beside.rows, ROWS_BESIDE)],
+                (None, Some(down)) => vec![(down.rows, down.unit())],
+                (None, None) => Vec::new(),
+            },
             (Form::Map, _) if rank == 0 => Vec::new(),
             (Form::Map, _) if self.short.is_some() => vec![(rank - 2, MAP_TILE / 4)],
             (Form::Map, Some(across)) => vec![(rank - 1, TRANSPOSED_TILE), (across, SQUARE_ROWS)],
             (Form::Map, None) if self.is_transposed() => vec![(rank - 1, TRANSPOSED_TILE)],
             (Form::Map, None) => vec![(rank - 1, MAP_TILE)],
-            (Form::Columns { .. }, _) => vec![(rank - 1, self.column_tile())],
+            (Form::Columns { .. }, Some(_)) => vec![(rank - 1, SQUARE_ROWS)],
+            (Form::Columns { .. }, None) => vec![(rank - 1, self.column_tile())],
         };
         let is_inside = |dim: &usize| self.short.is_some() && *dim == rank - 1;
         let is_tiled = |dim: &usize| tiles.iter().any(|(tiled, _)| tiled == dim);

@@ -42,7 +42,7 @@ impl<'k> KernelEmitter<'k> {
     pub(super) fn copies(&self, root: usize) -> usize {
         match self.kernel.roots[root].role {
             Role::Store => 0,
-            Role::Reduce(_) | Role::Arg(_) if self.lanes > 1 && !self.has_masks => 2,
+            Role::Reduce(_) | Role::Arg(_) if self.sums > 1 && !self.has_masks => 2,
             Role::Reduce(_) | Role::Arg(_) | Role::Scan(_) => 1,
         }
     }
@@ -135,13 +135,11 @@ impl<'k> KernelEmitter<'k> {
         let index = Register { value: self.at(dim), ty: Ty::I64 };
         let index = if ty == Ty::I64 { index } else { self.emit(1).cast(Cast::Truncate, index, ty) };
         let first = llvm::splat(&mut self.code, index, lanes);
-        match self.kernel.form {
-            Form::Rows { .. } | Form::Map if lanes > 1 && self.beside.is_none() => {
-                let ahead = Register { value: self.iota(ty, lanes), ty };
-                self.emit(lanes).binary(Binary::Add, first, ahead)
-            }
-            Form::Rows { .. } | Form::Map | Form::Columns { .. } => first,
+        if lanes > 1 && self.vector == Some(dim) {
+            let ahead = Register { value: self.iota(ty, lanes), ty };
+            return self.emit(lanes).binary(Binary::Add, first, ahead);
         }
+        first
     }
 
     /// Two elements reduced to one.
@@ -276,7 +274,7 @@ impl<'k> KernelEmitter<'k> {
         }
     }
 
-    /// Registers kept at the index of the innermost dimension, counted from `from`.
+    /// Registers kept at the index of the dimension of vectors, counted from `from`.
     pub(super) fn get(&mut self, (room, ty): (MlirValue, Ty), from: MlirValue, lanes: usize) -> Register {
         let address = self.kept_at(room, ty, from);
         let memory = memory_of(ty);
@@ -300,8 +298,7 @@ impl<'k> KernelEmitter<'k> {
     }
 
     pub(super) fn kept_at(&mut self, room: MlirValue, ty: Ty, from: MlirValue) -> MlirValue {
-        let dim = self.kernel.dims.len() - 1;
-        let index = self.at(dim);
+        let index = self.vector.map_or(from, |dim| self.at(dim));
         let index = self.code.int("llvm.sub", index, from);
         self.code.element(room, index, self.code.types.scalar(memory_of(ty)), 1)
     }
@@ -328,7 +325,9 @@ impl<'k> KernelEmitter<'k> {
 
     /// Expensive expressions that several stages need are computed in the first of them, and kept.
     pub(super) fn plan_kept(&mut self) {
-        let (Form::Rows { reduced: 1 }, None) = (self.kernel.form, &self.beside) else { return };
+        let (Form::Rows { reduced: 1 }, None, None) = (self.kernel.form, &self.beside, &self.down) else {
+            return;
+        };
         let last = self.kernel.dims.len() - 1;
         let Some(extent) = self.kernel.dims[last].fixed().filter(|extent| *extent <= MAX_KEPT) else {
             return;

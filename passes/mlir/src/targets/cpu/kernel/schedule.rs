@@ -6,9 +6,10 @@
 use std::fmt::{self, Display, Formatter};
 
 use promote_lattice::convert::Numerics;
-use promote_lower::kernel::Kernel;
-use promote_lower::order::{self, Beside, Rows, square_lanes};
+use promote_lower::kernel::{Access, Code, Form, Kernel};
+use promote_lower::order::{self, Beside, Rows, register_lanes, square_lanes};
 
+use super::down::Down;
 use super::lanes::short;
 use super::squares::squares;
 use crate::targets::cpu::target::Machine;
@@ -18,12 +19,16 @@ use crate::targets::cpu::target::Machine;
 pub struct Schedule {
     /// How many elements are computed at once.
     pub(super) lanes: usize,
-    /// The dimension along which the lanes of vectors lie: the innermost one, but for rows side by side.
+    /// How many sums a row has at once.
+    pub(super) sums: usize,
+    /// The dimension along which the lanes of vectors lie: the innermost one, or that of rows side by side.
     pub(super) vector: Option<usize>,
-    /// The dimension along which a map reads across the innermost one: it is computed in squares of as many indices.
+    /// The dimension along which the innermost one is read across: the kernel is computed in squares of as many indices.
     pub(super) across: Option<usize>,
     /// How rows that are too short for vectors are computed side by side.
     pub(super) beside: Option<Beside>,
+    /// How rows are reduced down their columns.
+    pub(super) down: Option<Down>,
     /// How many indices the innermost dimension has, where it is run through with the one before as one.
     pub(super) short: Option<i64>,
     /// Whether what is left of a loop after whole vectors is computed in a vector, too, of which some lanes are masked.
@@ -37,16 +42,45 @@ impl Schedule {
         let bytes = machine.vector_bytes;
         let square = square_lanes(kernel, bytes);
         let across = squares(kernel, square).filter(|_| short.is_none());
-        let Rows { lanes, beside, has_rest } = Rows::new(kernel, numerics, bytes);
-        let lanes = match (across, short) {
-            (Some(_), _) => square,
-            (None, Some(_)) => order::lanes(kernel, numerics, bytes, true),
-            (None, None) => lanes,
+        let rows = Rows::new(kernel, numerics, bytes);
+        let side = register_lanes(kernel, bytes);
+        let down = Down::new(kernel, numerics, &rows, side);
+        let Rows { lanes: sums, beside, has_rest } = rows;
+        let lanes = match (across, short, &down) {
+            (Some(_), _, _) => square,
+            (None, Some(_), _) => order::lanes(kernel, numerics, bytes, true),
+            (None, None, Some(_)) => side,
+            (None, None, None) => sums,
         };
         let innermost = kernel.dims.len().checked_sub(1);
-        let vector = beside.as_ref().map(|beside| beside.rows).or(innermost);
+        let side_by_side = beside.as_ref().map(|beside| beside.rows);
+        let vector = side_by_side.or(down.as_ref().map(|down| down.rows)).or(innermost);
         let has_masks = machine.has_masks() && !has_rest;
-        Self { lanes, vector, across, beside, short, has_masks }
+        Self { lanes, sums, vector, across, beside, down, short, has_masks }
+    }
+
+    /// Whether all operands of the kernel are read along memory, so that packing one first would not be faster. Reading a map in
+    /// squares takes as long.
+    pub fn reads_along(&self, kernel: &Kernel) -> bool {
+        let Some(vector) = self.vector else { return true };
+        let stride = |access: &Access, dim: usize| access.strides[dim].fixed();
+        let across = self.across.filter(|_| kernel.form != Form::Map);
+        kernel.exprs.iter().all(|expr| match (&expr.code, &self.beside) {
+            (Code::Load(access), Some(beside)) => beside.layout(access, expr.dtype).is_some(),
+            (Code::Load(access) | Code::Take { access, .. }, _) => {
+                stride(access, vector).is_some_and(|stride| (-1..=1).contains(&stride))
+                    || across.is_some_and(|dim| stride(access, dim) == Some(1))
+            }
+            (
+                Code::Splat(_)
+                | Code::Size(_)
+                | Code::Index { .. }
+                | Code::Map(..)
+                | Code::Convert(_)
+                | Code::Reduced(_),
+                _,
+            ) => true,
+        })
     }
 }
 
@@ -57,6 +91,9 @@ impl Display for Schedule {
         if self.beside.is_some() {
             return write!(f, "{lanes} rows of d{vector} side by side");
         }
+        if self.down.is_some() {
+            return write!(f, "{lanes} rows of d{vector} down their columns");
+        }
         if let Some(across) = self.across {
             return write!(f, "squares of {lanes} along d{across} and d{vector}");
         }
@@ -64,6 +101,58 @@ impl Display for Schedule {
             Some(_) => write!(f, "{lanes} lanes along d{} and d{vector} as one", vector - 1),
             None if *has_masks => write!(f, "{lanes} lanes along d{vector}, the rest masked"),
             None => write!(f, "{lanes} lanes along d{vector}, the rest one by one"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use promote_lower::program::Program;
+
+    use super::*;
+
+    /// A reduction of two matrices with AVX-512: how it is run, and whether both are read in order.
+    fn scheduled(form: &str, [x, y]: [&str; 2]) -> (String, bool) {
+        let text = format!(
+            "numerics jax
+
+kernel @k0 {{
+  dims [s0, s1]
+  form {form} reduced 1
+  e0 = load b0[{x}] : f32 over [d0, d1] stage 0 node 0
+  e1 = load b1[{y}] : f32 over [d0, d1] stage 0 node 1
+  e2 = promote.multiply e0, e1 : f32 over [d0, d1] stage 0 node 2
+  r0 = reduce sum e2 to b2[{}] node 2
+}}
+",
+            if form == "rows" { "d0" } else { "d1" }
+        );
+        let program = Program::parse(&text).expect("it is a program");
+        let machine = Machine { vector_bytes: 64, ..Machine::default() };
+        let schedule = Schedule::new(&program.kernels[0], machine, program.numerics);
+        (schedule.to_string(), schedule.reads_along(&program.kernels[0]))
+    }
+
+    const STRAIGHT: &str = "s1*d0 + d1";
+    const TURNED: &str = "d0 + s0*d1";
+    /// Every other element.
+    const APART: &str = "2*s1*d0 + 2*d1";
+
+    #[test]
+    fn reductions_run_along_what_lies_side_by_side() {
+        let along = "64 lanes along d1, the rest masked";
+        for (form, operands, schedule, is_in_order) in [
+            ("rows", [STRAIGHT, STRAIGHT], along, true),
+            ("rows", [TURNED, TURNED], "16 rows of d0 down their columns", true),
+            ("rows", [STRAIGHT, TURNED], along, false),
+            ("rows", [STRAIGHT, APART], along, false),
+            ("columns outer 0", [STRAIGHT, STRAIGHT], along, true),
+            ("columns outer 0", [TURNED, TURNED], "squares of 16 along d0 and d1", true),
+            ("columns outer 0", [STRAIGHT, TURNED], along, false),
+            ("columns outer 0", [APART, TURNED], "squares of 16 along d0 and d1", false),
+        ] {
+            let found = scheduled(form, operands);
+            assert_eq!(found, (schedule.to_owned(), is_in_order), "{form} of {operands:?}");
         }
     }
 }

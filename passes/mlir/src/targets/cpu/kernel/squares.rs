@@ -1,4 +1,4 @@
-//! Maps that read across rows: in squares of as many rows as a vector has lanes, transposed in registers.
+//! Kernels that read across rows: in squares of as many rows as a vector has lanes, transposed in registers.
 //!
 //! Where the elements of an operand lie side by side along another dimension than the innermost one, a vector of it would be
 //! gathered from as many lines of the cache. A square of it is loaded instead, in vectors along its own rows, and
@@ -17,7 +17,7 @@ use crate::targets::llvm::{Predicate, vector};
 use crate::targets::llvm::{Register, shuffle};
 use promote_dialect::extent::Product;
 use promote_lattice::DType;
-use promote_lower::kernel::{Access, Code as What, ExprId, Form, Kernel};
+use promote_lower::kernel::{Access, Code as What, ExprId, Form, Kernel, Role};
 
 /// Whether a stride is further than to the next element, or back to the one before.
 fn is_far(stride: &Product) -> bool {
@@ -39,16 +39,34 @@ fn reads(kernel: &Kernel, dim: usize) -> Vec<(ExprId, &Access, DType)> {
     reads.collect()
 }
 
-/// The dimension along which most is read across the innermost one, if a map is to be computed in squares of so many lanes.
+/// The dimension along which most is read across the innermost one, if a kernel is to be computed in squares of so many lanes: a
+/// map, or columns less of which is read across that dimension than across the innermost one.
 pub(super) fn squares(kernel: &Kernel, lanes: usize) -> Option<usize> {
-    let last = kernel.dims.len().checked_sub(1).filter(|_| kernel.form == Form::Map)?;
-    let dim = (0..last).max_by_key(|dim| reads(kernel, *dim).len())?;
+    let last = kernel.dims.len().checked_sub(1)?;
+    let dim = match kernel.form {
+        Form::Map => (0..last).max_by_key(|dim| reads(kernel, *dim).len())?,
+        Form::Rows { .. } => return None,
+        Form::Columns { .. } => {
+            let dim = kernel.reduced().next_back()?;
+            let is_better = kernel.reads_across(dim) < kernel.reads_across(last);
+            (is_better && reduces_only(kernel)).then_some(dim)?
+        }
+    };
     let found = reads(kernel, dim);
     let is_long = |dim: usize, least: i64| kernel.dims[dim].fixed().is_none_or(|extent| extent >= least);
     let has_squares = is_long(dim, SQUARE_ROWS) && is_long(last, lanes as i64);
     let is_worth_it = !found.is_empty() && found.len() <= MOST_SQUARES && kernel.cost() <= SQUARE_COST;
     let is_simple = found.iter().all(|(_, _, dtype)| part_count(*dtype) == 1);
     (is_worth_it && is_simple && has_squares && lanes > 1).then_some(dim)
+}
+
+/// Whether nothing is stored at each index of the reduced dimensions.
+pub(super) fn reduces_only(kernel: &Kernel) -> bool {
+    kernel.roots.iter().enumerate().all(|(number, root)| match root.role {
+        Role::Reduce(_) | Role::Arg(_) => true,
+        Role::Store => !kernel.is_full(number),
+        Role::Scan(_) => false,
+    })
 }
 
 /// The bounds of a block of indices.
@@ -91,7 +109,7 @@ impl KernelEmitter<'_> {
     }
 
     /// Where the vectors of a range end.
-    fn last_whole(&mut self, (from, to): Bounds) -> MlirValue {
+    pub(super) fn last_whole(&mut self, (from, to): Bounds) -> MlirValue {
         let count = self.code.int("llvm.sub", to, from);
         let mask = self.code.index(-(self.lanes as i64));
         let whole = self.code.int("llvm.and", count, mask);
@@ -113,7 +131,7 @@ impl KernelEmitter<'_> {
     fn block_of_squares(&mut self, dim: usize, row: MlirValue, columns: Bounds) {
         let (last, lanes) = (self.kernel.dims.len() - 1, self.lanes);
         self.repeat(last, columns, lanes, &[], &mut |emitter, _| {
-            emitter.share_between_rows(dim);
+            emitter.share(1 << dim, usize::MAX, lanes);
             for ahead in (0..SQUARE_ROWS).step_by(lanes) {
                 let ahead = emitter.code.index(ahead);
                 let row = emitter.code.int("llvm.add", row, ahead);
@@ -125,11 +143,18 @@ impl KernelEmitter<'_> {
 
     /// The results of a square from a row on.
     fn square_of_results(&mut self, dim: usize, row: MlirValue) {
-        let (kernel, lanes) = (self.kernel, self.lanes);
+        self.square(dim, row, &mut |emitter| {
+            (0..emitter.kernel.roots.len()).for_each(|root| emitter.store_root(root, emitter.lanes));
+        });
+    }
+
+    /// Does something with each row of a square from one on, of which what is read across is at hand.
+    pub(super) fn square(&mut self, dim: usize, row: MlirValue, body: &mut dyn FnMut(&mut Self)) {
+        let lanes = self.lanes;
         self.index[dim] = Some(row);
-        let across = reads(kernel, dim);
+        let across = reads(self.kernel, dim);
         let squares: Vec<Vec<MlirValue>> =
-            across.iter().map(|(_, access, dtype)| self.square(access, *dtype)).collect();
+            across.iter().map(|(_, access, dtype)| self.load_square(access, *dtype)).collect();
         for number in 0..lanes {
             let ahead = self.code.index(number as i64);
             self.index[dim] = Some(self.code.int("llvm.add", row, ahead));
@@ -141,24 +166,14 @@ impl KernelEmitter<'_> {
             }
             self.frames.push(frame);
             self.prefetch_next_rows(dim);
-            (0..kernel.roots.len()).for_each(|root| self.store_root(root, lanes));
+            body(self);
             self.frames.pop();
         }
         self.index[dim] = None;
     }
 
-    /// Computes what is the same in all rows of a square.
-    fn share_between_rows(&mut self, dim: usize) {
-        for (index, expr) in self.kernel.exprs.iter().enumerate() {
-            let is_shared = expr.dims & 1 << dim == 0 && self.users[index] & 1 << dim != 0;
-            if is_shared && !matches!(expr.code, What::Splat(_)) {
-                self.eval(ExprId(index as u32), self.lanes);
-            }
-        }
-    }
-
     /// A square of an operand, vector by vector along the innermost dimension.
-    fn square(&mut self, access: &Access, dtype: DType) -> Vec<MlirValue> {
+    fn load_square(&mut self, access: &Access, dtype: DType) -> Vec<MlirValue> {
         let (last, lanes) = (self.kernel.dims.len() - 1, self.lanes);
         let size = memory(dtype).bits() as usize / 8;
         let column = self.at(last);

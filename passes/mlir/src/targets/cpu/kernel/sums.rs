@@ -20,10 +20,13 @@ use super::{Body, KernelEmitter, Scope};
 use crate::targets::cpu::costs::{COLUMN_BYTES, MOST_COLUMNS};
 use crate::targets::llvm::{Register, shuffle, splat};
 
+/// What is done with a block of indices: what is carried into it, and what comes out.
+type BlockBody<'a, 'k> = dyn FnMut(&mut KernelEmitter<'k>, Bounds, &[MlirValue]) -> Vec<MlirValue> + 'a;
+
 impl<'k> KernelEmitter<'k> {
     /// Whether a root is added up in blocks of rows, or of vectors.
     pub(super) fn is_summed_in_blocks(&self, root: usize) -> bool {
-        order::is_summed_in_blocks(self.kernel, &self.kernel.roots[root], self.setting.numerics, self.lanes)
+        order::is_summed_in_blocks(self.kernel, &self.kernel.roots[root], self.setting.numerics, self.sums)
     }
 
     /// How many columns a tile has: as many as there is room for, a power of two.
@@ -92,42 +95,58 @@ impl<'k> KernelEmitter<'k> {
     pub(super) fn innermost_in_blocks(
         &mut self,
         dim: usize,
-        (from, to): Bounds,
-        (roots, carried): (&[usize], &[MlirValue]),
+        bounds: Bounds,
+        of_all: (&[usize], &[MlirValue]),
         body: &mut Body<'_, 'k>,
     ) -> Vec<MlirValue> {
+        let (length, lanes) = (BLOCK * self.lanes as i64, [self.lanes, 1]);
+        self.in_blocks(bounds, length, of_all, &lanes, &mut |emitter, bounds, state| {
+            emitter.innermost(dim, bounds, state, body)
+        })
+    }
+
+    /// What goes through a dimension with the accumulators of roots, each in so many lanes, block by block if there are sums that
+    /// are added up so.
+    pub(super) fn in_blocks(
+        &mut self,
+        (from, to): Bounds,
+        length: i64,
+        (roots, carried): (&[usize], &[MlirValue]),
+        lanes: &[usize],
+        body: &mut BlockBody<'_, 'k>,
+    ) -> Vec<MlirValue> {
         if !roots.iter().any(|root| self.is_summed_in_blocks(*root)) {
-            return self.innermost(dim, (from, to), carried, body);
+            return body(self, (from, to), carried);
         }
-        let length = BLOCK * self.lanes as i64;
         let blocks = self.code.open((from, to, length), carried);
         let length = self.code.index(length);
         let end = self.code.int("llvm.add", blocks.index, length);
         let end = self.code.int("llvm.intr.smin", end, to);
         let mut start = Vec::with_capacity(carried.len());
         for root in roots {
-            if self.is_summed_in_blocks(*root) {
-                start.extend(self.start(*root));
-            } else {
-                let count = self.accumulator(*root).len() * self.copies(*root);
-                start.extend(&blocks.carried[start.len()..start.len() + count]);
+            let parts = self.accumulator(*root).len();
+            for lanes in lanes.iter().take(self.copies(*root)) {
+                if self.is_summed_in_blocks(*root) {
+                    start.extend(self.identity(*root, *lanes));
+                } else {
+                    start.extend(&blocks.carried[start.len()..start.len() + parts]);
+                }
             }
         }
         self.frames.push(Scope::default());
-        let sums = self.innermost(dim, (blocks.index, end), &start, body);
+        let sums = body(self, (blocks.index, end), &start);
         let mut next = Vec::with_capacity(carried.len());
         for root in roots {
             let parts = self.accumulator(*root).len();
-            for copy in 0..self.copies(*root) {
+            for lanes in lanes.iter().take(self.copies(*root)) {
                 let own = next.len()..next.len() + parts;
                 if !self.is_summed_in_blocks(*root) {
                     next.extend(&sums[own]);
                     continue;
                 }
-                let lanes = if copy == 0 { self.lanes } else { 1 };
                 let [before, block] =
                     [&blocks.carried[own.clone()], &sums[own]].map(|values| self.registers(*root, values));
-                let sum = self.joined_accumulators(*root, lanes, &before, &block);
+                let sum = self.joined_accumulators(*root, *lanes, &before, &block);
                 next.extend(sum.into_iter().map(|register| register.value));
             }
         }

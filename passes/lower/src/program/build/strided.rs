@@ -1,0 +1,131 @@
+//! Functions for callers whose tensors lie in memory in another order: [`EntryKind::Strided`].
+//!
+//! A function takes row-major tensors, and a caller's that is not row-major is packed first. Where kernels do little with what
+//! they read, that takes longer than they do: such a function is built once more for each dimension along which the elements
+//! of its arguments may lie side by side. Callers' tensors are then read where they are.
+//!
+//! Such a function is kept if it computes the same bits, which the [traversals](Traversal) of its kernels tell, and if the
+//! target reads all arguments along memory.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{Builder, Context};
+use crate::order::Traversal;
+use crate::program::registers::Registers;
+use crate::program::{EntryKind, Function, Launch, Step, Strides, ValueId};
+use crate::strong::{self, Kind};
+use crate::target::InPlace;
+use crate::types::Type;
+use promote_scalar::memory_size;
+
+/// How the kernels of a function, in order, go through what they reduce, where that matters.
+pub(super) type Traversals = Vec<Traversal>;
+
+/// How a buffer lies in memory.
+#[derive(Clone, Debug)]
+pub(super) struct Lies {
+    /// The dimension along which its elements lie side by side.
+    pub along: usize,
+    /// The strides along others; of those that have none, one lies in another.
+    pub strides: FxHashMap<usize, ValueId>,
+}
+
+impl<'m> Context<'m> {
+    /// Adds the functions for tensors that lie in another order to the last one, which is for those that are row-major.
+    pub(super) fn add_strided(&mut self, source: &'m strong::Function, traversals: &Traversals) {
+        let (Some(worth), Some(function)) = (self.target.in_place(), self.program.functions.last()) else {
+            return;
+        };
+        if !is_straight(source) || !self.reads_little(function, &worth) {
+            return;
+        }
+        let most = source.inputs.iter().map(|input| input.dims().len()).max().unwrap_or(0);
+        for before in 0..most.min(worth.dims) {
+            // Any strides are better, but where dimensions must be one for sums to be in order.
+            for is_dense in [false, true] {
+                let entry = EntryKind::Strided(Strides { before, is_dense });
+                let of = |input: &&Type| entry.along(input).is_some() && is_large(input, &worth);
+                let is_other = most > 2 || !is_dense;
+                if is_other
+                    && source.inputs.iter().any(|input| of(&input))
+                    && self.add(source, entry, traversals)
+                {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Adds such a function if it computes the same bits, and reads along memory; whether it does.
+    fn add(&mut self, source: &'m strong::Function, entry: EntryKind, traversals: &Traversals) -> bool {
+        let (kernels, constants) = (self.program.kernels.len(), self.program.constants.len());
+        let (mut made, own) = Builder::new(self, source, entry).function();
+        let is_same = |(own, other): (&Traversal, &Traversal)| own.is_same(other);
+        let is_in_order = own.len() == traversals.len() && own.iter().zip(traversals).all(is_same);
+        let is_kept = is_in_order && self.reads_along(&made);
+        if is_kept {
+            Registers::promote(&mut made, &self.program.constants);
+            self.program.functions.push(made);
+        } else {
+            self.program.kernels.truncate(kernels);
+            self.kernels.retain(|_, kernel| (kernel.0 as usize) < kernels);
+            self.program.constants.truncate(constants);
+            self.constants.retain(|_, constant| (constant.0 as usize) < constants);
+        }
+        is_kept
+    }
+
+    /// Whether a function does so little with its arguments that packing them would show.
+    fn reads_little(&self, function: &Function, worth: &InPlace) -> bool {
+        let cost = |launch: &Launch| self.program.kernels[launch.kernel.0 as usize].cost();
+        let launches: Vec<&Launch> = launches(function).collect();
+        launches.len() <= worth.launches && launches.into_iter().all(|launch| cost(launch) <= worth.cost)
+    }
+
+    /// Whether kernels alone read arguments with strides, and those along memory.
+    fn reads_along(&self, function: &Function) -> bool {
+        let strided: FxHashSet<ValueId> = function.strided().into_iter().collect();
+        let reads = |launch: &Launch| launch.buffers.iter().flatten().any(|buffer| strided.contains(buffer));
+        let mut kernels = launches(function).filter(|launch| reads(launch)).map(|launch| launch.kernel.0);
+        let (target, numerics) = (self.target, self.program.numerics);
+        kernels.all(|kernel| target.reads_along(&self.program.kernels[kernel as usize], numerics))
+    }
+}
+
+fn launches(function: &Function) -> impl Iterator<Item = &Launch> {
+    let steps = function.blocks.iter().flat_map(|block| &block.steps);
+    steps.filter_map(|(step, _)| if let Step::Launch(launch) = step { Some(launch) } else { None })
+}
+
+/// Whether packing an argument may take long.
+fn is_large(input: &Type, worth: &InPlace) -> bool {
+    let elements = input.dims().iter().try_fold(1_i64, |all, extent| Some(all.saturating_mul((*extent)?)));
+    elements.is_none_or(|elements| {
+        elements.saturating_mul(memory_size(input.dtype().storage()) as i64) >= worth.bytes
+    })
+}
+
+/// Whether a function computes tensors in one go: nothing but kernels, sorting and products takes a tensor.
+fn is_straight(source: &strong::Function) -> bool {
+    let is_plain = |operation: &strong::Operation| match operation.kind {
+        Kind::Promote(..)
+        | Kind::Constant(..)
+        | Kind::Poison
+        | Kind::Dim(_)
+        | Kind::Rank
+        | Kind::Cast
+        | Kind::Number(_)
+        | Kind::Arith(_)
+        | Kind::Assert(_)
+        | Kind::Return => true,
+        Kind::Extract
+        | Kind::FromElements
+        | Kind::Select
+        | Kind::Call(_)
+        | Kind::Branch(_)
+        | Kind::BranchIf(..)
+        | Kind::Switch(..)
+        | Kind::Unsupported(_) => false,
+    };
+    source.blocks.len() == 1 && source.blocks[0].operations.iter().all(is_plain)
+}

@@ -1,0 +1,98 @@
+//! Columns whose elements lie side by side: as many as a vector has lanes, from top to bottom, in [squares](super::squares)
+//! that are transposed in registers.
+//!
+//! A vector of a row would be gathered from as many lines of the cache. The accumulators of the columns at hand stay in
+//! registers, and so do their results, for later stages, which read columns again that are still in the caches.
+//!
+//! ## Laws
+//! - The elements of a column are combined one after the other in blocks of rows, as where they lie in rows.
+
+use mlir_sys::*;
+use promote_lower::kernel::Role;
+use promote_lower::order::BLOCK;
+
+use super::KernelEmitter;
+use super::squares::Bounds;
+
+impl KernelEmitter<'_> {
+    /// A tile of columns, which lie along a reduced dimension.
+    pub(super) fn columns_upright(&mut self, dim: usize, (from, to): Bounds) {
+        let (last, lanes) = (self.kernel.dims.len() - 1, self.lanes);
+        let middle = self.last_whole((from, to));
+        for (bounds, lanes) in [((from, middle), lanes), ((middle, to), 1)] {
+            self.repeat(last, bounds, lanes, &[], &mut |emitter, _| {
+                emitter.some_columns(dim, lanes);
+                Vec::new()
+            });
+        }
+    }
+
+    /// So many columns from the current one on.
+    fn some_columns(&mut self, dim: usize, lanes: usize) {
+        let kernel = self.kernel;
+        let reduced = kernel.reduced();
+        self.results.fill(None);
+        let is_reduction = |root: &usize| kernel.roots[*root].role != Role::Store;
+        let reductions: Vec<usize> = (0..kernel.roots.len()).filter(is_reduction).collect();
+        let last = reductions.iter().map(|root| self.stage(*root)).max().unwrap_or(0);
+        for stage in 0..=last {
+            self.stage = stage;
+            let roots: Vec<usize> =
+                reductions.iter().copied().filter(|root| self.stage(*root) == stage).collect();
+            self.share(reduced.clone().fold(0, |all, dim| all | 1 << dim), stage, lanes);
+            let start: Vec<MlirValue> = roots.iter().flat_map(|root| self.identity(*root, lanes)).collect();
+            let sums = self.enclose(reduced.start..dim, stage, &start, &mut |emitter, state| {
+                let bounds = emitter.bounds(dim);
+                let of_all = (roots.as_slice(), state);
+                emitter.in_blocks(bounds, BLOCK, of_all, &[lanes], &mut |emitter, bounds, state| {
+                    emitter.rows_of_columns((dim, bounds), &roots, state, lanes)
+                })
+            });
+            let mut rest = sums.as_slice();
+            for root in roots {
+                let (own, others) = rest.split_at(self.accumulator(root).len());
+                rest = others;
+                let registers = self.registers(root, own);
+                self.results[root] = Some(self.result(kernel.roots[root].role, &registers, lanes));
+            }
+        }
+        self.store_row(&[], lanes);
+    }
+
+    /// Adds rows to accumulators: in squares as far as they go, then one by one.
+    fn rows_of_columns(
+        &mut self,
+        (dim, (from, to)): (usize, Bounds),
+        roots: &[usize],
+        state: &[MlirValue],
+        lanes: usize,
+    ) -> Vec<MlirValue> {
+        let middle = if lanes == 1 { from } else { self.last_whole((from, to)) };
+        let mut state = state.to_vec();
+        if lanes > 1 {
+            state = self.repeat(dim, (from, middle), lanes, &state, &mut |emitter, state| {
+                let (row, mut state) = (emitter.at(dim), state.to_vec());
+                emitter.square(dim, row, &mut |emitter| {
+                    state = emitter.row_of_columns(roots, &state, lanes);
+                });
+                emitter.index[dim] = Some(row);
+                state
+            });
+        }
+        self.repeat(dim, (middle, to), 1, &state, &mut |emitter, state| {
+            emitter.row_of_columns(roots, state, lanes)
+        })
+    }
+
+    /// Adds the elements of the current row to accumulators.
+    fn row_of_columns(&mut self, roots: &[usize], state: &[MlirValue], lanes: usize) -> Vec<MlirValue> {
+        let mut rest = state;
+        let mut next = Vec::with_capacity(state.len());
+        for root in roots {
+            let (own, others) = rest.split_at(self.accumulator(*root).len());
+            rest = others;
+            next.extend(self.accumulate(*root, own, lanes));
+        }
+        next
+    }
+}

@@ -1,0 +1,165 @@
+//! Functions with code for inputs that lie in memory in another order: which code is called, and what it is given.
+
+use promote_runtime::Strided;
+
+use super::*;
+
+/// What the entries return beside the sum: which of them was called, and the strides of both inputs.
+type Called = [i32; 5];
+
+/// Adds two matrices, of which both lie in memory as their strides say.
+unsafe fn add(context: *mut Context, inputs: *const Input, code: i32) -> i32 {
+    // SAFETY: the function is declared with two matrices of f32, and results of their shape and of five numbers.
+    unsafe {
+        let inputs = std::slice::from_raw_parts(inputs, 2);
+        let dims = std::slice::from_raw_parts(inputs[0].dims, 2);
+        let strides = [0, 1].map(|index: usize| match inputs[index].strides.is_null() {
+            true => [dims[1], 1],
+            false => [*inputs[index].strides, *inputs[index].strides.add(1)],
+        });
+        let to = exports::promote_rt_output(context, 0, dims.as_ptr()).cast::<f32>();
+        let called = exports::promote_rt_output(context, 1, [5].as_ptr()).cast::<i32>();
+        if to.is_null() || called.is_null() {
+            return 1;
+        }
+        for (place, number) in [i64::from(code)].into_iter().chain(strides.into_iter().flatten()).enumerate()
+        {
+            *called.add(place) = number as i32;
+        }
+        for row in 0..dims[0] {
+            for column in 0..dims[1] {
+                let element = |index: usize| {
+                    let place = row * strides[index][0] + column * strides[index][1];
+                    *inputs[index].data.cast::<f32>().offset(place as isize)
+                };
+                *to.offset((row * dims[1] + column) as isize) = element(0) + element(1);
+            }
+        }
+    }
+    0
+}
+
+const ROW_MAJOR: i32 = -1;
+
+unsafe extern "C" fn row_major(context: *mut Context, inputs: *const Input) -> i32 {
+    // SAFETY: by contract.
+    unsafe { add(context, inputs, ROW_MAJOR) }
+}
+
+unsafe extern "C" fn rows(context: *mut Context, inputs: *const Input) -> i32 {
+    // SAFETY: by contract.
+    unsafe { add(context, inputs, 0) }
+}
+
+unsafe extern "C" fn columns(context: *mut Context, inputs: *const Input) -> i32 {
+    // SAFETY: by contract.
+    unsafe { add(context, inputs, 1) }
+}
+
+fn adder() -> &'static Function {
+    let matrix: (_, &[i64], _) = (F32, &[-1, -1], None);
+    let plain = meta(row_major, None, &[matrix, matrix], &[(F32, &[-1, -1]), (I32, &[5])]);
+    let codes = [(0, rows as Entry), (1, columns as Entry)];
+    let codes =
+        codes.map(|(before, entry)| Strided { before, dense: 0, entry, entry_stack: std::ptr::null() });
+    let strided = Vec::leak(codes.to_vec()).as_ptr();
+    Box::leak(Box::new(Function { strided_count: 2, strided, ..*plain }))
+}
+
+/// The extents of the matrices: no run is short.
+const DIMS: [i64; 2] = [150, 160];
+const COUNT: usize = 150 * 160;
+
+/// A matrix in memory: where it begins, and its strides.
+type Lies = (usize, [i64; 2]);
+
+const IN_ROWS: Lies = (0, [160, 1]);
+const IN_COLUMNS: Lies = (0, [1, 150]);
+
+/// Adds two matrices that lie so in one memory; which code was called, with what strides.
+#[track_caller]
+fn called(x: Lies, y: Lies) -> Called {
+    let memory = counting(80_000);
+    let element = |(offset, strides): Lies, row: i64, column: i64| {
+        memory[(offset as i64 + row * strides[0] + column * strides[1]) as usize]
+    };
+    let (mut sum, mut called) = (vec![0f32; COUNT], Called::default());
+    let mut inputs = [x, y].map(|(offset, strides)| {
+        let mut tensor = Tensor::new(F32, memory.as_ptr(), &DIMS).strided(&strides);
+        tensor.raw.byte_offset = 4 * offset as u64;
+        tensor
+    });
+    let outputs =
+        &mut [Tensor::new(F32, sum.as_mut_ptr(), &DIMS), Tensor::new(I32, called.as_mut_ptr(), &[5])];
+    assert_eq!(call(adder(), &mut inputs, outputs), ok());
+    let indices = (0..DIMS[0]).flat_map(|row| (0..DIMS[1]).map(move |column| (row, column)));
+    let naive: Vec<f32> =
+        indices.map(|(row, column)| element(x, row, column) + element(y, row, column)).collect();
+    assert_eq!(sum, naive);
+    called
+}
+
+#[test]
+fn inputs_in_rows_and_in_columns_are_read_where_they_are() {
+    assert_eq!(called(IN_ROWS, IN_ROWS), [ROW_MAJOR, 160, 1, 160, 1]);
+    assert_eq!(called(IN_COLUMNS, IN_COLUMNS), [1, 1, 150, 1, 150]);
+    assert_eq!(called((3, [163, 1]), IN_ROWS), [0, 163, 1, 160, 1]);
+    assert_eq!(called((3, [163, 1]), (0, [0, 1])), [0, 163, 1, 0, 1]);
+    assert_eq!(called((2, [1, 170]), (7, [1, 151])), [1, 1, 170, 1, 151]);
+}
+
+#[test]
+fn the_least_is_packed() {
+    // As much either way: rows need no strides.
+    assert_eq!(called(IN_COLUMNS, IN_ROWS), [ROW_MAJOR, 160, 1, 160, 1]);
+    // One of two.
+    assert_eq!(called(IN_COLUMNS, (0, [163, 1])), [0, 160, 1, 163, 1]);
+    assert_eq!(called((0, [2, 305]), IN_COLUMNS), [1, 1, 150, 1, 150]);
+    // Nothing lies side by side.
+    assert_eq!(called((0, [480, 3]), (0, [480, 3])), [ROW_MAJOR, 160, 1, 160, 1]);
+}
+
+#[test]
+fn inputs_that_go_backward_are_packed() {
+    assert_eq!(called((149 * 160, [-160, 1]), IN_ROWS), [ROW_MAJOR, 160, 1, 160, 1]);
+    assert_eq!(called((159 * 150, [1, -150]), (0, [1, 151])), [1, 1, 150, 1, 151]);
+}
+
+#[test]
+fn short_runs_few_runs_and_misaligned_inputs_are_packed() {
+    let memory = counting(20_000);
+    let run = |dims: [i64; 2], strides: [i64; 2], byte_offset: u64| {
+        let (mut sum, mut called) = (vec![0f32; 128 * 128], Called::default());
+        let mut inputs = [(); 2].map(|()| {
+            let mut tensor = Tensor::new(F32, memory.as_ptr(), &dims).strided(&strides);
+            tensor.raw.byte_offset = byte_offset;
+            tensor
+        });
+        let outputs =
+            &mut [Tensor::new(F32, sum.as_mut_ptr(), &dims), Tensor::new(I32, called.as_mut_ptr(), &[5])];
+        assert_eq!(call(adder(), &mut inputs, outputs), ok());
+        called[0]
+    };
+    assert_eq!(run([4, 128], [140, 1], 4), 0);
+    assert_eq!(run([4, 127], [140, 1], 4), ROW_MAJOR);
+    assert_eq!(run([128, 128], [1, 140], 4), 1);
+    assert_eq!(run([127, 128], [1, 140], 4), ROW_MAJOR);
+    assert_eq!(run([128, 127], [1, 140], 4), ROW_MAJOR);
+    assert_eq!(run([4, 128], [140, 1], 2), ROW_MAJOR);
+    assert_eq!(run([0, 128], [140, 1], 0), ROW_MAJOR);
+}
+
+/// What is read where it is must be read before it is written over.
+#[test]
+fn an_output_may_be_an_input_that_is_read_where_it_is() {
+    let mut memory = counting(COUNT);
+    let expected: Vec<f32> =
+        (0..COUNT).map(|place| (place / 160 + 150 * (place % 160)) as f32 * 2.0).collect();
+    let mut called = Called::default();
+    let start = memory.as_mut_ptr();
+    let mut inputs = [(); 2].map(|()| Tensor::new(F32, start, &DIMS).strided(&[1, 150]));
+    let outputs = &mut [Tensor::new(F32, start, &DIMS), Tensor::new(I32, called.as_mut_ptr(), &[5])];
+    assert_eq!(call(adder(), &mut inputs, outputs), ok());
+    assert_eq!(called, [1, 1, 150, 1, 150]);
+    assert_eq!(memory, expected);
+}

@@ -1,0 +1,275 @@
+//! Arguments that lie in memory in another order: what is read where it is gives the same bits as what is packed.
+
+use std::fmt::Write;
+
+use promote::{DType, Tensor};
+use promote_lower::program::{EntryKind, Strides};
+use promote_reference::indices;
+
+use super::random::in_steps;
+use super::support::{Random, compile, function, session};
+use crate::cases::System;
+
+/// An argument in memory, its dimensions from the outermost to the innermost in an order, with gaps after each of some.
+struct Laid {
+    bytes: Vec<u8>,
+    strides: Vec<i64>,
+    shape: Vec<i64>,
+    dtype: DType,
+}
+
+impl Laid {
+    fn new((dtype, elements): (DType, &[u8]), shape: &[usize], order: &[usize], gap: usize) -> Self {
+        let size = elements.len() / shape.iter().product::<usize>();
+        let (mut strides, mut next) = (vec![0; shape.len()], 1);
+        for (place, axis) in order.iter().rev().enumerate() {
+            strides[*axis] = next as i64;
+            next = next * shape[*axis] + if place == 0 { gap } else { 0 };
+        }
+        // What lies in gaps would be seen in any result.
+        let mut bytes = vec![0xff; next * size];
+        for (index, element) in indices(shape).zip(elements.chunks_exact(size)) {
+            let place: i64 = index.iter().zip(&strides).map(|(index, stride)| *index as i64 * stride).sum();
+            bytes[place as usize * size..][..size].copy_from_slice(element);
+        }
+        Self { bytes, strides, shape: shape.iter().map(|extent| *extent as i64).collect(), dtype }
+    }
+
+    fn tensor(&self) -> Tensor<'_> {
+        Tensor::strided(self.dtype, &self.shape, &self.strides, &self.bytes, 0).expect("the strides fit")
+    }
+}
+
+/// All orders of so many dimensions.
+fn orders(rank: usize) -> Vec<Vec<usize>> {
+    if rank == 0 {
+        return vec![Vec::new()];
+    }
+    let shorter = orders(rank - 1).into_iter();
+    shorter
+        .flat_map(|order| {
+            (0..rank).map(move |place| [&order[..place], &[rank - 1], &order[place..]].concat())
+        })
+        .collect()
+}
+
+/// The axes that reductions are over: each, each two neighbours, and all.
+fn axes(rank: usize) -> Vec<Vec<usize>> {
+    let pairs = (1..rank).map(|axis| vec![axis - 1, axis]);
+    (0..rank).map(|axis| vec![axis]).chain(pairs).chain([(0..rank).collect()]).collect()
+}
+
+/// Functions `f0`, `f1` and so on of one tensor, or of it and itself in a row, and how many there are.
+fn functions(dtype: &str, dims: &[String]) -> (String, usize) {
+    let x = format!("tensor<{}x{dtype}>", dims.join("x"));
+    let mut text = String::new();
+    let mut count = 0;
+    let mut add = |body: &str| {
+        let _ = writeln!(text, "func.func @f{count}(%x: {x}) -> !u {{\n{body}  return %r : !u\n}}");
+        count += 1;
+    };
+    for axes in axes(dims.len()) {
+        let list = axes.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+        for op in ["sum", "max", "prod", "mean"] {
+            add(&format!("  %r = \"promote.{op}\"(%x) {{axis = array<i64: {list}>}} : ({x}) -> !u\n"));
+        }
+        if let [axis] = axes.as_slice() {
+            for op in ["argmin", "cumulative_sum", "sort"] {
+                add(&format!("  %r = \"promote.{op}\"(%x) {{axis = array<i64: {axis}>}} : ({x}) -> !u\n"));
+            }
+            // A sum beside which the operand is needed again, and one of squares.
+            add(&format!(
+                "  %m = \"promote.sum\"(%x) {{axis = array<i64: {axis}>, keepdims = true}} : ({x}) -> !u
+  %r = \"promote.subtract\"(%x, %m) : ({x}, !u) -> !u\n"
+            ));
+            add(&format!(
+                "  %s = \"promote.multiply\"(%x, %x) : ({x}, {x}) -> !u
+  %r = \"promote.sum\"(%s) {{axis = array<i64: {axis}>}} : (!u) -> !u\n"
+            ));
+        }
+    }
+    // A sum of what the program itself permuted.
+    if dims.len() > 2 {
+        let order = [&[0, 2, 1], [3].get(..dims.len() - 3).unwrap_or(&[])].concat();
+        let order = order.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+        for axes in ["1, 2", "0, 2", "2"] {
+            add(&format!(
+                "  %t = \"promote.permute_dims\"(%x) {{permutation = array<i64: {order}>}} : ({x}) -> !u
+  %r = \"promote.sum\"(%t) {{axis = array<i64: {axes}>}} : (!u) -> !u\n"
+            ));
+        }
+    }
+    add(&format!("  %r = \"promote.negative\"(%x) : ({x}) -> !u\n"));
+    add(&format!("  %r = \"promote.reshape\"(%x) {{shape = array<i64: -1>}} : ({x}) -> !u\n"));
+    add(&format!("  %r = \"promote.positive\"(%x) : ({x}) -> !u\n"));
+    let turned = (0..dims.len()).rev().map(|axis| axis.to_string()).collect::<Vec<_>>().join(", ");
+    add(&format!(
+        "  %t = \"promote.permute_dims\"(%x) {{permutation = array<i64: {turned}>}} : ({x}) -> !u
+  %r = \"promote.add\"(%t, %t) : (!u, !u) -> !u\n"
+    ));
+    (text, count)
+}
+
+fn elements(dtype: DType, count: usize, random: &mut Random) -> Vec<u8> {
+    let mut float = || random.below(1 << 24) as f32 / 8_388_608.0 - 1.0;
+    match dtype {
+        DType::F32 => (0..count).flat_map(|_| float().to_ne_bytes()).collect(),
+        DType::F64 => (0..count).flat_map(|_| f64::from(float()).to_ne_bytes()).collect(),
+        DType::BF16 => (0..count).flat_map(|_| ((float().to_bits() >> 16) as u16).to_ne_bytes()).collect(),
+        DType::I8 => (0..count).map(|_| random.below(256) as u8).collect(),
+        other => unreachable!("there are no elements of {other}"),
+    }
+}
+
+fn check(dtype: DType, shape: &[usize], is_open: bool) {
+    let mut random = Random::new(shape.len() as u64);
+    let dims: Vec<String> =
+        shape.iter().map(|extent| if is_open { "?".to_owned() } else { extent.to_string() }).collect();
+    let (text, count) = functions(dtype.mlir(), &dims);
+    let executable = compile(&session("jax", false, false), &text);
+    let numbers = elements(dtype, shape.iter().product(), &mut random);
+    let in_order: Vec<usize> = (0..shape.len()).collect();
+    let packed = Laid::new((dtype, &numbers), shape, &in_order, 0);
+    let run = |name: &str, laid: &Laid| {
+        let results = function(&executable, name).run(&[laid.tensor()]).expect("it runs");
+        (results[0].shape().to_vec(), results[0].bytes().expect("results are contiguous").to_vec())
+    };
+    let names: Vec<String> = (0..count).map(|index| format!("f{index}")).collect();
+    let expected: Vec<_> = names.iter().map(|name| run(name, &packed)).collect();
+    for order in orders(shape.len()) {
+        for gap in [0, 3] {
+            let laid = Laid::new((dtype, &numbers), shape, &order, gap);
+            for (name, expected) in names.iter().zip(&expected) {
+                let body =
+                    text.split("func.func").find(|body| body.contains(&format!("@{name}("))).unwrap_or("");
+                let same = run(name, &laid) == *expected;
+                assert!(same, "{dtype} {shape:?} open: {is_open}, in order {order:?}, gap {gap}:{body}");
+            }
+        }
+    }
+}
+
+#[test]
+fn matrices_in_every_order_give_the_same_bits() {
+    // No run is short in the last ones, which are read where they are.
+    for shape in [[1, 1], [3, 5], [16, 17], [37, 4133], [128, 128], [131, 4133], [1100, 129]] {
+        check(DType::F32, &shape, true);
+    }
+    check(DType::F32, &[300, 5000], false);
+    check(DType::F32, &[5000, 60], false);
+}
+
+#[test]
+fn matrices_of_other_dtypes_give_the_same_bits() {
+    for dtype in [DType::F64, DType::BF16, DType::I8] {
+        check(dtype, &[170, 167], true);
+        check(dtype, &[600, 700], false);
+    }
+}
+
+#[test]
+fn tensors_of_more_dimensions_in_every_order_give_the_same_bits() {
+    for shape in [[130, 12, 13], [11, 140, 13], [12, 11, 135]] {
+        check(DType::F32, &shape, true);
+    }
+    check(DType::F32, &[640, 3, 40], false);
+    check(DType::F32, &[130, 30, 20], false);
+    check(DType::F32, &[5, 3, 129, 40], true);
+}
+
+/// Sums of several arguments, of which dimensions that a run alone knows may be stretched.
+#[test]
+fn sums_of_two_arguments_in_every_order_give_the_same_bits() {
+    let mut random = Random::new(9);
+    for ([a, b, c], dims) in
+        [([130, 50, 140], "130x?x140"), ([140, 130, 61], "?x?x61"), ([129, 3, 130], "129x3x130")]
+    {
+        let x = format!("tensor<{dims}xf32>");
+        let mut text = String::new();
+        for (index, axes) in ["0", "1", "2", "0, 1", "1, 2", "0, 1, 2"].into_iter().enumerate() {
+            let _ = writeln!(
+                text,
+                "func.func @f{index}(%x: {x}, %y: {x}) -> !u {{
+  %s = \"promote.add\"(%x, %y) : ({x}, {x}) -> !u
+  %r = \"promote.sum\"(%s) {{axis = array<i64: {axes}>}} : (!u) -> !u
+  return %r : !u
+}}"
+            );
+        }
+        let executable = compile(&session("jax", false, false), &text);
+        let shape = [a, b, c];
+        let numbers = [(); 2].map(|()| elements(DType::F32, a * b * c, &mut random));
+        let laid = |order: &[usize], gap: usize| {
+            numbers.each_ref().map(|numbers| Laid::new((DType::F32, numbers), &shape, order, gap))
+        };
+        let run = |index: usize, [x, y]: &[Laid; 2]| {
+            let results = function(&executable, &format!("f{index}")).run(&[x.tensor(), y.tensor()]);
+            results.expect("it runs")[0].bytes().expect("results are contiguous").to_vec()
+        };
+        let packed = laid(&[0, 1, 2], 0);
+        for order in orders(3) {
+            for gap in [0, 3] {
+                let other = laid(&order, gap);
+                for index in 0..6 {
+                    let same = run(index, &other) == run(index, &packed);
+                    assert!(same, "{dims} in order {order:?}, gap {gap}, function {index} of\n{text}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn empty_tensors_have_no_order() {
+    check_empty(&[0, 5]);
+    check_empty(&[20, 0]);
+}
+
+fn check_empty(shape: &[usize]) {
+    let text = "func.func @f(%x: tensor<?x?xf32>) -> !u {
+  %r = \"promote.sum\"(%x) {axis = array<i64: 0>} : (tensor<?x?xf32>) -> !u
+  return %r : !u
+}
+";
+    let executable = compile(&session("jax", false, false), text);
+    let laid = Laid {
+        bytes: Vec::new(),
+        strides: vec![7, 9],
+        shape: shape.iter().map(|extent| *extent as i64).collect(),
+        dtype: DType::F32,
+    };
+    let results = function(&executable, "f").run(&[laid.tensor()]).expect("it runs");
+    assert_eq!(results[0].elements::<f32>(), Some(vec![0.0; shape[1]].as_slice()));
+}
+
+/// The functions that there are for arguments with strides, by how many dimensions come after the contiguous one.
+fn strided(of: &str, op: &str, result: &str) -> Vec<EntryKind> {
+    let (name, x64) = ("jax", false);
+    let system = System::all().into_iter().find(|system| system.name == name).expect("it is one of them");
+    let text = format!(
+        "func.func @main(%x: {of}) -> {result} {{\n  %r = \"promote.{op} : ({of}) -> {result}\n  return %r : {result}\n}}\n"
+    );
+    let program = in_steps(&session(name, x64, false), &system.semantics, &text).expect("it is lowered");
+    assert_eq!(program.verify(), Ok(()));
+    let entries = program.functions.iter().map(|function| function.entry);
+    entries.filter(|entry| matches!(entry, EntryKind::Strided(_))).collect()
+}
+
+#[test]
+fn there_is_code_for_other_orders_where_packing_would_show() {
+    let free = |before: usize| EntryKind::Strided(Strides { before, is_dense: false });
+    let [last, first] = [0, 1].map(free);
+    let large = "tensor<512x512xf32>";
+    assert_eq!(strided(large, "negative\"(%x)", large), [last]);
+    assert_eq!(strided(large, "max\"(%x)", "tensor<f32>"), [last, first]);
+    assert_eq!(strided("tensor<?x?xi64>", "sum\"(%x)", "tensor<i64>"), [last, first]);
+    assert_eq!(strided("tensor<?x8xbf16>", "tanh\"(%x)", "tensor<?x8xbf16>"), [last]);
+    assert_eq!(strided("tensor<?x?x?xi64>", "sum\"(%x)", "tensor<i64>").len(), 3);
+    let dense = EntryKind::Strided(Strides { before: 2, is_dense: true });
+    assert_eq!(strided("tensor<64x64x128xf32>", "sum\"(%x)", "tensor<f32>"), [dense]);
+    // What is small, has one dimension or is computed for long is packed, and so is what products and sorting take.
+    assert_eq!(strided("tensor<64x64xf32>", "negative\"(%x)", "tensor<64x64xf32>"), []);
+    assert_eq!(strided("tensor<?xf32>", "negative\"(%x)", "tensor<?xf32>"), []);
+    assert_eq!(strided(large, "lgamma\"(%x)", large), []);
+    assert_eq!(strided("tensor<?x8xf32>", "softmax\"(%x)", "tensor<?x8xf32>"), []);
+}
