@@ -176,6 +176,7 @@ def cases(np, jnp, jax, rng, program):
             wide, [sliced, "r = sum(t)"], ((), f32), lambda x: x[::2, ::3].sum(),
             lambda x, out: np.sum(x[::2, ::3], out=out), inductor=lambda t, x: x[::2, ::3].sum(),
         ),
+        "argument x[:, 5:4001], sum, axis 1": sums(lambda: [normal(4096, 4096)[:, 5:4001]], 1, (4096,)),
         "argument x[::2, ::3], sum, axis 1": sums(lambda: [normal(4096, 8192)[::2, ::3]], 1, (2048,)),
         "x[::2] + x[::2], 2²⁴": case(
             lambda: [normal(1 << 24)], [every_other, "r = add(t, t)"], ((1 << 23,), f32), lambda x: x[::2] + x[::2],
