@@ -1,7 +1,8 @@
 // What a code generator writes for out[i] = fmod(x[i] + y[i], m) * table[i % 4], m of rank 0, with its metadata and functions for C.
 
 !type = !llvm.struct<(i8, i8, i16, i32, ptr, ptr)>
-!function = !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr, ptr, ptr)>
+!input = !llvm.struct<(ptr, ptr, ptr)>
+!function = !llvm.struct<(ptr, i32, i32, ptr, ptr, ptr, ptr, ptr, ptr, i64, ptr)>
 
 llvm.func @promote_rt_output(!llvm.ptr, i64, !llvm.ptr) -> !llvm.ptr
 llvm.func @promote_rt_shape(!llvm.ptr, i64, !llvm.ptr)
@@ -84,7 +85,10 @@ llvm.mlir.global constant @promote_f_meta() : !function {
   %unknown = llvm.mlir.zero : !llvm.ptr
   %8 = llvm.insertvalue %unknown, %7[7] : !function
   %9 = llvm.insertvalue %unknown, %8[8] : !function
-  llvm.return %9 : !function
+  %none = llvm.mlir.constant(0 : i64) : i64
+  %10 = llvm.insertvalue %none, %9[9] : !function
+  %11 = llvm.insertvalue %unknown, %10[10] : !function
+  llvm.return %11 : !function
 }
 
 llvm.func @promote_f(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
@@ -102,7 +106,7 @@ llvm.func @promote_f_shape(%inputs: !llvm.ptr, %outputs: !llvm.ptr) -> i32 {
 llvm.func internal @shape(%context: !llvm.ptr, %inputs: !llvm.ptr) -> i32 {
   %c0 = llvm.mlir.constant(0 : i64) : i64
   %ok = llvm.mlir.constant(0 : i32) : i32
-  %place = llvm.getelementptr %inputs[0, 1] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(ptr, ptr)>
+  %place = llvm.getelementptr %inputs[0, 1] : (!llvm.ptr) -> !llvm.ptr, !input
   %dims = llvm.load %place : !llvm.ptr -> !llvm.ptr
   llvm.call @promote_rt_shape(%context, %c0, %dims) : (!llvm.ptr, i64, !llvm.ptr) -> ()
   llvm.return %ok : i32
@@ -115,11 +119,11 @@ llvm.func internal @entry(%context: !llvm.ptr, %inputs: !llvm.ptr) -> i32 {
   %ok = llvm.mlir.constant(0 : i32) : i32
   %failed = llvm.mlir.constant(1 : i32) : i32
   %null = llvm.mlir.zero : !llvm.ptr
-  %x_place = llvm.getelementptr %inputs[0, 0] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(ptr, ptr)>
-  %x_dims_place = llvm.getelementptr %inputs[0, 1] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(ptr, ptr)>
-  %y_place = llvm.getelementptr %inputs[1, 0] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(ptr, ptr)>
-  %y_dims_place = llvm.getelementptr %inputs[1, 1] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(ptr, ptr)>
-  %m_place = llvm.getelementptr %inputs[2, 0] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(ptr, ptr)>
+  %x_place = llvm.getelementptr %inputs[0, 0] : (!llvm.ptr) -> !llvm.ptr, !input
+  %x_dims_place = llvm.getelementptr %inputs[0, 1] : (!llvm.ptr) -> !llvm.ptr, !input
+  %y_place = llvm.getelementptr %inputs[1, 0] : (!llvm.ptr) -> !llvm.ptr, !input
+  %y_dims_place = llvm.getelementptr %inputs[1, 1] : (!llvm.ptr) -> !llvm.ptr, !input
+  %m_place = llvm.getelementptr %inputs[2, 0] : (!llvm.ptr) -> !llvm.ptr, !input
   %x = llvm.load %x_place : !llvm.ptr -> !llvm.ptr
   %y = llvm.load %y_place : !llvm.ptr -> !llvm.ptr
   %m_data = llvm.load %m_place : !llvm.ptr -> !llvm.ptr
