@@ -282,6 +282,14 @@ unsafe fn types<'a>(types: *const TensorType, count: i32) -> &'a [TensorType] {
     }
 }
 
+impl Strided {
+    /// The dimension of an argument along which its elements lie side by side, where `before` dimensions come after it; none if the
+    /// argument is contiguous and row-major.
+    pub fn along(before: usize, rank: usize) -> Option<usize> {
+        (rank >= 2).then(|| rank.checked_sub(before)?.checked_sub(1)).flatten()
+    }
+}
+
 impl TensorType {
     /// The extents; -1 for one that is known only by running.
     pub fn extents(&self) -> &[i64] {

@@ -203,7 +203,7 @@ const FEW_RUNS: usize = 128;
 impl Code<'_> {
     /// The dimension along which the elements of an input lie side by side, if it has strides.
     fn along(&self, rank: usize) -> Option<usize> {
-        self.strided.filter(|_| rank >= 2).and_then(|lies| rank.checked_sub(lies.before + 1))
+        promote_abi::Strided::along(self.strided?.before, rank)
     }
 
     /// Whether it reads an input where it is.

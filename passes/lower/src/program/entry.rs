@@ -1,5 +1,7 @@
 //! Who calls functions, and how the tensors lie in memory that they are called with.
 
+use promote_abi::Strided;
+
 use crate::types::Type;
 
 /// Who calls a function.
@@ -29,10 +31,8 @@ impl EntryKind {
     /// The dimension along which the elements of an input lie side by side, if the input has strides.
     pub fn along(self, input: &Type) -> Option<usize> {
         match self {
-            Self::Strided(strides) if input.dims().len() >= 2 => {
-                input.dims().len().checked_sub(strides.before + 1)
-            }
-            Self::Strided(_) | Self::Public | Self::Shapes | Self::Private => None,
+            Self::Strided(strides) => Strided::along(strides.before, input.dims().len()),
+            Self::Public | Self::Shapes | Self::Private => None,
         }
     }
 
