@@ -21,7 +21,7 @@ impl Kernel {
         let candidates = (0..last).filter(|dim| self.may_be_innermost(*dim));
         // Of equals the one that is further inside.
         let Some(best) = candidates.rev().min_by_key(|dim| self.reads_across(*dim)) else { return same };
-        if self.reads_across(best) >= self.reads_across(last) {
+        if !self.reads_less_across(best, last) {
             return same;
         }
         let (reduced, rank) = (self.reduced(), self.dims.len());
@@ -51,6 +51,11 @@ impl Kernel {
     pub fn reads_along(&self, dim: usize) -> bool {
         let is_long = self.dims[dim].fixed().is_none_or(|extent| extent >= SHORT);
         is_long && self.read_strides().any(|strides| strides[dim].fixed() == Some(1))
+    }
+
+    /// Whether less is read across a dimension than across another.
+    pub fn reads_less_across(&self, dim: usize, other: usize) -> bool {
+        self.reads_across(dim) < self.reads_across(other)
     }
 
     /// How much is read that neither lies side by side along a dimension nor is one element for all of it.

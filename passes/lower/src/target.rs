@@ -23,7 +23,7 @@ pub trait Target {
     }
 
     /// Whether the target reads all operands of a kernel along memory, so that packing them first would not be faster.
-    fn reads_along(&self, _kernel: &Kernel, _numerics: Numerics) -> bool {
+    fn reads_in_order(&self, _kernel: &Kernel, _numerics: Numerics) -> bool {
         false
     }
 

@@ -62,7 +62,7 @@ impl<'m> Context<'m> {
         let (mut made, own) = Builder::new(self, source, entry).function();
         let is_same = |(own, other): (&Traversal, &Traversal)| own.is_same(other);
         let is_in_order = own.len() == traversals.len() && own.iter().zip(traversals).all(is_same);
-        let is_kept = is_in_order && self.reads_along(&made);
+        let is_kept = is_in_order && self.reads_in_order(&made);
         if is_kept {
             Registers::promote(&mut made, &self.program.constants);
             self.program.functions.push(made);
@@ -83,12 +83,12 @@ impl<'m> Context<'m> {
     }
 
     /// Whether kernels alone read arguments with strides, and those along memory.
-    fn reads_along(&self, function: &Function) -> bool {
+    fn reads_in_order(&self, function: &Function) -> bool {
         let strided: FxHashSet<ValueId> = function.strided().into_iter().collect();
         let reads = |launch: &Launch| launch.buffers.iter().flatten().any(|buffer| strided.contains(buffer));
         let mut kernels = launches(function).filter(|launch| reads(launch)).map(|launch| launch.kernel.0);
         let (target, numerics) = (self.target, self.program.numerics);
-        kernels.all(|kernel| target.reads_along(&self.program.kernels[kernel as usize], numerics))
+        kernels.all(|kernel| target.reads_in_order(&self.program.kernels[kernel as usize], numerics))
     }
 }
 

@@ -53,8 +53,8 @@ impl Target for Machine {
         Some(IN_PLACE)
     }
 
-    fn reads_along(&self, kernel: &Kernel, numerics: Numerics) -> bool {
-        Schedule::new(kernel, *self, numerics).reads_along(kernel)
+    fn reads_in_order(&self, kernel: &Kernel, numerics: Numerics) -> bool {
+        Schedule::new(kernel, *self, numerics).reads_in_order(kernel)
     }
 
     fn packing(&self, product: &Product) -> Option<Packing> {

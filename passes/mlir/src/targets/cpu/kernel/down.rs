@@ -54,7 +54,7 @@ impl Down {
         let is_plain = rows.beside.is_none() && !rows.has_rest;
         let candidates = (0..reduced.start).rev().filter(|dim| kernel.reads_along(*dim));
         let dim = candidates.min_by_key(|dim| kernel.reads_across(*dim))?;
-        let is_better = kernel.reads_across(dim) < kernel.reads_across(last);
+        let is_better = kernel.reads_less_across(dim, last);
         let bytes: i64 = kernel.roots.iter().map(|root| bytes(kernel, root, rows.lanes, numerics)).sum();
         let tall = (COLUMN_BYTES / bytes.max(1)).min(MOST_ROWS_DOWN);
         let has_room = tall >= lanes as i64;

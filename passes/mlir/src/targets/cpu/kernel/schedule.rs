@@ -61,7 +61,7 @@ impl Schedule {
 
     /// Whether all operands of the kernel are read along memory, so that packing one first would not be faster. Reading a map in
     /// squares takes as long.
-    pub fn reads_along(&self, kernel: &Kernel) -> bool {
+    pub fn reads_in_order(&self, kernel: &Kernel) -> bool {
         let Some(vector) = self.vector else { return true };
         let stride = |access: &Access, dim: usize| access.strides[dim].fixed();
         let across = self.across.filter(|_| kernel.form != Form::Map);
@@ -130,7 +130,7 @@ kernel @k0 {{
         let program = Program::parse(&text).expect("it is a program");
         let machine = Machine { vector_bytes: 64, ..Machine::default() };
         let schedule = Schedule::new(&program.kernels[0], machine, program.numerics);
-        (schedule.to_string(), schedule.reads_along(&program.kernels[0]))
+        (schedule.to_string(), schedule.reads_in_order(&program.kernels[0]))
     }
 
     const STRAIGHT: &str = "s1*d0 + d1";

@@ -48,8 +48,7 @@ pub(super) fn squares(kernel: &Kernel, lanes: usize) -> Option<usize> {
         Form::Rows { .. } => return None,
         Form::Columns { .. } => {
             let dim = kernel.reduced().next_back()?;
-            let is_better = kernel.reads_across(dim) < kernel.reads_across(last);
-            (is_better && reduces_only(kernel)).then_some(dim)?
+            (kernel.reads_less_across(dim, last) && reduces_only(kernel)).then_some(dim)?
         }
     };
     let found = reads(kernel, dim);
