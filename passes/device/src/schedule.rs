@@ -153,7 +153,7 @@ fn is_ordered(kernel: &Kernel, root: &Root) -> bool {
         Role::Scan(_) => true,
         Role::Reduce(op) => match dtype.kind() {
             Kind::Complex => true,
-            Kind::Float => matches!(op, Op::Sum | Op::Prod),
+            Kind::Float => matches!(op, Op::Sum | Op::CumulativeSum | Op::Prod),
             Kind::Bool | Kind::Unsigned | Kind::Signed => false,
         },
     }

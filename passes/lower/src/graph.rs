@@ -13,6 +13,7 @@ use promote_lattice::convert::{Bits, is_exact};
 use promote_lattice::{DType, Op};
 use rustc_hash::FxHashMap;
 
+use super::kernel::Taken;
 use super::target::Cuts;
 use promote_dialect::extent::{Extent, Extents, Product, Rule};
 
@@ -66,12 +67,14 @@ pub enum Prim {
     Reshape,
     /// `sum`, `prod`, `max`, `min`, `any` or `all` over these dimensions, sorted.
     Reduce(Op, Vec<usize>),
-    /// The same of parts: one of the dimensions is cut, and the parts are the first dimension of the result.
+    /// The same of parts, and `cumulative_sum` for all that a part adds: one of the dimensions is cut, and the parts are the first
+    /// dimension of the result.
     Partial(Op, Vec<usize>, Cut),
     /// `argmax` or `argmin` along a dimension.
     Arg(Op, usize),
-    /// `cumulative_sum` or `cumulative_prod` along a dimension.
-    Scan(Op, usize),
+    /// `cumulative_sum` or `cumulative_prod` along a dimension. Where that is cut, each part goes on from an element of the second
+    /// operand, whose first dimension are the parts.
+    Scan(Op, usize, Option<Cut>),
     /// Sorted along a dimension.
     Sort(usize),
     /// Elements of the first operand at indices along a dimension, which the second operand holds.
@@ -92,6 +95,8 @@ pub struct Cut {
     pub parts: Extent,
     /// How many indices a part has; the last ones may have fewer, or none.
     pub length: Extent,
+    /// Which of them an index takes.
+    pub taken: Taken,
 }
 
 /// One node.

@@ -105,6 +105,8 @@ pub struct Root {
     pub expr: ExprId,
     /// What is done with it.
     pub role: Role,
+    /// What a cumulative op goes on from, if it does not begin: an expression over the parallel dimensions.
+    pub start: Option<ExprId>,
     /// Where the values, or the results, are stored.
     pub sinks: Vec<Access>,
 }
@@ -137,6 +139,17 @@ pub struct Chunk {
     pub by: usize,
     /// How many indices a part has; the last ones may have fewer, or none.
     pub length: Extent,
+    /// Which of them an index takes.
+    pub taken: Taken,
+}
+
+/// Which part an index takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Taken {
+    /// Its own.
+    Own,
+    /// The one before it; the first index takes none.
+    Before,
 }
 
 /// A kernel.
@@ -204,6 +217,9 @@ impl Kernel {
             let stored =
                 stored.filter(|(_, stride)| !stride.is_zero()).fold(0, |all, (dim, _)| all | 1 << dim);
             users[root.expr.0 as usize] |= own | stored;
+            if let Some(start) = root.start {
+                users[start.0 as usize] |= self.expr(start).dims;
+            }
         }
         users
     }

@@ -10,7 +10,7 @@
 //! | other rows | an element goes to the sum of its lane: its place modulo [`lanes`](Rows::lanes). What fills no vector goes to its lanes too, or, where [it is apart](Rows::has_rest), to a sum of its own. The lanes are halved, and the rest comes last |
 //! | columns | one element after the other |
 //! | products of matrices, [in order](crate::target::Product::is_in_order) | one product after the other, in blocks of [`PRODUCTS`] |
-//! | cumulative, along rows | in vectors of [`SCANNED_LANES`], or one after the other |
+//! | cumulative, along rows | in vectors of [`SCANNED_LANES`], or one after the other; the parts of a long one each from what those before it add up to, in as many lanes |
 //!
 //! Long sums are added up in [blocks](is_summed_in_blocks): of vectors along rows, of rows down columns.
 
@@ -172,7 +172,7 @@ fn is_rounded(op: Op, dtype: DType) -> bool {
 }
 
 /// Whether cumulative sums may be added up in another order than one after the other.
-fn has_any_order(op: Op, dtype: DType, numerics: Numerics) -> bool {
+pub fn has_any_order(op: Op, dtype: DType, numerics: Numerics) -> bool {
     let is_integer = matches!(dtype.kind(), Kind::Unsigned | Kind::Signed);
     op == Op::CumulativeSum && (is_integer || is_rounded(op, dtype)) && !keeps_first(op, numerics, dtype)
 }
@@ -190,6 +190,11 @@ pub fn is_summed_in_blocks(kernel: &Kernel, root: &Root, numerics: Numerics, lan
     let length = kernel.dims[kernel.reduced().end - 1].fixed();
     let vector = if is_in_rows { lanes as i64 } else { 1 };
     is_sum && length.is_none_or(|length| length > BLOCK * vector)
+}
+
+/// Whether a kernel finds the totals that cumulative ops go on from.
+fn totals_scans(kernel: &Kernel) -> bool {
+    kernel.roots.iter().any(|root| root.role == Role::Reduce(Op::CumulativeSum))
 }
 
 /// Whether cumulative ops run along rows. Their vectors are equally long on all processors, so that their order is the same.
@@ -221,7 +226,7 @@ pub fn lanes(kernel: &Kernel, numerics: Numerics, vector_bytes: usize, is_short:
     let is_ordered = matches!(kernel.form, Form::Rows { .. }) && kernel.roots.iter().any(is_in_order);
     match length {
         _ if is_ordered => 1,
-        _ if scans_rows(kernel) => SCANNED_LANES,
+        _ if scans_rows(kernel) || totals_scans(kernel) => SCANNED_LANES,
         None if kernel.dims.is_empty() => 1,
         _ if is_short => most,
         Some(extent) if extent < most as i64 => 1 << (extent.max(1) as usize).ilog2(),

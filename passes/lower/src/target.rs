@@ -128,6 +128,8 @@ impl Costs {
             many_rows: 64,
             many_columns: 1 << 16,
             long_row: 1 << 12,
+            scanned: 1 << 12,
+            many_scans: 8,
         }),
     };
 }
@@ -160,4 +162,8 @@ pub struct Cuts {
     pub many_columns: i64,
     /// A reduction over several dimensions is one of rows of so many elements first.
     pub long_row: i64,
+    /// How many elements a part of cumulative ops has.
+    pub scanned: i64,
+    /// With so many results beside an axis, what is cumulative along it occupies enough processors: cut, it reads everything twice.
+    pub many_scans: i64,
 }

@@ -19,8 +19,9 @@ enum Start {
 }
 
 /// Each reduction, the op of two elements that it repeats, and what it begins with.
-const REDUCTIONS: [(Op, Op, Start); 6] = [
+const REDUCTIONS: [(Op, Op, Start); 7] = [
     (Op::Sum, Op::Add, Start::Number(0)),
+    (Op::CumulativeSum, Op::Add, Start::Number(0)),
     (Op::Prod, Op::Multiply, Start::Number(1)),
     (Op::Max, Op::Maximum, Start::Least),
     (Op::Min, Op::Minimum, Start::Largest),
@@ -56,7 +57,11 @@ impl Fold {
         let Some((_, step, start)) = table.iter().find(|(own, ..)| *own == op) else {
             return fault(format!("{op} does not go on from element to element"));
         };
+        // NumPy's cumulative sums begin with what changes no zero.
+        let is_negative = op == Op::CumulativeSum && numerics == Numerics::NumPy;
         let start = match start {
+            Start::Number(_) if is_negative && dtype.kind() == Kind::Float => Number::Real(-0.0),
+            Start::Number(_) if is_negative && dtype.kind() == Kind::Complex => Number::Complex(-0.0, -0.0),
             Start::Number(number) => Number::Int(*number).fit(dtype),
             Start::Least => end(dtype, true),
             Start::Largest => end(dtype, false),

@@ -7,7 +7,7 @@
 
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Kind, Op};
-use promote_lower::kernel::{Access, Code, Expr, ExprId, Form, Kernel, Role};
+use promote_lower::kernel::{Access, Code, Expr, ExprId, Form, Kernel, Role, Taken};
 use promote_lower::program::Launch;
 
 use super::fold::{self, Fold};
@@ -162,7 +162,7 @@ fn check(kernel: &Kernel) -> Result<(), Stop> {
         return fault(format!("{chunk:?} in {:?}", kernel.form));
     }
     for (index, root) in kernel.roots.iter().enumerate() {
-        let is_along = reduced.len() == 1 && kernel.chunk.is_none();
+        let is_along = reduced.len() == 1 && (kernel.chunk.is_none() || root.start.is_some());
         let fits = match (root.role, kernel.form) {
             (Role::Store, Form::Map | Form::Rows { .. }) => true,
             (Role::Store, Form::Columns { .. }) => !is_full(kernel, index),
@@ -204,6 +204,8 @@ enum State {
 struct Stage {
     roots: Vec<usize>,
     exprs: Vec<usize>,
+    /// What cumulative ops go on from, and what that needs.
+    starts: Vec<usize>,
 }
 
 struct Run<'k> {
@@ -253,16 +255,24 @@ impl Run<'_> {
     }
 
     fn stage(&self, roots: Vec<usize>) -> Stage {
+        let of_roots = || roots.iter().map(|root| &self.kernel.roots[*root]);
+        let exprs = self.needed(of_roots().map(|root| root.expr));
+        let starts = self.needed(of_roots().filter_map(|root| root.start));
+        Stage { exprs, starts, roots }
+    }
+
+    /// Expressions, and what they need.
+    fn needed(&self, wanted: impl Iterator<Item = ExprId>) -> Vec<usize> {
         let kernel = self.kernel;
         let mut needed = vec![false; kernel.exprs.len()];
-        roots.iter().for_each(|root| needed[kernel.roots[*root].expr.0 as usize] = true);
+        wanted.for_each(|expr| needed[expr.0 as usize] = true);
         for index in (0..needed.len()).rev() {
             if needed[index] {
                 let operands = kernel.operands(ExprId(index as u32));
                 operands.iter().for_each(|operand| needed[operand.0 as usize] = true);
             }
         }
-        Stage { roots, exprs: (0..needed.len()).filter(|index| needed[*index]).collect() }
+        (0..needed.len()).filter(|index| needed[*index]).collect()
     }
 
     /// The loops over the reduced dimensions, or the part of them, at a parallel index.
@@ -270,12 +280,16 @@ impl Run<'_> {
         let bounds = |dim: usize| {
             let extent = self.dims[dim];
             let chunk = self.kernel.chunk.filter(|chunk| chunk.dim == dim);
-            let part = chunk.and_then(|chunk| Some((point.0[chunk.by]?, self.part?)));
+            let part = chunk.and_then(|chunk| Some((point.0[chunk.by]?, self.part?, chunk.taken)));
             match part {
                 None => (dim, 0, extent),
-                Some((part, length)) => {
-                    let from = part.saturating_mul(length);
-                    (dim, from.min(extent), from.saturating_add(length).min(extent))
+                Some((part, length, taken)) => {
+                    let own = part.saturating_mul(length);
+                    let (from, to) = match taken {
+                        Taken::Own => (own, own.saturating_add(length)),
+                        Taken::Before => (own.saturating_sub(length).max(0), own),
+                    };
+                    (dim, from.min(extent), to.min(extent))
                 }
             }
         };
@@ -286,6 +300,7 @@ impl Run<'_> {
         self.results.fill(None);
         let loops = self.reduced_loops(point);
         for stage in stages {
+            self.compute(&stage.starts, point)?;
             let states = stage.roots.iter().map(|root| self.start(*root));
             let mut states: Vec<State> = states.collect::<Result<_, _>>()?;
             point.each(&loops, &mut |point| {
@@ -326,7 +341,10 @@ impl Run<'_> {
                 State::Reduced(fold, fold.start())
             }
             Role::Arg(_) => State::Lane(Vec::new()),
-            Role::Scan(op) => State::Scanned(Fold::scan(op, self.numerics, dtype)?, None),
+            Role::Scan(op) => {
+                let start = root.start.map(|start| self.value(start));
+                State::Scanned(Fold::scan(op, self.numerics, dtype)?, start)
+            }
         })
     }
 

@@ -8,7 +8,6 @@ use super::Emitter;
 use super::teams::Member;
 use crate::build::Build;
 use crate::code::Code;
-use crate::elements::parts;
 
 impl<C: Code> Emitter<'_, C> {
     /// The shared memory for the parts of an accumulator.
@@ -46,7 +45,7 @@ impl<C: Code> Emitter<'_, C> {
     }
 
     /// What a thread of the same row has as accumulators.
-    fn told_by(
+    pub(super) fn told_by(
         &mut self,
         member: &Member<C>,
         root: usize,
@@ -116,35 +115,5 @@ impl<C: Code> Emitter<'_, C> {
             count /= 2;
         }
         all
-    }
-
-    /// Stores the cumulative sums of a vector; the last of them, in all lanes.
-    pub(super) fn scan_lanes(
-        &mut self,
-        member: &Member<C>,
-        root: usize,
-        before: &[C::Value],
-    ) -> Vec<C::Value> {
-        let expr = self.kernel.roots[root].expr;
-        let mut sums = parts(self.eval(expr));
-        let nothing = self.identity(root);
-        let mut distance = 1;
-        while distance < i64::from(member.teams.lanes) {
-            let by = self.code.number(distance);
-            let is_far = self.code.compare(Compare::GeS, member.lane, by);
-            let from = self.code.sub(member.thread, by);
-            let from = self.code.select(is_far, from, member.thread);
-            let told = self.told_by(member, root, &sums, from);
-            let moved: Vec<_> =
-                told.into_iter().zip(&nothing).map(|(x, y)| self.code.select(is_far, x, *y)).collect();
-            sums = self.joined(root, &moved, &sums);
-            distance *= 2;
-        }
-        let all = self.joined(root, before, &sums);
-        self.store_step(root, &all);
-        let ahead = self.code.number(i64::from(member.teams.lanes) - 1);
-        let start = self.code.sub(member.thread, member.lane);
-        let last = self.code.add(start, ahead);
-        self.told_by(member, root, &all, last)
     }
 }

@@ -3,6 +3,7 @@
 mod elements;
 mod exchange;
 mod memory;
+mod scan;
 mod short;
 mod teams;
 mod values;

@@ -12,7 +12,7 @@
 //! All threads of a group do as many rounds: where teams have no row left, they repeat the last one.
 
 use promote_dialect::extent::Product;
-use promote_lower::kernel::{Form, Role};
+use promote_lower::kernel::{Form, Role, Taken};
 use promote_lower::order::{BLOCK, is_summed_in_blocks};
 use promote_scalar::{Binary, Compare, Emit, Ty};
 
@@ -132,7 +132,7 @@ impl<'k, C: Code> Emitter<'k, C> {
         let held: Vec<Held> = roots.iter().map(|root| self.held(member, *root)).collect();
         let mut start = Vec::new();
         for held in &held {
-            start.extend(self.identities(held.root));
+            start.extend(self.starts(held.root));
             if held.has_rest {
                 start.extend(self.identities(held.root));
             }
@@ -194,8 +194,14 @@ impl<'k, C: Code> Emitter<'k, C> {
             Some(chunk) => {
                 let Some(part) = self.index[chunk.by] else { unreachable!("the parts are units") };
                 let length = self.product(&chunk.length.into());
-                let from = self.code.mul(part, length);
-                let to = self.code.add(from, length);
+                let own = self.code.mul(part, length);
+                let (from, to) = match chunk.taken {
+                    Taken::Own => (own, self.code.add(own, length)),
+                    Taken::Before => {
+                        let (from, zero) = (self.code.sub(own, length), self.code.number(0));
+                        (self.code.binary(Binary::MaxS, from, zero), own)
+                    }
+                };
                 let to = self.code.min(to, extent);
                 (self.code.min(from, to), to)
             }
@@ -215,7 +221,13 @@ impl<'k, C: Code> Emitter<'k, C> {
         } else {
             to
         };
-        let state = if held.iter().any(|held| held.in_blocks) {
+        let part = self.kernel.chunk.filter(|chunk| chunk.dim == dim && lanes > 1);
+        // What is cumulative is the only root of its kernel.
+        let scanned = held.iter().find(|held| matches!(self.kernel.roots[held.root].role, Role::Scan(_)));
+        let state = if let (Some(held), Some(part)) = (scanned, part) {
+            let length = self.product(&part.length.into());
+            self.scan_part(member, (held.root, length), (from, whole), state)
+        } else if held.iter().any(|held| held.in_blocks) {
             self.blocks(member, (from, whole), held, state)
         } else {
             self.vectors(member, (from, whole), held, (state, state))
@@ -372,14 +384,6 @@ impl<'k, C: Code> Emitter<'k, C> {
             }
         }
         all
-    }
-
-    /// Stores a step of a cumulative op.
-    pub(super) fn store_step(&mut self, root: usize, sum: &[C::Value]) {
-        if matches!(self.kernel.roots[root].role, Role::Scan(_)) {
-            let values = self.results_of(root, sum);
-            self.store_results(root, &values);
-        }
     }
 }
 

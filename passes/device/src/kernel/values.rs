@@ -110,6 +110,14 @@ impl<C: Code> Emitter<'_, C> {
         self.identity(root).repeat(self.wide)
     }
 
+    /// The same of what goes on from something.
+    pub(super) fn starts(&mut self, root: usize) -> Vec<C::Value> {
+        match self.kernel.roots[root].start {
+            None => self.identities(root),
+            Some(start) => self.eval_beside(start).into_iter().flat_map(parts).collect(),
+        }
+    }
+
     /// What an accumulator begins with.
     pub(super) fn identity(&mut self, root: usize) -> Vec<C::Value> {
         let root = &self.kernel.roots[root];

@@ -31,6 +31,8 @@ pub struct Reduction {
 pub struct Member {
     pub node: NodeId,
     pub expr: ExprId,
+    /// What a cumulative op goes on from.
+    pub start: Option<ExprId>,
     pub role: Role,
     /// Where its values, or its results, are.
     pub at: Vec<Coord>,
@@ -44,6 +46,8 @@ pub struct Wanted {
     pub node: NodeId,
     /// The node whose values are stored or reduced.
     pub traced: NodeId,
+    /// What a cumulative op goes on from, each part from an element.
+    pub start: Option<NodeId>,
     pub role: Role,
     pub reduction: Option<Reduction>,
     /// The node in whose buffer the values go, and from which indices on.

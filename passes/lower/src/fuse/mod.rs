@@ -21,11 +21,11 @@ use rustc_hash::FxHashSet;
 
 use self::group::{Group, Member, Reduction, Wanted};
 use self::order::{Order, UnitId};
-use super::graph::{Graph, NodeId, Prim};
+use super::graph::{Cut, Graph, NodeId, Prim};
 use super::kernel::{Chunk, Code, Expr, ExprId, Form, Kernel, Role, Root, cost};
 use super::order::combines_in_any_order;
 use super::target::Costs;
-use super::trace::{Coord, Found, Tracer};
+use super::trace::{Coord, Elsewhere, Found, Tracer};
 use promote_dialect::extent::{Product, Sum};
 
 /// One step of a program.
@@ -108,7 +108,7 @@ pub fn matmul(graph: &Graph, node: NodeId) -> Kernel {
     });
     let product = push(node, Code::Map(Op::Multiply, factors.to_vec()), this.dtype);
     let sink = tracer.access(graph, node, &at([batch, batch + 2]));
-    let root = Root { node, expr: product, role: Role::Reduce(Op::Sum), sinks: vec![sink] };
+    let root = Root { node, expr: product, role: Role::Reduce(Op::Sum), start: None, sinks: vec![sink] };
     let shape = graph.shape(node);
     let inner = graph.shape(x)[rank - 1];
     let dims = shape[..rank - 1].iter().chain([&inner, &shape[rank - 1]]).map(|extent| (*extent).into());
@@ -185,8 +185,9 @@ impl<'g> Fusion<'g> {
                 | Prim::Sort(_)
                 | Prim::Reduce(..)
                 | Prim::Partial(..)
-                | Prim::Arg(..)
-                | Prim::Scan(..) => &[],
+                | Prim::Arg(..) => &[],
+                // Its first operand is computed as it goes.
+                Prim::Scan(..) => &node.args[1..],
             };
             in_memory.iter().for_each(|arg| stored[arg.0 as usize] = true);
         }
@@ -232,9 +233,9 @@ impl<'g> Fusion<'g> {
                 self.root(id, Role::Reduce(*op), Some(Reduction { axes: axes.clone(), cut: Some(*cut) }));
             }
             Prim::Arg(op, axis) => self.root(id, Role::Arg(*op), along(*axis)),
-            Prim::Scan(op, axis) => {
+            Prim::Scan(op, axis, cut) => {
                 self.stored[id.0 as usize] = true;
-                self.root(id, Role::Scan(*op), along(*axis));
+                self.root(id, Role::Scan(*op), Some(Reduction { axes: vec![*axis], cut: *cut }));
             }
             Prim::Splat(_)
             | Prim::Size(_)
@@ -286,19 +287,33 @@ impl<'g> Fusion<'g> {
     /// Adds a root that writes a node into the buffer of another, from these indices on; its unit.
     fn copy_into(&mut self, target: NodeId, source: NodeId, starts: Vec<Sum>) -> UnitId {
         let into = Some((target, starts));
-        self.join(&Wanted { node: source, traced: source, role: Role::Store, reduction: None, into })
+        self.join(&Wanted {
+            node: source,
+            traced: source,
+            start: None,
+            role: Role::Store,
+            reduction: None,
+            into,
+        })
     }
 
     fn root(&mut self, node: NodeId, role: Role, reduction: Option<Reduction>) {
-        let traced = if role == Role::Store { node } else { self.graph.node(node).args[0] };
-        let unit = self.join(&Wanted { node, traced, role, reduction, into: None });
+        let args = self.graph.node(node).args.as_slice();
+        let traced = if role == Role::Store { node } else { args[0] };
+        let start = if matches!(role, Role::Scan(_)) { args.get(1).copied() } else { None };
+        let unit = self.join(&Wanted { node, traced, start, role, reduction, into: None });
         self.places[node.0 as usize] = Place::Root(unit);
         self.cost[node.0 as usize] = 1;
     }
 
     /// Adds a root to the group that suits it best, or to a new one; its unit.
     fn join(&mut self, wanted: &Wanted) -> UnitId {
-        let (needs, in_memory) = self.needs_of(wanted.traced);
+        let (mut needs, mut in_memory) = self.needs_of(wanted.traced);
+        if let Some(start) = wanted.start {
+            let (others, others_in_memory) = self.needs_of(start);
+            needs.extend(others);
+            in_memory.extend(others_in_memory);
+        }
         let recent = self.units.len().saturating_sub(NEIGHBOURS)..self.units.len();
         let mut candidates: Vec<UnitId> = needs.iter().copied().chain(recent).collect();
         candidates.sort_unstable();
@@ -376,9 +391,11 @@ impl<'g> Fusion<'g> {
         let traced = tracer.trace(self.graph, wanted.traced, at.clone(), &mut find, &stages);
         let is_long = tracer.exprs.len() > self.costs.max_exprs && !members.is_empty();
         let expr = traced.ok().filter(|_| !is_long);
-        match expr {
-            None => tracer.undo(mark),
-            Some(expr) => {
+        let kept = group.kept_coords();
+        let start = wanted.start.map(|start| tracer.trace(self.graph, start, kept, &mut find, &stages));
+        match (expr, start.transpose()) {
+            (None, _) | (_, Err(Elsewhere)) => tracer.undo(mark),
+            (Some(expr), Ok(start)) => {
                 let into = wanted.into.as_ref().map(|(target, starts)| {
                     let moved = at.iter().enumerate().map(|(axis, coord)| {
                         let start = starts.get(axis).cloned().unwrap_or_default();
@@ -393,7 +410,7 @@ impl<'g> Fusion<'g> {
                     Role::Store | Role::Scan(_) => at,
                     Role::Reduce(_) | Role::Arg(_) => group.kept_coords(),
                 };
-                group.members.push(Member { node: wanted.node, expr, role: wanted.role, at, into });
+                group.members.push(Member { node: wanted.node, expr, start, role: wanted.role, at, into });
             }
         }
         group.tracer = tracer;
@@ -435,7 +452,12 @@ impl<'g> Fusion<'g> {
             dims[group.position[axis]] = self.graph.extents.resolve(*extent).into();
         }
         let cut = group.reduced.as_ref().and_then(|reduction| reduction.cut);
-        let chunk = cut.map(|cut| Chunk { dim: group.position[cut.axis], by: 0, length: cut.length });
+        let chunk = cut.map(|Cut { axis, parts: _, length, taken }| Chunk {
+            dim: group.position[axis],
+            by: 0,
+            length,
+            taken,
+        });
         if let Some(cut) = cut {
             dims[0] = cut.parts.into();
         }
@@ -444,7 +466,7 @@ impl<'g> Fusion<'g> {
             let is_stored = self.stored[member.node.0 as usize] && member.into.is_none();
             let own = is_stored.then(|| group.tracer.access(self.graph, member.node, &member.at));
             let sinks = own.into_iter().chain(member.into.clone()).collect();
-            Root { node: member.node, expr: member.expr, role: member.role, sinks }
+            Root { node: member.node, expr: member.expr, role: member.role, start: member.start, sinks }
         });
         let roots = roots.collect();
         let mut kernel = Kernel { dims, form, chunk, exprs: group.tracer.exprs, roots };

@@ -6,7 +6,8 @@ use promote_lattice::{DType, Kind, Op};
 use super::views::{expand, flattened, permute, squeeze, view};
 use super::{Call, accumulator, axes, axis, convert, map, splat};
 use crate::graph::{Cut, Graph, Index, NodeId, Prim};
-use crate::order::has_free_order;
+use crate::kernel::Taken;
+use crate::order::{has_any_order, has_free_order};
 use promote_dialect::extent::{Extent, Product, Rule};
 
 /// Sums and products of all elements up to each.
@@ -20,7 +21,31 @@ pub(super) fn scan(graph: &mut Graph, call: Call<'_>) -> NodeId {
     if is_kept && shape[axis] == Extent::Fixed(1) {
         return x;
     }
-    graph.push(Prim::Scan(op, axis), &[x], dtype, shape)
+    let cut = cut_of_scan(graph, &shape, axis).filter(|_| has_any_order(op, dtype, call.numerics));
+    let Some(cut) = cut else { return graph.push(Prim::Scan(op, axis, None), &[x], dtype, shape) };
+    // Each part goes on from what those before it add up to.
+    let kept = (0..shape.len()).filter(|other| *other != axis).map(|other| shape[other]);
+    let of_parts: Vec<Extent> = [cut.parts].into_iter().chain(kept).collect();
+    let before = Prim::Partial(op, vec![axis], Cut { taken: Taken::Before, ..cut });
+    let totals = graph.push(before, &[x], dtype, of_parts.clone());
+    let starts = graph.push(Prim::Scan(op, 0, None), &[totals], dtype, of_parts);
+    graph.push(Prim::Scan(op, axis, Some(cut)), &[x, starts], dtype, shape)
+}
+
+/// A cumulative op is cut if it is or may be long, and has too few results beside its axis to occupy all processors.
+fn cut_of_scan(graph: &mut Graph, own: &[Extent], axis: usize) -> Option<Cut> {
+    let cuts = graph.cuts?;
+    let others = (0..own.len()).filter(|other| *other != axis);
+    let kept = others.fold(Product::number(1), |all, other| &all * &Product::from(own[other])).fixed()?;
+    // Rows are cut into runs of memory; columns are cut across it.
+    let length = if axis + 1 == own.len() { cuts.scanned } else { cuts.scanned >> kept.max(1).ilog2() };
+    if kept >= cuts.many_scans || own[axis].fixed().is_some_and(|extent| extent <= length) {
+        return None;
+    }
+    let length = Extent::Fixed(length);
+    // As many parts as there are of that length.
+    let parts = graph.extents.of(Rule::PartLength { extent: own[axis], parts: length });
+    Some(Cut { axis, parts, length, taken: Taken::Own })
 }
 
 /// The operand and the axis of an op along one axis: the last one, or, with `flatten`, of all elements, if none is given.
@@ -125,7 +150,7 @@ pub(super) fn cut(graph: &mut Graph, own: &[Extent], gone: &[usize]) -> Option<C
     }
     let parts = graph.extents.of(Rule::Parts { count, length: cuts.length, most: cuts.most });
     let length = graph.extents.of(Rule::PartLength { extent: own[axis], parts });
-    Some(Cut { axis, parts, length })
+    Some(Cut { axis, parts, length, taken: Taken::Own })
 }
 
 /// A reduced tensor beside the one that was reduced: its elements again along the dimensions that are gone.

@@ -3,7 +3,7 @@
 use promote_dialect::extent::{Extent, Product, Sum};
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Op};
-use promote_lower::kernel::{Chunk, Code, ExprId, Form, Kernel, Role};
+use promote_lower::kernel::{Chunk, Code, ExprId, Form, Kernel, Role, Taken};
 use promote_reference::steps::run;
 use promote_reference::{Error, Value};
 
@@ -126,7 +126,7 @@ fn parts(extent: i64, parts: i64, length: i64) -> Kernel {
     let exprs = vec![load(0, &[0, 1], DType::F32)];
     let roots = vec![root(0, Role::Reduce(Op::Sum), &[access(1, &[1, 0])])];
     let mut kernel = kernel(&[parts, extent], Form::Rows { reduced: 1 }, exprs, roots);
-    kernel.chunk = Some(Chunk { dim: 1, by: 0, length: Extent::Fixed(length) });
+    kernel.chunk = Some(Chunk { dim: 1, by: 0, length: Extent::Fixed(length), taken: Taken::Own });
     kernel
 }
 

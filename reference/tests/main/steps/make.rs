@@ -107,7 +107,7 @@ pub fn load(buffer: u32, strides: &[i64], dtype: DType) -> Expr {
 }
 
 pub fn root(expr: u32, role: Role, sinks: &[Access]) -> Root {
-    Root { node: NodeId(0), expr: ExprId(expr), role, sinks: sinks.to_vec() }
+    Root { node: NodeId(0), expr: ExprId(expr), role, start: None, sinks: sinks.to_vec() }
 }
 
 pub fn kernel(dims: &[i64], form: Form, exprs: Vec<Expr>, roots: Vec<Root>) -> Kernel {

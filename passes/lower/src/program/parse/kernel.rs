@@ -4,7 +4,7 @@ use promote_lattice::Op;
 
 use super::{Fault, Parser, Result, Token};
 use crate::graph::NodeId;
-use crate::kernel::{Access, Chunk, Code, Expr, ExprId, Form, Kernel, Role, Root};
+use crate::kernel::{Access, Chunk, Code, Expr, ExprId, Form, Kernel, Role, Root, Taken};
 use promote_dialect::extent::{Extent, Product, Sum, Symbol};
 
 /// Which dimensions an expression depends on is a mask of 64 bits.
@@ -53,10 +53,16 @@ impl Parser<'_> {
 
     fn chunk(&mut self) -> Result<Chunk> {
         let dim = self.lettered('d', "a dimension, such as `d0`")?;
-        self.expect_word("by")?;
+        let taken = if self.accept_word("before")? {
+            Taken::Before
+        } else if self.accept_word("by")? {
+            Taken::Own
+        } else {
+            return self.expected("`by` or `before`");
+        };
         let by = self.lettered('d', "a dimension, such as `d0`")?;
         self.expect_word("length")?;
-        Ok(Chunk { dim, by, length: self.extent()? })
+        Ok(Chunk { dim, by, length: self.extent()?, taken })
     }
 
     /// An expression, or a fusion root.
@@ -159,8 +165,9 @@ impl Parser<'_> {
             return self.expected("`store`, `reduce`, `arg` or `scan`");
         };
         let expr = self.expr_id()?;
+        let start = if self.accept_word("from")? { Some(self.expr_id()?) } else { None };
         let sinks = if self.accept_word("to")? { self.series(|p| p.access(rank))? } else { Vec::new() };
-        Ok(Root { node: self.node()?, expr, role, sinks })
+        Ok(Root { node: self.node()?, expr, role, start, sinks })
     }
 
     fn op(&mut self) -> Result<Op> {

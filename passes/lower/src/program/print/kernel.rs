@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter, Write};
 
 use super::{Commas, commas};
-use crate::kernel::{Access, Chunk, Code, Expr, ExprId, Form, Kernel, Role, Root};
+use crate::kernel::{Access, Chunk, Code, Expr, ExprId, Form, Kernel, Role, Root, Taken};
 use promote_dialect::extent::{Product, Sum};
 
 /// Writes what stands between the braces of a kernel.
@@ -11,16 +11,23 @@ pub(super) fn write(f: &mut Formatter<'_>, kernel: &Kernel) -> fmt::Result {
     let Kernel { dims, form, chunk, exprs, roots } = kernel;
     writeln!(f, "  dims [{}]", Commas(dims))?;
     writeln!(f, "  form {form}")?;
-    if let Some(Chunk { dim, by, length }) = chunk {
-        writeln!(f, "  chunk d{dim} by d{by} length {length}")?;
+    if let Some(Chunk { dim, by, length, taken }) = chunk {
+        let taken = match taken {
+            Taken::Own => "by",
+            Taken::Before => "before",
+        };
+        writeln!(f, "  chunk d{dim} {taken} d{by} length {length}")?;
     }
     for (index, Expr { node, code, dtype, dims, stage }) in exprs.iter().enumerate() {
         write!(f, "  {} = {code} : {dtype} over [", ExprId(index as u32))?;
         commas(f, (0..u64::BITS).filter(|dim| dims >> dim & 1 == 1), |f, dim| write!(f, "d{dim}"))?;
         writeln!(f, "] stage {stage} node {}", node.0)?;
     }
-    for (index, Root { node, expr, role, sinks }) in roots.iter().enumerate() {
+    for (index, Root { node, expr, role, start, sinks }) in roots.iter().enumerate() {
         write!(f, "  r{index} = {role} {expr}")?;
+        if let Some(start) = start {
+            write!(f, " from {start}")?;
+        }
         if !sinks.is_empty() {
             write!(f, " to {}", Commas(sinks))?;
         }

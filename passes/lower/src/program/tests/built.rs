@@ -20,7 +20,16 @@ impl Target for Machine {
     }
 
     fn costs(&self) -> Costs {
-        let cuts = Cuts { length: 16, most: 8, many_rows: 4, many_columns: 8, long_row: 64 };
+        let cuts = Cuts {
+            length: 16,
+            most: 8,
+            many_rows: 4,
+            many_columns: 8,
+            long_row: 64,
+            scanned: 16,
+
+            many_scans: 4,
+        };
         Costs { expensive: 8, too_long: 256, max_exprs: 600, few_columns: 8, cuts: Some(cuts) }
     }
 

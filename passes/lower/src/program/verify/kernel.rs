@@ -9,7 +9,7 @@ use promote_scalar::is_defined;
 use rustc_hash::FxHashSet;
 
 use crate::graph::NodeId;
-use crate::kernel::{Access, Chunk, Code, Expr, ExprId, Form, Kernel, Role, Root};
+use crate::kernel::{Access, Chunk, Code, Expr, ExprId, Form, Kernel, Role, Root, Taken};
 use promote_dialect::extent::{Extent, Product, Sum, Symbol};
 
 /// What a launch of a kernel must provide.
@@ -107,7 +107,7 @@ impl Verifier<'_> {
             return self.report(format!("the form is {form}, and there are {rank} dimensions"));
         }
         dims.iter().for_each(|extent| self.product(extent));
-        if let Some(Chunk { dim, by, length }) = chunk {
+        if let Some(Chunk { dim, by, length, taken: _ }) = chunk {
             self.extent(length);
             let reduced = self.kernel.reduced();
             if !reduced.contains(dim) {
@@ -283,8 +283,35 @@ impl Verifier<'_> {
             }
             Some(_) => {}
         }
+        if let Some(start) = root.start {
+            self.start(index, (root, start), needs);
+        }
+        if self.kernel.chunk.is_some() && root.start.is_none() && matches!(root.role, Role::Scan(_)) {
+            self.report(format!("r{index} goes on from part to part, and does not say from what"));
+        }
         for sink in &root.sinks {
             self.sink(index, root, sink);
+        }
+    }
+
+    /// What a cumulative op goes on from.
+    fn start(&mut self, index: usize, (root, start): (&Root, ExprId), needs: &[Need]) {
+        let Some(need) = needs.get(start.0 as usize) else {
+            return self.report(format!("r{index} needs {start}, which is not there"));
+        };
+        let (name, inside) = (format!("r{index}"), need.dims & !self.parallel());
+        if !matches!(root.role, Role::Scan(_)) {
+            self.report(format!("{name} goes on from {start}, and is not cumulative"));
+        }
+        if need.roots > 0 {
+            self.report(format!("{name} goes on from {start}, which needs what is reduced"));
+        }
+        if inside != 0 {
+            self.report(format!("{name} goes on from {start}, which depends on {}", dims(inside)));
+        }
+        let dtype = self.kernel.expr(start).dtype;
+        if self.result(root).is_some_and(|result| result != dtype) {
+            self.report(format!("{name} goes on from {start}, a {dtype}"));
         }
     }
 
@@ -293,7 +320,8 @@ impl Verifier<'_> {
         let fits = match role {
             Role::Store => true,
             Role::Reduce(op) => {
-                reduced > 0 && matches!(op, Op::Sum | Op::Prod | Op::Max | Op::Min | Op::Any | Op::All)
+                let combines = matches!(op, Op::Sum | Op::Prod | Op::Max | Op::Min | Op::Any | Op::All);
+                reduced > 0 && (combines || op == Op::CumulativeSum)
             }
             Role::Arg(op) => reduced == 1 && matches!(op, Op::ArgMax | Op::ArgMin),
             Role::Scan(op) => reduced == 1 && matches!(op, Op::CumulativeSum | Op::CumulativeProd),
@@ -317,7 +345,13 @@ impl Verifier<'_> {
                 ));
             }
         }
-        let alike = self.parallel() & !differs & self.several();
+        // Parts of a dimension are written apart where that is.
+        let bit = |dim: usize| if dim < self.rank() { 1 << dim } else { 0 };
+        let apart = match self.kernel.chunk {
+            Some(Chunk { dim, by, taken: Taken::Own, .. }) if differs & bit(dim) != 0 => bit(by),
+            Some(_) | None => 0,
+        };
+        let alike = self.parallel() & !differs & !apart & self.several();
         if alike != 0 {
             let dims = dims(alike);
             self.report(format!("{name} writes to one place of b{buffer} for all indices of {dims}"));

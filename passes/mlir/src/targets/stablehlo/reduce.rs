@@ -114,7 +114,7 @@ impl Primitives<'_, '_> {
             (Prim::Reshape, Some(x)) => b.reshape(x, &shape),
             (Prim::Reduce(op, gone), Some(x)) => reduction(b, *op, x, gone)?,
             (Prim::Arg(op, axis), Some(x)) => place_of_extreme(b, *op, x, *axis, self.places)?,
-            (Prim::Scan(op, axis), Some(x)) => cumulative(b, *op, x, *axis)?,
+            (Prim::Scan(op, axis, None), Some(x)) => cumulative(b, *op, x, *axis)?,
             (Prim::Sort(axis), Some(x)) => sorted(b, x, *axis),
             (
                 Prim::Dense(_)

@@ -178,8 +178,13 @@ impl<'k> KernelEmitter<'k> {
                 reductions.iter().copied().filter(|root| self.stage(*root) == stage).collect();
             self.innermost(dim, (from, to), &[], &mut |emitter, lanes, _| {
                 for root in &roots {
-                    let start = emitter.identity(*root, lanes);
-                    emitter.put_column(*root, &start, from, lanes);
+                    let start = emitter.start_in(*root, lanes);
+                    if emitter.sums_before[*root].is_empty() {
+                        emitter.put_column(*root, &start, from, lanes);
+                        continue;
+                    }
+                    let nothing = emitter.identity(*root, lanes);
+                    emitter.put_column(*root, &nothing, from, lanes);
                     emitter.put_sums_before(*root, &start, from, lanes);
                 }
                 Vec::new()

@@ -10,7 +10,7 @@ use super::{Body, KernelEmitter};
 use crate::targets::cpu::costs::{MOST_PARTS, PART_ALIGNMENT, STREAM_ALIGNMENT, STREAMED};
 use crate::targets::llvm::Predicate;
 use promote_dialect::extent::Product;
-use promote_lower::kernel::{Access, Code as What, ExprId, Form, Role};
+use promote_lower::kernel::{Access, Code as What, ExprId, Form, Role, Taken};
 
 impl<'k> KernelEmitter<'k> {
     /// A loop over a dimension by `lanes`, carrying values.
@@ -241,8 +241,14 @@ impl<'k> KernelEmitter<'k> {
             Some(chunk) => {
                 let Some(part) = self.index[chunk.by] else { unreachable!("the parts are units") };
                 let length = self.product(&chunk.length.into());
-                let from = self.code.int("llvm.mul", part, length);
-                let to = self.code.int("llvm.add", from, length);
+                let own = self.code.int("llvm.mul", part, length);
+                let (from, to) = match chunk.taken {
+                    Taken::Own => (own, self.code.int("llvm.add", own, length)),
+                    Taken::Before => {
+                        let (from, zero) = (self.code.int("llvm.sub", own, length), self.code.index(0));
+                        (self.code.int("llvm.intr.smax", from, zero), own)
+                    }
+                };
                 let to = self.code.int("llvm.intr.smin", to, extent);
                 (self.code.int("llvm.intr.smin", from, to), to)
             }

@@ -73,12 +73,22 @@ impl<'k> KernelEmitter<'k> {
         values.into_iter().map(|register| register.value).collect()
     }
 
+    /// What the accumulators of a root begin with.
     pub(super) fn start(&mut self, root: usize) -> Vec<MlirValue> {
+        if self.kernel.roots[root].start.is_some() {
+            return self.start_in(root, self.lanes);
+        }
         match self.copies(root) {
             0 => Vec::new(),
             1 => self.identity(root, self.lanes),
             _ => [self.identity(root, self.lanes), self.identity(root, 1)].concat(),
         }
+    }
+
+    /// What a cumulative op goes on from, or begins with, in so many lanes.
+    pub(super) fn start_in(&mut self, root: usize, lanes: usize) -> Vec<MlirValue> {
+        let Some(start) = self.kernel.roots[root].start else { return self.identity(root, lanes) };
+        parts(self.eval(start, lanes)).into_iter().map(|register| register.value).collect()
     }
 
     /// Takes the values at an index into an accumulator.
