@@ -21,6 +21,7 @@ mod matmul;
 mod schedule;
 mod sort;
 mod target;
+mod tiles;
 mod wide;
 
 pub use code::{Code, Loop, Parameter, TRAPS, trap_number, trap_of};
@@ -28,6 +29,7 @@ pub use entry::{Entry, Geometry, Loops, Slot};
 pub use matmul::tiles;
 pub use schedule::{Schedule, Teams};
 pub use target::{Compiled, Dtypes, Machine};
+pub use tiles::Tiles;
 
 /// How wide the vectors are whose order reductions have: those of AVX-512.
 pub const VECTOR_BYTES: usize = 64;

@@ -9,6 +9,7 @@ use promote_lower::order::{BLOCK, Beside, Rows, is_summed_in_blocks};
 
 use crate::VECTOR_BYTES;
 use crate::kernel::units;
+use crate::tiles::{SIDE, Tiles};
 use crate::wide::wide;
 
 /// The threads of a group.
@@ -29,6 +30,8 @@ const PARTS: u32 = 16;
 pub enum Schedule {
     /// Each thread computes so many elements beside each other.
     Elements(usize),
+    /// Groups compute a square each, whose operands go through shared memory.
+    Tiles(Tiles),
     /// Each thread computes a short row, in straight-line code.
     ShortRows(Beside),
     /// Teams of threads compute a row or a column each.
@@ -94,7 +97,9 @@ impl Schedule {
     /// The schedule of a kernel.
     pub fn new(kernel: &Kernel, numerics: Numerics) -> Self {
         match kernel.form {
-            Form::Map => Self::Elements(wide(kernel, numerics, 1)),
+            Form::Map => {
+                Tiles::new(kernel).map_or_else(|| Self::Elements(wide(kernel, numerics, 1)), Self::Tiles)
+            }
             Form::Rows { .. } => {
                 let Rows { lanes, beside, has_rest } = Rows::new(kernel, numerics, VECTOR_BYTES);
                 match beside {
@@ -110,6 +115,7 @@ impl Schedule {
     pub const fn threads(&self) -> u32 {
         match self {
             Self::Elements(_) | Self::ShortRows(_) => GROUP,
+            Self::Tiles(_) => Tiles::THREADS,
             Self::Teams(teams) => teams.threads(),
         }
     }
@@ -120,6 +126,7 @@ impl Schedule {
     pub const fn units(&self) -> i64 {
         match self {
             Self::Elements(count) => GROUP as i64 * *count as i64,
+            Self::Tiles(_) => Tiles::UNITS,
             Self::ShortRows(_) => GROUP as i64,
             Self::Teams(teams) => teams.units(),
         }
@@ -131,6 +138,7 @@ impl Display for Schedule {
         match self {
             Self::Elements(1) => write!(f, "an element a thread"),
             Self::Elements(count) => write!(f, "{count} elements a thread"),
+            Self::Tiles(Tiles { rows, loads: _ }) => write!(f, "tiles of {SIDE} of d{rows} by {SIDE}"),
             Self::ShortRows(_) => write!(f, "a row a thread"),
             Self::Teams(Teams { lanes: 1, wide, parts: 1, .. }) => match wide {
                 1 => write!(f, "a line a thread"),

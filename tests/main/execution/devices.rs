@@ -27,7 +27,7 @@ const fn share_of(target: DeviceTarget) -> usize {
 }
 
 /// The targets that have a device.
-fn targets() -> Vec<DeviceTarget> {
+pub(super) fn targets() -> Vec<DeviceTarget> {
     let required = std::env::var("PROMOTE_REQUIRE_DEVICES").unwrap_or_default();
     let chosen = std::env::var("PROMOTE_TEST_DEVICES").ok();
     let is_chosen = |target: &DeviceTarget| {
@@ -46,7 +46,7 @@ fn targets() -> Vec<DeviceTarget> {
 }
 
 /// A device of a target that has one.
-fn open(target: DeviceTarget) -> Place {
+pub(super) fn open(target: DeviceTarget) -> Place {
     Place::device(target).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -124,7 +124,7 @@ fn recorded_programs_give_the_recorded_numbers() {
 }
 
 /// Numbers whose sums and products are rounded, but not beyond the range.
-fn array(dtype: DType, shape: &[usize], random: &mut Random) -> Array {
+pub(super) fn array(dtype: DType, shape: &[usize], random: &mut Random) -> Array {
     let mut real = || 0.75 + random.next() as f64 / 2f64.powi(65);
     let mut number = || match dtype.kind() {
         Kind::Complex => Number::Complex(real(), real() - 1.0),
@@ -136,10 +136,15 @@ fn array(dtype: DType, shape: &[usize], random: &mut Random) -> Array {
 }
 
 /// The shape and the bits of each result, or why there is none.
-type Outcome = Result<Vec<(Vec<usize>, Vec<u128>)>, String>;
+pub(super) type Outcome = Result<Vec<(Vec<usize>, Vec<u128>)>, String>;
 
 /// What a call returns, as bits in which all NaNs are one, or that it fails, and why.
-fn outcome(place: &Place, (text, name): (&str, &str), system: (&str, bool), arguments: &[Value]) -> Outcome {
+pub(super) fn outcome(
+    place: &Place,
+    (text, name): (&str, &str),
+    system: (&str, bool),
+    arguments: &[Value],
+) -> Outcome {
     let session = session(system.0, system.1, false);
     let executable = place.compile(&session, text)?;
     let results = run(&function(&executable, name), arguments).map_err(|error| error.message)?;
@@ -168,6 +173,9 @@ fn sums_have_the_bits_of_a_processor() {
         &[200, 70],
         &[6, 5, 77],
         &[3, 70_001],
+        &[9001],
+        &[2, 12_289],
+        &[9001, 3],
     ];
     let ops = [
         Op::Sum,
@@ -260,7 +268,7 @@ fn is_too_long(outcome: &Outcome) -> bool {
 }
 
 /// Where two outcomes differ first.
-fn differs(found: &Outcome, expected: &Outcome) -> String {
+pub(super) fn differs(found: &Outcome, expected: &Outcome) -> String {
     let (Ok(found), Ok(expected)) = (found, expected) else { return format!("{found:?}, not {expected:?}") };
     for (index, ((shape, found), (of, expected))) in found.iter().zip(expected).enumerate() {
         if shape != of {

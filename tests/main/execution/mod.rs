@@ -1,6 +1,8 @@
 //! Programs compiled for this machine's processor, and run.
 
 mod access;
+mod cumulative;
+mod device_tiles;
 mod devices;
 pub mod elementwise;
 mod functions;

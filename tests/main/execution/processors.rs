@@ -134,7 +134,9 @@ fn nothing_else_depends_on_the_processor() {
             check(format!("{op} of {dtype}"), &program(op, "axis = array<i64: 0>", vec![x]));
         }
         for op in [Op::CumulativeSum, Op::CumulativeProd] {
-            for (axis, shape) in [(0, [60, 70]), (1, [60, 70]), (1, [9, 200]), (1, [9, 20]), (0, [300, 3])] {
+            let shapes = [[60, 70], [9, 200], [9, 20], [300, 3], [2, 9000], [9000, 2]]
+                .map(|shape| [(0, shape), (1, shape)]);
+            for (axis, shape) in shapes.concat() {
                 let x = array(dtype, &shape, &mut random);
                 check(
                     format!("{op} of {dtype}, axis {axis} of {shape:?}"),

@@ -14,7 +14,7 @@ const ROWS: usize = 613;
 const COLUMNS: usize = 701;
 
 const SOURCE: &str = r#"
-func.func @f(%x: tensor<613x701xDT>, %y: tensor<?x701xDT>) -> (!u, !u, !u, !u, !u, !u, !u, !u, !u, !u) {
+func.func @f(%x: tensor<613x701xDT>, %y: tensor<?x701xDT>) -> (!u, !u, !u, !u, !u, !u, !u, !u, !u, !u, !u) {
   %all = "promote.sum"(%x) : (tensor<613x701xDT>) -> !u
   %rows = "promote.mean"(%x) {axis = array<i64: 1>, keepdims = true} : (tensor<613x701xDT>) -> !u
   %columns = "promote.var"(%y) {axis = array<i64: 0>} : (tensor<?x701xDT>) -> !u
@@ -29,10 +29,11 @@ func.func @f(%x: tensor<613x701xDT>, %y: tensor<?x701xDT>) -> (!u, !u, !u, !u, !
   %some_rows = "promote.matmul"(%some, %across) : (!u, !u) -> !u
   %few_rows = "promote.matmul"(%few, %across) : (!u, !u) -> !u
   %running = "promote.cumulative_sum"(%x) {axis = array<i64: 0>} : (tensor<613x701xDT>) -> !u
+  %flat = "promote.cumulative_sum"(%x) : (tensor<613x701xDT>) -> !u
   %sorted = "promote.sort"(%soft) {axis = array<i64: 1>} : (!u) -> !u
   %lse = "promote.logsumexp"(%y) : (tensor<?x701xDT>) -> !u
-  return %all, %columns, %place, %soft, %product, %some_rows, %few_rows, %running, %sorted, %lse
-    : !u, !u, !u, !u, !u, !u, !u, !u, !u, !u
+  return %all, %columns, %place, %soft, %product, %some_rows, %few_rows, %running, %flat, %sorted, %lse
+    : !u, !u, !u, !u, !u, !u, !u, !u, !u, !u, !u
 }
 "#;
 

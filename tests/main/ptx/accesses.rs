@@ -81,6 +81,40 @@ fn dtypes_of_other_widths_are_accessed_in_vectors_each() {
     assert_eq!((wide(&text, "ld.global.nc"), wide(&text, "st.global")), (3, 2), "{text}");
 }
 
+/// What lies across is read along memory and turned in shared memory: threads beside each other read and store what lies beside
+/// each other, wherever the extents end.
+#[test]
+fn a_transposed_operand_goes_through_shared_memory_in_tiles() {
+    for (extents, dtype) in
+        [(["4096", "4096"], "f32"), (["1000", "77"], "bf16"), (["?", "?"], "f64"), (["50", "60"], "i8")]
+    {
+        let [rows, columns] = extents;
+        let (x, y) =
+            (format!("tensor<{rows}x{columns}x{dtype}>"), format!("tensor<{columns}x{rows}x{dtype}>"));
+        let text = format!(
+            "func.func @f(%x: {x}, %y: {y}) -> !u {{
+  %0 = \"promote.permute_dims\"(%x) {{permutation = array<i64: 1, 0>}} : ({x}) -> !u
+  %1 = \"promote.maximum\"(%0, %y) : (!u, {y}) -> !u
+  return %1 : !u
+}}"
+        );
+        for architecture in ARCHITECTURES {
+            let text = ptx(&session("jax", true, false), &text, architecture);
+            let what = format!("{dtype} {architecture}:\n{text}");
+            // A thread has four elements of a tile. If sizes are not known, equal ones may be stretched: there is code for both.
+            let tiled = count(&text, &["bar.sync"]) / 2;
+            assert!(tiled >= 1, "{what}");
+            assert_eq!(
+                [count(&text, &["ld.shared"]), count(&text, &["st.shared"])],
+                [4 * tiled, 4 * tiled],
+                "{what}"
+            );
+            let kernels = assembled(&text, architecture).expect("it is PTX");
+            assert!(kernels.iter().all(|kernel| !kernel.is_slow() && kernel.registers <= 64), "{kernels:?}");
+        }
+    }
+}
+
 #[test]
 fn a_row_is_reduced_without_memory_of_a_thread() {
     let text = "func.func @f(%x: tensor<4096x1024xf32>) -> !u {

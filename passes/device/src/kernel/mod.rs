@@ -6,6 +6,7 @@ mod memory;
 mod scan;
 mod short;
 mod teams;
+mod tiles;
 mod values;
 
 use promote_dialect::extent::{Product, Sum};
@@ -50,6 +51,7 @@ pub fn emit<C: Code>(code: &mut C, kernel: &Kernel, numerics: Numerics, entry: &
     };
     match &schedule {
         Schedule::Elements(count) => emitter.elements(*count),
+        Schedule::Tiles(tiles) => emitter.tiles(tiles),
         Schedule::ShortRows(beside) => emitter.short_rows(beside),
         Schedule::Teams(teams) => emitter.teams(*teams),
     }
@@ -243,8 +245,13 @@ impl<C: Code> Emitter<'_, C> {
     /// Sets the indices of the parallel dimensions of a unit.
     fn decode(&mut self, unit: C::Value) {
         let parallel: Vec<usize> = parallel(self.kernel).collect();
-        let mut rest = unit;
-        for (position, dim) in parallel.iter().enumerate().rev() {
+        self.decode_among(&parallel, unit);
+    }
+
+    /// Sets the indices of some dimensions, which are counted together.
+    fn decode_among(&mut self, dims: &[usize], number: C::Value) {
+        let mut rest = number;
+        for (position, dim) in dims.iter().enumerate().rev() {
             let index = if position == 0 {
                 rest
             } else {

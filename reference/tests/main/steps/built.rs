@@ -192,6 +192,26 @@ fn a_long_sum_is_one_of_parts() {
     assert_eq!(run(&program, "f", &[x]), Ok(vec![sum]));
 }
 
+#[test]
+fn a_long_cumulative_sum_goes_in_parts() {
+    let elements = (0..50).map(|index| f64::from(index % 7)).collect::<Vec<_>>();
+    let mut all = 0.0;
+    let sums: Vec<f64> = elements
+        .iter()
+        .map(|element| *{
+            all += element;
+            &all
+        })
+        .collect();
+    let (x, sums) = (reals(&[50], &elements), reals(&[50], &sums));
+    let (Value::Array(array), Value::Array(result)) = (&x, &sums) else { panic!("both are arrays") };
+    let axis = vec![("axis", Attr::Ints([0].into()))];
+    let program = single(Op::CumulativeSum, &axis, std::slice::from_ref(array), result, true);
+    let goes_on = |kernel: &Kernel| kernel.roots.iter().any(|root| root.start.is_some());
+    assert!(program.kernels.iter().any(goes_on), "the sum goes in one");
+    assert_eq!(run(&program, "f", &[x]), Ok(vec![sums]));
+}
+
 /// `@f(x, n)`: `@g`, which doubles, n times of x, in a loop of blocks.
 fn loop_of_calls() -> Program {
     let pair = || tensor(DType::F32, &[-1]);

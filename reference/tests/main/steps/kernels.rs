@@ -140,6 +140,27 @@ fn parts_are_reduced_and_the_last_may_be_short_or_empty() {
 }
 
 #[test]
+fn parts_take_those_before_them_and_cumulative_ops_go_on_from_there() {
+    let numbers: Vec<f64> = (1..=7).map(f64::from).collect();
+    let mut before = parts(7, 3, 3);
+    before.chunk = before.chunk.map(|chunk| Chunk { taken: Taken::Before, ..chunk });
+    assert_eq!(of_reals(before, (&[7], &numbers), &[3]), Ok(vec![reals(&[3], &[0.0, 6.0, 15.0])]));
+    // Each part begins with 100 times its number.
+    let start = Code::Index { strides: [100, 0].map(Product::number).to_vec(), offset: Sum::default() };
+    let exprs = vec![
+        load(0, &[0, 1], DType::F32),
+        expr(start, DType::I64, 0),
+        expr(Code::Convert(ExprId(1)), DType::F32, 0),
+    ];
+    let mut sums = root(0, Role::Scan(Op::CumulativeSum), &[access(1, &[0, 1])]);
+    sums.start = Some(ExprId(2));
+    let mut scan = kernel(&[3, 7], Form::Rows { reduced: 1 }, exprs, vec![sums]);
+    scan.chunk = parts(7, 3, 3).chunk;
+    let expected = reals(&[7], &[1.0, 3.0, 6.0, 104.0, 109.0, 115.0, 207.0]);
+    assert_eq!(of_reals(scan, (&[7], &numbers), &[7]), Ok(vec![expected]));
+}
+
+#[test]
 #[should_panic(expected = "2 parts of 3 are not all of a dimension")]
 fn parts_that_leave_elements_out_are_a_fault() {
     let _ = of_reals(parts(7, 2, 3), (&[7], &[0.0; 7]), &[2]);

@@ -139,6 +139,35 @@ fn roots_write_each_place_once() {
 }
 
 #[test]
+fn what_is_cumulative_goes_on_from_part_to_part() {
+    const PARTS: &str = "rows reduced 1 chunk d1 by d0 length 4
+  e0 = load b0[d1] : f32 over [d1] stage 0 node 0
+  e1 = load b1[d0] : f32 over [d0] stage 0 node 1
+  r0 = scan cumulative_sum e0 from e1 to b2[d1] node 2
+}
+";
+    let has = |from: &str, to: &str, expected: &str| {
+        assert!(PARTS.contains(from), "{from}");
+        let (head, _) = KERNEL.split_once("rows").expect("the kernel has rows");
+        let text = format!("{head}{}", PARTS.replacen(from, to, 1));
+        let problems = problems(&Program::parse(&text).expect("it is a program"));
+        let expected: Vec<String> = expected.lines().map(|line| format!("kernel @k0: {line}")).collect();
+        assert_eq!(problems, expected, "{to}");
+    };
+    has("rows", "rows", "");
+    has(" from e1", "", "r0 goes on from part to part, and does not say from what");
+    has("from e1", "from e2", "r0 needs e2, which is not there");
+    has("from e1", "from e0", "r0 goes on from e0, which depends on [d1]");
+    has("b1[d0] : f32", "b1[d0] : f64", "r0 goes on from e1, a f64");
+    has("d1 by d0", "d1 before d0", "r0 writes to one place of b2 for all indices of [d0]");
+    has(
+        "scan cumulative_sum e0 from e1 to b2[d1]",
+        "reduce sum e0 from e1 to b2[d0]",
+        "r0 goes on from e1, and is not cumulative",
+    );
+}
+
+#[test]
 fn roots_reduce_by_ops_that_reduce() {
     has("reduce sum", "reduce mean", "r0 does not reduce mean over 1 reduced dimensions");
     has("reduce sum", "arg max", "e1: r0 is no f32\nr0 does not arg max over 1 reduced dimensions");

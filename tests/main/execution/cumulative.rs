@@ -1,0 +1,110 @@
+//! Long cumulative sums, which go in parts: near what they are, and the same whether types state their extents.
+
+use promote::DType;
+use promote_reference::{Array, Value};
+
+use super::support::{Random, compile, function, run, session};
+
+/// Shapes and axes: some end where a part does, one before, or one after; rows, columns, and too many of either for parts.
+const SHAPES: [(&[usize], usize); 12] = [
+    (&[4095], 0),
+    (&[4096], 0),
+    (&[4097], 0),
+    (&[8192], 0),
+    (&[70_003], 0),
+    (&[3, 9001], 1),
+    (&[9001, 3], 0),
+    (&[2, 6000, 3], 1),
+    (&[1, 5000], 1),
+    (&[5000, 1], 0),
+    (&[20, 9001], 1),
+    (&[9001, 20], 0),
+];
+
+fn program(r#type: &str, axis: usize) -> String {
+    format!(
+        "func.func @f(%x: {type}) -> !u {{
+  %0 = \"promote.cumulative_sum\"(%x) {{axis = array<i64: {axis}>}} : ({type}) -> !u
+  return %0 : !u
+}}"
+    )
+}
+
+/// The tensor's type with all extents, and with the one of an axis open.
+fn types(dtype: DType, shape: &[usize], axis: usize) -> [String; 2] {
+    [false, true].map(|is_open| {
+        let extents = shape.iter().enumerate().map(|(place, extent)| {
+            if is_open && place == axis { "?x".to_owned() } else { format!("{extent}x") }
+        });
+        format!("tensor<{}{}>", extents.collect::<String>(), dtype.mlir())
+    })
+}
+
+/// Goes through the elements along an axis: what each has been given, and its sum so far.
+fn sums(array: &Array, axis: usize) -> Vec<f64> {
+    let inner: usize = array.shape[axis + 1..].iter().product();
+    let extent = array.shape[axis];
+    let mut sums: Vec<f64> = array.elements.iter().map(|number| number.parts().0).collect();
+    for index in 0..sums.len() {
+        if index / inner % extent > 0 {
+            sums[index] += sums[index - inner];
+        }
+    }
+    sums
+}
+
+fn result(rules: &str, text: &str, x: &Array) -> Array {
+    let executable = compile(&session(rules, true, false), text);
+    let mut results = run(&function(&executable, "f"), &[Value::Array(x.clone())]).expect("it runs");
+    results.remove(0)
+}
+
+#[test]
+fn long_cumulative_sums_are_near_what_they_are() {
+    let mut random = Random::new(5);
+    for (shape, axis) in SHAPES {
+        for (dtype, unit) in [(DType::F32, f64::from(f32::EPSILON)), (DType::F64, f64::EPSILON)] {
+            let count = shape.iter().product();
+            let numbers: Vec<f64> = (0..count).map(|_| random.below(1 << 20) as f64 / 1048.0).collect();
+            let x = Array::of_reals(dtype, shape, &numbers);
+            let expected = sums(&x, axis);
+            let [known, open] = types(dtype, shape, axis).map(|of| result("jax", &program(&of, axis), &x));
+            assert!(known.bits() == open.bits(), "{dtype} of {shape:?}: an open extent changes bits");
+            // Additions of a part of 256 vectors, and of the totals of 4 vectors of parts.
+            let bound = 300.0 * unit;
+            let off =
+                known.elements.iter().zip(&expected).map(|(own, sum)| (own.parts().0 - sum).abs() / sum);
+            let most = off.fold(0.0, f64::max);
+            assert!(most <= bound, "{dtype} of {shape:?} is off by {most:e}");
+        }
+    }
+}
+
+#[test]
+fn long_cumulative_sums_of_integers_are_exact() {
+    let mut random = Random::new(6);
+    for (shape, axis) in SHAPES {
+        let count = shape.iter().product();
+        let numbers: Vec<i128> = (0..count).map(|_| random.below(2000) as i128 - 900).collect();
+        let x = Array::of_ints(DType::I64, shape, &numbers);
+        let expected = sums(&x, axis);
+        for of in types(DType::I64, shape, axis) {
+            let found = result("jax", &program(&of, axis), &x);
+            let found: Vec<f64> = found.elements.iter().map(|number| number.parts().0).collect();
+            assert!(found == expected, "{of}");
+        }
+    }
+}
+
+/// NumPy begins with the first element: a sum of negative zeros is one.
+#[test]
+fn cumulative_sums_of_negative_zeros_stay_negative_in_all_parts() {
+    let x = Array::of_reals(DType::F32, &[10_000], &[-0.0; 10_000]);
+    for (rules, is_negative) in [("numpy2", true), ("jax", false), ("torch", false)] {
+        for of in types(DType::F32, &[10_000], 0) {
+            let found = result(rules, &program(&of, 0), &x);
+            let signs = found.elements.iter().map(|number| number.parts().0.is_sign_negative());
+            assert_eq!(signs.collect::<Vec<_>>(), vec![is_negative; 10_000], "{rules}, {of}");
+        }
+    }
+}
