@@ -192,9 +192,10 @@ pub fn is_summed_in_blocks(kernel: &Kernel, root: &Root, numerics: Numerics, lan
     is_sum && length.is_none_or(|length| length > BLOCK * vector)
 }
 
-/// Whether a kernel finds the totals that cumulative ops go on from.
+/// Whether a kernel adds up rows to the totals that cumulative ops go on from.
 fn totals_scans(kernel: &Kernel) -> bool {
-    kernel.roots.iter().any(|root| root.role == Role::Reduce(Op::CumulativeSum))
+    matches!(kernel.form, Form::Rows { .. })
+        && kernel.roots.iter().any(|root| root.role == Role::Reduce(Op::CumulativeSum))
 }
 
 /// Whether cumulative ops run along rows. Their vectors are equally long on all processors, so that their order is the same.
