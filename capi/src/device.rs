@@ -59,8 +59,11 @@ impl Device {
     }
 }
 
+/// A device that may be open still.
+type Perhaps = Weak<Mutex<Box<dyn device::Device>>>;
+
 /// What is open. Who opens a device that is open gets that one: its tensors are in one order of work.
-static OPEN: Mutex<Vec<Weak<Mutex<Box<dyn device::Device>>>>> = Mutex::new(Vec::new());
+static OPEN: Mutex<Vec<Perhaps>> = Mutex::new(Vec::new());
 
 /// The same device, if it is open already.
 fn shared(opened: SharedDevice) -> SharedDevice {

@@ -284,7 +284,14 @@ impl DeviceCode {
                 Err(DeviceError::Unsupported { device: name.clone(), feature }.into())
             }
             Some(wanted) => self.ptx_for(wanted),
-            None => self.ptx_for(Architecture::of_device(own)),
+            None => match Architecture::of_device(own) {
+                Some(best) => self.ptx_for(best),
+                None => {
+                    let least = Architecture::LEAST;
+                    let feature = format!("kernels: it is sm_{own}, and they are made for {least} and newer");
+                    Err(DeviceError::Unsupported { device: name.clone(), feature }.into())
+                }
+            },
         }
     }
 }

@@ -27,7 +27,7 @@ const fn share_of(target: DeviceTarget) -> usize {
 }
 
 /// The targets that have a device.
-fn targets() -> Vec<DeviceTarget> {
+pub fn targets() -> Vec<DeviceTarget> {
     let required = std::env::var("PROMOTE_REQUIRE_DEVICES").unwrap_or_default();
     let chosen = std::env::var("PROMOTE_TEST_DEVICES").ok();
     let is_chosen = |target: &DeviceTarget| {

@@ -3,6 +3,7 @@
 mod access;
 mod devices;
 pub mod elementwise;
+mod exchange;
 mod functions;
 mod graphs;
 mod kernel_order;
