@@ -2,7 +2,7 @@
 
 use std::process::Output;
 
-use crate::needed::programs;
+use crate::needed::{programs, python};
 use crate::support::{Folder, PACKAGE};
 
 /// What the programs end with that find no device.
@@ -74,4 +74,50 @@ fn the_example_in_c() {
             assert_eq!(results, ["x + y = 11 22 33 44", "x + y + y = 21 42 63 84"], "{printed}");
         }
     }
+}
+
+#[test]
+fn the_example_in_python() {
+    let folder = Folder::new();
+    let script = format!("{PACKAGE}/../examples/python/call_device.py");
+    for target in ["vulkan", "opencl", "cuda"] {
+        let output = folder.output(python(), &[&script, "./libpromote.so", target]);
+        if ran(target, &output) {
+            let printed = String::from_utf8_lossy(&output.stdout);
+            let refused = "refused: promote_add: input 0 must be int32[?], but is float32[4]";
+            let results = ["x + y = [10. 22. 34. 46.]", "x + x + y = [10. 24. 38. 52.]", refused];
+            assert!(printed.lines().take(3).eq(results), "{printed}");
+        }
+    }
+}
+
+/// A capsule that nobody takes frees its tensor, and one that is taken does not.
+#[test]
+fn capsules_of_python_on_a_driver_without_a_gpu() {
+    programs(&["cc"]);
+    let folder = Folder::with_fake_cuda();
+    let script = "
+import sys, numpy as np
+sys.path.insert(0, sys.argv[1])
+from call_device import *
+device = Device(Library('./libpromote.so'), 'cuda')
+text = PROGRAM.replace('?', '8').replace('i32', 'f32')
+add = device.compile(text, 'add')
+x = np.arange(8, dtype=np.float32)
+(once,) = add(x, x)
+class Other:
+    # A library that has the tensor by a capsule, as PyTorch does.
+    def __init__(self, tensor, **asked): self.capsule = tensor.__dlpack__(**asked)
+    def __dlpack__(self, stream): assert stream == device.info.stream; return self.capsule
+(twice,) = add(Other(once), x)
+assert once.managed is None
+np.testing.assert_array_equal(twice.numpy(), x + x + x)
+for asked in ({'max_version': (1, 0)}, {}, {'stream': 1}, {'stream': 7}):
+    (unused_tensor,) = add(x, x)
+    assert unused_tensor.__dlpack_device__() == (2, 0)
+    unused_tensor.__dlpack__(**asked)
+print('done')
+";
+    let examples = format!("{PACKAGE}/../examples/python");
+    assert_eq!(folder.runs(python(), &["-c", script, &examples]), "done\n");
 }

@@ -80,7 +80,8 @@ fn what_is_too_old_for_kernels_is_refused() {
         "%all = llvm.mlir.constant(-1 : i32) : i32
          %clamp = llvm.mlir.constant(31 : i32) : i32
          %x = llvm.load %a : !llvm.ptr<1> -> i32
-         %y = nvvm.shfl.sync idx %all, %x, %x, %clamp : i32 -> i32
+         %y = llvm.call_intrinsic \"llvm.nvvm.shfl.sync.idx.i32\"(%all, %x, %x, %clamp)
+           : (i32, i32, i32, i32) -> i32
          llvm.store %y, %b : i32, !llvm.ptr<1>",
     );
     let code = compiled_ptx(&exchange, Architecture::LEAST).expect("it is the first that has it");
