@@ -7,8 +7,8 @@ results stay on the device: nothing is copied. Results are compared first. The p
 take 20 ms, between two waits for the device, and medians are told.
 
 Without a CUDA device it says so, and is a dry run: every program is compiled to PTX and assembled. With --check vulkan, or
-opencl or cuda, nothing is measured: smaller programs run on that device by way of libpromote, and are compared with JAX on the
-processor.
+opencl or cuda, nothing is measured: smaller programs run on that device by way of libpromote, and are compared with JAX, and
+PyTorch if it is there, on the processor.
 """
 
 import argparse
@@ -40,6 +40,16 @@ def differ(np, name, found, wanted):
         sys.exit(f"{name}: results differ by {error:.2g} of the largest")
 
 
+def to_torch(torch, array, place):
+    if array.dtype.name == "bfloat16":
+        return torch.from_numpy(array.view("int16")).to(place).view(torch.bfloat16)
+    return torch.from_numpy(array).to(place)
+
+
+def of_torch(torch, tensor):
+    return tensor.cpu().float().numpy() if tensor.dtype == torch.bfloat16 else tensor.cpu().numpy()
+
+
 def chosen(given):
     wanted = [part for part in given.programs.split(",") if part]
     return [name for name in PROGRAMS if not wanted or any(part in name for part in wanted)]
@@ -64,6 +74,10 @@ def check(given, device):
     import jax.numpy as jnp
     import numpy as np
 
+    try:
+        import torch
+    except ImportError:
+        torch = None
     rng = np.random.default_rng(0)
     for name in chosen(given):
         program = PROGRAMS[name]
@@ -71,8 +85,11 @@ def check(given, device):
         (found,) = device.compile(program.text(SHRINK), "f")(*inputs)
         with jax.default_device(jax.devices("cpu")[0]):
             wanted = np.asarray(program.jax(jnp, jax, *map(jnp.asarray, inputs)))
-        differ(np, name, found.numpy(), wanted)
-        print(f"{name}: as JAX has it", flush=True)
+        differ(np, f"{name}, JAX", found.numpy(), wanted)
+        if torch:
+            wanted = program.torch(torch, *(to_torch(torch, one, "cpu") for one in inputs))
+            differ(np, f"{name}, PyTorch", found.numpy(), of_torch(torch, wanted))
+        print(f"{name}: as JAX{' and PyTorch have' if torch else ' has'} it", flush=True)
     return 0
 
 
@@ -81,7 +98,6 @@ def measure(given, device):
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     import jax
     import jax.numpy as jnp
-    import ml_dtypes
     import numpy as np
     import torch
 
@@ -90,14 +106,6 @@ def measure(given, device):
     major, minor = torch.cuda.get_device_capability()
     architecture = f"sm_{major}{minor}"
     rng = np.random.default_rng(0)
-
-    def to_torch(array):
-        if array.dtype == ml_dtypes.bfloat16:
-            return torch.from_numpy(array.view(np.int16)).cuda().view(torch.bfloat16)
-        return torch.from_numpy(array).cuda()
-
-    def to_numpy(tensor):
-        return tensor.cpu().float().numpy() if tensor.dtype == torch.bfloat16 else tensor.cpu().numpy()
 
     def timed(peer, calls):
         torch.cuda.synchronize()
@@ -117,7 +125,7 @@ def measure(given, device):
     for name in chosen(given):
         program = PROGRAMS[name]
         inputs = program.inputs(np, rng)
-        on_torch, on_jax = [to_torch(one) for one in inputs], [jax.device_put(one) for one in inputs]
+        on_torch, on_jax = [to_torch(torch, one, "cuda") for one in inputs], [jax.device_put(one) for one in inputs]
         function = device.compile(program.text(), "f")
         bound = function.bound(on_torch)
         free = device.library.library.promote_managed_tensor_free
@@ -136,12 +144,12 @@ def measure(given, device):
             "jax": lambda: jitted(*on_jax),
             "copy": lambda: target.copy_(source),
         }
-        wanted = to_numpy(eager())
+        wanted = of_torch(torch, eager())
         (found,) = function(*on_torch)
         found = found.numpy()
         differ(np, f"{name}, promote and PyTorch", found, wanted)
         differ(np, f"{name}, promote and JAX", found, np.asarray(jitted(*on_jax)))
-        differ(np, f"{name}, promote and Inductor", found, to_numpy(peers["inductor"]()))
+        differ(np, f"{name}, promote and Inductor", found, of_torch(torch, peers["inductor"]()))
         moved = sum(one.nbytes for one in inputs) + found.nbytes
         calls = {}
         for peer, run in peers.items():
