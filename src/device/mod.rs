@@ -100,7 +100,8 @@ impl FromStr for DeviceTarget {
     }
 }
 
-/// Opens the first device of a target, or the one that the environment's `PROMOTE_DEVICE` names.
+/// Opens the first device of a target, or the one that the environment's `PROMOTE_DEVICE` names. One that is opened twice has two
+/// orders of work, which know nothing of each other: clone what is returned instead.
 ///
 /// # Errors
 /// If there is none, or no driver.

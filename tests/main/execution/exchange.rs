@@ -214,11 +214,15 @@ fn a_device_that_was_opened_twice_is_two() {
     }
 }
 
+type Allocate = unsafe extern "C" fn(*mut u64, usize) -> i32;
+type Write = unsafe extern "C" fn(u64, *const c_void, usize, *mut c_void) -> i32;
+type Free = unsafe extern "C" fn(u64) -> i32;
+
 /// The functions of the driver that the test below calls as another library does.
 struct Driver {
-    allocate: unsafe extern "C" fn(*mut u64, usize) -> i32,
-    write: unsafe extern "C" fn(u64, *const c_void, usize, *mut c_void) -> i32,
-    free: unsafe extern "C" fn(u64) -> i32,
+    allocate: Allocate,
+    write: Write,
+    free: Free,
 }
 
 impl Driver {
@@ -233,9 +237,9 @@ impl Driver {
                 found
             };
             Self {
-                allocate: std::mem::transmute::<*mut c_void, _>(find(c"cuMemAlloc_v2")),
-                write: std::mem::transmute::<*mut c_void, _>(find(c"cuMemcpyHtoDAsync_v2")),
-                free: std::mem::transmute::<*mut c_void, _>(find(c"cuMemFree_v2")),
+                allocate: std::mem::transmute::<*mut c_void, Allocate>(find(c"cuMemAlloc_v2")),
+                write: std::mem::transmute::<*mut c_void, Write>(find(c"cuMemcpyHtoDAsync_v2")),
+                free: std::mem::transmute::<*mut c_void, Free>(find(c"cuMemFree_v2")),
             }
         }
     }
