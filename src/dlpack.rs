@@ -5,7 +5,11 @@
 
 use promote_lattice::DType;
 use promote_mlir::targets::cpu::dlpack;
-pub use promote_runtime::{DLDataType, DLDevice, DLManagedTensorVersioned, DLPackVersion, DLTensor};
+pub use promote_runtime::{
+    DLDataType, DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLPackVersion, DLTensor,
+};
+
+use crate::tensor::{RunError, Status};
 
 /// The type code and width of a dtype in memory: a weak one is there as what it is stored in.
 pub const fn of(dtype: DType) -> DLDataType {
@@ -21,6 +25,11 @@ pub fn dtype(dtype: DLDataType) -> Option<DType> {
 /// Bytes of an element; dtypes narrower than a byte take one each.
 pub const fn size(dtype: DType) -> usize {
     of(dtype).size()
+}
+
+/// Why a tensor of a version of DLPack cannot be read.
+pub(crate) fn unknown_version(version: DLPackVersion) -> RunError {
+    RunError { status: Status::Internal, message: version.refused() }
 }
 
 #[cfg(test)]

@@ -74,6 +74,13 @@ pub struct TensorType {
     pub shape: Vec<Option<i64>>,
 }
 
+impl TensorType {
+    /// The type of a tensor.
+    pub(crate) fn of_tensor(dtype: DType, dims: &[i64]) -> Self {
+        Self { dtype, shape: dims.iter().copied().map(Some).collect() }
+    }
+}
+
 impl std::fmt::Display for TensorType {
     /// As messages of the run time have it: `float32[4,?]`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -274,6 +281,27 @@ impl Function {
     pub fn run_on_device(&self, inputs: &[&DeviceTensor]) -> Option<Result<Vec<DeviceTensor>, RunError>> {
         let Code::Device(function) = &self.code else { return None };
         Some(device::run(function, &self.inputs, inputs))
+    }
+
+    /// Runs the function on DLPack tensors, each on its device or in memory of this process; the results stay on the device. `None`
+    /// if it runs on a processor.
+    ///
+    /// With CUDA, what was done to inputs in the default stream is waited for. The device may read them still when this returns:
+    /// what is done to them after that in the default stream waits, and other work has to wait for
+    /// [`Device::stream`](promote_devices::Device::stream).
+    ///
+    /// # Errors
+    /// As [`Function::results_of`], and if an input is on another device.
+    ///
+    /// # Safety
+    /// As there; an input on the device has memory there.
+    pub unsafe fn results_on_device(
+        &self,
+        inputs: &[*const DLTensor],
+    ) -> Option<Result<Vec<DeviceTensor>, RunError>> {
+        let Code::Device(function) = &self.code else { return None };
+        // SAFETY: by contract.
+        Some(unsafe { function.keep_on(inputs) })
     }
 }
 

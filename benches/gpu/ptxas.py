@@ -14,60 +14,9 @@ import shutil
 import subprocess
 import sys
 
+from programs import PROGRAMS
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-U = "tensor<*x!promote.unknown>"
-ROWS = "{axis = array<i64: 1>, keepdims = true}"
-
-# Of each program: its arguments, and its ops in the order in which they are done; the last one is returned.
-PROGRAMS = {
-    "chain, f32": (
-        ["8388608xf32", "8388608xf32"],
-        ["a = multiply(0, 1)", "b = tanh(a)", "c = add(b, 0)", "d = maximum(c, 1)"],
-    ),
-    "chain, bf16 and f32": (
-        ["8388608xbf16", "8388608xf32"],
-        ["a = multiply(0, 0)", "b = add(a, 1)", "c = exp(b)"],
-    ),
-    "transpose and add": (
-        ["4096x4096xf32", "4096x4096xf32"],
-        ["a = permute_dims(0) {permutation = array<i64: 1, 0>}", "b = add(a, 1)"],
-    ),
-    "softmax, rows": (["8192x4096xf32"], ["a = softmax(0) {axis = array<i64: 1>}"]),
-    "layer norm, rows": (
-        ["8192x4096xf32"],
-        [
-            f"m = mean(0) {ROWS}",
-            "d = subtract(0, m)",
-            "q = multiply(d, d)",
-            f"v = mean(q) {ROWS}",
-            "r = rsqrt(v)",
-            "y = multiply(d, r)",
-        ],
-    ),
-    "sum of columns": (["8192x4096xf32"], ["a = sum(0) {axis = array<i64: 0>}"]),
-    "sum of all": (["8192x4096xf32"], ["a = sum(0)"]),
-    "cumulative sum, rows": (["8192x4096xf32"], ["a = cumulative_sum(0) {axis = array<i64: 1>}"]),
-    "argmax, rows": (["8192x4096xf32"], ["a = argmax(0) {axis = array<i64: 1>}"]),
-    "take rows": (["50000x64xf32", "1000000xi32"], ["a = take(0, 1) {axis = 0 : i64}"]),
-    "product, f32": (["2048x2048xf32", "2048x2048xf32"], ["a = matmul(0, 1)"]),
-    "product, bf16": (["2048x2048xbf16", "2048x2048xbf16"], ["a = matmul(0, 1)"]),
-}
-
-
-def program(arguments, ops):
-    """The text of a program of the dialect."""
-    types = {str(number): f"tensor<{shape}>" for number, shape in enumerate(arguments)}
-    lines = []
-    for op in ops:
-        result, name, operands, attributes = re.fullmatch(r"(\w+) = (\w+)\(([^)]*)\) ?(.*)", op).groups()
-        names = operands.split(", ")
-        values = ", ".join(f"%arg{name}" if name.isdigit() else f"%{name}" for name in names)
-        taken = ", ".join(types.get(name, U) for name in names)
-        lines.append(f'  %{result} = "promote.{name}"({values}) {attributes} : ({taken}) -> {U}')
-    given = ", ".join(f"%arg{number}: {of}" for number, of in types.items())
-    return f"func.func @f({given}) -> {U} {{\n" + "\n".join(lines) + f"\n  return %{result} : {U}\n}}\n"
-
-
 def told(text, pattern):
     """The number that a text says, or 0."""
     found = re.search(pattern, text)
@@ -94,31 +43,51 @@ def kernels(ptx, architecture, ptxas):
         }
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+def tools(parser):
+    """Adds the options that name the tools, to which `found` is applied."""
     parser.add_argument("--promote-opt", default=os.path.join(ROOT, "target/release/promote-opt"))
-    installed = glob.glob(os.path.join(ROOT, "target/python/lib/*/site-packages/nvidia/cuda_nvcc/bin/ptxas"))
+    places = ("python", "bench-gpu-python")
+    installed = [
+        path
+        for place in places
+        for path in glob.glob(os.path.join(ROOT, f"target/{place}/lib/*/site-packages/nvidia/cuda_nvcc/bin/ptxas"))
+    ]
     parser.add_argument("--ptxas", default=next(iter(installed), "ptxas"))
-    parser.add_argument("--architectures", default="sm_80,sm_90,sm_100")
-    given = parser.parse_args()
+
+
+def found(given):
+    """The options, if the tools are there."""
     for tool, made in ((given.promote_opt, "cargo build --release"), (given.ptxas, "tests/tools/venv.sh")):
         if not shutil.which(tool):
             sys.exit(f"there is no {tool}: {made} makes one")
+    return given
+
+
+def compiled(name, architecture, given):
+    """The kernels of a program for an architecture."""
+    emit = [given.promote_opt, "-", "--emit=ptx", f"--target=cuda:{architecture}"]
+    emitted = subprocess.run(emit, input=PROGRAMS[name].text(), text=True, capture_output=True)
+    if emitted.returncode != 0:
+        sys.exit(f"{name}: {emitted.stderr}")
+    return list(kernels(emitted.stdout, architecture, given.ptxas))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    tools(parser)
+    parser.add_argument("--architectures", default="sm_80,sm_90,sm_100")
+    given = found(parser.parse_args())
     spilled = False
     print("| program | architecture | registers | shared bytes | instructions | accesses of memory, of them wide |")
     print("|---|---|---|---|---|---|")
-    for name, (arguments, ops) in PROGRAMS.items():
+    for name in PROGRAMS:
         for architecture in given.architectures.split(","):
-            emit = [given.promote_opt, "-", "--emit=ptx", f"--target=cuda:{architecture}"]
-            emitted = subprocess.run(emit, input=program(arguments, ops), text=True, capture_output=True)
-            if emitted.returncode != 0:
-                sys.exit(f"{name}: {emitted.stderr}")
-            found = list(kernels(emitted.stdout, architecture, given.ptxas))
-            spilled |= any(kernel["spilled"] for kernel in found)
+            made = compiled(name, architecture, given)
+            spilled |= any(kernel["spilled"] for kernel in made)
             columns = [
-                ", ".join(str(kernel[key]) for kernel in found) for key in ("registers", "shared", "instructions")
+                ", ".join(str(kernel[key]) for kernel in made) for key in ("registers", "shared", "instructions")
             ]
-            columns.append(", ".join(f"{kernel['accesses']} ({kernel['wide']})" for kernel in found))
+            columns.append(", ".join(f"{kernel['accesses']} ({kernel['wide']})" for kernel in made))
             print(f"| {name} | {architecture} | {' | '.join(columns)} |")
     if spilled:
         sys.exit("a kernel spills registers")

@@ -139,6 +139,15 @@ typedef struct DLManagedTensorVersioned {
   uint64_t flags;
   DLTensor dl_tensor;
 } DLManagedTensorVersioned;
+
+/* The same as it was before there were versions. */
+typedef struct DLManagedTensor {
+  DLTensor dl_tensor;
+  /* Its maker's. */
+  void *manager_ctx;
+  /* Frees the tensor and all it points to, on any thread; may be NULL. */
+  void (*deleter)(struct DLManagedTensor *self);
+} DLManagedTensor;
 #endif
 
 /* ------------------------------------------------------------------------------------------------------------ Dtypes */
@@ -453,9 +462,10 @@ const promote_interface *promote_function_interface(const promote_function *func
 
 /* ------------------------------------------------------------------------------------------------------------- Calls */
 
-/* Calls a function. Inputs are tensors in CPU memory, with any strides, and are not changed; for those that have an owner, pass
-   the address of their member dl_tensor, or see promote_managed_tensor(). Each output is set to a new tensor, row-major, which
-   the caller frees or passes on to who does; if the call fails, they are NULL. */
+/* Calls a function. Inputs are tensors in CPU memory (or, of a function for a device, there: see below), with any strides, and are
+   not changed; for those that have an owner, pass the address of their member dl_tensor, or see promote_managed_tensor(). Each
+   output is set to a new tensor, row-major, which the caller frees or passes on to who does; if the call fails, they are
+   NULL. */
 int32_t promote_call(const promote_function *function, const DLTensor *const *inputs, size_t input_count,
                      DLManagedTensorVersioned **outputs, size_t output_count);
 
@@ -475,12 +485,73 @@ int32_t promote_managed_tensor(const DLManagedTensorVersioned *managed, const DL
 /* Frees a tensor with an owner, by its deleter. */
 void promote_managed_tensor_free(DLManagedTensorVersioned *managed);
 
+/* Makes a tensor of the layout from before there were versions, for libraries that take no other. It owns the one that it is
+   made of, and its deleter frees both. If the call fails, that one is yours still. */
+int32_t promote_managed_tensor_unversioned(DLManagedTensorVersioned *managed, DLManagedTensor **unversioned);
+
 /* Spreads the loops of all compiled functions over that many threads, the caller's included; 0: as many as the environment's
    PROMOTE_NUM_THREADS says, or as there are processors. */
 void promote_set_threads(int32_t number);
 
 /* How many threads loops are spread over. */
 int32_t promote_threads(void);
+
+/* ----------------------------------------------------------------------------------------------------------- Devices */
+
+/* An accelerator, driven by CUDA, Vulkan or OpenCL. Thread-safe: calls on one device follow one another. What was compiled for
+   it, and tensors on it, keep it open. Drivers run on the stack of who calls, and want 1 MiB of it. docs/devices.md says
+   more. */
+typedef struct promote_device promote_device;
+
+/* What there is to know of a device. */
+typedef struct {
+  /* What it was opened as, driven by what: the target. */
+  const char *target, *name, *driver;
+  /* Where tensors on it are. */
+  DLDevice dlpack;
+  /* The bytes of its memory. */
+  uint64_t memory;
+  /* With CUDA, the CUstream that everything is done in, in the order of calls; else 0. */
+  uint64_t stream;
+} promote_device_info;
+
+/* Opens a device of a target: "cuda", "vulkan", "opencl", or with an architecture that code is made for, "cuda:sm_90". The name
+   is its index among the devices of that interface, or a part of what its driver calls it; NULL: what the environment's
+   PROMOTE_DEVICE says, or the first. A device that is open is not opened again, but shared. The status is PROMOTE_DEVICE if
+   there is no driver or no device, and PROMOTE_ARGUMENT if there is no such target. */
+int32_t promote_device_open(const char *target, const char *name, promote_device **device);
+
+/* Frees a device. */
+void promote_device_free(promote_device *device);
+
+/* What there is to know of a device. It lives as long as the device. */
+const promote_device_info *promote_device_describe(const promote_device *device);
+
+/* Waits for everything that the device was asked to do. */
+int32_t promote_device_synchronize(const promote_device *device);
+
+/* Promotes a module, unless it was promoted, compiles it for a device, and loads it there. The module stays as it is. Its
+   functions are called by all that calls functions: promote_call and its siblings take inputs in CPU memory or on the device, and
+   have results in CPU memory. */
+int32_t promote_compile_for(const promote_module *module, const promote_device *device, promote_executable **executable,
+                            promote_diagnostics **diagnostics);
+
+/* Calls a function that was compiled for a device. Inputs are in CPU memory, from which they are copied, or on the device, where
+   they are row-major. Each output is set to a new tensor on the device, which the caller frees or passes on to who does.
+
+   The call may return before the device is done. With CUDA, tensors of any library are taken by their pointers, and results are
+   theirs to use. The device waits for what was done in the default stream before, and what is done there later waits for the
+   device; another stream has to wait for that of the device, and the other way round, before inputs are used, before
+   results are, and before either are freed. With Vulkan and OpenCL, tensors of this library alone are taken, whole: their
+   data is a handle. */
+int32_t promote_call_on_device(const promote_function *function, const DLTensor *const *inputs, size_t input_count,
+                               DLManagedTensorVersioned **outputs, size_t output_count);
+
+/* Copies a tensor from CPU memory, with any strides, to a device, as the results of calls are there. */
+int32_t promote_copy_to_device(const promote_device *device, const DLTensor *tensor, DLManagedTensorVersioned **copy);
+
+/* Copies a tensor from a device to CPU memory, after everything that the device was asked to do before. */
+int32_t promote_copy_to_host(const promote_device *device, const DLTensor *tensor, DLManagedTensorVersioned **copy);
 
 #ifdef __cplusplus
 }

@@ -1,13 +1,35 @@
 //! Calling compiled functions on DLPack tensors.
 
-use promote::dlpack::{DLManagedTensorVersioned, DLPackVersion, DLTensor};
+use std::ptr::NonNull;
+
+use promote::dlpack::{DLManagedTensorVersioned, DLTensor};
 
 use crate::argument;
 use crate::executable::Function;
 use crate::failure::{Failure, Refused, guarded};
 
-/// The major version of DLPack whose tensors are known.
-const DLPACK: u32 = DLPackVersion::OWN.major;
+/// A function, and where its results go: as many places as it returns tensors.
+///
+/// # Safety
+/// The pointers are as the header says; what outputs are before is never read.
+pub unsafe fn places_for<'a>(
+    function: *const Function,
+    outputs: *mut *mut DLManagedTensorVersioned,
+    output_count: usize,
+) -> Result<(&'a promote::Function, &'a mut [*mut DLManagedTensorVersioned]), Failure> {
+    // SAFETY: by contract.
+    let (function, outputs) = unsafe {
+        let outputs = argument::places("the array of outputs", outputs, output_count)?;
+        (&argument::required("function", function)?.function, outputs)
+    };
+    let (returned, room) = (function.outputs().len(), outputs.len());
+    if returned != room {
+        let message =
+            format!("@{} returns {returned} tensors, and there is room for {room}", function.name());
+        return Err(Failure::argument(message));
+    }
+    Ok((function, outputs))
+}
 
 /// Runs a function; the results are in memory of their own.
 ///
@@ -22,20 +44,12 @@ pub unsafe extern "C" fn promote_call(
     output_count: usize,
 ) -> i32 {
     guarded(|| {
-        // SAFETY: by contract; what outputs are before is never read.
-        let (function, inputs, outputs) = unsafe {
-            let outputs = argument::places("the array of outputs", outputs, output_count)?;
-            let function = &argument::required("function", function)?.function;
-            (function, argument::elements("the array of inputs", inputs, input_count)?, outputs)
-        };
-        let (returned, room) = (function.outputs().len(), outputs.len());
-        if returned != room {
-            let message =
-                format!("@{} returns {returned} tensors, and there is room for {room}", function.name());
-            return Err(Failure::argument(message));
-        }
         // SAFETY: by contract.
-        let results = unsafe { function.results_of(inputs) }?;
+        let (results, outputs) = unsafe {
+            let (function, outputs) = places_for(function, outputs, output_count)?;
+            let inputs = argument::elements("the array of inputs", inputs, input_count)?;
+            (function.results_of(inputs)?, outputs)
+        };
         for (place, result) in outputs.iter_mut().zip(results) {
             let managed = result.into_managed();
             *place = managed.map_err(|_| Failure::internal("a result is borrowed"))?.as_ptr();
@@ -106,6 +120,16 @@ pub unsafe extern "C" fn promote_call_shapes(
 /// The tensor of a managed one, if it is laid out as is known here.
 ///
 /// # Safety
+/// The pointer is that of a managed tensor of any version.
+pub unsafe fn known(managed: NonNull<DLManagedTensorVersioned>) -> Result<NonNull<DLTensor>, Failure> {
+    // SAFETY: by contract.
+    unsafe { DLManagedTensorVersioned::tensor(managed) }
+        .map_err(|version| Failure::new(Refused::Abi, version.refused()))
+}
+
+/// The tensor of a managed one, if it is laid out as is known here.
+///
+/// # Safety
 /// As the header says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn promote_managed_tensor(
@@ -113,18 +137,11 @@ pub unsafe extern "C" fn promote_managed_tensor(
     tensor: *mut *const DLTensor,
 ) -> i32 {
     guarded(|| {
-        // SAFETY: by contract. The version stands first in every version of DLPack's managed tensors.
+        // SAFETY: by contract.
         unsafe {
             let result = argument::result("tensor", tensor, std::ptr::null())?;
-            let version = argument::required("managed", managed.cast::<DLPackVersion>())?;
-            if version.major != DLPACK {
-                let message = format!(
-                    "the tensor is of version {}.{} of DLPack, and {DLPACK} is known",
-                    version.major, version.minor
-                );
-                return Err(Failure::new(Refused::Abi, message));
-            }
-            *result = &raw const (*managed).dl_tensor;
+            let managed = NonNull::new(managed.cast_mut()).ok_or_else(|| Failure::null("managed"))?;
+            *result = known(managed)?.as_ptr();
         }
         Ok(())
     })

@@ -111,6 +111,43 @@ unsafe fn options(options: *const CallerOptions) -> Result<CompileOptions, Failu
     Ok(CompileOptions { level, target, denormals, ..CompileOptions::default() })
 }
 
+/// Has a module compiled, which stays as it is: by what `ready` makes of the other arguments.
+///
+/// # Safety
+/// The pointers are as the header says.
+pub unsafe fn compiled<C>(
+    module: *const Module,
+    executable: *mut *mut Executable,
+    diagnostics: *mut *mut List,
+    ready: impl FnOnce() -> Result<C, Failure>,
+) -> Result<(), Failure>
+where
+    C: Send
+        + FnOnce(&promote::Session, promote::Module<'static>) -> Result<promote::Executable, CompileError>,
+{
+    // SAFETY: by contract.
+    let (diagnostics, result, module) = unsafe {
+        let diagnostics = wanted(diagnostics);
+        let result = argument::result("executable", executable, std::ptr::null_mut())?;
+        (diagnostics, result, argument::required("module", module)?)
+    };
+    let compile = ready()?;
+    let (compiled, mut found) = module.work(|session, module| compile(session, module.duplicate()))?;
+    let compiled = compiled.map_err(|error| match error {
+        CompileError::Refused(mut errors) => {
+            rename(&mut errors, module.name());
+            found.append(&mut errors);
+            refused(&found)
+        }
+        CompileError::Pipeline(error) => Failure::internal(error.to_string()),
+        CompileError::Native(error) => Failure::new(Refused::Native, error.to_string()),
+        CompileError::Device(error) => Failure::status(Status::Device, error.to_string()),
+    });
+    report(diagnostics, &found);
+    *result = argument::handle(Executable { functions: compiled?.functions().collect() });
+    Ok(())
+}
+
 /// Promotes and compiles a module, which stays as it is.
 ///
 /// # Safety
@@ -124,26 +161,14 @@ pub unsafe extern "C" fn promote_compile(
 ) -> i32 {
     guarded(|| {
         // SAFETY: by contract.
-        let (result, diagnostics, module, options) = unsafe {
-            let diagnostics = wanted(diagnostics);
-            let result = argument::result("executable", executable, std::ptr::null_mut())?;
-            (result, diagnostics, argument::required("module", module)?, self::options(options)?)
-        };
-        let (compiled, mut found) = module
-            .work(|session, module| promote::Executable::compile(session, module.duplicate(), &options))?;
-        let compiled = compiled.map_err(|error| match error {
-            CompileError::Refused(mut errors) => {
-                rename(&mut errors, module.name());
-                found.append(&mut errors);
-                refused(&found)
-            }
-            CompileError::Pipeline(error) => Failure::internal(error.to_string()),
-            CompileError::Native(error) => Failure::new(Refused::Native, error.to_string()),
-            CompileError::Device(error) => Failure::status(Status::Device, error.to_string()),
-        });
-        report(diagnostics, &found);
-        *result = argument::handle(Executable { functions: compiled?.functions().collect() });
-        Ok(())
+        unsafe {
+            compiled(module, executable, diagnostics, || {
+                let options = self::options(options)?;
+                Ok(move |session: &promote::Session, module: promote::Module<'static>| {
+                    promote::Executable::compile(session, module, &options)
+                })
+            })
+        }
     })
 }
 

@@ -15,6 +15,7 @@ mod argument;
 mod buffer;
 mod call;
 mod context;
+mod device;
 mod diagnostics;
 mod dtype;
 mod executable;

@@ -15,6 +15,16 @@ pub enum Error {
         /// Names that look like it.
         close: Vec<String>,
     },
+    /// Kernels need what the architecture does not have.
+    #[error(
+        "no code is made for {name}: kernels exchange numbers between the threads of a warp by shfl.sync, which LLVM has from {least} on"
+    )]
+    TooOld {
+        /// The architecture that was given.
+        name: String,
+        /// The first one that code is made for.
+        least: String,
+    },
     /// The feature's name is not known.
     #[error("unknown feature '{name}' of {triple}{}", suggestion(close))]
     UnknownFeature {

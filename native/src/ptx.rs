@@ -30,10 +30,13 @@ impl Architecture {
     /// What code is made for where nothing else is said: devices since 2020.
     pub const COMMON: Self = Self { number: 80, letter: None };
 
-    /// The one that a device is best served with, of those that LLVM knows; its number is ten times the compute capability.
-    pub fn of_device(number: u32) -> Self {
+    /// The first that code is made for: for older ones LLVM writes PTX of versions before 6.0, which have no `shfl.sync`.
+    pub const LEAST: Self = Self { number: 70, letter: None };
+
+    /// The one that a device is best served with, of those that code is made for, if there is one; its number is ten times the compute capability.
+    pub fn of_device(number: u32) -> Option<Self> {
         let known = Self::all().into_iter().filter(|known| known.letter.is_none() && known.number <= number);
-        known.max().unwrap_or(Self::COMMON)
+        known.max()
     }
 
     /// Whether a device of such a number runs what is made for this architecture.
@@ -50,9 +53,14 @@ impl Architecture {
         self.number >= 80
     }
 
-    /// Those that LLVM knows.
+    /// Those that code is made for: LLVM knows them, and they are not too old.
     pub fn all() -> Vec<Self> {
-        cpus(CUDA).iter().filter_map(|name| Self::read(name)).collect()
+        Self::known().filter(|known| *known >= Self::LEAST).collect()
+    }
+
+    /// Those that LLVM knows.
+    fn known() -> impl Iterator<Item = Self> {
+        cpus(CUDA).into_iter().filter_map(|name| Self::read(&name))
     }
 
     fn read(name: &str) -> Option<Self> {
@@ -75,13 +83,17 @@ impl FromStr for Architecture {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self, Error> {
-        let known = cpus(CUDA);
-        let found = known.iter().find(|known| *known == name).and_then(|known| Self::read(known));
-        found.ok_or_else(|| Error::UnknownCpu {
-            name: name.to_owned(),
-            triple: CUDA.to_owned(),
-            close: close(name, known),
-        })
+        match Self::known().find(|known| known.to_string() == name) {
+            Some(found) if found < Self::LEAST => {
+                Err(Error::TooOld { name: name.to_owned(), least: Self::LEAST.to_string() })
+            }
+            Some(found) => Ok(found),
+            None => {
+                let names: Vec<String> = Self::all().iter().map(Self::to_string).collect();
+                let close = close(name, names);
+                Err(Error::UnknownCpu { name: name.to_owned(), triple: CUDA.to_owned(), close })
+            }
+        }
     }
 }
 

@@ -12,13 +12,24 @@ use crate::environment::Control;
 use crate::error::RunError;
 use crate::shape::Shape;
 use crate::tensor::{Placed, Subject, View, row_major};
-use promote_abi::{Entry, Function, Input, Status, TensorType, text};
+use promote_abi::{DLDevice, Entry, Function, Input, Status, TensorType, text};
 
 /// What is run instead of compiled code: it computes the results of a call by other means.
 pub trait Body: Sync {
     /// Computes the results, or their shapes alone. What it returns is whether it could; else it has said why.
     fn run(&self, call: &Call<'_>) -> bool;
+
+    /// Whether it reads tensors of a device where they are; if it does not, where they must be.
+    ///
+    /// # Errors
+    /// The places that it reads, as in “in CPU memory”.
+    fn reaches(&self, _: DLDevice) -> Result<(), String> {
+        Err(IN_CPU_MEMORY.to_owned())
+    }
 }
+
+/// Where tensors must be that code of this processor reads.
+pub const IN_CPU_MEMORY: &str = "in CPU memory";
 
 /// A call, as a [`Body`] sees it: what compiled code asks of the run time, without pointers.
 pub struct Call<'a> {
@@ -40,8 +51,14 @@ impl Call<'_> {
         self.views[input].shape
     }
 
-    /// The elements of an input, contiguous and row-major.
+    /// Where an input starts that is on a device; none if it is in memory of this process.
+    pub fn on_device(&self, input: usize) -> Option<*mut u8> {
+        self.views[input].is_on_device.then_some(self.views[input].data)
+    }
+
+    /// The elements of an input in memory of this process, contiguous and row-major.
     pub fn data(&self, input: usize) -> &[u8] {
+        assert!(!self.views[input].is_on_device, "its elements cannot be read here");
         let count: i64 = self.dims(input).iter().product();
         let bytes = count as usize * self.sizes[input];
         if bytes == 0 {
@@ -88,6 +105,8 @@ pub enum Purpose {
     Results,
     /// To learn their shapes.
     Shapes,
+    /// To have the body compute the results, and keep them; it says their shapes.
+    Kept,
 }
 
 /// What messages call an argument or result.
@@ -280,8 +299,12 @@ fn code<'a>(
     let whole = compiled(function.entry, function.entry_stack);
     match (purpose, function.shape) {
         // What runs instead of compiled code takes contiguous inputs.
-        (Purpose::Results, _) if body.is_some() || inputs.iter().all(|input| input.direct) => Some(whole),
-        (Purpose::Results, _) => {
+        (Purpose::Results | Purpose::Kept, _)
+            if body.is_some() || inputs.iter().all(|input| input.direct) =>
+        {
+            Some(whole)
+        }
+        (Purpose::Results | Purpose::Kept, _) => {
             let others = function.strided().iter().map(|strided| Code {
                 strided: usize::try_from(strided.before)
                     .ok()

@@ -36,8 +36,11 @@ mod stack;
 mod tensor;
 mod tvm;
 
-pub use call::{Body, Call};
-pub use dlpack::{CPU, DLManagedTensorVersioned, DLPackVersion};
+pub use call::{Body, Call, IN_CPU_MEMORY};
+pub use dlpack::{
+    CPU, CUDA, CUDA_MANAGED, DLManagedTensor, DLManagedTensorVersioned, DLPackVersion, OPENCL, VULKAN,
+    device_name, manage,
+};
 pub use environment::with_flushed_denormals;
 pub use error::RunError;
 pub use exports::{

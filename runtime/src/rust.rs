@@ -262,7 +262,8 @@ impl<'a> Callable<'a> {
         if !memory.holds(dtype.size(), shape, strides) {
             return Err(error(Status::Shape, "reaches beyond its memory"));
         }
-        Ok(View { data: memory.start.wrapping_add(memory.offset), dtype, shape, strides })
+        let data = memory.start.wrapping_add(memory.offset);
+        Ok(View { data, dtype, shape, strides, is_on_device: false })
     }
 }
 

@@ -18,6 +18,8 @@ pub struct View<'a> {
     pub shape: &'a [i64],
     /// Strides in elements; none: row-major.
     pub strides: Option<&'a [i64]>,
+    /// Whether the memory is that of a device, which only the body of a function can read.
+    pub is_on_device: bool,
 }
 
 /// Which tensor of a call a message is about.
@@ -89,13 +91,18 @@ impl Subject<'_> {
         if bytes > 0 && view.data.is_null() {
             return Err(self.error(Status::Null, format!("has null data: {is}{found}")));
         }
-        Placed::new(view, bytes).ok_or_else(|| {
+        let wrong = |what: &str| {
             let strides = Shape::of(view.strides.unwrap_or(&[]));
-            self.error(
-                Status::Strides,
-                format!("has strides that exceed the address space: {is}{found} {strides}"),
-            )
-        })
+            self.error(Status::Strides, format!("{what}: {is}{found} {strides}"))
+        };
+        let placed =
+            Placed::new(view, bytes).ok_or_else(|| wrong("has strides that exceed the address space"))?;
+        if view.is_on_device && !placed.in_order {
+            let what =
+                "is on a device, and must be row-major there, but has other strides; make it contiguous";
+            return Err(wrong(what));
+        }
+        Ok(placed)
     }
 }
 
@@ -116,6 +123,8 @@ pub struct Placed {
     pub high: usize,
     /// Whether the first element is aligned.
     pub is_aligned: bool,
+    /// Whether it is row-major.
+    pub in_order: bool,
     /// Whether it is row-major and each element aligned, so that compiled code may use it where it is.
     pub direct: bool,
 }
@@ -127,8 +136,9 @@ impl Placed {
         let extents: Vec<usize> = view.shape.iter().map(|&extent| extent as usize).collect();
         if bytes == 0 {
             let strides = vec![0; extents.len()];
-            let (low, high, is_aligned, direct) = (0, 0, true, true);
-            return Some(Placed { data: view.data, size, extents, strides, low, high, is_aligned, direct });
+            let data = view.data;
+            let (low, high, is_aligned, in_order, direct) = (0, 0, true, true, true);
+            return Some(Placed { data, size, extents, strides, low, high, is_aligned, in_order, direct });
         }
         let contiguous = row_major(&extents, size);
         let strides = match view.strides {
@@ -150,9 +160,10 @@ impl Placed {
         }
         let in_order = (extents.iter().zip(strides.iter().zip(&contiguous)))
             .all(|(&extent, (stride, contiguous))| extent == 1 || stride == contiguous);
-        let is_aligned = start.is_multiple_of(view.dtype.align());
-        let direct = in_order && is_aligned;
-        Some(Placed { data: view.data, size, extents, strides, low, high, is_aligned, direct })
+        // A device has rules of its own, and what is at an address of its is not packed here.
+        let is_aligned = view.is_on_device || start.is_multiple_of(view.dtype.align());
+        let (data, direct) = (view.data, in_order && is_aligned);
+        Some(Placed { data, size, extents, strides, low, high, is_aligned, in_order, direct })
     }
 
     /// Whether the two share memory, or may: their ranges of addresses meet.

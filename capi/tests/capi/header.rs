@@ -12,7 +12,8 @@ const PROGRAMS: &str = concat!(
     include_str!("../c/check.h"),
     include_str!("../c/rules.c"),
     include_str!("../c/modules.c"),
-    include_str!("../c/calls.c")
+    include_str!("../c/calls.c"),
+    include_str!("../c/devices.c")
 );
 
 /// The dtypes as constants of C.

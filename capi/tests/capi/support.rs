@@ -28,6 +28,15 @@ impl Folder {
         Self(folder)
     }
 
+    /// One with a driver of CUDA in it that needs no GPU, which programs find.
+    pub fn with_fake_cuda() -> Self {
+        let folder = Self::new();
+        let source = format!("{PACKAGE}/../tests/support/fake_cuda.c");
+        let flags = ["-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", "libcuda.so.1"];
+        folder.runs("cc", &[&flags[..], &[&source]].concat());
+        folder
+    }
+
     pub fn path(&self) -> &Path {
         self.0.path()
     }
@@ -44,6 +53,9 @@ impl Folder {
     pub fn output(&self, program: impl AsRef<std::ffi::OsStr>, arguments: &[&str]) -> Output {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(self.path()).env_remove("PROMOTE_NUM_THREADS");
+        if self.path().join("libcuda.so.1").exists() {
+            command.env("LD_LIBRARY_PATH", self.path()).env_remove("PROMOTE_DEVICE");
+        }
         command.output().expect("the program is there")
     }
 

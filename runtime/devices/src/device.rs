@@ -7,6 +7,9 @@ use crate::{Api, DeviceError};
 pub struct Description {
     /// The interface it is driven by.
     pub api: Api,
+    /// Its place in [`list`](crate::list()), which `PROMOTE_DEVICE` may name. With CUDA, it is the number that other libraries and
+    /// DLPack have for the device, too.
+    pub index: usize,
     /// The name that its driver gives it.
     pub name: String,
     /// The driver and its version.

@@ -44,6 +44,8 @@ pub use error::DeviceError;
 use std::fmt;
 use std::str::FromStr;
 
+use select::Wanted;
+
 /// An interface that devices are driven by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Api {
@@ -103,11 +105,23 @@ impl FromStr for Api {
 /// [`DeviceError::NoDriver`] and [`DeviceError::NoDevice`] where there is none, [`DeviceError::Unsupported`] if it lacks
 /// what kernels need.
 pub fn open(api: Api) -> Result<Box<dyn Device>, DeviceError> {
-    let wanted = select::wanted();
+    let wanted = select::of_user();
+    open_wanted(api, wanted.as_deref().map_or(Wanted::First, Wanted::ByUser))
+}
+
+/// Opens a device of an interface by its index in [`list`](list()), or by a part of its name in any case.
+///
+/// # Errors
+/// As [`open`], and [`DeviceError::NoDevice`] if no device is called so.
+pub fn open_named(api: Api, name: &str) -> Result<Box<dyn Device>, DeviceError> {
+    open_wanted(api, Wanted::ByCaller(name))
+}
+
+fn open_wanted(api: Api, wanted: Wanted<'_>) -> Result<Box<dyn Device>, DeviceError> {
     match api {
-        Api::Cuda => cuda::open(wanted.as_deref()),
-        Api::Vulkan => vulkan::open(wanted.as_deref()),
-        Api::OpenCl => opencl::open(wanted.as_deref()),
+        Api::Cuda => cuda::open(wanted),
+        Api::Vulkan => vulkan::open(wanted),
+        Api::OpenCl => opencl::open(wanted),
     }
 }
 

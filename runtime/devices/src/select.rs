@@ -5,8 +5,19 @@ use crate::{Api, DeviceError};
 /// The environment variable that chooses.
 pub(crate) const VARIABLE: &str = "PROMOTE_DEVICE";
 
+/// Which device is wanted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Wanted<'a> {
+    /// Nothing in particular: the first.
+    First,
+    /// The one that the user names.
+    ByUser(&'a str),
+    /// The one that the caller names.
+    ByCaller(&'a str),
+}
+
 /// What the user wants, if anything.
-pub(crate) fn wanted() -> Option<String> {
+pub(crate) fn of_user() -> Option<String> {
     std::env::var(VARIABLE).ok().filter(|wanted| !wanted.is_empty())
 }
 
@@ -14,9 +25,13 @@ pub(crate) fn wanted() -> Option<String> {
 pub(crate) fn select<'a>(
     api: Api,
     names: impl ExactSizeIterator<Item = &'a str> + Clone,
-    wanted: Option<&str>,
+    wanted: Wanted<'_>,
 ) -> Result<Option<usize>, DeviceError> {
-    let Some(wanted) = wanted else { return Ok(None) };
+    let (who, wanted) = match wanted {
+        Wanted::First => return Ok(None),
+        Wanted::ByUser(wanted) => (VARIABLE, wanted),
+        Wanted::ByCaller(wanted) => ("the program", wanted),
+    };
     let chosen = match wanted.parse::<usize>() {
         Ok(index) => Some(index).filter(|index| *index < names.len()),
         Err(_) => {
@@ -30,7 +45,7 @@ pub(crate) fn select<'a>(
             let there: Vec<String> =
                 names.enumerate().map(|(index, name)| format!("{index}: {name}")).collect();
             let there = if there.is_empty() { "none".to_owned() } else { there.join(", ") };
-            let why = format!("{VARIABLE} asks for `{wanted}`, but there are: {there}");
+            let why = format!("{who} asks for `{wanted}`, but there are: {there}");
             Err(DeviceError::NoDevice { api, why })
         }
     }
@@ -41,6 +56,7 @@ mod tests {
     use super::*;
 
     fn chosen(wanted: Option<&str>) -> Result<Option<usize>, DeviceError> {
+        let wanted = wanted.map_or(Wanted::First, Wanted::ByCaller);
         select(Api::Vulkan, ["NVIDIA H200", "llvmpipe"].into_iter(), wanted)
     }
 
@@ -58,5 +74,8 @@ mod tests {
             let message = chosen(Some(wanted)).unwrap_err().to_string();
             assert!(message.contains("0: NVIDIA H200, 1: llvmpipe") && message.contains(wanted), "{message}");
         }
+        let by_user = select(Api::Cuda, [].into_iter(), Wanted::ByUser("h200"));
+        let message = by_user.unwrap_err().to_string();
+        assert_eq!(message, "no CUDA device: PROMOTE_DEVICE asks for `h200`, but there are: none");
     }
 }

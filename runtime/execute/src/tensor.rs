@@ -1,8 +1,9 @@
 //! Tensors on a device.
 
 use std::fmt;
+use std::sync::Arc;
 
-use promote_devices::Memory;
+use promote_devices::{Device, Memory};
 use promote_lattice::DType;
 use promote_scalar::memory_size;
 
@@ -14,11 +15,18 @@ pub struct Tensor {
     memory: Memory,
     dtype: DType,
     dims: Vec<i64>,
+    /// The tensor whose memory it is, if it is another one's.
+    lender: Option<Arc<Tensor>>,
+    /// Who keeps the memory alive, if it is somebody else's.
+    owner: Option<Box<dyn Send + Sync>>,
 }
+
+/// Where kernels expect tensors to start, in bytes: they access as many at once.
+const ALIGNMENT: u64 = 16;
 
 impl Tensor {
     pub(crate) const fn new(device: SharedDevice, memory: Memory, dtype: DType, dims: Vec<i64>) -> Self {
-        Self { device, memory, dtype, dims }
+        Self { device, memory, dtype, dims, lender: None, owner: None }
     }
 
     /// Elements on a device, copied from memory of this process.
@@ -44,27 +52,51 @@ impl Tensor {
         written.map(|()| tensor).map_err(Error::from)
     }
 
-    /// A tensor of somebody else's, at a pointer of the device.
+    /// A tensor of somebody else's, at a pointer of the device. One that is not aligned to 16 bytes, as kernels access it, is copied
+    /// there.
     ///
     /// # Errors
-    /// If the device cannot use it, or it is not aligned to 16 bytes, as kernels access it.
+    /// If the device cannot use it.
     ///
     /// # Safety
-    /// The pointer is that of as many elements, contiguous and row-major, which live until the tensor is dropped and the device has
-    /// done what it was asked to before that: [`Device::synchronize`](promote_devices::Device::synchronize) waits for it.
+    /// The pointer is that of as many elements, contiguous and row-major, which nobody changes, and which live until the tensor is
+    /// dropped and the device has done what it was asked to before that:
+    /// [`Device::synchronize`](promote_devices::Device::synchronize) waits for it, and [`with_owner`](Self::with_owner) has
+    /// an owner kept so long.
     pub unsafe fn import(
         device: &SharedDevice,
         dtype: DType,
         dims: &[i64],
         pointer: u64,
     ) -> Result<Self, Error> {
-        let size = memory_size(dtype);
-        let bytes = crate::heap::byte_count(dims, size)?;
-        if !pointer.is_multiple_of(16) {
-            return Err(Error::Shape { dims: dims.to_vec(), size, why: "is not aligned to 16 bytes" });
-        }
-        let memory = lock(device).import(pointer, bytes)?;
+        let bytes = crate::heap::byte_count(dims, memory_size(dtype))?;
+        let mut open = lock(device);
+        let imported = open.import(pointer, bytes)?;
+        let memory = if pointer.is_multiple_of(ALIGNMENT) {
+            imported
+        } else {
+            let copied = copy_of(open.as_mut(), imported, bytes);
+            open.free(imported);
+            copied?
+        };
+        drop(open);
         Ok(Self::new(device.clone(), memory, dtype, dims.to_vec()))
+    }
+
+    /// The same tensor once more, which keeps it alive.
+    pub fn share(tensor: &Arc<Self>) -> Self {
+        let (device, dims) = (tensor.device.clone(), tensor.dims.clone());
+        let mut shared = Self::new(device, tensor.memory, tensor.dtype, dims);
+        shared.lender = Some(tensor.clone());
+        shared
+    }
+
+    /// The tensor with an owner of its memory, which is dropped after the tensor, once the device has done what it was asked to
+    /// before that.
+    #[must_use]
+    pub fn with_owner(mut self, owner: Box<dyn Send + Sync>) -> Self {
+        self.owner = Some(owner);
+        self
     }
 
     /// The element type.
@@ -109,7 +141,29 @@ impl Tensor {
 
 impl Drop for Tensor {
     fn drop(&mut self) {
-        lock(&self.device).free(self.memory);
+        let mut device = lock(&self.device);
+        if self.owner.is_some() {
+            // What is lost uses nothing any more.
+            device.synchronize().ok();
+        }
+        if self.lender.is_none() {
+            device.free(self.memory);
+        }
+        // The owner may be a tensor of the same device.
+        drop(device);
+        self.owner = None;
+    }
+}
+
+/// Memory with the same bytes.
+fn copy_of(device: &mut dyn Device, memory: Memory, bytes: u64) -> Result<Memory, Error> {
+    let copy = device.allocate(bytes)?;
+    match device.copy((memory, 0), (copy, 0), bytes) {
+        Ok(()) => Ok(copy),
+        Err(error) => {
+            device.free(copy);
+            Err(error.into())
+        }
     }
 }
 

@@ -5,6 +5,7 @@ mod cumulative;
 mod device_tiles;
 mod devices;
 pub mod elementwise;
+mod exchange;
 mod functions;
 mod graphs;
 mod kernel_order;

@@ -34,6 +34,8 @@ fn targets_are_read_as_they_are_written() {
         close.starts_with("unknown CPU 'sm_9' for nvptx64-nvidia-cuda; did you mean 'sm_90' or"),
         "{close}"
     );
+    let old = refused("cuda:sm_62");
+    assert!(old.starts_with("no code is made for sm_62: ") && old.ends_with("from sm_70 on"), "{old}");
     for name in ["cuda:", "cuda:90", "vulkan:sm_90", "CUDA", ""] {
         refused(name);
     }

@@ -1,5 +1,6 @@
 //! Programs that are refused, runs that fail, and command lines that are wrong.
 
+use crate::needed::programs;
 use crate::support::{BAD, CORPUS, Tool};
 use crate::{PROMOTE_RUN, ROWS, identity, run, run_in};
 
@@ -48,6 +49,44 @@ fn more_than_memory_is_an_error() {
     let run = run(program, &["-i", "1"]).refused();
     assert!(run.stderr.contains("error[P0053]: f: "), "{run}");
     assert!(run.stderr.contains("larger than the memory of this machine"), "{run}");
+}
+
+/// A file in the place of the driver that is none.
+#[test]
+fn a_driver_that_cannot_be_loaded() {
+    for (target, interface, library) in [
+        ("cuda", "CUDA", "libcuda.so.1"),
+        ("vulkan", "Vulkan", "libvulkan.so.1"),
+        ("opencl", "OpenCL", "libOpenCL.so.1"),
+    ] {
+        let tool = Tool::new().with(library, "").with_variable("LD_LIBRARY_PATH", ".");
+        let run =
+            run_in(&tool, ROWS, &["-i", "[[1, 2, 3]]", "-i", "[1, 2, 3]", "--target", target]).refused();
+        let expected = format!("no {interface} driver: {library} cannot be loaded (");
+        assert!(run.stderr.contains(&expected), "{target}: {run}");
+        assert!(run.stderr.contains("); install the driver of your device\n"), "{target}: {run}");
+        assert_eq!(run.text(), "", "{target}");
+    }
+}
+
+/// By a driver without a GPU, which has two devices.
+#[test]
+fn a_device_that_is_not_there() {
+    programs(&["cc"]);
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/support/fake_cuda.c");
+    for (wanted, why) in [
+        ("h200", "PROMOTE_DEVICE asks for `h200`, but there are: 0: fake 0, 1: fake 1"),
+        ("2", "PROMOTE_DEVICE asks for `2`, but there are: 0: fake 0, 1: fake 1"),
+    ] {
+        let tool = Tool::new();
+        let script = format!("cc -shared -fPIC -Wl,-soname,libcuda.so.1 '{source}' -o libcuda.so.1");
+        tool.shell(&script).succeeded();
+        let tool = tool.with_variable("LD_LIBRARY_PATH", ".").with_variable("PROMOTE_DEVICE", wanted);
+        let args = ["-i", "[[1, 2, 3]]", "-i", "[1, 2, 3]", "--target=cuda"];
+        let run = run_in(&tool, ROWS, &args).refused();
+        assert!(run.stderr.contains(&format!("no CUDA device: {why}")), "{run}");
+        assert_eq!(run.text(), "");
+    }
 }
 
 #[test]

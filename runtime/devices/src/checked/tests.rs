@@ -27,8 +27,13 @@ impl Counting {
             groups: [100, 10, 1],
             ..Limits::default()
         };
-        let description =
-            Description { api: Api::Cuda, name: "counter".to_owned(), driver: String::new(), limits };
+        let description = Description {
+            api: Api::Cuda,
+            index: 0,
+            name: "counter".to_owned(),
+            driver: String::new(),
+            limits,
+        };
         Checked::new(Self { description, allocations: 0, releases: 0, left, launches: 0, lost_at })
     }
 }

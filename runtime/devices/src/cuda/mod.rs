@@ -12,7 +12,7 @@ use std::ffi::CStr;
 
 use crate::checked::Checked;
 use crate::device::{Description, FloatControls, Limits};
-use crate::select::select;
+use crate::select::{Wanted, select};
 use crate::{Api, Device, DeviceError};
 use driver::Cuda;
 use ffi::Functions;
@@ -41,7 +41,9 @@ fn devices() -> Result<Vec<Found>, DeviceError> {
         let mut handle = 0;
         // SAFETY: as above.
         match unsafe { (cuda.device_get)(&raw mut handle, ordinal) } {
-            ffi::SUCCESS => devices.push(Found { handle, description: describe(cuda, handle) }),
+            ffi::SUCCESS => {
+                devices.push(Found { handle, description: describe(cuda, handle, devices.len()) })
+            }
             code => return Err(none("cuDeviceGet", code)),
         }
     }
@@ -52,7 +54,7 @@ pub(crate) fn list() -> Result<Vec<Description>, DeviceError> {
     Ok(devices()?.into_iter().map(|device| device.description).collect())
 }
 
-pub(crate) fn open(wanted: Option<&str>) -> Result<Box<dyn Device>, DeviceError> {
+pub(crate) fn open(wanted: Wanted<'_>) -> Result<Box<dyn Device>, DeviceError> {
     let devices = devices()?;
     let chosen = select(Api::Cuda, devices.iter().map(|device| device.description.name.as_str()), wanted)?;
     let device = devices.into_iter().nth(chosen.unwrap_or(0)).ok_or_else(|| DeviceError::NoDevice {
@@ -62,7 +64,7 @@ pub(crate) fn open(wanted: Option<&str>) -> Result<Box<dyn Device>, DeviceError>
     Ok(Box::new(Checked::new(Cuda::new(ffi::load()?, device)?)))
 }
 
-fn describe(cuda: &Functions, device: i32) -> Description {
+fn describe(cuda: &Functions, device: i32, index: usize) -> Description {
     let mut name = [0; 256];
     let mut version = 0;
     let mut memory = 0usize;
@@ -76,6 +78,7 @@ fn describe(cuda: &Functions, device: i32) -> Description {
     };
     Description {
         api: Api::Cuda,
+        index,
         name,
         driver: format!("CUDA {}.{}", version / 1000, version % 1000 / 10),
         limits: limits(cuda, device, memory as u64),

@@ -99,6 +99,7 @@ fn describe(cl: &OpenCl, platform: &str, handle: Handle) -> (u8, Found) {
     let device = Asked { get: cl.get_device_info, of: handle };
     let description = Description {
         api: Api::OpenCl,
+        index: 0,
         name: device.text(ffi::DEVICE_NAME),
         driver: format!("{platform} {}", device.text(ffi::DRIVER_VERSION)),
         limits: limits(&device),

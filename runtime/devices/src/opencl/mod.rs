@@ -11,7 +11,7 @@ mod info;
 use std::sync::{Mutex, PoisonError};
 
 use crate::checked::Checked;
-use crate::select::select;
+use crate::select::{Wanted, select};
 use crate::{Api, Description, Device, DeviceError};
 use driver::Queue;
 use ffi::Handle;
@@ -48,14 +48,16 @@ fn devices() -> Result<Vec<Found>, DeviceError> {
         devices.extend(info::devices(cl, platform)?);
     }
     devices.sort_by_key(|(preference, _)| *preference);
-    Ok(devices.into_iter().map(|(_, device)| device).collect())
+    let mut devices: Vec<Found> = devices.into_iter().map(|(_, device)| device).collect();
+    devices.iter_mut().enumerate().for_each(|(index, device)| device.description.index = index);
+    Ok(devices)
 }
 
 pub(crate) fn list() -> Result<Vec<Description>, DeviceError> {
     Ok(devices()?.into_iter().map(|device| device.description).collect())
 }
 
-pub(crate) fn open(wanted: Option<&str>) -> Result<Box<dyn Device>, DeviceError> {
+pub(crate) fn open(wanted: Wanted<'_>) -> Result<Box<dyn Device>, DeviceError> {
     let devices = devices()?;
     let chosen = select(Api::OpenCl, devices.iter().map(|device| device.description.name.as_str()), wanted)?;
     let device = devices.into_iter().nth(chosen.unwrap_or(0)).ok_or_else(|| DeviceError::NoDevice {

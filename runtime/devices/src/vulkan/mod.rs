@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 use ash::vk;
 
 use crate::checked::Checked;
-use crate::select::select;
+use crate::select::{Wanted, select};
 use crate::{Api, Description, Device, DeviceError};
 use driver::Vulkan;
 use physical::Physical;
@@ -78,6 +78,7 @@ fn devices() -> Result<Vec<Physical>, DeviceError> {
     })?;
     let mut devices: Vec<_> = handles.into_iter().map(|handle| Physical::new(instance, handle)).collect();
     devices.sort_by_key(|device| device.preference);
+    devices.iter_mut().enumerate().for_each(|(index, device)| device.description.index = index);
     Ok(devices)
 }
 
@@ -85,7 +86,7 @@ pub(crate) fn list() -> Result<Vec<Description>, DeviceError> {
     Ok(devices()?.into_iter().map(|device| device.description).collect())
 }
 
-pub(crate) fn open(wanted: Option<&str>) -> Result<Box<dyn Device>, DeviceError> {
+pub(crate) fn open(wanted: Wanted<'_>) -> Result<Box<dyn Device>, DeviceError> {
     let devices = devices()?;
     let chosen = select(Api::Vulkan, devices.iter().map(|device| device.description.name.as_str()), wanted)?;
     let mut first_error = None;

@@ -36,6 +36,7 @@ impl Physical {
             matches!(core.device_type, vk::PhysicalDeviceType::CPU | vk::PhysicalDeviceType::INTEGRATED_GPU);
         let mut description = Description {
             api: Api::Vulkan,
+            index: 0,
             name: text(core.device_name_as_c_str()),
             driver: format!("{:#x}", core.driver_version),
             limits: Limits { unified_memory: unified, ..features.limits(&core.limits) },

@@ -2,32 +2,33 @@
 //!
 //! [`compile_for`] makes [`DeviceCode`] of a module; no device is needed for that. [`DeviceCode::load`] loads it on a
 //! [device](open), whose functions take tensors in memory of this process, as those of a processor do, or tensors that stay
-//! on the device ([`Function::run_on_device`](crate::Function::run_on_device)).
+//! on the device ([`Function::run_on_device`](crate::Function::run_on_device)). [`from_managed`] and [`into_managed`] exchange
+//! these with other libraries.
 
-use std::ffi::CString;
+mod exchange;
+mod function;
+
 use std::fmt;
 use std::str::FromStr;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use promote_device::{Compiled, Machine};
 use promote_devices::{Api, Code, DeviceError, Limits};
-use promote_execute::{Argument, Error, Sidecar};
+use promote_execute::Sidecar;
 use promote_lower::interface::Interface;
 use promote_lower::program::Program;
-use promote_lower::symbols::Symbols;
 use promote_lower::target::Target;
-use promote_lower::types::Type;
 use promote_mlir::session::{Module, Session, Verdict};
 use promote_mlir::targets::nvptx::{self, Kernels};
-use promote_runtime as runtime;
 use promote_spirv::{Environment, Features, Needs};
 
 use crate::compile::{CompileError, CompileOptions, TargetError, to_blocks};
-use crate::dlpack;
-use crate::run::TensorType;
-use crate::tensor::RunError;
 
-pub use promote_devices::{Description, list};
+pub use exchange::{
+    borrowed, dlpack_device, from_host, from_managed, from_managed_unversioned, into_managed,
+};
+pub(crate) use function::{DeviceFunction, run};
+pub use promote_devices::{Description, Device, list};
 pub use promote_execute::{SharedDevice, Tensor as DeviceTensor};
 pub use promote_native::Architecture;
 
@@ -99,12 +100,26 @@ impl FromStr for DeviceTarget {
     }
 }
 
-/// Opens the first device of a target, or the one that the environment's `PROMOTE_DEVICE` names.
+/// Opens the first device of a target, or the one that the environment's `PROMOTE_DEVICE` names. One that is opened twice has two
+/// orders of work, which know nothing of each other: clone what is returned instead.
 ///
 /// # Errors
 /// If there is none, or no driver.
 pub fn open(target: DeviceTarget) -> Result<SharedDevice, DeviceError> {
     Ok(Arc::new(Mutex::new(promote_devices::open(target.api())?)))
+}
+
+/// Opens a device of a target by its index among [those of the interface](list), or by a part of its name in any case.
+///
+/// # Errors
+/// As [`open`], and if no device is called so.
+pub fn open_named(target: DeviceTarget, name: &str) -> Result<SharedDevice, DeviceError> {
+    Ok(Arc::new(Mutex::new(promote_devices::open_named(target.api(), name)?)))
+}
+
+/// The device; what panicked with it has left it as its driver does.
+fn locked(device: &SharedDevice) -> MutexGuard<'_, Box<dyn Device>> {
+    device.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What a program must know of devices.
@@ -215,10 +230,7 @@ impl DeviceCode {
     /// # Errors
     /// If the device lacks what the code needs, or its driver refuses it.
     pub fn load(&self, device: &SharedDevice) -> Result<crate::Executable, CompileError> {
-        let description = {
-            let open = device.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            open.description().clone()
-        };
+        let description = locked(device).description().clone();
         let (program, compiled) = (self.program.clone(), self.compiled.clone());
         let load = |codes: &[_]| promote_execute::Executable::load(device.clone(), codes, program, compiled);
         let loaded = match self.target {
@@ -273,7 +285,14 @@ impl DeviceCode {
                 Err(DeviceError::Unsupported { device: name.clone(), feature }.into())
             }
             Some(wanted) => self.ptx_for(wanted),
-            None => self.ptx_for(Architecture::of_device(own)),
+            None => match Architecture::of_device(own) {
+                Some(best) => self.ptx_for(best),
+                None => {
+                    let least = Architecture::LEAST;
+                    let feature = format!("kernels: it is sm_{own}, and they are made for {least} and newer");
+                    Err(DeviceError::Unsupported { device: name.clone(), feature }.into())
+                }
+            },
         }
     }
 }
@@ -303,197 +322,5 @@ fn features(limits: &Limits) -> Features {
         has_float_controls: [single, double]
             .into_iter()
             .all(|controls| controls.signed_zero_inf_nan_preserve && controls.rounding_mode_rte),
-    }
-}
-
-/// A public function on a device, and what the run time must know of it to check its arguments.
-pub(crate) struct DeviceFunction {
-    executable: Arc<promote_execute::Executable>,
-    name: String,
-    metadata: runtime::Function,
-    // What the metadata point to.
-    _text: CString,
-    _types: Vec<runtime::TensorType>,
-    _dims: Vec<Box<[i64]>>,
-}
-
-// SAFETY: metadata are constants, as is all they point to.
-unsafe impl Send for DeviceFunction {}
-// SAFETY: as above.
-unsafe impl Sync for DeviceFunction {}
-
-impl DeviceFunction {
-    pub(crate) fn new(executable: Arc<promote_execute::Executable>, interface: &Interface) -> Self {
-        let Interface { name, inputs, outputs, .. } = interface;
-        let types = inputs.iter().chain(outputs);
-        let dims: Vec<Box<[i64]>> = types
-            .clone()
-            .map(|r#type| r#type.dims().iter().map(|extent| extent.unwrap_or(-1)).collect())
-            .collect();
-        let described = |(r#type, dims): (&Type, &[i64])| {
-            let runtime::DLDataType { code, bits, lanes } = dlpack::of(r#type.dtype());
-            let rank = dims.len() as i32;
-            runtime::TensorType { code, bits, lanes, rank, dims: dims.as_ptr(), name: std::ptr::null() }
-        };
-        let types: Vec<_> = types.zip(dims.iter().map(|dims| &**dims)).map(described).collect();
-        // Symbols are C identifiers.
-        let text = CString::new(Symbols::of(name).call).unwrap_or_default();
-        let metadata = runtime::Function {
-            name: text.as_ptr(),
-            inputs: inputs.len() as i32,
-            outputs: outputs.len() as i32,
-            input_types: types.as_ptr(),
-            output_types: types[inputs.len()..].as_ptr(),
-            entry: never,
-            shape: executable.tells_shapes(name).then_some(never as runtime::Entry),
-            entry_stack: std::ptr::null(),
-            shape_stack: std::ptr::null(),
-            strided_count: 0,
-            strided: std::ptr::null(),
-        };
-        Self { executable, name: name.clone(), metadata, _text: text, _types: types, _dims: dims }
-    }
-
-    /// The function as the run time calls it.
-    pub(crate) const fn callable(&self) -> runtime::Callable<'_> {
-        // SAFETY: the metadata point to what is kept beside them.
-        unsafe { runtime::Callable::of_body(&self.metadata, self) }
-    }
-
-    /// Runs it on tensors of the device, which are of the types that it takes.
-    pub(crate) fn run(&self, arguments: &[Argument<'_>]) -> Result<Vec<DeviceTensor>, Error> {
-        self.executable.call(&self.name, arguments)
-    }
-
-    /// The device that it runs on.
-    pub(crate) fn device(&self) -> &SharedDevice {
-        self.executable.device()
-    }
-}
-
-impl fmt::Debug for DeviceFunction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "DeviceFunction({})", self.name)
-    }
-}
-
-/// The code of functions that are run by other means.
-extern "C" fn never(_: *mut runtime::Context, _: *const runtime::Input) -> i32 {
-    1
-}
-
-impl runtime::Body for DeviceFunction {
-    fn run(&self, call: &runtime::Call<'_>) -> bool {
-        match self.answer(call) {
-            Ok(done) => done,
-            Err(Error::Trap { trap, place }) => {
-                call.trap(trap_of(trap), &place);
-                false
-            }
-            Err(error) => {
-                call.fail(status(&error), &error.to_string());
-                false
-            }
-        }
-    }
-}
-
-impl DeviceFunction {
-    fn answer(&self, call: &runtime::Call<'_>) -> Result<bool, Error> {
-        let count = self.metadata.inputs as usize;
-        let only_shapes = call.wants_shapes() && self.metadata.shape.is_some();
-        let argument = |input: usize| {
-            let dims = call.dims(input);
-            // Shapes may depend on numbers, but on no other elements.
-            let data = if only_shapes && !dims.is_empty() { &[] } else { call.data(input) };
-            Argument::Host(data, dims)
-        };
-        let arguments: Vec<_> = (0..count).map(argument).collect();
-        if only_shapes {
-            let shapes = self.executable.shapes(&self.name, &arguments)?.unwrap_or_default();
-            shapes.iter().enumerate().for_each(|(index, dims)| call.shape(index, dims));
-            return Ok(true);
-        }
-        let results = self.executable.call(&self.name, &arguments)?;
-        for (index, result) in results.iter().enumerate() {
-            if call.wants_shapes() {
-                call.shape(index, result.dims());
-                continue;
-            }
-            let mut failed = None;
-            let read = |to: &mut [u8]| match result.read(to) {
-                Ok(()) => true,
-                Err(error) => {
-                    failed = Some(error);
-                    false
-                }
-            };
-            if !call.output(index, result.dims(), read) {
-                return failed.map_or(Ok(false), Err);
-            }
-        }
-        Ok(true)
-    }
-}
-
-const fn trap_of(trap: promote_scalar::Trap) -> runtime::Trap {
-    match trap {
-        promote_scalar::Trap::DivisionByZero => runtime::Trap::Division,
-        promote_scalar::Trap::NegativePower => runtime::Trap::NegativePower,
-        promote_scalar::Trap::IndexOutOfRange => runtime::Trap::Index,
-    }
-}
-
-/// What kind of failure the run time reports.
-const fn status(error: &Error) -> runtime::Status {
-    match error {
-        Error::Device(DeviceError::OutOfMemory { .. } | DeviceError::TooLarge { .. }) => {
-            runtime::Status::Memory
-        }
-        Error::Device(_) => runtime::Status::Device,
-        Error::Check(_) => runtime::Status::Check,
-        Error::Shape { .. } => runtime::Status::Shape,
-        Error::Trap { .. } | Error::NoFunction(_) => runtime::Status::Internal,
-    }
-}
-
-/// Runs a function on tensors of its device.
-pub(crate) fn run(
-    function: &DeviceFunction,
-    types: &[TensorType],
-    inputs: &[&DeviceTensor],
-) -> Result<Vec<DeviceTensor>, RunError> {
-    let symbol = Symbols::of(&function.name).call;
-    let refuse = |status, what: String| RunError { status, message: format!("{symbol}: {what}") };
-    if inputs.len() != types.len() {
-        let what = format!("must have {} inputs, but has {}", types.len(), inputs.len());
-        return Err(refuse(runtime::Status::Rank, what));
-    }
-    for (index, (input, expected)) in inputs.iter().zip(types).enumerate() {
-        if !Arc::ptr_eq(input.device(), function.device()) {
-            return Err(refuse(runtime::Status::Device, format!("input {index} is on another device")));
-        }
-        let fits = |(extent, given): (&Option<i64>, &i64)| extent.is_none_or(|extent| extent == *given);
-        let has_shape =
-            input.dims().len() == expected.shape.len() && expected.shape.iter().zip(input.dims()).all(fits);
-        if input.dtype() != expected.dtype || !has_shape {
-            let shape = input.dims().iter().map(|extent| Some(*extent)).collect();
-            let given = TensorType { dtype: input.dtype(), shape };
-            let what = format!("input {index} must be {expected}, but is {given}");
-            return Err(refuse(runtime::Status::Shape, what));
-        }
-    }
-    let arguments: Vec<_> = inputs.iter().map(|input| Argument::Device(input)).collect();
-    function.run(&arguments).map_err(|error| match error {
-        Error::Trap { trap, .. } => refuse(trap_status(trap), error.to_string()),
-        error => refuse(status(&error), error.to_string()),
-    })
-}
-
-const fn trap_status(trap: promote_scalar::Trap) -> runtime::Status {
-    match trap {
-        promote_scalar::Trap::DivisionByZero => runtime::Status::Division,
-        promote_scalar::Trap::NegativePower => runtime::Status::NegativePower,
-        promote_scalar::Trap::IndexOutOfRange => runtime::Status::Index,
     }
 }
