@@ -62,16 +62,22 @@ pub enum SidecarError {
     Kernels,
 }
 
-/// What a product of matrices takes.
-const OF_PRODUCTS: [&str; 4] = ["tiles of 64 by 64, of all batches", "rows", "inner", "columns"];
-/// What a pass of a sort takes: it merges runs of so many elements to ones twice as long, from the first buffer to the second.
-const OF_SORTS: [&str; 4] = ["elements", "extent", "extents after it", "elements of a run"];
+/// What the first pass of a sort takes: it sorts runs of 1024 elements, or fewer at the end of a line, in a buffer.
+const OF_RUNS: [&str; 3] = ["runs of 1024", "extent", "extents after it"];
+/// What another one takes: it merges runs of so many elements to ones twice as long, from the first buffer to the second.
+const OF_MERGES: [&str; 4] = ["elements", "extent", "extents after it", "elements of a run"];
 
 impl Kernel {
     fn all(compiled: &Compiled) -> Vec<Self> {
         let kernels = compiled.kernels.iter().map(|entry| Self::new(entry, &[]));
-        let products = compiled.products.iter().map(|(_, entry)| Self::new(entry, &OF_PRODUCTS));
-        let sorts = compiled.sorts.iter().map(|(_, entry)| Self::new(entry, &OF_SORTS));
+        let tiles = compiled.products.iter().flat_map(|product| &product.tiles);
+        let products = tiles.map(|(tile, entry)| {
+            let tiles = format!("tiles of {} by {}, of all batches", tile.rows, tile.columns);
+            Self::new(entry, &[&tiles, "rows", "inner", "columns"])
+        });
+        let sorts = compiled.sorts.iter();
+        let sorts =
+            sorts.flat_map(|sort| [Self::new(&sort.runs, &OF_RUNS), Self::new(&sort.merge, &OF_MERGES)]);
         kernels.chain(products).chain(sorts).collect()
     }
 
