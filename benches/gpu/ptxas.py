@@ -51,6 +51,9 @@ PROGRAMS = {
     "take rows": (["50000x64xf32", "1000000xi32"], ["a = take(0, 1) {axis = 0 : i64}"]),
     "product, f32": (["2048x2048xf32", "2048x2048xf32"], ["a = matmul(0, 1)"]),
     "product, bf16": (["2048x2048xbf16", "2048x2048xbf16"], ["a = matmul(0, 1)"]),
+    "product, f64": (["2048x2048xf64", "2048x2048xf64"], ["a = matmul(0, 1)"]),
+    "product, i8": (["2048x2048xi8", "2048x2048xi8"], ["a = matmul(0, 1)"]),
+    "sort, rows": (["64x65536xf32"], ["a = sort(0) {axis = array<i64: 1>}"]),
 }
 
 

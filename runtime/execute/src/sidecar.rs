@@ -3,7 +3,7 @@
 //! A sidecar is JSON. [`Executable`](crate::Executable) needs the program alone; the kernels are spelt out for those who
 //! launch them by other means.
 
-use promote_device::{Compiled, Entry, Slot};
+use promote_device::{Compiled, Entry, RUN, Slot};
 use promote_lower::program::{ParseError, Problem, Program};
 use serde::{Deserialize, Serialize};
 
@@ -62,9 +62,8 @@ pub enum SidecarError {
     Kernels,
 }
 
-/// What the first pass of a sort takes: it sorts runs of 1024 elements, or fewer at the end of a line, in a buffer.
-const OF_RUNS: [&str; 3] = ["runs of 1024", "extent", "extents after it"];
-/// What another one takes: it merges runs of so many elements to ones twice as long, from the first buffer to the second.
+/// What a pass of a sort takes after the first: it merges runs of so many elements to ones twice as long, from the first buffer to
+/// the second.
 const OF_MERGES: [&str; 4] = ["elements", "extent", "extents after it", "elements of a run"];
 
 impl Kernel {
@@ -75,9 +74,14 @@ impl Kernel {
             let tiles = format!("tiles of {} by {}, of all batches", tile.rows, tile.columns);
             Self::new(entry, &[&tiles, "rows", "inner", "columns"])
         });
+        let of_runs = format!("runs of {RUN} elements, or fewer at the end of a line");
         let sorts = compiled.sorts.iter();
-        let sorts =
-            sorts.flat_map(|sort| [Self::new(&sort.runs, &OF_RUNS), Self::new(&sort.merge, &OF_MERGES)]);
+        let sorts = sorts.flat_map(|sort| {
+            [
+                Self::new(&sort.runs, &[&of_runs, "extent", "extents after it"]),
+                Self::new(&sort.merge, &OF_MERGES),
+            ]
+        });
         kernels.chain(products).chain(sorts).collect()
     }
 

@@ -9,16 +9,18 @@
 //! it to the other half. What is beyond the ends of what is summed over is filled with a zero on the left and a negative zero
 //! on the right: a sum to which their product is added stays as it is, whatever it is.
 
+mod fetch;
+mod keep;
+
 use promote_dialect::extent::{Product as Extents, Sum, Symbol};
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Kind};
 use promote_lower::graph::NodeId;
 use promote_lower::order::PRODUCTS;
-use promote_scalar::{Binary, Cast, Compare, Element, Ty, convert, memory, register};
+use promote_scalar::{Binary, Compare, Ty, register};
 
 use crate::build::Build;
 use crate::code::Code;
-use crate::elements::{load, store};
 use crate::entry::{Entry, Geometry, Loops, Slot};
 use crate::target::Dtypes;
 
@@ -178,26 +180,9 @@ fn places<C: Code>(code: &mut C, tile: &Tile, thread: C::Value) -> [C::Value; 2]
     [joined(code, high_y, 4, low_y), joined(code, high_x, 8, low_x)]
 }
 
-/// About how many registers there are for the sums of the blocks before.
-const REGISTERS: i64 = 8;
-
 /// The left matrix, and the right one.
 const LEFT: usize = 0;
 const RIGHT: usize = 1;
-
-/// What a thread loads at once of a matrix, again and again: of the left one beside each other along what is summed over, of
-/// the right one along its columns.
-#[derive(Clone, Copy)]
-struct Piece<V> {
-    /// The index of what is summed over, in what the group loads at once.
-    term: V,
-    /// The row of the left matrix, or the first column of the right one, in the tile.
-    line: V,
-    /// How many elements there are of the row, or the columns, up to as many as it loads, in 32 bits.
-    lines: V,
-    /// The first element in memory, the first time.
-    at: V,
-}
 
 struct Kernel<C: Code> {
     tile: Tile,
@@ -286,129 +271,6 @@ impl<C: Code> Kernel<C> {
         code.mul(batch, area)
     }
 
-    /// What a thread loads of a matrix, whose part of the tile begins with the row, or the column, `first`.
-    fn pieces(
-        &self,
-        code: &mut C,
-        which: usize,
-        (batch, first): (C::Value, C::Value),
-    ) -> Vec<Piece<C::Value>> {
-        let Tile { rows, columns, depth, at_once, .. } = self.tile;
-        let (across, count) = if which == LEFT { (depth, rows * depth) } else { (columns, depth * columns) };
-        let (of_rows, of_columns) =
-            if which == LEFT { (self.rows, self.inner) } else { (self.inner, self.columns) };
-        let start = self.start(code, batch, of_rows, of_columns);
-        let piece = |round: i64| {
-            let number = code.ahead(self.thread, round * THREADS);
-            let (y, x) = code.split(number, across / at_once);
-            let x = code.scaled(x, at_once);
-            let (term, line) = if which == LEFT { (x, y) } else { (y, x) };
-            let place = code.add(first, line);
-            let (y, x) = if which == LEFT { (place, term) } else { (term, place) };
-            let at = code.mul(y, of_columns);
-            let at = code.add(at, x);
-            let lines = code.sub(if which == LEFT { of_rows } else { of_columns }, place);
-            Piece { term, line, lines: self.within(code, lines), at: code.add(at, start) }
-        };
-        (0..count / (at_once * THREADS)).map(piece).collect()
-    }
-
-    /// Loads a piece of both matrices, from an index of what is summed over on, as it is in memory.
-    fn fetch(&self, code: &mut C, pieces: &[Vec<Piece<C::Value>>; 2], from: C::Value) -> [Vec<C::Value>; 2] {
-        [LEFT, RIGHT].map(|which| {
-            let mut branch = code.open_if(self.is_even[which]);
-            let whole = self.fetch_of(code, (which, &pieces[which]), from, self.tile.at_once);
-            code.otherwise(&mut branch, &whole);
-            let single = self.fetch_of(code, (which, &pieces[which]), from, 1);
-            code.close_if(branch, &single)
-        })
-    }
-
-    /// How many elements of those that are loaded at once are there, of so many that are left; in 32 bits.
-    fn within(&self, code: &mut C, left: C::Value) -> C::Value {
-        let [none, all] = [0, self.tile.at_once].map(|number| code.number(number));
-        let left = code.binary(Binary::MaxS, left, none);
-        let left = code.min(left, all);
-        code.cast(Cast::Truncate, left, Ty::I32)
-    }
-
-    /// The same of one matrix, so many elements at once.
-    fn fetch_of(
-        &self,
-        code: &mut C,
-        (which, pieces): (usize, &[Piece<C::Value>]),
-        from: C::Value,
-        at_once: i64,
-    ) -> Vec<C::Value> {
-        let ahead = if which == LEFT { from } else { code.mul(from, self.columns) };
-        let ty = memory(self.dtypes[which]);
-        let none = code.int(Ty::I32, 0);
-        let mut all = Vec::new();
-        for piece in pieces {
-            let first = code.add(piece.at, ahead);
-            let term = code.add(piece.term, from);
-            let left = code.sub(self.inner, term);
-            let terms = self.within(code, left);
-            // Elements follow each other along one, and are there if any of the other is.
-            let (along, other) = if which == LEFT { (terms, piece.lines) } else { (piece.lines, terms) };
-            let is_other = code.less(none, other);
-            let count = code.select(is_other, along, none);
-            for number in (0..self.tile.at_once).step_by(at_once as usize) {
-                let before = code.int(Ty::I32, number);
-                let is_there = code.less(before, count);
-                let mut branch = code.open_if(is_there);
-                let at = code.ahead(first, number);
-                let loaded = code.load(self.matrices[which], at, ty, at_once as usize);
-                code.otherwise(&mut branch, &loaded);
-                let filler = self.filler(code, which);
-                all.extend(code.close_if(branch, &vec![filler; at_once as usize]));
-            }
-        }
-        all
-    }
-
-    /// What is beyond the ends of a matrix, as it would be in memory.
-    fn filler(&self, code: &mut C, which: usize) -> C::Value {
-        let (dtype, ty) = (self.dtypes[which], register(self.dtypes[which]));
-        if !ty.is_float() {
-            return code.int(memory(dtype), 0);
-        }
-        let zero = code.float(ty, if which == LEFT { 0.0 } else { -0.0 });
-        promote_scalar::store(code, dtype, zero)
-    }
-
-    /// Brings what was loaded to one half of shared memory, in the dtype of sums. The left matrix is transposed.
-    fn bring(
-        &self,
-        code: &mut C,
-        pieces: &[Vec<Piece<C::Value>>; 2],
-        raw: &[Vec<C::Value>; 2],
-        half: C::Value,
-    ) {
-        for which in [LEFT, RIGHT] {
-            let (shared, pitch, dtype) = (self.shared[which], self.pitches[which], self.dtypes[which]);
-            let start = code.scaled(half, self.tile.depth * pitch);
-            for (piece, raw) in pieces[which].iter().zip(raw[which].chunks(self.tile.at_once as usize)) {
-                let mut value = |raw: &C::Value| {
-                    let loaded = Element::Real(promote_scalar::load(code, dtype, *raw));
-                    convert(code, dtype, self.sum.0, self.numerics, loaded).real()
-                };
-                let values: Vec<_> = raw.iter().map(&mut value).collect();
-                let at = code.scaled(piece.term, pitch);
-                let at = code.add(at, piece.line);
-                let at = code.add(at, start);
-                if which == RIGHT {
-                    code.put(shared, at, &values);
-                    continue;
-                }
-                for (number, value) in (0..).zip(values) {
-                    let at = code.ahead(at, number * pitch);
-                    code.put(shared, at, &[value]);
-                }
-            }
-        }
-    }
-
     /// Adds the products of what is in one half of shared memory to sums.
     fn multiply(&self, code: &mut C, half: C::Value, sums: &[C::Value]) -> Vec<C::Value> {
         let Tile { rows, columns, depth, at_once, .. } = self.tile;
@@ -443,95 +305,32 @@ impl<C: Code> Kernel<C> {
         let product = code.mul(x, y);
         code.add(sum, product)
     }
+}
 
-    /// Adds the sums of a block, which begins with an index of what is summed over, to those of the blocks before.
-    fn keep(&self, code: &mut C, block: C::Value, sums: &[C::Value]) {
-        let [row, column, start] = [0, 1, 2].map(|place| {
-            let place = code.number(place);
-            code.get(self.origin, place, 1)[0]
-        });
-        let [row, column] =
-            [(row, LEFT), (column, RIGHT)].map(|(first, which)| code.add(first, self.own[which]));
-        let zero = code.number(0);
-        let is_later = code.less(zero, block);
-        let columns = self.lines(self.tile.columns);
-        let of_row = columns.len() as i64 * i64::from(self.sum.1.bits()) / 32;
-        let rows: Vec<_> = self.lines(self.tile.rows).into_iter().zip(sums.chunks(columns.len())).collect();
-        for rows in rows.chunks((REGISTERS / of_row).max(1) as usize) {
-            let mut branch = code.open_if(self.is_even[RIGHT]);
-            self.keep_rows(code, is_later, (start, row, column), (rows, &columns), self.tile.at_once);
-            code.otherwise(&mut branch, &[]);
-            self.keep_rows(code, is_later, (start, row, column), (rows, &columns), 1);
-            code.close_if(branch, &[]);
-        }
-    }
+#[cfg(test)]
+mod tests {
+    use promote_lattice::DType;
 
-    /// How far after the first one the rows, or columns, of a thread are, in a tile of so many.
-    fn lines(&self, extent: i64) -> Vec<i64> {
-        let Tile { at_once, .. } = self.tile;
-        let line = |number: i64| number / at_once * SIDE * at_once + number % at_once;
-        (0..extent / SIDE).map(line).collect()
-    }
+    use super::Product;
 
-    /// The same of some rows, so many elements at once.
-    fn keep_rows(
-        &self,
-        code: &mut C,
-        is_later: C::Value,
-        (start, row, column): (C::Value, C::Value, C::Value),
-        (rows, columns): (&[(i64, &[C::Value])], &[i64]),
-        at_once: i64,
-    ) {
-        let mut places = Vec::new();
-        for (ahead, sums) in rows {
-            let row = code.ahead(row, *ahead);
-            let in_rows = code.less(row, self.rows);
-            let line = code.mul(row, self.columns);
-            let line = code.add(line, start);
-            for (columns, sums) in columns.chunks(at_once as usize).zip(sums.chunks(at_once as usize)) {
-                let column = code.ahead(column, columns[0]);
-                let in_columns = code.less(column, self.columns);
-                let is_there = code.both(in_rows, in_columns);
-                places.push((is_there, code.add(line, column), sums));
-            }
-        }
-        // All are loaded before the first is waited for.
-        let before: Vec<Vec<C::Value>> = places
-            .iter()
-            .map(|(is_there, at, _)| {
-                let is_there = code.both(*is_there, is_later);
-                self.before(code, is_there, *at, at_once as usize)
-            })
-            .collect();
-        for ((is_there, at, sums), before) in places.into_iter().zip(before) {
-            let totals: Vec<_> =
-                std::iter::zip(sums, before).map(|(sum, before)| self.total(code, *sum, before)).collect();
-            let mut branch = code.open_if(is_there);
-            store(code, self.product, at, self.dtypes[2], (&totals, at_once as usize));
-            code.otherwise(&mut branch, &[]);
-            code.close_if(branch, &[]);
-        }
-    }
-    /// What the blocks before came to of elements beside each other, if there are any: else negative zeros, to which a number
-    /// may be added.
-    fn before(&self, code: &mut C, is_there: C::Value, at: C::Value, count: usize) -> Vec<C::Value> {
-        if !self.is_in_blocks() {
-            return vec![self.nothing(code); count];
-        }
-        let mut branch = code.open_if(is_there);
-        let loaded = load(code, self.product, at, self.dtypes[2], (count, count));
-        let loaded: Vec<_> = loaded.into_iter().map(Element::real).collect();
-        code.otherwise(&mut branch, &loaded);
-        let zero = code.float(self.sum.1, -0.0);
-        code.close_if(branch, &vec![zero; count])
-    }
-
-    /// What a sum and those of the blocks before come to, as an element of the product.
-    fn total(&self, code: &mut C, sum: C::Value, before: C::Value) -> Element<C::Value> {
-        if self.is_in_blocks() {
-            return Element::Real(code.binary(Binary::FAdd, before, sum));
-        }
-        let ty = register(self.dtypes[2]);
-        Element::Real(if ty == self.sum.1 { sum } else { code.cast(Cast::Truncate, sum, ty) })
+    #[test]
+    fn tiles_are_large_where_they_keep_all_processors_busy_and_waste_little() {
+        let of = |dtype: DType, [batch, rows, columns]: [i64; 3]| {
+            let product = Product::new([dtype; 3], "p");
+            let (entry, tiles) = product.chosen(batch, rows, columns);
+            (entry.name.clone(), tiles)
+        };
+        let large = |tiles: i64| ("p_128".to_owned(), tiles);
+        let small = |tiles: i64| ("p_64".to_owned(), tiles);
+        assert_eq!(of(DType::F32, [1, 2048, 2048]), large(256));
+        assert_eq!(of(DType::I8, [1, 2048, 1024]), large(128));
+        assert_eq!(of(DType::F32, [1, 2048, 1023]), large(128));
+        assert_eq!(of(DType::F32, [1, 1024, 1024]), small(256));
+        assert_eq!(of(DType::F32, [1000, 64, 64]), small(1000));
+        assert_eq!(of(DType::F32, [1000, 65, 65]), large(1000));
+        assert_eq!(of(DType::F32, [1, 1, 1 << 20]), small(1 << 14));
+        assert_eq!(of(DType::F64, [1, 2048, 2048]), small(1024));
+        assert_eq!(of(DType::F32, [0, 64, 64]), small(0));
+        assert_eq!(of(DType::F32, [1, 0, i64::MAX]), small(0));
     }
 }
