@@ -1,5 +1,5 @@
-//! Sorts: one pass that sorts runs of [`RUN`] elements in shared memory, and passes that merge sorted runs, each twice as long as
-//! those of the pass before.
+//! Sorts: one pass that sorts runs of [`RUN`] elements in shared memory, if lines are not short, and passes that merge sorted runs,
+//! each twice as long as those of the pass before.
 //!
 //! To merge, an element of a run is taken to its place in the merged one: as many elements after it as stand before it in the
 //! other run, which is found by halving. Of equal elements those of the first run stay first, so that the sort is stable.
@@ -8,7 +8,7 @@ use promote_dialect::extent::{Product, Sum, Symbol};
 use promote_lattice::DType;
 use promote_lattice::convert::Numerics;
 use promote_lower::graph::NodeId;
-use promote_scalar::{Binary, Compare, Element, Ty, is_before, register};
+use promote_scalar::{Binary, Compare, Element, Ty, Unary, is_before, register};
 
 use crate::build::Build;
 use crate::code::Code;
@@ -20,6 +20,8 @@ use crate::schedule::GROUP;
 pub const RUN: i64 = OWN * GROUP as i64;
 /// How many of them a thread has.
 const OWN: i64 = 4;
+/// The shortest lines of which there are runs.
+const LEAST: i64 = RUN / 4;
 
 /// The code that sorts elements of a dtype.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,9 +43,10 @@ impl Sort {
     }
 }
 
-/// How many runs there are, of lines of such an extent.
-pub const fn runs(outer: i64, extent: i64, inner: i64) -> i64 {
-    outer * inner * (extent as u64).div_ceil(RUN as u64) as i64
+/// How many runs are sorted in shared memory, of lines of such an extent; `None` if those are so short that most threads of a group
+/// would have nothing to do, and they are merged element by element.
+pub fn runs(outer: i64, extent: i64, inner: i64) -> Option<i64> {
+    (extent >= LEAST).then(|| outer * inner * (extent as u64).div_ceil(RUN as u64) as i64)
 }
 
 /// How it is launched, under a name: it takes some buffers and numbers, and a group does so many units at once.
@@ -162,9 +165,15 @@ impl<C: Code> Run<C> {
             self.put(code, *place, *own);
         }
         code.barrier();
-        let [zero, one, passes] = [0, 1, i64::from((RUN / OWN).ilog2())].map(|number| code.number(number));
-        let open = code.open((zero, passes, one), &[]);
+        let [zero, one] = [0, 1].map(|number| code.number(number));
+        // Each pass merges twice as many, until it is all of them.
         let least = code.number(OWN);
+        let most = code.binary(Binary::MaxS, count, least);
+        let last = code.sub(most, one);
+        let zeros = code.unary(Unary::LeadingZeros, last);
+        let all = code.number(i64::from(i64::BITS - OWN.ilog2()));
+        let passes = code.sub(all, zeros);
+        let open = code.open((zero, passes, one), &[]);
         let width = code.binary(Binary::Shl, least, open.index);
         // As often as a run is halved until nothing is left of it.
         let halvings = code.ahead(open.index, i64::from(OWN.ilog2()) + 1);

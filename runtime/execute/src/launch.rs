@@ -147,13 +147,16 @@ impl<'p> Machine<'p, '_> {
             return Ok(());
         }
         let count = bytes as i64 / memory_size(dtype) as i64;
-        let numbers = [runs(outer, extent, inner), extent, inner];
-        self.enqueue(&sort.runs, &numbers, &[Some(buffer)], 0)?;
-        if extent <= RUN {
+        let mut width = 1;
+        if let Some(runs) = runs(outer, extent, inner) {
+            self.enqueue(&sort.runs, &[runs, extent, inner], &[Some(buffer)], 0)?;
+            width = RUN;
+        }
+        if extent <= width {
             return Ok(());
         }
         let other = self.allocate(bytes)?;
-        let (mut from, mut to, mut width) = (buffer, other, RUN);
+        let (mut from, mut to) = (buffer, other);
         while width < extent {
             self.enqueue(&sort.merge, &[count, extent, inner, width], &[Some(from), Some(to)], 0)?;
             (from, to) = (to, from);

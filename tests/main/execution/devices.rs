@@ -370,6 +370,8 @@ fn sorts_around_the_lengths_of_runs_have_the_bits_of_a_processor() {
     let shapes: &[(&[usize], usize)] = &[
         (&[2], 0),
         (&[5, 255], 1),
+        (&[256, 3], 0),
+        (&[3, 260], 1),
         (&[1023], 0),
         (&[3, 1024], 1),
         (&[2, 1025], 1),
