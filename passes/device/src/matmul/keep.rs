@@ -10,6 +10,9 @@ use crate::elements::{load, store};
 /// About how many registers there are for the sums of the blocks before.
 const REGISTERS: i64 = 8;
 
+/// How far after the first row of a thread another one is, and its sums.
+type Row<'s, V> = (i64, &'s [V]);
+
 impl<C: Code> Kernel<C> {
     /// Adds the sums of a block, which begins with an index of what is summed over, to those of the blocks before.
     pub(super) fn keep(&self, code: &mut C, block: C::Value, sums: &[C::Value]) {
@@ -46,7 +49,7 @@ impl<C: Code> Kernel<C> {
         code: &mut C,
         is_later: C::Value,
         (start, row, column): (C::Value, C::Value, C::Value),
-        (rows, columns): (&[(i64, &[C::Value])], &[i64]),
+        (rows, columns): (&[Row<'_, C::Value>], &[i64]),
         at_once: i64,
     ) {
         let mut places = Vec::new();
