@@ -125,6 +125,9 @@ PROGRAMS = {
     "sort of 10⁷": in_order(
         "sort", 0, "10000000xf32", lambda t, x: t.sort(x).values, lambda n, jax, x: n.sort(x)
     ),
+    "sort, rows": in_order(
+        "sort", 1, "64x65536xf32", lambda t, x: t.sort(x, 1).values, lambda n, jax, x: n.sort(x, axis=1)
+    ),
     "take rows": Program(
         ["50000x64xf32", "1000000xi32"],
         ["a = take(0, 1) {axis = 0 : i64}"],

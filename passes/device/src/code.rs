@@ -67,14 +67,14 @@ pub trait Code: Emit {
     /// Stores elements beside each other, aligned as in [`load`](Code::load).
     fn store(&mut self, to: Self::Memory, index: Self::Value, values: &[Self::Value]);
 
-    /// New shared memory of so many elements, for the whole kernel. Truth values are kept as bytes.
+    /// New shared memory of so many elements, for the whole kernel. It is aligned for every access.
     fn shared(&mut self, ty: Ty, count: u32) -> Self::Shared;
 
-    /// Reads an element of shared memory.
-    fn get(&mut self, from: Self::Shared, index: Self::Value) -> Self::Value;
+    /// Reads `count` elements of shared memory that lie beside each other, aligned as in [`load`](Code::load).
+    fn get(&mut self, from: Self::Shared, index: Self::Value, count: usize) -> Vec<Self::Value>;
 
-    /// Writes one.
-    fn put(&mut self, to: Self::Shared, index: Self::Value, value: Self::Value);
+    /// Writes elements beside each other, aligned as in [`load`](Code::load).
+    fn put(&mut self, to: Self::Shared, index: Self::Value, values: &[Self::Value]);
 
     /// Waits until all threads of the group are here, and sees what they have written to shared memory.
     fn barrier(&mut self);

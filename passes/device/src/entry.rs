@@ -104,11 +104,17 @@ pub struct Loops {
     pub inner: Product,
     /// How many of them the threads of a team take at once.
     pub at_once: i64,
+    /// How many such steps are a block, at least: the loop around goes through those.
+    pub block: i64,
 }
 
 impl Loops {
+    /// Rows and columns are added up in longer blocks.
+    pub(crate) const BLOCK: i64 = 16;
+
     /// None, but those of elements.
-    pub(crate) const NONE: Self = Self { outer: Product::number(1), inner: Product::number(1), at_once: 1 };
+    pub(crate) const NONE: Self =
+        Self { outer: Product::number(1), inner: Product::number(1), at_once: 1, block: Self::BLOCK };
 }
 
 impl Geometry {
@@ -119,7 +125,8 @@ impl Geometry {
         let rounds = units / (self.per_group.max(1) * i64::from(groups.max(1))) + 1;
         let steps = inner / self.loops.at_once.max(1);
         // Blocks of steps are loops, too, and so is what fills no vector.
-        let inner = steps.saturating_add(steps / 16).saturating_add(self.loops.at_once.min(inner) + 3);
+        let blocks = steps / self.loops.block.max(1);
+        let inner = steps.saturating_add(blocks).saturating_add(self.loops.at_once.min(inner) + 3);
         rounds.saturating_mul(outer.saturating_mul(inner).saturating_add(OTHERS))
     }
 

@@ -26,8 +26,9 @@ mod wide;
 
 pub use code::{Code, Loop, Parameter, TRAPS, trap_number, trap_of};
 pub use entry::{Entry, Geometry, Loops, Slot};
-pub use matmul::tiles;
+pub use matmul::{Product, Tile};
 pub use schedule::{Schedule, Teams};
+pub use sort::{RUN, Sort, runs};
 pub use target::{Compiled, Dtypes, Machine};
 pub use tiles::Tiles;
 

@@ -42,26 +42,28 @@ pub struct Compiled {
     /// Of each of its kernels.
     pub kernels: Vec<Entry>,
     /// Of its products of matrices, by their dtypes.
-    pub products: Vec<(Dtypes, Entry)>,
-    /// A pass of its sorts, by dtype.
-    pub sorts: Vec<(DType, Entry)>,
+    pub products: Vec<matmul::Product>,
+    /// Of its sorts, by dtype.
+    pub sorts: Vec<sort::Sort>,
 }
 
 impl Compiled {
     /// All entries.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
-        let products = self.products.iter().map(|(_, entry)| entry);
-        self.kernels.iter().chain(products).chain(self.sorts.iter().map(|(_, entry)| entry))
+        let tiles = self.products.iter().flat_map(|product| &product.tiles);
+        let products = tiles.map(|(_, entry)| entry);
+        let sorts = self.sorts.iter().flat_map(|sort| [&sort.runs, &sort.merge]);
+        self.kernels.iter().chain(products).chain(sorts)
     }
 
     /// The code that multiplies matrices of these dtypes.
-    pub fn product(&self, dtypes: Dtypes) -> Option<&Entry> {
-        self.products.iter().find_map(|(own, entry)| (*own == dtypes).then_some(entry))
+    pub fn product(&self, dtypes: Dtypes) -> Option<&matmul::Product> {
+        self.products.iter().find(|product| product.dtypes == dtypes)
     }
 
-    /// A pass of sorting elements of a dtype.
-    pub fn sort(&self, dtype: DType) -> Option<&Entry> {
-        self.sorts.iter().find_map(|(own, entry)| (*own == dtype).then_some(entry))
+    /// The code that sorts elements of a dtype.
+    pub fn sort(&self, dtype: DType) -> Option<&sort::Sort> {
+        self.sorts.iter().find(|sort| sort.dtype == dtype)
     }
 
     /// What a program launches.
@@ -86,14 +88,14 @@ impl Compiled {
                 let dtypes = [left, right, product].map(|buffer| function.dtype(*buffer).storage());
                 if self.product(dtypes).is_none() {
                     let name = format!("matmul{}", self.products.len());
-                    self.products.push((dtypes, matmul::entry(name)));
+                    self.products.push(matmul::Product::new(dtypes, &name));
                 }
             }
             Step::Sort { buffer, .. } => {
                 let dtype = function.dtype(*buffer).storage();
                 if self.sort(dtype).is_none() {
-                    let name = format!("merge{}", self.sorts.len());
-                    self.sorts.push((dtype, sort::entry(name)));
+                    let name = format!("sort{}", self.sorts.len());
+                    self.sorts.push(sort::Sort::new(dtype, &name));
                 }
             }
             Step::Allocate { .. }
@@ -132,11 +134,18 @@ impl Compiled {
         {
             kernel::emit(code, kernel, numerics, entry);
         }
-        for (dtypes, entry) in self.products.iter().filter(|(_, entry)| is_wanted(entry)) {
-            matmul::emit(code, *dtypes, numerics, entry);
+        for product in &self.products {
+            for tile in product.tiles.iter().filter(|(_, entry)| is_wanted(entry)) {
+                matmul::emit(code, product.dtypes, numerics, tile);
+            }
         }
-        for (dtype, entry) in self.sorts.iter().filter(|(_, entry)| is_wanted(entry)) {
-            sort::emit(code, *dtype, numerics, entry);
+        for sort in &self.sorts {
+            if is_wanted(&sort.runs) {
+                sort::emit_runs(code, sort.dtype, numerics, &sort.runs);
+            }
+            if is_wanted(&sort.merge) {
+                sort::emit_merge(code, sort.dtype, numerics, &sort.merge);
+            }
         }
     }
 }

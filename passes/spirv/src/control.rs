@@ -153,7 +153,8 @@ impl Emitter {
         self.op(Op::AtomicUMin, word, operands);
     }
 
-    fn element(&mut self, shared: Shared, index: Value) -> Word {
+    /// A pointer to the element that is `ahead` of an index.
+    fn element(&mut self, shared: Shared, index: Value, ahead: usize) -> Word {
         let element = self.ty(shared.ty);
         let pointer = self.pointer(StorageClass::Workgroup, element);
         let index = match self.environment {
@@ -161,7 +162,22 @@ impl Emitter {
             Environment::Vulkan => self.cast(Cast::Truncate, index, Ty::I32),
             Environment::OpenCl => index,
         };
+        let by = self.constant(index.ty, ahead as u64);
+        let index = if ahead == 0 { index } else { self.binary(Binary::Add, index, by) };
         self.op(Op::AccessChain, pointer, vec![Operand::IdRef(shared.array), Operand::IdRef(index.id)])
+    }
+
+    fn get_one(&mut self, from: Shared, index: Value, ahead: usize) -> Value {
+        let pointer = self.element(from, index, ahead);
+        let r#type = self.ty(from.ty);
+        let value = Value { id: self.op(Op::Load, r#type, vec![Operand::IdRef(pointer)]), ty: from.ty };
+        if from.is_truth { self.cast(Cast::Truncate, value, Ty::I1) } else { value }
+    }
+
+    fn put_one(&mut self, to: Shared, index: Value, ahead: usize, value: Value) {
+        let value = if to.is_truth { self.cast(Cast::ZExt, value, to.ty) } else { value };
+        let pointer = self.element(to, index, ahead);
+        self.act(Op::Store, vec![Operand::IdRef(pointer), Operand::IdRef(value.id)]);
     }
 }
 
@@ -222,17 +238,13 @@ impl Code for Emitter {
         Shared { array: self.shared_array(kept, count), ty: kept, is_truth: ty == Ty::I1 }
     }
 
-    fn get(&mut self, from: Shared, index: Value) -> Value {
-        let pointer = self.element(from, index);
-        let r#type = self.ty(from.ty);
-        let value = Value { id: self.op(Op::Load, r#type, vec![Operand::IdRef(pointer)]), ty: from.ty };
-        if from.is_truth { self.cast(Cast::Truncate, value, Ty::I1) } else { value }
+    /// One by one: workgroup memory has no pointers to vectors of an array's elements.
+    fn get(&mut self, from: Shared, index: Value, count: usize) -> Vec<Value> {
+        (0..count).map(|ahead| self.get_one(from, index, ahead)).collect()
     }
 
-    fn put(&mut self, to: Shared, index: Value, value: Value) {
-        let value = if to.is_truth { self.cast(Cast::ZExt, value, to.ty) } else { value };
-        let pointer = self.element(to, index);
-        self.act(Op::Store, vec![Operand::IdRef(pointer), Operand::IdRef(value.id)]);
+    fn put(&mut self, to: Shared, index: Value, values: &[Value]) {
+        values.iter().enumerate().for_each(|(ahead, value)| self.put_one(to, index, ahead, *value));
     }
 
     fn barrier(&mut self) {

@@ -1,6 +1,6 @@
 //! Launches.
 
-use promote_device::{Entry, Slot as Takes, TRAPS, tiles};
+use promote_device::{Entry, RUN, Slot as Takes, TRAPS, runs};
 use promote_devices::{self as devices, Description};
 use promote_dialect::extent::{Product, Sum};
 use promote_lattice::DType;
@@ -126,30 +126,39 @@ impl<'p> Machine<'p, '_> {
         let executable = self.executable;
         let buffers = [matmul.left, matmul.right, matmul.product];
         let dtypes = buffers.map(|buffer| frame.function.dtype(buffer).storage());
-        let Some(entry) = executable.compiled.product(dtypes) else {
+        let Some(product) = executable.compiled.product(dtypes) else {
             unreachable!("all products of the program were compiled")
         };
         let [batch, rows, inner, columns] = matmul.extents().map(|extent| frame.index(extent));
-        let numbers = [tiles(batch, rows, columns), rows, inner, columns];
+        let (entry, tiles) = product.chosen(batch, rows, columns);
+        let numbers = [tiles, rows, inner, columns];
         self.enqueue(entry, &numbers, &buffers.map(|buffer| Some(frame.buffer(buffer))), 0)
     }
 
-    /// Sorts a buffer along a dimension, by merging runs of elements until one is left.
+    /// Sorts a buffer along a dimension: runs of elements, which are then merged until one is left.
     pub fn sort(&mut self, buffer: BufferId, dtype: DType, extents: [i64; 3]) -> Result<(), Error> {
         let executable = self.executable;
-        let Some(entry) = executable.compiled.sort(dtype.storage()) else {
+        let Some(sort) = executable.compiled.sort(dtype.storage()) else {
             unreachable!("all sorts of the program were compiled")
         };
-        let [_, extent, inner] = extents;
+        let [outer, extent, inner] = extents;
         let bytes = byte_count(&extents, memory_size(dtype))?;
         if bytes == 0 || extent < 2 {
             return Ok(());
         }
         let count = bytes as i64 / memory_size(dtype) as i64;
+        let mut width = 1;
+        if let Some(runs) = runs(outer, extent, inner) {
+            self.enqueue(&sort.runs, &[runs, extent, inner], &[Some(buffer)], 0)?;
+            width = RUN;
+        }
+        if extent <= width {
+            return Ok(());
+        }
         let other = self.allocate(bytes)?;
-        let (mut from, mut to, mut width) = (buffer, other, 1);
+        let (mut from, mut to) = (buffer, other);
         while width < extent {
-            self.enqueue(entry, &[count, extent, inner, width], &[Some(from), Some(to)], 0)?;
+            self.enqueue(&sort.merge, &[count, extent, inner, width], &[Some(from), Some(to)], 0)?;
             (from, to) = (to, from);
             width *= 2;
         }

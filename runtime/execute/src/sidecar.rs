@@ -3,7 +3,7 @@
 //! A sidecar is JSON. [`Executable`](crate::Executable) needs the program alone; the kernels are spelt out for those who
 //! launch them by other means.
 
-use promote_device::{Compiled, Entry, Slot};
+use promote_device::{Compiled, Entry, RUN, Slot};
 use promote_lower::program::{ParseError, Problem, Program};
 use serde::{Deserialize, Serialize};
 
@@ -62,16 +62,26 @@ pub enum SidecarError {
     Kernels,
 }
 
-/// What a product of matrices takes.
-const OF_PRODUCTS: [&str; 4] = ["tiles of 64 by 64, of all batches", "rows", "inner", "columns"];
-/// What a pass of a sort takes: it merges runs of so many elements to ones twice as long, from the first buffer to the second.
-const OF_SORTS: [&str; 4] = ["elements", "extent", "extents after it", "elements of a run"];
+/// What a pass of a sort takes after the first: it merges runs of so many elements to ones twice as long, from the first buffer to
+/// the second.
+const OF_MERGES: [&str; 4] = ["elements", "extent", "extents after it", "elements of a run"];
 
 impl Kernel {
     fn all(compiled: &Compiled) -> Vec<Self> {
         let kernels = compiled.kernels.iter().map(|entry| Self::new(entry, &[]));
-        let products = compiled.products.iter().map(|(_, entry)| Self::new(entry, &OF_PRODUCTS));
-        let sorts = compiled.sorts.iter().map(|(_, entry)| Self::new(entry, &OF_SORTS));
+        let tiles = compiled.products.iter().flat_map(|product| &product.tiles);
+        let products = tiles.map(|(tile, entry)| {
+            let tiles = format!("tiles of {} by {}, of all batches", tile.rows, tile.columns);
+            Self::new(entry, &[&tiles, "rows", "inner", "columns"])
+        });
+        let of_runs = format!("runs of {RUN} elements, or fewer at the end of a line");
+        let sorts = compiled.sorts.iter();
+        let sorts = sorts.flat_map(|sort| {
+            [
+                Self::new(&sort.runs, &[&of_runs, "extent", "extents after it"]),
+                Self::new(&sort.merge, &OF_MERGES),
+            ]
+        });
         kernels.chain(products).chain(sorts).collect()
     }
 

@@ -46,7 +46,7 @@ fn sums(array: &Array, axis: usize) -> Vec<f64> {
     let extent = array.shape[axis];
     let mut sums: Vec<f64> = array.elements.iter().map(|number| number.parts().0).collect();
     for index in 0..sums.len() {
-        if index / inner % extent > 0 {
+        if !(index / inner).is_multiple_of(extent) {
             sums[index] += sums[index - inner];
         }
     }

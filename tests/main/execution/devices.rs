@@ -51,7 +51,7 @@ pub(super) fn open(target: DeviceTarget) -> Place {
 }
 
 /// Whether this processor's vectors are as wide as those whose order devices follow.
-fn is_wide() -> bool {
+pub(super) fn is_wide() -> bool {
     promote::targets::processor(&Target::host()).vector_bytes == 64
 }
 
@@ -279,47 +279,6 @@ pub(super) fn differs(found: &Outcome, expected: &Outcome) -> String {
         }
     }
     "another number of results".to_owned()
-}
-
-/// Matrix products of every form: large ones are multiplied in tiles, others are kernels.
-#[test]
-fn products_have_the_bits_of_a_processor() {
-    let shapes: &[(&[usize], &[usize])] = &[
-        (&[65, 70], &[70, 67]),
-        (&[3, 5], &[5, 4]),
-        (&[2, 33, 129], &[129, 40]),
-        (&[100, 64], &[64]),
-        (&[64], &[64, 100]),
-        (&[5, 40, 50], &[5, 50, 60]),
-        (&[1, 300], &[300, 200]),
-        (&[70, 1000], &[1000, 65]),
-    ];
-    let dtypes = [DType::F32, DType::BF16, DType::F64, DType::I32, DType::I8, DType::C64, DType::F16];
-    let is_wide = is_wide();
-    for target in targets() {
-        let work = |place: &Place, index: usize| {
-            let (left, right) = shapes[index % shapes.len()];
-            let dtype = dtypes[(index / shapes.len() + index) % dtypes.len()];
-            let r#type = |shape: &[usize]| {
-                let extents: String = shape.iter().map(|extent| format!("{extent}x")).collect();
-                format!("tensor<{extents}{}>", dtype.mlir())
-            };
-            let (x, y) = (r#type(left), r#type(right));
-            let text = known(&format!(
-                "func.func @f(%x: {x}, %y: {y}) -> !u {{\n  %r = \"promote.matmul\"(%x, %y) : ({x}, {y}) -> !u\n  return %r : !u\n}}\n"
-            ));
-            let mut random = Random::new(index as u64);
-            let arguments = [left, right].map(|shape| Value::Array(array(dtype, shape, &mut random)));
-            let on = |place: &Place| outcome(place, (&text, "f"), ("jax", true), &arguments);
-            let (found, expected) = (on(place), on(&Place::host()));
-            // Where an operand is a vector, the product is a sum along rows.
-            let is_comparable = is_wide || left.len().min(right.len()) > 1 || !dtype.is_inexact();
-            (is_comparable && found != expected)
-                .then(|| format!("{x} by {y} on {target}: {}", differs(&found, &expected)))
-        };
-        let count = shapes.len() * if target == DeviceTarget::OpenCl { 1 } else { 3 };
-        reported("products", on_all_cores(count, || open(target), work).into_iter().flatten().collect());
-    }
 }
 
 /// Loops, branches, calls, checks and exceptions.

@@ -2,6 +2,7 @@
 
 mod access;
 mod cumulative;
+mod device_products;
 mod device_tiles;
 mod devices;
 pub mod elementwise;

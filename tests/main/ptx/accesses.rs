@@ -238,3 +238,61 @@ fn rounding_to_bf16_is_an_instruction_where_there_is_one() {
     // Eight elements, each rounded eight times.
     assert_eq!(["sm_75", "sm_80", "sm_90", "sm_100"].map(rounded), [0, 64, 64, 64]);
 }
+
+#[test]
+fn products_go_through_shared_memory_in_full_vectors_and_spill_nothing() {
+    for architecture in ARCHITECTURES {
+        let session = session("jax", true, false);
+        // How wide accesses of memory are: a thread loads as many elements at once as shared memory takes.
+        for (dtype, of_memory, of_shared) in [
+            ("f32", ".v4.b32", ".v4.b32"),
+            ("f64", ".v2.b64", ".v2.b64"),
+            ("bf16", ".v4.b16", ".v4.b32"),
+            ("i32", ".v4.b32", ".v4.b32"),
+            ("i64", ".v2.b64", ".v2.b64"),
+        ] {
+            let matrix = format!("tensor<2048x2048x{dtype}>");
+            let text = format!(
+                "func.func @f(%x: {matrix}, %y: {matrix}) -> !u {{
+                   %0 = \"promote.matmul\"(%x, %y) : ({matrix}, {matrix}) -> !u
+                   return %0 : !u
+                 }}"
+            );
+            let text = ptx(&session, &text, architecture);
+            let what = format!("{dtype} {architecture}:\n{text}");
+            let kernels = assembled(&text, architecture).expect("it is PTX");
+            assert!(kernels.iter().all(|kernel| !kernel.is_slow() && kernel.registers <= 128), "{kernels:?}");
+            let products = count(&text, &[".visible .entry matmul0_"]);
+            assert_eq!(products, if of_shared == ".v4.b32" { 2 } else { 1 }, "{what}");
+            // Both matrices, before the first piece is multiplied and after.
+            assert!(count(&text, &["ld.global.nc", of_memory]) >= 4 * products, "{what}");
+            let read = count(&text, &["ld.shared", of_shared]);
+            assert!(read > 0 && count(&text, &["st.shared", of_shared]) > 0, "{what}");
+            // Nothing else is read but where the tile begins.
+            assert_eq!(count(&text, &["ld.shared"]), read + count(&text, &["ld.shared.b64"]), "{what}");
+        }
+    }
+}
+
+#[test]
+fn sorts_spill_nothing() {
+    for architecture in ARCHITECTURES {
+        let session = session("jax", true, false);
+        for dtype in ["f32", "f64", "i8", "complex<f64>"] {
+            let lines = format!("tensor<64x5000x{dtype}>");
+            let text = format!(
+                "func.func @f(%x: {lines}) -> !u {{
+                   %0 = \"promote.sort\"(%x) {{axis = array<i64: 1>}} : ({lines}) -> !u
+                   return %0 : !u
+                 }}"
+            );
+            let kernels = assembled(&ptx(&session, &text, architecture), architecture).expect("it is PTX");
+            assert_eq!(
+                kernels.iter().filter(|kernel| kernel.name.starts_with("sort0_")).count(),
+                2,
+                "{kernels:?}"
+            );
+            assert!(kernels.iter().all(|kernel| !kernel.is_slow()), "{dtype} {architecture}: {kernels:?}");
+        }
+    }
+}

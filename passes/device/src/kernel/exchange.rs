@@ -34,14 +34,14 @@ impl<C: Code> Emitter<'_, C> {
     /// Tells the others the accumulators of this thread. Those who have read say so with a barrier.
     fn tell(&mut self, member: &Member<C>, root: usize, values: &[C::Value]) {
         for ((room, at), value) in self.told_at(member, root, member.thread).into_iter().zip(values) {
-            self.code.put(room, at, *value);
+            self.code.put(room, at, &[*value]);
         }
         self.code.barrier();
     }
 
     fn told(&mut self, member: &Member<C>, root: usize, thread: C::Value) -> Vec<C::Value> {
         let places = self.told_at(member, root, thread);
-        places.into_iter().map(|(room, at)| self.code.get(room, at)).collect()
+        places.into_iter().flat_map(|(room, at)| self.code.get(room, at, 1)).collect()
     }
 
     /// What a thread of the same row has as accumulators.

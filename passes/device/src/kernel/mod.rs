@@ -87,7 +87,7 @@ fn loops(kernel: &Kernel, schedule: &Schedule) -> Loops {
     let each = if kernel.exprs.iter().any(has_loops) { LOOPS_OF_ELEMENTS } else { 1 };
     let outer = (reduced.start..innermost)
         .fold(Product::number(stages as i64 * each), |all, dim| &all * &extent(dim));
-    Loops { outer, inner: extent(innermost), at_once: teams.at_once() }
+    Loops { outer, inner: extent(innermost), at_once: teams.at_once(), block: Loops::BLOCK }
 }
 
 /// The parallel dimensions: those that are not reduced.

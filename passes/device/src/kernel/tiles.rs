@@ -71,7 +71,7 @@ impl<C: Code> Emitter<'_, C> {
                 let place = emitter.code.add(place, column);
                 for (load, rooms) in tiles.loads.iter().zip(shared) {
                     let loaded = parts(emitter.eval(*load));
-                    rooms.iter().zip(loaded).for_each(|(room, part)| emitter.code.put(*room, place, part));
+                    rooms.iter().zip(loaded).for_each(|(room, part)| emitter.code.put(*room, place, &[part]));
                 }
             });
         }
@@ -88,7 +88,7 @@ impl<C: Code> Emitter<'_, C> {
                 let mut known = Scope::default();
                 for (load, rooms) in tiles.loads.iter().zip(shared) {
                     let read: Vec<C::Value> =
-                        rooms.iter().map(|room| emitter.code.get(*room, place)).collect();
+                        rooms.iter().flat_map(|room| emitter.code.get(*room, place, 1)).collect();
                     let value: Element<C::Value> = element(&read);
                     known.insert((*load, 0), value);
                 }

@@ -47,11 +47,41 @@ const fn size(ty: Ty, count: usize) -> usize {
 }
 
 impl Emitter {
-    /// The type of so many elements beside each other, and where they are.
-    fn place(&mut self, parameter: usize, index: Register, ty: Ty, count: usize) -> (MlirType, MlirValue) {
+    /// Where an element is.
+    fn place(&mut self, parameter: usize, index: Register, ty: Ty) -> MlirValue {
         let function = self.function();
         let (scalar, base) = (function.types.scalar(ty), function.argument(parameter));
-        (vector(scalar, count), function.element(base, index.value, scalar, 1))
+        function.element(base, index.value, scalar, 1)
+    }
+
+    /// Elements beside each other, as a vector if there are several.
+    fn load_from(&mut self, address: MlirValue, ty: Ty, count: usize) -> Vec<Register> {
+        let function = self.function();
+        let scalar = function.types.scalar(ty);
+        let loaded = function.load(address, vector(scalar, count), size(ty, count));
+        if count == 1 {
+            return vec![Register { value: loaded, ty }];
+        }
+        let one = |number: usize| {
+            let number = function.index(number as i64);
+            let value = function.value("llvm.extractelement", &[loaded, number], scalar, &[]);
+            Register { value, ty }
+        };
+        (0..count).map(one).collect()
+    }
+
+    fn store_to(&mut self, address: MlirValue, values: &[Register]) {
+        let function = self.function();
+        let ty = values[0].ty;
+        let r#type = vector(function.types.scalar(ty), values.len());
+        let value = match values {
+            [one] => one.value,
+            _ => values.iter().enumerate().fold(function.poison(r#type), |all, (number, value)| {
+                let number = function.index(number as i64);
+                function.value("llvm.insertelement", &[all, value.value, number], r#type, &[])
+            }),
+        };
+        function.store(value, address, size(ty, values.len()));
     }
 
     /// Closes a loop; `branch` goes back to its header.
@@ -80,10 +110,9 @@ impl Emitter {
         Register { value: intrinsic(function, name, &operands, function.types.i32), ty: Ty::I32 }
     }
 
-    fn shared_place(&mut self, shared: Shared, index: Register) -> (MlirType, MlirValue) {
+    fn shared_place(&mut self, shared: Shared, index: Register) -> MlirValue {
         let function = self.function();
-        let scalar = function.types.scalar(shared.ty);
-        (scalar, function.element(shared.pointer, index.value, scalar, 1))
+        function.element(shared.pointer, index.value, function.types.scalar(shared.ty), 1)
     }
 }
 
@@ -122,34 +151,14 @@ impl Code for Emitter {
     }
 
     fn load(&mut self, from: usize, index: Register, ty: Ty, count: usize) -> Vec<Register> {
-        let (r#type, address) = self.place(from, index, ty, count);
-        let function = self.function();
-        let loaded = function.load(address, r#type, size(ty, count));
-        if count == 1 {
-            return vec![Register { value: loaded, ty }];
-        }
-        let scalar = function.types.scalar(ty);
-        let one = |number: usize| {
-            let number = function.index(number as i64);
-            let value = function.value("llvm.extractelement", &[loaded, number], scalar, &[]);
-            Register { value, ty }
-        };
-        (0..count).map(one).collect()
+        let address = self.place(from, index, ty);
+        self.load_from(address, ty, count)
     }
 
     fn store(&mut self, to: usize, index: Register, values: &[Register]) {
         self.kernel().written[to] = true;
-        let ty = values[0].ty;
-        let (r#type, address) = self.place(to, index, ty, values.len());
-        let function = self.function();
-        let value = match values {
-            [one] => one.value,
-            _ => values.iter().enumerate().fold(function.poison(r#type), |all, (number, value)| {
-                let number = function.index(number as i64);
-                function.value("llvm.insertelement", &[all, value.value, number], r#type, &[])
-            }),
-        };
-        function.store(value, address, size(ty, values.len()));
+        let address = self.place(to, index, values[0].ty);
+        self.store_to(address, values);
     }
 
     fn shared(&mut self, ty: Ty, count: u32) -> Shared {
@@ -157,16 +166,22 @@ impl Code for Emitter {
         Shared { pointer: self.shared_array(kept, count), ty: kept, is_truth: ty == Ty::I1 }
     }
 
-    fn get(&mut self, from: Shared, index: Register) -> Register {
-        let (r#type, address) = self.shared_place(from, index);
-        let value = Register { value: self.function().load(address, r#type, size(from.ty, 1)), ty: from.ty };
-        if from.is_truth { self.cast(Cast::Truncate, value, Ty::I1) } else { value }
+    fn get(&mut self, from: Shared, index: Register, count: usize) -> Vec<Register> {
+        let address = self.shared_place(from, index);
+        let mut values = self.load_from(address, from.ty, count);
+        if from.is_truth {
+            values.iter_mut().for_each(|value| *value = self.cast(Cast::Truncate, *value, Ty::I1));
+        }
+        values
     }
 
-    fn put(&mut self, to: Shared, index: Register, value: Register) {
-        let value = if to.is_truth { self.cast(Cast::ZExt, value, to.ty) } else { value };
-        let (_, address) = self.shared_place(to, index);
-        self.function().store(value.value, address, size(to.ty, 1));
+    fn put(&mut self, to: Shared, index: Register, values: &[Register]) {
+        let address = self.shared_place(to, index);
+        if !to.is_truth {
+            return self.store_to(address, values);
+        }
+        let kept: Vec<_> = values.iter().map(|value| self.cast(Cast::ZExt, *value, to.ty)).collect();
+        self.store_to(address, &kept);
     }
 
     fn barrier(&mut self) {
