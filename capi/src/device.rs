@@ -59,26 +59,24 @@ impl Device {
     }
 }
 
-/// A device that may be open still.
-type Perhaps = Weak<Mutex<Box<dyn device::Device>>>;
+/// A device that may be open still, by what DLPack calls it.
+type Perhaps = ((i32, i32), Weak<Mutex<Box<dyn device::Device>>>);
 
 /// What is open. Who opens a device that is open gets that one: its tensors are in one order of work.
 static OPEN: Mutex<Vec<Perhaps>> = Mutex::new(Vec::new());
 
 /// The same device, if it is open already.
 fn shared(opened: SharedDevice) -> SharedDevice {
+    let DLDevice { device_type, device_id } = device::dlpack_device(&opened);
+    let key = (device_type, device_id);
+    // Nobody waits here for a device that is at work.
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-    open.retain(|device| device.strong_count() > 0);
-    let key = device::dlpack_device(&opened);
-    let is_same = |other: &SharedDevice| {
-        let other = device::dlpack_device(other);
-        (other.device_type, other.device_id) == (key.device_type, key.device_id)
-    };
-    if let Some(found) = open.iter().filter_map(Weak::upgrade).find(is_same) {
-        return found;
-    }
-    open.push(Arc::downgrade(&opened));
-    opened
+    open.retain(|(_, device)| device.strong_count() > 0);
+    let known = open.iter().find(|(own, _)| *own == key).and_then(|(_, device)| device.upgrade());
+    known.unwrap_or_else(|| {
+        open.push((key, Arc::downgrade(&opened)));
+        opened
+    })
 }
 
 /// Opens a device.

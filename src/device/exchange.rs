@@ -11,6 +11,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_void};
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use promote_devices::{Api, DeviceError};
@@ -56,6 +57,14 @@ fn handed_out() -> MutexGuard<'static, HandedOut> {
     ALL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// What stands for a tensor of so many bytes that has no address: other handles are at least as far, so that no place within it, which
+/// another library may point to, is that of another tensor. It is the address of nothing in the process.
+fn new_handle(bytes: usize) -> usize {
+    const APART: usize = 256;
+    static NEXT: AtomicUsize = AtomicUsize::new(1 << (usize::BITS - 1));
+    NEXT.fetch_add(bytes.next_multiple_of(APART) + APART, Ordering::Relaxed)
+}
+
 /// Keeps a tensor alive that was handed out.
 struct Exported {
     key: Option<(i32, usize)>,
@@ -77,8 +86,11 @@ impl Drop for Exported {
 /// after what the default stream was given before; what another stream does to it must be done when the deleter runs.
 pub fn into_managed(tensor: DeviceTensor) -> NonNull<DLManagedTensorVersioned> {
     let (place, dtype, dims) = (dlpack_device(tensor.device()), tensor.dtype(), tensor.dims().to_vec());
+    let data = match tensor.address() {
+        Some(address) => address as usize,
+        None => new_handle(tensor.byte_count()),
+    };
     let tensor = Arc::new(tensor);
-    let data = tensor.address().map_or(Arc::as_ptr(&tensor) as usize, |address| address as usize);
     let key = (place.device_type != runtime::CUDA).then_some((place.device_type, data));
     if let Some(key) = key {
         handed_out().insert(key, Arc::downgrade(&tensor));

@@ -15,8 +15,8 @@ pub const ROWS: u32 = 8;
 pub const PITCH: u32 = SIDE + 1;
 /// The most bytes that the elements of all operands at one place of a tile have.
 const MOST_BYTES: usize = 12;
-/// Dimensions that are known to be shorter do not fill tiles.
-const SHORT: i64 = 16;
+/// Shorter dimensions do not fill tiles.
+pub const SHORT: i64 = 16;
 
 /// How a map is run whose operands do not all lie side by side along its last dimension.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Tiles {
 }
 
 impl Tiles {
-    /// `None` if nothing is read across memory, if tiles would not be filled, or shared memory not hold them.
+    /// `None` if nothing is read across memory, if tiles are known not to be filled, or shared memory not to hold them.
     pub fn new(kernel: &Kernel) -> Option<Self> {
         let last = kernel.dims.len().checked_sub(1).filter(|_| kernel.form == Form::Map)?;
         let is_long = |dim: usize| kernel.dims[dim].fixed().is_none_or(|extent| extent >= SHORT);

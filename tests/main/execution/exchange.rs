@@ -196,6 +196,32 @@ fn what_is_not_known_is_refused_and_stays_the_caller_s() {
     }
 }
 
+/// Other libraries point into a tensor by its pointer and an offset: no such place is the beginning of another one.
+#[test]
+fn no_place_within_what_was_handed_out_is_another_tensor() {
+    for target in targets() {
+        let device = device::open(target).expect("it was open before");
+        const BYTES: usize = 1 << 20;
+        let numbers = vec![1.0; BYTES / 4];
+        let make = || {
+            into_managed(
+                DeviceTensor::from_bytes(&device, DType::F32, &[(BYTES / 4) as i64], &bytes(&numbers))
+                    .expect("there is memory"),
+            )
+        };
+        let made: Vec<_> = (0..8).map(|_| make()).collect();
+        // SAFETY: they are managed tensors, which are deleted once.
+        let mut starts: Vec<usize> =
+            made.iter().map(|managed| unsafe { managed.as_ref() }.dl_tensor.data as usize).collect();
+        starts.sort_unstable();
+        assert!(starts.windows(2).all(|pair| pair[1] - pair[0] >= BYTES), "{target}: {starts:x?}");
+        for managed in made {
+            // SAFETY: as above.
+            unsafe { managed.as_ref().deleter.expect("it has one")(managed.as_ptr()) };
+        }
+    }
+}
+
 #[test]
 fn a_device_that_was_opened_twice_is_two() {
     for target in targets().into_iter().filter(|target| !matches!(target, DeviceTarget::Cuda(_))) {

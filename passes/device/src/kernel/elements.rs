@@ -36,7 +36,7 @@ impl<C: Code> Emitter<'_, C> {
         });
     }
 
-    fn element_of(&mut self, unit: C::Value) {
+    pub(super) fn element_of(&mut self, unit: C::Value) {
         self.decode(unit);
         (0..self.kernel.roots.len()).for_each(|root| self.store_root(root));
         self.index.fill(None);

@@ -9,7 +9,7 @@ use super::{Emitter, Scope};
 use crate::build::Build;
 use crate::code::Code;
 use crate::elements::{element, parts};
-use crate::tiles::{PITCH, ROWS, SIDE, Tiles, types};
+use crate::tiles::{PITCH, ROWS, SHORT, SIDE, Tiles, types};
 
 /// What a thread has to do with a tile.
 struct Tile<C: Code> {
@@ -22,7 +22,45 @@ struct Tile<C: Code> {
 }
 
 impl<C: Code> Emitter<'_, C> {
+    /// Computes in tiles, or, if a run finds that extents are short, one by one.
     pub(super) fn tiles(&mut self, tiles: &Tiles) {
+        let last = self.kernel.dims.len() - 1;
+        let open = [tiles.rows, last].into_iter().filter(|dim| self.kernel.dims[*dim].fixed().is_none());
+        let short = self.code.number(SHORT - 1);
+        let mut are_long = None;
+        for dim in open.collect::<Vec<_>>() {
+            let extent = self.product(&self.kernel.dims[dim]);
+            let is_long = self.code.less(short, extent);
+            are_long = Some(are_long.map_or(is_long, |others| self.code.both(others, is_long)));
+        }
+        // All threads of a launch find the same, and so meet at the barriers.
+        let Some(are_long) = are_long else { return self.in_tiles(tiles) };
+        let mut branch = self.code.open_if(are_long);
+        self.enter();
+        self.in_tiles(tiles);
+        self.leave();
+        self.code.otherwise(&mut branch, &[]);
+        self.enter();
+        self.one_by_one();
+        self.leave();
+        self.code.close_if(branch, &[]);
+    }
+
+    /// Each thread computes elements that are as far from each other as a group has threads.
+    fn one_by_one(&mut self) {
+        self.for_units(|emitter, first, units| {
+            let (thread, step) = (emitter.code.thread(), emitter.code.number(Tiles::THREADS.into()));
+            let from = emitter.code.add(first, thread);
+            let end = emitter.code.ahead(first, Tiles::UNITS);
+            let end = emitter.code.min(end, units);
+            emitter.count((from, end, step), &[], |emitter, unit, _| {
+                emitter.element_of(unit);
+                Vec::new()
+            });
+        });
+    }
+
+    fn in_tiles(&mut self, tiles: &Tiles) {
         let (rows, last) = (tiles.rows, self.kernel.dims.len() - 1);
         let others: Vec<usize> = (0..last).filter(|dim| *dim != rows).collect();
         let shared: Vec<Vec<C::Shared>> = tiles.loads.iter().map(|load| self.shared_tile(*load)).collect();

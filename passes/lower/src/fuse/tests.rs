@@ -5,6 +5,7 @@ use rustc_hash::FxHashSet;
 
 use super::*;
 use crate::graph::Index;
+use crate::kernel::Form;
 use promote_dialect::extent::{Extent, Rule, Symbol};
 
 const COSTS: Costs = Costs { expensive: 8, too_long: 256, max_exprs: 600, few_columns: 8, cuts: None };
