@@ -57,8 +57,8 @@ fn handed_out() -> MutexGuard<'static, HandedOut> {
     ALL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What stands for a tensor of so many bytes that has no address: other handles are at least as far, so that no place within it, which
-/// another library may point to, is that of another tensor. It is the address of nothing in the process.
+/// What stands for a tensor of so many bytes where none has an address that others could use. Handles are farther apart than that, so
+/// that no place within a tensor, which another library may point to, is another one. It is the address of nothing in the process.
 fn new_handle(bytes: usize) -> usize {
     const APART: usize = 256;
     static NEXT: AtomicUsize = AtomicUsize::new(1 << (usize::BITS - 1));
@@ -86,12 +86,13 @@ impl Drop for Exported {
 /// after what the default stream was given before; what another stream does to it must be done when the deleter runs.
 pub fn into_managed(tensor: DeviceTensor) -> NonNull<DLManagedTensorVersioned> {
     let (place, dtype, dims) = (dlpack_device(tensor.device()), tensor.dtype(), tensor.dims().to_vec());
-    let data = match tensor.address() {
+    let is_cuda = place.device_type == runtime::CUDA;
+    let data = match tensor.address().filter(|_| is_cuda) {
         Some(address) => address as usize,
         None => new_handle(tensor.byte_count()),
     };
     let tensor = Arc::new(tensor);
-    let key = (place.device_type != runtime::CUDA).then_some((place.device_type, data));
+    let key = (!is_cuda).then_some((place.device_type, data));
     if let Some(key) = key {
         handed_out().insert(key, Arc::downgrade(&tensor));
     }
