@@ -3,6 +3,7 @@
 //! A group takes a square of the last dimension and of the one along which some operands lie. Its threads read those operands along
 //! memory, tell each other what they read, and compute the elements of the square along the last dimension.
 
+use promote_lower::kernel::ExprId;
 use promote_scalar::Element;
 
 use super::{Emitter, Scope};
@@ -60,6 +61,7 @@ impl<C: Code> Emitter<'_, C> {
         });
     }
 
+    /// Each group computes one tile after another.
     fn in_tiles(&mut self, tiles: &Tiles) {
         let (rows, last) = (tiles.rows, self.kernel.dims.len() - 1);
         let others: Vec<usize> = (0..last).filter(|dim| *dim != rows).collect();
@@ -93,7 +95,8 @@ impl<C: Code> Emitter<'_, C> {
         });
     }
 
-    fn shared_tile(&mut self, load: promote_lower::kernel::ExprId) -> Vec<C::Shared> {
+    /// Room for an operand's elements of a tile: for each of their parts.
+    fn shared_tile(&mut self, load: ExprId) -> Vec<C::Shared> {
         let types = types(self.kernel.expr(load).dtype);
         types.into_iter().map(|ty| self.code.shared(ty, SIDE * PITCH)).collect()
     }
