@@ -10,6 +10,11 @@ pub(crate) trait Build: Code {
         self.int(Ty::I64, number)
     }
 
+    /// The zero of a type: of floats the positive one.
+    fn zero(&mut self, ty: Ty) -> Self::Value {
+        if ty.is_float() { self.float(ty, 0.0) } else { self.int(ty, 0) }
+    }
+
     fn add(&mut self, x: Self::Value, y: Self::Value) -> Self::Value {
         self.binary(Binary::Add, x, y)
     }

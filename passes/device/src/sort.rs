@@ -110,7 +110,7 @@ impl<C: Code> Run<C> {
         self.room.iter().zip(parts(own)).for_each(|(room, part)| code.put(*room, place, &[part]));
     }
 
-    /// Brings the elements to shared memory, threads beside each other those beside each other.
+    /// Brings the elements to shared memory, threads beside each other those beside each other, and zeros after the last.
     fn read(&self, code: &mut C, (first, step): (C::Value, C::Value), count: C::Value) {
         for round in 0..OWN {
             let place = code.ahead(self.thread, round * i64::from(GROUP));
@@ -119,9 +119,10 @@ impl<C: Code> Run<C> {
             let at = code.mul(place, step);
             let at = code.add(first, at);
             let own = load(code, self.memory, at, self.dtype, (1, 1))[0];
-            self.put(code, place, own);
-            code.otherwise(&mut branch, &[]);
-            code.close_if(branch, &[]);
+            code.otherwise(&mut branch, &parts(own));
+            let zeros: Vec<_> = self.room.iter().map(|_| code.zero(register(self.dtype))).collect();
+            let own = code.close_if(branch, &zeros);
+            self.put(code, place, element(&own));
         }
         code.barrier();
     }

@@ -162,6 +162,22 @@ impl Code {
         raw::result(self.op(name, operands, &[result], attributes))
     }
 
+    /// A number of which the optimiser learns nothing; `class` is the constraint of the target's registers that hold it.
+    pub fn opaque(&self, number: Register, class: char) -> Register {
+        // Nothing is done in the register.
+        let [code, constraints] =
+            ["\"\"".to_owned(), format!("\"={class},0\"")].map(|text| self.types.parse(&text));
+        let attributes = [("asm_string", code), ("constraints", constraints)];
+        let scalar = self.types.scalar(number.ty);
+        Register { value: self.value("llvm.inline_asm", &[number.value], scalar, &attributes), ..number }
+    }
+
+    /// Whether a number is known to the compiler.
+    pub fn is_constant(&self, number: Register) -> bool {
+        // SAFETY: the values are alive.
+        self.constants.values().any(|constant| unsafe { mlirValueEqual(*constant, number.value) })
+    }
+
     /// A number, given by its bits, in so many lanes.
     pub fn constant(&mut self, ty: Ty, bits: u64, lanes: usize) -> MlirValue {
         if let Some(known) = self.constants.get(&(ty, bits, lanes)) {

@@ -23,18 +23,10 @@ impl KernelEmitter<'_> {
         let left = self.code.value("llvm.trunc", &[left], self.code.types.scalar(Ty::I32), &[]);
         // A store of narrowed numbers with a mask that LLVM 22 finds to be of one lane writes that lane before it is narrowed,
         // which is too wide.
-        let left = self.opaque(left);
-        let left = splat(&mut self.code, Register { value: left, ty: Ty::I32 }, lanes);
+        let left = self.code.opaque(Register { value: left, ty: Ty::I32 }, 'r');
+        let left = splat(&mut self.code, left, lanes);
         let numbers = Register { value: self.iota(Ty::I32, lanes), ty: Ty::I32 };
         self.emit(lanes).compare(Compare::LtS, numbers, left).value
-    }
-
-    /// A number of 32 bits of which the optimiser learns nothing.
-    fn opaque(&self, number: MlirValue) -> MlirValue {
-        // Nothing is done in the register that holds it.
-        let [code, constraints] = ["\"\"", "\"=r,0\""].map(|text| self.code.types.parse(text));
-        let attributes = [("asm_string", code), ("constraints", constraints)];
-        self.code.value("llvm.inline_asm", &[number], self.code.types.scalar(Ty::I32), &attributes)
     }
 
     /// The lanes that count.

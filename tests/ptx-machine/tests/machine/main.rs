@@ -1,0 +1,5 @@
+//! The machine itself: small kernels, of which each shows one instruction or one fault.
+
+mod faults;
+mod results;
+mod support;
