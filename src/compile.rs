@@ -16,6 +16,7 @@ use promote_mlir::session::{Module, NotLoaded, Options as SessionOptions, RunOpt
 use promote_mlir::targets::cpu::{Machine, Type};
 use promote_native::{self as native, Argument, Signature};
 
+use crate::device::TensorCores;
 use crate::dlpack;
 use crate::run::Executable;
 pub use promote_native::{Error as TargetError, OptLevel, RUNTIME_OBJECT, Target};
@@ -31,6 +32,8 @@ pub struct CompileOptions {
     pub level: OptLevel,
     /// What a run makes of denormal numbers.
     pub denormals: Denormals,
+    /// What tensor cores are used for, of [devices](crate::device) that have any.
+    pub tensor_cores: TensorCores,
     /// How the passes are run.
     pub passes: RunOptions,
 }
@@ -53,6 +56,7 @@ impl Default for CompileOptions {
             target: Target::host(),
             level: OptLevel::default(),
             denormals: Denormals::default(),
+            tensor_cores: TensorCores::default(),
             passes: RunOptions::default(),
         }
     }

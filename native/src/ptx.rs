@@ -53,6 +53,11 @@ impl Architecture {
         self.number >= 80
     }
 
+    /// Whether its tensor cores multiply `bf16`, and matrices as large as those of today.
+    pub const fn has_tensor_cores(self) -> bool {
+        self.number >= 80
+    }
+
     /// Those that code is made for: LLVM knows them, and they are not too old.
     pub fn all() -> Vec<Self> {
         Self::known().filter(|known| *known >= Self::LEAST).collect()

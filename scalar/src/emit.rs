@@ -29,6 +29,21 @@ pub enum Ty {
 }
 
 impl Ty {
+    /// The integers of so many bits.
+    ///
+    /// # Panics
+    /// If no type has as many.
+    pub const fn integer(bits: u32) -> Self {
+        match bits {
+            1 => Self::I1,
+            8 => Self::I8,
+            16 => Self::I16,
+            32 => Self::I32,
+            64 => Self::I64,
+            _ => panic!("no integers have so many bits"),
+        }
+    }
+
     /// Width in bits.
     pub const fn bits(self) -> u32 {
         match self {

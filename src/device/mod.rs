@@ -12,6 +12,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+pub use promote_device::TensorCores;
 use promote_device::{Compiled, Machine};
 use promote_devices::{Api, Code, DeviceError, Limits};
 use promote_execute::Sidecar;
@@ -54,6 +55,15 @@ impl DeviceTarget {
             Self::Vulkan => Api::Vulkan,
             Self::OpenCl => Api::OpenCl,
             Self::Cuda(_) => Api::Cuda,
+        }
+    }
+
+    /// What the tensor cores of such devices are used for, if they may be for that.
+    const fn uses(self, cores: TensorCores) -> TensorCores {
+        match self {
+            Self::Vulkan | Self::OpenCl => TensorCores::Unused,
+            Self::Cuda(Some(architecture)) if !architecture.has_tensor_cores() => TensorCores::Unused,
+            Self::Cuda(_) => cores,
         }
     }
 
@@ -122,9 +132,9 @@ fn locked(device: &SharedDevice) -> MutexGuard<'_, Box<dyn Device>> {
     device.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a program must know of devices.
-pub const fn accelerator() -> impl Target {
-    Machine
+/// What a program must know of devices whose tensor cores are used so.
+pub const fn accelerator(cores: TensorCores) -> impl Target {
+    Machine { cores }
 }
 
 /// The words of a module, and the entries that it has.
@@ -134,8 +144,8 @@ type WordsOf = (Vec<String>, Vec<u32>);
 #[derive(Clone, Debug)]
 pub struct DeviceCode {
     target: DeviceTarget,
+    cores: TensorCores,
     program: Program,
-    compiled: Compiled,
     interfaces: Vec<Interface>,
 }
 
@@ -152,7 +162,7 @@ pub fn compile_for(
     let mut pipeline = options.pipeline.clone();
     pipeline.0.extend(to_blocks().0);
     match session.run(module, &pipeline, &options.passes)? {
-        Verdict::Done => DeviceCode::of(module, session.semantics(), target),
+        Verdict::Done => DeviceCode::of(module, session.semantics(), target, options.tensor_cores),
         Verdict::Refused => Err(CompileError::Refused(session.take_diagnostics())),
     }
 }
@@ -166,16 +176,18 @@ impl DeviceCode {
         module: &Module<'_>,
         semantics: &promote_lattice::Semantics,
         target: DeviceTarget,
+        cores: TensorCores,
     ) -> Result<Self, CompileError> {
-        let program = module.program(semantics, &Machine).map_err(CompileError::Refused)?;
-        Ok(Self::of_program(program, target))
+        let cores = target.uses(cores);
+        let program = module.program(semantics, &accelerator(cores)).map_err(CompileError::Refused)?;
+        Ok(Self::of_program(program, target, cores))
     }
 
     /// The code of a [program](Program), whatever IR it was read from. It must have been made for a
-    /// [device](accelerator).
-    pub fn of_program(program: Program, target: DeviceTarget) -> Self {
-        let (compiled, interfaces) = (Compiled::of(&program), program.interfaces());
-        Self { target, program, compiled, interfaces }
+    /// [device](accelerator) whose tensor cores are used so.
+    pub fn of_program(program: Program, target: DeviceTarget, cores: TensorCores) -> Self {
+        let interfaces = program.interfaces();
+        Self { target, cores: target.uses(cores), program, interfaces }
     }
 
     /// What it is for.
@@ -183,17 +195,20 @@ impl DeviceCode {
         self.target
     }
 
-    /// The kernels as SPIR-V, for any device of the target; for Vulkan's, if the target's take none.
-    pub fn spirv(&self) -> promote_spirv::Module {
-        self.spirv_for(Features::default())
+    /// What is launched on devices of a target.
+    fn compiled(&self, target: DeviceTarget) -> Compiled {
+        Compiled::of(&self.program, target.uses(self.cores))
     }
 
-    fn spirv_for(&self, features: Features) -> promote_spirv::Module {
-        let environment = match self.target {
-            DeviceTarget::Vulkan | DeviceTarget::Cuda(_) => Environment::Vulkan,
-            DeviceTarget::OpenCl => Environment::OpenCl,
+    /// The kernels as SPIR-V, for any device of the target; for Vulkan's, if the target's take none.
+    pub fn spirv(&self) -> promote_spirv::Module {
+        let target = match self.target {
+            DeviceTarget::Vulkan | DeviceTarget::Cuda(_) => DeviceTarget::Vulkan,
+            DeviceTarget::OpenCl => DeviceTarget::OpenCl,
         };
-        promote_spirv::compile(&self.program, &self.compiled, environment, features)
+        let environment =
+            if target == DeviceTarget::OpenCl { Environment::OpenCl } else { Environment::Vulkan };
+        promote_spirv::compile(&self.program, &self.compiled(target), environment, Features::default())
     }
 
     /// The kernels as PTX, for the architecture of the target; for [`Architecture::COMMON`], if it has none.
@@ -205,24 +220,25 @@ impl DeviceCode {
             DeviceTarget::Cuda(Some(architecture)) => architecture,
             DeviceTarget::Cuda(None) | DeviceTarget::Vulkan | DeviceTarget::OpenCl => Architecture::COMMON,
         };
-        self.ptx_for(architecture)
+        self.ptx_for(architecture, &self.compiled(DeviceTarget::Cuda(Some(architecture))))
     }
 
-    fn ptx_for(&self, architecture: Architecture) -> Result<String, CompileError> {
+    fn ptx_for(&self, architecture: Architecture, compiled: &Compiled) -> Result<String, CompileError> {
         let features = nvptx::Features { has_bf16: architecture.has_bf16() };
-        let kernels = Kernels::new(&self.program, &self.compiled, features);
+        let kernels = Kernels::new(&self.program, compiled, features);
         // SAFETY: the module is alive, and nobody else has it.
         Ok(unsafe { promote_native::ptx(kernels.to_raw(), architecture) }?)
     }
 
     /// The program as text, with a comment at each kernel that says how its loops are run.
     pub fn program_text(&self) -> String {
-        self.program.with_schedules(&Machine).to_string()
+        self.program.with_schedules(&accelerator(self.cores)).to_string()
     }
 
     /// What goes with the kernels: the program that launches them, and how, as JSON.
     pub fn sidecar(&self) -> String {
-        Sidecar::new(&self.target.emitted().to_string(), &self.program, &self.compiled).to_json()
+        let target = self.target.emitted();
+        Sidecar::new(&target.to_string(), &self.program, &self.compiled(target)).to_json()
     }
 
     /// Loads the code on a device.
@@ -231,37 +247,41 @@ impl DeviceCode {
     /// If the device lacks what the code needs, or its driver refuses it.
     pub fn load(&self, device: &SharedDevice) -> Result<crate::Executable, CompileError> {
         let description = locked(device).description().clone();
-        let (program, compiled) = (self.program.clone(), self.compiled.clone());
-        let load = |codes: &[_]| promote_execute::Executable::load(device.clone(), codes, program, compiled);
+        let load = |codes: &[_], compiled: Compiled| {
+            promote_execute::Executable::load(device.clone(), codes, self.program.clone(), compiled)
+        };
         let loaded = match self.target {
             DeviceTarget::Vulkan | DeviceTarget::OpenCl => {
-                let words = self.spirv_of(&description)?;
+                let compiled = self.compiled(self.target);
+                let words = self.spirv_of(&compiled, &description)?;
                 let codes = words.iter().map(|(entries, words)| (entries.clone(), Code::SpirV(words)));
-                load(&codes.collect::<Vec<_>>())
+                load(&codes.collect::<Vec<_>>(), compiled)
             }
-            DeviceTarget::Cuda(architecture) => {
-                let text = self.ptx_of(architecture, &description)?;
-                load(&[(self.entries(), Code::Ptx(&text))])
+            DeviceTarget::Cuda(wanted) => {
+                let architecture = architecture_for(wanted, &description)?;
+                let compiled = self.compiled(DeviceTarget::Cuda(Some(architecture)));
+                let text = self.ptx_for(architecture, &compiled)?;
+                load(&[(names(&compiled), Code::Ptx(&text))], compiled)
             }
         }?;
         Ok(crate::Executable::on_device(Arc::new(loaded), &self.interfaces))
     }
 
-    /// The names of the kernels.
-    fn entries(&self) -> Vec<String> {
-        self.compiled.entries().map(|entry| entry.name.clone()).collect()
-    }
-
     /// SPIR-V for a device: modules, with the names of their entries.
-    fn spirv_of(&self, Description { limits, name, .. }: &Description) -> Result<Vec<WordsOf>, DeviceError> {
+    fn spirv_of(
+        &self,
+        compiled: &Compiled,
+        Description { limits, name, .. }: &Description,
+    ) -> Result<Vec<WordsOf>, DeviceError> {
         let features = features(limits);
         let modules = if self.target == DeviceTarget::Vulkan {
-            promote_spirv::compile_each(&self.program, &self.compiled, Environment::Vulkan, features)
+            promote_spirv::compile_each(&self.program, compiled, Environment::Vulkan, features)
                 .into_iter()
                 .map(|(entry, module)| (vec![entry], module))
                 .collect()
         } else {
-            vec![(self.entries(), self.spirv_for(features))]
+            let module = promote_spirv::compile(&self.program, compiled, Environment::OpenCl, features);
+            vec![(names(compiled), module)]
         };
         modules
             .into_iter()
@@ -271,29 +291,27 @@ impl DeviceCode {
             })
             .collect()
     }
+}
 
-    /// PTX for a device.
-    fn ptx_of(
-        &self,
-        wanted: Option<Architecture>,
-        Description { limits, name, .. }: &Description,
-    ) -> Result<String, CompileError> {
-        let own = limits.architecture.unwrap_or_default();
-        match wanted {
-            Some(wanted) if !wanted.runs_on(own) => {
-                let feature = format!("code for {wanted}: it is sm_{own}; compile for that");
-                Err(DeviceError::Unsupported { device: name.clone(), feature }.into())
-            }
-            Some(wanted) => self.ptx_for(wanted),
-            None => match Architecture::of_device(own) {
-                Some(best) => self.ptx_for(best),
-                None => {
-                    let least = Architecture::LEAST;
-                    let feature = format!("kernels: it is sm_{own}, and they are made for {least} and newer");
-                    Err(DeviceError::Unsupported { device: name.clone(), feature }.into())
-                }
-            },
-        }
+/// The names of kernels.
+fn names(compiled: &Compiled) -> Vec<String> {
+    compiled.entries().map(|entry| entry.name.clone()).collect()
+}
+
+/// What PTX is made for that a device is to run.
+fn architecture_for(
+    wanted: Option<Architecture>,
+    Description { limits, name, .. }: &Description,
+) -> Result<Architecture, DeviceError> {
+    let own = limits.architecture.unwrap_or_default();
+    let unsupported = |feature: String| DeviceError::Unsupported { device: name.clone(), feature };
+    match wanted {
+        Some(wanted) if wanted.runs_on(own) => Ok(wanted),
+        Some(wanted) => Err(unsupported(format!("code for {wanted}: it is sm_{own}; compile for that"))),
+        None => Architecture::of_device(own).ok_or_else(|| {
+            let least = Architecture::LEAST;
+            unsupported(format!("kernels: it is sm_{own}, and they are made for {least} and newer"))
+        }),
     }
 }
 

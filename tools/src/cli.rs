@@ -29,6 +29,7 @@ use promote::device::{DeviceTarget, UnknownDevice};
 use promote::diagnostic::Code;
 use promote::targets::{self, TargetPass};
 
+use crate::devices::Accelerator;
 use crate::expect;
 use crate::flags::{Diagnostics, Processor, Rules, double_dashes};
 use crate::input::SPLIT_MARKER;
@@ -147,6 +148,10 @@ pub struct Promotion {
     /// For which processor.
     #[command(flatten)]
     pub processor: Processor,
+
+    /// What of a device is used.
+    #[command(flatten)]
+    pub accelerator: Accelerator,
 
     /// Same as --emit=bytecode
     #[arg(long, conflicts_with = "emit")]

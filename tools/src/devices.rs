@@ -1,11 +1,54 @@
-//! What promote-opt makes for devices, and of which targets it is made.
+//! What promote-opt makes for devices, of which targets it is made, and what it may use.
 
 use clap::ValueEnum;
 use promote::CompileError;
-use promote::device::{DeviceCode, DeviceTarget};
+use promote::device::{DeviceCode, DeviceTarget, TensorCores};
 use promote::diagnostic::{Code, Diagnostic};
 
 use crate::cli::{Args, Emit};
+
+/// What NVIDIA's devices may compute with.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Accelerator {
+    /// What tensor cores multiply on NVIDIA's devices [default: exact]
+    #[arg(long, value_name = "WHAT")]
+    tensor_cores: Option<Multiplied>,
+}
+
+/// What tensor cores multiply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Multiplied {
+    /// Nothing
+    None,
+    /// Integers of 8 bits, whose sums are exact
+    Exact,
+    /// Also floats of 16 bits and fewer, added up in f32: not the bits of a processor
+    All,
+}
+
+impl Accelerator {
+    /// What tensor cores are used for.
+    pub const fn tensor_cores(&self) -> TensorCores {
+        match self.tensor_cores {
+            Some(Multiplied::None) => TensorCores::Unused,
+            None | Some(Multiplied::Exact) => TensorCores::Exact,
+            Some(Multiplied::All) => TensorCores::All,
+        }
+    }
+
+    /// Refuses what other targets do not have.
+    pub fn check(&self, target: Option<DeviceTarget>) -> Result<(), Diagnostic> {
+        match target {
+            Some(DeviceTarget::Cuda(_)) => Ok(()),
+            None | Some(DeviceTarget::Vulkan | DeviceTarget::OpenCl) if self.tensor_cores.is_none() => Ok(()),
+            None | Some(DeviceTarget::Vulkan | DeviceTarget::OpenCl) => {
+                let message = "--tensor-cores is for NVIDIA's devices".to_owned();
+                Err(Diagnostic::error(Code::Native, None, message)
+                    .with_remedy("add --target=cuda, or leave it out"))
+            }
+        }
+    }
+}
 
 /// The device that code is made for: if none was asked for, one that runs code of that kind.
 pub fn device_of(args: &Args) -> DeviceTarget {
@@ -54,6 +97,7 @@ pub fn check_device(args: &Args) -> Result<(), Diagnostic> {
         let message = format!("{target} is a device, and --target-cpu and --target-features name processors");
         return Err(Diagnostic::error(Code::Native, None, message).with_remedy("leave them out"));
     }
+    promotion.accelerator.check((emit.is_for_devices() || emit == Emit::Program).then(|| device_of(args)))?;
     match (promotion.device(), emit) {
         (Some(target @ DeviceTarget::Cuda(_)), Emit::Spirv | Emit::SpirvAsm) => {
             wrong(&target.to_string(), "use --target=vulkan or --target=opencl, or emit ptx")

@@ -253,7 +253,10 @@ impl<'a> Compiler<'a> {
     /// The program, as a device runs it, or the processor.
     fn program_text(&self, module: &Module<'_>) -> Result<String, CompileError> {
         match self.args.promotion.device() {
-            Some(target) => Ok(DeviceCode::of(module, &self.semantics, target)?.program_text()),
+            Some(target) => {
+                let cores = self.args.promotion.accelerator.tensor_cores();
+                Ok(DeviceCode::of(module, &self.semantics, target, cores)?.program_text())
+            }
             None => {
                 let program = self.program(module)?;
                 Ok(promote::program_text(&program, &self.native.target))
@@ -310,7 +313,8 @@ impl<'a> Compiler<'a> {
             }
             Emit::Program => self.program_text(module).map(String::into_bytes),
             kind @ (Emit::Ptx | Emit::Spirv | Emit::SpirvAsm | Emit::Sidecar) => {
-                let code = DeviceCode::of(module, &self.semantics, device_of(self.args));
+                let cores = self.args.promotion.accelerator.tensor_cores();
+                let code = DeviceCode::of(module, &self.semantics, device_of(self.args), cores);
                 return match code.and_then(|code| Ok((kernels(&code, kind)?, code))) {
                     Ok((bytes, code)) => self.write_device_code(&code, &bytes, output),
                     Err(error) => refuse(compiler::compile_error(error, input)?),

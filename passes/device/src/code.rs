@@ -2,6 +2,8 @@
 
 use promote_scalar::{Emit, Trap, Ty};
 
+use crate::matmul::Factors;
+
 /// What a kernel takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Parameter {
@@ -88,6 +90,41 @@ pub trait Code: Emit {
     /// the subgroup are here.
     fn exchange(&mut self, _value: Self::Value, _thread: Self::Value) -> Self::Value {
         unreachable!("there are no subgroups")
+    }
+
+    /// Narrow integers as one, the first in the low bits. Only asked for with [tensor cores](crate::TensorCores), as what follows is.
+    fn join(&mut self, _parts: &[Self::Value]) -> Self::Value {
+        unreachable!("there are no tensor cores")
+    }
+
+    /// The integers that [`join`](Code::join) makes one of.
+    fn parts(&mut self, _joined: Self::Value, _ty: Ty, _count: usize) -> Vec<Self::Value> {
+        unreachable!("there are no tensor cores")
+    }
+
+    /// Begins to copy 16 bytes from memory to shared memory, from a word of 32 bits on, aligned in both. The thread sees them once
+    /// it has [waited](Code::finish_copies), and others after a barrier.
+    fn copy(&mut self, _from: (Self::Memory, Self::Value), _to: (Self::Shared, Self::Value)) {
+        unreachable!("there are no tensor cores")
+    }
+
+    /// Waits for the copies that the thread has begun.
+    fn finish_copies(&mut self) {
+        unreachable!("there are no tensor cores")
+    }
+
+    /// Adds the product of a matrix of 16 rows and one of 8 columns to sums. All 32 threads of the subgroup are here, and hold the
+    /// matrices between them: the first four the first row, or column, and so on. Of its row of the left matrix, and of the one
+    /// eight below, a thread has the words of its place among the four, and then those four further on; of its column of the right
+    /// one it has the same two words; of the sums of its two rows, two beside each other.
+    fn multiply_matrices(
+        &mut self,
+        _factors: Factors,
+        _left: [Self::Value; 4],
+        _right: [Self::Value; 2],
+        _sums: [Self::Value; 4],
+    ) -> [Self::Value; 4] {
+        unreachable!("there are no tensor cores")
     }
 
     /// Opens a loop from a number to below another by a step, which is positive.

@@ -26,7 +26,7 @@ mod wide;
 
 pub use code::{Code, Loop, Parameter, TRAPS, trap_number, trap_of};
 pub use entry::{Entry, Geometry, Loops, Slot};
-pub use matmul::{Product, Tile};
+pub use matmul::{Factors, Product, TensorCores, Tile};
 pub use schedule::{Schedule, Teams};
 pub use sort::{RUN, Sort, runs};
 pub use target::{Compiled, Dtypes, Machine};

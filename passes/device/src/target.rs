@@ -8,12 +8,16 @@ use promote_lower::target::{Costs, Packing, Product, Target};
 
 use crate::code::Code;
 use crate::entry::Entry;
+use crate::matmul::TensorCores;
 use crate::schedule::Schedule;
 use crate::{kernel, matmul, sort};
 
-/// Devices as lowering sees them: all are alike.
+/// Devices as lowering sees them: all are alike, but for what their tensor cores may be used for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Machine;
+pub struct Machine {
+    /// What the tensor cores may be used for.
+    pub cores: TensorCores,
+}
 
 impl Target for Machine {
     fn name(&self) -> &'static str {
@@ -29,7 +33,9 @@ impl Target for Machine {
     }
 
     fn packing(&self, product: &Product) -> Option<Packing> {
-        product.is_in_order(true).then_some(Packing::Nothing)
+        let [left, right] = product.operands;
+        let by_cores = || self.cores.factors([left, right, product.dtype]).is_some() && product.is_large();
+        (product.is_in_order(true) || by_cores()).then_some(Packing::Nothing)
     }
 }
 
@@ -45,6 +51,8 @@ pub struct Compiled {
     pub products: Vec<matmul::Product>,
     /// Of its sorts, by dtype.
     pub sorts: Vec<sort::Sort>,
+    /// What the tensor cores are used for.
+    pub cores: TensorCores,
 }
 
 impl Compiled {
@@ -66,13 +74,13 @@ impl Compiled {
         self.sorts.iter().find(|sort| sort.dtype == dtype)
     }
 
-    /// What a program launches.
-    pub fn of(program: &Program) -> Self {
+    /// What a program launches on a device whose tensor cores are used so.
+    pub fn of(program: &Program, cores: TensorCores) -> Self {
         let numbered = program.kernels.iter().enumerate();
         let kernels = numbered
             .map(|(index, kernel)| kernel::entry(kernel, program.numerics, format!("kernel{index}")))
             .collect();
-        let mut compiled = Self { kernels, products: Vec::new(), sorts: Vec::new() };
+        let mut compiled = Self { kernels, products: Vec::new(), sorts: Vec::new(), cores };
         for function in &program.functions {
             for (step, _) in function.blocks.iter().flat_map(|block| &block.steps) {
                 compiled.add(function, step);
@@ -88,7 +96,7 @@ impl Compiled {
                 let dtypes = [left, right, product].map(|buffer| function.dtype(*buffer).storage());
                 if self.product(dtypes).is_none() {
                     let name = format!("matmul{}", self.products.len());
-                    self.products.push(matmul::Product::new(dtypes, &name));
+                    self.products.push(matmul::Product::new(dtypes, self.cores, &name));
                 }
             }
             Step::Sort { buffer, .. } => {

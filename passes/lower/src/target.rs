@@ -67,15 +67,20 @@ impl Product {
     /// Whether the products of an element, which an instruction adds up, are added up in the order of the index. It is part of
     /// what a program computes: all targets ask this before they say how they multiply such matrices.
     pub fn is_in_order(&self, has_f16: bool) -> bool {
-        let Self { operands, dtype, rows, inner, columns } = *self;
+        let Self { operands, dtype, .. } = *self;
         let is_read = |operand: DType| {
             let is_half = operand == DType::F16 && has_f16 && matches!(dtype, DType::F32 | DType::F64);
             operand == dtype || is_half || converts_at_once(operand, dtype)
         };
-        let [rows, inner, columns] = [rows, inner, columns].map(|extent| extent.unwrap_or(USUAL_EXTENT));
+        is_plain(dtype) && operands.into_iter().all(is_read) && self.is_large()
+    }
+
+    /// Whether multiplying tile by tile is worth it.
+    pub fn is_large(&self) -> bool {
+        let [rows, inner, columns] =
+            [self.rows, self.inner, self.columns].map(|extent| extent.unwrap_or(USUAL_EXTENT));
         let count = rows.saturating_mul(inner).saturating_mul(columns);
-        let is_large = inner.min(columns) >= LEAST_EXTENT && count >= MANY_PRODUCTS;
-        is_plain(dtype) && operands.into_iter().all(is_read) && is_large
+        inner.min(columns) >= LEAST_EXTENT && count >= MANY_PRODUCTS
     }
 }
 

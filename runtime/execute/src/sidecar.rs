@@ -3,7 +3,7 @@
 //! A sidecar is JSON. [`Executable`](crate::Executable) needs the program alone; the kernels are spelt out for those who
 //! launch them by other means.
 
-use promote_device::{Compiled, Entry, RUN, Slot};
+use promote_device::{Compiled, Entry, RUN, Slot, TensorCores};
 use promote_lower::program::{ParseError, Problem, Program};
 use serde::{Deserialize, Serialize};
 
@@ -17,10 +17,22 @@ pub struct Sidecar {
     pub version: u32,
     /// What the code is for: `cuda:sm_90`, `vulkan`, `opencl`.
     pub target: String,
+    /// What the code uses tensor cores for.
+    #[serde(default = "unused", skip_serializing_if = "is_unused")]
+    pub tensor_cores: TensorCores,
     /// The kernels of the code, with what is needed to launch them.
     pub kernels: Vec<Kernel>,
     /// The program, as text.
     pub program: String,
+}
+
+const fn unused() -> TensorCores {
+    TensorCores::Unused
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_unused(cores: &TensorCores) -> bool {
+    *cores == TensorCores::Unused
 }
 
 /// How a kernel is launched.
@@ -112,6 +124,7 @@ impl Sidecar {
         Self {
             version: VERSION,
             target: target.to_owned(),
+            tensor_cores: compiled.cores,
             kernels: Kernel::all(compiled),
             program: program.to_string(),
         }
@@ -143,7 +156,7 @@ impl Sidecar {
         if let Err(mut problems) = program.verify() {
             return Err(SidecarError::Laws(problems.swap_remove(0)));
         }
-        let compiled = Compiled::of(&program);
+        let compiled = Compiled::of(&program, self.tensor_cores);
         if Kernel::all(&compiled) == self.kernels {
             Ok((program, compiled))
         } else {

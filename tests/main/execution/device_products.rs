@@ -1,11 +1,11 @@
 //! Products of matrices and sorts on devices: the bits of a processor, around the edges of tiles, blocks and runs.
 
-use promote::device::DeviceTarget;
-use promote::{DType, Kind};
+use promote::device::{DeviceTarget, TensorCores, compile_for};
+use promote::{CompileOptions, DType, Kind, Source};
 use promote_reference::{Array, Number, Value};
 
 use super::devices::{array, differs, is_wide, open, outcome, targets};
-use super::support::{Place, Random, known, on_all_cores, reported};
+use super::support::{Place, Random, function, known, on_all_cores, reported, run, session, unit};
 
 /// Matrix products of every form: large ones are multiplied in tiles, others are kernels.
 #[test]
@@ -34,20 +34,24 @@ fn products_have_the_bits_of_a_processor() {
 /// A product of a dtype, and the shapes of its operands.
 type Product = (DType, &'static [usize], &'static [usize]);
 
+/// The function `f` of a product.
+fn matmul(dtype: DType, left: &[usize], right: &[usize]) -> String {
+    let [x, y] = [left, right].map(|shape| {
+        let extents: String = shape.iter().map(|extent| format!("{extent}x")).collect();
+        format!("tensor<{extents}{}>", dtype.mlir())
+    });
+    known(&format!(
+        "func.func @f(%x: {x}, %y: {y}) -> !u {{\n  %r = \"promote.matmul\"(%x, %y) : ({x}, {y}) -> !u\n  return %r : !u\n}}\n"
+    ))
+}
+
 fn multiply_as_a_processor(products: &dyn Fn(DeviceTarget) -> Vec<Product>) {
     let is_wide = is_wide();
     for target in targets() {
         let products = products(target);
         let work = |place: &Place, index: usize| {
             let (dtype, left, right) = products[index];
-            let r#type = |shape: &[usize]| {
-                let extents: String = shape.iter().map(|extent| format!("{extent}x")).collect();
-                format!("tensor<{extents}{}>", dtype.mlir())
-            };
-            let (x, y) = (r#type(left), r#type(right));
-            let text = known(&format!(
-                "func.func @f(%x: {x}, %y: {y}) -> !u {{\n  %r = \"promote.matmul\"(%x, %y) : ({x}, {y}) -> !u\n  return %r : !u\n}}\n"
-            ));
+            let text = matmul(dtype, left, right);
             let mut random = Random::new(index as u64);
             let arguments = [left, right].map(|shape| Value::Array(array(dtype, shape, &mut random)));
             let on = |place: &Place| outcome(place, (&text, "f"), ("jax", true), &arguments);
@@ -55,7 +59,7 @@ fn multiply_as_a_processor(products: &dyn Fn(DeviceTarget) -> Vec<Product>) {
             // Where an operand is a vector, the product is a sum along rows.
             let is_comparable = is_wide || left.len().min(right.len()) > 1 || !dtype.is_inexact();
             (is_comparable && found != expected)
-                .then(|| format!("{x} by {y} on {target}: {}", differs(&found, &expected)))
+                .then(|| format!("{dtype} {left:?} by {right:?} on {target}: {}", differs(&found, &expected)))
         };
         let wrong = on_all_cores(products.len(), || open(target), work);
         reported("products", wrong.into_iter().flatten().collect());
@@ -79,6 +83,11 @@ fn products_around_the_edges_of_tiles_and_blocks_have_the_bits_of_a_processor() 
         (DType::I16, &[65, 388], &[388, 130]),
         (DType::U8, &[129, 17], &[17, 64]),
         (DType::I64, &[64, 385], &[385, 65]),
+        (DType::I8, &[63, 0], &[0, 65]),
+        (DType::I8, &[65, 63], &[63, 67]),
+        (DType::I8, &[130, 128], &[128, 64]),
+        (DType::U8, &[64, 65], &[65, 64]),
+        (DType::U8, &[3, 1000], &[1000, 66]),
     ];
     multiply_as_a_processor(&|_| products.to_vec());
 }
@@ -95,6 +104,56 @@ fn products_in_large_tiles_have_the_bits_of_a_processor() {
         (DType::U32, &[128, 128, 8], &[128, 8, 120]),
     ];
     multiply_as_a_processor(&|_| products.to_vec());
+}
+
+/// Floats that tensor cores multiply: sums are rounded in an order of the device's, within the bound of the documentation.
+#[test]
+fn products_by_tensor_cores_are_near_the_sums_of_exact_products() {
+    let products: &[Product] = &[
+        (DType::BF16, &[1, 64, 64], &[1, 64, 64]),
+        (DType::BF16, &[130, 65, 40], &[130, 40, 128]),
+        (DType::F16, &[2, 130, 300], &[2, 300, 63]),
+        (DType::F16, &[130, 128, 17], &[130, 17, 120]),
+        (DType::F16, &[3, 5, 0], &[3, 0, 70]),
+        (DType::F8E4M3FN, &[1, 70, 129], &[1, 129, 65]),
+        (DType::F8E8M0FNU, &[1, 64, 33], &[1, 33, 66]),
+    ];
+    for target in targets().into_iter().filter(|target| matches!(target, DeviceTarget::Cuda(_))) {
+        let work = |place: &Place, index: usize| {
+            let (dtype, left, right) = products[index];
+            let text = matmul(dtype, left, right);
+            let mut random = Random::new(index as u64);
+            let [x, y] = [left, right].map(|shape| array(dtype, shape, &mut random));
+            let session = session("jax", true, false);
+            let Place::Device(_, device) = place else { unreachable!("it is a device") };
+            let mut module = session.parse(Source::Text(&text)).expect("it is read");
+            let options = CompileOptions { tensor_cores: TensorCores::All, ..CompileOptions::default() };
+            let code = compile_for(&session, &mut module, &options, target).expect("it is compiled");
+            let executable = code.load(device).expect("it is loaded");
+            let arguments = [&x, &y].map(|array| Value::Array(array.clone()));
+            let found = run(&function(&executable, "f"), &arguments).expect("it runs").remove(0);
+            farthest_sum(&found, (&x, &y)).map(|why| format!("{dtype} {left:?} by {right:?}: {why}"))
+        };
+        let wrong = on_all_cores(products.len(), || open(target), work);
+        reported("products by tensor cores", wrong.into_iter().flatten().collect());
+    }
+}
+
+/// An element of a product `[batch, rows, columns]` that is farther from the sum of exact products than the documentation says.
+fn farthest_sum(found: &Array, (x, y): (&Array, &Array)) -> Option<String> {
+    let real = |array: &Array, place: usize| array.elements[place].parts().0;
+    let ([_, rows, inner], columns) = ([x.shape[0], x.shape[1], x.shape[2]], y.shape[2]);
+    (0..found.elements.len()).find_map(|place| {
+        let (batch, row, column) = (place / columns / rows, place / columns % rows, place % columns);
+        let (sum, magnitudes) = (0..inner).fold((0.0, 0.0), |(sum, magnitudes), index| {
+            let left = real(x, (batch * rows + row) * inner + index);
+            let product = left * real(y, (batch * inner + index) * columns + column);
+            (sum + product, magnitudes + product.abs())
+        });
+        let bound = inner as f64 * 2f64.powi(-22) * magnitudes + unit(sum, found.dtype) / 2.0;
+        let got = real(found, place);
+        ((got - sum).abs() > bound).then(|| format!("[{place}] is {got}, not within {bound} of {sum}"))
+    })
 }
 
 /// Lines around the length of the runs that are sorted in shared memory, and of merged ones, along memory and across it. Half of the

@@ -7,6 +7,7 @@ mod accesses;
 mod every_op;
 mod recorded;
 mod refused;
+mod tensor_cores;
 
 use std::path::PathBuf;
 use std::process::Command;

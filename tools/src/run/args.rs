@@ -1,10 +1,14 @@
 //! The command line of promote-run.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{CommandFactory, Parser, ValueEnum, ValueHint};
+use promote::device::{DeviceTarget, UnknownDevice};
 
+use crate::devices::Accelerator;
 use crate::flags::{Diagnostics, Processor, Rules, double_dashes};
 
 /// What the tool calls itself.
@@ -95,9 +99,13 @@ pub struct Args {
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Running")]
 pub struct Running {
-    /// The device to run on
+    /// What to run on: cpu, cuda (NVIDIA's devices; cuda:sm_90 for code of an architecture), vulkan, opencl
     #[arg(long, value_name = "TARGET", default_value = "cpu")]
     pub target: Target,
+
+    /// What of a device is used.
+    #[command(flatten)]
+    pub accelerator: Accelerator,
 
     /// For which processor.
     #[command(flatten)]
@@ -124,26 +132,45 @@ pub struct Running {
 }
 
 /// What to run on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// The CPU of this machine
+    /// The CPU of this machine.
     Cpu,
-    /// NVIDIA GPUs
-    Cuda,
-    /// Devices with Vulkan
-    Vulkan,
-    /// Devices with OpenCL
-    Opencl,
+    /// A device.
+    Device(DeviceTarget),
+}
+
+impl FromStr for Target {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "cpu" => Ok(Self::Cpu),
+            _ if name.starts_with("cuda:") => {
+                name.parse().map(Self::Device).map_err(|unknown: UnknownDevice| unknown.to_string())
+            }
+            _ => name.parse().map(Self::Device).map_err(|_| {
+                "it is cpu, cuda, vulkan or opencl, or cuda with an architecture, as in cuda:sm_90".to_owned()
+            }),
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cpu => f.write_str("cpu"),
+            Self::Device(device) => device.fmt(f),
+        }
+    }
 }
 
 impl Target {
-    /// The name on the command line.
-    pub const fn name(self) -> &'static str {
+    /// The device, if it is one.
+    pub const fn device(self) -> Option<DeviceTarget> {
         match self {
-            Self::Cpu => "cpu",
-            Self::Cuda => "cuda",
-            Self::Vulkan => "vulkan",
-            Self::Opencl => "opencl",
+            Self::Cpu => None,
+            Self::Device(device) => Some(device),
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::compiler;
 use crate::input::{Content, Input};
 use crate::output::{self, Kind, Output};
 use crate::report::{Reporter, Stop};
-use args::{Args, TOOL, Target};
+use args::{Args, TOOL};
 use literal::Literal;
 
 /// Does what the command line asks for.
@@ -72,6 +72,7 @@ fn execute(args: &Args, reporter: &mut Reporter) -> Result<(), Stop> {
             args::Denormals::Keep => Denormals::Keep,
             args::Denormals::Flush => Denormals::Flush,
         },
+        tensor_cores: args.running.accelerator.tensor_cores(),
         ..CompileOptions::default()
     };
     compiler::start_helpers(true);
@@ -104,12 +105,9 @@ fn execute(args: &Args, reporter: &mut Reporter) -> Result<(), Stop> {
 
 /// The device to run on, and what it is of; `None` is the processor.
 fn device(args: &Args) -> Result<Option<(DeviceTarget, SharedDevice)>, Stop> {
-    let target = match args.running.target {
-        Target::Cpu => return Ok(None),
-        Target::Vulkan => DeviceTarget::Vulkan,
-        Target::Opencl => DeviceTarget::OpenCl,
-        Target::Cuda => DeviceTarget::Cuda(None),
-    };
+    let target = args.running.target.device();
+    args.running.accelerator.check(target).map_err(Stop::misused)?;
+    let Some(target) = target else { return Ok(None) };
     if args.running.denormals == args::Denormals::Flush {
         let message = format!("{target} keeps denormal numbers");
         let diagnostic = Diagnostic::error(Code::Device, None, message);

@@ -93,7 +93,14 @@ fn a_device_that_is_not_there() {
 fn wrong_usage() {
     for (args, reason) in [
         (&["--target", "vulkan", "--denormals=flush"][..], "error[P0055]: vulkan keeps denormal numbers"),
-        (&["--target=tpu"], "invalid value 'tpu'"),
+        (&["--target=vulkan", "--tensor-cores=all"], "--tensor-cores is for NVIDIA's devices"),
+        (&["--tensor-cores=exact"], "add --target=cuda, or leave it out"),
+        (&["--target=cuda", "--tensor-cores=some"], "invalid value 'some'"),
+        (&["--target=cuda:sm_1"], "sm_1"),
+        (
+            &["--target=tpu"],
+            "it is cpu, cuda, vulkan or opencl, or cuda with an architecture, as in cuda:sm_90",
+        ),
         (&["--target-cpu=none-such"], "unknown CPU 'none-such'"),
         (&["--threads=0"], "0 is not in 1..=1024"),
         (&["--denormals=maybe"], "invalid value 'maybe'"),

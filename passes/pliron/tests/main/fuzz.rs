@@ -121,7 +121,9 @@ fn outcome(text: &str, semantics: &str) -> Outcome {
     scf_to_cf(context, program);
     let valid = verify(context, program);
     assert!(valid.is_ok(), "{valid:?}\n{text}");
-    if let Err(found) = read(&mut Host::new(context), program, &config.semantics, &promote_device::Machine) {
+    if let Err(found) =
+        read(&mut Host::new(context), program, &config.semantics, &promote_device::Machine::default())
+    {
         assert!(!internal(&found), "{found:?}\n{text}");
     }
     Outcome::Promoted

@@ -1,7 +1,7 @@
 //! Structured control flow, memory and threads.
 
 use mlir_sys::*;
-use promote_device::{Code, Loop, Parameter};
+use promote_device::{Code, Factors, Loop, Parameter};
 use promote_scalar::{Binary, Cast, Compare, Emit, Ty};
 
 use super::instructions::{Emitter, call_intrinsic, intrinsic};
@@ -62,26 +62,37 @@ impl Emitter {
         if count == 1 {
             return vec![Register { value: loaded, ty }];
         }
+        self.elements(loaded, ty, count)
+    }
+
+    /// The elements of a vector.
+    fn elements(&mut self, vector: MlirValue, ty: Ty, count: usize) -> Vec<Register> {
+        let function = self.function();
+        let scalar = function.types.scalar(ty);
         let one = |number: usize| {
             let number = function.index(number as i64);
-            let value = function.value("llvm.extractelement", &[loaded, number], scalar, &[]);
+            let value = function.value("llvm.extractelement", &[vector, number], scalar, &[]);
             Register { value, ty }
         };
         (0..count).map(one).collect()
     }
 
-    fn store_to(&mut self, address: MlirValue, values: &[Register]) {
+    /// A vector of several elements, or the one that there is.
+    fn vector_of(&mut self, values: &[Register]) -> MlirValue {
         let function = self.function();
-        let ty = values[0].ty;
-        let r#type = vector(function.types.scalar(ty), values.len());
-        let value = match values {
+        let r#type = vector(function.types.scalar(values[0].ty), values.len());
+        match values {
             [one] => one.value,
             _ => values.iter().enumerate().fold(function.poison(r#type), |all, (number, value)| {
                 let number = function.index(number as i64);
                 function.value("llvm.insertelement", &[all, value.value, number], r#type, &[])
             }),
-        };
-        function.store(value, address, size(ty, values.len()));
+        }
+    }
+
+    fn store_to(&mut self, address: MlirValue, values: &[Register]) {
+        let value = self.vector_of(values);
+        self.function().store(value, address, size(values[0].ty, values.len()));
     }
 
     /// Closes a loop; `branch` goes back to its header.
@@ -219,6 +230,89 @@ impl Code for Emitter {
             }
         };
         if told.ty == value.ty { told } else { self.cast(Cast::Bitcast, told, value.ty) }
+    }
+
+    fn join(&mut self, parts: &[Register]) -> Register {
+        if parts.len() == 1 {
+            return parts[0];
+        }
+        let ty = Ty::integer(parts[0].ty.bits() * parts.len() as u32);
+        // An instruction makes a pair of what is loaded.
+        if let [_, _] = parts {
+            let pair = self.vector_of(parts);
+            let function = self.function();
+            let joined = function.types.scalar(ty);
+            return Register { value: function.value("llvm.bitcast", &[pair], joined, &[]), ty };
+        }
+        // A longer vector that is filled step by step would be of registers that were never written, where some elements are not
+        // loaded.
+        let bits = i64::from(parts[0].ty.bits());
+        let mut joined = self.cast(Cast::ZExt, parts[0], ty);
+        for (number, part) in (1..).zip(&parts[1..]) {
+            let part = self.cast(Cast::ZExt, *part, ty);
+            let places = self.int(ty, number * bits);
+            let part = self.binary(Binary::Shl, part, places);
+            joined = self.binary(Binary::Or, joined, part);
+        }
+        joined
+    }
+
+    fn parts(&mut self, joined: Register, ty: Ty, count: usize) -> Vec<Register> {
+        if count == 1 {
+            return vec![joined];
+        }
+        let function = self.function();
+        let r#type = vector(function.types.scalar(ty), count);
+        let parts = function.value("llvm.bitcast", &[joined.value], r#type, &[]);
+        self.elements(parts, ty, count)
+    }
+
+    fn copy(&mut self, (from, index): (usize, Register), (to, place): (Shared, Register)) {
+        let address = self.place(from, index, Ty::I32);
+        let place = self.shared_place(to, place);
+        call_intrinsic(self.function(), "llvm.nvvm.cp.async.cg.shared.global.16", &[place, address], &[]);
+    }
+
+    fn finish_copies(&mut self) {
+        call_intrinsic(self.function(), "llvm.nvvm.cp.async.wait.all", &[], &[]);
+    }
+
+    fn multiply_matrices(
+        &mut self,
+        factors: Factors,
+        left: [Register; 4],
+        right: [Register; 2],
+        sums: [Register; 4],
+    ) -> [Register; 4] {
+        let (name, words, ty) = match factors {
+            Factors::Integers { is_signed } => {
+                let name = match is_signed {
+                    [true, true] => "k32.row.col.s8",
+                    [true, false] => "k32.row.col.s8.u8",
+                    [false, true] => "k32.row.col.u8.s8",
+                    [false, false] => "k32.row.col.u8",
+                };
+                (name, None, Ty::I32)
+            }
+            Factors::F16 => ("k16.row.col.f32.f32", Some("vector<2xf16>"), Ty::F32),
+            Factors::Bf16 => ("k16.row.col.bf16", None, Ty::F32),
+        };
+        let function = self.function();
+        let factor = |word: &Register| match words.map(|name| function.types.parse_type(name)) {
+            Some(pair) => function.value("llvm.bitcast", &[word.value], pair, &[]),
+            None => word.value,
+        };
+        let mut operands: Vec<_> = left.iter().chain(&right).map(factor).collect();
+        operands.extend(values(&sums));
+        let four = if ty.is_float() { "f32, f32, f32, f32" } else { "i32, i32, i32, i32" };
+        let four = function.types.parse_type(&format!("!llvm.struct<({four})>"));
+        let products = intrinsic(function, &format!("llvm.nvvm.mma.m16n8{name}"), &operands, four);
+        let scalar = function.types.scalar(ty);
+        [0, 1, 2, 3].map(|place| {
+            let position = function.types.parse(&format!("array<i64: {place}>"));
+            let value = function.value("llvm.extractvalue", &[products], scalar, &[("position", position)]);
+            Register { value, ty }
+        })
     }
 
     fn open(

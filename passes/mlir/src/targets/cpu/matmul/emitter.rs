@@ -231,12 +231,7 @@ impl Emitter {
     /// Which lanes are below a number.
     pub(super) fn mask(&mut self, count: MlirValue, lanes: usize) -> MlirValue {
         // Numbers as wide as the elements: there are fewer lanes than these count.
-        let ty = match self.size() {
-            1 => Ty::I8,
-            2 => Ty::I16,
-            4 => Ty::I32,
-            _ => Ty::I64,
-        };
+        let ty = Ty::integer(8 * self.size() as u32);
         let (least, most) = (self.code.index(0), self.code.index(lanes as i64));
         let count = self.less(count, most);
         let count = self.code.int("llvm.intr.smax", count, least);

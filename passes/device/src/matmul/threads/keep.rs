@@ -2,7 +2,8 @@
 
 use promote_scalar::{Binary, Cast, Element, register};
 
-use super::{Kernel, LEFT, RIGHT, SIDE, Tile};
+use super::super::PRODUCT;
+use super::{Kernel, LEFT, RIGHT, SIDE, Steps};
 use crate::build::Build;
 use crate::code::Code;
 use crate::elements::{load, store};
@@ -13,13 +14,10 @@ const REGISTERS: i64 = 8;
 /// How far after the first row of a thread another one is, and its sums.
 type Row<'s, V> = (i64, &'s [V]);
 
-impl<C: Code> Kernel<C> {
+impl<C: Code> Kernel<'_, C> {
     /// Adds the sums of a block, which begins with an index of what is summed over, to those of the blocks before.
     pub(super) fn keep(&self, code: &mut C, block: C::Value, sums: &[C::Value]) {
-        let [row, column, start] = [0, 1, 2].map(|place| {
-            let place = code.number(place);
-            code.get(self.origin, place, 1)[0]
-        });
+        let [row, column, start] = self.matrices.origin(code);
         let [row, column] =
             [(row, LEFT), (column, RIGHT)].map(|(first, which)| code.add(first, self.own[which]));
         let zero = code.number(0);
@@ -29,7 +27,7 @@ impl<C: Code> Kernel<C> {
         let rows: Vec<_> = self.lines(self.tile.rows).into_iter().zip(sums.chunks(columns.len())).collect();
         for rows in rows.chunks((REGISTERS / of_row).max(1) as usize) {
             let mut branch = code.open_if(self.is_even[RIGHT]);
-            self.keep_rows(code, is_later, (start, row, column), (rows, &columns), self.tile.at_once);
+            self.keep_rows(code, is_later, (start, row, column), (rows, &columns), self.steps.at_once);
             code.otherwise(&mut branch, &[]);
             self.keep_rows(code, is_later, (start, row, column), (rows, &columns), 1);
             code.close_if(branch, &[]);
@@ -38,7 +36,7 @@ impl<C: Code> Kernel<C> {
 
     /// How far after the first one the rows, or columns, of a thread are, in a tile of so many.
     fn lines(&self, extent: i64) -> Vec<i64> {
-        let Tile { at_once, .. } = self.tile;
+        let Steps { at_once, .. } = self.steps;
         let line = |number: i64| number / at_once * SIDE * at_once + number % at_once;
         (0..extent / SIDE).map(line).collect()
     }
@@ -55,12 +53,12 @@ impl<C: Code> Kernel<C> {
         let mut places = Vec::new();
         for (ahead, sums) in rows {
             let row = code.ahead(row, *ahead);
-            let in_rows = code.less(row, self.rows);
-            let line = code.mul(row, self.columns);
+            let in_rows = code.less(row, self.matrices.rows);
+            let line = code.mul(row, self.matrices.columns);
             let line = code.add(line, start);
             for (columns, sums) in columns.chunks(at_once as usize).zip(sums.chunks(at_once as usize)) {
                 let column = code.ahead(column, columns[0]);
-                let in_columns = code.less(column, self.columns);
+                let in_columns = code.less(column, self.matrices.columns);
                 let is_there = code.both(in_rows, in_columns);
                 places.push((is_there, code.add(line, column), sums));
             }
@@ -77,7 +75,7 @@ impl<C: Code> Kernel<C> {
             let totals: Vec<_> =
                 std::iter::zip(sums, before).map(|(sum, before)| self.total(code, *sum, before)).collect();
             let mut branch = code.open_if(is_there);
-            store(code, self.product, at, self.dtypes[2], (&totals, at_once as usize));
+            store(code, self.matrices.memory[PRODUCT], at, self.dtypes[2], (&totals, at_once as usize));
             code.otherwise(&mut branch, &[]);
             code.close_if(branch, &[]);
         }
@@ -87,10 +85,10 @@ impl<C: Code> Kernel<C> {
     /// may be added.
     fn before(&self, code: &mut C, is_there: C::Value, at: C::Value, count: usize) -> Vec<C::Value> {
         if !self.is_in_blocks() {
-            return vec![self.nothing(code); count];
+            return vec![code.zero(self.sum.1); count];
         }
         let mut branch = code.open_if(is_there);
-        let loaded = load(code, self.product, at, self.dtypes[2], (count, count));
+        let loaded = load(code, self.matrices.memory[PRODUCT], at, self.dtypes[2], (count, count));
         let loaded: Vec<_> = loaded.into_iter().map(Element::real).collect();
         code.otherwise(&mut branch, &loaded);
         let zero = code.float(self.sum.1, -0.0);

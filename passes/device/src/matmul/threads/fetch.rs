@@ -2,7 +2,7 @@
 
 use promote_scalar::{Binary, Cast, Element, Ty, convert, memory, register};
 
-use super::{Kernel, LEFT, RIGHT, THREADS, Tile};
+use super::{Kernel, LEFT, RIGHT, Steps, THREADS, Tile};
 use crate::build::Build;
 use crate::code::Code;
 
@@ -20,7 +20,7 @@ pub(super) struct Piece<V> {
     at: V,
 }
 
-impl<C: Code> Kernel<C> {
+impl<C: Code> Kernel<'_, C> {
     /// What a thread loads of a matrix, whose part of the tile begins with the row, or the column, `first`.
     pub(super) fn pieces(
         &self,
@@ -28,11 +28,10 @@ impl<C: Code> Kernel<C> {
         which: usize,
         (batch, first): (C::Value, C::Value),
     ) -> Vec<Piece<C::Value>> {
-        let Tile { rows, columns, depth, at_once, .. } = self.tile;
+        let (Tile { rows, columns, .. }, Steps { depth, at_once, .. }) = (self.tile, self.steps);
         let (across, count) = if which == LEFT { (depth, rows * depth) } else { (columns, depth * columns) };
-        let (of_rows, of_columns) =
-            if which == LEFT { (self.rows, self.inner) } else { (self.inner, self.columns) };
-        let start = self.start(code, batch, of_rows, of_columns);
+        let [of_rows, of_columns] = self.matrices.extents(which);
+        let start = self.matrices.start(code, batch, which);
         let piece = |round: i64| {
             let number = code.ahead(self.thread, round * THREADS);
             let (y, x) = code.split(number, across / at_once);
@@ -57,7 +56,7 @@ impl<C: Code> Kernel<C> {
     ) -> [Vec<C::Value>; 2] {
         [LEFT, RIGHT].map(|which| {
             let mut branch = code.open_if(self.is_even[which]);
-            let whole = self.fetch_of(code, (which, &pieces[which]), from, self.tile.at_once);
+            let whole = self.fetch_of(code, (which, &pieces[which]), from, self.steps.at_once);
             code.otherwise(&mut branch, &whole);
             let single = self.fetch_of(code, (which, &pieces[which]), from, 1);
             code.close_if(branch, &single)
@@ -66,7 +65,7 @@ impl<C: Code> Kernel<C> {
 
     /// How many elements of those that are loaded at once are there, of so many that are left; in 32 bits.
     fn within(&self, code: &mut C, left: C::Value) -> C::Value {
-        let [none, all] = [0, self.tile.at_once].map(|number| code.number(number));
+        let [none, all] = [0, self.steps.at_once].map(|number| code.number(number));
         let left = code.binary(Binary::MaxS, left, none);
         let left = code.min(left, all);
         code.cast(Cast::Truncate, left, Ty::I32)
@@ -80,25 +79,25 @@ impl<C: Code> Kernel<C> {
         from: C::Value,
         at_once: i64,
     ) -> Vec<C::Value> {
-        let ahead = if which == LEFT { from } else { code.mul(from, self.columns) };
+        let ahead = if which == LEFT { from } else { code.mul(from, self.matrices.columns) };
         let ty = memory(self.dtypes[which]);
         let none = code.int(Ty::I32, 0);
         let mut all = Vec::new();
         for piece in pieces {
             let first = code.add(piece.at, ahead);
             let term = code.add(piece.term, from);
-            let left = code.sub(self.inner, term);
+            let left = code.sub(self.matrices.inner, term);
             let terms = self.within(code, left);
             // Elements follow each other along one, and are there if any of the other is.
             let (along, other) = if which == LEFT { (terms, piece.lines) } else { (piece.lines, terms) };
             let is_other = code.less(none, other);
             let count = code.select(is_other, along, none);
-            for number in (0..self.tile.at_once).step_by(at_once as usize) {
+            for number in (0..self.steps.at_once).step_by(at_once as usize) {
                 let before = code.int(Ty::I32, number);
                 let is_there = code.less(before, count);
                 let mut branch = code.open_if(is_there);
                 let at = code.ahead(first, number);
-                let loaded = code.load(self.matrices[which], at, ty, at_once as usize);
+                let loaded = code.load(self.matrices.memory[which], at, ty, at_once as usize);
                 code.otherwise(&mut branch, &loaded);
                 let filler = self.filler(code, which);
                 all.extend(code.close_if(branch, &vec![filler; at_once as usize]));
@@ -127,8 +126,8 @@ impl<C: Code> Kernel<C> {
     ) {
         for which in [LEFT, RIGHT] {
             let (shared, pitch, dtype) = (self.shared[which], self.pitches[which], self.dtypes[which]);
-            let start = code.scaled(half, self.tile.depth * pitch);
-            for (piece, raw) in pieces[which].iter().zip(raw[which].chunks(self.tile.at_once as usize)) {
+            let start = code.scaled(half, self.steps.depth * pitch);
+            for (piece, raw) in pieces[which].iter().zip(raw[which].chunks(self.steps.at_once as usize)) {
                 let mut value = |raw: &C::Value| {
                     let loaded = Element::Real(promote_scalar::load(code, dtype, *raw));
                     convert(code, dtype, self.sum.0, self.numerics, loaded).real()
