@@ -71,6 +71,11 @@ impl Product {
         (self.symbols.is_empty() || self.number == 0).then_some(self.number)
     }
 
+    /// Whether it is a multiple of a number whatever the symbols are.
+    pub const fn is_multiple_of(&self, number: i64) -> bool {
+        self.number % number == 0
+    }
+
     /// Whether it is zero whatever the symbols are.
     pub const fn is_zero(&self) -> bool {
         self.number == 0

@@ -276,7 +276,7 @@ impl Extents {
     }
 
     /// Whether `whole` is what `part` broadcasts to with something: then it is 1 only where `part` is.
-    fn is_part(&self, part: Extent, whole: Extent) -> bool {
+    pub fn is_part(&self, part: Extent, whole: Extent) -> bool {
         let whole = self.parts(whole);
         whole.contains(&part) || self.parts(part).iter().all(|part| whole.contains(part))
     }

@@ -122,6 +122,15 @@ impl Schedule {
 }
 
 impl Schedule {
+    /// How many elements that lie beside each other a thread accesses at once, where it goes along memory.
+    pub const fn wide(&self) -> Option<usize> {
+        match self {
+            Self::Elements(count) => Some(*count),
+            Self::Teams(teams) => Some(teams.wide as usize),
+            Self::Tiles(_) | Self::ShortRows(_) => None,
+        }
+    }
+
     /// How many units of work a group does at once.
     pub const fn units(&self) -> i64 {
         match self {

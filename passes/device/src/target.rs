@@ -1,5 +1,6 @@
 //! What a program launches, as code of a device.
 
+use promote_dialect::extent::{Product as Extents, Symbol};
 use promote_lattice::DType;
 use promote_lattice::convert::Numerics;
 use promote_lower::kernel::Kernel;
@@ -30,6 +31,21 @@ impl Target for Machine {
 
     fn schedule(&self, kernel: &Kernel, numerics: Numerics) -> String {
         Schedule::new(kernel, numerics).to_string()
+    }
+
+    fn faster_multiple(&self, kernel: &Kernel, numerics: Numerics) -> Option<(Symbol, i64)> {
+        let schedule = |kernel: &Kernel| Schedule::new(kernel, numerics);
+        if schedule(kernel).wide() != Some(1) {
+            return None;
+        }
+        let symbols = &kernel.dims.last()?.symbols;
+        [16, 8, 4, 2].into_iter().find_map(|count| {
+            let is_faster = |symbol: &&Symbol| {
+                let multiple = Extents { number: count, symbols: vec![**symbol] };
+                schedule(&kernel.replaced(**symbol, &multiple)).wide() == Some(count as usize)
+            };
+            symbols.iter().find(is_faster).map(|symbol| (*symbol, count))
+        })
     }
 
     fn packing(&self, product: &Product) -> Option<Packing> {

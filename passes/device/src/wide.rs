@@ -36,7 +36,7 @@ pub fn wide(kernel: &Kernel, numerics: Numerics, lanes: usize) -> usize {
         .min(OPERAND / bytes(&rooms(kernel)).max(1))
         .min(ACCUMULATORS / accumulators.max(1))
         .min(if is_in_rows { lanes } else { WIDEST });
-    let suits = |count: &usize| multiples.iter().all(|number| number % *count as i64 == 0);
+    let suits = |count: &usize| multiples.iter().all(|number| number.is_multiple_of(*count as i64));
     [16, 8, 4, 2].into_iter().find(|count| *count <= most && suits(count)).unwrap_or(1)
 }
 
@@ -45,7 +45,7 @@ struct Accesses {
     /// The sizes of elements.
     sizes: Vec<usize>,
     /// What must be multiples of a vector.
-    multiples: Vec<i64>,
+    multiples: Vec<Product>,
 }
 
 impl Accesses {
@@ -79,10 +79,10 @@ impl Accesses {
         }
         // A map in one dimension computes what fills no vector one by one.
         if kernel.form != Form::Map || last > 0 {
-            found.multiple(&kernel.dims[last])?;
+            found.multiple(&kernel.dims[last]);
         }
         if let Some(chunk) = kernel.chunk.filter(|chunk| chunk.dim == last) {
-            found.multiple(&chunk.length.into())?;
+            found.multiple(&chunk.length.into());
         }
         Some(found)
     }
@@ -93,12 +93,11 @@ impl Accesses {
             return None;
         }
         self.sizes.push(memory_size(dtype));
-        self.multiples.push(access.offset.fixed()?);
-        outer.iter().try_for_each(|stride| self.multiple(stride))
+        access.offset.0.iter().chain(outer).for_each(|number| self.multiple(number));
+        Some(())
     }
 
-    fn multiple(&mut self, number: &Product) -> Option<()> {
-        self.multiples.push(number.fixed()?);
-        Some(())
+    fn multiple(&mut self, number: &Product) {
+        self.multiples.push(number.clone());
     }
 }

@@ -32,6 +32,12 @@ pub struct Access {
     pub offset: Sum,
 }
 
+impl Access {
+    fn for_each_product(&mut self, change: impl FnMut(&mut Product)) {
+        self.strides.iter_mut().chain(&mut self.offset.0).for_each(change);
+    }
+}
+
 /// What an expression computes at an index.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Code {
@@ -274,6 +280,17 @@ impl Kernel {
         merged
     }
 
+    /// The kernel with a product in the place of a symbol, but where that is an extent by itself.
+    pub fn replaced(&self, symbol: Symbol, by: &Product) -> Self {
+        let mut kernel = self.clone();
+        kernel.for_each_product(|product| {
+            let count = product.symbols.iter().filter(|other| **other == symbol).count();
+            product.symbols.retain(|other| *other != symbol);
+            *product = (0..count).fold(product.clone(), |product, _| &product * by);
+        });
+        kernel
+    }
+
     /// The kernel for runs in which some symbols are 1, if any of them is in its strides.
     pub fn with_ones(&self, ones: impl Fn(Symbol) -> bool) -> Option<(Self, Vec<Symbol>)> {
         let mut kernel = self.clone();
@@ -324,6 +341,27 @@ impl Kernel {
         }
         self.dims.remove(dim);
         self.for_each_strides(|strides| _ = strides.remove(dim));
+    }
+
+    /// Changes all extents, strides and offsets that are products.
+    fn for_each_product(&mut self, mut change: impl FnMut(&mut Product)) {
+        self.dims.iter_mut().for_each(&mut change);
+        for expr in &mut self.exprs {
+            match &mut expr.code {
+                Code::Size(product) => change(product),
+                Code::Index { strides, offset } => {
+                    strides.iter_mut().chain(&mut offset.0).for_each(&mut change)
+                }
+                Code::Load(access) => access.for_each_product(&mut change),
+                Code::Take { access, index: _, stride, extent: _ } => {
+                    access.for_each_product(&mut change);
+                    change(stride);
+                }
+                Code::Splat(_) | Code::Map(..) | Code::Convert(_) | Code::Reduced(_) => {}
+            }
+        }
+        let sinks = self.roots.iter_mut().flat_map(|root| &mut root.sinks);
+        sinks.for_each(|sink| sink.for_each_product(&mut change));
     }
 
     /// Changes the strides of all that is read, counted or written.

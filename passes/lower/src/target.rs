@@ -1,5 +1,6 @@
 //! What lowering must know of a target to decide what runs how.
 
+use promote_dialect::extent::Symbol;
 use promote_lattice::convert::{Numerics, is_exact};
 use promote_lattice::{DType, Kind};
 use promote_scalar::{memory, register};
@@ -25,6 +26,12 @@ pub trait Target {
     /// Whether the target reads all operands of a kernel along memory, so that packing them first would not be faster.
     fn reads_in_order(&self, _kernel: &Kernel, _numerics: Numerics) -> bool {
         false
+    }
+
+    /// A symbol of a kernel, and a number: for runs in which the symbol is a multiple of it, the target has faster code. `None` if
+    /// for none.
+    fn faster_multiple(&self, _kernel: &Kernel, _numerics: Numerics) -> Option<(Symbol, i64)> {
+        None
     }
 
     /// How the target multiplies such matrices itself, if it does; otherwise the product is a kernel.

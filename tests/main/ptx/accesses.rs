@@ -134,8 +134,8 @@ fn a_row_is_reduced_without_memory_of_a_thread() {
 }
 
 /// Ops of a matrix, the last of which is the result.
-fn of_matrix(dtype: &str, columns: usize, ops: &[&str]) -> String {
-    let r#type = format!("tensor<4096x{columns}x{dtype}>");
+fn of_matrix(dtype: &str, shape: &str, ops: &[&str]) -> String {
+    let r#type = format!("tensor<{shape}x{dtype}>");
     let mut text =
         format!("func.func @f(%x: {type}) -> !u {{\n  %0 = \"promote.positive\"(%x) : ({type}) -> !u\n");
     for (number, op) in (1..).zip(ops) {
@@ -147,31 +147,33 @@ fn of_matrix(dtype: &str, columns: usize, ops: &[&str]) -> String {
     text + &format!("  return %{} : !u\n}}\n", ops.len())
 }
 
+const LAYER_NORM: [&str; 6] = [
+    "mean %0 {axis = array<i64: 1>, keepdims = true}",
+    "subtract %0,%1",
+    "multiply %2,%2",
+    "mean %3 {axis = array<i64: 1>, keepdims = true}",
+    "rsqrt %4",
+    "multiply %2,%5",
+];
+
+/// Reductions, and whether all that they store is accessed in vectors, too; a row has one result.
+const REDUCTIONS: [(&[&str], bool); 7] = [
+    (&["sum %0 {axis = array<i64: 1>}"], false),
+    (&["argmax %0 {axis = array<i64: 1>}"], false),
+    (&["sum %0 {axis = array<i64: 0>}"], true),
+    (&["max %0 {axis = array<i64: 0>}"], true),
+    (&["cumulative_sum %0 {axis = array<i64: 0>}"], true),
+    (&["softmax %0 {axis = array<i64: 1>}"], true),
+    (&LAYER_NORM, true),
+];
+
 #[test]
 fn rows_and_columns_are_accessed_in_full_vectors() {
-    let layer_norm = [
-        "mean %0 {axis = array<i64: 1>, keepdims = true}",
-        "subtract %0,%1",
-        "multiply %2,%2",
-        "mean %3 {axis = array<i64: 1>, keepdims = true}",
-        "rsqrt %4",
-        "multiply %2,%5",
-    ];
-    // Whether all that is stored is, too; a row has one result.
-    let programs: [(&[&str], bool); 7] = [
-        (&["sum %0 {axis = array<i64: 1>}"], false),
-        (&["argmax %0 {axis = array<i64: 1>}"], false),
-        (&["sum %0 {axis = array<i64: 0>}"], true),
-        (&["max %0 {axis = array<i64: 0>}"], true),
-        (&["cumulative_sum %0 {axis = array<i64: 0>}"], true),
-        (&["softmax %0 {axis = array<i64: 1>}"], true),
-        (&layer_norm, true),
-    ];
     for architecture in ARCHITECTURES {
         let session = session("jax", true, false);
-        for (ops, stores_all) in programs {
+        for (ops, stores_all) in REDUCTIONS {
             for dtype in ["f32", "bf16", "f64"] {
-                let text = ptx(&session, &of_matrix(dtype, 2000, ops), architecture);
+                let text = ptx(&session, &of_matrix(dtype, "4096x2000", ops), architecture);
                 let what = format!("{ops:?} of {dtype} {architecture}:\n{text}");
                 // Of values with their indices a thread has no more than four: eight bytes, also as two words.
                 let is_half = ops[0].starts_with("argmax") && dtype == "bf16";
@@ -188,11 +190,39 @@ fn rows_and_columns_are_accessed_in_full_vectors() {
     }
 }
 
+/// There is a kernel for multiples of a vector, and one for others.
+#[test]
+fn open_extents_that_are_multiples_are_accessed_in_full_vectors() {
+    for architecture in ARCHITECTURES {
+        let session = session("jax", true, false);
+        for (ops, stores_all) in REDUCTIONS {
+            for dtype in ["f32", "bf16"] {
+                let text = ptx(&session, &of_matrix(dtype, "?x?", ops), architecture);
+                let what = format!("{ops:?} of {dtype} {architecture}:\n{text}");
+                assert_eq!(count(&text, &[".visible .entry"]), 2, "{what}");
+                let is_half = ops[0].starts_with("argmax") && dtype == "bf16";
+                assert!(is_half || wide(&text, "ld.global") > 0, "{what}");
+                assert_eq!(wide(&text, "st.global") > 0, stores_all, "{what}");
+                let kernels = assembled(&text, architecture).expect("it is PTX");
+                assert!(kernels.iter().all(|kernel| !kernel.is_slow()), "{kernels:?} {what}");
+            }
+        }
+        // Operands that nothing stretches go through memory as one dimension.
+        let text = ptx(&session, &chain("?x?", "f32"), architecture);
+        assert_eq!((wide(&text, "ld.global.nc"), wide(&text, "st.global")), (2, 1), "{text}");
+    }
+}
+
 #[test]
 fn short_rows_are_accessed_in_vectors_as_wide_as_they_are_aligned() {
     let session = session("jax", true, false);
-    let of =
-        |columns| ptx(&session, &of_matrix("f32", columns, &["softmax %0 {axis = array<i64: 1>}"]), "sm_90");
+    let of = |columns| {
+        ptx(
+            &session,
+            &of_matrix("f32", &format!("4096x{columns}"), &["softmax %0 {axis = array<i64: 1>}"]),
+            "sm_90",
+        )
+    };
     for (columns, access, count_of) in [(24, ".v4.b32", 6), (10, ".v2.b32", 5), (7, ".b32", 7)] {
         let text = of(columns);
         let accesses = ["ld.global", "st.global"].map(|instruction| count(&text, &[instruction, access]));
@@ -206,7 +236,7 @@ fn loops_of_rows_and_columns_are_unrolled_as_far_as_there_are_registers() {
     let session = session("jax", true, false);
     // Four accesses at once, and no more, or the assembler would spill.
     let unrolled = |op: &str| {
-        let text = ptx(&session, &of_matrix("f64", 2048, &[op]), "sm_80");
+        let text = ptx(&session, &of_matrix("f64", "4096x2048", &[op]), "sm_80");
         let kernels = assembled(&text, "sm_80").expect("it is PTX");
         assert!(
             kernels.iter().all(|kernel| !kernel.is_slow() && kernel.registers <= 64),
@@ -222,7 +252,7 @@ fn loops_of_rows_and_columns_are_unrolled_as_far_as_there_are_registers() {
 fn rows_that_begin_at_no_vector_are_accessed_in_shorter_ones_or_one_by_one() {
     let session = session("jax", true, false);
     for op in ["sum %0 {axis = array<i64: 1>}", "sum %0 {axis = array<i64: 0>}"] {
-        let of = |columns| ptx(&session, &of_matrix("f32", columns, &[op]), "sm_90");
+        let of = |columns| ptx(&session, &of_matrix("f32", &format!("4096x{columns}"), &[op]), "sm_90");
         let halves = of(1002);
         assert_eq!(count(&halves, &["ld.global", ".v2.b32"]), loads(&halves), "{halves}");
         let single = of(1003);

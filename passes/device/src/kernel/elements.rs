@@ -7,7 +7,7 @@ use crate::code::Code;
 impl<C: Code> Emitter<'_, C> {
     /// Each thread computes so many elements beside each other, as far as there are.
     pub(super) fn elements(&mut self, count: usize) {
-        let is_even = self.entry.geometry.units.fixed().is_some_and(|units| units % count as i64 == 0);
+        let is_even = self.entry.geometry.units.is_multiple_of(count as i64);
         self.for_units(|emitter, first, units| {
             let thread = emitter.code.thread();
             let ahead = emitter.code.scaled(thread, count as i64);

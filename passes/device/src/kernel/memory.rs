@@ -78,9 +78,8 @@ impl<C: Code> Emitter<'_, C> {
     /// How many of the elements beside each other are aligned together, by what is known of where they begin.
     fn aligned(&self, access: &Access) -> usize {
         let outer = access.strides.split_last().map_or(&[][..], |(_, outer)| outer);
-        let starts = outer.iter().map(Product::fixed).chain([access.offset.fixed()]);
-        let known =
-            starts.map(|number| number.unwrap_or(1)).fold(self.wide as i64, |all, number| all | number);
+        let starts = outer.iter().chain(&access.offset.0);
+        let known = starts.fold(self.wide as i64, |all, start| all | start.number);
         1 << known.trailing_zeros()
     }
 

@@ -335,7 +335,7 @@ impl<'k, C: Code> Emitter<'k, C> {
     /// Whether the innermost reduced dimension, and the part of it that a unit has, is known to be of whole vectors.
     fn has_whole_vectors(&self, lanes: i64) -> bool {
         let dim = self.kernel.reduced().end - 1;
-        let is_whole = |extent: &Product| extent.fixed().is_some_and(|extent| extent % lanes == 0);
+        let is_whole = |extent: &Product| extent.is_multiple_of(lanes);
         let chunk = self.kernel.chunk.filter(|chunk| chunk.dim == dim);
         lanes == 1
             || is_whole(&self.kernel.dims[dim]) && chunk.is_none_or(|chunk| is_whole(&chunk.length.into()))

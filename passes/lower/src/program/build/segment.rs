@@ -15,7 +15,7 @@ use crate::order::{Traversal, combines_in_any_order};
 use crate::program::{Arg, Arith, ConstantId, Edge, End, Launch, PlaceId, Step, ValueId, ValueKind};
 use crate::strong::Value;
 use crate::target::Costs;
-use promote_dialect::extent::{Arithmetic, Extent, Rule, Symbol};
+use promote_dialect::extent::{Arithmetic, Extent, Product, Rule, Symbol};
 
 /// A tensor in memory.
 #[derive(Clone, Debug)]
@@ -279,29 +279,77 @@ impl Builder<'_, '_> {
         let extents = &self.segment.graph.extents;
         let is_stretch = |symbol: Symbol| matches!(extents.rule(symbol), Rule::Stretch(_));
         let Some((plain, ones)) = kernel.with_ones(is_stretch) else {
+            return self.launch_by_multiples(kernel, stored);
+        };
+        let plain = self.unstretched(plain, &ones);
+        self.traversals.extend((!combines_in_any_order(kernel)).then_some(Traversal::Open));
+        let mut are_ones: Vec<Arg> = ones.into_iter().map(|symbol| self.is(symbol, 1)).collect();
+        are_ones.retain(|is_one| *is_one != Arg::Known(1));
+        let both = |this: &mut Self, all: Arg, one: Arg| this.arith(Arith::And, &[all, one]);
+        let first = if are_ones.is_empty() { Arg::Known(1) } else { are_ones.remove(0) };
+        let is_plain = are_ones.into_iter().fold(first, |all, one| both(self, all, one));
+        self.launch_either(is_plain, [&plain, kernel], stored, Self::launch_by_multiples);
+    }
+
+    /// A kernel in which no operand is stretched: the extents of operands that are not 1 are those of the result.
+    fn unstretched(&self, mut plain: Kernel, steps: &[Symbol]) -> Kernel {
+        let extents = &self.segment.graph.extents;
+        for step in steps {
+            let Rule::Stretch(stretched) = extents.rule(*step) else { continue };
+            let Extent::Of(own) = extents.resolve(*stretched) else { continue };
+            let all = plain.dims.iter().flat_map(|dim| &dim.symbols).copied();
+            let whole = all
+                .filter(|symbol| *symbol != own)
+                .find(|symbol| extents.is_part(Extent::Of(own), Extent::Of(*symbol)));
+            if let Some(whole) = whole {
+                plain = plain.replaced(own, &Extent::Of(whole).into());
+            }
+        }
+        plain.collapse();
+        plain
+    }
+
+    fn is(&mut self, symbol: Symbol, number: i64) -> Arg {
+        let value = self.extent(Extent::Of(symbol));
+        self.arith(Arith::Eq, &[value, Arg::Known(number)])
+    }
+
+    /// Launches a kernel, and another for runs in which an extent is a multiple of a number that the target has faster code for.
+    fn launch_by_multiples(&mut self, kernel: &Kernel, stored: &mut Places) {
+        let numerics = self.context.program.numerics;
+        let Some((symbol, number)) = self.context.target.faster_multiple(kernel, numerics) else {
             return self.launch(kernel, stored);
         };
-        self.traversals.extend((!combines_in_any_order(kernel)).then_some(Traversal::Open));
-        for buffer in kernel.exprs.iter().filter_map(|expr| expr.code.buffer()) {
+        let (all, of_one) = (Extent::Of(symbol).into(), Product::number(number));
+        let Extent::Of(count) = self.segment.graph.extents.of(Rule::Quotient(all, of_one)) else {
+            unreachable!("a quotient of a symbol is none that is known")
+        };
+        let multiple = Product { number, symbols: vec![count] };
+        let extent = self.extent(Extent::Of(symbol));
+        let rest = self.arith(Arith::RemU, &[extent, Arg::Known(number)]);
+        let is_multiple = self.arith(Arith::Eq, &[rest, Arg::Known(0)]);
+        self.launch_either(is_multiple, [&kernel.replaced(symbol, &multiple), kernel], stored, Self::launch);
+    }
+
+    /// Launches one of two kernels, which access the same buffers.
+    fn launch_either(
+        &mut self,
+        is_first: Arg,
+        kernels: [&Kernel; 2],
+        stored: &mut Places,
+        launch: fn(&mut Self, &Kernel, &mut Places),
+    ) {
+        for buffer in kernels[1].exprs.iter().filter_map(|expr| expr.code.buffer()) {
             self.find(buffer, stored);
         }
-        let is_one = |this: &mut Self, symbol: Symbol| {
-            let step = this.extent(Extent::Of(symbol));
-            this.arith(Arith::Eq, &[step, Arg::Known(1)])
-        };
-        let mut ones: Vec<Arg> = ones.into_iter().map(|symbol| is_one(self, symbol)).collect();
-        ones.retain(|is_one| *is_one != Arg::Known(1));
-        let both = |this: &mut Self, all: Arg, one: Arg| this.arith(Arith::And, &[all, one]);
-        let first = if ones.is_empty() { Arg::Known(1) } else { ones.remove(0) };
-        let is_plain = ones.into_iter().fold(first, |all, one| both(self, all, one));
         let blocks = [(); 3].map(|()| self.new_block());
         let [then, otherwise, after] = blocks.map(|block| Edge { block, args: Vec::new() });
-        self.end(End::Branch(is_plain, then, otherwise));
-        for (block, kernel) in blocks.iter().zip([&plain, kernel]) {
+        self.end(End::Branch(is_first, then, otherwise));
+        for (block, kernel) in blocks.iter().zip(kernels) {
             self.block = *block;
             // What is computed on one path is not known on the other.
             let known = self.segment.symbols.clone();
-            self.launch(kernel, stored);
+            launch(self, kernel, stored);
             self.segment.symbols = known;
             self.end(End::Jump(after.clone()));
         }
