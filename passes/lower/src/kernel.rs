@@ -288,6 +288,11 @@ impl Kernel {
             product.symbols.retain(|other| *other != symbol);
             *product = (0..count).fold(product.clone(), |product, _| &product * by);
         });
+        // Terms may be alike now.
+        kernel.for_each_offset(|offset| {
+            let terms = std::mem::take(offset);
+            *offset = terms.0.into_iter().fold(Sum::default(), |sum, term| sum + term);
+        });
         kernel
     }
 
@@ -362,6 +367,18 @@ impl Kernel {
         }
         let sinks = self.roots.iter_mut().flat_map(|root| &mut root.sinks);
         sinks.for_each(|sink| sink.for_each_product(&mut change));
+    }
+
+    /// Changes the offsets of all that is read, counted or written.
+    fn for_each_offset(&mut self, mut change: impl FnMut(&mut Sum)) {
+        for expr in &mut self.exprs {
+            match &mut expr.code {
+                Code::Index { offset, .. } => change(offset),
+                Code::Load(access) | Code::Take { access, .. } => change(&mut access.offset),
+                Code::Splat(_) | Code::Size(_) | Code::Map(..) | Code::Convert(_) | Code::Reduced(_) => {}
+            }
+        }
+        self.roots.iter_mut().flat_map(|root| &mut root.sinks).for_each(|sink| change(&mut sink.offset));
     }
 
     /// Changes the strides of all that is read, counted or written.
