@@ -14,6 +14,8 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use crate::launch::MOST_BLOCKS;
+use crate::parse::MOST_THREADS;
 use crate::{Allocations, Launch, LaunchError, Limits, Module};
 
 type Code = c_uint;
@@ -187,10 +189,9 @@ pub unsafe extern "C" fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_ui
     let (major, minor) = device().capability;
     let found = match attribute {
         // Threads of a block, and along its first axes.
-        1..=3 => 1024,
+        1..=3 => MOST_THREADS as c_int,
         4 => 64,
-        5 => c_int::MAX,
-        6 | 7 => 65535,
+        5..=7 => MOST_BLOCKS[attribute as usize - 5] as c_int,
         8 => 48 << 10,
         // Threads of a warp.
         10 => 32,
@@ -289,7 +290,14 @@ pub extern "C" fn cuMemFreeAsync(pointer: u64, _stream: Handle) -> Code {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemAllocHost_v2(pointer: *mut Handle, bytes: usize) -> Code {
-    let mut words = vec![0u64; bytes.div_ceil(8).max(1)];
+    if bytes == 0 {
+        return INVALID_VALUE;
+    }
+    // The host has no less memory than the device pretends to have.
+    if bytes as u64 > device().bytes {
+        return OUT_OF_MEMORY;
+    }
+    let mut words = vec![0u64; bytes.div_ceil(8)];
     let start = words.as_mut_ptr();
     lock(&device().pinned).insert(start.addr(), words);
     // SAFETY: the caller's.
@@ -333,6 +341,9 @@ pub unsafe extern "C" fn cuMemcpyDtoHAsync_v2(
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, _stream: Handle) -> Code {
+    if bytes as u64 > device().bytes {
+        return INVALID_VALUE;
+    }
     unless_failed(|| {
         let memory = lock(&device().memory);
         let mut copied = vec![0; bytes];

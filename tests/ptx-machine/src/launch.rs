@@ -13,6 +13,9 @@ use crate::warp::Site;
 /// How many instructions of its warps a block may do.
 const BUDGET: u64 = 1 << 30;
 
+/// The most blocks of a grid along each axis.
+pub(crate) const MOST_BLOCKS: [u32; 3] = [i32::MAX as u32, 65535, 65535];
+
 /// A module whose kernels can be launched.
 pub struct Module {
     kernels: Vec<Code>,
@@ -110,10 +113,10 @@ impl Module {
                 code.required, launch.threads
             )));
         }
-        let blocks = launch.blocks.iter().map(|extent| u64::from(*extent)).product::<u64>();
-        if blocks == 0 {
-            return Err(refused("there are no blocks".to_owned()));
+        if std::iter::zip(launch.blocks, MOST_BLOCKS).any(|(extent, most)| !(1..=most).contains(&extent)) {
+            return Err(refused(format!("a grid has up to {MOST_BLOCKS:?} blocks, not {:?}", launch.blocks)));
         }
+        let blocks = launch.blocks.into_iter().map(u64::from).product::<u64>();
         let wanted = code.parameters.iter().fold(0u32, |end, bytes| end.next_multiple_of(*bytes) + bytes);
         if wanted as usize != launch.parameters.len() {
             return Err(refused(format!("its parameters have {wanted} bytes")));

@@ -5,8 +5,11 @@
 //! launch executes blocks on all cores, and in a block one warp after the other (`warp`): an instruction for all threads of a
 //! warp that are at it, of which those go first that are behind, until they wait where threads meet.
 //!
-//! Everything that PTX leaves undefined ends the launch with an error that says where: see [`LaunchError`]. The results of
-//! instructions are those of the PTX ISA, as understood here; nothing is said of how long a device would take.
+//! What PTX leaves undefined ends the launch with an error that says where ([`LaunchError`]): accesses beyond what was
+//! allocated, registers and shared memory that nothing wrote, races for shared memory, copies to it that are not waited for,
+//! bytes of global memory that one block writes and another one accesses, threads that wait for others in vain. Not seen are races for
+//! global memory between threads of a block, and global memory that nothing wrote. The results of instructions are those of
+//! the PTX ISA, as understood here; nothing is said of how long a device would take.
 
 #![warn(clippy::undocumented_unsafe_blocks)]
 

@@ -5,6 +5,11 @@ use std::collections::HashMap;
 use crate::PtxError;
 use crate::text::{Token, Tokens};
 
+/// The most threads of a block.
+pub(crate) const MOST_THREADS: u32 = 1024;
+/// The most registers that a kernel may declare.
+const MOST_REGISTERS: usize = 1 << 16;
+
 /// A module.
 #[derive(Debug, Default)]
 pub(crate) struct Module {
@@ -149,6 +154,11 @@ fn array(tokens: &mut Tokens) -> Result<Array, PtxError> {
     }
 }
 
+/// How many threads a block of such extents has; as many as there are numbers for, if there are more.
+pub(crate) fn product(extents: [u32; 3]) -> u32 {
+    extents.into_iter().fold(1, u32::saturating_mul)
+}
+
 struct Parser<'t> {
     tokens: &'t mut Tokens,
     entry: Entry,
@@ -188,7 +198,7 @@ impl<'t> Parser<'t> {
             let directive = self.tokens.word()?;
             match directive.as_str() {
                 ".reqntid" => self.entry.required = Some(self.extents()?),
-                ".maxntid" => self.entry.most = Some(self.extents()?.iter().product()),
+                ".maxntid" => self.entry.most = Some(product(self.extents()?)),
                 // They say how registers are to be shared out, and nothing of what is computed.
                 ".minnctapersm" | ".maxnreg" => _ = self.tokens.count()?,
                 _ => return Err(PtxError::new(line, format!("`{directive}` is not known before a body"))),
@@ -214,7 +224,10 @@ impl<'t> Parser<'t> {
             return Err(self.tokens.unexpected("`.param`"));
         }
         let of = self.tokens.word()?;
-        let (bytes, _) = width(&of, line)?;
+        let (bytes, kind) = width(&of, line)?;
+        if kind == Some(Kind::Predicate) {
+            return Err(PtxError::new(line, format!("parameters are not of `{of}`")));
+        }
         if self.tokens.takes_word(".ptr") {
             if !self.tokens.takes_word(".global") {
                 return Err(self.tokens.unexpected("`.global`"));
@@ -224,11 +237,16 @@ impl<'t> Parser<'t> {
             }
         }
         let name = self.tokens.word()?;
+        if self.entry.parameters.iter().any(|parameter| parameter.name == name) {
+            return Err(PtxError::new(line, format!("`{name}` is declared twice")));
+        }
         self.entry.parameters.push(Parameter { name, bytes });
         Ok(())
     }
 
+    /// The threads of a block along its axes.
     fn extents(&mut self) -> Result<[u32; 3], PtxError> {
+        let line = self.tokens.line();
         let mut extents = [self.tokens.count()?, 1, 1];
         for extent in &mut extents[1..] {
             if !self.tokens.takes(',') {
@@ -236,7 +254,12 @@ impl<'t> Parser<'t> {
             }
             *extent = self.tokens.count()?;
         }
-        Ok(extents)
+        match product(extents) {
+            1..=MOST_THREADS => Ok(extents),
+            _ => {
+                Err(PtxError::new(line, format!("blocks have up to {MOST_THREADS} threads, not {extents:?}")))
+            }
+        }
     }
 
     fn statement(&mut self) -> Result<(), PtxError> {
@@ -319,6 +342,9 @@ impl<'t> Parser<'t> {
             }
         };
         match self.entry.registers.insert(unique.clone(), kind) {
+            None if self.entry.registers.len() > MOST_REGISTERS => {
+                Err(PtxError::new(line, format!("there are more than {MOST_REGISTERS} registers")))
+            }
             None => Ok(()),
             Some(_) => Err(PtxError::new(line, format!("`{unique}` is declared twice"))),
         }
@@ -349,7 +375,8 @@ impl<'t> Parser<'t> {
                 self.tokens.mark('{')?;
                 let mut parts = Vec::new();
                 loop {
-                    parts.push(self.operand()?);
+                    let part = self.tokens.word()?;
+                    parts.push(Operand::Word(self.called(part)));
                     if self.tokens.takes('}') {
                         return Ok(Operand::Vector(parts));
                     }

@@ -163,23 +163,28 @@ impl Warp {
 
     /// Whether threads that wait for others need not any more, since those have ended; an error if they wait for ever.
     fn is_met(&mut self, code: &Code) -> Result<bool, Stop> {
-        let live = self.live;
-        let Some(group) = self.groups.iter_mut().find(|group| group.state == State::Meeting) else {
-            return Ok(false);
-        };
-        let members = match &code.instructions[group.next as usize].action {
-            Action::Meet(meeting) => meeting.members,
-            _ => unreachable!("only threads at such an instruction are in this state"),
-        };
-        let wanted = self.registers.bits(members, group.mask).map_err(|fault| (fault, group.next))?;
-        let lane = group.mask.trailing_zeros();
-        let missing = wanted[lane as usize] as Mask & live & !group.mask;
-        if missing == 0 {
-            group.state = State::Ready;
-            return Ok(true);
+        let mut first_missing = None;
+        for group in self.groups.iter_mut().filter(|group| group.state == State::Meeting) {
+            let members = match &code.instructions[group.next as usize].action {
+                Action::Meet(meeting) => meeting.members,
+                _ => unreachable!("only threads at such an instruction are in this state"),
+            };
+            let wanted = self.registers.bits(members, group.mask).map_err(|fault| (fault, group.next))?;
+            let lane = group.mask.trailing_zeros();
+            let missing = wanted[lane as usize] as Mask & self.live & !group.mask;
+            if missing == 0 {
+                group.state = State::Ready;
+                return Ok(true);
+            }
+            first_missing.get_or_insert((missing, lane, group.next));
         }
-        let what = format!("threads {missing:#010x} of the warp do not come to this instruction");
-        Err((Fault::new(lane, what), group.next))
+        match first_missing {
+            None => Ok(false),
+            Some((missing, lane, next)) => {
+                let what = format!("threads {missing:#010x} of the warp do not come to this instruction");
+                Err((Fault::new(lane, what), next))
+            }
+        }
     }
 
     /// All threads of a warp have to come to a barrier by the same instruction.
@@ -223,6 +228,10 @@ impl Warp {
                 }
             }
             Action::Exit => {
+                if let Some(copy) = self.pending.iter().find(|pending| mask >> pending.lane & 1 != 0) {
+                    let what = "the thread ends, and its copies to shared memory were not waited for";
+                    return Err(Fault::new(copy.lane as u32, what));
+                }
                 self.live &= !mask;
                 group.mask &= !mask;
                 if group.mask == 0 {
@@ -257,7 +266,7 @@ impl Warp {
             Action::Parameter(parameter) => self.parameter(parameter, mask, around.parameters),
             Action::Unpack(from, to) => self.unpack(*from, to, mask)?,
             Action::Pack(to, from) => self.pack(*to, from, mask)?,
-            Action::Copy(copy) => self.copy(copy, mask)?,
+            Action::Copy(copy) => self.copy(copy, mask, &mut around.shared)?,
             Action::Commit => lanes_of(mask).for_each(|lane| self.committed[lane] += 1),
             Action::Wait(left) => self.wait(*left, mask, around)?,
             Action::WaitAll => {
@@ -379,7 +388,8 @@ impl Warp {
         Ok(())
     }
 
-    fn copy(&mut self, copy: &Copy, mask: Mask) -> Outcome {
+    /// Starts a copy of each thread.
+    fn copy(&mut self, copy: &Copy, mask: Mask, shared: &mut Shared) -> Outcome {
         let (to, from) = (self.addresses(&copy.to, mask)?, self.addresses(&copy.from, mask)?);
         aligned(&to, copy.bytes, mask)?;
         aligned(&from, copy.bytes, mask)?;
@@ -391,6 +401,7 @@ impl Warp {
                 return Err(Fault::new(lane as u32, what));
             }
             let (to, from, group) = (to[lane], from[lane], self.committed[lane]);
+            shared.start_copy(to, copy.bytes.into(), self.first + lane as u32, lane as u32)?;
             self.pending.push(Pending { copy: *copy, lane, to, from, read, group });
         }
         Ok(())
@@ -404,12 +415,11 @@ impl Warp {
             mask >> pending.lane & 1 != 0 && pending.group + left < committed[pending.lane]
         };
         for Pending { copy, lane, to, from, read, .. } in pending.extract_if(.., |pending| is_due(pending)) {
-            let (at, thread) = (lane as u32, self.first + lane as u32);
-            for byte in 0..u64::from(copy.bytes) {
-                let is_read = byte < u64::from(read);
-                let value = if is_read { around.global.read(from + byte, 1, false, at)? } else { 0 };
-                around.shared.write(to + byte, 1, value, thread, at)?;
+            let mut copied = [0; 16];
+            for (byte, copied) in (0..u64::from(read)).zip(&mut copied) {
+                *copied = around.global.read(from + byte, 1, false, lane as u32)? as u8;
             }
+            around.shared.end_copy(to, &copied[..copy.bytes as usize], self.first + lane as u32);
         }
         self.pending = pending;
         Ok(())

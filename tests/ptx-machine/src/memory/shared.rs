@@ -1,7 +1,9 @@
-//! Shared memory of a block. For each byte it is kept who wrote and who read it since which barrier.
+//! Shared memory of a block. For each byte it is kept who wrote and who read it since which barrier, and whether it is being
+//! copied to.
 
 use super::SHARED_START;
 use crate::Fault;
+use crate::lanes::Outcome;
 
 /// Bytes between arrays that belong to none.
 const GAP: u64 = 256;
@@ -30,6 +32,9 @@ const THREAD_BITS: u32 = 11;
 const MANY: u32 = (1 << THREAD_BITS) - 1;
 /// The last interval between barriers that a stamp can hold.
 const LAST: u32 = (1 << (32 - THREAD_BITS)) - 1;
+
+/// The stamp of what is being copied to: no thread wrote it in the last interval, which is skipped.
+const COPYING: u32 = u32::MAX;
 
 /// The shared memory of a block.
 pub(crate) struct Shared {
@@ -65,7 +70,8 @@ impl Shared {
     pub(crate) fn barrier(&mut self) {
         self.interval += 1;
         if self.interval == LAST {
-            for stamp in self.written.iter_mut().chain(&mut self.read).filter(|stamp| **stamp != 0) {
+            let stamps = self.written.iter_mut().chain(&mut self.read);
+            for stamp in stamps.filter(|stamp| !matches!(**stamp, 0 | COPYING)) {
                 *stamp = 1 << THREAD_BITS | *stamp & MANY;
             }
             self.interval = 2;
@@ -85,6 +91,40 @@ impl Shared {
         }
         let start = (address - SHARED_START) as usize;
         Ok(start..start + bytes as usize)
+    }
+
+    /// A byte whose range is free for a thread to write: nobody read it since the last barrier, nor is it being copied to.
+    #[inline]
+    fn check_write(&self, place: usize, (address, thread, lane): (u64, u32, u32)) -> Outcome {
+        let (written, read) = (self.written[place], self.read[place]);
+        if written == COPYING {
+            return Err(unfinished(lane, address, thread, "writes"));
+        }
+        if self.is_race(read, thread) {
+            return Err(race(lane, address, thread, "writes", read, "read"));
+        }
+        Ok(())
+    }
+
+    /// Starts a copy to some bytes, which nobody may access before it is done.
+    pub(crate) fn start_copy(&mut self, address: u64, bytes: u64, thread: u32, lane: u32) -> Outcome {
+        for place in self.range(address, bytes, lane)? {
+            self.check_write(place, (address, thread, lane))?;
+            let written = self.written[place];
+            if self.is_race(written, thread) {
+                return Err(race(lane, address, thread, "copies to", written, "wrote"));
+            }
+            self.written[place] = COPYING;
+        }
+        Ok(())
+    }
+
+    /// Ends a copy that was started, with the bytes that were copied.
+    pub(crate) fn end_copy(&mut self, address: u64, copied: &[u8], thread: u32) {
+        let start = (address - SHARED_START) as usize;
+        let range = start..start + copied.len();
+        self.bytes[range.clone()].copy_from_slice(copied);
+        self.written[range].fill(self.interval << THREAD_BITS | thread);
     }
 
     fn is_race(&self, stamp: u32, thread: u32) -> bool {
@@ -109,6 +149,9 @@ impl Shared {
                 let what = format!("shared memory at {address:#x} is read that was never written");
                 return Err(Fault::new(lane, what));
             }
+            if written == COPYING {
+                return Err(unfinished(lane, address, thread, "reads"));
+            }
             if self.is_race(written, thread) {
                 return Err(race(lane, address, thread, "reads", written, "wrote"));
             }
@@ -131,11 +174,8 @@ impl Shared {
     ) -> Result<(), Box<Fault>> {
         let own = self.interval << THREAD_BITS | thread;
         for (index, place) in self.range(address, bytes, lane)?.enumerate() {
-            let (written, read) = (self.written[place], self.read[place]);
-            let byte = (value >> (8 * index)) as u8;
-            if self.is_race(read, thread) {
-                return Err(race(lane, address, thread, "writes", read, "read"));
-            }
+            self.check_write(place, (address, thread, lane))?;
+            let (written, byte) = (self.written[place], (value >> (8 * index)) as u8);
             let is_shared = self.is_race(written, thread);
             if is_shared && self.bytes[place] != byte {
                 return Err(race(lane, address, thread, "writes", written, "wrote"));
@@ -163,6 +203,9 @@ impl Shared {
                 let what = format!("shared memory at {address:#x} is changed that was never written");
                 return Err(Fault::new(lane, what));
             }
+            if self.written[place] == COPYING {
+                return Err(unfinished(lane, address, thread, "changes"));
+            }
             for (stamp, did) in [(self.written[place], "wrote"), (self.read[place], "read")] {
                 if stamp != own && self.is_race(stamp, thread) {
                     return Err(race(lane, address, thread, "changes", stamp, did));
@@ -177,6 +220,13 @@ impl Shared {
         }
         Ok(value)
     }
+}
+
+#[cold]
+fn unfinished(lane: u32, address: u64, thread: u32, does: &str) -> Box<Fault> {
+    let what =
+        format!("thread {thread} {does} shared memory at {address:#x}, and a copy to it was not waited for");
+    Fault::new(lane, what)
 }
 
 #[cold]

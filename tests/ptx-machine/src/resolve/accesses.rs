@@ -52,9 +52,7 @@ impl Resolver<'_> {
                 }
                 _ => Err(unknown(statement, "it takes a count")),
             },
-            // With `.L2::128B` or without; it is about caches.
-            ["cp", "async", "ca" | "cg", "shared", "global"]
-            | ["cp", "async", "ca" | "cg", "shared::cta", "global"] => self.copy(parts[2], statement),
+            ["cp", "async", "ca" | "cg", "shared", "global"] => self.copy(parts[2], statement),
             _ => Err(unknown(statement, "this instruction is not known")),
         }
     }
@@ -160,8 +158,10 @@ impl Resolver<'_> {
             .get(name.as_str())
             .ok_or_else(|| unknown(statement, format!("there is no parameter `{name}`")))?;
         let taken = element.bytes * to.len() as u32;
-        let place =
-            u32::try_from(*offset).ok().filter(|offset| offset + taken <= bytes && offset % taken == 0);
+        let is_inside = |offset: &u32| {
+            offset.checked_add(taken).is_some_and(|end| end <= bytes) && offset.is_multiple_of(taken)
+        };
+        let place = u32::try_from(*offset).ok().filter(is_inside);
         let place =
             place.ok_or_else(|| unknown(statement, "this is outside the parameter, or not aligned"))?;
         let to = self.loaded(to, element, statement)?;

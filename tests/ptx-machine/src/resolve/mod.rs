@@ -9,11 +9,9 @@ use crate::PtxError;
 use crate::code::{Action, Code, Instruction, Slot, Special};
 use crate::lanes::{Counts, Places};
 use crate::memory::placed;
-use crate::parse::{Entry, Kind, Operand, Statement};
+use crate::parse::{Entry, Kind, MOST_THREADS, Operand, Statement, product};
 use crate::table::Row;
 
-/// The most threads of a block.
-const MOST_THREADS: u32 = 1024;
 /// The most shared memory that arrays of a kernel may have.
 const MOST_SHARED: u64 = 48 << 10;
 
@@ -38,7 +36,7 @@ pub(crate) fn resolve(entry: &Entry) -> Result<Code, PtxError> {
         name: entry.name.clone(),
         parameters: entry.parameters.iter().map(|parameter| parameter.bytes).collect(),
         required: entry.required,
-        most: entry.required.map(|extents| extents.iter().product()).or(entry.most).unwrap_or(MOST_THREADS),
+        most: entry.required.map(product).or(entry.most).unwrap_or(MOST_THREADS),
         counts: resolver.counts,
         constants: resolver.constants.into_iter().map(|((_, bits), slot)| (slot, bits)).collect(),
         specials: resolver.specials.into_iter().map(|(special, slot)| (slot, special)).collect(),
@@ -67,7 +65,8 @@ impl<'e> Resolver<'e> {
     fn new(entry: &'e Entry) -> Result<Self, PtxError> {
         let shared = placed(entry.shared.iter().map(|array| (array.alignment.into(), array.bytes.into())));
         let bytes: u64 = shared.iter().map(|place| place.bytes).sum();
-        if bytes > MOST_SHARED {
+        let end = shared.last().map_or(0, |last| last.start + last.bytes);
+        if bytes > MOST_SHARED || u32::try_from(end).is_err() {
             let why =
                 format!("{} has {bytes} bytes of shared memory, and not up to {MOST_SHARED}", entry.name);
             return Err(PtxError::new(entry.line, why));
