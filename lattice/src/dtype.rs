@@ -52,6 +52,16 @@ pub struct FloatFormat {
     pub specials: Specials,
 }
 
+impl FloatFormat {
+    /// Whether there are zeros of both signs.
+    pub const fn has_negative_zero(self) -> bool {
+        match self.specials {
+            Specials::Ieee | Specials::NanOnly | Specials::FiniteOnly => true,
+            Specials::NanIsNegativeZero | Specials::ExponentOnly => false,
+        }
+    }
+}
+
 /// What a dtype can hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Props {

@@ -41,7 +41,7 @@ pub enum DeviceTarget {
     /// Devices with OpenCL 2.0, as SPIR-V.
     OpenCl,
     /// NVIDIA's devices of an architecture, as PTX. Without one, what is loaded is made for the device, and what is emitted
-    /// for [`Architecture::COMMON`].
+    /// for [`Architecture::COMMON`]. What the device has is [known](DeviceTarget::on) only if it is open.
     Cuda(Option<Architecture>),
 }
 
@@ -64,6 +64,20 @@ impl DeviceTarget {
             Self::Vulkan | Self::OpenCl => TensorCores::Unused,
             Self::Cuda(Some(architecture)) if !architecture.has_tensor_cores() => TensorCores::Unused,
             Self::Cuda(_) => cores,
+        }
+    }
+
+    /// What code is for that this device is to run: the device's own architecture, if none was named.
+    ///
+    /// # Errors
+    /// If the device does not run code for the architecture, or is too old for any.
+    pub fn on(self, device: &SharedDevice) -> Result<Self, DeviceError> {
+        match self {
+            Self::Vulkan | Self::OpenCl => Ok(self),
+            Self::Cuda(wanted) => {
+                let architecture = architecture_for(wanted, locked(device).description())?;
+                Ok(Self::Cuda(Some(architecture)))
+            }
         }
     }
 
@@ -244,23 +258,27 @@ impl DeviceCode {
     /// Loads the code on a device.
     ///
     /// # Errors
-    /// If the device lacks what the code needs, or its driver refuses it.
+    /// If the device lacks what the code needs, or its driver refuses it. Code for [`DeviceTarget::Cuda`] of no architecture
+    /// needs tensor cores where [all](TensorCores::All) was asked of them.
     pub fn load(&self, device: &SharedDevice) -> Result<crate::Executable, CompileError> {
         let description = locked(device).description().clone();
+        let target = self.target.on(device)?;
+        if self.cores == TensorCores::All && target.uses(self.cores) != self.cores {
+            let feature = format!("products of floats by tensor cores; compile for {target}");
+            return Err(DeviceError::Unsupported { device: description.name, feature }.into());
+        }
         let load = |codes: &[_], compiled: Compiled| {
             promote_execute::Executable::load(device.clone(), codes, self.program.clone(), compiled)
         };
-        let loaded = match self.target {
+        let compiled = self.compiled(target);
+        let loaded = match target {
             DeviceTarget::Vulkan | DeviceTarget::OpenCl => {
-                let compiled = self.compiled(self.target);
                 let words = self.spirv_of(&compiled, &description)?;
                 let codes = words.iter().map(|(entries, words)| (entries.clone(), Code::SpirV(words)));
                 load(&codes.collect::<Vec<_>>(), compiled)
             }
-            DeviceTarget::Cuda(wanted) => {
-                let architecture = architecture_for(wanted, &description)?;
-                let compiled = self.compiled(DeviceTarget::Cuda(Some(architecture)));
-                let text = self.ptx_for(architecture, &compiled)?;
+            DeviceTarget::Cuda(architecture) => {
+                let text = self.ptx_for(architecture.unwrap_or(Architecture::COMMON), &compiled)?;
                 load(&[(names(&compiled), Code::Ptx(&text))], compiled)
             }
         }?;

@@ -159,7 +159,7 @@ impl Values {
             most_positive,
             most_negative: if exponent_only { Magnitude::ZERO } else { most_positive },
             zero: !exponent_only,
-            negative_zero: !matches!(specials, Specials::ExponentOnly | Specials::NanIsNegativeZero),
+            negative_zero: format.has_negative_zero(),
             infinities: specials == Specials::Ieee,
             nan: specials != Specials::FiniteOnly,
         }

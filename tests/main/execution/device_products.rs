@@ -1,11 +1,11 @@
 //! Products of matrices and sorts on devices: the bits of a processor, around the edges of tiles, blocks and runs.
 
-use promote::device::{DeviceTarget, TensorCores, compile_for};
-use promote::{CompileOptions, DType, Kind, Source};
+use promote::device::DeviceTarget;
+use promote::{DType, Kind};
 use promote_reference::{Array, Number, Value};
 
 use super::devices::{array, differs, is_wide, open, outcome, targets};
-use super::support::{Place, Random, function, known, on_all_cores, reported, run, session, unit};
+use super::support::{Place, Random, known, on_all_cores, reported};
 
 /// Matrix products of every form: large ones are multiplied in tiles, others are kernels.
 #[test]
@@ -104,56 +104,6 @@ fn products_in_large_tiles_have_the_bits_of_a_processor() {
         (DType::U32, &[128, 128, 8], &[128, 8, 120]),
     ];
     multiply_as_a_processor(&|_| products.to_vec());
-}
-
-/// Floats that tensor cores multiply: sums are rounded in an order of the device's, within the bound of the documentation.
-#[test]
-fn products_by_tensor_cores_are_near_the_sums_of_exact_products() {
-    let products: &[Product] = &[
-        (DType::BF16, &[1, 64, 64], &[1, 64, 64]),
-        (DType::BF16, &[130, 65, 40], &[130, 40, 128]),
-        (DType::F16, &[2, 130, 300], &[2, 300, 63]),
-        (DType::F16, &[130, 128, 17], &[130, 17, 120]),
-        (DType::F16, &[3, 5, 0], &[3, 0, 70]),
-        (DType::F8E4M3FN, &[1, 70, 129], &[1, 129, 65]),
-        (DType::F8E8M0FNU, &[1, 64, 33], &[1, 33, 66]),
-    ];
-    for target in targets().into_iter().filter(|target| matches!(target, DeviceTarget::Cuda(_))) {
-        let work = |place: &Place, index: usize| {
-            let (dtype, left, right) = products[index];
-            let text = matmul(dtype, left, right);
-            let mut random = Random::new(index as u64);
-            let [x, y] = [left, right].map(|shape| array(dtype, shape, &mut random));
-            let session = session("jax", true, false);
-            let Place::Device(_, device) = place else { unreachable!("it is a device") };
-            let mut module = session.parse(Source::Text(&text)).expect("it is read");
-            let options = CompileOptions { tensor_cores: TensorCores::All, ..CompileOptions::default() };
-            let code = compile_for(&session, &mut module, &options, target).expect("it is compiled");
-            let executable = code.load(device).expect("it is loaded");
-            let arguments = [&x, &y].map(|array| Value::Array(array.clone()));
-            let found = run(&function(&executable, "f"), &arguments).expect("it runs").remove(0);
-            farthest_sum(&found, (&x, &y)).map(|why| format!("{dtype} {left:?} by {right:?}: {why}"))
-        };
-        let wrong = on_all_cores(products.len(), || open(target), work);
-        reported("products by tensor cores", wrong.into_iter().flatten().collect());
-    }
-}
-
-/// An element of a product `[batch, rows, columns]` that is farther from the sum of exact products than the documentation says.
-fn farthest_sum(found: &Array, (x, y): (&Array, &Array)) -> Option<String> {
-    let real = |array: &Array, place: usize| array.elements[place].parts().0;
-    let ([_, rows, inner], columns) = ([x.shape[0], x.shape[1], x.shape[2]], y.shape[2]);
-    (0..found.elements.len()).find_map(|place| {
-        let (batch, row, column) = (place / columns / rows, place / columns % rows, place % columns);
-        let (sum, magnitudes) = (0..inner).fold((0.0, 0.0), |(sum, magnitudes), index| {
-            let left = real(x, (batch * rows + row) * inner + index);
-            let product = left * real(y, (batch * inner + index) * columns + column);
-            (sum + product, magnitudes + product.abs())
-        });
-        let bound = inner as f64 * 2f64.powi(-22) * magnitudes + unit(sum, found.dtype) / 2.0;
-        let got = real(found, place);
-        ((got - sum).abs() > bound).then(|| format!("[{place}] is {got}, not within {bound} of {sum}"))
-    })
 }
 
 /// Lines around the length of the runs that are sorted in shared memory, and of merged ones, along memory and across it. Half of the

@@ -11,6 +11,7 @@ mod functions;
 mod graphs;
 mod kernel_order;
 mod layouts;
+mod narrow_products;
 mod processors;
 mod products;
 pub mod random;

@@ -113,11 +113,12 @@ fn device(args: &Args) -> Result<Option<(DeviceTarget, SharedDevice)>, Stop> {
         let diagnostic = Diagnostic::error(Code::Device, None, message);
         return Err(Stop::misused(diagnostic.with_remedy("leave out --denormals, or run on the processor")));
     }
-    let open = device::open(target).map_err(|error| {
-        Diagnostic::error(Code::Device, None, error.to_string())
-            .with_remedy("run on the processor, with --target cpu")
-    })?;
-    Ok(Some((target, open)))
+    let open =
+        device::open(target).and_then(|device| Ok((target.on(&device)?, device))).map_err(|error| {
+            Diagnostic::error(Code::Device, None, error.to_string())
+                .with_remedy("run on the processor, with --target cpu")
+        })?;
+    Ok(Some(open))
 }
 
 /// What a value of `--input` means.

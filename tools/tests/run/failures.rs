@@ -89,6 +89,36 @@ fn a_device_that_is_not_there() {
     }
 }
 
+/// An older device, of a driver that executes PTX on a processor; GPUs have the architecture that they have.
+#[test]
+fn a_device_without_the_tensor_cores_that_were_asked_for() {
+    let program = r#"!u = tensor<*x!promote.unknown>
+func.func @f(%x: tensor<64x33xf32>, %y: tensor<33x64xf32>) -> !u {
+  %0 = "promote.convert"(%x) : (tensor<64x33xf32>) -> tensor<64x33xf8E4M3FNUZ>
+  %1 = "promote.convert"(%y) : (tensor<33x64xf32>) -> tensor<33x64xf8E4M3FNUZ>
+  %2 = "promote.convert"(%0) : (tensor<64x33xf8E4M3FNUZ>) -> tensor<64x33xf32>
+  %3 = "promote.convert"(%1) : (tensor<33x64xf8E4M3FNUZ>) -> tensor<33x64xf32>
+  %4 = "promote.matmul"(%2, %3) : (tensor<64x33xf32>, tensor<33x64xf32>) -> !u
+  %5 = "promote.sum"(%4) : (!u) -> !u
+  return %5 : !u
+}
+"#;
+    let ones = |rows: usize, columns: usize| format!("{:?}", vec![vec![1.0; columns]; rows]);
+    let (x, y) = (ones(64, 33), ones(33, 64));
+    for capability in ["7.5", "9.0"] {
+        let tool = Tool::new().with_variable("PROMOTE_PTX_MACHINE_CAPABILITY", capability);
+        let args = ["-i", &x, "-i", &y, "--target=cuda", "--tensor-cores=all"];
+        let run = run_in(&tool, program, &args);
+        let is_required =
+            std::env::var("PROMOTE_REQUIRE_DEVICES").is_ok_and(|devices| devices.contains("cuda"));
+        if !is_required && (run.stderr.contains("no CUDA driver") || run.stderr.contains("no CUDA device")) {
+            println!("skipped: no device ({})", run.stderr);
+            return;
+        }
+        assert!(run.succeeded().text().contains("135168"), "{capability}");
+    }
+}
+
 #[test]
 fn wrong_usage() {
     for (args, reason) in [

@@ -1,5 +1,6 @@
 //! From the memory of the matrices to shared memory.
 
+use promote_lattice::dtype::FloatFormat;
 use promote_scalar::{Binary, Cast, Element, Ty, convert, memory, register};
 
 use super::{Kernel, LEFT, RIGHT, Steps, THREADS, Tile};
@@ -106,13 +107,16 @@ impl<C: Code> Kernel<'_, C> {
         all
     }
 
-    /// What is beyond the ends of a matrix, as it would be in memory.
+    /// What is beyond the ends of a matrix, as it would be in memory: all bits zero where a dtype has no negative zero. Such
+    /// dtypes have 8 bits, and are added up in `f32`: no sum of theirs is a negative zero, and 2⁻²⁵⁴, the product of what has
+    /// no zero at all, is too small to change one.
     fn filler(&self, code: &mut C, which: usize) -> C::Value {
-        let (dtype, ty) = (self.dtypes[which], register(self.dtypes[which]));
-        if !ty.is_float() {
-            return code.int(memory(dtype), 0);
+        let dtype = self.dtypes[which];
+        let has_negative_zero = dtype.props().format.is_some_and(FloatFormat::has_negative_zero);
+        if which == LEFT || !has_negative_zero {
+            return code.zero(memory(dtype));
         }
-        let zero = code.float(ty, if which == LEFT { 0.0 } else { -0.0 });
+        let zero = code.float(register(dtype), -0.0);
         promote_scalar::store(code, dtype, zero)
     }
 
