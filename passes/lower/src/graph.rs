@@ -81,8 +81,8 @@ pub enum Prim {
     Take(usize),
     /// Operands one after the other along a dimension.
     Concat(usize),
-    /// Batches of `[m, k]` by `[k, n]`, the batch dimensions equal. The operands are of its dtype, or of dtypes whose values it
-    /// holds.
+    /// Batches of `[m, k]` by `[k, n]`: the batch dimensions are equal, or the right operand has none and is the same for all. The
+    /// operands are of its dtype, or of dtypes whose values it holds.
     Matmul,
 }
 

@@ -8,11 +8,13 @@ use promote_reference::{Array, Number, Value};
 use super::devices::{open, targets};
 use super::support::{Place, Random, function, known, on_all_cores, reported, run, session, unit};
 
-/// A product of matrices, with a batch or without one.
+/// A product of matrices, with batches or without.
 #[derive(Clone, Copy)]
 struct Product {
     dtypes: [DType; 2],
     shapes: [&'static [usize]; 2],
+    /// Whether a run alone knows the extents.
+    is_open: bool,
 }
 
 /// The floats that tensor cores can multiply, if one dtype holds both factors.
@@ -37,10 +39,10 @@ fn have_factor(dtypes: [DType; 2]) -> bool {
 }
 
 impl Product {
-    /// The function `f`, whose result is `f32`; of no known extents, if so.
-    fn text(&self, is_open: bool) -> String {
+    /// The function `f`, whose result is `f32`.
+    fn text(&self) -> String {
         let of = |which: usize, dtype: DType| {
-            let extent = |extent: &usize| if is_open { "?x".to_owned() } else { format!("{extent}x") };
+            let extent = |extent: &usize| if self.is_open { "?x".to_owned() } else { format!("{extent}x") };
             let extents: String = self.shapes[which].iter().map(extent).collect();
             format!("tensor<{extents}{}>", dtype.mlir())
         };
@@ -59,7 +61,7 @@ impl Product {
 
     /// What is wrong with its elements on a device, by code that was made for its tensor cores and is run on a target.
     fn wrong(&self, index: usize, device: &SharedDevice, target: DeviceTarget) -> Option<String> {
-        let Self { dtypes, shapes } = *self;
+        let Self { dtypes, shapes, .. } = *self;
         let mut random = Random::new(index as u64);
         let [mut x, y] = [0, 1].map(|which| numbers(dtypes[which], shapes[which], &mut random));
         if index.is_multiple_of(3) {
@@ -71,7 +73,7 @@ impl Product {
             }
         }
         let session = session("jax", true, false);
-        let code = code(&session, &self.text(shapes[0].len() == 2), target);
+        let code = code(&session, &self.text(), target);
         let uses_cores = code.ptx().expect("it is compiled").contains("mma.sync");
         let is_expected = target == DeviceTarget::Cuda(None) && have_factor(dtypes);
         if uses_cores != is_expected {
@@ -142,10 +144,10 @@ fn multiply(target_of_code: DeviceTarget, products: &[Product]) {
     for target in targets().into_iter().filter(|target| matches!(target, DeviceTarget::Cuda(_))) {
         let work = |place: &Place, index: usize| {
             let Place::Device(_, device) = place else { unreachable!("it is a device") };
-            let Product { dtypes: [x, y], shapes } = products[index];
+            let Product { dtypes: [x, y], shapes, is_open } = products[index];
             products[index]
                 .wrong(index, device, target_of_code)
-                .map(|why| format!("{x} by {y}, {shapes:?}: {why}"))
+                .map(|why| format!("{x} by {y}, {shapes:?}, open: {is_open}: {why}"))
         };
         let wrong = on_all_cores(products.len(), || open(target), work);
         reported("products of narrow floats", wrong.into_iter().flatten().collect());
@@ -158,16 +160,26 @@ fn tensor_cores_multiply_every_pair_of_narrow_floats_that_one_dtype_holds() {
         [&[64, 64], &[64, 64]],
         [&[2, 130, 300], &[2, 300, 63]],
         [&[70, 129], &[129, 65]],
-        [&[5, 0], &[0, 70]],
-        [&[1, 64, 33], &[1, 33, 66]],
+        [&[3, 70, 40], &[40, 65]],
+        [&[1, 64, 33], &[3, 33, 66]],
+        [&[2, 3, 33, 40], &[1, 40, 66]],
+        [&[64, 40], &[2, 40, 65]],
     ];
     let pairs = pairs();
-    let product = |index: usize| Product { dtypes: pairs[index], shapes: shapes[index % shapes.len()] };
-    let mut products: Vec<_> = (0..pairs.len()).map(product).collect();
-    // As many of them as large tiles need.
+    let product = |index: usize| {
+        let (dtypes, shapes) = (pairs[index % pairs.len()], shapes[index % shapes.len()]);
+        Product { dtypes, shapes, is_open: index / 3 % 2 == 1 }
+    };
+    let mut products: Vec<_> = (0..2 * pairs.len()).map(product).collect();
     for dtype in [DType::F16, DType::BF16] {
-        products.push(Product { dtypes: [dtype; 2], shapes: [&[130, 65, 40], &[130, 40, 128]] });
-        products.push(Product { dtypes: [dtype; 2], shapes: [&[130, 128, 17], &[130, 17, 120]] });
+        products.push(Product { dtypes: [dtype; 2], shapes: [&[5, 0], &[0, 70]], is_open: true });
+        // As many of them as large tiles need.
+        let many: [[&[usize]; 2]; 3] = [
+            [&[130, 65, 40], &[130, 40, 128]],
+            [&[130, 128, 17], &[130, 17, 120]],
+            [&[128, 65, 40], &[40, 128]],
+        ];
+        products.extend(many.map(|shapes| Product { dtypes: [dtype; 2], shapes, is_open: false }));
     }
     multiply(DeviceTarget::Cuda(None), &products);
 }
@@ -175,7 +187,8 @@ fn tensor_cores_multiply_every_pair_of_narrow_floats_that_one_dtype_holds() {
 #[test]
 fn threads_multiply_narrow_floats_where_there_are_no_tensor_cores() {
     let shapes: [&[usize]; 2] = [&[2, 65, 33], &[2, 33, 67]];
-    let products: Vec<_> = pairs().into_iter().map(|dtypes| Product { dtypes, shapes }).collect();
+    let products: Vec<_> =
+        pairs().into_iter().map(|dtypes| Product { dtypes, shapes, is_open: false }).collect();
     let old = "cuda:sm_75".parse().expect("there is such an architecture");
     multiply(old, &products);
 }

@@ -13,7 +13,9 @@ pub fn matmul(graph: &Graph, node: NodeId) -> Kernel {
     let rank = this.shape.len();
     let batch = rank - 2;
     // The dimensions are the batch's, the rows, what is summed over, and the columns.
-    let at = |dims: [usize; 2]| -> Vec<Coord> { (0..batch).chain(dims).map(Coord::same).collect() };
+    let at = |rank: usize, dims: [usize; 2]| -> Vec<Coord> {
+        (0..rank - dims.len()).chain(dims).map(Coord::same).collect()
+    };
     let tracer = Tracer::new(rank + 1);
     let mut exprs = Vec::new();
     let mut push = |node: NodeId, code: Code, dtype: DType| {
@@ -21,12 +23,12 @@ pub fn matmul(graph: &Graph, node: NodeId) -> Kernel {
         ExprId(exprs.len() as u32 - 1)
     };
     let factors = [(x, [batch, batch + 1]), (y, [batch + 1, batch + 2])].map(|(operand, dims)| {
-        let dtype = graph.node(operand).dtype;
-        let load = push(operand, Code::Load(tracer.access(graph, operand, &at(dims))), dtype);
+        let (dtype, rank) = (graph.node(operand).dtype, graph.node(operand).shape.len());
+        let load = push(operand, Code::Load(tracer.access(graph, operand, &at(rank, dims))), dtype);
         if dtype == this.dtype { load } else { push(node, Code::Convert(load), this.dtype) }
     });
     let product = push(node, Code::Map(Op::Multiply, factors.to_vec()), this.dtype);
-    let sink = tracer.access(graph, node, &at([batch, batch + 2]));
+    let sink = tracer.access(graph, node, &at(rank, [batch, batch + 2]));
     let root = Root { node, expr: product, role: Role::Reduce(Op::Sum), start: None, sinks: vec![sink] };
     let shape = graph.shape(node);
     let inner = graph.shape(x)[rank - 1];

@@ -5,7 +5,7 @@ use promote_lattice::DType;
 use promote_lattice::convert::Numerics;
 
 use super::{Call, accumulator, axes, axis, convert, splat};
-use crate::graph::{Graph, Index, NodeId, Prim};
+use crate::graph::{Graph, Index, Node, NodeId, Prim};
 use promote_dialect::extent::{Extent, Product, Rule};
 
 pub(super) fn view(graph: &mut Graph, x: NodeId, indices: Vec<Index>, shape: Vec<Extent>) -> NodeId {
@@ -198,35 +198,89 @@ pub(super) fn check_indices(graph: &mut Graph, own: &[Extent], at: usize, indice
 pub(super) fn matmul(graph: &mut Graph, x: NodeId, y: NodeId, dtype: DType) -> NodeId {
     // Sums of truth values are counted, so that no sum is lost.
     let wide = if dtype == DType::B1 { DType::I64 } else { accumulator(dtype) };
-    let (mut x, mut y) = (convert(graph, x, wide), convert(graph, y, wide));
-    let (row, column) = (graph.node(x).shape.len() == 1, graph.node(y).shape.len() == 1);
-    if row {
-        x = expand(graph, x, &[0]);
-    }
-    if column {
-        y = expand(graph, y, &[1]);
-    }
-    let (of_x, of_y) = (graph.shape(x), graph.shape(y));
-    let batch = |shape: &[Extent]| shape[..shape.len() - 2].to_vec();
-    let (batch_x, batch_y) = (batch(&of_x), batch(&of_y));
+    let (x, y) = (narrowed(graph, x), narrowed(graph, y));
+    let (own_x, own_y) = (graph.shape(x), graph.shape(y));
+    let (is_row, is_column) = (own_x.len() == 1, own_y.len() == 1);
+    let one = Extent::Fixed(1);
+    let of_x = if is_row { vec![one, own_x[0]] } else { own_x };
+    let of_y = if is_column { vec![own_y[0], one] } else { own_y };
+    let (batch_x, matrix_x) = of_x.split_at(of_x.len() - 2);
+    let (batch_y, matrix_y) = of_y.split_at(of_y.len() - 2);
     let rank = batch_x.len().max(batch_y.len());
     let mut shape = Vec::with_capacity(rank + 2);
     for from_last in (1..=rank).rev() {
         let of = |batch: &[Extent]| batch.len().checked_sub(from_last).map(|axis| batch[axis]);
-        let both = [of(&batch_x), of(&batch_y)].into_iter().flatten().collect();
+        let both = [of(batch_x), of(batch_y)].into_iter().flatten().collect();
         shape.push(graph.extents.of(Rule::Broadcast(both)));
     }
-    let stretched = |graph: &mut Graph, arg: NodeId, own: &[Extent], batch: &[Extent]| {
-        stretch(graph, arg, &[batch, &own[own.len() - 2..]].concat())
-    };
-    let x = stretched(graph, x, &of_x, &shape);
-    let y = stretched(graph, y, &of_y, &shape);
-    graph.extents.unify(of_x[of_x.len() - 1], of_y[of_y.len() - 2]);
-    shape.extend([of_x[of_x.len() - 2], of_y[of_y.len() - 1]]);
-    let product = graph.push(Prim::Matmul, &[x, y], wide, shape);
-    let mut ones = Vec::new();
-    ones.extend(row.then_some(rank));
-    ones.extend(column.then_some(rank + 1));
-    let product = if ones.is_empty() { product } else { squeeze(graph, product, &ones) };
+    let is_one = |batch: &[Extent]| batch.iter().all(|extent| *extent == one);
+    let x = before_convert(graph, x, |graph, x| {
+        let wanted = [&shape, matrix_x].concat();
+        if is_one(&shape) {
+            return reshaped(graph, x, wanted);
+        }
+        let x = reshaped(graph, x, of_x.clone());
+        stretch(graph, x, &wanted)
+    });
+    let y = before_convert(graph, y, |graph, y| {
+        // One matrix on the right is the same for all batches.
+        if is_one(batch_y) {
+            return reshaped(graph, y, matrix_y.to_vec());
+        }
+        match one_matrix(graph, y) {
+            Some(one) => one,
+            None => stretch(graph, y, &[&shape, matrix_y].concat()),
+        }
+    });
+    let (x, y) = (convert(graph, x, wide), convert(graph, y, wide));
+    graph.extents.unify(matrix_x[1], matrix_y[0]);
+    shape.extend([matrix_x[0], matrix_y[1]]);
+    let product = graph.push(Prim::Matmul, &[x, y], wide, shape.clone());
+    if is_column {
+        shape.remove(rank + 1);
+    }
+    if is_row {
+        shape.remove(rank);
+    }
+    let product = reshaped(graph, product, shape);
     convert(graph, product, dtype)
+}
+
+/// An operand whose elements come from what is converted without loss, and are moved then, with the conversion last: a target
+/// that takes narrower operands needs no more memory for them.
+fn narrowed(graph: &mut Graph, x: NodeId) -> NodeId {
+    let narrow = before_moved_converts(graph, x);
+    let dtype = graph.node(x).dtype;
+    if narrow == graph.before_converts(x) { x } else { convert(graph, narrow, dtype) }
+}
+
+/// The same without the conversion.
+fn before_moved_converts(graph: &mut Graph, x: NodeId) -> NodeId {
+    let narrow = graph.before_converts(x);
+    let Node { prim: Prim::View(indices), args, shape, .. } = graph.node(narrow).clone() else {
+        return narrow;
+    };
+    match before_moved_converts(graph, args[0]) {
+        source if source == args[0] => narrow,
+        source => view(graph, source, indices, shape),
+    }
+}
+
+/// The matrix that all batches of `y` are, if a broadcast made them of one.
+fn one_matrix(graph: &mut Graph, y: NodeId) -> Option<NodeId> {
+    let Node { prim: Prim::View(indices), args, shape, .. } = graph.node(y).clone() else { return None };
+    let own = graph.shape(args[0]);
+    let (batch, matrix) = (own.len().checked_sub(2)?, shape.len().checked_sub(2)?);
+    let is_one = own[batch..] == shape[matrix..]
+        && indices[batch..] == [Index::same(matrix), Index::same(matrix + 1)]
+        && own[..batch].iter().all(|extent| *extent == Extent::Fixed(1));
+    is_one.then(|| reshaped(graph, args[0], own[batch..].to_vec()))
+}
+
+/// The elements of `x` elsewhere, if they move. What `x` is converted from without loss is moved instead: a target that takes
+/// narrower operands than `x` needs no more memory for them then.
+fn before_convert(graph: &mut Graph, x: NodeId, moved: impl FnOnce(&mut Graph, NodeId) -> NodeId) -> NodeId {
+    let narrow = graph.before_converts(x);
+    let placed = moved(graph, narrow);
+    if placed == narrow { x } else { placed }
 }

@@ -37,7 +37,9 @@ impl Builder<'_, '_> {
         let operands = args.map(|arg| graph.node(arg).dtype);
         let (shape, of_left) = (graph.shape(node), graph.shape(args[0]));
         let rank = shape.len();
-        let [rows, inner, columns] = [shape[rank - 2], of_left[rank - 1], shape[rank - 1]].map(Extent::fixed);
+        let [inner, columns] = [of_left[rank - 1], shape[rank - 1]].map(Extent::fixed);
+        let of_product = |all: i64, extent: &Extent| Some(all.saturating_mul(extent.fixed()?));
+        let rows = shape[self.batches(node, args[1])..rank - 1].iter().try_fold(1, of_product);
         self.context.target.packing(&Product {
             operands,
             dtype: graph.node(node).dtype,
@@ -45,6 +47,12 @@ impl Builder<'_, '_> {
             inner,
             columns,
         })
+    }
+
+    /// How many dimensions of a product are batches. Where the right operand has none, all rows are those of one matrix.
+    fn batches(&self, node: NodeId, right: NodeId) -> usize {
+        let rank = |node: NodeId| self.segment.graph.node(node).shape.len();
+        if rank(right) < rank(node) { 0 } else { rank(node) - 2 }
     }
 
     /// Multiplies matrices.
@@ -61,9 +69,9 @@ impl Builder<'_, '_> {
             return self.kernel(&kernel, stored);
         };
         let [left, right, product] = [args[0], args[1], node].map(|node| stored[&node].clone());
-        let (rows, columns) = (product.dims[rank - 2], product.dims[rank - 1]);
-        let inner = left.dims[rank - 1];
-        let batch = self.product_of(&product.dims[..rank - 2]);
+        let (inner, columns) = (left.dims[rank - 1], product.dims[rank - 1]);
+        let (batch, rows) = product.dims[..rank - 1].split_at(self.batches(node, args[1]));
+        let (batch, rows) = (self.product_of(batch), self.product_of(rows));
         let workspace = match packing {
             Packing::Nothing => None,
             Packing::Panels(width) => {

@@ -109,14 +109,17 @@ impl Lowering<'_> {
         let start = self.filled(value, element, &shape);
         // The loops: the batches, rows, columns, and last the dimension that goes.
         let (row, column, gone) = (rank - 2, rank - 1, rank);
-        let at = |last: [usize; 2]| without(row, &[]).into_iter().chain(last.map(At::of)).collect();
+        let at = |node: NodeId, last: [usize; 2]| {
+            let batches = self.graph.shape(node).len() - last.len();
+            without(batches, &[]).into_iter().chain(last.map(At::of)).collect()
+        };
         let nest = Nest {
             loops: (0..=rank).map(|dim| dim == gone).collect(),
             ins: vec![
-                Part { tensor: self.value(x), at: at([row, gone]) },
-                Part { tensor: self.value(y), at: at([gone, column]) },
+                Part { tensor: self.value(x), at: at(x, [row, gone]) },
+                Part { tensor: self.value(y), at: at(y, [gone, column]) },
             ],
-            outs: vec![Part { tensor: start, at: at([row, column]) }],
+            outs: vec![Part { tensor: start, at: at(id, [row, column]) }],
         };
         let made = self.nest(&nest, &|machine, elements| {
             let [x, y, all] = [elements[0], elements[1], elements[2]].map(|value| machine.load(dtype, value));
