@@ -1,10 +1,11 @@
 //! From a module to an accelerator: its kernels as code of the device, and the program that launches them.
 //!
 //! [`compile_for`] makes [`DeviceCode`] of a module; no device is needed for that. [`DeviceCode::load`] loads it on a
-//! [device](open), whose functions take tensors in memory of this process, as those of a processor do, or tensors that stay
+//! [device](open), and [`load_emitted`] what was written to files before: an executable, whose functions take tensors in memory of this process, as those of a processor do, or tensors that stay
 //! on the device ([`Function::run_on_device`](crate::Function::run_on_device)). [`from_managed`] and [`into_managed`] exchange
 //! these with other libraries.
 
+mod emitted;
 mod exchange;
 mod function;
 
@@ -14,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use promote_device::TensorCores;
 use promote_device::{Compiled, Machine};
-use promote_devices::{Api, Code, DeviceError, Limits};
+use promote_devices::{Api, DeviceError, Limits};
 use promote_execute::Sidecar;
 use promote_lower::interface::Interface;
 use promote_lower::program::Program;
@@ -25,12 +26,13 @@ use promote_spirv::{Environment, Features, Needs};
 
 use crate::compile::{CompileError, CompileOptions, TargetError, to_blocks};
 
+pub use emitted::{EmittedError, load_emitted};
 pub use exchange::{
     borrowed, dlpack_device, from_host, from_managed, from_managed_unversioned, into_managed,
 };
 pub(crate) use function::{DeviceFunction, run};
-pub use promote_devices::{Description, Device, list};
-pub use promote_execute::{SharedDevice, Tensor as DeviceTensor};
+pub use promote_devices::{Code, Description, Device, list};
+pub use promote_execute::{SharedDevice, SidecarError, Tensor as DeviceTensor};
 pub use promote_native::Architecture;
 
 /// What code is made for, beside processors.

@@ -67,7 +67,7 @@ pub struct Compiled {
     pub products: Vec<matmul::Product>,
     /// Of its sorts, by dtype.
     pub sorts: Vec<sort::Sort>,
-    /// What the tensor cores are used for.
+    /// What the tensor cores are used for: nothing, if no product is theirs.
     pub cores: TensorCores,
 }
 
@@ -101,6 +101,9 @@ impl Compiled {
             for (step, _) in function.blocks.iter().flat_map(|block| &block.steps) {
                 compiled.add(function, step);
             }
+        }
+        if !compiled.products.iter().any(matmul::Product::uses_cores) {
+            compiled.cores = TensorCores::Unused;
         }
         compiled
     }

@@ -1,7 +1,7 @@
 //! What goes with the code of a device: the program that launches it, and how its kernels are launched.
 //!
-//! A sidecar is JSON. [`Executable`](crate::Executable) needs the program alone; the kernels are spelt out for those who
-//! launch them by other means.
+//! A sidecar is JSON. Of it, [`Executable`](crate::Executable) needs the program and the tensor cores alone; the kernels are spelt out
+//! for those who launch them by other means, and show whether they are those of this version of the compiler.
 
 use promote_device::{Compiled, Entry, RUN, Slot, TensorCores};
 use promote_lower::program::{ParseError, Problem, Program};
@@ -143,8 +143,15 @@ impl Sidecar {
     /// # Errors
     /// If it is none, or one of another version.
     pub fn from_json(text: &str) -> Result<Self, SidecarError> {
-        let sidecar: Self = serde_json::from_str(text)?;
-        if sidecar.version == VERSION { Ok(sidecar) } else { Err(SidecarError::Version(sidecar.version)) }
+        /// What all versions have.
+        #[derive(Deserialize)]
+        struct Versioned {
+            version: u32,
+        }
+        match serde_json::from_str(text)? {
+            Versioned { version: VERSION } => Ok(serde_json::from_str(text)?),
+            Versioned { version } => Err(SidecarError::Version(version)),
+        }
     }
 
     /// The program, and how its kernels are launched.

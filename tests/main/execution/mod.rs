@@ -6,6 +6,7 @@ mod device_products;
 mod device_tiles;
 mod devices;
 pub mod elementwise;
+mod emitted;
 mod exchange;
 mod functions;
 mod graphs;

@@ -85,6 +85,11 @@ impl Product {
         Self { dtypes, tiles: tiles.into_iter().map(named).collect() }
     }
 
+    /// Whether tensor cores multiply.
+    pub(crate) fn uses_cores(&self) -> bool {
+        self.tiles.iter().any(|(tile, _)| matches!(tile.way, Way::Cores(_)))
+    }
+
     /// The code for so many matrices of such a shape, and how many tiles they have: large ones where they keep all processors
     /// busy and not much more of them is beyond the ends than of small ones.
     pub fn chosen(&self, batch: i64, rows: i64, columns: i64) -> (&Entry, i64) {
@@ -154,12 +159,8 @@ const AREAS: i64 = 5;
 impl<C: Code> Matrices<C> {
     /// The rows and the columns of one of the matrices.
     fn extents(&self, which: usize) -> [C::Value; 2] {
-        match which {
-            LEFT => [self.rows, self.inner],
-            RIGHT => [self.inner, self.columns],
-            PRODUCT => [self.rows, self.columns],
-            _ => unreachable!("there are three matrices"),
-        }
+        let Self { rows, inner, columns, .. } = *self;
+        [[rows, inner], [inner, columns], [rows, columns]][which]
     }
 
     /// Where a matrix of a batch begins.
