@@ -38,13 +38,17 @@ impl Accelerator {
 
     /// Refuses what other targets do not have.
     pub fn check(&self, target: Option<DeviceTarget>) -> Result<(), Diagnostic> {
+        self.check_or(target, "add --target=cuda, or leave it out")
+    }
+
+    /// The same, with what to do instead.
+    fn check_or(&self, target: Option<DeviceTarget>, remedy: &str) -> Result<(), Diagnostic> {
         match target {
             Some(DeviceTarget::Cuda(_)) => Ok(()),
             None | Some(DeviceTarget::Vulkan | DeviceTarget::OpenCl) if self.tensor_cores.is_none() => Ok(()),
             None | Some(DeviceTarget::Vulkan | DeviceTarget::OpenCl) => {
                 let message = "--tensor-cores is for NVIDIA's devices".to_owned();
-                Err(Diagnostic::error(Code::Native, None, message)
-                    .with_remedy("add --target=cuda, or leave it out"))
+                Err(Diagnostic::error(Code::Native, None, message).with_remedy(remedy.to_owned()))
             }
         }
     }
@@ -97,7 +101,11 @@ pub fn check_device(args: &Args) -> Result<(), Diagnostic> {
         let message = format!("{target} is a device, and --target-cpu and --target-features name processors");
         return Err(Diagnostic::error(Code::Native, None, message).with_remedy("leave them out"));
     }
-    promotion.accelerator.check((emit.is_for_devices() || emit == Emit::Program).then(|| device_of(args)))?;
+    if emit.is_for_devices() || emit == Emit::Program {
+        promotion.accelerator.check(Some(device_of(args)))?;
+    } else {
+        promotion.accelerator.check_or(None, "emit ptx, sidecar or program, or leave it out")?;
+    }
     match (promotion.device(), emit) {
         (Some(target @ DeviceTarget::Cuda(_)), Emit::Spirv | Emit::SpirvAsm) => {
             wrong(&target.to_string(), "use --target=vulkan or --target=opencl, or emit ptx")

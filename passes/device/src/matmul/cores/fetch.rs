@@ -159,7 +159,7 @@ impl<C: Code> Kernel<'_, C> {
         Rest { first, terms, lines: piece.lines, is_whole: code.both(is_there, self.is_even[which]) }
     }
 
-    /// Copies a piece to shared memory; what is beyond the ends of a matrix is zero.
+    /// Copies a piece to shared memory; what is beyond the ends of a matrix has no bits.
     fn copy(&self, code: &mut C, piece: &Piece<C::Value>, from: C::Value, place: C::Value) {
         let shape = self.shape(LEFT);
         let rest = self.rest(code, LEFT, piece, from);
@@ -172,7 +172,7 @@ impl<C: Code> Kernel<'_, C> {
         code.close_if(branch, &[]);
     }
 
-    /// The integers of a piece; what is beyond the ends of a matrix is zero.
+    /// The integers of a piece; what is beyond the ends of a matrix has no bits.
     fn load(&self, code: &mut C, which: usize, piece: &Piece<C::Value>, from: C::Value) -> Vec<C::Value> {
         let shape = self.shape(which);
         let rest = self.rest(code, which, piece, from);
@@ -199,7 +199,8 @@ impl<C: Code> Kernel<'_, C> {
         all
     }
 
-    /// The same an element at a time, of those that are there.
+    /// The same an element at a time, of those that are there. Others have no bits: they are zero, or 2⁻¹²⁷ in `f8E8M0FNU`, which
+    /// has no zero, and products of two such ones are too small to change a sum of `f32`.
     fn load_single(
         &self,
         code: &mut C,

@@ -331,7 +331,8 @@ impl Builder<'_, '_> {
         self.launch_either(is_multiple, [&kernel.replaced(symbol, &multiple), kernel], stored, Self::launch);
     }
 
-    /// Launches one of two kernels, which access the same buffers.
+    /// Launches one of two kernels, which access the same buffers. The paths meet again with what was known before them: buffers
+    /// are found before the branch, and numbers that only one path computes are forgotten.
     fn launch_either(
         &mut self,
         is_first: Arg,
