@@ -277,6 +277,11 @@ pub trait Emit {
         false
     }
 
+    /// Whether a float is known not to be NaN, which saves asking. What is computed is the same.
+    fn is_number(&self, _x: Self::Value) -> bool {
+        false
+    }
+
     /// Whether sums with constants are computed one after the other, as written. A machine that adds constants to each other
     /// first may not be asked to round by adding a large number and taking it away.
     fn keeps_sums(&self) -> bool {

@@ -185,6 +185,12 @@ fn extreme<E: Emit>(
         (Kind::Unsigned, true) => Binary::MinU,
         (Kind::Signed, false) => Binary::MaxS,
         (Kind::Signed, true) => Binary::MinS,
+        (Kind::Float, _) if e.is_number(y.real()) => {
+            // Not if the first is NaN: an instruction of x86, where the second is a constant.
+            let compare = if least { Compare::FGt } else { Compare::FLt };
+            let second = e.compare(compare, x.real(), y.real());
+            return select(e, second, y, x);
+        }
         (Kind::Float | Kind::Complex, _) => {
             let first = takes_first(e, numerics, least, dtype, x, y);
             return select(e, first, x, y);

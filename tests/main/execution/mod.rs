@@ -1,6 +1,7 @@
 //! Programs compiled for this machine's processor, and run.
 
 mod access;
+mod constants;
 mod cumulative;
 mod device_products;
 mod device_tiles;

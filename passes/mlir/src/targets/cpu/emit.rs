@@ -97,4 +97,8 @@ impl Emit for Lanes<'_> {
     fn has_f16(&self) -> bool {
         self.has_f16
     }
+
+    fn is_number(&self, x: Register) -> bool {
+        self.code.is_number(x)
+    }
 }

@@ -25,6 +25,9 @@ pub fn splat(code: &mut Code, scalar: Register, lanes: usize) -> Register {
     if lanes == 1 {
         return scalar;
     }
+    if let Some(bits) = code.known_bits(scalar) {
+        return Register { value: code.constant(scalar.ty, bits, lanes), ty: scalar.ty };
+    }
     let r#type = vector(raw::value_type(scalar.value), lanes);
     let zero = code.index(0);
     let poison = code.poison(r#type);

@@ -10,7 +10,7 @@ pub use instructions::{Register, shuffle, splat, values};
 pub use types::{Types, vector};
 
 use mlir_sys::*;
-use promote_scalar::Ty;
+use promote_scalar::{Cast, Ty};
 use rustc_hash::FxHashMap;
 
 use crate::raw;
@@ -172,10 +172,25 @@ impl Code {
         Register { value: self.value("llvm.inline_asm", &[number.value], scalar, &attributes), ..number }
     }
 
-    /// Whether a number is known to the compiler.
-    pub fn is_constant(&self, number: Register) -> bool {
+    /// The bits of a number that is known to the compiler.
+    pub fn known_bits(&self, number: Register) -> Option<u64> {
         // SAFETY: the values are alive.
-        self.constants.values().any(|constant| unsafe { mlirValueEqual(*constant, number.value) })
+        let is_same = |constant: MlirValue| unsafe { mlirValueEqual(constant, number.value) };
+        self.constants.iter().find(|(_, constant)| is_same(**constant)).map(|((_, bits, _), _)| *bits)
+    }
+
+    /// Whether a float is known to the compiler, and is not NaN.
+    pub fn is_number(&self, float: Register) -> bool {
+        self.known_bits(float).is_some_and(|bits| is_number(float.ty, bits))
+    }
+
+    /// An element, given by its bits, in so many lanes. The bits of a NaN are kept, which an attribute would not do.
+    pub fn literal(&mut self, ty: Ty, bits: u64, lanes: usize) -> Register {
+        if ty == ty.bits_type() || is_number(ty, bits) {
+            return Register { value: self.constant(ty, bits, lanes), ty };
+        }
+        let raw = Register { value: self.constant(ty.bits_type(), bits, lanes), ty: ty.bits_type() };
+        self.converted(lanes, Cast::Bitcast, raw, ty)
     }
 
     /// A number, given by its bits, in so many lanes.
@@ -261,6 +276,13 @@ impl Code {
     pub fn store(&self, value: MlirValue, address: MlirValue, alignment: usize) {
         let alignment = self.types.int(self.types.i64, alignment as i64);
         self.op("llvm.store", &[value, address], &[], &[("alignment", alignment)]);
+    }
+
+    /// Writes what other threads may write at the same time.
+    pub fn store_atomic(&self, value: MlirValue, address: MlirValue, alignment: usize) {
+        // LLVM's number of the weakest ordering between threads.
+        let [alignment, monotonic] = [alignment as i64, 2].map(|value| self.types.int(self.types.i64, value));
+        self.op("llvm.store", &[value, address], &[], &[("alignment", alignment), ("ordering", monotonic)]);
     }
 
     /// Writes past the caches.
@@ -445,6 +467,15 @@ pub enum Predicate {
     Ugt = 8,
     /// Greater or equal, unsigned.
     Uge = 9,
+}
+
+/// Whether bits are those of a float in single or double precision that is not NaN.
+const fn is_number(ty: Ty, bits: u64) -> bool {
+    match ty {
+        Ty::F32 => !f32::from_bits(bits as u32).is_nan(),
+        Ty::F64 => !f64::from_bits(bits).is_nan(),
+        Ty::F16 | Ty::I1 | Ty::I8 | Ty::I16 | Ty::I32 | Ty::I64 => false,
+    }
 }
 
 /// Appends a global to a module: its attributes say which.

@@ -241,7 +241,7 @@ impl Emit for Emitter {
             Binary::CopySign => self.copy_sign(x, y),
             // LLVM 22 drops a test of the amount, since shifts of PTX leave nothing where it is the width or more, and then the
             // high bits of the amount: `1 << 2^62` would be 1.
-            Binary::Shl | Binary::ShrU if y.ty == Ty::I64 && !self.function().is_constant(y) => {
+            Binary::Shl | Binary::ShrU if y.ty == Ty::I64 && self.function().known_bits(y).is_none() => {
                 let amount = self.function().opaque(y, 'l');
                 self.function().binary(1, op, x, amount)
             }

@@ -2,7 +2,7 @@
 
 use promote_lattice::{DType, Kind};
 use promote_lower::kernel::{Code as What, ExprId};
-use promote_scalar::{Cast, Element, Emit, Ty, convert, elementwise, memory};
+use promote_scalar::{Element, Ty, convert, elementwise, memory};
 
 use super::{KernelEmitter, Slot};
 use crate::targets::cpu::emit::Lanes;
@@ -94,14 +94,9 @@ impl KernelEmitter<'_> {
     pub(super) fn constant(&mut self, bits: u128, dtype: DType, lanes: usize) -> Element<Register> {
         let (part, stored) = (dtype.real_part(), memory(dtype));
         let mut number = |bits: u128| {
-            let ty = stored.bits_type();
-            let raw = Register {
-                value: self.code.constant(ty, bits as u64 & (u64::MAX >> (64 - ty.bits())), lanes),
-                ty,
-            };
-            let mut e = self.emit(lanes);
-            let raw = if ty == stored { raw } else { e.cast(Cast::Bitcast, raw, stored) };
-            promote_scalar::load(&mut e, part, raw)
+            let bits = bits as u64 & (u64::MAX >> (64 - stored.bits()));
+            let raw = self.code.literal(stored, bits, lanes);
+            promote_scalar::load(&mut self.emit(lanes), part, raw)
         };
         match dtype.kind() {
             Kind::Complex => Element::Complex(number(bits), number(bits >> part.bits())),
