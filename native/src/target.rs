@@ -205,6 +205,11 @@ impl Target {
         self.family() == Family::X86 && self.has("avx512vnni")
     }
 
+    /// Whether there are instructions that add two products of `bf16` to each element of the widest vectors.
+    pub fn has_bf16(&self) -> bool {
+        self.family() == Family::X86 && self.has("avx512bf16")
+    }
+
     /// The width of the vectors to compute with, in bytes.
     pub fn vector_bytes(&self) -> usize {
         match self.family() {

@@ -258,10 +258,36 @@ const NARROW_SHAPES: [Shape; 14] = [
     [200, 40, 1],
 ];
 
+/// Numbers that instructions for narrow floats may take otherwise than others: tiny, huge, or none.
+const UNUSUAL: [f64; 8] = [-9.2e-41, 1.2e-38, -6.9e-18, 1.3e-17, 1.5e17, -2.7e38, f64::INFINITY, f64::NAN];
+
+/// Floats: some near one, some with zeros, of which one may be unusual, some of the whole range.
+fn unusual(dtype: DType, shape: &[usize], random: &mut Random) -> Array {
+    let mut array = fractions(dtype, shape, random);
+    let count = array.elements.len();
+    let kind = random.below(4);
+    for element in &mut array.elements {
+        let Number::Real(number) = *element else { unreachable!("floats are real") };
+        let number = match (kind, random.below(8)) {
+            (0 | 3, _) => number,
+            (1, 0) => 0.0 * number,
+            (1, _) => number,
+            (_, 0) => UNUSUAL[random.below(UNUSUAL.len())],
+            (..) => number * 2f64.powi(random.below(200) as i32 - 120),
+        };
+        *element = Number::Real(number).fit(dtype);
+    }
+    if kind == 1 && count > 0 {
+        let place = random.below(count);
+        array.elements[place] = Number::Real(UNUSUAL[random.below(UNUSUAL.len())]).fit(dtype);
+    }
+    array
+}
+
 /// Numbers of the whole range, the extremes among them often.
 fn extremes(dtype: DType, shape: &[usize], random: &mut Random) -> Array {
     if dtype.kind() == Kind::Float {
-        return fractions(dtype, shape, random);
+        return unusual(dtype, shape, random);
     }
     let bits = dtype.bits();
     let (least, range) =
@@ -336,8 +362,9 @@ fn wrong_narrow(pair: Pair, seed: u64) -> Vec<String> {
     ];
     let shapes = NARROW_SHAPES.map(|[m, k, n]| (vec![m, k], vec![k, n])).into_iter();
     let shapes = shapes.chain(batches.map(|(x, y)| (x.to_vec(), y.to_vec())));
-    // What bytes are multiplied by is special in each of the shapes.
-    let every = if pair[..2].iter().all(|operand| operand.bits() == 8) { 1 } else { 3 };
+    // What bytes and `bf16` are multiplied by is special in each of the shapes.
+    let is_special = |operand: &DType| operand.bits() == 8 || *operand == DType::BF16;
+    let every = if pair[..2].iter().all(is_special) { 1 } else { 3 };
     let cases: Vec<[Array; 2]> = shapes
         .skip(seed as usize % every)
         .step_by(every)

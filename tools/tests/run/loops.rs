@@ -117,3 +117,54 @@ fn transposed_sums_columns_and_permuted_sums_are_loops_of_whole_vectors() {
     let hot = &loops(assembly, short)[0];
     assert!(!hot.has_scalars(), "{}", hot.0.join("\n"));
 }
+
+const PRODUCTS: &str = r#"
+func.func @product(%x: tensor<512x512xbf16>, %y: tensor<512x512xbf16>) -> tensor<512x512xf32> {
+  %a = "promote.convert"(%x) : (tensor<512x512xbf16>) -> tensor<512x512xf32>
+  %b = "promote.convert"(%y) : (tensor<512x512xbf16>) -> tensor<512x512xf32>
+  %r = "promote.matmul"(%a, %b) : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+  return %r : tensor<512x512xf32>
+}
+"#;
+
+#[test]
+fn products_of_bf16_take_two_terms_an_instruction() {
+    let tool = Tool::new();
+    let assembly = |cpu: &str| {
+        let args = ["--emit=asm", "--target-cpu", cpu];
+        tool.command(PROMOTE_OPT, PRODUCTS, args).succeeded().text().to_owned()
+    };
+    assert!(!assembly("x86-64-v4").contains("vdpbf16ps"), "the instruction is of other processors");
+    let assembly = assembly("znver4");
+    let kernels = assembly.lines().filter_map(|line| line.strip_suffix(':'));
+    let kernels = kernels.filter(|name| name.starts_with("promote.kernel.product."));
+    let dots = |one: &Loop<'_>| one.count(|line| line.starts_with("vdpbf16ps"));
+    let hot: Vec<Loop<'_>> =
+        kernels.flat_map(|kernel| loops(&assembly, kernel)).filter(|one| dots(one) > 0).collect();
+    let [hot] = hot.as_slice() else { panic!("{} loops have the instruction in\n{assembly}", hot.len()) };
+    // 12 rows of two vectors.
+    assert_eq!(dots(hot), 24, "{}", hot.0.join("\n"));
+    assert!(!hot.has_spills(), "{}", hot.0.join("\n"));
+}
+
+const CLIP: &str = r#"
+func.func @clip(%x: tensor<100000xf32>) -> tensor<100000xf32> {
+  %a = "promote.constant"() {value = dense<-1.5> : tensor<f32>} : () -> tensor<f32>
+  %b = "promote.constant"() {value = dense<2.0> : tensor<f32>} : () -> tensor<f32>
+  %r = "promote.clip"(%x, %a, %b) : (tensor<100000xf32>, tensor<f32>, tensor<f32>) -> tensor<100000xf32>
+  return %r : tensor<100000xf32>
+}
+"#;
+
+#[test]
+fn bounds_that_are_constants_take_an_instruction_each() {
+    let tool = Tool::new();
+    let run = tool.command(PROMOTE_OPT, CLIP, ["--emit=asm", "--target-cpu=x86-64-v4"]).succeeded();
+    let assembly = run.text();
+    let loops = loops(assembly, kernel(assembly, "promote.kernel.clip."));
+    let hot = &loops[0];
+    let starts = |name: &str| hot.count(|line| line.starts_with(name));
+    let vectors = starts("vmaxps");
+    assert!(vectors > 0 && starts("vminps") == vectors, "{}", hot.0.join("\n"));
+    assert_eq!(starts("vcmp") + starts("vblend"), 0, "{}", hot.0.join("\n"));
+}

@@ -18,6 +18,8 @@ struct Product<'m> {
     /// The rows, what is summed over, and the columns.
     extents: [MlirValue; 3],
     batch: MlirValue,
+    /// Where functions that pack tell those that multiply what they saw, if they ask.
+    is_outside: MlirValue,
 }
 
 impl Function<'_, '_> {
@@ -29,7 +31,8 @@ impl Function<'_, '_> {
         let elements = Elements::new(machine, [left, right], product);
         let extents = [matmul.rows, matmul.inner, matmul.columns].map(|extent| self.arg(extent));
         let batch = self.arg(matmul.batch);
-        let product = Product { matmul, elements, extents, batch };
+        let is_outside = self.outside_word(elements);
+        let product = Product { matmul, elements, extents, batch, is_outside };
         match (matmul.workspace, matmul.rows) {
             (None, _) => self.stream(&product),
             (Some(panels), Arg::Known(_)) => self.tiles(&product, panels),
@@ -47,6 +50,17 @@ impl Function<'_, '_> {
                 self.code.go_to(after);
             }
         }
+    }
+
+    /// A word that says that nothing is outside the range; null if nobody asks.
+    fn outside_word(&mut self, elements: Elements) -> MlirValue {
+        if !elements.asks_for_range() {
+            return self.code.null();
+        }
+        let word = self.code.stack(self.code.types.i64, 1, 8);
+        let zero = self.code.index(0);
+        self.code.store(zero, word, 8);
+        word
     }
 
     /// Multiplies few rows.
@@ -117,8 +131,8 @@ impl Function<'_, '_> {
     ) -> MlirValue {
         let Matmul { left, right, product: result, .. } = *product.matmul;
         let [left, right, result] = [left, right, result].map(|buffer| self.buffer(buffer).0);
-        let environment =
-            Environment { left, right, packed, product: result, extents: product.extents, blocks };
+        let Product { extents, is_outside, .. } = *product;
+        let environment = Environment { left, right, packed, product: result, extents, blocks, is_outside };
         environment.write(&mut self.code)
     }
 

@@ -20,12 +20,21 @@ pub struct Machine {
     pub has_fma: bool,
     /// Whether an instruction adds four products of bytes to each element of the widest vectors.
     pub has_vnni: bool,
+    /// Whether an instruction adds two products of `bf16` to each element of the widest vectors, one after the other.
+    pub has_bf16: bool,
 }
 
 impl Default for Machine {
     /// Any x86-64 processor.
     fn default() -> Self {
-        Self { vector_bytes: 16, vector_registers: 16, has_f16: false, has_fma: false, has_vnni: false }
+        Self {
+            vector_bytes: 16,
+            vector_registers: 16,
+            has_f16: false,
+            has_fma: false,
+            has_vnni: false,
+            has_bf16: false,
+        }
     }
 }
 

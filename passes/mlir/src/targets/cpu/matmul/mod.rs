@@ -18,8 +18,10 @@
 mod emitter;
 mod fours;
 mod pack;
+mod pairs;
 mod parts;
 mod stream;
+mod terms;
 mod tiles;
 
 use mlir_sys::*;
@@ -33,6 +35,7 @@ use crate::targets::llvm::Code;
 use promote_lower::order::PRODUCTS;
 
 pub use self::stream::Stream;
+use self::terms::Terms;
 pub use self::tiles::Tile;
 
 /// What the environments of all functions hold: the matrices, then their extents.
@@ -51,10 +54,12 @@ enum Slot {
     N,
     /// How many units a product of two matrices has.
     Blocks,
+    /// Where it is told whether the right matrices have elements that [`pairs`] does not multiply at once.
+    IsOutside,
 }
 
 /// How many words the environments hold.
-const SLOTS: i64 = 8;
+const SLOTS: i64 = 9;
 
 /// The elements of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,26 +69,40 @@ pub struct Elements {
     product: DType,
     /// What products and sums are computed in, and results are stored as.
     ty: Ty,
-    /// How many terms of a sum are multiplied at once by [`tiles`]: what an element of packed matrices holds.
-    terms: i64,
+    /// The terms of a sum that [`tiles`] multiplies at once.
+    terms: Terms,
 }
 
 impl Elements {
     /// Of operands and a product of these dtypes, [such](promote_lower::target::Product::is_in_order) as are multiplied here.
     pub fn new(machine: Machine, [left, right]: [DType; 2], product: DType) -> Self {
         let ty = register(product);
-        let terms = if fours::suits(machine, [left, right], ty) { fours::TERMS } else { 1 };
+        let terms = Terms::new(machine, [left, right], ty);
         Self { left, right, product, ty, terms }
     }
 
     /// Up to so many rows, the right matrix is read where it is.
     pub const fn most_streamed(&self) -> i64 {
-        if self.terms > 1 { FEW_ROWS } else { MOST_STREAMED }
+        match self.terms {
+            Terms::One => MOST_STREAMED,
+            Terms::Pairs | Terms::Fours => FEW_ROWS,
+        }
     }
 
     /// How many terms are added up at once while they are in the caches.
     const fn block(&self) -> i64 {
-        PRODUCTS * self.terms
+        match self.terms {
+            Terms::One | Terms::Pairs => PRODUCTS,
+            Terms::Fours => PRODUCTS * Terms::Fours.number(),
+        }
+    }
+
+    /// Whether functions that multiply are told the range of what others packed.
+    pub const fn asks_for_range(&self) -> bool {
+        match self.terms {
+            Terms::Pairs => true,
+            Terms::One | Terms::Fours => false,
+        }
     }
 
     /// The bytes of an element of the product.
@@ -143,6 +162,8 @@ pub struct Environment {
     pub extents: [MlirValue; 3],
     /// How many units a product of two matrices has.
     pub blocks: MlirValue,
+    /// Where functions that pack tell those that multiply what they saw.
+    pub is_outside: MlirValue,
 }
 
 impl Environment {
@@ -160,6 +181,7 @@ impl Environment {
             (Slot::K, k),
             (Slot::N, n),
             (Slot::Blocks, self.blocks),
+            (Slot::IsOutside, self.is_outside),
         ];
         for (slot, value) in words {
             let place = code.index(slot as i64);

@@ -5,6 +5,8 @@
 use mlir_sys::*;
 
 use super::emitter::Emitter;
+use super::pairs::Range;
+use super::terms::Terms;
 use super::{Elements, Slot};
 use crate::targets::cpu::kernel::Setting;
 use crate::targets::llvm::Predicate;
@@ -31,19 +33,23 @@ pub(super) fn pack(
     let source = m.of(elements.right, right, from);
     let of_unit = m.multiply(units.index, all);
     let target = m.at(packed, of_unit);
-    m.pack_panel((source, target), (k, n), (columns, first));
+    let is_outside = m.pack_panel((source, target), (k, n), (columns, first));
+    if let Some(is_outside) = is_outside {
+        m.tell_outside(is_outside);
+    }
     m.code.close(&units, &[]);
     m.code.r#return(None);
 }
 
 impl Emitter {
-    /// Packs so many rows of a panel, which begins at a column.
+    /// Packs so many rows of a panel, which begins at a column. Whether it has elements outside the range of [pairs](super::pairs),
+    /// if its terms are such.
     pub(super) fn pack_panel(
         &mut self,
         (source, target): (MlirValue, MlirValue),
         (k, n): (MlirValue, MlirValue),
         (columns, first): (i64, MlirValue),
-    ) {
+    ) -> Option<MlirValue> {
         let rest = self.sub(n, first);
         if self.setting.machine.has_masks() {
             return self.pack_vectors((source, target), (k, n), (columns, Some(rest)));
@@ -60,6 +66,7 @@ impl Emitter {
         self.pack_part((source, target), (k, n), (columns, rest));
         self.code.branch(after, &[]);
         self.code.go_to(after);
+        None
     }
 
     /// Packs a panel whose columns are all there, or those that are of `rest`.
@@ -68,7 +75,7 @@ impl Emitter {
         (source, target): (MlirValue, MlirValue),
         (k, n): (MlirValue, MlirValue),
         (columns, rest): (i64, Option<MlirValue>),
-    ) {
+    ) -> Option<MlirValue> {
         let (zero, width) = (self.code.index(0), self.code.index(columns));
         let lanes = self.elements.lanes(self.setting.machine).min(columns as usize);
         let vectors: Vec<_> = (0..columns)
@@ -82,16 +89,23 @@ impl Emitter {
             })
             .collect();
         let depth = self.depth(k);
-        let rows = self.code.open((zero, depth, 1), &[]);
-        let starts = self.right_rows(source, rows.index, (k, n));
-        let to = self.multiply(rows.index, width);
+        let range = match self.elements.terms {
+            Terms::Pairs => Some(self.no_range(lanes)),
+            Terms::One | Terms::Fours => None,
+        };
+        let steps = self.code.open((zero, depth, 1), range.as_ref().map_or(&[], Range::values));
+        let mut range = range.map(|_| Range::of(&steps.carried));
+        let rows = self.right_rows(source, steps.index, (k, n));
+        let to = self.multiply(steps.index, width);
         for (first, mask) in vectors {
-            let value = self.right_terms(&starts, first, (lanes, mask));
+            let (value, terms) = self.right_terms(&rows, first, (lanes, mask));
+            range = range.map(|range| self.widened(range, &terms, lanes));
             let to = self.plus(to, first);
             let to = self.at(target, to);
             self.store(value, to, None);
         }
-        self.code.close(&rows, &[]);
+        self.code.close(&steps, range.as_ref().map_or(&[], Range::values));
+        range.map(|_| self.is_outside(Range::of(&steps.carried)))
     }
 
     /// Packs the columns that there are of a panel, one by one.

@@ -11,13 +11,15 @@
 
 use mlir_sys::*;
 use promote_lower::order::PRODUCTS;
+use promote_scalar::Ty;
 
 use super::emitter::{Columns, Emitter};
+use super::terms::Terms;
 use super::{Elements, Slot};
 use crate::targets::cpu::costs::{CACHED, MOST_REPACKED, PANELS_AT_ONCE, PANELS_IN_PLACE};
 use crate::targets::cpu::kernel::Setting;
 use crate::targets::cpu::target::Machine;
-use crate::targets::llvm::{Loop, Predicate};
+use crate::targets::llvm::{Loop, Predicate, block_argument};
 
 /// The tile of the product that stays in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,7 +60,7 @@ impl Tile {
             (rows + blocks - 1) / blocks
         });
         let bytes = inner.unwrap_or(i64::MAX).saturating_mul(columns.unwrap_or(i64::MAX));
-        let bytes = bytes.saturating_mul(elements.size() as i64) / elements.terms;
+        let bytes = bytes.saturating_mul(elements.size() as i64) / elements.terms.number();
         let stays = bytes <= CACHED;
         Self { rows, vectors, lanes: full.min(width), packs_rows, packs_panels: few.is_some() && !stays }
     }
@@ -68,7 +70,7 @@ impl Tile {
         let lanes = elements.lanes(machine) as i64;
         let padded = |vectors: i64, columns: i64| (columns as u64).next_multiple_of((vectors * lanes) as u64);
         match columns {
-            Some(columns) if columns <= lanes && elements.terms == 1 => {
+            Some(columns) if columns <= lanes && elements.terms == Terms::One => {
                 columns.max(1).cast_unsigned().next_power_of_two().cast_signed()
             }
             Some(columns) if padded(3, columns) < padded(2, columns) => 3 * lanes,
@@ -83,11 +85,14 @@ impl Tile {
 
 /// Where the elements of the left matrix are that a tile is made of.
 enum Rows {
-    /// One of each row after another.
-    Packed(MlirValue),
+    /// One of each row after another, and whether some are outside the range of [pairs](super::pairs), if that is asked.
+    Packed(MlirValue, Option<MlirValue>),
     /// Where they are: the start of each row.
     InPlace(Vec<MlirValue>),
 }
+
+/// Adds what the left factor and the right one hold to a sum.
+type Add = fn(&mut Emitter, [MlirValue; 3], usize) -> MlirValue;
 
 /// Matrices of a batch, and their extents.
 struct Matrices {
@@ -96,6 +101,15 @@ struct Matrices {
     rows: MlirValue,
     k: MlirValue,
     n: MlirValue,
+}
+
+/// A part of a panel.
+struct Panel {
+    at: MlirValue,
+    /// The first of its columns.
+    column: MlirValue,
+    /// Whether elements are outside the range of [pairs](super::pairs), if that is asked.
+    is_outside: Option<MlirValue>,
 }
 
 /// A part of what is summed over.
@@ -127,6 +141,10 @@ pub(super) fn blocks(
     let of_packed = m.multiply(of_packed, width);
     let of_packed = m.multiply(batch, of_packed);
     let packed = m.at(packed, of_packed);
+    let is_outside = match elements.terms {
+        Terms::Pairs => Some(m.was_told_outside()),
+        Terms::One | Terms::Fours => None,
+    };
     let (parts, part) = m.open_parts(matrices.k);
     let rows = m.rows(&tile, &matrices, (first, room), &part);
     let columns = m.code.open((zero, matrices.n, tile.columns()), &[]);
@@ -134,8 +152,8 @@ pub(super) fn blocks(
     let of_part = m.multiply(of_part, width);
     // The columns before the panel are as many elements of each row, and so is the panel.
     let start = m.place(columns.index, depth, of_part);
-    let panel = m.at(packed, start);
-    m.tile(&tile, &matrices, (&rows, first), (panel, columns.index), &part);
+    let panel = Panel { at: m.at(packed, start), column: columns.index, is_outside };
+    m.tile(&tile, &matrices, (&rows, first), &panel, &part);
     m.code.close(&columns, &[]);
     m.code.close(&parts, &[]);
     m.code.close(&units, &[]);
@@ -175,18 +193,25 @@ pub(super) fn panels(
         let start = m.multiply(start, width);
         (m.at(packed, start), m.multiply(panel, width))
     };
-    let each = m.code.open((groups.index, last, 1), &[]);
+    let inside = match elements.terms {
+        Terms::Pairs => vec![m.code.constant(Ty::I1, 0, 1)],
+        Terms::One | Terms::Fours => Vec::new(),
+    };
+    let each = m.code.open((groups.index, last, 1), &inside);
     let (target, column) = panel_at(&mut m, each.index);
     let from = m.place(part.start, matrices.n, column);
     let source = m.of(elements.right, right, from);
-    m.pack_panel((source, target), (part.length, matrices.n), (tile.columns(), column));
-    m.code.close(&each, &[]);
+    let is_outside = m.pack_panel((source, target), (part.length, matrices.n), (tile.columns(), column));
+    let are_outside = each.carried.first().copied();
+    let with_this: Vec<_> =
+        are_outside.zip(is_outside).map(|(before, this)| m.either(before, this)).into_iter().collect();
+    m.code.close(&each, &with_this);
 
     let blocks = m.code.open((zero, matrices.rows, tile.rows), &[]);
     let rows = m.rows(&tile, &matrices, (blocks.index, room), &part);
     let each = m.code.open((groups.index, last, 1), &[]);
-    let (panel, column) = panel_at(&mut m, each.index);
-    m.tile(&tile, &matrices, (&rows, blocks.index), (panel, column), &part);
+    let (at, column) = panel_at(&mut m, each.index);
+    m.tile(&tile, &matrices, (&rows, blocks.index), &Panel { at, column, is_outside: are_outside }, &part);
     m.code.close(&each, &[]);
     m.code.close(&blocks, &[]);
     m.code.close(&parts, &[]);
@@ -244,12 +269,23 @@ impl Emitter {
         if !tile.packs_rows {
             return Rows::InPlace(starts);
         }
-        if self.elements.terms == 1 {
-            self.pack_rows(&starts, room, part.length);
-        } else {
-            self.pack_rows_by_four(&starts, room, part.length);
-        }
-        Rows::Packed(room)
+        let is_outside = match self.elements.terms {
+            Terms::One => {
+                self.pack_rows(&starts, room, part.length);
+                None
+            }
+            Terms::Pairs => {
+                self.pack_rows_of_terms(&starts, room, part.length);
+                Some(self.are_rows_outside(&starts, part.length))
+            }
+            Terms::Fours => {
+                self.pack_rows_of_terms(&starts, room, part.length);
+                let depth = self.depth(part.length);
+                self.negated_offsets(room, (tile.rows, depth));
+                None
+            }
+        };
+        Rows::Packed(room, is_outside)
     }
 
     /// Multiplies rows with a panel.
@@ -258,12 +294,43 @@ impl Emitter {
         tile: &Tile,
         matrices: &Matrices,
         (rows, first): (&Rows, MlirValue),
-        (panel, column): (MlirValue, MlirValue),
+        panel: &Panel,
         part: &Part,
     ) {
-        let sums = self.sums(tile, rows, (panel, part.length));
+        let sums = match self.elements.terms {
+            Terms::One => self.sums(tile, rows, (panel.at, part.length), Self::accumulate),
+            Terms::Pairs => self.sums_of_pairs(tile, rows, panel, part.length),
+            Terms::Fours => self.sums(tile, rows, (panel.at, part.length), Self::add_fours),
+        };
         let at = (matrices.product, first, matrices.rows);
-        self.put_tile(tile, &sums, at, (column, matrices.n), part.is_first);
+        self.put_tile(tile, &sums, at, (panel.column, matrices.n), part.is_first);
+    }
+
+    /// The tile of the product of pairs of terms: those in the range are multiplied by an instruction.
+    fn sums_of_pairs(
+        &mut self,
+        tile: &Tile,
+        rows: &Rows,
+        panel: &Panel,
+        length: MlirValue,
+    ) -> Vec<MlirValue> {
+        let (Rows::Packed(_, Some(are_rows)), Some(is_panel)) = (rows, panel.is_outside) else {
+            unreachable!("rows and panels of pairs are asked for their range as they are packed")
+        };
+        let is_outside = self.either(*are_rows, is_panel);
+        let vector = self.code.types.lanes(self.ty(), tile.lanes);
+        let types = vec![vector; tile.rows as usize * tile.vectors];
+        let (outside, inside) = (self.code.new_block(&[]), self.code.new_block(&[]));
+        let after = self.code.new_block(&types);
+        self.code.branch_if(is_outside, (outside, &[]), (inside, &[]));
+        let ways: [(MlirBlock, Add); 2] = [(outside, Self::add_each_of_pairs), (inside, Self::add_pairs)];
+        for (block, add) in ways {
+            self.code.go_to(block);
+            let sums = self.sums(tile, rows, (panel.at, length), add);
+            self.code.branch(after, &sums);
+        }
+        self.code.go_to(after);
+        (0..types.len()).map(|number| block_argument(after, number)).collect()
     }
 
     /// Packs rows, one element of each after another.
@@ -282,11 +349,17 @@ impl Emitter {
         self.code.close(&steps, &[]);
     }
 
-    /// The tile of the product: row by row, vector by vector.
-    fn sums(&mut self, tile: &Tile, rows: &Rows, (panel, length): (MlirValue, MlirValue)) -> Vec<MlirValue> {
+    /// The tile of the product, of terms that are added so: row by row, vector by vector.
+    fn sums(
+        &mut self,
+        tile: &Tile,
+        rows: &Rows,
+        (panel, length): (MlirValue, MlirValue),
+        add: Add,
+    ) -> Vec<MlirValue> {
         let lanes = tile.lanes;
         let start = match rows {
-            Rows::Packed(packed) => self.first_sums(*packed, (tile.rows, tile.vectors), lanes),
+            Rows::Packed(packed, _) => self.first_sums(*packed, (tile.rows, tile.vectors), lanes),
             Rows::InPlace(_) => vec![self.zero(lanes); tile.rows as usize * tile.vectors],
         };
         let (zero, depth) = (self.code.index(0), self.depth(length));
@@ -304,7 +377,7 @@ impl Emitter {
         let mut next = Vec::with_capacity(start.len());
         for row in 0..tile.rows {
             let address = match rows {
-                Rows::Packed(packed) => {
+                Rows::Packed(packed, _) => {
                     let place = self.plus(from, row);
                     self.at(*packed, place)
                 }
@@ -314,7 +387,7 @@ impl Emitter {
             let factor = self.splat(factor, lanes);
             for right in &right {
                 let sum = steps.carried[next.len()];
-                next.push(self.add_terms([factor, *right, sum], lanes));
+                next.push(add(self, [factor, *right, sum], lanes));
             }
         }
         self.code.close(&steps, &next);
