@@ -46,7 +46,7 @@ def variance(x, out):
         out[column] = sums[:, 1, column].sum() / x.shape[0] - mean * mean
 
 
-@njit(fastmath=True)
+@njit
 def scalars(x, out):
     start, half = x[()], np.float32(0.5)
     value = start
