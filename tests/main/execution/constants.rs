@@ -57,8 +57,8 @@ fn bounds_that_are_constants_are_as_others() {
         let scalar = |number: f64| Value::Array(Array::new(dtype, Vec::new(), [Number::Real(number)]));
         for (index, low) in NUMBERS.iter().enumerate() {
             let x = Value::Array(x.clone());
-            let stated =
-                run(&function(&executable, &format!("stated_{index}")), &[x.clone()]).expect("it runs");
+            let stated = run(&function(&executable, &format!("stated_{index}")), std::slice::from_ref(&x))
+                .expect("it runs");
             let told = run(&function(&executable, "told"), &[x, scalar(*low), scalar(high(index))]);
             for (number, (stated, told)) in stated.iter().zip(told.expect("it runs")).enumerate() {
                 compared += 1;

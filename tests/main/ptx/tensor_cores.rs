@@ -9,11 +9,15 @@ use crate::execution::support::{known, session};
 /// The PTX of a product of two large matrices, for an architecture.
 fn product(dtype: &str, architecture: &str, tensor_cores: TensorCores) -> String {
     let r#type = format!("tensor<?x?x{dtype}>");
-    let text = known(&format!(
+    let text = format!(
         "func.func @f(%x: {type}, %y: {type}) -> !u {{\n  %r = \"promote.matmul\"(%x, %y) : ({type}, {type}) -> !u\n  return %r : !u\n}}\n"
-    ));
+    );
+    compiled(&text, architecture, tensor_cores)
+}
+
+fn compiled(text: &str, architecture: &str, tensor_cores: TensorCores) -> String {
     let session = session("jax", true, false);
-    let mut module = session.parse(Source::Text(&text)).expect("it is read");
+    let mut module = session.parse(Source::Text(&known(text))).expect("it is read");
     let options = CompileOptions { tensor_cores, ..CompileOptions::default() };
     let code = compile_for(&session, &mut module, &options, target(architecture));
     let code = code.unwrap_or_else(|error| panic!("{error}"));
@@ -51,14 +55,38 @@ fn floats_are_multiplied_by_tensor_cores_where_that_is_asked_for() {
     }
 }
 
+/// The PTX of a product of large matrices that are converted to the dtype of sums first.
+fn converted(factors: [&str; 2], sum: &str, architecture: &str) -> String {
+    let [left, right, wide] = [factors[0], factors[1], sum].map(|dtype| format!("tensor<?x?x{dtype}>"));
+    compiled(
+        &format!(
+            "func.func @f(%x: {left}, %y: {right}) -> !u {{\n  \
+             %a = \"promote.convert\"(%x) : ({left}) -> {wide}\n  \
+             %b = \"promote.convert\"(%y) : ({right}) -> {wide}\n  \
+             %r = \"promote.matmul\"(%a, %b) : ({wide}, {wide}) -> !u\n  return %r : !u\n}}\n"
+        ),
+        architecture,
+        TensorCores::All,
+    )
+}
+
 #[test]
 fn products_by_tensor_cores_spill_nothing() {
-    for architecture in super::ARCHITECTURES {
-        for dtype in ["i8", "ui8", "bf16", "f16", "f8E5M2"] {
-            let text = product(dtype, architecture, TensorCores::All);
+    let of_sums = [
+        (&["i8", "ui8"][..], "i32"),
+        (&["bf16", "f8E8M0FNU", "f4E2M1FN", "f8E5M2FNUZ"], "f32"),
+        (&["f16", "f4E2M1FN", "f8E4M3FN", "f6E3M2FN"], "f32"),
+    ];
+    let pairs = of_sums.iter().flat_map(|(dtypes, sum)| {
+        dtypes.iter().flat_map(move |left| dtypes.iter().map(move |right| ([*left, *right], *sum)))
+    });
+    for (factors, sum) in pairs {
+        for architecture in super::ARCHITECTURES {
+            let text = converted(factors, sum, architecture);
+            assert!(count(&text) > 0, "{factors:?} {architecture}: no tensor cores in\n{text}");
             let kernels = assembled(&text, architecture).unwrap_or_else(|why| panic!("{why}"));
             let slow: Vec<_> = kernels.into_iter().filter(super::Kernel::is_slow).collect();
-            assert!(slow.is_empty(), "{dtype} {architecture}: {slow:?}");
+            assert!(slow.is_empty(), "{factors:?} {architecture}: {slow:?}");
         }
     }
 }
