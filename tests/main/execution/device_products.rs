@@ -4,7 +4,7 @@ use promote::device::DeviceTarget;
 use promote::{DType, Kind};
 use promote_reference::{Array, Number, Value};
 
-use super::devices::{array, differs, is_wide, open, outcome, targets};
+use super::devices::{array, differs, is_wide, open, outcome, signed, targets};
 use super::support::{Place, Random, known, on_all_cores, reported};
 
 /// Matrix products of every form: large ones are multiplied in tiles, others are kernels.
@@ -53,7 +53,8 @@ fn multiply_as_a_processor(products: &dyn Fn(DeviceTarget) -> Vec<Product>) {
             let (dtype, left, right) = products[index];
             let text = matmul(dtype, left, right);
             let mut random = Random::new(index as u64);
-            let arguments = [left, right].map(|shape| Value::Array(array(dtype, shape, &mut random)));
+            let given = if index.is_multiple_of(2) { array } else { signed };
+            let arguments = [left, right].map(|shape| Value::Array(given(dtype, shape, &mut random)));
             let on = |place: &Place| outcome(place, (&text, "f"), ("jax", true), &arguments);
             let (found, expected) = (on(place), on(&Place::host()));
             // Where an operand is a vector, the product is a sum along rows.
@@ -104,6 +105,30 @@ fn products_in_large_tiles_have_the_bits_of_a_processor() {
         (DType::U32, &[128, 128, 8], &[128, 8, 120]),
     ];
     multiply_as_a_processor(&|_| products.to_vec());
+}
+
+/// A sum of products that are too small for a subnormal number, all of one sign, is a zero; of which sign, the place where sums
+/// begin decides.
+#[test]
+fn products_that_underflow_have_the_zeros_of_a_processor() {
+    let dtypes = [(DType::F32, 1e-30), (DType::F64, 1e-200), (DType::BF16, 1e-30)];
+    for target in targets() {
+        let shapes = [(64, 33, 66), (65, 400, 64)];
+        let work = |place: &Place, index: usize| {
+            let ((dtype, tiny), (rows, inner, columns)) = (dtypes[index / 2], shapes[index % 2]);
+            let of = |number: f64, shape: [usize; 2]| {
+                let numbers = vec![Number::Real(number).fit(dtype); shape[0] * shape[1]];
+                Value::Array(Array::new(dtype, shape.to_vec(), numbers))
+            };
+            let arguments = [of(-tiny, [rows, inner]), of(tiny, [inner, columns])];
+            let text = matmul(dtype, &[rows, inner], &[inner, columns]);
+            let on = |place: &Place| outcome(place, (&text, "f"), ("jax", true), &arguments);
+            let (found, expected) = (on(place), on(&Place::host()));
+            (found != expected).then(|| format!("{dtype} on {target}: {}", differs(&found, &expected)))
+        };
+        let count = shapes.len() * dtypes.len();
+        reported("zeros", on_all_cores(count, || open(target), work).into_iter().flatten().collect());
+    }
 }
 
 /// Lines around the length of the runs that are sorted in shared memory, and of merged ones, along memory and across it. Half of the

@@ -1,7 +1,6 @@
 //! From the memory of the matrices to shared memory.
 
-use promote_lattice::dtype::FloatFormat;
-use promote_scalar::{Binary, Cast, Element, Ty, convert, memory, register};
+use promote_scalar::{Binary, Cast, Element, Ty, convert, memory};
 
 use super::{Kernel, LEFT, RIGHT, Steps, THREADS, Tile};
 use crate::build::Build;
@@ -100,24 +99,13 @@ impl<C: Code> Kernel<'_, C> {
                 let at = code.ahead(first, number);
                 let loaded = code.load(self.matrices.memory[which], at, ty, at_once as usize);
                 code.otherwise(&mut branch, &loaded);
-                let filler = self.filler(code, which);
+                // What is beyond the ends has no bits: it is zero, or 2⁻¹²⁷ in `f8E8M0FNU`, which has no zero, and products of two
+                // such ones are too small to change a sum of `f32`. A sum that is a negative zero does not stay one in the total.
+                let filler = code.zero(ty);
                 all.extend(code.close_if(branch, &vec![filler; at_once as usize]));
             }
         }
         all
-    }
-
-    /// What is beyond the ends of a matrix, as it would be in memory: all bits zero where a dtype has no negative zero. Such
-    /// dtypes have 8 bits, and are added up in `f32`: no sum of theirs is a negative zero, and 2⁻²⁵⁴, the product of what has
-    /// no zero at all, is too small to change one.
-    fn filler(&self, code: &mut C, which: usize) -> C::Value {
-        let dtype = self.dtypes[which];
-        let has_negative_zero = dtype.props().format.is_some_and(FloatFormat::has_negative_zero);
-        if which == LEFT || !has_negative_zero {
-            return code.zero(memory(dtype));
-        }
-        let zero = code.float(register(dtype), -0.0);
-        promote_scalar::store(code, dtype, zero)
     }
 
     /// Brings what was loaded to one half of shared memory, in the dtype of sums. The left matrix is transposed.

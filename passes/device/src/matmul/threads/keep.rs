@@ -81,8 +81,8 @@ impl<C: Code> Kernel<'_, C> {
         }
     }
 
-    /// What the blocks before came to of elements beside each other, if there are any: else negative zeros, to which a number
-    /// may be added.
+    /// What the blocks before came to of elements beside each other, if there are any: else zeros, to which sums are added, as on
+    /// processors. So no total is a negative zero.
     fn before(&self, code: &mut C, is_there: C::Value, at: C::Value, count: usize) -> Vec<C::Value> {
         if !self.is_in_blocks() {
             return vec![code.zero(self.sum.1); count];
@@ -91,7 +91,7 @@ impl<C: Code> Kernel<'_, C> {
         let loaded = load(code, self.matrices.memory[PRODUCT], at, self.dtypes[2], (count, count));
         let loaded: Vec<_> = loaded.into_iter().map(Element::real).collect();
         code.otherwise(&mut branch, &loaded);
-        let zero = code.float(self.sum.1, -0.0);
+        let zero = code.zero(self.sum.1);
         code.close_if(branch, &vec![zero; count])
     }
 

@@ -5,8 +5,8 @@
 //! what the blocks before came to is in the product's own memory meanwhile. Integers, whose sums are the same in any order, are
 //! one block.
 //!
-//! What is beyond the ends of what is summed over is filled with a zero on the left and a negative zero on the right: a sum to
-//! which their product is added stays as it is, whatever it is.
+//! What is beyond the ends of what is summed over is filled with zeros: a sum to which their product is added stays the same number,
+//! and a negative zero does not stay one in the total, which begins with a zero.
 
 mod fetch;
 mod keep;
