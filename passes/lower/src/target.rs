@@ -57,6 +57,8 @@ pub struct Product {
     pub dtype: DType,
     /// The rows of the product, if they are known.
     pub rows: Option<i64>,
+    /// About how many they are: [`USUAL_EXTENT`] stands for each extent that a run alone knows.
+    pub usual_rows: i64,
     /// What is summed over.
     pub inner: Option<i64>,
     /// The columns of the product.
@@ -68,7 +70,7 @@ const MANY_PRODUCTS: i64 = 1 << 15;
 /// The least extent of what is summed over, and of the columns, of such a matrix.
 const LEAST_EXTENT: i64 = 8;
 /// What an extent is taken to be that is known at run time only.
-const USUAL_EXTENT: i64 = 64;
+pub const USUAL_EXTENT: i64 = 64;
 
 impl Product {
     /// Whether the products of an element, which an instruction adds up, are added up in the order of the index. It is part of
@@ -84,9 +86,8 @@ impl Product {
 
     /// Whether multiplying tile by tile is worth it.
     pub fn is_large(&self) -> bool {
-        let [rows, inner, columns] =
-            [self.rows, self.inner, self.columns].map(|extent| extent.unwrap_or(USUAL_EXTENT));
-        let count = rows.saturating_mul(inner).saturating_mul(columns);
+        let [inner, columns] = [self.inner, self.columns].map(|extent| extent.unwrap_or(USUAL_EXTENT));
+        let count = self.usual_rows.saturating_mul(inner).saturating_mul(columns);
         inner.min(columns) >= LEAST_EXTENT && count >= MANY_PRODUCTS
     }
 }

@@ -5,7 +5,7 @@ use super::segment::Places;
 use crate::fuse;
 use crate::graph::{NodeId, Prim};
 use crate::program::{Arg, Matmul, Panels, Step, ValueKind};
-use crate::target::{Packing, Product, converts_at_once};
+use crate::target::{Packing, Product, USUAL_EXTENT, converts_at_once};
 use promote_dialect::extent::{Extent, rounded_up};
 
 impl Builder<'_, '_> {
@@ -38,12 +38,14 @@ impl Builder<'_, '_> {
         let (shape, of_left) = (graph.shape(node), graph.shape(args[0]));
         let rank = shape.len();
         let [inner, columns] = [of_left[rank - 1], shape[rank - 1]].map(Extent::fixed);
-        let of_product = |all: i64, extent: &Extent| Some(all.saturating_mul(extent.fixed()?));
-        let rows = shape[self.batches(node, args[1])..rank - 1].iter().try_fold(1, of_product);
+        let of_rows = || shape[self.batches(node, args[1])..rank - 1].iter().map(|extent| extent.fixed());
+        let rows = of_rows().try_fold(1_i64, |all, extent| Some(all.saturating_mul(extent?)));
+        let usual_rows = of_rows().map(|extent| extent.unwrap_or(USUAL_EXTENT)).fold(1, i64::saturating_mul);
         self.context.target.packing(&Product {
             operands,
             dtype: graph.node(node).dtype,
             rows,
+            usual_rows,
             inner,
             columns,
         })

@@ -38,7 +38,7 @@ impl Target for Machine {
     }
 
     fn packing(&self, product: &Product) -> Option<Packing> {
-        let Product { operands: _, dtype: _, rows, inner, columns } = *product;
+        let Product { operands: _, dtype: _, rows, usual_rows: _, inner, columns } = *product;
         let is_large = [rows, inner, columns].iter().all(|extent| extent.is_none_or(|extent| extent > 4));
         is_large.then_some(if rows.is_some() { Packing::Nothing } else { Packing::Panels(8) })
     }
