@@ -26,7 +26,7 @@ pub(crate) struct Code {
 }
 
 /// A register.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Slot {
     pub(crate) kind: Kind,
     pub(crate) index: u32,

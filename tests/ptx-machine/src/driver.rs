@@ -68,19 +68,49 @@ struct Loaded {
     functions: Mutex<Vec<*mut Function>>,
 }
 
+/// What the environment says of the device.
+struct Settings {
+    bytes: u64,
+    capability: (c_int, c_int),
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { bytes: 4 << 30, capability: (9, 0) }
+    }
+}
+
+impl Settings {
+    /// The settings, or what is wrong with them.
+    fn said() -> Result<Self, String> {
+        let said = |name: &str| std::env::var(name).ok();
+        let mut settings = Self::default();
+        if let Some(bytes) = said("PROMOTE_PTX_MACHINE_BYTES") {
+            let wrong = |_| format!("PROMOTE_PTX_MACHINE_BYTES is `{bytes}`, which is no number of bytes");
+            settings.bytes = bytes.parse().map_err(wrong)?;
+        }
+        if let Some(said) = said("PROMOTE_PTX_MACHINE_CAPABILITY") {
+            let numbers = said.split_once('.').and_then(|(major, minor)| {
+                let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+                let is_plain = digits(major) && digits(minor) && major.len() <= 2 && minor.len() == 1;
+                is_plain.then_some((major.parse().ok()?, minor.parse().ok()?))
+            });
+            settings.capability = numbers
+                .ok_or_else(|| format!("PROMOTE_PTX_MACHINE_CAPABILITY is `{said}`, not a number as 9.0"))?;
+        }
+        Ok(settings)
+    }
+}
+
 fn device() -> &'static Device {
     static DEVICE: OnceLock<Device> = OnceLock::new();
     DEVICE.get_or_init(|| {
-        let said = |name: &str| std::env::var(name).ok();
-        let bytes = said("PROMOTE_PTX_MACHINE_BYTES").and_then(|bytes| bytes.parse().ok()).unwrap_or(4 << 30);
-        let capability = said("PROMOTE_PTX_MACHINE_CAPABILITY").and_then(|said| {
-            let (major, minor) = said.split_once('.')?;
-            Some((major.parse().ok()?, minor.parse().ok()?))
-        });
+        // Initialisation has refused what is wrong.
+        let Settings { bytes, capability } = Settings::said().unwrap_or_default();
         Device {
             memory: Mutex::new(Allocations::new(Limits { bytes })),
             bytes,
-            capability: capability.unwrap_or((9, 0)),
+            capability,
             managed: Mutex::new(Vec::new()),
             failed: Mutex::new(false),
             pinned: Mutex::new(HashMap::new()),
@@ -116,7 +146,13 @@ unsafe fn write<T>(place: *mut T, value: T) -> Code {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuInit(flags: c_uint) -> Code {
-    success_if(flags == 0)
+    match Settings::said() {
+        Ok(_) => success_if(flags == 0),
+        Err(why) => {
+            eprintln!("the PTX machine: {why}");
+            INVALID_VALUE
+        }
+    }
 }
 
 #[unsafe(no_mangle)]

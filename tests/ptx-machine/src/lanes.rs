@@ -1,4 +1,6 @@
-//! The registers of a warp: a number for each of its 32 threads, and whether it was ever written.
+//! The registers of a warp: a number for each of its 32 threads, and which of its bits were ever written.
+
+use std::collections::HashMap;
 
 use crate::Fault;
 use crate::code::Slot;
@@ -33,14 +35,43 @@ pub(crate) struct Counts {
     pub(crate) longs: usize,
 }
 
+impl Kind {
+    /// Which of the files of [`Registers`] such registers are in.
+    const fn file(self) -> usize {
+        match self {
+            Self::Predicate => 0,
+            Self::B16 | Self::B32 => 1,
+            Self::B64 => 2,
+        }
+    }
+
+    /// How wide they are.
+    pub(crate) const fn width(self) -> u32 {
+        match self {
+            Self::Predicate => 1,
+            Self::B16 => 16,
+            Self::B32 => 32,
+            Self::B64 => 64,
+        }
+    }
+
+    /// All of their bits.
+    pub(crate) const fn bits(self) -> u64 {
+        u64::MAX >> (64 - self.width())
+    }
+}
+
 /// The registers of a warp.
 #[derive(Clone)]
 pub(crate) struct Registers {
     predicates: Vec<Mask>,
     words: Vec<[u32; LANES]>,
     longs: Vec<[u64; LANES]>,
-    /// Which threads wrote them.
+    /// Which threads wrote them, whole.
     written: [Vec<Mask>; 3],
+    /// The bits that are undefined of those that were packed of parts, of which some were never written, in the threads that did not
+    /// write them whole. Such a register may be unpacked again.
+    undefined: HashMap<Slot, [u64; LANES]>,
 }
 
 impl Registers {
@@ -50,6 +81,7 @@ impl Registers {
             words: vec![[0; LANES]; counts.words],
             longs: vec![[0; LANES]; counts.longs],
             written: [vec![0; counts.predicates], vec![0; counts.words], vec![0; counts.longs]],
+            undefined: HashMap::new(),
         }
     }
 
@@ -92,8 +124,40 @@ impl Registers {
         }
     }
 
+    /// The bits of a register, and which of them are undefined.
+    pub(crate) fn partly(&self, slot: Slot) -> ([u64; LANES], [u64; LANES]) {
+        let index = slot.index as usize;
+        let bits = match slot.kind {
+            Kind::Predicate => bool::load(self, index).map(u64::from),
+            Kind::B16 | Kind::B32 => u32::load(self, index).map(u64::from),
+            Kind::B64 => u64::load(self, index),
+        };
+        let (written, packed) = (self.written[slot.kind.file()][index], self.undefined.get(&slot));
+        let undefined = std::array::from_fn(|lane| match (written >> lane & 1, packed) {
+            (1, _) => 0,
+            (_, Some(packed)) => packed[lane],
+            (_, None) => u64::MAX,
+        });
+        (bits, undefined)
+    }
+
+    /// Writes numbers, of which bits may be undefined, to a register of any width.
+    pub(crate) fn set_partly(
+        &mut self,
+        slot: Slot,
+        mask: Mask,
+        (values, undefined): (&[u64; LANES], &[u64; LANES]),
+    ) {
+        self.set_bits(slot, mask, values);
+        for lane in lanes_of(mask).filter(|lane| undefined[*lane] & slot.kind.bits() != 0) {
+            self.written[slot.kind.file()][slot.index as usize] &= !(1 << lane);
+            self.undefined.entry(slot).or_insert([u64::MAX; LANES])[lane] = undefined[lane];
+        }
+    }
+
     /// Makes them as new: nothing was written.
     pub(crate) fn clear(&mut self) {
+        self.undefined.clear();
         self.written.iter_mut().for_each(|file| file.fill(0));
     }
 
@@ -116,11 +180,7 @@ pub(crate) trait Lane: Copy {
     /// The width of such registers.
     const KIND: Kind;
     /// Which of the files of [`Registers`] they are in.
-    const FILE: usize = match Self::KIND {
-        Kind::Predicate => 0,
-        Kind::B16 | Kind::B32 => 1,
-        Kind::B64 => 2,
-    };
+    const FILE: usize = Self::KIND.file();
     fn load(registers: &Registers, index: usize) -> [Self; LANES];
     fn store(registers: &mut Registers, index: usize, mask: Mask, values: &[Self; LANES]);
 }

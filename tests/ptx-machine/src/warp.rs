@@ -264,8 +264,8 @@ impl Warp {
             }
             Action::Access(access) => self.access(access, mask, around)?,
             Action::Parameter(parameter) => self.parameter(parameter, mask, around.parameters),
-            Action::Unpack(from, to) => self.unpack(*from, to, mask)?,
-            Action::Pack(to, from) => self.pack(*to, from, mask)?,
+            Action::Unpack(from, to) => self.unpack(*from, to, mask),
+            Action::Pack(to, from) => self.pack(*to, from, mask),
             Action::Copy(copy) => self.copy(copy, mask, &mut around.shared)?,
             Action::Commit => lanes_of(mask).for_each(|lane| self.committed[lane] += 1),
             Action::Wait(left) => self.wait(*left, mask, around)?,
@@ -362,30 +362,28 @@ impl Warp {
         }
     }
 
-    fn unpack(&mut self, from: Slot, to: &[Option<Slot>], mask: Mask) -> Outcome {
-        let values = self.registers.bits(from, mask)?;
-        let (mut shift, width) = (0, width(from) / to.len() as u32);
-        for to in to {
+    fn unpack(&mut self, from: Slot, to: &[Option<Slot>], mask: Mask) {
+        let ((values, undefined), width) = (self.registers.partly(from), from.kind.width() / to.len() as u32);
+        for (to, number) in to.iter().zip(0..) {
+            let part = |bits: u64| bits >> (number * width);
             if let Some(to) = to {
-                self.registers.set_bits(*to, mask, &values.map(|value| value >> shift));
+                self.registers.set_partly(*to, mask, (&values.map(part), &undefined.map(part)));
             }
-            shift += width;
         }
-        Ok(())
     }
 
-    fn pack(&mut self, to: Slot, from: &[Slot], mask: Mask) -> Outcome {
-        let mut values = [0; LANES];
-        let mut shift = 0;
+    /// A part that was never written may be there: LLVM packs vectors of which it uses some elements.
+    fn pack(&mut self, to: Slot, from: &[Slot], mask: Mask) {
+        let (mut values, mut undefined, mut shift) = ([0; LANES], [0; LANES], 0);
         for from in from {
-            let part = self.registers.bits(*from, mask)?;
-            for (value, part) in values.iter_mut().zip(part) {
-                *value |= part << shift;
+            let (part, without) = self.registers.partly(*from);
+            for lane in 0..LANES {
+                values[lane] |= part[lane] << shift;
+                undefined[lane] |= (without[lane] & from.kind.bits()) << shift;
             }
-            shift += width(*from);
+            shift += from.kind.width();
         }
-        self.registers.set_bits(to, mask, &values);
-        Ok(())
+        self.registers.set_partly(to, mask, (&values, &undefined));
     }
 
     /// Starts a copy of each thread.
@@ -451,16 +449,6 @@ fn extended(value: u64, element: Element) -> u64 {
     match element.is_signed {
         true => ((value << unused) as i64 >> unused) as u64,
         false => value,
-    }
-}
-
-/// How many bits a register has.
-fn width(slot: Slot) -> u32 {
-    match slot.kind {
-        crate::parse::Kind::Predicate => 1,
-        crate::parse::Kind::B16 => 16,
-        crate::parse::Kind::B32 => 32,
-        crate::parse::Kind::B64 => 64,
     }
 }
 

@@ -41,6 +41,30 @@ fn a_register_that_some_threads_wrote() {
     assert_eq!(warp(body).fault(), "thread 7: a register is read that was never written");
 }
 
+/// What is packed of it may be unpacked, but not read.
+#[test]
+fn a_part_of_a_register_that_nothing_wrote() {
+    let of = |rest: &str| {
+        format!("cvt.u16.u32 %rs1, %r0;\nmov.b32 %r1, {{%rs1, %rs2}};\n{rest}\nst.global.b32 [%rd4], %r2;")
+    };
+    let threads: Vec<u32> = (0..32).collect();
+    let first = of("mov.b32 {%rs3, _}, %r1;\ncvt.u32.u16 %r2, %rs3;");
+    assert_eq!(warp(&first).run(&INPUT, 32), Ok(threads.clone()));
+    let wide = of(
+        "mov.b64 %rd5, {%r0, %r1};\nmov.b64 {_, %r4}, %rd5;\nmov.b32 {%rs3, _}, %r4;\ncvt.u32.u16 %r2, %rs3;",
+    );
+    assert_eq!(warp(&wide).run(&INPUT, 32), Ok(threads.clone()));
+    let written = of("mov.b32 %r1, {%rs1, %rs1};\nand.b32 %r2, %r1, 65535;");
+    assert_eq!(warp(&written).run(&INPUT, 32), Ok(threads));
+    for read in [
+        "mov.b32 {_, %rs3}, %r1;\ncvt.u32.u16 %r2, %rs3;",
+        "add.s32 %r2, %r1, 1;",
+        "mov.b64 %rd5, {%r0, %r1};\nshr.u64 %rd5, %rd5, 1;\ncvt.u32.u64 %r2, %rd5;",
+    ] {
+        assert_eq!(warp(&of(read)).fault(), "thread 0: a register is read that was never written", "{read}");
+    }
+}
+
 #[test]
 fn shared_memory_that_nothing_wrote() {
     let fault = of_shared("mov.b32 %r2, s;\nld.shared.b32 %r1, [%r2+64];").fault();
