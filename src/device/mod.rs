@@ -1,8 +1,8 @@
 //! From a module to an accelerator: its kernels as code of the device, and the program that launches them.
 //!
 //! [`compile_for`] makes [`DeviceCode`] of a module; no device is needed for that. [`DeviceCode::load`] loads it on a
-//! [device](open), and [`load_emitted`] what was written to files before: an executable, whose functions take tensors in memory of this process, as those of a processor do, or tensors that stay
-//! on the device ([`Function::run_on_device`](crate::Function::run_on_device)). [`from_managed`] and [`into_managed`] exchange
+//! [device](open), and [`load_emitted`] what was written to files before: an executable, whose functions take tensors in memory
+//! of this process, as those of a processor do, or tensors that stay on the device ([`Function::run_on_device`](crate::Function::run_on_device)). [`from_managed`] and [`into_managed`] exchange
 //! these with other libraries.
 
 mod emitted;
@@ -260,27 +260,23 @@ impl DeviceCode {
     /// Loads the code on a device.
     ///
     /// # Errors
-    /// If the device lacks what the code needs, or its driver refuses it. Code for [`DeviceTarget::Cuda`] of no architecture
-    /// needs tensor cores where [all](TensorCores::All) was asked of them.
+    /// If the device lacks what the code needs, or its driver refuses it.
     pub fn load(&self, device: &SharedDevice) -> Result<crate::Executable, CompileError> {
         let description = locked(device).description().clone();
-        let target = self.target.on(device)?;
-        if self.cores == TensorCores::All && target.uses(self.cores) != self.cores {
-            let feature = format!("products of floats by tensor cores; compile for {target}");
-            return Err(DeviceError::Unsupported { device: description.name, feature }.into());
-        }
         let load = |codes: &[_], compiled: Compiled| {
             promote_execute::Executable::load(device.clone(), codes, self.program.clone(), compiled)
         };
-        let compiled = self.compiled(target);
-        let loaded = match target {
+        let loaded = match self.target {
             DeviceTarget::Vulkan | DeviceTarget::OpenCl => {
+                let compiled = self.compiled(self.target);
                 let words = self.spirv_of(&compiled, &description)?;
                 let codes = words.iter().map(|(entries, words)| (entries.clone(), Code::SpirV(words)));
                 load(&codes.collect::<Vec<_>>(), compiled)
             }
-            DeviceTarget::Cuda(architecture) => {
-                let text = self.ptx_for(architecture.unwrap_or(Architecture::COMMON), &compiled)?;
+            DeviceTarget::Cuda(wanted) => {
+                let architecture = architecture_for(wanted, &description)?;
+                let compiled = self.compiled(DeviceTarget::Cuda(Some(architecture)));
+                let text = self.ptx_for(architecture, &compiled)?;
                 load(&[(names(&compiled), Code::Ptx(&text))], compiled)
             }
         }?;

@@ -1,4 +1,4 @@
-//! The page that says of each op and dtype which bits devices compute is made of the code that is emitted, and current.
+//! The page that says of each op and dtype which bits devices compute is current: what is refused or divides is read off the code.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -14,18 +14,20 @@ const PAGE: &str = "docs/device_ops.md";
 
 const HEAD: &str = "# Ops on devices
 
-Made of the code that is emitted for each op and dtype, and tested to be current;
-`PROMOTE_BLESS=1 cargo test --release --test main device_ops` writes it anew. [Devices](devices.md#which-bits) says more.
+Which ops there are and where they divide is read off the code that is emitted for each op and dtype; `w` and `f` say in which
+order an op is defined to add up. Tests compare the bits with a processor's (`tests/main/execution`). The page is tested to be
+current; `PROMOTE_BLESS=1 cargo test --release --test main device_ops` writes it anew. [Devices](devices.md#which-bits) says more.
 
 | mark | the bits of a result are |
 |---|---|
 | = | those of every processor |
 | w | those of processors with vectors of 64 bytes, where floats are summed over the last dimensions; else those of every one |
-| f | those of processors with a fused multiply-add |
+| f | those of processors with a fused multiply-add; where an operand is a vector, as `w` |
 | ÷ | as before, where the driver rounds division and square root correctly, as Mesa's and PoCL's for processors do |
 | – | no library has the op for the dtype |
 
-A dtype that is not named in a row of an op is in the row `others`. NaNs are one.
+A dtype that is not named in a row of an op is in the row `others`. NaNs are one. With `--tensor-cores=all`, `matmul` of `f16`,
+`bf16` and narrower floats has other bits on CUDA, within [a bound](devices.md#tensor-cores).
 
 | op | dtypes | CUDA | Vulkan | OpenCL |
 |---|---|---|---|---|

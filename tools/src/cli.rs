@@ -175,7 +175,9 @@ impl Promotion {
     /// What is wrong with the device that was asked for.
     pub fn unknown_device(&self) -> Option<UnknownDevice> {
         // Other names are those of processors.
-        self.target.starts_with("cuda").then(|| self.target.parse::<DeviceTarget>().err()).flatten()
+        let name = self.target.to_ascii_lowercase();
+        let is_device = DeviceTarget::ALL.iter().any(|target| name.starts_with(target.api().name()));
+        is_device.then(|| self.target.parse::<DeviceTarget>().err()).flatten()
     }
 
     /// Whether no target was asked for.

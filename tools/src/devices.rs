@@ -87,7 +87,7 @@ pub fn check_device(args: &Args) -> Result<(), Diagnostic> {
     let (emit, promotion) = (args.emit(), &args.promotion);
     if let Some(unknown) = promotion.unknown_device() {
         return Err(Diagnostic::error(Code::Native, None, unknown.to_string())
-            .with_remedy("name an architecture as cuda:sm_80, cuda:sm_90 or cuda:sm_100"));
+            .with_remedy("use vulkan, opencl, cuda, or an architecture as cuda:sm_90"));
     }
     let name = emit.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
     let wrong = |target: &str, remedy: &str| {

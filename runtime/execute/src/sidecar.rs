@@ -1,7 +1,8 @@
 //! What goes with the code of a device: the program that launches it, and how its kernels are launched.
 //!
 //! A sidecar is JSON. Of it, [`Executable`](crate::Executable) needs the program and the tensor cores alone; the kernels are spelt out
-//! for those who launch them by other means, and show whether they are those of this version of the compiler.
+//! for those who launch them by other means, and show whether this version of the compiler launches them so. That code and sidecar were
+//! emitted together is for the caller to know: nothing in them tells.
 
 use promote_device::{Compiled, Entry, RUN, Slot, TensorCores};
 use promote_lower::program::{ParseError, Problem, Program};

@@ -43,7 +43,7 @@ fn load(device: &SharedDevice, code: &DeviceCode, sidecar: &str) -> Result<Execu
         DeviceTarget::Cuda(_) => Code::Ptx(&ptx),
         DeviceTarget::Vulkan | DeviceTarget::OpenCl => Code::SpirV(&words),
     };
-    // SAFETY: the code is that of the sidecar, which is refused if it was changed.
+    // SAFETY: the code is that of the sidecar, and tests change only what is refused.
     unsafe { load_emitted(device, emitted, sidecar) }
 }
 
@@ -69,7 +69,7 @@ fn what_was_emitted_runs_as_what_was_compiled() {
 }
 
 #[test]
-fn sidecars_that_do_not_belong_to_the_code_are_refused() {
+fn sidecars_that_say_of_other_kernels_how_they_are_launched_are_refused() {
     for target in targets() {
         let Place::Device(_, device) = open(target) else { unreachable!("it is a device") };
         let code = code(PROGRAM, target);

@@ -122,6 +122,8 @@ fn farthest_sum(found: &Array, (x, y): (&Array, &Array)) -> Option<String> {
         (array.elements.len() / (rows * columns).max(1), rows, columns)
     };
     let ((of_left, rows, inner), (of_right, _, columns)) = (matrix(x), matrix(y));
+    let is_plain = of_left == of_right || of_left == 1 || of_right == 1;
+    assert!(is_plain, "batches of both operands are not broadcast here");
     (0..found.elements.len()).find_map(|place| {
         let (batch, row, column) = (place / columns / rows, place / columns % rows, place % columns);
         let (sum, magnitudes) = (0..inner).fold((0.0, 0.0), |(sum, magnitudes), index| {
