@@ -70,9 +70,11 @@ impl Tile {
         let lanes = elements.lanes(machine) as i64;
         let padded = |vectors: i64, columns: i64| (columns as u64).next_multiple_of((vectors * lanes) as u64);
         match columns {
-            Some(columns) if columns <= lanes && elements.terms == Terms::One => {
-                columns.max(1).cast_unsigned().next_power_of_two().cast_signed()
-            }
+            Some(columns) if columns <= lanes => match elements.terms {
+                Terms::One => columns.max(1).cast_unsigned().next_power_of_two().cast_signed(),
+                // The instructions are of whole vectors.
+                Terms::Pairs | Terms::Fours => lanes,
+            },
             Some(columns) if padded(3, columns) < padded(2, columns) => 3 * lanes,
             Some(_) | None => 2 * lanes,
         }
