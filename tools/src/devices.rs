@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use promote::CompileError;
-use promote::device::{DeviceCode, DeviceTarget, TensorCores};
+use promote::device::{DeviceCode, DeviceTarget, TensorCores, UnknownDevice};
 use promote::diagnostic::{Code, Diagnostic};
 
 use crate::cli::{Args, Emit};
@@ -86,8 +86,13 @@ pub fn kernels(code: &DeviceCode, kind: Emit) -> Result<Vec<u8>, CompileError> {
 pub fn check_device(args: &Args) -> Result<(), Diagnostic> {
     let (emit, promotion) = (args.emit(), &args.promotion);
     if let Some(unknown) = promotion.unknown_device() {
-        return Err(Diagnostic::error(Code::Native, None, unknown.to_string())
-            .with_remedy("use vulkan, opencl, cuda, or an architecture as cuda:sm_90"));
+        let error = Diagnostic::error(Code::Native, None, unknown.to_string());
+        return Err(match unknown {
+            UnknownDevice::Name(_) => error.with_remedy("name one of these"),
+            UnknownDevice::Architecture(_) => {
+                error.with_remedy("name an architecture as cuda:sm_80, cuda:sm_90 or cuda:sm_100")
+            }
+        });
     }
     let name = emit.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
     let wrong = |target: &str, remedy: &str| {

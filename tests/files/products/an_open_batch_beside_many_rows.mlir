@@ -6,6 +6,7 @@
 // CHECK: matmul
 // CHECK-LABEL: func public @few
 // CHECK-NOT: matmul
+// CHECK: {{^}}kernel @
 
 func.func @f(%x: tensor<?x1000x8xf32>, %y: tensor<8x8xf32>) -> tensor<?x1000x8xf32> {
   %0 = "promote.matmul"(%x, %y) : (tensor<?x1000x8xf32>, tensor<8x8xf32>) -> tensor<?x1000x8xf32>

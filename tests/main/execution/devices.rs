@@ -126,26 +126,22 @@ fn recorded_programs_give_the_recorded_numbers() {
 /// Numbers of both signs, zeros of both, and some so small that their products underflow, or all: whose sums are zeros.
 pub(super) fn signed(dtype: DType, shape: &[usize], random: &mut Random) -> Array {
     let usual = array(dtype, shape, random);
-    let tiny = match dtype.real_part() {
-        DType::F64 => 1e-200,
-        DType::F16 => 1e-7,
-        _ => 1e-30,
-    };
+    // The product of two such numbers is less than half of a subnormal one.
+    let bias = dtype.real_part().props().format.map_or(0, |format| format.bias);
+    let tiny = 2f64.powi(-(bias * 2 / 3));
     let (all_tiny, is_negative) = (random.below(3) == 0, random.below(2) == 1);
-    let mut part = |number: f64| match random.below(8) {
-        _ if all_tiny => {
-            if is_negative {
-                -tiny
-            } else {
-                tiny
-            }
+    let mut part = |number: f64| {
+        if all_tiny {
+            return if is_negative { -tiny } else { tiny };
         }
-        0 => 0.0,
-        1 => -0.0,
-        2 => tiny,
-        3 => -tiny,
-        4 | 5 => -number,
-        _ => number,
+        match random.below(8) {
+            0 => 0.0,
+            1 => -0.0,
+            2 => tiny,
+            3 => -tiny,
+            4 | 5 => -number,
+            _ => number,
+        }
     };
     let numbers: Vec<Number> = usual
         .elements

@@ -241,7 +241,7 @@ const NARROW: [Pair; 16] = {
 
 /// Sums of fewer terms than an instruction adds up, of as many, and of some more, also where long sums are cut; rows and
 /// columns that fill no tile.
-const NARROW_SHAPES: [Shape; 14] = [
+const NARROW_SHAPES: [Shape; 15] = [
     [300, 0, 129],
     [300, 1, 129],
     [180, 3, 70],
@@ -256,28 +256,55 @@ const NARROW_SHAPES: [Shape; 14] = [
     [257, 15, 33],
     [60, 18, 130],
     [200, 40, 1],
+    // So large that panels are packed as they are multiplied, and several of them.
+    [13, 1153, 700],
 ];
 
 /// Numbers that instructions for narrow floats may take otherwise than others: tiny, huge, or none.
-const UNUSUAL: [f64; 8] = [-9.2e-41, 1.2e-38, -6.9e-18, 1.3e-17, 1.5e17, -2.7e38, f64::INFINITY, f64::NAN];
+const UNUSUAL: [f64; 6] = [-9.2e-41, 1.2e-38, -6.9e-18, 1.5e17, -2.7e38, f64::INFINITY];
 
-/// Floats: some near one, some with zeros, of which one may be unusual, some of the whole range.
-fn unusual(dtype: DType, shape: &[usize], random: &mut Random) -> Array {
+/// Which floats the operands of a product are.
+#[derive(Clone, Copy)]
+enum Floats {
+    /// Near one, of both signs.
+    Usual,
+    /// The same, and zeros; one is unusual.
+    OneUnusual,
+    /// Of both signs, about a power of two: their products and what is left of sums are subnormal, or more than there is.
+    About(i32),
+    /// Of many magnitudes.
+    Wide,
+}
+
+const FLOATS: [Floats; 7] = [
+    Floats::Usual,
+    Floats::About(-57),
+    Floats::OneUnusual,
+    Floats::About(-64),
+    Floats::About(59),
+    Floats::About(-130),
+    Floats::Wide,
+];
+
+fn floats(which: Floats, dtype: DType, shape: &[usize], random: &mut Random) -> Array {
     let mut array = fractions(dtype, shape, random);
-    let count = array.elements.len();
-    let kind = random.below(4);
     for element in &mut array.elements {
         let Number::Real(number) = *element else { unreachable!("floats are real") };
-        let number = match (kind, random.below(8)) {
-            (0 | 3, _) => number,
-            (1, 0) => 0.0 * number,
-            (1, _) => number,
-            (_, 0) => UNUSUAL[random.below(UNUSUAL.len())],
-            (..) => number * 2f64.powi(random.below(200) as i32 - 120),
+        let number = match which {
+            Floats::Usual => number,
+            Floats::OneUnusual => {
+                if random.below(8) == 0 {
+                    0.0 * number
+                } else {
+                    number
+                }
+            }
+            Floats::About(exponent) => number * 2f64.powi(exponent + random.below(6) as i32 - 3),
+            Floats::Wide => number * 2f64.powi(random.below(200) as i32 - 120),
         };
         *element = Number::Real(number).fit(dtype);
     }
-    if kind == 1 && count > 0 {
+    if let (Floats::OneUnusual, count @ 1..) = (which, array.elements.len()) {
         let place = random.below(count);
         array.elements[place] = Number::Real(UNUSUAL[random.below(UNUSUAL.len())]).fit(dtype);
     }
@@ -286,9 +313,6 @@ fn unusual(dtype: DType, shape: &[usize], random: &mut Random) -> Array {
 
 /// Numbers of the whole range, the extremes among them often.
 fn extremes(dtype: DType, shape: &[usize], random: &mut Random) -> Array {
-    if dtype.kind() == Kind::Float {
-        return unusual(dtype, shape, random);
-    }
     let bits = dtype.bits();
     let (least, range) =
         if dtype.kind() == Kind::Signed { (-(1_i128 << (bits - 1)), 1_i128 << bits) } else { (0, 1 << bits) };
@@ -368,7 +392,18 @@ fn wrong_narrow(pair: Pair, seed: u64) -> Vec<String> {
     let cases: Vec<[Array; 2]> = shapes
         .skip(seed as usize % every)
         .step_by(every)
-        .map(|(x, y)| [extremes(pair[0], &x, &mut random), extremes(pair[1], &y, &mut random)])
+        .enumerate()
+        .map(|(index, (x, y))| {
+            let mut operand = |dtype: DType, shape: &[usize]| match dtype.kind() {
+                Kind::Float => {
+                    floats(FLOATS[(index + seed as usize) % FLOATS.len()], dtype, shape, &mut random)
+                }
+                Kind::Bool | Kind::Unsigned | Kind::Signed | Kind::Complex => {
+                    extremes(dtype, shape, &mut random)
+                }
+            };
+            [operand(pair[0], &x), operand(pair[1], &y)]
+        })
         .collect();
     let wide = [dtype; 3];
     let open: [&[usize]; 2] = [&[0; 2]; 2];

@@ -83,6 +83,7 @@ files! {
     a_loop_that_raises_its_carry
     a_mean_and_a_variance_of_rows
     a_product_of_batches_and_a_vector
+    a_product_of_batches_and_one_matrix
     a_softmax_of_bf16
     integers_divided_as_python_divides
     integers_wrap_and_shift

@@ -89,14 +89,15 @@ impl Settings {
             let wrong = |_| format!("PROMOTE_PTX_MACHINE_BYTES is `{bytes}`, which is no number of bytes");
             settings.bytes = bytes.parse().map_err(wrong)?;
         }
-        if let Some(said) = said("PROMOTE_PTX_MACHINE_CAPABILITY") {
-            let numbers = said.split_once('.').and_then(|(major, minor)| {
+        if let Some(capability) = said("PROMOTE_PTX_MACHINE_CAPABILITY") {
+            let numbers = capability.split_once('.').and_then(|(major, minor)| {
                 let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
                 let is_plain = digits(major) && digits(minor) && major.len() <= 2 && minor.len() == 1;
                 is_plain.then_some((major.parse().ok()?, minor.parse().ok()?))
             });
-            settings.capability = numbers
-                .ok_or_else(|| format!("PROMOTE_PTX_MACHINE_CAPABILITY is `{said}`, not a number as 9.0"))?;
+            settings.capability = numbers.ok_or_else(|| {
+                format!("PROMOTE_PTX_MACHINE_CAPABILITY is `{capability}`, not a number as 9.0")
+            })?;
         }
         Ok(settings)
     }

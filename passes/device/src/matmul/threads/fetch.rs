@@ -99,8 +99,8 @@ impl<C: Code> Kernel<'_, C> {
                 let at = code.ahead(first, number);
                 let loaded = code.load(self.matrices.memory[which], at, ty, at_once as usize);
                 code.otherwise(&mut branch, &loaded);
-                // What is beyond the ends has no bits: it is zero, or 2⁻¹²⁷ in `f8E8M0FNU`, which has no zero, and products of two
-                // such ones are too small to change a sum of `f32`. A sum that is a negative zero does not stay one in the total.
+                // What is beyond the ends has no bits: it is zero, or 2⁻¹²⁷ in `f8E8M0FNU`, which has no zero. Such
+                // dtypes are added up in `f32`, and products of two such ones are too small to change a sum. A sum that is a negative zero does not stay one in the total.
                 let filler = code.zero(ty);
                 all.extend(code.close_if(branch, &vec![filler; at_once as usize]));
             }

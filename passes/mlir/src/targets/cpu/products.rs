@@ -12,13 +12,14 @@ use promote_lower::order::PRODUCTS;
 use promote_lower::program::{Arg, Matmul, Panels};
 
 /// A product in the making.
+#[derive(Clone, Copy)]
 struct Product<'m> {
     matmul: &'m Matmul,
     elements: Elements,
     /// The rows, what is summed over, and the columns.
     extents: [MlirValue; 3],
     batch: MlirValue,
-    /// Where functions that pack tell those that multiply what they saw, if they ask.
+    /// Where functions that pack tell those that multiply what they saw; null if nobody asks.
     is_outside: MlirValue,
 }
 
@@ -31,8 +32,7 @@ impl Function<'_, '_> {
         let elements = Elements::new(machine, [left, right], product);
         let extents = [matmul.rows, matmul.inner, matmul.columns].map(|extent| self.arg(extent));
         let batch = self.arg(matmul.batch);
-        let is_outside = self.outside_word(elements);
-        let product = Product { matmul, elements, extents, batch, is_outside };
+        let product = Product { matmul, elements, extents, batch, is_outside: self.code.null() };
         match (matmul.workspace, matmul.rows) {
             (None, _) => self.stream(&product),
             (Some(panels), Arg::Known(_)) => self.tiles(&product, panels),
@@ -52,7 +52,7 @@ impl Function<'_, '_> {
         }
     }
 
-    /// A word that says that nothing is outside the range; null if nobody asks.
+    /// A word that says that nothing is outside the range, if it is asked for; else null.
     fn outside_word(&mut self, elements: Elements) -> MlirValue {
         if !elements.asks_for_range() {
             return self.code.null();
@@ -100,6 +100,7 @@ impl Function<'_, '_> {
     /// Packs the right matrices, and multiplies tile by tile.
     fn tiles(&mut self, product: &Product<'_>, Panels { buffer, columns }: Panels) {
         let machine = self.lowering.setting.machine;
+        let product = &Product { is_outside: self.outside_word(product.elements), ..*product };
         let Matmul { rows, inner, columns: all, .. } = *product.matmul;
         let extents = [rows, inner, all].map(|extent| extent.fixed());
         let tile = Tile::new(machine, product.elements, columns, extents);

@@ -9,6 +9,8 @@ mod types;
 pub use instructions::{Register, shuffle, splat, values};
 pub use types::{Types, vector};
 
+use std::ffi::c_void;
+
 use mlir_sys::*;
 use promote_scalar::{Cast, Ty};
 use rustc_hash::FxHashMap;
@@ -36,6 +38,8 @@ pub struct Code {
     entry: MlirBlock,
     /// Constants stand in the entry block, each once.
     constants: FxHashMap<(Ty, u64, usize), MlirValue>,
+    /// The bits of those constants.
+    bits: FxHashMap<*const c_void, u64>,
 }
 
 impl Code {
@@ -85,8 +89,8 @@ impl Code {
             let function = mlirOperationCreate(&raw mut state);
             mlirBlockAppendOwnedOperation(module, function);
             let region = mlirOperationGetRegion(function, 0);
-            let constants = FxHashMap::default();
-            Self { types, location, operation: function, region, block: entry, entry, constants }
+            let (constants, bits) = (FxHashMap::default(), FxHashMap::default());
+            Self { types, location, operation: function, region, block: entry, entry, constants, bits }
         }
     }
 
@@ -174,9 +178,7 @@ impl Code {
 
     /// The bits of a number that is known to the compiler.
     pub fn known_bits(&self, number: Register) -> Option<u64> {
-        // SAFETY: the values are alive.
-        let is_same = |constant: MlirValue| unsafe { mlirValueEqual(constant, number.value) };
-        self.constants.iter().find(|(_, constant)| is_same(**constant)).map(|((_, bits, _), _)| *bits)
+        self.bits.get(&number.value.ptr).copied()
     }
 
     /// Whether a float is known to the compiler, and is not NaN.
@@ -220,6 +222,7 @@ impl Code {
         unsafe { mlirBlockInsertOwnedOperation(self.entry, 0, operation) };
         let value = raw::result(operation);
         self.constants.insert((ty, bits, lanes), value);
+        self.bits.insert(value.ptr, bits);
         value
     }
 

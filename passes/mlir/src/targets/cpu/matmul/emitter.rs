@@ -68,6 +68,11 @@ impl Emitter {
         self.code.int("llvm.intr.smin", x, y)
     }
 
+    /// Whether one of two conditions is true.
+    pub(super) fn either(&mut self, x: MlirValue, y: MlirValue) -> MlirValue {
+        self.code.value("llvm.or", &[x, y], self.code.types.scalar(Ty::I1), &[])
+    }
+
     /// An index past another.
     pub(super) fn plus(&mut self, x: MlirValue, y: i64) -> MlirValue {
         let y = self.code.index(y);

@@ -6,7 +6,6 @@ use mlir_sys::*;
 
 use super::emitter::Emitter;
 use super::pairs::Range;
-use super::terms::Terms;
 use super::{Elements, Slot};
 use crate::targets::cpu::kernel::Setting;
 use crate::targets::llvm::Predicate;
@@ -89,10 +88,7 @@ impl Emitter {
             })
             .collect();
         let depth = self.depth(k);
-        let range = match self.elements.terms {
-            Terms::Pairs => Some(self.no_range(lanes)),
-            Terms::One | Terms::Fours => None,
-        };
+        let range = self.elements.asks_for_range().then(|| self.no_range(lanes));
         let steps = self.code.open((zero, depth, 1), range.as_ref().map_or(&[], Range::values));
         let mut range = range.map(|_| Range::of(&steps.carried));
         let rows = self.right_rows(source, steps.index, (k, n));

@@ -2,11 +2,13 @@
 //!
 //! The instruction (`vdpbf16ps`) multiplies and adds twice, rounding the sum of an `f32` each time as a fused multiply-add does:
 //! first what is in the upper halves, then what is in the lower ones. So it computes the bits of two such instructions in order,
-//! as long as it sees no number that it takes otherwise: it takes subnormal numbers for zeros, of operands and sums.
+//! as long as it sees no number that it takes otherwise: it takes subnormal numbers for zeros, of operands and sums. (That is how
+//! Intel's manual defines it, and what processors of AMD were seen to do. It rounds to the nearest even, whatever the mode that
+//! other instructions are in.)
 //!
 //! ## Laws
 //! - Where all elements of packed rows and of a panel are zeros or [neither tiny nor huge](LEAST), it is used; elsewhere there
-//!   are two fused multiply-adds. The bits are the same.
+//!   are two fused multiply-adds. The bits are the same; which of several NaNs a sum is, is left open.
 //! - Terms beyond the last are zero, in packed rows and in panels.
 
 use mlir_sys::*;
@@ -28,8 +30,10 @@ const BEYOND: u64 = (127 + 57) << 7;
 /// What leaves the upper half of 32 bits.
 const UPPER_HALF: i64 = -(1 << 16);
 
-/// The least and the greatest magnitudes of elements, lane by lane: bits shifted left by one, which leaves the sign out. Those of
-/// the least are less by one, so that zero, which wraps, is the greatest.
+/// The range of the magnitudes of elements, lane by lane, as a loop carries it. A magnitude is bits shifted left by one, which leaves
+/// the sign out.
+/// - The least magnitude less one. That of a zero wraps, so that zeros do not count.
+/// - The greatest magnitude.
 pub(super) struct Range([MlirValue; 2]);
 
 impl Range {
@@ -72,10 +76,6 @@ impl Emitter {
         let is_tiny = self.code.compare(Predicate::Ult, least, bottom);
         let is_huge = self.code.compare(Predicate::Uge, most, top);
         self.either(is_tiny, is_huge)
-    }
-
-    pub(super) fn either(&mut self, x: MlirValue, y: MlirValue) -> MlirValue {
-        self.code.value("llvm.or", &[x, y], self.code.types.scalar(Ty::I1), &[])
     }
 
     /// Whether so many elements of rows of the left matrix are outside the range.

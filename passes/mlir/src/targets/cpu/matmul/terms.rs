@@ -137,7 +137,8 @@ impl Emitter {
             let from = m.of(left, start, first);
             let word = m.code.load(from, m.code.types.i32, 1);
             match terms {
-                Terms::One | Terms::Fours => word,
+                Terms::One => unreachable!("such rows are packed in the type of products"),
+                Terms::Fours => word,
                 Terms::Pairs => {
                     let half = m.code.constant(Ty::I32, 16, 1);
                     m.code.value("llvm.intr.fshl", &[word, word, half], m.code.types.i32, &[])

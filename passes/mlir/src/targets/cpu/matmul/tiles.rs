@@ -143,10 +143,7 @@ pub(super) fn blocks(
     let of_packed = m.multiply(of_packed, width);
     let of_packed = m.multiply(batch, of_packed);
     let packed = m.at(packed, of_packed);
-    let is_outside = match elements.terms {
-        Terms::Pairs => Some(m.was_told_outside()),
-        Terms::One | Terms::Fours => None,
-    };
+    let is_outside = elements.asks_for_range().then(|| m.was_told_outside());
     let (parts, part) = m.open_parts(matrices.k);
     let rows = m.rows(&tile, &matrices, (first, room), &part);
     let columns = m.code.open((zero, matrices.n, tile.columns()), &[]);
@@ -195,10 +192,8 @@ pub(super) fn panels(
         let start = m.multiply(start, width);
         (m.at(packed, start), m.multiply(panel, width))
     };
-    let inside = match elements.terms {
-        Terms::Pairs => vec![m.code.constant(Ty::I1, 0, 1)],
-        Terms::One | Terms::Fours => Vec::new(),
-    };
+    let inside: Vec<_> =
+        elements.asks_for_range().then(|| m.code.constant(Ty::I1, 0, 1)).into_iter().collect();
     let each = m.code.open((groups.index, last, 1), &inside);
     let (target, column) = panel_at(&mut m, each.index);
     let from = m.place(part.start, matrices.n, column);
