@@ -172,9 +172,8 @@ impl Promotion {
         self.target.parse().ok()
     }
 
-    /// What is wrong with the device that was asked for.
+    /// What is wrong with the device that was asked for. Other names are those of processors.
     pub fn unknown_device(&self) -> Option<UnknownDevice> {
-        // Other names are those of processors.
         let name = self.target.to_ascii_lowercase();
         let is_device = DeviceTarget::ALL.iter().any(|target| name.starts_with(target.api().name()));
         is_device.then(|| self.target.parse::<DeviceTarget>().err()).flatten()

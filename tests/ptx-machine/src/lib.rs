@@ -24,6 +24,7 @@ mod meet;
 mod memory;
 mod parse;
 mod resolve;
+mod settings;
 mod table;
 mod text;
 mod warp;
