@@ -2,7 +2,8 @@
 //!
 //! [`compile_for`] makes [`DeviceCode`] of a module; no device is needed for that. [`DeviceCode::load`] loads it on a
 //! [device](open), and [`load_emitted`] what was written to files before: an executable, whose functions take tensors in memory
-//! of this process, as those of a processor do, or tensors that stay on the device ([`Function::run_on_device`](crate::Function::run_on_device)). [`from_managed`] and [`into_managed`] exchange
+//! of this process, as those of a processor do, or tensors that stay on the device
+//! ([`Function::run_on_device`](crate::Function::run_on_device)). [`from_managed`] and [`into_managed`] exchange
 //! these with other libraries.
 
 mod emitted;

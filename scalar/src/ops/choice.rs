@@ -186,7 +186,7 @@ fn extreme<E: Emit>(
         (Kind::Signed, false) => Binary::MaxS,
         (Kind::Signed, true) => Binary::MinS,
         (Kind::Float, _) if e.is_number(y.real()) => {
-            // Not if the first is NaN: an instruction of x86, where the second is a constant.
+            // False where the first is NaN, which is then the result. x86 compares and chooses so in one instruction.
             let compare = if least { Compare::FGt } else { Compare::FLt };
             let second = e.compare(compare, x.real(), y.real());
             return select(e, second, y, x);
