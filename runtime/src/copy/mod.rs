@@ -5,6 +5,8 @@
 //! than the target (a transposition), [`squares`].
 
 mod squares;
+#[cfg(target_arch = "x86_64")]
+mod steps;
 
 use crate::pool;
 
@@ -274,12 +276,28 @@ unsafe fn rows<T: Copy>(across: Axis, inner: Axis, to: Address, from: Address) {
             each_row(across, to, from, |to, from| strided::<T>(count, to, width, from, 0));
         } else if inner.from == -width {
             each_row(across, to, from, |to, from| strided::<T>(count, to, width, from, -width));
-        } else if inner.from == 2 * width {
-            each_row(across, to, from, |to, from| strided::<T>(count, to, width, from, 2 * width));
         } else {
-            each_row(across, to, from, |to, from| strided::<T>(count, to, width, from, inner.from));
+            each_row(across, to, from, |to, from| {
+                let copied = in_registers::<T>(count, to, (from, inner.from)) as isize;
+                let (to, from) = (to.at(copied * width), from.at(copied * inner.from));
+                strided::<T>(count - copied as usize, to, width, from, inner.from);
+            });
         }
     }
+}
+
+/// Copies elements that are a stride apart next to each other, if the processor has registers for that; how many it copied.
+///
+/// # Safety
+/// As [`copy`], for one axis.
+unsafe fn in_registers<T: Copy>(count: usize, to: Address, (from, stride): (Address, isize)) -> usize {
+    let (size, stride) = (size_of::<T>(), usize::try_from(stride).unwrap_or(0));
+    #[cfg(target_arch = "x86_64")]
+    if stride.is_multiple_of(size) {
+        // SAFETY: by contract; between elements so near to each other is memory of the same pages.
+        return unsafe { steps::copy(size, (count, stride / size), to.0, from.0) };
+    }
+    0
 }
 
 #[inline(always)]

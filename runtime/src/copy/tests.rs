@@ -139,3 +139,34 @@ fn large_transpositions_go_past_the_caches() {
         }
     }
 }
+
+#[test]
+fn every_so_many_elements_are_copied_at_any_length() {
+    let source: Vec<u8> = (0..9000_usize).map(|number| (number * 131 / 8) as u8).collect();
+    for size in [1, 2, 4, 8] {
+        for step in 1..20 {
+            for count in (1..9).chain(15..18).chain(31..34).chain(62..68).chain([127, 128, 129, 200, 255]) {
+                let length = (count - 1) * step * size + size;
+                // Nothing before the first element, or after the last, is read or written.
+                let exact = source[..length.min(source.len())].to_vec();
+                if exact.len() < length {
+                    continue;
+                }
+                let mut target = vec![0xa5_u8; count * size + 64];
+                // SAFETY: the views fit their memory.
+                unsafe {
+                    copy(
+                        &[count],
+                        size,
+                        Strided { data: target.as_mut_ptr(), strides: &[size as isize] },
+                        Strided { data: exact.as_ptr().cast_mut(), strides: &[(step * size) as isize] },
+                    );
+                }
+                let naive: Vec<u8> =
+                    (0..count).flat_map(|number| exact[number * step * size..][..size].to_vec()).collect();
+                assert_eq!(target[..count * size], naive, "{count} of {size}, {step} apart");
+                assert!(target[count * size..].iter().all(|byte| *byte == 0xa5), "{count} of {size}");
+            }
+        }
+    }
+}
