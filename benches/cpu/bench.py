@@ -293,11 +293,13 @@ def child(arguments):
             run = Library(arguments.promote_opt, mlir, directory, f"case{index}").bind(inputs, outputs)
             count_in = len(inputs)
             donated = jax.jit(lambda *all: jaxed(*all[:count_in]), donate_argnums=tuple(range(count_in, count_in + len(outputs))), keep_unused=True)
-            on_device = [jnp.asarray(one) for one in inputs]
+            # JAX holds arrays in row-major order: what lies otherwise is copied at each call, as a caller's would be.
+            held = [jnp.asarray(one) if one.flags.c_contiguous else None for one in inputs]
             spare = [jnp.zeros(one.shape, one.dtype) for one in outputs]
 
             def jax_run():
                 nonlocal spare
+                on_device = [jnp.asarray(one) if has is None else has for one, has in zip(inputs, held)]
                 spare = list(donated(*on_device, *spare))
                 spare[0].block_until_ready()
 
