@@ -187,7 +187,9 @@ pub fn is_summed_in_blocks(kernel: &Kernel, root: &Root, numerics: Numerics, lan
         Role::Scan(op) => !is_in_rows && is_rounded(op, dtype) && has_any_order(op, dtype, numerics),
         Role::Store | Role::Arg(_) => false,
     };
-    let length = kernel.dims[kernel.reduced().end - 1].fixed();
+    let last = kernel.reduced().end - 1;
+    let part = kernel.chunk.filter(|chunk| chunk.dim == last).and_then(|chunk| chunk.length.fixed());
+    let length = part.or(kernel.dims[last].fixed());
     let vector = if is_in_rows { lanes as i64 } else { 1 };
     is_sum && length.is_none_or(|length| length > BLOCK * vector)
 }

@@ -22,18 +22,29 @@ pub const MOST_SQUARES: usize = 4;
 pub const SQUARE_ROWS: i64 = 16;
 /// How many rows ahead squares are brought into the caches.
 pub const PREFETCHED_ROWS: i64 = 32;
+/// The same where columns that lie upright are reduced: so many streams are read side by side, too many for the first-level cache.
+pub const PREFETCHED_UPRIGHT: i64 = 1 << 9;
+/// The most such columns at once: that many lines which are a power of two apart fit in a set of a cache.
+pub const COLUMNS_UPRIGHT: usize = 8;
+/// How many squares of them are read at once: about as many as lie in one line of the cache.
+pub const SQUARES_UPRIGHT: i64 = 2;
 /// A tile of rows that are computed side by side.
 pub const ROWS_BESIDE: i64 = 1 << 8;
 /// How many rows that are reduced down their columns are a unit of work.
 pub const ROWS_DOWN: i64 = 1 << 6;
 /// The most such rows that are reduced together: their columns are read in runs as long.
 pub const MOST_ROWS_DOWN: i64 = 1 << 12;
+/// Of how many neighbouring sums columns are read one after the other, where there is room for the accumulators of all rows:
+/// columns of few rows are short runs of memory.
+pub const GROUPS_DOWN: [i64; 3] = [8, 4, 2];
 /// How many columns are added to the accumulators of such rows at once: processors read so many streams side by side.
 pub const COLUMNS_DOWN: i64 = 8;
 /// The most that the elements of those columns cost together.
 pub const COLUMNS_DOWN_COST: i64 = 1 << 7;
-/// The bytes of the accumulators of a tile of columns, or of rows that are reduced down their columns, which stay in the
-/// second-level cache. They are on the stack, of which callers need not have more than 128 KiB.
+/// The bytes of the accumulators of a tile of rows that are reduced down their columns. They are on the stack, of which callers
+/// need not have more than 128 KiB.
+pub const ROWS_DOWN_BYTES: i64 = 1 << 16;
+/// The bytes of the accumulators of a tile of columns, which stay in the second-level cache. They are on the stack, too.
 pub const COLUMN_BYTES: i64 = 1 << 15;
 /// The most columns of a tile.
 pub const MOST_COLUMNS: i64 = 1 << 13;

@@ -242,11 +242,15 @@ impl Code {
         self.op("llvm.store", &[value, address], &[], &[("alignment", alignment), ("nontemporal", unit)]);
     }
 
-    /// Brings a line into the caches that is read soon. The address may be outside of all memory.
-    pub fn prefetch(&self, address: MlirValue) {
+    /// Brings a line into the caches that is read soon, from a level on. The address may be outside of all memory.
+    pub fn prefetch(&self, address: MlirValue, level: Level) {
         let number = |value| self.types.int(self.types.i32, value);
-        // Read, kept in all caches, data.
-        let attributes = [("rw", number(0)), ("hint", number(3)), ("cache", number(1))];
+        let hint = match level {
+            Level::First => 3,
+            Level::Second => 2,
+        };
+        // Read, data.
+        let attributes = [("rw", number(0)), ("hint", number(hint)), ("cache", number(1))];
         self.op("llvm.intr.prefetch", &[address], &[], &attributes);
     }
 
@@ -391,6 +395,15 @@ pub struct Loop {
     pub index: MlirValue,
     /// What is carried: in an iteration, what it begins with.
     pub carried: Vec<MlirValue>,
+}
+
+/// A level of the caches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// The nearest, and the smallest.
+    First,
+    /// The one behind it, with room for what is read later.
+    Second,
 }
 
 /// How integers compare, in LLVM's numbers.

@@ -3,11 +3,12 @@
 //! Which elements of a row are combined in which order does not depend on how they lie in memory. So the sums of a row are
 //! computed one after the other, those of a tile of rows together: the columns of a sum are read from top to bottom, some at
 //! once, and each column of the tile once. The sums are halved as soon as both of a pair are there; they are gone through in
-//! the order of their numbers with the bits reversed, so that few of them wait.
+//! the order of their numbers with the bits reversed, so that few of them wait. Of few rows, whose columns are short runs of
+//! memory, a group of neighbouring sums is computed at a time: their columns follow each other.
 //!
 //! ## Laws
 //! - The elements of a row are combined in the order of [`Rows`], as where they lie along it.
-//! - In the accumulators, `depth` tiles further on, are the sums that wait after `depth` others.
+//! - In the accumulators, `depth` groups of tiles further on, are the sums that wait after `depth` other groups.
 
 use mlir_sys::*;
 use promote_lattice::Kind;
@@ -18,7 +19,10 @@ use promote_scalar::{Ty, register};
 
 use super::squares::{Bounds, reduces_only};
 use super::{KernelEmitter, Scope};
-use crate::targets::cpu::costs::{COLUMN_BYTES, COLUMNS_DOWN, COLUMNS_DOWN_COST, MOST_ROWS_DOWN, ROWS_DOWN};
+use crate::targets::cpu::costs::{
+    COLUMNS_DOWN, COLUMNS_DOWN_COST, GROUPS_DOWN, MOST_ROWS_DOWN, ROWS_DOWN, ROWS_DOWN_BYTES,
+};
+use crate::targets::llvm::Predicate;
 
 /// How rows are reduced down their columns.
 #[derive(Clone, Debug)]
@@ -27,7 +31,9 @@ pub(super) struct Down {
     pub(super) rows: usize,
     /// How many sums a row has.
     sums: usize,
-    /// How many rows have accumulators.
+    /// How many neighbouring sums are computed at a time.
+    group: i64,
+    /// How many rows have accumulators for each of them.
     tall: i64,
     /// How many columns are added to them at once.
     columns: i64,
@@ -36,13 +42,14 @@ pub(super) struct Down {
 /// The accumulators of a root, and the first row of the tile that they are of.
 type Place = (usize, MlirValue);
 
-/// Columns of a block: from one on, so many apart, so many at once.
+/// Columns of a block: from one on, so many apart, so many at once, and those of as many sums beside it.
 #[derive(Clone, Copy)]
 struct Columns {
     /// The first one of a block, if not what fills no vector.
     lane: Option<MlirValue>,
     apart: i64,
     at_once: i64,
+    group: i64,
 }
 
 impl Down {
@@ -55,14 +62,22 @@ impl Down {
         let candidates = (0..reduced.start).rev().filter(|dim| kernel.reads_along(*dim));
         let dim = candidates.min_by_key(|dim| kernel.reads_across(*dim))?;
         let is_better = kernel.reads_less_across(dim, last);
-        let bytes: i64 = kernel.roots.iter().map(|root| bytes(kernel, root, rows.lanes, numerics)).sum();
-        let tall = (COLUMN_BYTES / bytes.max(1)).min(MOST_ROWS_DOWN);
+        let tall = |group: i64| {
+            let bytes = |root: &Root| bytes(kernel, root, (rows.lanes, group), numerics);
+            let all: i64 = kernel.roots.iter().map(bytes).sum();
+            (ROWS_DOWN_BYTES / all.max(1)).clamp(1, MOST_ROWS_DOWN)
+        };
+        let all = kernel.dims[dim].fixed().unwrap_or(i64::MAX);
+        let has_all = |group: &i64| *group <= rows.lanes as i64 && all <= 1 << tall(*group).ilog2();
+        let group = GROUPS_DOWN.into_iter().find(has_all).unwrap_or(1);
+        let tall = tall(group);
         let has_room = tall >= lanes as i64;
         let columns = (COLUMNS_DOWN_COST / i64::from(kernel.cost().max(1))).clamp(1, COLUMNS_DOWN);
         let is_done = reduced.end == kernel.dims.len() && lanes > 1 && is_plain && is_better && has_room;
         (is_done && reduces_only(kernel)).then(|| Self {
             rows: dim,
             sums: rows.lanes,
+            group,
             tall: 1 << tall.ilog2(),
             columns,
         })
@@ -79,8 +94,8 @@ impl Down {
     }
 }
 
-/// The bytes that the accumulators of a root have for a row.
-fn bytes(kernel: &Kernel, root: &Root, sums: usize, numerics: Numerics) -> i64 {
+/// The bytes that the accumulators of a root have for a row whose sums are computed in groups.
+fn bytes(kernel: &Kernel, root: &Root, (sums, group): (usize, i64), numerics: Numerics) -> i64 {
     let dtype = kernel.expr(root.expr).dtype;
     let part = i64::from(register(dtype).bits().div_ceil(8));
     let parts = if dtype.kind() == Kind::Complex { 2 * part } else { part };
@@ -89,13 +104,13 @@ fn bytes(kernel: &Kernel, root: &Root, sums: usize, numerics: Numerics) -> i64 {
         Role::Reduce(_) | Role::Scan(_) => parts,
         Role::Arg(_) => parts + i64::from(Ty::I64.bits() / 8),
     };
-    all * depths(kernel, root, sums, numerics)
+    all * tiles(kernel, root, (sums, group), numerics)
 }
 
-/// How many tiles of accumulators a root has: for the sums that wait, and for that of the block at hand.
-fn depths(kernel: &Kernel, root: &Root, sums: usize, numerics: Numerics) -> i64 {
+/// How many tiles of accumulators a root has: for the groups that wait, and for those of the block at hand.
+fn tiles(kernel: &Kernel, root: &Root, (sums, group): (usize, i64), numerics: Numerics) -> i64 {
     let has_blocks = order::is_summed_in_blocks(kernel, root, numerics, sums);
-    i64::from(sums.ilog2()) + 1 + i64::from(has_blocks)
+    group * (i64::from(sums.ilog2() - group.ilog2()) + 1 + i64::from(has_blocks))
 }
 
 impl<'k> KernelEmitter<'k> {
@@ -127,14 +142,14 @@ impl<'k> KernelEmitter<'k> {
 
     /// A tile of rows.
     pub(super) fn rows_down(&mut self, down: &Down, tile: Bounds) {
-        let (kernel, reduced) = (self.kernel, self.kernel.reduced());
+        let (kernel, reduced, numerics) = (self.kernel, self.kernel.reduced(), self.setting.numerics);
         let is_reduction = |root: &usize| kernel.roots[*root].role != Role::Store;
         let reductions: Vec<usize> = (0..kernel.roots.len()).filter(is_reduction).collect();
         let last = reductions.iter().map(|root| self.stage(*root)).max().unwrap_or(0);
         for root in &reductions {
             if self.columns[*root].is_empty() {
                 let count =
-                    down.tall * depths(kernel, &kernel.roots[*root], down.sums, self.setting.numerics);
+                    down.tall * tiles(kernel, &kernel.roots[*root], (down.sums, down.group), numerics);
                 let parts = self.accumulator(*root);
                 self.columns[*root] = parts.into_iter().map(|ty| (self.room(ty, count), ty)).collect();
             }
@@ -148,9 +163,10 @@ impl<'k> KernelEmitter<'k> {
             self.hoist(deeper, stage);
             self.sums_in_pairs(down, &roots, tile);
             if roots.first().is_some_and(|root| self.copies(*root) == 2) {
-                let rest = Columns { lane: None, apart: 1, at_once: 1 };
+                let rest = Columns { lane: None, apart: 1, at_once: 1, group: 1 };
+                // Those of the second tile were joined with those of the first.
                 let one = self.code.index(1);
-                let (last, first) = (self.deeper(down, tile.0, one), tile.0);
+                let (last, first) = (self.further(down, tile.0, one), tile.0);
                 self.sum_of_columns(down, &roots, (last, tile), rest);
                 self.join_tiles(down, &roots, (first, last), tile);
             }
@@ -170,20 +186,23 @@ impl<'k> KernelEmitter<'k> {
         });
     }
 
-    /// The sums of the rows one after the other, halved: one is left, at the depth of none.
+    /// The sums of the rows, group by group, halved: one is left, in the first tile of accumulators.
     fn sums_in_pairs(&mut self, down: &Down, roots: &[usize], tile: Bounds) {
-        let columns = Columns { lane: None, apart: down.sums as i64, at_once: down.columns };
-        let (zero, one) = (self.code.index(0), self.code.index(1));
-        if down.sums == 1 {
-            return self.sum_of_columns(down, roots, (tile.0, tile), Columns { lane: Some(zero), ..columns });
+        let (zero, one, r#type) = (self.code.index(0), self.code.index(1), self.code.types.i64);
+        let (apart, group) = (down.sums as i64, down.group);
+        let columns = Columns { lane: Some(zero), apart, at_once: down.columns, group };
+        let groups = apart / group;
+        if groups == 1 {
+            self.sum_of_columns(down, roots, (tile.0, tile), columns);
+            return self.join_group(down, roots, tile);
         }
-        let r#type = self.code.types.i64;
-        let count = self.code.index(down.sums as i64);
+        let (count, beside) = (self.code.index(groups), self.code.index(group));
         let sums = self.code.open((zero, count, 1), &[]);
         self.frames.push(Scope::default());
         let reversed = self.code.value("llvm.intr.bitreverse", &[sums.index], r#type, &[]);
-        let unused = self.code.index(64 - i64::from(down.sums.ilog2()));
-        let lane = self.code.int("llvm.lshr", reversed, unused);
+        let unused = self.code.index(64 - i64::from(groups.ilog2()));
+        let number = self.code.int("llvm.lshr", reversed, unused);
+        let lane = self.code.int("llvm.mul", number, beside);
         let depth = self.code.value("llvm.intr.ctpop", &[sums.index], r#type, &[]);
         let from = self.deeper(down, tile.0, depth);
         self.sum_of_columns(down, roots, (from, tile), Columns { lane: Some(lane), ..columns });
@@ -197,17 +216,55 @@ impl<'k> KernelEmitter<'k> {
         let second = self.code.int("llvm.sub", depth, joins.index);
         let first = self.code.int("llvm.sub", second, one);
         let places = [first, second].map(|depth| self.deeper(down, tile.0, depth));
-        self.join_tiles(down, roots, places.into(), tile);
+        self.each_beside(group, &mut |emitter, number| {
+            let [first, second] = places.map(|from| emitter.further(down, from, number));
+            emitter.join_tiles(down, roots, (first, second), tile);
+        });
         self.frames.pop();
         self.code.close(&joins, &[]);
         self.frames.pop();
         self.code.close(&sums, &[]);
+        self.join_group(down, roots, tile);
+    }
+
+    /// Halves the sums of a group until one is left.
+    fn join_group(&mut self, down: &Down, roots: &[usize], tile: Bounds) {
+        let mut left = down.group;
+        while left > 1 {
+            left /= 2;
+            let half = self.code.index(left);
+            self.each_beside(left, &mut |emitter, number| {
+                let second = emitter.code.int("llvm.add", number, half);
+                let places = [number, second].map(|number| emitter.further(down, tile.0, number));
+                emitter.join_tiles(down, roots, places.into(), tile);
+            });
+        }
+    }
+
+    /// Does something for each of so many sums that lie beside each other.
+    fn each_beside(&mut self, group: i64, body: &mut dyn FnMut(&mut Self, MlirValue)) {
+        let (zero, count) = (self.code.index(0), self.code.index(group));
+        if group == 1 {
+            return body(self, zero);
+        }
+        let beside = self.code.open((zero, count, 1), &[]);
+        self.frames.push(Scope::default());
+        body(self, beside.index);
+        self.frames.pop();
+        self.code.close(&beside, &[]);
+    }
+
+    /// The first row, counted from which accumulators are so many groups of tiles further on.
+    fn deeper(&mut self, down: &Down, from: MlirValue, depth: MlirValue) -> MlirValue {
+        let group = self.code.index(down.group);
+        let tiles = self.code.int("llvm.mul", depth, group);
+        self.further(down, from, tiles)
     }
 
     /// The first row, counted from which accumulators are so many tiles further on.
-    fn deeper(&mut self, down: &Down, from: MlirValue, depth: MlirValue) -> MlirValue {
+    fn further(&mut self, down: &Down, from: MlirValue, tiles: MlirValue) -> MlirValue {
         let tall = self.code.index(down.tall);
-        let ahead = self.code.int("llvm.mul", depth, tall);
+        let ahead = self.code.int("llvm.mul", tiles, tall);
         self.code.int("llvm.sub", from, ahead)
     }
 
@@ -227,18 +284,21 @@ impl<'k> KernelEmitter<'k> {
         });
     }
 
-    /// Sets accumulators to what they begin with.
-    fn begin_columns(&mut self, down: &Down, places: &[Place], tile: Bounds) {
-        self.innermost(down.rows, tile, &[], &mut |emitter, lanes, _| {
-            for (root, from) in places {
-                let start = emitter.identity(*root, lanes);
-                emitter.put_column(*root, &start, *from, lanes);
-            }
-            Vec::new()
+    /// Sets the accumulators of a group of sums to what they begin with.
+    fn begin_columns(&mut self, down: &Down, places: &[Place], tile: Bounds, group: i64) {
+        self.each_beside(group, &mut |emitter, number| {
+            let places = emitter.places_beside(down, places, number);
+            emitter.innermost(down.rows, tile, &[], &mut |emitter, lanes, _| {
+                for (root, from) in &places {
+                    let start = emitter.identity(*root, lanes);
+                    emitter.put_column(*root, &start, *from, lanes);
+                }
+                Vec::new()
+            });
         });
     }
 
-    /// One of the sums of each row of a tile, in the accumulators from `from` on.
+    /// A group of the sums of each row of a tile, in the accumulators from `from` on.
     fn sum_of_columns(
         &mut self,
         down: &Down,
@@ -246,10 +306,10 @@ impl<'k> KernelEmitter<'k> {
         (from, tile): (MlirValue, Bounds),
         columns: Columns,
     ) {
-        let (reduced, stage) = (self.kernel.reduced(), self.stage);
+        let (reduced, stage, group) = (self.kernel.reduced(), self.stage, columns.group);
         let last = reduced.end - 1;
         let whole: Vec<Place> = roots.iter().map(|root| (*root, from)).collect();
-        self.begin_columns(down, &whole, tile);
+        self.begin_columns(down, &whole, tile, group);
         let (summed, others): (Vec<Place>, Vec<Place>) =
             whole.iter().partition(|(root, _)| self.is_summed_in_blocks(*root));
         self.enclose(reduced.start..last, stage, &[], &mut |emitter, _| {
@@ -270,9 +330,12 @@ impl<'k> KernelEmitter<'k> {
             let length = emitter.code.index(length);
             let end = emitter.code.int("llvm.add", blocks.index, length);
             let end = emitter.code.int("llvm.intr.smin", end, bounds.1);
-            emitter.begin_columns(down, &of_block, tile);
+            emitter.begin_columns(down, &of_block, tile, group);
             emitter.columns_of_block(down, &all, ((blocks.index, end), tile), columns);
-            emitter.join_tiles(down, &summed, (from, own), tile);
+            emitter.each_beside(group, &mut |emitter, number| {
+                let [first, second] = [from, own].map(|from| emitter.further(down, from, number));
+                emitter.join_tiles(down, &summed, (first, second), tile);
+            });
             emitter.frames.pop();
             emitter.code.close(&blocks, &[]);
             Vec::new()
@@ -285,7 +348,7 @@ impl<'k> KernelEmitter<'k> {
         down: &Down,
         places: &[Place],
         ((from, to), tile): (Bounds, Bounds),
-        Columns { lane, apart, at_once }: Columns,
+        Columns { lane, apart, at_once, group }: Columns,
     ) {
         let dim = self.kernel.reduced().end - 1;
         let count = self.code.int("llvm.sub", to, from);
@@ -299,31 +362,58 @@ impl<'k> KernelEmitter<'k> {
                 (first, if self.has_masks { to } else { middle })
             }
         };
-        let by = |emitter: &mut Self, (first, end): Bounds, at_once: i64| -> MlirValue {
-            let step = at_once * apart;
-            let further = emitter.code.index(step);
-            emitter.repeat(dim, (first, end), step as usize, &[first], &mut |emitter, _| {
-                emitter.accumulate_columns(down, places, tile, (apart, at_once));
-                let column = emitter.at(dim);
-                vec![emitter.code.int("llvm.add", column, further)]
-            })[0]
-        };
-        let mut first = first;
-        if at_once > 1 {
-            let others = self.code.index((at_once - 1) * apart);
-            let last = self.code.int("llvm.sub", end, others);
-            first = by(self, (first, last), at_once);
+        // The columns of a group as far as the last of its sums has some.
+        let others = self.code.index((at_once - 1) * apart + group - 1);
+        let last = self.code.int("llvm.sub", end, others);
+        let further = self.code.index(at_once * apart);
+        let next_group = self.code.index(at_once * apart + 1 - group);
+        let step = (at_once * apart) as usize;
+        let first = self.repeat(dim, (first, last), step, &[first], &mut |emitter, _| {
+            let column = emitter.at(dim);
+            emitter.each_beside(group, &mut |emitter, number| {
+                let next =
+                    if group == 1 { further } else { emitter.next_beside(number, (group, next_group)) };
+                let own = emitter.code.int("llvm.add", column, number);
+                let places = emitter.places_beside(down, places, number);
+                emitter.index[dim] = Some(own);
+                emitter.accumulate_columns(down, &places, tile, (apart, at_once, next));
+            });
+            emitter.index[dim] = Some(column);
+            vec![emitter.code.int("llvm.add", column, further)]
+        })[0];
+        if at_once == 1 && group == 1 {
+            return;
         }
-        by(self, (first, end), 1);
+        let apart_value = self.code.index(apart);
+        self.each_beside(group, &mut |emitter, number| {
+            let first = emitter.code.int("llvm.add", first, number);
+            let places = emitter.places_beside(down, places, number);
+            emitter.repeat(dim, (first, end), apart as usize, &[], &mut |emitter, _| {
+                emitter.accumulate_columns(down, &places, tile, (apart, 1, apart_value));
+                Vec::new()
+            });
+        });
     }
 
-    /// Adds some columns to accumulators, one after another.
+    /// How many columns further on those are that are read next: of the next sum, or, after the last one of a group, of the first.
+    fn next_beside(&mut self, number: MlirValue, (group, next_group): (i64, MlirValue)) -> MlirValue {
+        let (one, last) = (self.code.index(1), self.code.index(group - 1));
+        let is_last = self.code.compare(Predicate::Eq, number, last);
+        self.code.value("llvm.select", &[is_last, next_group, one], self.code.types.i64, &[])
+    }
+
+    /// The accumulators of the sum of that number in a group.
+    fn places_beside(&mut self, down: &Down, places: &[Place], number: MlirValue) -> Vec<Place> {
+        places.iter().map(|(root, from)| (*root, self.further(down, *from, number))).collect()
+    }
+
+    /// Adds some columns to accumulators, one after another; `next` columns further on are those that are read after them.
     fn accumulate_columns(
         &mut self,
         down: &Down,
         places: &[Place],
         tile: Bounds,
-        (apart, at_once): (i64, i64),
+        (apart, at_once, next): (i64, i64, MlirValue),
     ) {
         let (dim, stage, rows) = (self.kernel.reduced().end - 1, self.stage, 1 << down.rows);
         let reduced = self.kernel.reduced().fold(0, |all, dim| all | 1 << dim);
@@ -339,6 +429,7 @@ impl<'k> KernelEmitter<'k> {
                 (column, self.frames.pop().unwrap_or_default())
             })
             .collect();
+        self.next_row = Some((dim, next));
         self.innermost(down.rows, tile, &[], &mut |emitter, lanes, _| {
             emitter.share(reduced, stage, lanes);
             let mut all: Vec<Vec<MlirValue>> =
@@ -356,6 +447,7 @@ impl<'k> KernelEmitter<'k> {
             }
             Vec::new()
         });
+        self.next_row = None;
         self.index[dim] = Some(first);
     }
 }

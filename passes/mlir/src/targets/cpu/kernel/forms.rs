@@ -197,7 +197,8 @@ impl<'k> KernelEmitter<'k> {
                     if rows == 1 {
                         emitter.hoist(1 << dim, stage);
                     }
-                    emitter.next_row = is_part.then_some((innermost, rows));
+                    let next = emitter.code.index(rows);
+                    emitter.next_row = is_part.then_some((innermost, next));
                     emitter.innermost(dim, (from, to), &[], &mut |emitter, lanes, _| {
                         emitter.accumulate_rows(&roots, (innermost, rows), from, lanes);
                         Vec::new()

@@ -8,8 +8,7 @@ use promote_scalar::{Binary, Compare, Element, Emit, Trap, Ty, convert, filler, 
 use super::elements::{element, part_count, parts};
 use super::{KernelEmitter, Slot};
 use crate::targets::cpu::costs::CACHE_LINE;
-use crate::targets::llvm::vector;
-use crate::targets::llvm::{self, Register};
+use crate::targets::llvm::{self, Level, Register, vector};
 use promote_dialect::extent::{Extent, Product, Sum};
 use promote_lower::kernel::{Access, ExprId};
 
@@ -247,16 +246,17 @@ impl<'k> KernelEmitter<'k> {
         bytes: usize,
     ) {
         let Some((dim, rows)) = self.next_row else { return };
-        let stride = &access.strides[dim] * &Product::number(rows);
+        let stride = &access.strides[dim] * &Product::number(parts as i64);
         if stride.is_zero() {
             return;
         }
-        let stride = self.product(&(&stride * &Product::number(parts as i64)));
-        let next = self.code.element(first, stride, unit, 1);
+        let stride = self.product(&stride);
+        let ahead = self.code.int("llvm.mul", stride, rows);
+        let next = self.code.element(first, ahead, unit, 1);
         for line in (0..bytes as i64).step_by(CACHE_LINE as usize) {
             let ahead = self.code.index(line);
             let address = self.code.element(next, ahead, self.code.types.i8, 1);
-            self.code.prefetch(address);
+            self.code.prefetch(address, Level::Second);
         }
     }
 

@@ -158,9 +158,9 @@ struct KernelEmitter<'k> {
     vector: Option<usize>,
     /// Whether what is left of a loop after whole vectors is computed in a vector, too, of which some lanes are masked.
     has_masks: bool,
-    /// The dimension of rows of which only a part is read before the next ones are, and how many rows are read at once: the next
-    /// part is brought into the caches.
-    next_row: Option<(usize, i64)>,
+    /// The dimension of rows of which only a part is read before others are, and how much further on those are: their parts are
+    /// brought into the caches.
+    next_row: Option<(usize, MlirValue)>,
     /// The lanes that count at the moment, if not all do.
     mask: Option<MlirValue>,
     /// The dimension along which the innermost one is read across: the kernel is computed in squares of as many indices.
@@ -284,7 +284,7 @@ impl<'k> KernelEmitter<'k> {
             (Form::Map, Some(across)) => vec![(rank - 1, TRANSPOSED_TILE), (across, SQUARE_ROWS)],
             (Form::Map, None) if self.is_transposed() => vec![(rank - 1, TRANSPOSED_TILE)],
             (Form::Map, None) => vec![(rank - 1, MAP_TILE)],
-            (Form::Columns { .. }, Some(_)) => vec![(rank - 1, SQUARE_ROWS)],
+            (Form::Columns { .. }, Some(_)) => vec![(rank - 1, self.lanes as i64)],
             (Form::Columns { .. }, None) => vec![(rank - 1, self.column_tile())],
         };
         let is_inside = |dim: &usize| self.short.is_some() && *dim == rank - 1;

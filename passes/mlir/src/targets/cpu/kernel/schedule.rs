@@ -12,6 +12,7 @@ use promote_lower::order::{self, Beside, Rows, register_lanes, square_lanes};
 use super::down::Down;
 use super::lanes::short;
 use super::squares::squares;
+use crate::targets::cpu::costs::COLUMNS_UPRIGHT;
 use crate::targets::cpu::target::Machine;
 
 /// How a kernel is run.
@@ -40,7 +41,10 @@ impl Schedule {
     pub fn new(kernel: &Kernel, machine: Machine, numerics: Numerics) -> Self {
         let short = short(kernel, machine);
         let bytes = machine.vector_bytes;
-        let square = square_lanes(kernel, bytes);
+        let square = match kernel.form {
+            Form::Map | Form::Rows { .. } => square_lanes(kernel, bytes),
+            Form::Columns { .. } => square_lanes(kernel, bytes).min(COLUMNS_UPRIGHT),
+        };
         let across = squares(kernel, square).filter(|_| short.is_none());
         let rows = Rows::new(kernel, numerics, bytes);
         let side = register_lanes(kernel, bytes);
@@ -147,9 +151,9 @@ kernel @k0 {{
             ("rows", [STRAIGHT, TURNED], along, false),
             ("rows", [STRAIGHT, APART], along, false),
             ("columns outer 0", [STRAIGHT, STRAIGHT], along, true),
-            ("columns outer 0", [TURNED, TURNED], "squares of 16 along d0 and d1", true),
+            ("columns outer 0", [TURNED, TURNED], "squares of 8 along d0 and d1", true),
             ("columns outer 0", [STRAIGHT, TURNED], along, false),
-            ("columns outer 0", [APART, TURNED], "squares of 16 along d0 and d1", false),
+            ("columns outer 0", [APART, TURNED], "squares of 8 along d0 and d1", false),
         ] {
             let found = scheduled(form, operands);
             assert_eq!(found, (schedule.to_owned(), is_in_order), "{form} of {operands:?}");

@@ -13,8 +13,7 @@ use super::elements::part_count;
 use crate::targets::cpu::costs::{
     MOST_SQUARES, PREFETCHED_ROWS, SQUARE_COST, SQUARE_ROWS, STREAM_ALIGNMENT, STREAMED,
 };
-use crate::targets::llvm::{Predicate, vector};
-use crate::targets::llvm::{Register, shuffle};
+use crate::targets::llvm::{Level, Predicate, Register, shuffle, vector};
 use promote_dialect::extent::Product;
 use promote_lattice::DType;
 use promote_lower::kernel::{Access, Code as What, ExprId, Form, Kernel, Role};
@@ -82,7 +81,7 @@ impl KernelEmitter<'_> {
         let [squares, single, after] = [(); 3].map(|()| self.code.new_block(&[]));
         self.code.branch_if(is_whole, (squares, &[]), (single, &[]));
         self.code.go_to(squares);
-        let middle = self.last_whole(columns);
+        let middle = self.last_whole(columns, self.lanes as i64);
         match self.can_stream_squares(dim, (rows.0, columns.0)) {
             None => self.block_of_squares(dim, rows.0, (columns.0, middle)),
             Some(condition) => {
@@ -107,10 +106,10 @@ impl KernelEmitter<'_> {
         self.code.go_to(after);
     }
 
-    /// Where the vectors of a range end.
-    pub(super) fn last_whole(&mut self, (from, to): Bounds) -> MlirValue {
+    /// Where of a range what is whole ends, of which each has so many indices, a power of two.
+    pub(super) fn last_whole(&mut self, (from, to): Bounds, size: i64) -> MlirValue {
         let count = self.code.int("llvm.sub", to, from);
-        let mask = self.code.index(-(self.lanes as i64));
+        let mask = self.code.index(-size);
         let whole = self.code.int("llvm.and", count, mask);
         self.code.int("llvm.add", from, whole)
     }
@@ -142,18 +141,26 @@ impl KernelEmitter<'_> {
 
     /// The results of a square from a row on.
     fn square_of_results(&mut self, dim: usize, row: MlirValue) {
-        self.square(dim, row, &mut |emitter| {
+        let ahead = Some((PREFETCHED_ROWS, Level::First));
+        self.square(dim, row, ahead, &mut |emitter| {
             (0..emitter.kernel.roots.len()).for_each(|root| emitter.store_root(root, emitter.lanes));
         });
     }
 
-    /// Does something with each row of a square from one on, of which what is read across is at hand.
-    pub(super) fn square(&mut self, dim: usize, row: MlirValue, body: &mut dyn FnMut(&mut Self)) {
+    /// Does something with each row of a square from one on, of which what is read across is at hand. What is so many rows ahead is
+    /// brought into the caches.
+    pub(super) fn square(
+        &mut self,
+        dim: usize,
+        row: MlirValue,
+        prefetched: Option<(i64, Level)>,
+        body: &mut dyn FnMut(&mut Self),
+    ) {
         let lanes = self.lanes;
         self.index[dim] = Some(row);
         let across = reads(self.kernel, dim);
         let squares: Vec<Vec<MlirValue>> =
-            across.iter().map(|(_, access, dtype)| self.load_square(access, *dtype)).collect();
+            across.iter().map(|(_, access, dtype)| self.load_square(access, *dtype, prefetched)).collect();
         for number in 0..lanes {
             let ahead = self.code.index(number as i64);
             self.index[dim] = Some(self.code.int("llvm.add", row, ahead));
@@ -172,7 +179,12 @@ impl KernelEmitter<'_> {
     }
 
     /// A square of an operand, vector by vector along the innermost dimension.
-    fn load_square(&mut self, access: &Access, dtype: DType) -> Vec<MlirValue> {
+    fn load_square(
+        &mut self,
+        access: &Access,
+        dtype: DType,
+        prefetched: Option<(i64, Level)>,
+    ) -> Vec<MlirValue> {
         let (last, lanes) = (self.kernel.dims.len() - 1, self.lanes);
         let size = memory(dtype).bits() as usize / 8;
         let column = self.at(last);
@@ -180,9 +192,11 @@ impl KernelEmitter<'_> {
             let ahead = self.code.index(number);
             self.index[last] = Some(self.code.int("llvm.add", column, ahead));
             let (first, unit) = self.first(access, dtype, None);
-            let next = self.code.index(PREFETCHED_ROWS);
-            let next = self.code.element(first, next, unit, 1);
-            self.code.prefetch(next);
+            if let Some((ahead, level)) = prefetched {
+                let ahead = self.code.index(ahead);
+                let next = self.code.element(first, ahead, unit, 1);
+                self.code.prefetch(next, level);
+            }
             self.code.load(first, vector(unit, lanes), size)
         });
         let rows = rows.collect();
@@ -201,7 +215,7 @@ impl KernelEmitter<'_> {
                 let rows = &access.strides[dim] * &Product::number(PREFETCHED_ROWS);
                 let extra = self.product(&rows);
                 let (next, _) = self.first(access, expr.dtype, Some(extra));
-                self.code.prefetch(next);
+                self.code.prefetch(next, Level::First);
             }
         }
     }

@@ -4,8 +4,7 @@ use mlir_sys::*;
 
 use super::KernelEmitter;
 use crate::targets::cpu::costs::{CACHE_LINE, PREFETCHED_STEPS, SHUFFLED_BYTES};
-use crate::targets::llvm;
-use crate::targets::llvm::vector;
+use crate::targets::llvm::{self, Level, vector};
 
 impl KernelEmitter<'_> {
     /// Every so many elements from an address, in a vector register after the other.
@@ -21,7 +20,7 @@ impl KernelEmitter<'_> {
         for line in (0..lanes as i64).step_by((CACHE_LINE / step).max(1) as usize) {
             let ahead = self.code.index((PREFETCHED_STEPS * lanes as i64 + line) * stride);
             let address = self.code.element(first, ahead, unit, 1);
-            self.code.prefetch(address);
+            self.code.prefetch(address, Level::First);
         }
         let own = (self.setting.machine.vector_bytes / size).clamp(1, lanes);
         let pieces: Vec<MlirValue> = (0..lanes / own)

@@ -13,12 +13,14 @@ use promote_lower::order::BLOCK;
 
 use super::KernelEmitter;
 use super::squares::Bounds;
+use crate::targets::cpu::costs::{PREFETCHED_UPRIGHT, SQUARES_UPRIGHT};
+use crate::targets::llvm::Level;
 
 impl KernelEmitter<'_> {
     /// A tile of columns, which lie along a reduced dimension.
     pub(super) fn columns_upright(&mut self, dim: usize, (from, to): Bounds) {
         let (last, lanes) = (self.kernel.dims.len() - 1, self.lanes);
-        let middle = self.last_whole((from, to));
+        let middle = self.last_whole((from, to), lanes as i64);
         for (bounds, lanes) in [((from, middle), lanes), ((middle, to), 1)] {
             self.repeat(last, bounds, lanes, &[], &mut |emitter, _| {
                 emitter.some_columns(dim, lanes);
@@ -59,7 +61,7 @@ impl KernelEmitter<'_> {
         self.store_row(&[], lanes);
     }
 
-    /// Adds rows to accumulators: in squares as far as they go, then one by one.
+    /// Adds rows to accumulators: in pairs of squares as far as they go, then one by one.
     fn rows_of_columns(
         &mut self,
         (dim, (from, to)): (usize, Bounds),
@@ -67,14 +69,21 @@ impl KernelEmitter<'_> {
         state: &[MlirValue],
         lanes: usize,
     ) -> Vec<MlirValue> {
-        let middle = if lanes == 1 { from } else { self.last_whole((from, to)) };
+        let at_once = SQUARES_UPRIGHT * lanes as i64;
+        let middle = if lanes == 1 { from } else { self.last_whole((from, to), at_once) };
         let mut state = state.to_vec();
         if lanes > 1 {
-            state = self.repeat(dim, (from, middle), lanes, &state, &mut |emitter, state| {
+            state = self.repeat(dim, (from, middle), at_once as usize, &state, &mut |emitter, state| {
                 let (row, mut state) = (emitter.at(dim), state.to_vec());
-                emitter.square(dim, row, &mut |emitter| {
-                    state = emitter.row_of_columns(roots, &state, lanes);
-                });
+                for square in 0..SQUARES_UPRIGHT {
+                    let first = emitter.code.index(square * lanes as i64);
+                    let first = emitter.code.int("llvm.add", row, first);
+                    // Of what lies in one line, once.
+                    let ahead = (square == 0).then_some((PREFETCHED_UPRIGHT, Level::Second));
+                    emitter.square(dim, first, ahead, &mut |emitter| {
+                        state = emitter.row_of_columns(roots, &state, lanes);
+                    });
+                }
                 emitter.index[dim] = Some(row);
                 state
             });
