@@ -71,3 +71,52 @@ fn bounds_that_are_constants_are_as_others() {
     assert_eq!(compared, 4 * 4 * NUMBERS.len(), "four results of four dtypes");
     reported("bounds that are constants", wrong);
 }
+
+/// A choice between zero and `x` where `x` is compared with zero in a wider dtype, and the truth is a result, too.
+fn choice(dtype: DType, wide: DType) -> String {
+    let [narrow, wide] = [dtype, wide].map(|dtype| format!("tensor<{COUNT}x{}>", dtype.mlir()));
+    let [zero, wide_zero] = [&narrow, &wide].map(|r#type| r#type.replace(&format!("{COUNT}x"), ""));
+    let truths = format!("tensor<{COUNT}xi1>");
+    format!(
+        "func.func @main(%x: {narrow}) -> ({narrow}, {truths}) {{
+  %z = \"promote.constant\"() {{value = dense<0.0> : {zero}}} : () -> {zero}
+  %wz = \"promote.convert\"(%z) : ({zero}) -> {wide_zero}
+  %w = \"promote.convert\"(%x) : ({narrow}) -> {wide}
+  %c = \"promote.greater\"(%w, %wz) : ({wide}, {wide_zero}) -> {truths}
+  %s = \"promote.where\"(%c, %wz, %w) : ({truths}, {wide_zero}, {wide}) -> {wide}
+  %r = \"promote.convert\"(%s) : ({wide}) -> {narrow}
+  return %r, %c : {narrow}, {truths}
+}}
+"
+    )
+}
+
+#[test]
+fn zeros_keep_their_signs_in_a_choice_whose_condition_is_a_result_too() {
+    let session = session("jax", true, false);
+    let mut wrong = Vec::new();
+    for (dtype, wide) in [
+        (DType::F16, DType::F16),
+        (DType::F16, DType::F32),
+        (DType::BF16, DType::F32),
+        (DType::F32, DType::F32),
+        (DType::F32, DType::F64),
+        (DType::F64, DType::F64),
+    ] {
+        let numbers: Vec<f64> = NUMBERS.into_iter().cycle().take(COUNT).collect();
+        let array = |numbers: &[f64]| {
+            let numbers = numbers.iter().map(|number| Number::Real(*number).fit(dtype));
+            Value::Array(Array::new(dtype, vec![COUNT], numbers))
+        };
+        // What is too small for the dtype is a zero of its sign.
+        let chosen: Vec<f64> =
+            numbers.iter().map(|number| if *number > 0.0 { 0.0 } else { *number }).collect();
+        let executable = compile(&session, &choice(dtype, wide));
+        let found = run(&function(&executable, "main"), &[array(&numbers)]).expect("it runs");
+        let Value::Array(expected) = array(&chosen) else { unreachable!("it is one") };
+        if found[0].bits() != expected.bits() {
+            wrong.push(format!("{dtype} compared as {wide}"));
+        }
+    }
+    reported("choices between zeros", wrong);
+}

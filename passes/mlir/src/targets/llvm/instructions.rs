@@ -180,7 +180,30 @@ impl Code {
             Cast::FTruncate => "llvm.fptrunc",
             Cast::Bitcast => "llvm.bitcast",
         };
-        self.instruction(name, &[x], (to, lanes), &[])
+        let converted = self.instruction(name, &[x], (to, lanes), &[]);
+        match cast {
+            Cast::FExt if self.known_bits(x).is_none() => self.fenced(lanes, converted),
+            Cast::FExt
+            | Cast::ZExt
+            | Cast::SExt
+            | Cast::Truncate
+            | Cast::SToF
+            | Cast::UToF
+            | Cast::FToS
+            | Cast::FToU
+            | Cast::FTruncate
+            | Cast::Bitcast => converted,
+        }
+    }
+
+    /// A float of which LLVM does not ask where it comes from; it takes no instruction.
+    ///
+    /// LLVM 22 takes a choice between `x` and zero for a minimum or maximum, and may give a zero the other sign, where that depends on
+    /// a comparison of what `x` was widened to. (The comparison must have other uses; `InstCombine` allows for zeros only where it is
+    /// not strict.)
+    fn fenced(&self, lanes: usize, float: Register) -> Register {
+        let r#type = self.types.lanes(float.ty, lanes);
+        Register { value: intrinsic(self, "llvm.arithmetic.fence", &[float.value], r#type), ..float }
     }
 
     /// Whether a truth value is true in any lane.
@@ -216,4 +239,30 @@ impl Code {
         self.go_to(open.after);
         open.state
     }
+}
+
+/// Calls an intrinsic of LLVM.
+pub fn intrinsic(code: &Code, name: &str, operands: &[MlirValue], result: MlirType) -> MlirValue {
+    crate::raw::result(call_intrinsic(code, name, operands, &[result]))
+}
+
+/// Calls an intrinsic of LLVM that may have no result.
+pub fn call_intrinsic(
+    code: &Code,
+    name: &str,
+    operands: &[MlirValue],
+    results: &[MlirType],
+) -> MlirOperation {
+    let context = code.types.context;
+    let segments = [operands.len() as i32, 0];
+    // SAFETY: the context is alive, and MLIR copies the text and the arrays.
+    let (name, segments, bundles) = unsafe {
+        (
+            mlirStringAttrGet(context, crate::raw::string(name)),
+            mlirDenseI32ArrayGet(context, 2, segments.as_ptr()),
+            mlirDenseI32ArrayGet(context, 0, std::ptr::null()),
+        )
+    };
+    let attributes = [("intrin", name), ("operandSegmentSizes", segments), ("op_bundle_sizes", bundles)];
+    code.op("llvm.call_intrinsic", operands, results, &attributes)
 }

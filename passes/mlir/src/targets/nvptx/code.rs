@@ -4,9 +4,9 @@ use mlir_sys::*;
 use promote_device::{Code, Factors, Loop, Parameter};
 use promote_scalar::{Binary, Cast, Compare, Emit, Ty};
 
-use super::instructions::{Emitter, call_intrinsic, intrinsic};
+use super::instructions::Emitter;
 use crate::raw;
-use crate::targets::llvm::{self, Register, block_argument, values, vector};
+use crate::targets::llvm::{self, Register, block_argument, call_intrinsic, intrinsic, values, vector};
 
 /// The threads of a warp.
 const WARP: u32 = 32;

@@ -6,7 +6,7 @@ use promote_lattice::DType;
 use promote_scalar::{Binary, Cast, Compare, Emit, Trap, Ty, Unary, remainder_exact};
 
 use super::Features;
-use crate::targets::llvm::{self, Register, Types};
+use crate::targets::llvm::{self, Register, Types, intrinsic};
 
 /// The address space of the memory of the device.
 const GLOBAL: u32 = 1;
@@ -178,32 +178,6 @@ impl Emitter {
 /// The sign bit of a float.
 const fn sign_bit(ty: Ty) -> u64 {
     1 << (ty.bits() - 1)
-}
-
-/// Calls an intrinsic of LLVM.
-pub fn intrinsic(function: &llvm::Code, name: &str, operands: &[MlirValue], result: MlirType) -> MlirValue {
-    crate::raw::result(call_intrinsic(function, name, operands, &[result]))
-}
-
-/// Calls an intrinsic of LLVM that may have no result.
-pub fn call_intrinsic(
-    function: &llvm::Code,
-    name: &str,
-    operands: &[MlirValue],
-    results: &[MlirType],
-) -> MlirOperation {
-    let context = function.types.context;
-    let segments = [operands.len() as i32, 0];
-    // SAFETY: the context is alive, and MLIR copies the text and the arrays.
-    let (name, segments, bundles) = unsafe {
-        (
-            mlirStringAttrGet(context, crate::raw::string(name)),
-            mlirDenseI32ArrayGet(context, 2, segments.as_ptr()),
-            mlirDenseI32ArrayGet(context, 0, std::ptr::null()),
-        )
-    };
-    let attributes = [("intrin", name), ("operandSegmentSizes", segments), ("op_bundle_sizes", bundles)];
-    function.op("llvm.call_intrinsic", operands, results, &attributes)
 }
 
 impl Emit for Emitter {
