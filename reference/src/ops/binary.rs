@@ -52,12 +52,12 @@ fn predicate(op: Op, x: Number, y: Number, numerics: Numerics) -> Option<bool> {
     })
 }
 
-/// The larger number, or the NaN if there is one; of equal ones the first.
+/// The larger number, or the NaN if there is one, of two the second; of equal numbers the first.
 pub(crate) fn maximum(x: Number, y: Number, numerics: Numerics) -> Number {
     extreme(x, y, numerics, Ordering::Greater)
 }
 
-/// The smaller number, or the NaN if there is one; of equal ones the first.
+/// The smaller number, or the NaN if there is one, of two the second; of equal numbers the first.
 pub(crate) fn minimum(x: Number, y: Number, numerics: Numerics) -> Number {
     extreme(x, y, numerics, Ordering::Less)
 }
@@ -67,7 +67,8 @@ fn extreme(x: Number, y: Number, numerics: Numerics, wanted: Ordering) -> Number
     let takes_first = match (numerics, x) {
         // Of complex numbers JAX takes the second if they do not compare so, also if they do not compare.
         (Numerics::Jax, Number::Complex(..)) => order == Some(wanted),
-        _ => x.is_nan() || !y.is_nan() && order != Some(wanted.reverse()),
+        (_, Number::Complex(..)) => x.is_nan() || !y.is_nan() && order != Some(wanted.reverse()),
+        _ => !y.is_nan() && (x.is_nan() || order != Some(wanted.reverse())),
     };
     if takes_first { x } else { y }
 }

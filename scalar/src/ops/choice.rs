@@ -38,8 +38,8 @@ pub fn select<E: Emit>(
     }
 }
 
-/// Whether the first of two elements is the one that `maximum`, or `minimum` if `least`, gives: the larger one, of equal
-/// ones the first, and a NaN before all, of two the first. Of complex numbers JAX takes the first if it compares so, and
+/// Whether the first of two elements is the one that a search for the largest, or the smallest if `least`, finds: the larger one,
+/// of equal ones the first, and a NaN before all, of two the first. Of complex numbers JAX takes the first if it compares so, and
 /// else the second, be there a NaN or not.
 pub(crate) fn takes_first<E: Emit>(
     e: &mut E,
@@ -148,7 +148,8 @@ fn less_or_number<E: Emit>(e: &mut E, x: E::Value, y: E::Value) -> E::Value {
     e.or(less, before_nan)
 }
 
-/// The larger element; see [`takes_first`].
+/// The larger element, of equal ones the first, and a NaN if there is one, of two the second; of complex numbers the one that
+/// [`takes_first`] tells.
 pub(crate) fn maximum<E: Emit>(
     e: &mut E,
     numerics: Numerics,
@@ -159,7 +160,7 @@ pub(crate) fn maximum<E: Emit>(
     extreme(e, numerics, false, dtype, x, y)
 }
 
-/// The smaller element; see [`takes_first`].
+/// The smaller element, in the same way.
 pub(crate) fn minimum<E: Emit>(
     e: &mut E,
     numerics: Numerics,
@@ -185,13 +186,20 @@ fn extreme<E: Emit>(
         (Kind::Unsigned, true) => Binary::MinU,
         (Kind::Signed, false) => Binary::MaxS,
         (Kind::Signed, true) => Binary::MinS,
-        (Kind::Float, _) if e.is_number(y.real()) => {
-            // False where the first is NaN, which is then the result. x86 compares and chooses so in one instruction.
-            let compare = if least { Compare::FGt } else { Compare::FLt };
-            let second = e.compare(compare, x.real(), y.real());
-            return select(e, second, y, x);
+        (Kind::Float, _) => {
+            // False where the first is NaN, which is then the result. x86 compares and chooses so in one instruction. The other
+            // question is of the second alone: where that is the same for many, so is the answer.
+            let (x, y) = (x.real(), y.real());
+            let compare = if least { Compare::FLt } else { Compare::FGt };
+            let second = e.compare(compare, y, x);
+            let chosen = e.select(second, y, x);
+            if e.is_number(y) {
+                return Element::Real(chosen);
+            }
+            let is_nan = e.is_nan(y);
+            return Element::Real(e.select(is_nan, y, chosen));
         }
-        (Kind::Float | Kind::Complex, _) => {
+        (Kind::Complex, _) => {
             let first = takes_first(e, numerics, least, dtype, x, y);
             return select(e, first, x, y);
         }
