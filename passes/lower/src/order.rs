@@ -12,7 +12,8 @@
 //! | products of matrices, [in order](crate::target::Product::is_in_order) | one product after the other, in blocks of [`PRODUCTS`] |
 //! | cumulative, along rows | in vectors of [`SCANNED_LANES`], or one after the other; the parts of a long one each from what those before it add up to, in as many lanes |
 //!
-//! Long sums are added up in [blocks](is_summed_in_blocks): of vectors along rows, of rows down columns.
+//! Long sums are added up in [blocks](is_summed_in_blocks): of vectors along rows, of rows down columns. Of cumulative ones each
+//! block begins with nothing, and what was before it is added to all of it.
 
 use promote_dialect::extent::Product;
 use promote_lattice::convert::Numerics;
@@ -184,7 +185,7 @@ pub fn is_summed_in_blocks(kernel: &Kernel, root: &Root, numerics: Numerics, lan
     let is_in_rows = matches!(kernel.form, Form::Rows { .. });
     let is_sum = match root.role {
         Role::Reduce(op) => is_rounded(op, dtype),
-        Role::Scan(op) => !is_in_rows && is_rounded(op, dtype) && has_any_order(op, dtype, numerics),
+        Role::Scan(op) => is_rounded(op, dtype) && has_any_order(op, dtype, numerics),
         Role::Store | Role::Arg(_) => false,
     };
     let last = kernel.reduced().end - 1;

@@ -1,13 +1,17 @@
 //! Cumulative ops along rows: a vector after the other, whose lanes are threads.
 
 use promote_lower::kernel::Role;
-use promote_scalar::Compare;
+use promote_lower::order::BLOCK;
+use promote_scalar::{Binary, Compare};
 
 use super::Emitter;
 use super::teams::Member;
 use crate::build::Build;
 use crate::code::Code;
 use crate::elements::parts;
+
+/// From an index up to another.
+type Bounds<V> = (V, V);
 
 impl<C: Code> Emitter<'_, C> {
     /// Goes through the vectors of a part between two indices. Parts may be of different lengths, and the threads of all teams tell
@@ -16,13 +20,55 @@ impl<C: Code> Emitter<'_, C> {
         &mut self,
         member: &Member<C>,
         (root, length): (usize, C::Value),
-        (from, to): (C::Value, C::Value),
+        bounds: Bounds<C::Value>,
+        state: &[C::Value],
+    ) -> Vec<C::Value> {
+        let zero = self.code.number(0);
+        self.scan_vectors(member, root, ((zero, length), bounds), (state, None))
+    }
+
+    /// The same block by block, of a row or a part of one: its vectors between two indices, and what fills none up to a third.
+    pub(super) fn scan_blocks(
+        &mut self,
+        member: &Member<C>,
+        (root, length): (usize, C::Value),
+        (from, whole, to): (C::Value, C::Value, C::Value),
         state: &[C::Value],
     ) -> Vec<C::Value> {
         let dim = self.kernel.reduced().end - 1;
-        let zero = self.code.number(0);
+        let (zero, one) = (self.code.number(0), self.code.number(1));
+        let block = self.code.number(BLOCK * i64::from(member.teams.lanes));
+        self.count((zero, length, block), state, |emitter, ahead, before| {
+            let end = emitter.code.add(ahead, block);
+            let vectors = (ahead, emitter.code.min(end, length));
+            let nothing = emitter.identity(root);
+            let sum = emitter.scan_vectors(member, root, (vectors, (from, whole)), (&nothing, Some(before)));
+            let [first, end] = [ahead, end].map(|ahead| emitter.code.add(from, ahead));
+            let first = emitter.code.binary(Binary::MaxS, first, whole);
+            let end = emitter.code.min(end, to);
+            let sum = emitter.count((first, end, one), &sum, |emitter, index, state| {
+                emitter.index[dim] = Some(index);
+                let sum = emitter.accumulate(root, state);
+                let stored = emitter.with_before(root, Some(before), &sum);
+                emitter.store_step(root, &stored);
+                emitter.index[dim] = None;
+                sum
+            });
+            emitter.joined(root, before, &sum)
+        })
+    }
+
+    /// Goes through vectors of a part: from an index to another, both counted from the beginning of the part.
+    fn scan_vectors(
+        &mut self,
+        member: &Member<C>,
+        root: usize,
+        (vectors, (from, to)): (Bounds<C::Value>, Bounds<C::Value>),
+        (state, before): (&[C::Value], Option<&[C::Value]>),
+    ) -> Vec<C::Value> {
+        let dim = self.kernel.reduced().end - 1;
         let step = self.code.number(member.teams.lanes.into());
-        self.count((zero, length, step), state, |emitter, ahead, state| {
+        self.count((vectors.0, vectors.1, step), state, |emitter, ahead, state| {
             let first = emitter.code.add(from, ahead);
             let is_there = emitter.code.less(first, to);
             emitter.index[dim] = Some(emitter.code.add(first, member.lane));
@@ -34,7 +80,10 @@ impl<C: Code> Emitter<'_, C> {
             emitter.code.otherwise(&mut branch, &own);
             let own = emitter.code.close_if(branch, &nothing);
             let all = emitter.sums_of_lanes(member, root, state, own);
-            emitter.only_if(is_there, |emitter| emitter.store_step(root, &all));
+            emitter.only_if(is_there, |emitter| {
+                let stored = emitter.with_before(root, before, &all);
+                emitter.store_step(root, &stored);
+            });
             emitter.index[dim] = None;
             let last = emitter.told_by_last(member, root, &all);
             last.iter().zip(state).map(|(new, old)| emitter.code.select(is_there, *new, *old)).collect()
@@ -52,6 +101,16 @@ impl<C: Code> Emitter<'_, C> {
         let all = self.sums_of_lanes(member, root, before, own);
         self.store_step(root, &all);
         self.told_by_last(member, root, &all)
+    }
+
+    /// Cumulative sums of a block, with what was before it.
+    pub(super) fn with_before(
+        &mut self,
+        root: usize,
+        before: Option<&[C::Value]>,
+        sums: &[C::Value],
+    ) -> Vec<C::Value> {
+        before.map_or_else(|| sums.to_vec(), |before| self.joined(root, before, sums))
     }
 
     /// The cumulative sums of a vector, each in its lane.

@@ -224,6 +224,13 @@ impl<'k, C: Code> Emitter<'k, C> {
         let part = self.kernel.chunk.filter(|chunk| chunk.dim == dim && lanes > 1);
         // What is cumulative is the only root of its kernel.
         let scanned = held.iter().find(|held| matches!(self.kernel.roots[held.root].role, Role::Scan(_)));
+        if let Some(held) = scanned.filter(|held| held.in_blocks && lanes > 1) {
+            let length = match part {
+                Some(part) => self.product(&part.length.into()),
+                None => self.code.sub(to, from),
+            };
+            return self.scan_blocks(member, (held.root, length), (from, whole, to), state);
+        }
         let state = if let (Some(held), Some(part)) = (scanned, part) {
             let length = self.product(&part.length.into());
             self.scan_part(member, (held.root, length), (from, whole), state)
@@ -306,6 +313,7 @@ impl<'k, C: Code> Emitter<'k, C> {
             emitter.index[dim] = Some(index);
             let mut next = Vec::with_capacity(state.len());
             for ((held, own), (_, before)) in of_each(held, state).zip(of_each(held, before)) {
+                let before = held.in_blocks.then_some(before);
                 match emitter.kernel.roots[held.root].role {
                     Role::Store => emitter.store_root(held.root),
                     Role::Scan(_) if lanes > 1 => {
@@ -313,11 +321,7 @@ impl<'k, C: Code> Emitter<'k, C> {
                     }
                     Role::Scan(_) => {
                         let sum = emitter.accumulate(held.root, own);
-                        let all = if held.in_blocks {
-                            emitter.joined(held.root, before, &sum)
-                        } else {
-                            sum.clone()
-                        };
+                        let all = emitter.with_before(held.root, before, &sum);
                         emitter.store_step(held.root, &all);
                         next.extend(sum);
                     }

@@ -99,7 +99,7 @@ impl<'k> KernelEmitter<'k> {
             for root in &roots {
                 let (own, others) = rest.split_at(self.accumulator(*root).len() * self.copies(*root));
                 rest = others;
-                if !own.is_empty() {
+                if matches!(self.kernel.roots[*root].role, Role::Reduce(_) | Role::Arg(_)) {
                     self.results[*root] = Some(self.finish(*root, own));
                 }
             }

@@ -211,7 +211,9 @@ impl<'k> KernelEmitter<'k> {
         let root = &self.kernel.roots[root];
         let dtype = self.kernel.expr(root.expr).dtype;
         match root.role {
-            Role::Reduce(op) => parts(self.combined((op, dtype), lanes, element(x), element(y))),
+            Role::Reduce(op) | Role::Scan(op) => {
+                parts(self.combined((op, dtype), lanes, element(x), element(y)))
+            }
             Role::Arg(op) => {
                 let pair = |all: &[Register]| (element(&all[..all.len() - 1]), all[all.len() - 1]);
                 let (best, at) = self.chosen((op, dtype), lanes, pair(x), pair(y));
@@ -219,7 +221,7 @@ impl<'k> KernelEmitter<'k> {
                 all.push(at);
                 all
             }
-            Role::Store | Role::Scan(_) => x.to_vec(),
+            Role::Store => x.to_vec(),
         }
     }
 

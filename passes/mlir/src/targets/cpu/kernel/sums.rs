@@ -5,12 +5,12 @@
 //! vectors of a row.
 //!
 //! The cumulative sums of a vector are those of its neighbours, of pairs, of fours and so on added up; what was before the
-//! vector is added to all of them.
+//! vector in its block is added to all of them, and then what was before the block.
 
 use mlir_sys::*;
 use promote_dialect::extent::Product;
 use promote_lattice::{DType, Op};
-use promote_lower::kernel::Form;
+use promote_lower::kernel::{Form, Role};
 use promote_lower::order::{self, BLOCK, MOST_LANES};
 use promote_scalar::{Element, Ty, identity};
 
@@ -134,7 +134,11 @@ impl<'k> KernelEmitter<'k> {
             }
         }
         self.frames.push(Scope::default());
+        // What is cumulative is the only root of its kernel.
+        let is_cumulative = roots.iter().any(|root| matches!(self.kernel.roots[*root].role, Role::Scan(_)));
+        self.scan_start = is_cumulative.then(|| blocks.carried.clone());
         let sums = body(self, (blocks.index, end), &start);
+        self.scan_start = None;
         let mut next = Vec::with_capacity(carried.len());
         for root in roots {
             let parts = self.accumulator(*root).len();
@@ -160,7 +164,16 @@ impl<'k> KernelEmitter<'k> {
         matches!(self.kernel.form, Form::Rows { .. }) && self.lanes > 1 && self.beside.is_none()
     }
 
-    /// Stores the cumulative sums of a vector; the last of them, in all lanes.
+    /// What is the same in all lanes, in so many.
+    fn in_lanes(&self, all: &[Register], lanes: usize) -> Vec<Register> {
+        match lanes {
+            1 => all.iter().map(|register| self.part_of(*register, &[0])).collect(),
+            _ => all.to_vec(),
+        }
+    }
+
+    /// Stores the cumulative sums of a vector, in a block those of the blocks before with them; the last of the vector's block, in
+    /// all lanes.
     pub(super) fn scan_lanes(
         &mut self,
         (root, op, dtype): (usize, Op, DType),
@@ -168,10 +181,7 @@ impl<'k> KernelEmitter<'k> {
         value: Element<Register>,
         lanes: usize,
     ) -> Vec<MlirValue> {
-        let before: Vec<Register> = match lanes {
-            1 => before.iter().map(|register| self.part_of(*register, &[0])).collect(),
-            _ => before.to_vec(),
-        };
+        let before = self.in_lanes(before, lanes);
         let numerics = self.setting.numerics;
         let Some(nothing) = identity(&mut self.emit(lanes), op, numerics, dtype) else {
             unreachable!("{op} of {dtype} has an identity")
@@ -195,7 +205,15 @@ impl<'k> KernelEmitter<'k> {
             distance *= 2;
         }
         let all = self.combined((op, dtype), lanes, element(&before), sums);
-        self.store_result(root, all, lanes);
+        let stored = match self.scan_start.clone() {
+            None => all,
+            Some(start) => {
+                let start = self.registers(root, &start);
+                let start = self.in_lanes(&start, lanes);
+                self.combined((op, dtype), lanes, element(&start), all)
+            }
+        };
+        self.store_result(root, stored, lanes);
         let last = each(all, |register| match lanes {
             1 => register,
             _ => self.part_of(register, &[lanes as i32 - 1]),
