@@ -282,6 +282,16 @@ pub trait Emit {
         false
     }
 
+    /// The same float for a comparison, if the machine's optimiser may not know what else is made of it.
+    fn compared(&mut self, x: Self::Value) -> Self::Value {
+        x
+    }
+
+    /// The same float for a choice by a comparison of it, if the machine's optimiser may not know what it was widened from.
+    fn chosen(&mut self, x: Self::Value) -> Self::Value {
+        x
+    }
+
     /// Whether sums with constants are computed one after the other, as written. A machine that adds constants to each other
     /// first may not be asked to round by adding a large number and taking it away.
     fn keeps_sums(&self) -> bool {

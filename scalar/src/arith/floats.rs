@@ -57,6 +57,7 @@ pub(super) fn ask<E: Emit>(e: &mut E, op: Arith, x: E::Value) -> E::Value {
 }
 
 pub(super) fn test<E: Emit>(e: &mut E, op: Arith, x: E::Value, y: E::Value) -> E::Value {
+    let (x, y) = (e.compared(x), e.compared(y));
     let (compare, is_inverted) = match op {
         Arith::Oeq => (Compare::FEq, false),
         Arith::Ogt => (Compare::FGt, false),

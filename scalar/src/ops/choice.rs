@@ -189,7 +189,7 @@ fn extreme<E: Emit>(
         (Kind::Float, _) => {
             // False where the first is NaN, which is then the result. x86 compares and chooses so in one instruction. The other
             // question is of the second alone: where that is the same for many, so is the answer.
-            let (x, y) = (x.real(), y.real());
+            let (x, y) = (e.chosen(x.real()), e.chosen(y.real()));
             let compare = if least { Compare::FLt } else { Compare::FGt };
             let second = e.compare(compare, y, x);
             let chosen = e.select(second, y, x);

@@ -67,6 +67,10 @@ pub(super) fn compare<E: Emit>(
             compare_pairs(e, relation, numerics, (a, b), (c, d))
         }
         (x, y) if dtype.kind() == Kind::Bool => compare_bools(e, relation, x.real(), y.real()),
+        (x, y) if dtype.kind() == Kind::Float => {
+            let (x, y) = (e.compared(x.real()), e.compared(y.real()));
+            e.compare(comparison(relation, Kind::Float), x, y)
+        }
         (x, y) => e.compare(comparison(relation, dtype.kind()), x.real(), y.real()),
     };
     Element::Real(truth)

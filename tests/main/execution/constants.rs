@@ -91,6 +91,66 @@ fn choice(dtype: DType, wide: DType) -> String {
     )
 }
 
+/// A choice between zero and what `x` is converted to, where `x` is compared; the truth is a result, too, or not.
+fn converted(from: DType, to: DType, has_truth: bool) -> String {
+    let [x, result] = [from, to].map(|dtype| format!("tensor<{COUNT}x{}>", dtype.mlir()));
+    let [zero, result_zero] = [&x, &result].map(|r#type| r#type.replace(&format!("{COUNT}x"), ""));
+    let truths = format!("tensor<{COUNT}xi1>");
+    let (types, truth) =
+        if has_truth { (format!("({result}, {truths})"), ", %c") } else { (result.clone(), "") };
+    let results = if has_truth { format!("{result}, {truths}") } else { result.clone() };
+    format!(
+        "func.func @main(%x: {x}) -> {types} {{
+  %z = \"promote.constant\"() {{value = dense<0.0> : {zero}}} : () -> {zero}
+  %rz = \"promote.constant\"() {{value = dense<0.0> : {result_zero}}} : () -> {result_zero}
+  %c = \"promote.greater\"(%x, %z) : ({x}, {zero}) -> {truths}
+  %w = \"promote.convert\"(%x) : ({x}) -> {result}
+  %r = \"promote.where\"(%c, %rz, %w) : ({truths}, {result_zero}, {result}) -> {result}
+  return %r{truth} : {results}
+}}
+"
+    )
+}
+
+#[test]
+fn zeros_keep_their_signs_in_a_choice_between_converted_floats() {
+    let floats = [DType::F16, DType::BF16, DType::F32, DType::F64];
+    let numbers: Vec<f64> = NUMBERS.into_iter().cycle().take(COUNT).collect();
+    let (mut wrong, mut compared) = (Vec::new(), 0);
+    for rules in ["jax", "numpy2"] {
+        let session = session(rules, true, false);
+        for (from, to) in floats.iter().flat_map(|from| floats.map(|to| (*from, to))) {
+            let fitted = |dtype: DType, numbers: &[f64]| {
+                let numbers = numbers.iter().map(|number| Number::Real(*number).fit(from).fit(dtype));
+                Value::Array(Array::new(dtype, vec![COUNT], numbers))
+            };
+            let x = fitted(from, &numbers);
+            // What is too small for either dtype is a zero of its sign.
+            let chosen: Vec<f64> = numbers
+                .iter()
+                .map(|number| if Number::Real(*number).fit(from).parts().0 > 0.0 { 0.0 } else { *number })
+                .collect();
+            let Value::Array(expected) = fitted(to, &chosen) else { unreachable!("it is one") };
+            for has_truth in [false, true] {
+                let executable = compile(&session, &converted(from, to, has_truth));
+                let found = run(&function(&executable, "main"), &[x.clone()]).expect("it runs");
+                let differ = |(own, expected): &(&Number, &Number)| {
+                    let [own, expected] = [own, expected].map(|number| number.parts().0);
+                    own.is_nan() != expected.is_nan()
+                        || own.abs() >= 1e-37 && own != expected
+                        || own.is_sign_negative() != expected.is_sign_negative() && !own.is_nan()
+                };
+                compared += 1;
+                if found[0].elements.iter().zip(&expected.elements).any(|pair| differ(&pair)) {
+                    wrong.push(format!("{rules}: {from} converted to {to}, {has_truth}"));
+                }
+            }
+        }
+    }
+    assert_eq!(compared, 64, "all pairs of floats");
+    reported("choices between converted floats", wrong);
+}
+
 #[test]
 fn zeros_keep_their_signs_in_a_choice_whose_condition_is_a_result_too() {
     let session = session("jax", true, false);

@@ -5,7 +5,7 @@ use promote_abi::Runtime;
 use promote_scalar::{Binary, Cast, Compare, Emit, Trap, Ty, Unary};
 
 use super::runtime;
-use crate::targets::llvm::{Code, Register};
+use crate::targets::llvm::{Code, Register, is_widened};
 
 /// An emitter of so many lanes.
 pub struct Lanes<'c> {
@@ -100,5 +100,13 @@ impl Emit for Lanes<'_> {
 
     fn is_number(&self, x: Register) -> bool {
         self.code.is_number(x)
+    }
+
+    fn compared(&mut self, x: Register) -> Register {
+        self.code.fenced(self.lanes, x)
+    }
+
+    fn chosen(&mut self, x: Register) -> Register {
+        if is_widened(x) { self.code.fenced(self.lanes, x) } else { x }
     }
 }

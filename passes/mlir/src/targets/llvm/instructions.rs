@@ -180,28 +180,20 @@ impl Code {
             Cast::FTruncate => "llvm.fptrunc",
             Cast::Bitcast => "llvm.bitcast",
         };
-        let converted = self.instruction(name, &[x], (to, lanes), &[]);
-        match cast {
-            Cast::FExt if self.known_bits(x).is_none() => self.fenced(lanes, converted),
-            Cast::FExt
-            | Cast::ZExt
-            | Cast::SExt
-            | Cast::Truncate
-            | Cast::SToF
-            | Cast::UToF
-            | Cast::FToS
-            | Cast::FToU
-            | Cast::FTruncate
-            | Cast::Bitcast => converted,
-        }
+        let x = if cast == Cast::FTruncate && is_choice(x) { self.fenced(lanes, x) } else { x };
+        self.instruction(name, &[x], (to, lanes), &[])
     }
 
-    /// A float of which LLVM does not ask where it comes from; it takes no instruction.
+    /// The same float, of which LLVM does not ask what else is made of it; it takes no instruction.
     ///
-    /// LLVM 22 takes a choice between `x` and zero for a minimum or maximum, and may give a zero the other sign, where that depends on
-    /// a comparison of what `x` was widened to. (The comparison must have other uses; `InstCombine` allows for zeros only where it is
-    /// not strict.)
-    fn fenced(&self, lanes: usize, float: Register) -> Register {
+    /// `InstCombine` of LLVM 22 takes a choice for a minimum or maximum that depends on a comparison of `x` with zero and is between
+    /// zero and what `x` is converted to. Such a one may give zeros another sign, unless the comparison is not strict. So what
+    /// programs compare is fenced, and so are what was widened before a minimum or maximum, and a choice that is narrowed: LLVM would
+    /// compare, or choose between, what is narrower.
+    pub fn fenced(&self, lanes: usize, float: Register) -> Register {
+        if self.known_bits(float).is_some() {
+            return float;
+        }
         let r#type = self.types.lanes(float.ty, lanes);
         Register { value: intrinsic(self, "llvm.arithmetic.fence", &[float.value], r#type), ..float }
     }
@@ -265,4 +257,20 @@ pub fn call_intrinsic(
     };
     let attributes = [("intrin", name), ("operandSegmentSizes", segments), ("op_bundle_sizes", bundles)];
     code.op("llvm.call_intrinsic", operands, results, &attributes)
+}
+
+/// Whether a float was widened, as far as the op that defines it tells.
+pub fn is_widened(float: Register) -> bool {
+    is_of(float, &["llvm.fpext", "llvm.shufflevector"])
+}
+
+/// Whether a float is one of two, or made of one without rounding.
+fn is_choice(float: Register) -> bool {
+    let names = ["select", "fneg", "intr.fabs", "intr.floor", "intr.ceil", "intr.trunc", "intr.roundeven"];
+    is_of(float, &names.map(|name| format!("llvm.{name}")))
+}
+
+fn is_of(float: Register, names: &[impl AsRef<str>]) -> bool {
+    let is_one = |op| names.iter().any(|name| raw::is_named(op, name.as_ref()));
+    raw::defining_op(float.value).is_some_and(is_one)
 }

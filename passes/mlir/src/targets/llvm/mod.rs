@@ -7,7 +7,7 @@ mod constants;
 mod instructions;
 mod types;
 
-pub use instructions::{Register, call_intrinsic, intrinsic, shuffle, splat, values};
+pub use instructions::{Register, call_intrinsic, intrinsic, is_widened, shuffle, splat, values};
 pub use types::{Types, vector};
 
 use std::ffi::c_void;

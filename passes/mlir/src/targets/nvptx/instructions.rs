@@ -255,6 +255,14 @@ impl Emit for Emitter {
         self.function().selected(1, condition, x, y)
     }
 
+    fn compared(&mut self, x: Register) -> Register {
+        self.function().fenced(1, x)
+    }
+
+    fn chosen(&mut self, x: Register) -> Register {
+        if llvm::is_widened(x) { self.function().fenced(1, x) } else { x }
+    }
+
     fn cast(&mut self, cast: Cast, x: Register, to: Ty) -> Register {
         self.function().converted(1, cast, x, to)
     }
