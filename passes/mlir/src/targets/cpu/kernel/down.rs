@@ -351,10 +351,7 @@ impl<'k> KernelEmitter<'k> {
         Columns { lane, apart, at_once, group }: Columns,
     ) {
         let dim = self.kernel.reduced().end - 1;
-        let count = self.code.int("llvm.sub", to, from);
-        let mask = self.code.index(-(down.sums as i64));
-        let whole = self.code.int("llvm.and", count, mask);
-        let middle = self.code.int("llvm.add", from, whole);
+        let middle = self.last_whole((from, to), down.sums as i64);
         let (first, end) = match lane {
             None => (middle, to),
             Some(lane) => {

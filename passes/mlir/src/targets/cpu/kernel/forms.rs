@@ -306,11 +306,7 @@ impl<'k> KernelEmitter<'k> {
             return by(self, (from, to), 1);
         }
         const { assert!(ROWS_AT_ONCE.cast_unsigned().is_power_of_two() && BLOCK % ROWS_AT_ONCE == 0) };
-        let (zero, mask) = (self.code.index(0), self.code.index(-at_once));
-        let count = self.code.int("llvm.sub", to, from);
-        let count = self.code.int("llvm.intr.smax", count, zero);
-        let whole = self.code.int("llvm.and", count, mask);
-        let middle = self.code.int("llvm.add", from, whole);
+        let middle = self.last_whole((from, to), at_once);
         by(self, (from, middle), at_once);
         by(self, (middle, to), 1);
     }

@@ -6,6 +6,7 @@ use promote_scalar::{Ty, memory};
 use rustc_hash::FxHashMap;
 
 use super::elements::part_count;
+use super::squares::Bounds;
 use super::{Body, KernelEmitter};
 use crate::targets::cpu::costs::{MOST_PARTS, PART_ALIGNMENT, STREAM_ALIGNMENT, STREAMED};
 use crate::targets::llvm::Predicate;
@@ -32,6 +33,20 @@ impl<'k> KernelEmitter<'k> {
         open.carried
     }
 
+    /// Where the whole runs of `size` indices of a range end, `size` being a power of two. A range that ends before it begins
+    /// has none, and nothing is left of it.
+    ///
+    /// This is counted back from the end. `from + (count & -size)` says the same, but where `from` is a quotient times less
+    /// than its divisor, as `8 * (task / 16)`, LLVM 22 on x86 folds it into the address that the sum is computed as, and drops
+    /// the other operand, which depends on it, while it still uses it.
+    pub(super) fn last_whole(&mut self, (from, to): Bounds, size: i64) -> MlirValue {
+        let (zero, mask) = (self.code.index(0), self.code.index(size - 1));
+        let count = self.code.int("llvm.sub", to, from);
+        let count = self.code.int("llvm.intr.smax", count, zero);
+        let rest = self.code.int("llvm.and", count, mask);
+        self.code.int("llvm.sub", to, rest)
+    }
+
     /// The innermost loop: in vectors as far as they go, then one by one.
     pub(super) fn innermost(
         &mut self,
@@ -44,13 +59,7 @@ impl<'k> KernelEmitter<'k> {
         if lanes == 1 {
             return self.repeat(dim, (from, to), 1, carried, &mut |emitter, state| body(emitter, 1, state));
         }
-        let count = self.code.int("llvm.sub", to, from);
-        let mask = self.code.index(-(lanes as i64));
-        // A negative count is none.
-        let zero = self.code.index(0);
-        let count = self.code.int("llvm.intr.smax", count, zero);
-        let whole = self.code.int("llvm.and", count, mask);
-        let middle = self.code.int("llvm.add", from, whole);
+        let middle = self.last_whole((from, to), lanes as i64);
         if carried.is_empty()
             && let Some((condition, start)) = self.can_stream(dim, (from, to))
         {
@@ -102,10 +111,7 @@ impl<'k> KernelEmitter<'k> {
         self.code.branch_if(condition, (streams, &[]), (plain, &[]));
         self.code.go_to(streams);
         self.part(dim, (from, start), &[], body);
-        let count = self.code.int("llvm.sub", to, start);
-        let mask = self.code.index(-(lanes as i64));
-        let whole = self.code.int("llvm.and", count, mask);
-        let last = self.code.int("llvm.add", start, whole);
+        let last = self.last_whole((start, to), lanes as i64);
         self.streams = true;
         self.has_streamed = true;
         self.repeat(dim, (start, last), lanes, &[], &mut |emitter, state| body(emitter, lanes, state));

@@ -106,14 +106,6 @@ impl KernelEmitter<'_> {
         self.code.go_to(after);
     }
 
-    /// Where of a range what is whole ends, of which each has so many indices, a power of two.
-    pub(super) fn last_whole(&mut self, (from, to): Bounds, size: i64) -> MlirValue {
-        let count = self.code.int("llvm.sub", to, from);
-        let mask = self.code.index(-size);
-        let whole = self.code.int("llvm.and", count, mask);
-        self.code.int("llvm.add", from, whole)
-    }
-
     fn one_by_one(&mut self, dim: usize, rows: Bounds, columns: Bounds) {
         let last = self.kernel.dims.len() - 1;
         self.repeat(dim, rows, 1, &[], &mut |emitter, _| {
