@@ -133,7 +133,7 @@ fn zeros_keep_their_signs_in_a_choice_between_converted_floats() {
             let Value::Array(expected) = fitted(to, &chosen) else { unreachable!("it is one") };
             for has_truth in [false, true] {
                 let executable = compile(&session, &converted(from, to, has_truth));
-                let found = run(&function(&executable, "main"), &[x.clone()]).expect("it runs");
+                let found = run(&function(&executable, "main"), std::slice::from_ref(&x)).expect("it runs");
                 let differ = |(own, expected): &(&Number, &Number)| {
                     let [own, expected] = [own, expected].map(|number| number.parts().0);
                     own.is_nan() != expected.is_nan()
