@@ -1,7 +1,7 @@
 //! From the LLVM dialect to optimised LLVM IR, assembly and objects.
 
 use std::cell::RefCell;
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, c_char, c_uint, c_void};
 use std::ptr::null_mut;
 
 use llvm_sys::analysis::{LLVMVerifierFailureAction, LLVMVerifyModule};
@@ -10,7 +10,6 @@ use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::target::{LLVMDisposeTargetData, LLVMSetModuleDataLayout};
 use llvm_sys::target_machine::*;
-use llvm_sys::transforms::pass_builder::*;
 use llvm_sys::{LLVMAttributeFunctionIndex, LLVMDiagnosticSeverity};
 use mlir_sys::{
     MlirDiagnostic, MlirDiagnosticSeverity_MlirDiagnosticError, MlirLogicalResult, MlirModule, MlirStringRef,
@@ -22,9 +21,12 @@ use crate::error::Error;
 use crate::frames::{self, Elsewhere, Frames};
 use crate::llvm::{
     buffer_bytes, c_text, check, initialise, promote_llvm_instructions, promote_llvm_register_translations,
-    promote_llvm_units, take_message,
+    promote_llvm_run_passes, promote_llvm_units, take_message,
 };
 use crate::target::Target;
+
+/// How deep loops are nested that branches are moved out of: see `promote_llvm_run_passes`.
+const UNSWITCHED: c_uint = 12;
 
 /// How much LLVM optimises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -153,17 +155,9 @@ impl Translated {
     /// Optimises the IR by passes of LLVM's, in its language of pipelines.
     pub(crate) fn optimise_by(self, pipeline: &CStr, level: OptLevel) -> Result<Compiled, Error> {
         let machine = Machine::new(&self.target, level)?;
-        // SAFETY: all of these are alive; the options are disposed of.
+        // SAFETY: all of these are alive.
         let outcome = unsafe {
-            let options = LLVMCreatePassBuilderOptions();
-            // The lowering has chosen the vectors, and how many of them an iteration works on: what remains is run one by one.
-            LLVMPassBuilderOptionsSetLoopVectorization(options, 0);
-            LLVMPassBuilderOptionsSetSLPVectorization(options, 0);
-            LLVMPassBuilderOptionsSetLoopInterleaving(options, 0);
-            LLVMPassBuilderOptionsSetLoopUnrolling(options, 0);
-            let error = LLVMRunPasses(self.module.module, pipeline.as_ptr(), machine.0, options);
-            LLVMDisposePassBuilderOptions(options);
-            check(error)
+            check(promote_llvm_run_passes(self.module.module, pipeline.as_ptr(), machine.0, UNSWITCHED))
         };
         outcome.and_then(|()| self.module.no_errors()).map_err(Error::Compile)?;
         Ok(Compiled { target: self.target, machine, module: self.module })

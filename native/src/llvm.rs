@@ -1,11 +1,12 @@
 //! LLVM's C interface with owners: what is made is disposed of once, and text becomes Rust's.
 
-use std::ffi::{CStr, CString, c_char, c_void};
+use std::ffi::{CStr, CString, c_char, c_uint, c_void};
 use std::sync::Once;
 
 use llvm_sys::core::{LLVMDisposeMessage, LLVMGetBufferSize, LLVMGetBufferStart};
 use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
 use llvm_sys::prelude::{LLVMDiagnosticInfoRef, LLVMMemoryBufferRef, LLVMModuleRef, LLVMValueRef};
+use llvm_sys::target_machine::LLVMTargetMachineRef;
 
 unsafe extern "C" {
     fn promote_llvm_initialise();
@@ -39,6 +40,12 @@ unsafe extern "C" {
     ) -> bool;
     pub fn promote_llvm_register_translations(context: *mut c_void);
     pub fn promote_llvm_instructions(module: LLVMModuleRef) -> usize;
+    pub fn promote_llvm_run_passes(
+        module: LLVMModuleRef,
+        pipeline: *const c_char,
+        machine: LLVMTargetMachineRef,
+        unswitched: c_uint,
+    ) -> LLVMErrorRef;
     pub fn promote_llvm_units(
         module: LLVMModuleRef,
         number: usize,

@@ -6,19 +6,27 @@
 #include <vector>
 
 #include "llvm-c/Core.h"
+#include "llvm-c/Error.h"
+#include "llvm-c/TargetMachine.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/Analysis/CGSCCPassManager.h"
+#include "llvm/Analysis/LoopAnalysisManager.h"
+#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/PassInstrumentation.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Object/ObjectFile.h"
+#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/MemoryBufferRef.h"
 #include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/ValueMapper.h"
@@ -121,6 +129,36 @@ size_t promote_llvm_instructions(LLVMModuleRef module) {
   for (const llvm::Function &function : *llvm::unwrap(module))
     count += function.getInstructionCount();
   return count;
+}
+
+// Runs a pipeline of passes over a module. The lowering has chosen the vectors, and how many of them an iteration works on: LLVM's
+// own vectorisers and its unroller are off. Branches are moved out of loops inside of fewer than `unswitched` others: for each, LLVM
+// visits all loops around it again, which takes the cube of their depth.
+LLVMErrorRef promote_llvm_run_passes(LLVMModuleRef wrapped, const char *pipeline, LLVMTargetMachineRef machine, unsigned unswitched) {
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = tuning.LoopUnrolling = false;
+  llvm::PassInstrumentationCallbacks callbacks;
+  callbacks.registerShouldRunOptionalPassCallback([unswitched](llvm::StringRef pass, llvm::Any unit) {
+    if (pass != "SimpleLoopUnswitchPass")
+      return true;
+    auto *loop = llvm::any_cast<const llvm::Loop *>(&unit);
+    return !loop || (*loop)->getLoopDepth() <= unswitched;
+  });
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(reinterpret_cast<llvm::TargetMachine *>(machine), tuning, std::nullopt, &callbacks);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::ModulePassManager passes;
+  if (llvm::Error error = builder.parsePassPipeline(passes, pipeline))
+    return llvm::wrap(std::move(error));
+  passes.run(*llvm::unwrap(wrapped), modules);
+  return LLVMErrorSuccess;
 }
 
 // Divides a module into at most `number` units of about the same size, and calls back, which must not unwind, with the bitcode of each.
