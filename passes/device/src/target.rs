@@ -131,6 +131,7 @@ impl Compiled {
             | Step::Constant { .. }
             | Step::Spill { .. }
             | Step::Cell { .. }
+            | Step::Copy { .. }
             | Step::Choose { .. }
             | Step::Retain(_)
             | Step::Release(_)

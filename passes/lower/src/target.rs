@@ -15,6 +15,11 @@ pub trait Target {
     /// What is worth it there.
     fn costs(&self) -> Costs;
 
+    /// What functions hold in their frames, beside tensors of one element.
+    fn in_frame(&self) -> InFrame {
+        InFrame { bytes: 0, all: 0 }
+    }
+
     /// How the target runs the loops of a kernel, in a few words.
     fn schedule(&self, kernel: &Kernel, numerics: Numerics) -> String;
 
@@ -159,6 +164,15 @@ pub struct InPlace {
     pub launches: usize,
     /// For elements side by side along one of so many last dimensions.
     pub dims: usize,
+}
+
+/// What is copied in the frame of a function faster than memory with references is made for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InFrame {
+    /// The most bytes of a tensor.
+    pub bytes: i64,
+    /// The most bytes of all of them, of a function.
+    pub all: i64,
 }
 
 /// How long reductions are cut into parts, which may be reduced in parallel. Shapes alone decide, so results do not depend

@@ -46,9 +46,13 @@ impl<'r> Machine<'r> {
                     self.heap.filled(dtype, [Some(number)].into_iter(), Lifetime::Spilled, frame.origin())?;
                 self.set_in_frame(frame, *buffer, id)
             }
-            Step::Cell { buffer } => {
-                let id = self.allocate(frame, *buffer, &[], Lifetime::Cell)?;
+            Step::Cell { buffer, count } => {
+                let shape = frame.shape(&[Arg::Known(*count)])?;
+                let id = self.allocate(frame, *buffer, &shape, Lifetime::Cell)?;
                 self.set_in_frame(frame, *buffer, id)
+            }
+            Step::Copy { from, to, count } => {
+                self.copy(frame, frame.buffer(*from)?, frame.buffer(*to)?, *count)
             }
             Step::Choose { buffer, condition, then, otherwise } => {
                 let both = [frame.buffer(*then)?, frame.buffer(*otherwise)?];
@@ -104,6 +108,20 @@ impl<'r> Machine<'r> {
     }
 
     // Buffers.
+
+    /// Copies all elements of a buffer, which are so many.
+    fn copy(&mut self, frame: &Frame<'r>, from: BufferId, to: BufferId, count: i64) -> Result<(), Stop> {
+        self.heap.read(from)?;
+        let elements = self.heap.all(from)?;
+        let has_count = |length: usize| i64::try_from(length) == Ok(count);
+        if !has_count(elements.len()) || !has_count(self.heap.len(to)?) {
+            return fault(format!("{count} elements are copied between buffers of others"));
+        }
+        self.heap.renew(to)?;
+        self.heap.check_writable(to, &frame.references)?;
+        let write = self.heap.new_write();
+        (0..count).zip(elements).try_for_each(|(index, number)| self.heap.store(to, index, number, write))
+    }
 
     /// Sets a buffer of the frame; what it was before nothing can name any more.
     fn set_in_frame(&mut self, frame: &mut Frame<'r>, value: ValueId, id: BufferId) -> Result<(), Stop> {

@@ -226,6 +226,7 @@ fn summary(step: &Step) -> String {
         | Step::Constant { .. }
         | Step::Spill { .. }
         | Step::Cell { .. }
+        | Step::Copy { .. }
         | Step::Choose { .. }
         | Step::Retain(_)
         | Step::Release(_)

@@ -203,6 +203,14 @@ impl Heap {
         Ok(())
     }
 
+    /// Lets a cell be written again: nothing reads any more what is in it.
+    pub(super) fn renew(&mut self, id: BufferId) -> Result<(), Stop> {
+        if self.buffer(id)?.lifetime == Lifetime::Cell {
+            self.buffers[id.0].is_read = false;
+        }
+        Ok(())
+    }
+
     /// Fails unless a call with these references may write a buffer.
     pub(super) fn check_writable(&self, id: BufferId, own: &References) -> Result<(), Stop> {
         let buffer = self.buffer(id)?;

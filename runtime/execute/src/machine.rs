@@ -277,8 +277,14 @@ impl<'p, 'd> Machine<'p, 'd> {
                 let id = self.own(frame, *buffer, bytes.len() as u64)?;
                 self.device.write(self.heap.memory(id), 0, &bytes)?;
             }
-            Step::Cell { buffer } => {
-                self.own(frame, *buffer, memory_size(frame.function.dtype(*buffer)) as u64)?;
+            Step::Cell { buffer, count } => {
+                let bytes = byte_count(&[*count], memory_size(frame.function.dtype(*buffer)))?;
+                self.own(frame, *buffer, bytes)?;
+            }
+            Step::Copy { from, to, count } => {
+                let bytes = byte_count(&[*count], memory_size(frame.function.dtype(*from)))?;
+                let [from, to] = [from, to].map(|buffer| self.heap.memory(frame.buffer(*buffer)));
+                self.device.copy((from, 0), (to, 0), bytes)?;
             }
             Step::Choose { buffer, condition, then, otherwise } => {
                 let chosen = if frame.truth(*condition) { then } else { otherwise };

@@ -20,10 +20,12 @@
 
 mod arith;
 pub mod build;
+mod cells;
 mod entry;
 mod parse;
 mod print;
 mod registers;
+mod sizes;
 #[cfg(test)]
 mod tests;
 mod verify;
@@ -365,10 +367,21 @@ pub enum Step {
         /// The number.
         value: ValueId,
     },
-    /// Memory of one element until the function returns, without references.
+    /// Memory of a few elements until the function returns, without references.
     Cell {
-        /// The buffer: a tensor without dimensions.
+        /// The buffer.
         buffer: ValueId,
+        /// How many elements.
+        count: i64,
+    },
+    /// Writes all elements of a buffer, as they are in another. A [cell](Step::Cell) may be read before: what it held is no more.
+    Copy {
+        /// The buffer that is read.
+        from: ValueId,
+        /// The buffer that is written.
+        to: ValueId,
+        /// How many elements both have.
+        count: i64,
     },
     /// One of two buffers, and a reference to it.
     Choose {
@@ -462,7 +475,7 @@ impl Step {
             | Self::Output { buffer, .. }
             | Self::Constant { buffer, .. }
             | Self::Spill { buffer, .. }
-            | Self::Cell { buffer }
+            | Self::Cell { buffer, .. }
             | Self::Choose { buffer, .. } => std::slice::from_ref(buffer),
             Self::Read { value, .. } | Self::Number { value, .. } | Self::Arith { value, .. } => {
                 std::slice::from_ref(value)
@@ -474,6 +487,7 @@ impl Step {
             | Self::Launch(_)
             | Self::Matmul(_)
             | Self::Sort { .. }
+            | Self::Copy { .. }
             | Self::CheckExceptions
             | Self::Write { .. }
             | Self::FailIf { .. } => &[],

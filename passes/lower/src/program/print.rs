@@ -310,7 +310,8 @@ impl Display for Step {
             Self::Shape { index, dims } => write!(f, "shape {index} [{}]", Commas(dims)),
             Self::Constant { buffer: _, constant } => write!(f, "constant {constant}"),
             Self::Spill { buffer: _, value } => write!(f, "spill {value}"),
-            Self::Cell { buffer: _ } => f.write_str("cell"),
+            Self::Cell { buffer: _, count } => write!(f, "cell [{count}]"),
+            Self::Copy { from, to, count } => write!(f, "copy {from} to {to} [{count}]"),
             Self::Choose { buffer: _, condition, then, otherwise } => {
                 write!(f, "choose {condition}, {then}, {otherwise}")
             }

@@ -1,41 +1,33 @@
 //! Numbers in place of buffers of one element.
 //!
 //! Control flow carries tensors in buffers, each with a reference. For a tensor of one element that is an allocation, and some
-//! counting, in each iteration. [`Registers::promote`] lets blocks carry such elements as numbers, and what they
-//! need in memory is in the frame of the function: nothing is allocated, and a target may keep it in registers.
+//! counting, in each iteration. [`Registers::promote`] lets blocks carry such elements as numbers, which a target may keep
+//! in registers.
 //!
 //! ## Algorithm
 //! 1. A block's parameter is a number if all that is passed to it has one element, its dtype is one that numbers have, and
 //!    nothing needs a buffer of its own that is made of it. It is [spilled](Step::Spill) where the block begins.
-//! 2. Memory of one element that the function does not pass on, but as a number, is a [cell](Step::Cell) of its frame.
-//! 3. What takes a buffer that is a number here (a return, a call, a parameter that stayed a buffer) gets one that is allocated
+//! 2. What takes a buffer that is a number here (a return, a call, a parameter that stayed a buffer) gets one that is allocated
 //!    for it; where a buffer is passed as a number, it is read, and its reference dropped.
 
 use rustc_hash::FxHashMap;
 
-use super::{
-    Arg, Block, BlockId, Constant, Edge, End, EntryKind, Function, PlaceId, Step, ValueId, ValueKind,
-};
-use crate::types::{Number, Type};
+use super::sizes::sizes;
+use super::{Arg, Block, BlockId, Constant, Edge, End, Function, PlaceId, Step, ValueId, ValueKind};
+use crate::types::Number;
 
 /// What is known of the buffers of a function.
 pub struct Registers<'f> {
     function: &'f mut Function,
     /// The numbers that parameters have become.
     numbers: FxHashMap<ValueId, ValueId>,
-    /// Which buffers are cells, by value.
-    is_cell: Vec<bool>,
 }
 
 impl<'f> Registers<'f> {
     /// Lets a function carry numbers in place of buffers of one element.
     pub fn promote(function: &'f mut Function, constants: &[Constant]) {
-        if function.entry == EntryKind::Shapes || function.blocks.is_empty() {
-            return;
-        }
         let is_number = parameters(function, constants);
-        let is_cell = cells(function, &is_number);
-        let mut registers = Self { function, numbers: FxHashMap::default(), is_cell };
+        let mut registers = Self { function, numbers: FxHashMap::default() };
         registers.take_numbers(&is_number);
         for block in 0..registers.function.blocks.len() {
             registers.block(block);
@@ -87,17 +79,10 @@ impl<'f> Registers<'f> {
         (block.steps, block.end) = (out, end);
     }
 
-    /// Whether a buffer is in the frame of the function: it has no references.
-    fn is_in_frame(&self, buffer: ValueId) -> bool {
-        self.numbers.contains_key(&buffer) || self.is_cell.get(buffer.0 as usize).copied().unwrap_or(false)
-    }
-
     fn step(&mut self, step: Step, place: PlaceId, out: &mut Vec<(Step, PlaceId)>) {
         match step {
-            Step::Allocate { buffer, .. } if self.is_in_frame(buffer) => {
-                out.push((Step::Cell { buffer }, place))
-            }
-            Step::Retain(buffer) | Step::Release(buffer) if self.is_in_frame(buffer) => {}
+            // Numbers have no references.
+            Step::Retain(buffer) | Step::Release(buffer) if self.numbers.contains_key(&buffer) => {}
             Step::Call { callee, args, results } => {
                 let mut made = Vec::new();
                 let args = args.into_iter().map(|arg| match self.allocated(arg, place, out) {
@@ -172,9 +157,7 @@ impl<'f> Registers<'f> {
         }
         let value = self.new_value(ValueKind::Number(number));
         out.push((Step::Read { value, buffer, index: Arg::Known(0) }, place));
-        if !self.is_in_frame(buffer) {
-            out.push((Step::Release(buffer), place));
-        }
+        out.push((Step::Release(buffer), place));
         Arg::Value(value)
     }
 
@@ -192,34 +175,12 @@ impl<'f> Registers<'f> {
 
 /// Which values are parameters that can be numbers.
 fn parameters(function: &Function, constants: &[Constant]) -> Vec<bool> {
-    let mut has_one = elements(function, constants);
-    for block in &function.blocks[1..] {
-        block.parameters.iter().for_each(|parameter| {
-            has_one[parameter.0 as usize] = matches!(function.kind(*parameter), ValueKind::Buffer(_));
-        });
-    }
-    // A parameter has one element if all that is passed to it has.
-    let mut passed_to: FxHashMap<ValueId, Vec<ValueId>> = FxHashMap::default();
-    let mut open = Vec::new();
-    for edge in function.blocks.iter().flat_map(|block| block.end.edges()) {
-        for (arg, parameter) in edge.args.iter().zip(&function.block(edge.block).parameters) {
-            match arg {
-                Arg::Value(value) if has_one[value.0 as usize] => {
-                    passed_to.entry(*value).or_default().push(*parameter);
-                }
-                Arg::Value(_) | Arg::Known(_) => open.push(*parameter),
-            }
-        }
-    }
-    while let Some(parameter) = open.pop() {
-        if std::mem::take(&mut has_one[parameter.0 as usize]) {
-            open.extend(passed_to.remove(&parameter).unwrap_or_default());
-        }
-    }
+    let sizes = sizes(function, constants);
     let mut is_number = vec![false; function.values.len()];
     for parameter in function.blocks[1..].iter().flat_map(|block| &block.parameters) {
         if let ValueKind::Buffer(dtype) = function.kind(*parameter) {
-            is_number[parameter.0 as usize] = has_one[parameter.0 as usize] && Number::of(dtype).is_some();
+            let index = parameter.0 as usize;
+            is_number[index] = sizes[index] == Some(1) && Number::of(dtype).is_some();
         }
     }
     for (step, _) in function.blocks.iter().flat_map(|block| &block.steps) {
@@ -228,35 +189,9 @@ fn parameters(function: &Function, constants: &[Constant]) -> Vec<bool> {
     is_number
 }
 
-/// Which values are buffers of one element, parameters of blocks aside.
-fn elements(function: &Function, constants: &[Constant]) -> Vec<bool> {
-    let mut has_one = vec![false; function.values.len()];
-    let mut inputs = function.blocks[0].parameters.iter();
-    for r#type in &function.inputs {
-        let is_one = matches!(r#type, Type::Tensor(_, dims) if dims.iter().all(|extent| *extent == Some(1)));
-        for (number, value) in inputs.by_ref().take(function.parameters(r#type).len()).enumerate() {
-            has_one[value.0 as usize] = is_one && number == 0;
-        }
-    }
-    for (step, _) in function.blocks.iter().flat_map(|block| &block.steps) {
-        let is_one = match step {
-            Step::Allocate { dims, .. } | Step::Output { dims, .. } => is_one(dims),
-            Step::Constant { constant, .. } => constants[constant.0 as usize].elements.len() == 1,
-            step => matches!(step, Step::Spill { .. } | Step::Cell { .. }),
-        };
-        step.defines().iter().for_each(|value| has_one[value.0 as usize] = is_one);
-    }
-    has_one
-}
-
-/// Whether a buffer of these extents has one element.
-fn is_one(dims: &[Arg]) -> bool {
-    dims.iter().all(|extent| *extent == Arg::Known(1))
-}
-
 /// The values that a step takes as buffers with references of their own. It names every step: what it leaves out may be in the
 /// frame of the function.
-fn in_buffers(step: &Step) -> Vec<ValueId> {
+pub(super) fn in_buffers(step: &Step) -> Vec<ValueId> {
     match step {
         Step::Choose { then, otherwise, .. } => vec![*then, *otherwise],
         Step::Matmul(matmul) => matmul.buffers(),
@@ -267,6 +202,7 @@ fn in_buffers(step: &Step) -> Vec<ValueId> {
         | Step::Constant { .. }
         | Step::Spill { .. }
         | Step::Cell { .. }
+        | Step::Copy { .. }
         | Step::Retain(_)
         | Step::Release(_)
         | Step::Launch(_)
@@ -278,36 +214,4 @@ fn in_buffers(step: &Step) -> Vec<ValueId> {
         | Step::FailIf { .. }
         | Step::Call { .. } => Vec::new(),
     }
-}
-
-/// Which values are memory of one element that is passed on as a number only.
-fn cells(function: &Function, is_number: &[bool]) -> Vec<bool> {
-    let mut is_cell = vec![false; function.values.len()];
-    let steps = || function.blocks.iter().flat_map(|block| &block.steps).map(|(step, _)| step);
-    for step in steps() {
-        if let Step::Allocate { buffer, dims } = step {
-            is_cell[buffer.0 as usize] = is_one(dims);
-        }
-    }
-    let mut keep = |arg: &Arg| {
-        if let Arg::Value(value) = arg {
-            is_cell[value.0 as usize] = false;
-        }
-    };
-    for step in steps() {
-        in_buffers(step).into_iter().for_each(|value| keep(&Arg::Value(value)));
-        if let Step::Call { args, .. } = step {
-            args.iter().for_each(&mut keep);
-        }
-    }
-    for block in &function.blocks {
-        if let End::Return(args) = &block.end {
-            args.iter().for_each(&mut keep);
-        }
-        for edge in block.end.edges() {
-            let passed = edge.args.iter().zip(&function.block(edge.block).parameters);
-            passed.filter(|(_, parameter)| !is_number[parameter.0 as usize]).for_each(|(arg, _)| keep(arg));
-        }
-    }
-    is_cell
 }

@@ -1,6 +1,7 @@
 //! The text of programs, and what the verifier says of them.
 
 mod built;
+mod cells;
 mod kernels;
 mod laws;
 mod registers;

@@ -6,7 +6,7 @@ use promote_lattice::{DType, Op};
 use promote_lower::kernel::Kernel;
 use promote_lower::program::{Arg, Arith, Literal, Place, PlaceId, Program, Step, build, fold};
 use promote_lower::strong::{Block, Edge, Function, Kind, Module, Operation, Value as Id};
-use promote_lower::target::{Costs, Cuts, Packing, Product, Target};
+use promote_lower::target::{Costs, Cuts, InFrame, Packing, Product, Target};
 use promote_lower::types::{Number, Type};
 use promote_reference::steps::{run, shapes};
 use promote_reference::{Array, Value};
@@ -33,6 +33,10 @@ impl Target for Parts {
             many_scans: 4,
         };
         Costs { expensive: 8, too_long: 256, max_exprs: 600, few_columns: 8, cuts: Some(cuts) }
+    }
+
+    fn in_frame(&self) -> InFrame {
+        InFrame { bytes: 32, all: 160 }
     }
 
     fn schedule(&self, _: &Kernel, _: Numerics) -> String {

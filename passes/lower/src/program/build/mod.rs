@@ -24,6 +24,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use self::liveness::Liveness;
 use self::segment::{Segment, Stored};
 use self::strided::{Lies, Traversals};
+use super::cells::Cells;
 use super::registers::Registers;
 use super::{
     Arg, Block, BlockId, Constant, ConstantId, End, EntryKind, Function, KernelId, Literal, Place, PlaceId,
@@ -73,7 +74,7 @@ pub fn build(
         let before = context.diagnostics.len();
         for entry in entries {
             let (mut made, traversals) = Builder::new(&mut context, function, entry).function();
-            Registers::promote(&mut made, &context.program.constants);
+            context.hold(&mut made);
             context.program.functions.push(made);
             if context.diagnostics.len() > before {
                 // The other entries would say the same.
@@ -103,6 +104,15 @@ struct Context<'m> {
 }
 
 impl Context<'_> {
+    /// Has a function hold small tensors without references.
+    fn hold(&self, function: &mut Function) {
+        if function.entry == EntryKind::Shapes || function.blocks.is_empty() {
+            return;
+        }
+        Registers::promote(function, &self.program.constants);
+        Cells::hold(function, &self.program.constants, self.target.in_frame());
+    }
+
     fn place(&self, place: PlaceId) -> &Place {
         &self.module.places[place.0 as usize]
     }

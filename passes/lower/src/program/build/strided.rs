@@ -11,7 +11,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Builder, Context};
 use crate::order::Traversal;
-use crate::program::registers::Registers;
 use crate::program::{EntryKind, Function, Launch, Step, Strides, ValueId};
 use crate::strong::{self, Kind};
 use crate::target::InPlace;
@@ -64,7 +63,7 @@ impl<'m> Context<'m> {
         let is_in_order = own.len() == traversals.len() && own.iter().zip(traversals).all(is_same);
         let is_kept = is_in_order && self.reads_in_order(&made);
         if is_kept {
-            Registers::promote(&mut made, &self.program.constants);
+            self.hold(&mut made);
             self.program.functions.push(made);
         } else {
             self.program.kernels.truncate(kernels);

@@ -35,7 +35,12 @@ impl Parser<'_> {
                 Step::Constant { buffer: value()?, constant }
             }
             "spill" => Step::Spill { buffer: value()?, value: self.value()? },
-            "cell" => Step::Cell { buffer: value()? },
+            "cell" => Step::Cell { buffer: value()?, count: self.elements()? },
+            "copy" => {
+                let from = self.value()?;
+                self.expect_word("to")?;
+                Step::Copy { from, to: self.value()?, count: self.elements()? }
+            }
             "choose" => {
                 let condition = self.arg()?;
                 self.expect(',')?;
@@ -92,6 +97,14 @@ impl Parser<'_> {
 
     fn args(&mut self) -> Result<Vec<Arg>> {
         self.enclosed(['[', ']'], Self::arg)
+    }
+
+    /// How many elements a buffer has.
+    fn elements(&mut self) -> Result<i64> {
+        self.expect('[')?;
+        let count = self.integer()?;
+        self.expect(']')?;
+        Ok(count)
     }
 
     /// An element of a buffer.

@@ -70,7 +70,7 @@ fn steps_take_what_they_may() {
     step("%2 = allocate [%1] : index", "%2 is index, not a buffer");
     step("%2 = constant @c0 : buffer<i32>", "%2 is buffer<i32>, not buffer<f32>");
     step("%2 = spill %1 : buffer<b1>", "%1 is index, and %2 is buffer<b1>");
-    step("%2 = cell : index", "%2 is index, not a buffer");
+    step("%2 = cell [1] : index", "%2 is index, not a buffer");
     step("%2 = choose %1, %0, %0 : buffer<f32>", "%1 is index, not i1");
     step("%2 = choose 2, %0, %0 : buffer<f32>", "2 is no i1");
     step("retain %1", "%1 is index, not a buffer");

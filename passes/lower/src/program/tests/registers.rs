@@ -1,15 +1,20 @@
 //! Buffers of one element become numbers, and nothing is allocated for them.
 
 use super::{has, is_valid, program};
+use crate::program::cells::Cells;
 use crate::program::registers::Registers;
 use crate::program::{Program, Step, ValueKind};
+use crate::target::InFrame;
 
 /// A program after its functions carry numbers, and how many steps of some kinds it has: allocations, cells, reads.
 fn promoted(text: &str) -> (Program, [usize; 3]) {
     let mut program = program(text);
     is_valid(&program);
     let constants = program.constants.clone();
-    program.functions.iter_mut().for_each(|function| Registers::promote(function, &constants));
+    for function in &mut program.functions {
+        Registers::promote(function, &constants);
+        Cells::hold(function, &constants, InFrame { bytes: 0, all: 0 });
+    }
     is_valid(&program);
     let mut counts = [0; 3];
     for (step, _) in
@@ -103,17 +108,17 @@ fn cells_are_written_before_they_are_read_and_have_no_references() {
     let f = |steps: &str| {
         program(&format!("func private @f(i1) -> () loc(#0) {{\n^bb0(%0: i1):\n{steps}\n  return\n}}"))
     };
-    is_valid(&f("  %1 = cell : buffer<b1>\n  write %0, %1[0]\n  %2 = read %1[0] : i1"));
+    is_valid(&f("  %1 = cell [1] : buffer<b1>\n  write %0, %1[0]\n  %2 = read %1[0] : i1"));
     has(
-        &f("  %1 = cell : buffer<b1>\n  %2 = read %1[0] : i1"),
+        &f("  %1 = cell [1] : buffer<b1>\n  %2 = read %1[0] : i1"),
         "func private @f: ^bb0, step 1: %1 is read before it is written",
     );
     has(
-        &f("  %1 = cell : buffer<b1>\n  write %0, %1[0]\n  retain %1"),
+        &f("  %1 = cell [1] : buffer<b1>\n  write %0, %1[0]\n  retain %1"),
         "func private @f: ^bb0, step 2: %1 is in the frame of the function, and has no references",
     );
     has(
-        &f("  %1 = cell : buffer<b1>\n  write %0, %1[0]\n  release %1"),
+        &f("  %1 = cell [1] : buffer<b1>\n  write %0, %1[0]\n  release %1"),
         "func private @f: ^bb0, step 2: there is no reference to %1 to drop",
     );
 }

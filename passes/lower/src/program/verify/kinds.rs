@@ -25,6 +25,9 @@ struct Kinds<'p> {
 const INDEX: ValueKind = ValueKind::INDEX;
 const TRUTH: ValueKind = ValueKind::TRUTH;
 
+/// The most elements that a buffer in the frame of a function has.
+const MOST_IN_FRAME: i64 = 1 << 16;
+
 impl Kinds<'_> {
     fn report(&mut self, message: impl Into<String>) {
         self.reporter.report(message);
@@ -150,6 +153,13 @@ impl Kinds<'_> {
         }
     }
 
+    /// A number of elements that the frame of a function holds.
+    fn few(&mut self, count: i64) {
+        if !(0..=MOST_IN_FRAME).contains(&count) {
+            self.report(format!("{count} elements are not held in a frame"));
+        }
+    }
+
     /// A number in a register, and the dtype that it has in memory.
     fn element(&mut self, value: ValueId, buffer: ValueId) {
         let (Some(number), Some(dtype)) = (self.number(value), self.buffer(buffer)) else { return };
@@ -178,8 +188,18 @@ impl Kinds<'_> {
                 }
             }
             Step::Spill { buffer, value } => self.element(*value, *buffer),
-            Step::Cell { buffer } => {
+            Step::Cell { buffer, count } => {
                 self.buffer(*buffer);
+                self.few(*count);
+            }
+            Step::Copy { from, to, count } => {
+                if let Some(dtype) = self.buffer(*from) {
+                    self.is(*to, ValueKind::Buffer(dtype));
+                }
+                if from == to {
+                    self.report(format!("{to} is copied to itself"));
+                }
+                self.few(*count);
             }
             Step::Choose { buffer, condition, then, otherwise } => {
                 self.arg(*condition, TRUTH);
@@ -374,6 +394,7 @@ impl Kinds<'_> {
             | Step::Constant { .. }
             | Step::Spill { .. }
             | Step::Cell { .. }
+            | Step::Copy { .. }
             | Step::Choose { .. }
             | Step::Retain(_)
             | Step::Release(_)

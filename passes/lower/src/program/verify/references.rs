@@ -75,6 +75,7 @@ fn origins(function: &Function) -> Vec<Option<Origin>> {
                 | Step::Launch(_)
                 | Step::Matmul(_)
                 | Step::Sort { .. }
+                | Step::Copy { .. }
                 | Step::CheckExceptions
                 | Step::Read { .. }
                 | Step::Write { .. }
@@ -381,8 +382,16 @@ impl References<'_> {
                 self.result(*index, is_written);
                 self.make(*buffer, Held { references: 0, is_written, is_read: false });
             }
-            Step::Cell { buffer } => {
-                self.make(*buffer, Held { references: 0, is_written: false, is_read: false });
+            Step::Cell { buffer, count } => {
+                self.make(*buffer, Held { references: 0, is_written: *count == 0, is_read: false });
+            }
+            Step::Copy { from, to, count: _ } => {
+                self.read(*from);
+                if self.origin(*to) == Some(Origin::Cell) {
+                    self.make(*to, Held { references: 0, is_written: true, is_read: false });
+                } else {
+                    self.write(*to);
+                }
             }
             Step::Shape { index, dims: _ } => self.result(*index, true),
             Step::Choose { buffer, condition: _, then, otherwise } => {

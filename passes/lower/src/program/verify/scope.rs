@@ -107,10 +107,11 @@ fn step_uses(step: &Step) -> Vec<ValueId> {
         | Step::Output { buffer: _, index: _, dims }
         | Step::Shape { index: _, dims } => values_of(dims),
         Step::Constant { buffer: _, constant: _ }
-        | Step::Cell { buffer: _ }
+        | Step::Cell { buffer: _, count: _ }
         | Step::Number { value: _, number: _ }
         | Step::CheckExceptions => Vec::new(),
         Step::Spill { buffer: _, value } => vec![*value],
+        Step::Copy { from, to, count: _ } => vec![*from, *to],
         Step::Choose { buffer: _, condition, then, otherwise } => {
             [values_of([condition]), vec![*then, *otherwise]].concat()
         }

@@ -2,7 +2,7 @@
 //!
 //! They were measured with `benches/cpu`, and change how fast code is, but no number.
 
-use promote_lower::target::InPlace;
+use promote_lower::target::{InFrame, InPlace};
 
 /// A tile of the innermost dimension of a map, in elements.
 pub const MAP_TILE: i64 = 1 << 13;
@@ -70,6 +70,10 @@ pub const MAX_KEPT: i64 = 1 << 14;
 /// When there is code for arguments that are not contiguous and row-major: where kernels do little with what they read, and what
 /// they read does not stay in the second-level cache.
 pub const IN_PLACE: InPlace = InPlace { bytes: 1 << 18, cost: 16, launches: 4, dims: 3 };
+
+/// Allocating, counting and freeing takes about as long as copying a kilobyte twice. Callers need not have much stack, and functions
+/// that call themselves take it again.
+pub const IN_FRAME: InFrame = InFrame { bytes: 1 << 10, all: 1 << 14 };
 
 /// Elements that are worth a thread.
 pub const GRAIN: i64 = 1 << 15;

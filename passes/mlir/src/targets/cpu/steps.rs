@@ -46,11 +46,20 @@ impl Function<'_, '_> {
                 let owner = self.code.null();
                 self.set(*buffer, Value::Buffer(data, owner));
             }
-            Step::Cell { buffer } => {
-                let bytes = memory_size(self.source.dtype(*buffer));
-                let data = self.code.stack(self.code.types.i8, bytes as i64, bytes);
+            Step::Cell { buffer, count } => {
+                let size = memory_size(self.source.dtype(*buffer));
+                let bytes = count * size as i64;
+                let alignment = (bytes as usize)
+                    .next_power_of_two()
+                    .clamp(size, self.lowering.setting.machine.vector_bytes);
+                let data = self.code.stack(self.code.types.i8, bytes, alignment);
                 let owner = self.code.null();
                 self.set(*buffer, Value::Buffer(data, owner));
+            }
+            Step::Copy { from, to, count } => {
+                let bytes = count * memory_size(self.source.dtype(*from)) as i64;
+                let ((from, _), (to, _)) = (self.buffer(*from), self.buffer(*to));
+                self.code.copy(from, to, bytes);
             }
             Step::Choose { buffer, condition, then, otherwise } => {
                 let condition = self.truth(*condition);

@@ -1,11 +1,11 @@
 //! What the code generator must know of a processor.
 
-use super::costs::IN_PLACE;
+use super::costs::{IN_FRAME, IN_PLACE};
 use super::kernel::Schedule;
 use super::matmul::{Elements, Tile};
 use promote_lattice::convert::Numerics;
 use promote_lower::kernel::Kernel;
-use promote_lower::target::{Costs, InPlace, Packing, Product, Target};
+use promote_lower::target::{Costs, InFrame, InPlace, Packing, Product, Target};
 
 /// A processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +52,10 @@ impl Target for Machine {
 
     fn costs(&self) -> Costs {
         Costs::COMMON
+    }
+
+    fn in_frame(&self) -> InFrame {
+        IN_FRAME
     }
 
     fn schedule(&self, kernel: &Kernel, numerics: Numerics) -> String {

@@ -242,6 +242,14 @@ impl Code {
         self.op("llvm.store", &[value, address], &[], &[("alignment", alignment), ("nontemporal", unit)]);
     }
 
+    /// Copies bytes to memory elsewhere.
+    pub fn copy(&mut self, from: MlirValue, to: MlirValue, bytes: i64) {
+        let bytes = self.index(bytes);
+        // SAFETY: the context is alive.
+        let is_volatile = unsafe { mlirBoolAttrGet(self.types.context, 0) };
+        self.op("llvm.intr.memcpy", &[to, from, bytes], &[], &[("isVolatile", is_volatile)]);
+    }
+
     /// Brings a line into the caches that is read soon, from a level on. The address may be outside of all memory.
     pub fn prefetch(&self, address: MlirValue, level: Level) {
         let number = |value| self.types.int(self.types.i32, value);
