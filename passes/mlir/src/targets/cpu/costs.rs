@@ -56,6 +56,8 @@ pub const LONG_ROW: i64 = 1 << 15;
 pub const CHEAP_ROW: u32 = 4;
 /// From so many bytes on, results are written past the caches: they would not stay there, and need not be read first.
 pub const STREAMED: i64 = 1 << 24;
+/// The most indices of a map that LLVM may keep in registers whole.
+pub const IN_REGISTERS: i64 = 1 << 6;
 /// What a store past the caches must be aligned to, in bytes.
 pub const STREAM_ALIGNMENT: usize = 64;
 /// What parts of a line that are stored past the caches one after the other must be aligned to, in bytes.

@@ -76,7 +76,7 @@ impl<'k> KernelEmitter<'k> {
         self.part(dim, (middle, to), &carried, body)
     }
 
-    /// Less than a vector: in a vector some lanes of which are masked, or one by one.
+    /// Less than a vector: in a vector some lanes of which are masked, in shorter ones, or one by one.
     fn part(
         &mut self,
         dim: usize,
@@ -84,16 +84,39 @@ impl<'k> KernelEmitter<'k> {
         carried: &[MlirValue],
         body: &mut Body<'_, 'k>,
     ) -> Vec<MlirValue> {
+        if self.is_tiny && self.kernel.form == Form::Map {
+            self.halves(dim, (from, to), body);
+            return carried.to_vec();
+        }
         if !self.has_masks {
             return self.repeat(dim, (from, to), 1, carried, &mut |emitter, state| body(emitter, 1, state));
         }
         let lanes = self.lanes;
+        let extent = self.kernel.dims[dim].fixed().filter(|_| self.is_tiny);
         self.repeat(dim, (from, to), lanes, carried, &mut |emitter, state| {
             emitter.mask = Some(emitter.lanes_before(dim, to));
+            emitter.rest = extent.map(|extent| extent as usize % lanes);
             let next = body(emitter, lanes, state);
-            emitter.mask = None;
+            (emitter.mask, emitter.rest) = (None, None);
             next
         })
+    }
+
+    /// Less than a vector, of a kernel that carries nothing: in vectors that are half as long each, down to one element. None is in a
+    /// loop, and none has a mask, so LLVM can keep what is stored here and loaded elsewhere in registers.
+    fn halves(&mut self, dim: usize, (mut from, to): Bounds, body: &mut Body<'_, 'k>) {
+        let whole = self.lanes;
+        let count = self.code.int("llvm.sub", to, from);
+        while self.lanes > 1 {
+            self.lanes /= 2;
+            let lanes = self.lanes;
+            let bit = self.code.index(lanes as i64);
+            let own = self.code.int("llvm.and", count, bit);
+            let end = self.code.int("llvm.add", from, own);
+            self.repeat(dim, (from, end), lanes, &[], &mut |emitter, state| body(emitter, lanes, state));
+            from = end;
+        }
+        self.lanes = whole;
     }
 
     /// The innermost loop of a kernel that carries nothing: from `start` on past the caches if a condition holds, which is

@@ -64,8 +64,14 @@ impl KernelEmitter<'_> {
     ) -> Vec<Register> {
         let (lanes, unit) = (self.lanes, self.code.types.scalar(ty));
         let result = vector(unit, lanes * count);
-        let (mask, rest) = (self.mask_of_parts(count), self.nothing(result));
-        let all = self.masked_load(first, result, size, (mask, rest));
+        let nothing = self.nothing(result);
+        let all = match self.rest {
+            Some(rest) => self.load_lanes((first, unit, size), rest * count, (nothing, result)),
+            None => {
+                let mask = self.mask_of_parts(count);
+                self.masked_load(first, result, size, (mask, nothing))
+            }
+        };
         if count == 1 {
             return vec![Register { value: all, ty }];
         }
@@ -79,9 +85,38 @@ impl KernelEmitter<'_> {
     }
 
     /// Stores elements side by side, of so many parts each.
-    pub(super) fn store_masked(&mut self, value: MlirValue, first: MlirValue, size: usize, count: usize) {
-        let mask = self.mask_of_parts(count);
-        self.masked_store(value, first, size, mask);
+    pub(super) fn store_masked(
+        &mut self,
+        value: MlirValue,
+        (first, unit, size): (MlirValue, MlirType, usize),
+        count: usize,
+    ) {
+        let Some(rest) = self.rest else {
+            let mask = self.mask_of_parts(count);
+            return self.masked_store(value, first, size, mask);
+        };
+        for lane in 0..rest * count {
+            let place = self.code.index(lane as i64);
+            let own = self.code.value("llvm.extractelement", &[value, place], unit, &[]);
+            let address = self.code.element(first, place, unit, 1);
+            self.code.store(own, address, size);
+        }
+    }
+
+    /// Loads the first lanes of a vector one by one.
+    fn load_lanes(
+        &mut self,
+        (first, unit, size): (MlirValue, MlirType, usize),
+        count: usize,
+        (mut all, result): (MlirValue, MlirType),
+    ) -> MlirValue {
+        for lane in 0..count {
+            let place = self.code.index(lane as i64);
+            let address = self.code.element(first, place, unit, 1);
+            let own = self.code.load(address, unit, size);
+            all = self.code.value("llvm.insertelement", &[all, own, place], result, &[]);
+        }
+        all
     }
 
     /// Loads the lanes of a mask, and takes the others from `rest`.

@@ -343,7 +343,7 @@ impl<'k> KernelEmitter<'k> {
                     raw => raw[0].value,
                 };
                 if self.mask.is_some() {
-                    self.store_masked(all, first, size, count);
+                    self.store_masked(all, (first, unit, size), count);
                 } else if self.streams {
                     self.code.stream(all, first, self.stream_alignment);
                 } else {

@@ -105,7 +105,7 @@ pub fn compile(
     let arguments = [types.pointer, types.i64, types.i64];
     let code = Code::function(types, setting.module, location, name, (None, &arguments), LEAF);
     let entry = code.block();
-    let Schedule { lanes, sums, vector, across, beside, down, short, has_masks } =
+    let Schedule { lanes, sums, vector, across, beside, down, short, has_masks, is_tiny } =
         Schedule::new(kernel, setting.machine, setting.numerics);
     let emitter = KernelEmitter {
         setting,
@@ -113,6 +113,8 @@ pub fn compile(
         lanes,
         sums,
         has_masks,
+        is_tiny,
+        rest: None,
         mask: None,
         next_row: None,
         vector,
@@ -159,6 +161,10 @@ struct KernelEmitter<'k> {
     vector: Option<usize>,
     /// Whether what is left of a loop after whole vectors is computed in a vector, too, of which some lanes are masked.
     has_masks: bool,
+    /// Whether there are so few indices that LLVM may keep them in registers.
+    is_tiny: bool,
+    /// How many lanes count at the moment, where that is known and there are no masks in memory.
+    rest: Option<usize>,
     /// The dimension of rows of which only a part is read before others are, and how much further on those are: their parts are
     /// brought into the caches.
     next_row: Option<(usize, MlirValue)>,

@@ -12,7 +12,7 @@ use promote_lower::order::{self, Beside, Rows, register_lanes, square_lanes};
 use super::down::Down;
 use super::lanes::short;
 use super::squares::squares;
-use crate::targets::cpu::costs::COLUMNS_UPRIGHT;
+use crate::targets::cpu::costs::{COLUMNS_UPRIGHT, IN_REGISTERS};
 use crate::targets::cpu::target::Machine;
 
 /// How a kernel is run.
@@ -34,6 +34,9 @@ pub struct Schedule {
     pub(super) short: Option<i64>,
     /// Whether what is left of a loop after whole vectors is computed in a vector, too, of which some lanes are masked.
     pub(super) has_masks: bool,
+    /// Whether there are so few indices that LLVM may keep what is stored here and loaded elsewhere in registers. It does so where there
+    /// is neither a loop nor a mask: a map is computed in shorter and shorter vectors, and rows are read and written one by one.
+    pub(super) is_tiny: bool,
 }
 
 impl Schedule {
@@ -60,7 +63,16 @@ impl Schedule {
         let side_by_side = beside.as_ref().map(|beside| beside.rows);
         let vector = side_by_side.or(down.as_ref().map(|down| down.rows)).or(innermost);
         let has_masks = machine.has_masks() && !has_rest;
-        Self { lanes, sums, vector, across, beside, down, short, has_masks }
+        let count = kernel.dims.iter().try_fold(1i64, |all, extent| all.checked_mul(extent.fixed()?));
+        let is_along = [across.is_some(), short.is_some(), beside.is_some(), down.is_some()] == [false; 4];
+        let is_tiny = is_along
+            && count.is_some_and(|count| count <= IN_REGISTERS)
+            && match kernel.form {
+                Form::Map => true,
+                Form::Rows { .. } => has_masks && kernel.chunk.is_none(),
+                Form::Columns { .. } => false,
+            };
+        Self { lanes, sums, vector, across, beside, down, short, has_masks, is_tiny }
     }
 
     /// Whether all operands of the kernel are read along memory, so that packing one first would not be faster. Reading a map in
@@ -90,7 +102,7 @@ impl Schedule {
 
 impl Display for Schedule {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { lanes, has_masks, .. } = self;
+        let Self { lanes, has_masks, is_tiny, .. } = self;
         let Some(vector) = self.vector.filter(|_| *lanes > 1) else { return f.write_str("one by one") };
         if self.beside.is_some() {
             return write!(f, "{lanes} rows of d{vector} side by side");
@@ -103,6 +115,7 @@ impl Display for Schedule {
         }
         match self.short {
             Some(_) => write!(f, "{lanes} lanes along d{} and d{vector} as one", vector - 1),
+            None if *is_tiny => write!(f, "{lanes} lanes along d{vector}, the rest in registers"),
             None if *has_masks => write!(f, "{lanes} lanes along d{vector}, the rest masked"),
             None => write!(f, "{lanes} lanes along d{vector}, the rest one by one"),
         }
