@@ -126,6 +126,8 @@ pub struct Costs {
     pub too_long: u32,
     /// How many expressions a kernel has at most.
     pub max_exprs: usize,
+    /// How many values leave a kernel at most: code generators take the square of their number.
+    pub max_roots: usize,
     /// With fewer results than these beside each other in memory, what goes along an axis in order computes one at a time.
     pub few_columns: i64,
     /// How long reductions are cut, if they are.
@@ -139,6 +141,7 @@ impl Costs {
         expensive: 8,
         too_long: 256,
         max_exprs: 600,
+        max_roots: 64,
         few_columns: 8,
         cuts: Some(Cuts {
             length: 1 << 16,

@@ -360,7 +360,8 @@ impl<'g> Fusion<'g> {
         };
         let traced = tracer.trace(self.graph, wanted.traced, at.clone(), &mut find, &stages);
         let is_long = tracer.exprs.len() > self.costs.max_exprs && !members.is_empty();
-        let expr = traced.ok().filter(|_| !is_long);
+        let is_full = is_long || members.len() >= self.costs.max_roots;
+        let expr = traced.ok().filter(|_| !is_full);
         let kept = group.kept_coords();
         let start = wanted.start.map(|start| tracer.trace(self.graph, start, kept, &mut find, &stages));
         match (expr, start.transpose()) {

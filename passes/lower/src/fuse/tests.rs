@@ -8,7 +8,8 @@ use crate::graph::Index;
 use crate::kernel::Form;
 use promote_dialect::extent::{Extent, Rule, Symbol};
 
-const COSTS: Costs = Costs { expensive: 8, too_long: 256, max_exprs: 600, few_columns: 8, cuts: None };
+const COSTS: Costs =
+    Costs { expensive: 8, too_long: 256, max_exprs: 600, max_roots: 64, few_columns: 8, cuts: None };
 
 /// A small generator of numbers, the same in each run.
 struct Random(u64);
@@ -72,7 +73,8 @@ fn graph(random: &mut Random) -> (Graph, Vec<NodeId>) {
 fn steps_read_what_steps_before_them_wrote() {
     for seed in 0..20_000 {
         let (graph, needed) = graph(&mut Random(seed));
-        let plan = fuse(&graph, &needed, &COSTS);
+        let costs = if seed % 2 == 0 { COSTS } else { Costs { max_roots: 2, ..COSTS } };
+        let plan = fuse(&graph, &needed, &costs);
         let mut last_write = vec![0; graph.nodes.len()];
         for (index, step) in plan.steps.iter().enumerate() {
             step.writes().iter().for_each(|node| last_write[node.0 as usize] = index);
@@ -95,6 +97,23 @@ fn steps_read_what_steps_before_them_wrote() {
             assert!(is_there(base) || written.contains(&base), "seed {seed}: {node:?} is not written");
         }
     }
+}
+
+#[test]
+fn many_results_are_of_several_kernels() {
+    let mut graph = Graph::default();
+    let x = graph.source(0, DType::F32, &[Some(8)]);
+    let shape = graph.shape(x);
+    let results: Vec<NodeId> = (0..150)
+        .map(|number| {
+            let splat = graph.push(Prim::Splat(number), &[], DType::F32, Vec::new());
+            let spread = graph.push(Prim::View(Vec::new()), &[splat], DType::F32, shape.clone());
+            graph.push(Prim::Map(Op::Add), &[x, spread], DType::F32, shape.clone())
+        })
+        .collect();
+    let plan = fuse(&graph, &results, &COSTS);
+    let counts: Vec<usize> = plan.steps.iter().map(|step| step.writes().len()).collect();
+    assert_eq!(counts, [64, 64, 22]);
 }
 
 /// `a` is stretched to `b`, that to `c`, and so on: whether `a` is 1 says all.

@@ -32,7 +32,7 @@ impl Target for Parts {
             scanned: 16,
             many_scans: 4,
         };
-        Costs { expensive: 8, too_long: 256, max_exprs: 600, few_columns: 8, cuts: Some(cuts) }
+        Costs { expensive: 8, too_long: 256, max_exprs: 600, max_roots: 4, few_columns: 8, cuts: Some(cuts) }
     }
 
     fn in_frame(&self) -> InFrame {

@@ -30,7 +30,7 @@ impl Target for Machine {
 
             many_scans: 4,
         };
-        Costs { expensive: 8, too_long: 256, max_exprs: 600, few_columns: 8, cuts: Some(cuts) }
+        Costs { expensive: 8, too_long: 256, max_exprs: 600, max_roots: 64, few_columns: 8, cuts: Some(cuts) }
     }
 
     fn schedule(&self, _: &Kernel, _: Numerics) -> String {
