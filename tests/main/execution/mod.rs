@@ -1,6 +1,7 @@
 //! Programs compiled for this machine's processor, and run.
 
 mod access;
+mod carries;
 mod constants;
 mod cumulative;
 mod device_products;
