@@ -55,6 +55,30 @@ def scalars(x, out):
     out[()] = value
 
 
+@njit
+def exchanged(x, y, out):
+    a, b = x.copy(), y.copy()
+    for _ in range(1_000_000):
+        for index in range(x.size):
+            a[index], b[index] = b[index], b[index] - a[index]
+    out[:] = a
+
+
+@njit
+def turned(m, x, out):
+    out[:] = x
+    new = np.empty_like(x)
+    for _ in range(1_000_000):
+        total = np.float32(0)
+        for row in range(3):
+            new[row] = x[row]
+            for column in range(3):
+                new[row] += m[row, column] * out[column]
+            total += new[row] * new[row]
+        for row in range(3):
+            out[row] = new[row] / np.sqrt(total)
+
+
 @njit(fastmath=True)
 def adam(p, g, out):
     m, v = np.zeros_like(p), np.zeros_like(p)

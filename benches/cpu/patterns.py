@@ -42,6 +42,40 @@ SCALARS = """func.func @main(%x: tensor<f32>) -> tensor<f32> {
 """
 
 
+# A vector that is turned, moved, and brought to length 1 again, 10⁶ times: what is rounded differently is soon forgotten.
+TURNED = """func.func @main(%m: tensor<3x3xf32>, %x: tensor<3xf32>) -> tensor<3xf32> {
+  %end = arith.constant 1000000 : index
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %r = scf.for %i = %zero to %end step %one iter_args(%a = %x) -> (tensor<3xf32>) {
+    %0 = "promote.matmul"(%m, %a) : (tensor<3x3xf32>, tensor<3xf32>) -> tensor<3xf32>
+    %1 = "promote.add"(%0, %x) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+    %2 = "promote.multiply"(%1, %1) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+    %3 = "promote.sum"(%2) : (tensor<3xf32>) -> tensor<f32>
+    %4 = "promote.sqrt"(%3) : (tensor<f32>) -> tensor<f32>
+    %5 = "promote.divide"(%1, %4) : (tensor<3xf32>, tensor<f32>) -> tensor<3xf32>
+    scf.yield %5 : tensor<3xf32>
+  }
+  return %r : tensor<3xf32>
+}
+"""
+
+
+def exchanged_text(n):
+    t = f"tensor<{n}xf32>"
+    return f"""func.func @main(%x: {t}, %y: {t}) -> {t} {{
+  %end = arith.constant 1000000 : index
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %r:2 = scf.for %i = %zero to %end step %one iter_args(%a = %x, %b = %y) -> ({t}, {t}) {{
+    %0 = "promote.subtract"(%b, %a) : ({t}, {t}) -> {t}
+    scf.yield %b, %0 : {t}, {t}
+  }}
+  return %r#0 : {t}
+}}
+"""
+
+
 def adam_text(n):
     t, s = f"tensor<{n}xf32>", "tensor<f32>"
     numbers = {"b1": 0.9, "c1": 0.1, "b2": 0.999, "c2": 0.001, "lr": 0.001, "eps": 1e-8, "nil": 0.0}
@@ -137,6 +171,13 @@ def cases(np, jnp, jax, rng, program):
     every_other = "t = slice(x) {start = array<i64: 0>, stop = array<i64: 16777216>, step = array<i64: 2>}"
     sliced = "t = slice(x) {start = array<i64: 0, 0>, stop = array<i64: 4096, 8192>, step = array<i64: 2, 3>}"
     step = lambda _, a: jnp.minimum(a * f32(0.5) + 1.25, 1.25) - f32(0.5)
+
+    def turned(m, x):
+        def trip(_, a):
+            moved = m @ a + x
+            return moved / jnp.sqrt((moved * moved).sum())
+
+        return jax.lax.fori_loop(0, 1_000_000, trip, x)
 
     def adam(p, g):
         def trip(_, carried):
@@ -240,6 +281,15 @@ def cases(np, jnp, jax, rng, program):
         "loop of four scalar ops, 10⁶ times": case(
             lambda: [np.array(1.25, f32)], lambda _: SCALARS, ((), f32),
             lambda x: jax.lax.fori_loop(0, 1_000_000, step, x), moved=False, numba="scalars",
+        ),
+        "loop that carries two of 4 elements, 10⁶ times": case(
+            lambda: [normal(4), normal(4)], lambda x, _: exchanged_text(x.size), ((4,), f32),
+            lambda x, y: jax.lax.fori_loop(0, 1_000_000, lambda _, c: (c[1], c[1] - c[0]), (x, y))[0], moved=False,
+            numba="exchanged",
+        ),
+        "a vector of 3 turned, 10⁶ times": case(
+            lambda: [np.linalg.qr(normal(3, 3))[0].astype(f32) / f32(2), normal(3)], lambda _m, _x: TURNED, ((3,), f32), turned,
+            moved=False, numba="turned",
         ),
         "Adam, 10⁴ steps of 1000 elements": case(
             lambda: [normal(1000), normal(1000)], lambda p, _: adam_text(p.size), ((1000,), f32), adam, moved=False,

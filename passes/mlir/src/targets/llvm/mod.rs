@@ -41,6 +41,8 @@ pub struct Code {
     constants: FxHashMap<(Ty, u64, usize), MlirValue>,
     /// The bits of those constants.
     bits: FxHashMap<*const c_void, u64>,
+    /// Whether LLVM unrolls loops whole whose bounds it finds to be known.
+    unrolls: bool,
 }
 
 impl Code {
@@ -91,8 +93,14 @@ impl Code {
             mlirBlockAppendOwnedOperation(module, function);
             let region = mlirOperationGetRegion(function, 0);
             let (constants, bits) = (FxHashMap::default(), FxHashMap::default());
-            Self { types, location, operation: function, region, block: entry, entry, constants, bits }
+            let (block, unrolls) = (entry, false);
+            Self { types, location, operation: function, region, block, entry, constants, bits, unrolls }
         }
+    }
+
+    /// Has LLVM unroll loops whole that are closed from here on, if it finds their bounds to be known.
+    pub const fn unroll(&mut self) {
+        self.unrolls = true;
     }
 
     /// Sets an attribute of the function.
@@ -294,10 +302,14 @@ impl Code {
 
     /// Ends the block with a branch back to the header of a loop, which LLVM unrolls `at_once` times.
     pub fn branch_back(&self, to: MlirBlock, arguments: &[MlirValue], at_once: u32) {
-        let unroll = match at_once {
-            1 => "disable = true".to_owned(),
-            count => format!("count = {count} : i32"),
-        };
+        match at_once {
+            1 => self.unrolling("disable = true", to, arguments),
+            count => self.unrolling(&format!("count = {count} : i32"), to, arguments),
+        }
+    }
+
+    /// Ends the block with a branch back to the header of a loop that LLVM unrolls so.
+    fn unrolling(&self, unroll: &str, to: MlirBlock, arguments: &[MlirValue]) {
         let annotation = self.types.parse(&format!("#llvm.loop_annotation<unroll = <{unroll}>>"));
         self.terminate("llvm.br", arguments, &[to], &[("loop_annotation", annotation)]);
     }
@@ -361,7 +373,11 @@ impl Code {
     /// Closes a loop, but the next iteration is as many indices further as its body found.
     pub fn close_by(&mut self, open: &Loop, step: MlirValue, next: &[MlirValue]) {
         let after = self.int("llvm.add", open.index, step);
-        self.branch(open.header, &[&[after], next].concat());
+        let next = [&[after], next].concat();
+        match self.unrolls {
+            true => self.unrolling("full = true", open.header, &next),
+            false => self.branch(open.header, &next),
+        }
         self.go_to(open.after);
     }
 

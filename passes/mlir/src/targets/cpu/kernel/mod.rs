@@ -227,6 +227,9 @@ impl<'k> KernelEmitter<'k> {
     fn run(mut self) -> Compiled {
         let start = self.code.new_block(&[]);
         self.code.go_to(start);
+        if self.is_tiny {
+            self.code.unroll();
+        }
         self.leave_if_idle();
         let (units, tiles) = self.units();
         self.hoist(u64::MAX, 0);
