@@ -134,7 +134,7 @@ impl<'f> Cells<'f> {
 
     /// An edge, with copies of what it passes to variables.
     fn edge(&mut self, edge: Edge, place: PlaceId, out: &mut Steps) -> Edge {
-        let parameters = self.parameters.get(edge.block.0 as usize).cloned().unwrap_or_default();
+        let parameters = self.parameters[edge.block.0 as usize].clone();
         let (mut args, mut copies, mut dropped) = (Vec::new(), Vec::new(), Vec::new());
         for (arg, parameter) in edge.args.into_iter().zip(parameters) {
             match arg {
@@ -228,7 +228,7 @@ impl Room {
     /// Takes room for a buffer, if there is.
     fn take(&mut self, function: &Function, buffer: ValueId, count: i64) -> bool {
         let bytes = count.saturating_mul(memory_size(function.dtype(buffer)) as i64);
-        let fits = bytes <= self.limits.bytes.min(self.left);
+        let fits = bytes > 0 && bytes <= self.limits.bytes.min(self.left);
         self.left -= if fits { bytes } else { 0 };
         fits
     }

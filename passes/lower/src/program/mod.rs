@@ -12,6 +12,8 @@
 //!   not counted: they live longer than the call.
 //! - A buffer is contiguous and row-major. It is written by steps between the one that makes it and the first that reads
 //!   it; who writes it has the only reference. What is read has been written, and no kernel reads what it writes.
+//! - A [cell](Step::Cell) is memory of the function's frame, without references: it is not passed on. [`Step::Copy`] writes one anew,
+//!   though it was read.
 //! - An argument [with strides](EntryKind::Strided) is neither: kernels alone take it, and read it by those strides.
 //! - A public function asks for the memory of each result once on every path that returns, and writes it.
 //! - A run that fails stops where it is: the run time frees what the call has allocated.

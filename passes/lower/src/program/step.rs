@@ -213,7 +213,7 @@ pub enum Step {
         /// The message.
         message: String,
     },
-    /// Calls a [private](EntryKind::Private) function of the program, if the stack holds it; fails if it fails.
+    /// Calls a [private](super::EntryKind::Private) function of the program, if the stack holds it; fails if it fails.
     Call {
         /// Its name.
         callee: String,

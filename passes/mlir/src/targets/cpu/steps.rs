@@ -49,9 +49,9 @@ impl Function<'_, '_> {
             Step::Cell { buffer, count } => {
                 let size = memory_size(self.source.dtype(*buffer));
                 let bytes = count * size as i64;
-                let alignment = (bytes as usize)
-                    .next_power_of_two()
-                    .clamp(size, self.lowering.setting.machine.vector_bytes);
+                // Like a vector, where it has as many elements.
+                let vector = self.lowering.setting.machine.vector_bytes;
+                let alignment = (bytes as usize).next_power_of_two().min(vector).max(size);
                 let data = self.code.stack(self.code.types.i8, bytes, alignment);
                 let owner = self.code.null();
                 self.set(*buffer, Value::Buffer(data, owner));
