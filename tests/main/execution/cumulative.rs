@@ -1,9 +1,10 @@
 //! Long cumulative sums, which go in blocks and in parts: near what they are, whether types state their extents or not.
 
 use promote::DType;
-use promote_reference::{Array, Value};
+use promote_reference::{Array, Number, Value};
 
-use super::support::{Random, compile, function, run, session};
+use super::devices::{open, targets};
+use super::support::{Place, Random, compile, function, known, run, session};
 
 /// Shapes and axes: some end where a part does, one before, or one after; rows, columns, and too many of either for parts.
 const SHAPES: [(&[usize], usize); 13] = [
@@ -108,6 +109,67 @@ fn cumulative_sums_of_negative_zeros_stay_negative_in_all_parts() {
             let found = result(rules, &program(&of, 0), &x);
             let signs = found.elements.iter().map(|number| number.parts().0.is_sign_negative());
             assert_eq!(signs.collect::<Vec<_>>(), vec![is_negative; 10_000], "{rules}, {of}");
+        }
+    }
+}
+
+/// What is computed of a row beside its cumulative sum; of ones and negative ones, so that nothing is rounded.
+const BESIDE: [&str; 9] =
+    ["sum", "prod", "max", "argmin", "any", "var", "cumulative_prod", "cumulative_sum", "negative"];
+
+#[test]
+fn cumulative_sums_beside_other_results_of_a_row_are_as_if_they_were_alone() {
+    let mut random = Random::new(7);
+    let session = session("jax", true, false);
+    let places: Vec<Place> = std::iter::once(Place::host()).chain(targets().into_iter().map(open)).collect();
+    for (dtype, length, is_open) in [
+        (DType::F32, 1, true),
+        (DType::F32, 63, true),
+        (DType::F32, 3000, true),
+        (DType::F32, 3000, false),
+        (DType::F64, 1025, false),
+        (DType::I32, 2049, false),
+        (DType::C64, 63, true),
+    ] {
+        let numbers: Vec<f64> = (0..2 * length).map(|_| random.below(2) as f64 * 2.0 - 1.0).collect();
+        let x = Array::of_reals(dtype, &[2, length], &numbers);
+        let r#type = match is_open {
+            true => format!("tensor<?x?x{}>", dtype.mlir()),
+            false => format!("tensor<2x{length}x{}>", dtype.mlir()),
+        };
+        let line = |name: &str, op: &str| {
+            let attributes = if op == "negative" { "" } else { " {axis = array<i64: 1>}" };
+            format!("  %{name} = \"promote.{op}\"(%x){attributes} : ({type}) -> !u\n")
+        };
+        let alone =
+            |op: &str| format!("func.func @f(%x: {type}) -> !u {{\n{}  return %r : !u\n}}", line("r", op));
+        let sums = result("jax", &alone("cumulative_sum"), &x);
+        let has_order = |op: &&&str| dtype != DType::C64 || !matches!(**op, "max" | "argmin" | "var");
+        for op in BESIDE.iter().filter(has_order) {
+            let expected = result("jax", &alone(op), &x);
+            let text = known(&format!(
+                "func.func @f(%x: {type}) -> (!u, !u, !u) {{\n{}{}{}  return %r, %s, %t : !u, !u, !u\n}}",
+                line("r", op),
+                line("s", "cumulative_sum"),
+                line("t", op),
+            ));
+            for place in &places {
+                let executable = place.compile(&session, &text).expect("it is compiled");
+                let found = run(&function(&executable, "f"), &[Value::Array(x.clone())]).expect("it runs");
+                let what = format!("{op} of {type}, {length} long, on {}", place.name());
+                assert_eq!(found[1], sums, "the cumulative sum beside {what}");
+                for own in [&found[0], &found[2]] {
+                    let pairs = own.elements.iter().zip(&expected.elements);
+                    let is_near = |(own, other): (&Number, &Number)| {
+                        let [own, other] = [own, other].map(|number| number.parts());
+                        (own.0 - other.0).abs().max((own.1 - other.1).abs()) <= 1e-5
+                    };
+                    assert!(
+                        own.shape == expected.shape && pairs.map(is_near).all(|is_near| is_near),
+                        "{what}"
+                    );
+                }
+            }
         }
     }
 }

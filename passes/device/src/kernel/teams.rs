@@ -208,8 +208,35 @@ impl<'k, C: Code> Emitter<'k, C> {
         }
     }
 
-    /// Goes along the innermost reduced dimension, with the accumulators of roots.
+    /// Goes along the innermost reduced dimension, with the accumulators of roots: for each cumulative sum that goes in blocks of
+    /// vectors by itself, for all others at once.
     fn row(&mut self, member: &Member<C>, held: &[Held], state: &[C::Value]) -> Vec<C::Value> {
+        let scans = |held: &Held| matches!(self.kernel.roots[held.root].role, Role::Scan(_));
+        let is_alone: Vec<bool> =
+            held.iter().map(|held| scans(held) && held.in_blocks && member.teams.lanes > 1).collect();
+        if held.len() == 1 || !is_alone.contains(&true) {
+            return self.row_at_once(member, held, state);
+        }
+        let (mut others, mut states) = (Vec::new(), Vec::new());
+        for ((held, state), _) in of_each(held, state).zip(&is_alone).filter(|(_, is_alone)| !**is_alone) {
+            others.push(*held);
+            states.extend(state);
+        }
+        let of_others =
+            if others.is_empty() { Vec::new() } else { self.row_at_once(member, &others, &states) };
+        let mut of_others = of_each(&others, &of_others);
+        let mut next = Vec::with_capacity(state.len());
+        for ((held, state), is_alone) in of_each(held, state).zip(is_alone) {
+            if is_alone {
+                next.extend(self.row_at_once(member, &[*held], state));
+            } else if let Some((_, own)) = of_others.next() {
+                next.extend(own);
+            }
+        }
+        next
+    }
+
+    fn row_at_once(&mut self, member: &Member<C>, held: &[Held], state: &[C::Value]) -> Vec<C::Value> {
         let dim = self.kernel.reduced().end - 1;
         let (from, to) = self.bounds(dim);
         let lanes = i64::from(member.teams.lanes);
@@ -222,7 +249,7 @@ impl<'k, C: Code> Emitter<'k, C> {
             to
         };
         let part = self.kernel.chunk.filter(|chunk| chunk.dim == dim && lanes > 1);
-        // What is cumulative is the only root of its kernel.
+        // What is cumulative of a part, or in blocks, is the only root here.
         let scanned = held.iter().find(|held| matches!(self.kernel.roots[held.root].role, Role::Scan(_)));
         if let Some(held) = scanned.filter(|held| held.in_blocks && lanes > 1) {
             let length = match part {

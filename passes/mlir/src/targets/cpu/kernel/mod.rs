@@ -135,7 +135,7 @@ pub fn compile(
         results: vec![None; kernel.roots.len()],
         columns: vec![Vec::new(); kernel.roots.len()],
         sums_before: vec![Vec::new(); kernel.roots.len()],
-        scan_start: None,
+        before_block: FxHashMap::default(),
         kept: FxHashMap::default(),
         stage: 0,
         tile: None,
@@ -200,8 +200,8 @@ struct KernelEmitter<'k> {
     columns: Vec<Vec<(MlirValue, Ty)>>,
     /// The sums of the blocks of rows before the one at hand, where it has accumulators of its own.
     sums_before: Vec<Vec<(MlirValue, Ty)>>,
-    /// The cumulative sum of the blocks of a row before the one at hand.
-    scan_start: Option<Vec<MlirValue>>,
+    /// Of each cumulative sum, those of the blocks of a row before the one at hand.
+    before_block: FxHashMap<usize, Vec<MlirValue>>,
     /// Where expressions of the row at hand are kept for later stages, and in which stage they are computed.
     kept: FxHashMap<ExprId, Kept>,
     /// The stage at hand.

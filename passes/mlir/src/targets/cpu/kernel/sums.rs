@@ -126,19 +126,20 @@ impl<'k> KernelEmitter<'k> {
         for root in roots {
             let parts = self.accumulator(*root).len();
             for lanes in lanes.iter().take(self.copies(*root)) {
-                if self.is_summed_in_blocks(*root) {
-                    start.extend(self.identity(*root, *lanes));
-                } else {
-                    start.extend(&blocks.carried[start.len()..start.len() + parts]);
+                let own = blocks.carried[start.len()..start.len() + parts].to_vec();
+                if !self.is_summed_in_blocks(*root) {
+                    start.extend(own);
+                    continue;
+                }
+                start.extend(self.identity(*root, *lanes));
+                if matches!(self.kernel.roots[*root].role, Role::Scan(_)) {
+                    self.before_block.insert(*root, own);
                 }
             }
         }
         self.frames.push(Scope::default());
-        // What is cumulative is the only root of its kernel.
-        let is_cumulative = roots.iter().any(|root| matches!(self.kernel.roots[*root].role, Role::Scan(_)));
-        self.scan_start = is_cumulative.then(|| blocks.carried.clone());
         let sums = body(self, (blocks.index, end), &start);
-        self.scan_start = None;
+        self.before_block.clear();
         let mut next = Vec::with_capacity(carried.len());
         for root in roots {
             let parts = self.accumulator(*root).len();
@@ -205,12 +206,12 @@ impl<'k> KernelEmitter<'k> {
             distance *= 2;
         }
         let all = self.combined((op, dtype), lanes, element(&before), sums);
-        let stored = match self.scan_start.clone() {
+        let stored = match self.before_block.get(&root) {
             None => all,
-            Some(start) => {
-                let start = self.registers(root, &start);
-                let start = self.in_lanes(&start, lanes);
-                self.combined((op, dtype), lanes, element(&start), all)
+            Some(before) => {
+                let before = self.registers(root, before);
+                let before = self.in_lanes(&before, lanes);
+                self.combined((op, dtype), lanes, element(&before), all)
             }
         };
         self.store_result(root, stored, lanes);
