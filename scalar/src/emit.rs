@@ -282,7 +282,8 @@ pub trait Emit {
         false
     }
 
-    /// The same float for a comparison, if the machine's optimiser may not know what else is made of it.
+    /// The same float, if the machine's optimiser may not know what it was made of, or what else is made of it: for a comparison, or as
+    /// what was chosen by one.
     fn compared(&mut self, x: Self::Value) -> Self::Value {
         x
     }

@@ -192,12 +192,13 @@ fn extreme<E: Emit>(
             let (x, y) = (e.chosen(x.real()), e.chosen(y.real()));
             let compare = if least { Compare::FLt } else { Compare::FGt };
             let second = e.compare(compare, y, x);
-            let chosen = e.select(second, y, x);
-            if e.is_number(y) {
-                return Element::Real(chosen);
+            let mut chosen = e.select(second, y, x);
+            if !e.is_number(y) {
+                let is_nan = e.is_nan(y);
+                chosen = e.select(is_nan, y, chosen);
             }
-            let is_nan = e.is_nan(y);
-            return Element::Real(e.select(is_nan, y, chosen));
+            // LLVM takes an extreme of an extreme for one of them, though their zeros have other signs.
+            return Element::Real(e.compared(chosen));
         }
         (Kind::Complex, _) => {
             let first = takes_first(e, numerics, least, dtype, x, y);

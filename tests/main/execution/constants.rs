@@ -151,6 +151,41 @@ fn zeros_keep_their_signs_in_a_choice_between_converted_floats() {
     reported("choices between converted floats", wrong);
 }
 
+/// The second zero is the first operand of the outer op, which gives the first of equal numbers.
+#[test]
+fn zeros_have_the_sign_of_the_outer_extremes_first_operand() {
+    let session = session("jax", true, false);
+    let mut wrong = Vec::new();
+    for dtype in [DType::F16, DType::BF16, DType::F32, DType::F64] {
+        for (op, zero, has_inner) in ["minimum", "maximum"].into_iter().flat_map(|op| {
+            [0.0, -0.0].into_iter().flat_map(move |zero| [false, true].map(|has_inner| (op, zero, has_inner)))
+        }) {
+            let (x, k) = (format!("tensor<{COUNT}x{}>", dtype.mlir()), format!("tensor<{}>", dtype.mlir()));
+            let (results, inner) = if has_inner { (format!("({x}, {x})"), ", %a") } else { (x.clone(), "") };
+            let types = if has_inner { format!("{x}, {x}") } else { x.clone() };
+            let text = format!(
+                "func.func @main(%x: {x}) -> {results} {{
+  %k = \"promote.constant\"() {{value = dense<{zero:?}> : {k}}} : () -> {k}
+  %a = \"promote.{op}\"(%x, %k) : ({x}, {k}) -> {x}
+  %b = \"promote.{op}\"(%k, %a) : ({k}, {x}) -> {x}
+  return %b{inner} : {types}
+}}
+"
+            );
+            let zeros: Vec<f64> = [0.0, -0.0].into_iter().cycle().take(COUNT).collect();
+            let executable = compile(&session, &text);
+            let x = Value::Array(Array::of_reals(dtype, &[COUNT], &zeros));
+            let found = run(&function(&executable, "main"), &[x]).expect("it runs");
+            let is_same =
+                |number: &Number| number.parts().0.is_sign_negative() == f64::is_sign_negative(zero);
+            if !found[0].elements.iter().all(is_same) {
+                wrong.push(format!("{op} of {zero:?} in {dtype}, with the inner one: {has_inner}"));
+            }
+        }
+    }
+    reported("extremes of extremes of zeros", wrong);
+}
+
 #[test]
 fn zeros_keep_their_signs_in_a_choice_whose_condition_is_a_result_too() {
     let session = session("jax", true, false);
