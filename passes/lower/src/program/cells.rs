@@ -11,7 +11,7 @@
 //! 3. What takes a buffer with a reference (a return, a parameter that is no variable) gets one that is allocated for it.
 
 use promote_scalar::memory_size;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::registers::in_buffers;
 use super::sizes::sizes;
@@ -29,6 +29,8 @@ pub struct Cells<'f> {
     is_variable: Vec<bool>,
     /// Which other buffers are cells, by value.
     is_cell: Vec<bool>,
+    /// The cells in which variables are kept while they are overwritten, by what they are and how many elements they have.
+    kept: FxHashMap<(ValueKind, i64), ValueId>,
 }
 
 type Steps = Vec<(Step, PlaceId)>;
@@ -41,27 +43,30 @@ impl<'f> Cells<'f> {
         let is_variable = variables(function, &sizes, &mut room);
         let is_cell = cells(function, &sizes, &is_variable, &mut room);
         let parameters = function.blocks.iter().map(|block| block.parameters.clone()).collect();
-        let mut cells = Self { function, parameters, sizes, is_variable, is_cell };
-        cells.make_variables();
+        let kept = FxHashMap::default();
+        let mut cells = Self { function, parameters, sizes, is_variable, is_cell, kept };
+        let variables = cells.take_variables();
         for block in 0..cells.parameters.len() {
             cells.block(block);
         }
+        let mut kept: Vec<ValueId> = cells.kept.values().copied().collect();
+        kept.sort_unstable();
+        let place = cells.function.place;
+        let made = variables.into_iter().chain(kept).map(|buffer| {
+            let count = cells.count(buffer);
+            (Step::Cell { buffer, count }, place)
+        });
+        let made: Vec<_> = made.collect();
+        cells.function.blocks[0].steps.splice(..0, made);
     }
 
-    /// Makes the variables where the function starts.
-    fn make_variables(&mut self) {
-        let place = self.function.place;
-        let mut made = Steps::new();
+    /// Takes the variables from the blocks: they are made where the function starts.
+    fn take_variables(&mut self) -> Vec<ValueId> {
+        let mut taken = Vec::new();
         for block in &mut self.function.blocks[1..] {
-            block.parameters.retain(|buffer| {
-                let is_variable = self.is_variable[buffer.0 as usize];
-                if is_variable && let Some(count) = self.sizes[buffer.0 as usize] {
-                    made.push((Step::Cell { buffer: *buffer, count }, place));
-                }
-                !is_variable
-            });
+            taken.extend(block.parameters.extract_if(.., |buffer| self.is_variable[buffer.0 as usize]));
         }
-        self.function.blocks[0].steps.splice(..0, made);
+        taken
     }
 
     fn is_in_frame(&self, buffer: ValueId) -> bool {
@@ -171,8 +176,7 @@ impl<'f> Cells<'f> {
             if !is_done[next] && free.is_empty() {
                 // Each of these is read by another one: what the first overwrites is kept.
                 let to = copies[next].1;
-                let (kept, count) = (self.new_buffer(to), self.count(to));
-                out.push((Step::Cell { buffer: kept, count }, place));
+                let (kept, count) = (self.kept(to), self.count(to));
                 out.push((Step::Copy { from: to, to: kept, count }, place));
                 for reader in readers.get(&to).into_iter().flatten() {
                     copies[*reader].0 = kept;
@@ -190,6 +194,17 @@ impl<'f> Cells<'f> {
                 }
             }
         }
+    }
+
+    /// A cell for what is in a variable.
+    fn kept(&mut self, variable: ValueId) -> ValueId {
+        let of = (self.function.kind(variable), self.count(variable));
+        if let Some(kept) = self.kept.get(&of) {
+            return *kept;
+        }
+        let kept = self.new_buffer(variable);
+        self.kept.insert(of, kept);
+        kept
     }
 
     /// One of several edges: what must be done on it alone is done in a block of its own.
@@ -241,12 +256,18 @@ fn variables(function: &Function, sizes: &[Option<i64>], room: &mut Room) -> Vec
         with_references(step).into_iter().for_each(|value| needs_reference[value.0 as usize] = true);
     }
     let mut is_variable = vec![false; function.values.len()];
+    // There is room to keep one of each size while it is overwritten.
+    let mut kept = FxHashSet::default();
     for parameter in function.blocks[1..].iter().flat_map(|block| &block.parameters) {
         let index = parameter.0 as usize;
         if let (ValueKind::Buffer(_), Some(count), false) =
             (function.kind(*parameter), sizes[index], needs_reference[index])
         {
-            is_variable[index] = room.take(function, *parameter, count);
+            let of = (function.kind(*parameter), count);
+            if kept.contains(&of) || room.take(function, *parameter, count) {
+                kept.insert(of);
+                is_variable[index] = room.take(function, *parameter, count);
+            }
         }
     }
     is_variable

@@ -78,8 +78,8 @@ fn what_is_large_stays_in_memory_with_references() {
 
 #[test]
 fn what_is_left_over_when_the_frame_is_full_stays_in_memory_with_references() {
-    // Four variables fill it: what the loop makes is allocated.
-    let (program, counts) = held(&round(16, &copies(16), "%7, %8"), LIMITS);
+    // Four variables fill it, with room for what is kept of one: what the loop makes is allocated.
+    let (program, counts) = held(&round(16, &copies(16), "%7, %8"), InFrame { bytes: 64, all: 320 });
     assert_eq!(counts, [3, 4, 7], "{program}");
     let (program, counts) = held(&round(16, &copies(16), "%7, %8"), InFrame { bytes: 64, all: 63 });
     assert_eq!(counts, [2, 0, 0], "{program}");
@@ -90,15 +90,28 @@ fn carries_that_change_places_are_copied_before_they_are_overwritten() {
     let (program, _) = held(&round(2, "", "%4, %3"), LIMITS);
     // One is kept, then the other one overwrites it.
     let back = program.functions[0].blocks[1..].iter().find(|block| {
-        matches!(&block.end, End::Jump(edge) if edge.block.0 == 1 && block.steps.iter().any(|(step, _)| matches!(step, Step::Cell { .. })))
+        let is_back = matches!(&block.end, End::Jump(edge) if edge.block.0 == 1);
+        is_back && !block.steps.is_empty()
     });
-    let steps: Vec<String> =
-        back.expect("there is one").steps.iter().map(|(step, _)| step.to_string()).collect();
-    assert_eq!(
-        steps,
-        ["cell [2]", "copy %3 to %7 [2]", "copy %4 to %3 [2]", "copy %7 to %4 [2]"],
-        "{program}"
+    let steps = &back.expect("there is one").steps;
+    let steps: Vec<String> = steps.iter().map(|(step, _)| step.to_string()).collect();
+    assert_eq!(steps, ["copy %3 to %7 [2]", "copy %4 to %3 [2]", "copy %7 to %4 [2]"], "{program}");
+}
+
+#[test]
+fn all_that_change_places_are_kept_in_one_cell() {
+    let mut text = round(2, "", "%4, %3");
+    text = text.replace(
+        "branch %2, ^bb1(%4, %3), ^bb2(%4, %3)",
+        "switch %0 [0: ^bb1(%4, %3), 1: ^bb1(%4, %3), 2: ^bb1(%4, %3)] default ^bb2(%4, %3)",
     );
+    text = text
+        .replace("switch %0", "switch %7")
+        .replace("i1) ->", "i1, index) ->")
+        .replace("%2: i1)", "%2: i1, %7: index)");
+    let (program, counts) = held(&text, LIMITS);
+    // Four variables, and the one that is kept.
+    assert_eq!(counts[1], 5, "{program}");
 }
 
 #[test]
@@ -164,6 +177,15 @@ fn cells_are_of_their_size_and_are_copied_after_they_are_written() {
     has(
         &f("  %1 = cell [2] : buffer<f64>\n  copy %0 to %1 [2]"),
         "func private @f: ^bb0, step 1: %1 is buffer<f64>, not buffer<f32>",
+    );
+    // As many as there are.
+    has(
+        &f("  %1 = cell [3] : buffer<f32>\n  copy %0 to %1 [3]"),
+        "func private @f: ^bb0, step 1: %0 is not known to have 3 elements",
+    );
+    has(
+        &f("  %1 = cell [1] : buffer<f32>\n  copy %0 to %1 [2]"),
+        "func private @f: ^bb0, step 1: %1 is not known to have 2 elements",
     );
     // Only a cell is written again.
     has(

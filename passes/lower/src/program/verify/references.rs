@@ -12,14 +12,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::flow::Flow;
 use super::{Context, Position, Problem, Reporter};
+use crate::program::sizes::sizes;
 use crate::program::{
     Arg, Block, BlockId, End, EntryKind, Function, Launch, Matmul, Step, ValueId, ValueKind,
 };
 
 pub(super) fn verify(context: &Context<'_>, function: &Function, flow: &Flow) -> Vec<Problem> {
     let origins = origins(function);
-    let mut references =
-        References { context, function, origins, reporter: Reporter::new(function), state: State::default() };
+    let sizes = sizes(function, &context.program.constants);
+    let (reporter, state) = (Reporter::new(function), State::default());
+    let mut references = References { context, function, origins, sizes, reporter, state };
     let starts = references.solve(flow);
     references.reporter.problems.clear();
     for block in &flow.order {
@@ -135,6 +137,8 @@ struct References<'p> {
     context: &'p Context<'p>,
     function: &'p Function,
     origins: Vec<Option<Origin>>,
+    /// How many elements each buffer has.
+    sizes: Vec<Option<i64>>,
     reporter: Reporter<'p>,
     /// What is known where the verifier is.
     state: State,
@@ -385,7 +389,12 @@ impl References<'_> {
             Step::Cell { buffer, count } => {
                 self.make(*buffer, Held { references: 0, is_written: *count == 0, is_read: false });
             }
-            Step::Copy { from, to, count: _ } => {
+            Step::Copy { from, to, count } => {
+                for buffer in [from, to] {
+                    if self.sizes[buffer.0 as usize] != Some(*count) {
+                        self.report(format!("{buffer} is not known to have {count} elements"));
+                    }
+                }
                 self.read(*from);
                 if self.origin(*to) == Some(Origin::Cell) {
                     self.make(*to, Held { references: 0, is_written: true, is_read: false });
