@@ -12,6 +12,19 @@ use super::support::{Random, compile, function, run, session};
 /// Extents of matrices around those of the squares that are transposed in registers.
 const MATRICES: [[usize; 2]; 6] = [[16, 16], [17, 33], [64, 48], [100, 31], [15, 70], [3, 260]];
 
+/// Batches of planes, and the elements of each: around those of vectors, and fewer.
+const PLANES: [[usize; 3]; 9] = [
+    [1, 3, 1],
+    [2, 2, 16],
+    [1, 3, 64],
+    [2, 3, 65],
+    [1, 4, 200],
+    [3, 5, 33],
+    [1, 7, 130],
+    [2, 8, 47],
+    [1, 16, 70],
+];
+
 const STEPS: [i64; 8] = [2, 3, 4, 5, 8, 16, 17, 33];
 
 fn random(dtype: DType, shape: &[usize], random: &mut Random) -> Array {
@@ -53,6 +66,42 @@ fn turned(dtype: DType, [rows, columns]: [usize; 2], is_open: bool, random_numbe
         random(DType::B1, &mask, random_numbers),
         random(dtype, &x, random_numbers),
         random(dtype, &y, random_numbers),
+    ];
+    Case { text, name, arguments: arrays.into_iter().map(Value::Array).collect() }
+}
+
+/// Planes of elements that are interleaved, with others that lie so already, and with one for each plane.
+fn interleaved(
+    dtype: DType,
+    [batch, planes, rows]: [usize; 3],
+    is_open: bool,
+    random_numbers: &mut Random,
+) -> Case {
+    let name = format!("interleaved_{batch}_{planes}_{rows}_{is_open}");
+    let [x, y, z] = [vec![batch, planes, rows], vec![batch, rows, planes], vec![planes]];
+    // How many planes there are is always known.
+    let t = |shape: [String; 3], dtype: DType| format!("tensor<{}{}>", shape.concat(), dtype.mlir());
+    let of = |extent: usize| if is_open { "?x".to_owned() } else { format!("{extent}x") };
+    let [from, to, masks] = [
+        t([of(batch), format!("{planes}x"), of(rows)], dtype),
+        t([of(batch), of(rows), format!("{planes}x")], dtype),
+        t([of(batch), of(rows), format!("{planes}x")], DType::B1),
+    ];
+    let each = tensor(&z, dtype, false);
+    let text = format!(
+        r#"func.func @{name}(%m: {masks}, %x: {from}, %y: {to}, %z: {each}) -> ({to}, {to}, {to}) {{
+  %t = "promote.permute_dims"(%x) {{permutation = array<i64: 0, 2, 1>}} : ({from}) -> {to}
+  %r = "promote.where"(%m, %t, %y) : ({masks}, {to}, {to}) -> {to}
+  %s = "promote.where"(%m, %z, %t) : ({masks}, {each}, {to}) -> {to}
+  return %r, %t, %s : {to}, {to}, {to}
+}}
+"#
+    );
+    let arrays = [
+        random(DType::B1, &y, random_numbers),
+        random(dtype, &x, random_numbers),
+        random(dtype, &y, random_numbers),
+        random(dtype, &z, random_numbers),
     ];
     Case { text, name, arguments: arrays.into_iter().map(Value::Array).collect() }
 }
@@ -101,6 +150,9 @@ fn permuted_and_sliced_operands_of_every_dtype() {
         let mut cases = vec![rolled(dtype, &mut numbers)];
         for extents in MATRICES {
             cases.extend([false, true].map(|is_open| turned(dtype, extents, is_open, &mut numbers)));
+        }
+        for extents in PLANES {
+            cases.extend([false, true].map(|is_open| interleaved(dtype, extents, is_open, &mut numbers)));
         }
         cases.extend(STEPS.map(|step| stepped(dtype, step, &mut numbers)));
         let mut text = String::new();

@@ -56,6 +56,10 @@ pub const LONG_ROW: i64 = 1 << 15;
 pub const CHEAP_ROW: u32 = 4;
 /// From so many bytes on, results are written past the caches: they would not stay there, and need not be read first.
 pub const STREAMED: i64 = 1 << 24;
+/// How many vectors of planes that are interleaved are in registers, at most.
+pub const MOST_PLANES: i64 = 16;
+/// The fewest elements of a plane that are worth it.
+pub const LEAST_ROWS: i64 = 16;
 /// The most indices of a map that LLVM may keep in registers whole.
 pub const IN_REGISTERS: i64 = 1 << 6;
 /// What a store past the caches must be aligned to, in bytes.

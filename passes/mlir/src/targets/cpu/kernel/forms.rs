@@ -1,10 +1,14 @@
 //! What each form of kernel does with a unit of work.
 
 use mlir_sys::*;
+use promote_scalar::Element;
 use rustc_hash::FxHashMap;
 
-use super::KernelEmitter;
+use super::lanes::planar;
+use super::{KernelEmitter, Scope};
 use crate::targets::cpu::costs::{CHEAP_ROW, LONG_ROW, ROWS_AT_ONCE};
+use crate::targets::llvm::{Predicate, Register, shuffle};
+use promote_lattice::DType;
 use promote_lower::kernel::{ExprId, Role};
 use promote_lower::order::BLOCK;
 
@@ -26,7 +30,9 @@ impl<'k> KernelEmitter<'k> {
         });
     }
 
-    /// A map whose innermost dimension is short: `bounds` are those of the dimension before it.
+    /// A map whose innermost dimension is short: `bounds` are those of the dimension before it. Where they are no whole number of
+    /// rounds apart, the last round computes again what the one before did; where they are less than one apart, all is computed one by
+    /// one.
     pub(super) fn short_map(&mut self, extent: i64, (from, to): (MlirValue, MlirValue), roots: &[usize]) {
         let dim = self.kernel.dims.len() - 1;
         self.hoist(3 << (dim - 1), usize::MAX);
@@ -34,28 +40,89 @@ impl<'k> KernelEmitter<'k> {
         // From here on the innermost dimension counts the elements of both.
         let (from, to) = (self.code.int("llvm.mul", from, width), self.code.int("llvm.mul", to, width));
         let step = self.lanes as i64 * extent;
-        let count = self.code.int("llvm.sub", to, from);
         let size = self.code.index(step);
-        let rest = self.code.int("llvm.srem", count, size);
-        let middle = self.code.int("llvm.sub", to, rest);
+        let count = self.code.int("llvm.sub", to, from);
+        let has_rounds = self.code.compare(Predicate::Sge, count, size);
+        let [whole, single, after] = [(); 3].map(|()| self.code.new_block(&[]));
+        self.code.branch_if(has_rounds, (whole, &[]), (single, &[]));
+        self.code.go_to(whole);
+        let last = self.code.int("llvm.sub", to, size);
+        let rounds = self.code.open((from, to, step), &[]);
+        let start = self.code.int("llvm.intr.smin", rounds.index, last);
+        let row = self.code.int("llvm.udiv", start, width);
+        let planes = self.load_planes(extent, row);
         self.index[dim - 1] = Some(zero);
-        let rounds = self.code.open((from, middle, step), &[]);
         for phase in 0..extent as usize {
             self.phase = phase;
             let ahead = self.code.index((phase * self.lanes) as i64);
-            self.index[dim] = Some(self.code.int("llvm.add", rounds.index, ahead));
-            self.frames.push(FxHashMap::default());
+            self.index[dim] = Some(self.code.int("llvm.add", start, ahead));
+            let frame = self.interleaved(&planes);
+            self.frames.push(frame);
             roots.iter().for_each(|root| self.store_root(*root, self.lanes));
             self.frames.pop();
         }
         self.phase = 0;
-        self.index[dim] = None;
+        (self.index[dim - 1], self.index[dim]) = (None, None);
         self.code.close(&rounds, &[]);
-        self.repeat(dim, (middle, to), 1, &[], &mut |emitter, _| {
+        self.code.branch(after, &[]);
+        self.code.go_to(single);
+        self.repeat(dim, (from, to), 1, &[], &mut |emitter, _| {
+            let index = emitter.at(dim);
+            emitter.index[dim - 1] = Some(emitter.code.int("llvm.udiv", index, width));
+            emitter.index[dim] = Some(emitter.code.int("llvm.urem", index, width));
             roots.iter().for_each(|root| emitter.store_root(*root, 1));
+            emitter.index[dim - 1] = None;
             Vec::new()
         });
-        self.index[dim - 1] = None;
+        self.code.branch(after, &[]);
+        self.code.go_to(after);
+    }
+
+    /// What a round reads in planes from a row on: of each expression, a vector of each plane.
+    fn load_planes(&mut self, extent: i64, row: MlirValue) -> Vec<(ExprId, DType, Vec<Register>)> {
+        let dim = self.kernel.dims.len() - 1;
+        let outside = self.vector.replace(dim - 1);
+        self.index[dim - 1] = Some(row);
+        let mut planes = Vec::new();
+        for (id, access, dtype) in planar(self.kernel) {
+            let mut vectors = Vec::new();
+            for plane in 0..extent {
+                self.index[dim] = Some(self.code.index(plane));
+                vectors.extend(self.load_raw(access, dtype, self.lanes, None));
+            }
+            planes.push((id, dtype, vectors));
+        }
+        self.vector = outside;
+        planes
+    }
+
+    /// Of what a round reads in planes, the elements that the vector of the phase has, in order.
+    fn interleaved(&mut self, planes: &[(ExprId, DType, Vec<Register>)]) -> Scope {
+        let lanes = self.lanes;
+        let mut frame = Scope::default();
+        for (id, dtype, vectors) in planes {
+            let extent = vectors.len();
+            let place = |lane: usize| self.phase * lanes + lane;
+            let r#type = self.code.types.lanes(vectors[0].ty, lanes);
+            let mut all = vectors[0].value;
+            if lanes == 1 {
+                all = vectors[self.phase].value;
+            }
+            for (plane, vector) in vectors.iter().enumerate().skip(1).filter(|_| lanes > 1) {
+                // The lanes of the planes before are where they belong, but those of the first one at first.
+                let from = |lane: usize| match (place(lane) % extent, plane) {
+                    (own, _) if own == plane => lanes + place(lane) / extent,
+                    (0, 1) => place(lane) / extent,
+                    _ => lane,
+                };
+                let mask: Vec<i32> = (0..lanes).map(|lane| from(lane) as i32).collect();
+                all = shuffle(&self.code, (all, vector.value), r#type, &mask);
+            }
+            let raw = Register { value: all, ty: vectors[0].ty };
+            let loaded = promote_scalar::load(&mut self.emit(lanes), *dtype, raw);
+            frame.insert((*id, lanes, 0), Element::Real(loaded));
+        }
+        frame
     }
 
     /// Computes in front of all loops what depends on a short innermost dimension alone.

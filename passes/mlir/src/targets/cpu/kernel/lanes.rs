@@ -1,12 +1,32 @@
 //! What a kernel computes outside of its loops, and innermost dimensions that are shorter than vectors.
 
 use promote_dialect::extent::Product;
-use promote_lower::kernel::{Code as What, Expr, Form, Kernel};
+use promote_lattice::DType;
+use promote_lower::kernel::{Access, Code as What, Expr, ExprId, Form, Kernel};
 
+use super::elements::part_count;
+use crate::targets::cpu::costs::{LEAST_ROWS, MOST_PLANES};
 use crate::targets::cpu::target::Machine;
 
+/// Whether the elements of a short innermost dimension lie in planes, as the colours of an image may: those side by side are of the
+/// dimension before it.
+pub(super) fn is_planar(access: &Access) -> bool {
+    let [.., before, last] = access.strides.as_slice() else { return false };
+    before.fixed() == Some(1) && last.fixed().is_none_or(|stride| !(-1..=1).contains(&stride))
+}
+
+/// What is read in planes.
+pub(super) fn planar(kernel: &Kernel) -> Vec<(ExprId, &Access, DType)> {
+    let ids = (0..).map(ExprId).zip(&kernel.exprs);
+    let reads = ids.filter_map(|(id, expr)| match &expr.code {
+        What::Load(access) if is_planar(access) => Some((id, access, expr.dtype)),
+        _ => None,
+    });
+    reads.collect()
+}
+
 /// The extent of an innermost dimension that is too short for vectors, if the one before it is stored right before it
-/// wherever something varies with both.
+/// wherever something varies with both. Some of it may be read [in planes](is_planar).
 pub(super) fn short(kernel: &Kernel, machine: Machine) -> Option<i64> {
     let (Form::Map, [.., _, last]) = (kernel.form, kernel.dims.as_slice()) else { return None };
     let extent =
@@ -21,6 +41,7 @@ pub(super) fn short(kernel: &Kernel, machine: Machine) -> Option<i64> {
         in_order || before.is_zero() && is_alone
     };
     let is_simple = |expr: &Expr| match &expr.code {
+        What::Load(access) if is_planar(access) => part_count(expr.dtype) == 1,
         What::Load(access) => suits(&access.strides),
         What::Index { .. } | What::Take { .. } | What::Reduced(_) => false,
         What::Splat(_) | What::Size(_) | What::Map(..) | What::Convert(_) => true,
@@ -30,7 +51,11 @@ pub(super) fn short(kernel: &Kernel, machine: Machine) -> Option<i64> {
             && strides.last().is_some_and(|last| !last.is_zero())
             && strides[strides.len() - 2].fixed() == Some(extent)
     };
-    (kernel.exprs.iter().all(is_simple) && stored.into_iter().all(is_stored_in_order)).then_some(extent)
+    let planes = planar(kernel).len();
+    let has_rows = kernel.dims[kernel.dims.len() - 2].fixed().is_none_or(|rows| rows >= LEAST_ROWS);
+    let has_registers = planes as i64 * extent <= MOST_PLANES && (planes == 0 || has_rows);
+    let is_in_order = kernel.exprs.iter().all(is_simple) && stored.into_iter().all(is_stored_in_order);
+    (is_in_order && has_registers).then_some(extent)
 }
 
 /// The expressions that depend on a short innermost dimension and no other.

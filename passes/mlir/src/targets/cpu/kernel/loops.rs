@@ -103,7 +103,8 @@ impl<'k> KernelEmitter<'k> {
     }
 
     /// Less than a vector, of a kernel that carries nothing: in vectors that are half as long each, down to one element. None is in a
-    /// loop, and none has a mask, so LLVM can keep what is stored here and loaded elsewhere in registers.
+    /// loop, and none has a mask, so LLVM can keep what is stored here and loaded elsewhere in registers. The range does not end before it
+    /// begins.
     fn halves(&mut self, dim: usize, (mut from, to): Bounds, body: &mut Body<'_, 'k>) {
         let whole = self.lanes;
         let count = self.code.int("llvm.sub", to, from);

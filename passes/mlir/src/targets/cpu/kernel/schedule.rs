@@ -10,7 +10,7 @@ use promote_lower::kernel::{Access, Code, Form, Kernel};
 use promote_lower::order::{self, Beside, Rows, register_lanes, square_lanes};
 
 use super::down::Down;
-use super::lanes::short;
+use super::lanes::{planar, short};
 use super::squares::squares;
 use crate::targets::cpu::costs::{COLUMNS_UPRIGHT, IN_REGISTERS};
 use crate::targets::cpu::target::Machine;
@@ -55,7 +55,11 @@ impl Schedule {
         let Rows { lanes: sums, beside, has_rest } = rows;
         let lanes = match (across, short, &down) {
             (Some(_), _, _) => square,
-            (None, Some(_), _) => order::lanes(kernel, numerics, bytes, true),
+            (None, Some(_), _) => {
+                let most = order::lanes(kernel, numerics, bytes, true);
+                let rows = kernel.dims[kernel.dims.len() - 2].fixed().filter(|_| !planar(kernel).is_empty());
+                rows.map_or(most, |rows| most.min(1 << rows.ilog2()))
+            }
             (None, None, Some(_)) => side,
             (None, None, None) => sums,
         };
