@@ -159,15 +159,12 @@ fn cumulative_sums_beside_other_results_of_a_row_are_as_if_they_were_alone() {
                 let what = format!("{op} of {type}, {length} long, on {}", place.name());
                 assert_eq!(found[1], sums, "the cumulative sum beside {what}");
                 for own in [&found[0], &found[2]] {
-                    let pairs = own.elements.iter().zip(&expected.elements);
+                    let mut pairs = own.elements.iter().zip(&expected.elements);
                     let is_near = |(own, other): (&Number, &Number)| {
                         let [own, other] = [own, other].map(|number| number.parts());
                         (own.0 - other.0).abs().max((own.1 - other.1).abs()) <= 1e-5
                     };
-                    assert!(
-                        own.shape == expected.shape && pairs.map(is_near).all(|is_near| is_near),
-                        "{what}"
-                    );
+                    assert!(own.shape == expected.shape && pairs.all(is_near), "{what}");
                 }
             }
         }
