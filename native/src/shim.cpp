@@ -132,13 +132,17 @@ size_t promote_llvm_instructions(LLVMModuleRef module) {
 }
 
 // Runs a pipeline of passes over a module. The lowering has chosen the vectors, and how many of them an iteration works on: LLVM's
-// own vectorisers and its unroller are off. Branches are moved out of loops inside of fewer than `unswitched` others: for each, LLVM
-// visits all loops around it again, which takes the cube of their depth.
+// own vectorisers do not run, and its unroller unrolls only what asks for it. Reading `default<O3>` turns the vectorisers on whatever
+// the options say, so they are skipped; besides, the loop vectoriser follows operands with no memory of where it has been, which takes
+// time exponential in the length of a chain of operations on results that are used twice. Branches are moved out of loops inside of
+// fewer than `unswitched` others: for each, LLVM visits all loops around it again, which takes the cube of their depth.
 LLVMErrorRef promote_llvm_run_passes(LLVMModuleRef wrapped, const char *pipeline, LLVMTargetMachineRef machine, unsigned unswitched) {
   llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = tuning.LoopUnrolling = false;
+  tuning.LoopUnrolling = false;
   llvm::PassInstrumentationCallbacks callbacks;
   callbacks.registerShouldRunOptionalPassCallback([unswitched](llvm::StringRef pass, llvm::Any unit) {
+    if (pass == "LoopVectorizePass" || pass == "SLPVectorizerPass")
+      return false;
     if (pass != "SimpleLoopUnswitchPass")
       return true;
     auto *loop = llvm::any_cast<const llvm::Loop *>(&unit);

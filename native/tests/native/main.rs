@@ -126,19 +126,52 @@ mod compiling {
             // SAFETY: the module is alive and used by this thread only.
             let translated = unsafe { translate(module.to_raw(), &Target::host()) }.expect("it translates");
             let before = translated.ir_text();
-            assert!(before.contains("define void @scale") && !before.contains("vector.body"), "{before}");
-            assert!(before.contains("\"target-cpu\""), "{before}");
+            assert!(before.contains("define void @scale") && before.contains("\"target-cpu\""), "{before}");
+            assert!(!before.contains("nuw nsw"), "{before}");
             let after = translated.optimise(OptLevel::Aggressive).expect("it compiles").ir_text();
-            assert!(after.contains("vector.body"), "{after}");
+            assert!(after.contains("nuw nsw"), "{after}");
         });
+    }
+
+    #[test]
+    fn vectors_are_the_lowering_s_alone() {
+        with_module(SCALE, |module| {
+            // SAFETY: the module is alive and used by this thread only.
+            let translated = unsafe { translate(module.to_raw(), &Target::host()) }.expect("it translates");
+            let after = translated.optimise(OptLevel::Aggressive).expect("it compiles").ir_text();
+            assert!(after.contains("fadd float") && !after.contains(" x float>"), "{after}");
+            assert_eq!(after.matches("fadd float").count(), 1, "the loop is not unrolled: {after}");
+        });
+    }
+
+    /// A loop over a chain of operations that use each result twice.
+    #[test]
+    fn long_chains_in_loops_compile_in_no_time() {
+        let step = |index: usize| {
+            format!(
+                "%m{index} = llvm.fcmp \"olt\" %v{index}, %k : f32
+                 %w{index} = llvm.fmul %v{index}, %v{index} : f32
+                 %v{} = llvm.select %m{index}, %v{index}, %w{index} : i1, f32\n",
+                index + 1
+            )
+        };
+        let chain: String = (0..200).map(step).collect();
+        let text = SCALE
+            .replace("%b = llvm.fadd %a, %a : f32", &chain)
+            .replace("%from = llvm.getelementptr %p[%i]", "%from = llvm.getelementptr %p[%c0]")
+            .replace("%a = llvm.load", "%k = llvm.mlir.constant(2.0 : f32) : f32\n %v0 = llvm.load")
+            .replace("llvm.store %b", "llvm.store %v200")
+            .replace(" {llvm.noalias}", "");
+        compiled(&text, &Target::host()).expect("it compiles");
     }
 
     #[test]
     #[cfg(target_arch = "x86_64")]
     fn vectors_are_as_wide_as_the_processor_has_them() {
+        let wide = SCALE.replace("f32", "vector<16xf32>");
         for (name, register) in [("x86-64", "%xmm"), ("x86-64-v3", "%ymm"), ("x86-64-v4", "%zmm")] {
             let target = Target::named(name).expect("the CPU is known");
-            let assembly = compiled(SCALE, &target).and_then(|it| it.assembly()).expect("it compiles");
+            let assembly = compiled(&wide, &target).and_then(|it| it.assembly()).expect("it compiles");
             assert!(assembly.contains(register), "{name}: {assembly}");
         }
     }
