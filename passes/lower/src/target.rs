@@ -146,6 +146,7 @@ impl Costs {
         cuts: Some(Cuts {
             length: 1 << 16,
             most: 64,
+            least_terms: 16,
             many_rows: 64,
             many_columns: 1 << 16,
             long_row: 1 << 12,
@@ -186,6 +187,8 @@ pub struct Cuts {
     pub length: i64,
     /// The most parts.
     pub most: i64,
+    /// Of how many elements each result of a part is made, at least: it is written and read again.
+    pub least_terms: i64,
     /// With so many results, a reduction over the last dimension occupies all processors without being cut.
     pub many_rows: i64,
     /// The same for a reduction over another dimension, whose results are computed several at a time.

@@ -145,7 +145,11 @@ pub(super) fn cut(graph: &mut Graph, own: &[Extent], gone: &[usize]) -> Option<C
     let longest = || gone.iter().max_by_key(|axis| own[**axis].fixed().unwrap_or(i64::MAX));
     let axis = *gone.iter().find(is_long).or_else(longest)?;
     let count = own.iter().fold(Product::number(1), |all, extent| &all * &Product::from(*extent));
-    if kept >= many || count.fixed().is_some_and(|count| count < 2 * cuts.length) {
+    let is_short = |count: i64| {
+        let parts = (count / cuts.length).min(cuts.most);
+        parts < 2 || count / kept < parts * cuts.least_terms
+    };
+    if kept >= many || count.fixed().is_some_and(is_short) {
         return None;
     }
     let parts = graph.extents.of(Rule::Parts { count, length: cuts.length, most: cuts.most });

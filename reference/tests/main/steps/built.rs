@@ -26,6 +26,7 @@ impl Target for Parts {
         let cuts = Cuts {
             length: 16,
             most: 8,
+            least_terms: 2,
             many_rows: 4,
             many_columns: 8,
             long_row: 64,

@@ -23,11 +23,11 @@ impl Target for Machine {
         let cuts = Cuts {
             length: 16,
             most: 8,
+            least_terms: 2,
             many_rows: 4,
             many_columns: 8,
             long_row: 64,
             scanned: 16,
-
             many_scans: 4,
         };
         Costs { expensive: 8, too_long: 256, max_exprs: 600, max_roots: 64, few_columns: 8, cuts: Some(cuts) }
