@@ -9,14 +9,14 @@ use promote_lattice::{DType, Kind, Op};
 
 use crate::build::Build;
 use crate::emit::{Compare, Element, Emit};
-use crate::ops::{elementwise, takes_first};
+use crate::ops::{elementwise, takes_first, zeros_in_order};
 use crate::storage::{ends, part, register, round_to};
 
 /// The dtype that a reduction of elements of `dtype` adds up in: `f32` for narrower floats, else the dtype. What only
 /// chooses elements stays in the dtype.
 pub fn accumulator(op: Op, dtype: DType) -> DType {
     let dtype = dtype.storage();
-    if matches!(op, Op::Max | Op::Min | Op::Any | Op::All | Op::ArgMax | Op::ArgMin) {
+    if matches!(op, Op::Max | Op::Maximum | Op::Min | Op::Any | Op::All | Op::ArgMax | Op::ArgMin) {
         return dtype;
     }
     match dtype.kind() {
@@ -38,7 +38,7 @@ pub fn identity<E: Emit>(e: &mut E, op: Op, numerics: Numerics, dtype: DType) ->
     let value = match op {
         Op::Sum | Op::CumulativeSum | Op::CountNonzero | Op::Any => zero,
         Op::Prod | Op::CumulativeProd | Op::All => 1.0,
-        Op::Max => return Some(end(e, dtype, true)),
+        Op::Max | Op::Maximum => return Some(end(e, dtype, true)),
         Op::Min => return Some(end(e, dtype, false)),
         _ => return None,
     };
@@ -72,7 +72,7 @@ pub fn keeps_first(op: Op, numerics: Numerics, dtype: DType) -> bool {
 /// Whether elements in another order may be reduced to something else than a number rounded otherwise. Of complex numbers
 /// NumPy gives the first that has a NaN, with its other part, and in JAX a NaN gives way to what comes after it.
 pub fn depends_on_order(op: Op, dtype: DType) -> bool {
-    matches!(op, Op::Max | Op::Min) && dtype.kind() == Kind::Complex
+    matches!(op, Op::Max | Op::Maximum | Op::Min) && dtype.kind() == Kind::Complex
 }
 
 /// The least element of a dtype, or the largest.
@@ -102,7 +102,7 @@ fn float_end<E: Emit>(e: &mut E, dtype: DType, least: bool) -> E::Value {
 /// The op of two elements that a reduction, or a cumulative op, combines with. `None` if the op is none.
 pub const fn combiner(op: Op) -> Option<Op> {
     Some(match op {
-        Op::Max => Op::Maximum,
+        Op::Max | Op::Maximum => Op::Maximum,
         Op::Min => Op::Minimum,
         Op::Sum | Op::CumulativeSum | Op::CountNonzero => Op::Add,
         Op::Prod | Op::CumulativeProd => Op::Multiply,
@@ -113,6 +113,10 @@ pub const fn combiner(op: Op) -> Option<Op> {
 }
 
 /// Two elements, or two partial results, as one. `None` if the op is no such reduction, or not defined for the dtype.
+///
+/// The order of elements makes a difference to no `max` and `min` of real numbers, but for which of several NaNs it is: of
+/// zeros, of which `maximum` takes the first, it is the one that goes first if -0 < +0, as in IEEE 754. A reduction by
+/// `maximum` itself is faster, for what takes one zero as the other.
 pub fn combine<E: Emit>(
     e: &mut E,
     op: Op,
@@ -122,9 +126,13 @@ pub fn combine<E: Emit>(
     b: Element<E::Value>,
 ) -> Option<Element<E::Value>> {
     let dtype = dtype.storage();
-    let op = combiner(op)?;
-    let result = if matches!(op, Op::LogicalOr | Op::LogicalAnd) { DType::B1 } else { dtype };
-    elementwise(e, op, numerics, &[dtype, dtype], result, &[a, b])
+    let step = combiner(op)?;
+    let result = if matches!(step, Op::LogicalOr | Op::LogicalAnd) { DType::B1 } else { dtype };
+    let both = elementwise(e, step, numerics, &[dtype, dtype], result, &[a, b])?;
+    if !matches!(op, Op::Max | Op::Min) || dtype.kind() != Kind::Float {
+        return Some(both);
+    }
+    Some(Element::Real(zeros_in_order(e, op == Op::Min, a.real(), b.real(), both.real())))
 }
 
 /// Of two elements with their places the one that `argmax`, or `argmin`, finds: the more extreme one, and of equal ones, or

@@ -62,6 +62,26 @@ pub(crate) fn minimum(x: Number, y: Number, numerics: Numerics) -> Number {
     extreme(x, y, numerics, Ordering::Less)
 }
 
+/// The larger of two numbers in a reduction, whose order makes no difference: of zeros that which is not negative.
+pub(crate) fn largest(x: Number, y: Number, numerics: Numerics) -> Number {
+    match (x, y) {
+        (Number::Real(a), Number::Real(b)) if a == b => {
+            Number::Real(if a.is_sign_negative() { b } else { a })
+        }
+        _ => maximum(x, y, numerics),
+    }
+}
+
+/// The smaller of two numbers in a reduction: of zeros that which is negative.
+pub(crate) fn smallest(x: Number, y: Number, numerics: Numerics) -> Number {
+    match (x, y) {
+        (Number::Real(a), Number::Real(b)) if a == b => {
+            Number::Real(if a.is_sign_negative() { a } else { b })
+        }
+        _ => minimum(x, y, numerics),
+    }
+}
+
 fn extreme(x: Number, y: Number, numerics: Numerics, wanted: Ordering) -> Number {
     let order = compare(x, y, numerics);
     let takes_first = match (numerics, x) {

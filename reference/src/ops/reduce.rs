@@ -80,8 +80,8 @@ fn fold(call: Call<'_>, lane: &[Number], dtype: DType) -> Element {
         Op::Mean => mean(call, lane, dtype),
         Op::Var => variance(call, lane, dtype),
         Op::Std => Ok(Number::Real(variance(call, lane, dtype)?.fit(call.result).real().sqrt())),
-        Op::Max => Ok(largest(lane, binary::maximum, call.numerics)),
-        Op::Min => Ok(largest(lane, binary::minimum, call.numerics)),
+        Op::Max => Ok(chosen(lane, binary::largest, call.numerics)),
+        Op::Min => Ok(chosen(lane, binary::smallest, call.numerics)),
         Op::Any => Ok(Number::truth(lane.iter().any(|number| is_true(*number, call.numerics)))),
         Op::All => Ok(Number::truth(lane.iter().all(|number| is_true(*number, call.numerics)))),
         // JAX does not order complex numbers there: the places are NumPy's.
@@ -109,7 +109,7 @@ fn fold(call: Call<'_>, lane: &[Number], dtype: DType) -> Element {
 /// Chooses one of two numbers.
 pub(crate) type Choose = fn(Number, Number, Numerics) -> Number;
 
-fn largest(lane: &[Number], choose: Choose, numerics: Numerics) -> Number {
+fn chosen(lane: &[Number], choose: Choose, numerics: Numerics) -> Number {
     lane[1..].iter().fold(lane[0], |all, next| choose(all, *next, numerics))
 }
 
@@ -123,7 +123,7 @@ fn is_true(number: Number, numerics: Numerics) -> bool {
 
 /// The place of the first extreme element, or of the first NaN.
 pub(crate) fn extreme(lane: &[Number], choose: Choose) -> Number {
-    let found = largest(lane, choose, Numerics::NumPy);
+    let found = chosen(lane, choose, Numerics::NumPy);
     let place =
         lane.iter().position(|number| if found.is_nan() { number.is_nan() } else { *number == found });
     Number::Int(place.unwrap_or(0) as i128)

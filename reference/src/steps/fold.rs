@@ -5,7 +5,7 @@ use promote_lattice::{DType, Kind, Op};
 
 use super::{Stop, fault};
 use crate::number::Number;
-use crate::ops::{Element, element, extreme, maximum, minimum};
+use crate::ops::{Element, element, extreme, largest, maximum, minimum, smallest};
 
 /// What a reduction begins with.
 #[derive(Clone, Copy)]
@@ -18,13 +18,14 @@ enum Start {
     Largest,
 }
 
-/// Each reduction, the op of two elements that it repeats, and what it begins with.
-const REDUCTIONS: [(Op, Op, Start); 7] = [
+/// Each reduction, the op of two elements that it repeats, and what it begins with. Extremes repeat themselves.
+const REDUCTIONS: [(Op, Op, Start); 8] = [
     (Op::Sum, Op::Add, Start::Number(0)),
     (Op::CumulativeSum, Op::Add, Start::Number(0)),
     (Op::Prod, Op::Multiply, Start::Number(1)),
-    (Op::Max, Op::Maximum, Start::Least),
-    (Op::Min, Op::Minimum, Start::Largest),
+    (Op::Max, Op::Max, Start::Least),
+    (Op::Maximum, Op::Maximum, Start::Least),
+    (Op::Min, Op::Min, Start::Largest),
     (Op::Any, Op::LogicalOr, Start::Number(0)),
     (Op::All, Op::LogicalAnd, Start::Number(1)),
 ];
@@ -76,7 +77,11 @@ impl Fold {
 
     /// One element more.
     pub(super) fn take(self, all: Number, next: Number) -> Element {
-        element(self.step, self.numerics, self.dtype, self.dtype, &[all, next])
+        match self.step {
+            Op::Max => Ok(largest(all, next, self.numerics)),
+            Op::Min => Ok(smallest(all, next, self.numerics)),
+            step => element(step, self.numerics, self.dtype, self.dtype, &[all, next]),
+        }
     }
 
     /// The first element of a cumulative op: NumPy begins with it.

@@ -2,7 +2,8 @@
 
 use super::Arith;
 use crate::build::Build;
-use crate::emit::{Binary, Cast, Compare, Emit, Unary};
+use crate::emit::{Binary, Compare, Emit, Unary};
+use crate::ops::zeros_in_order;
 
 pub(super) fn same<E: Emit>(e: &mut E, op: Arith, args: &[E::Value]) -> E::Value {
     match (op, args) {
@@ -27,15 +28,11 @@ pub(super) fn same<E: Emit>(e: &mut E, op: Arith, args: &[E::Value]) -> E::Value
     }
 }
 
-/// The lesser or the greater of two floats. Zeros are told from each other by their signs, which bits alone see.
+/// The lesser or the greater of two floats. Zeros are told from each other by their signs.
 fn extreme<E: Emit>(e: &mut E, passes_nan: bool, first: Compare, x: E::Value, y: E::Value) -> E::Value {
     let is_first = e.compare(first, x, y);
     let chosen = e.select(is_first, x, y);
-    let (is_equal, a, b) = (e.compare(Compare::FEq, x, y), e.to_bits(x), e.to_bits(y));
-    let joined = if first == Compare::FLt { e.or(a, b) } else { e.and(a, b) };
-    let ty = e.ty(x);
-    let equal = e.cast(Cast::Bitcast, joined, ty);
-    let chosen = e.select(is_equal, equal, chosen);
+    let chosen = zeros_in_order(e, first == Compare::FLt, x, y, chosen);
     if passes_nan {
         // A comparison with NaN chooses the second; that is to be the other one.
         let is_nan = e.is_nan(y);

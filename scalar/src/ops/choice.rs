@@ -5,7 +5,7 @@ use promote_lattice::{DType, Kind};
 
 use crate::build::Build;
 use crate::convert::convert;
-use crate::emit::{Binary, Compare, Element, Emit};
+use crate::emit::{Binary, Cast, Compare, Element, Emit};
 
 use super::comparison::Wide;
 use super::complex::choose;
@@ -206,6 +206,21 @@ fn extreme<E: Emit>(
         }
     };
     Element::Real(e.binary(instruction, x.real(), y.real()))
+}
+
+/// What was chosen of two floats; of equal ones, of which only zeros have other bits, the one that goes first if -0 < +0.
+pub(crate) fn zeros_in_order<E: Emit>(
+    e: &mut E,
+    least: bool,
+    x: E::Value,
+    y: E::Value,
+    chosen: E::Value,
+) -> E::Value {
+    let (is_equal, a, b) = (e.compare(Compare::FEq, x, y), e.to_bits(x), e.to_bits(y));
+    let joined = if least { e.or(a, b) } else { e.and(a, b) };
+    let ty = e.ty(x);
+    let equal = e.cast(Cast::Bitcast, joined, ty);
+    e.select(is_equal, equal, chosen)
 }
 
 /// The nearest element between two bounds, of which the upper one goes before the lower, and the dtype that it is of.

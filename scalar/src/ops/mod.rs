@@ -22,7 +22,7 @@ mod integer;
 mod power;
 
 pub use choice::{filler, is_before, select};
-pub(crate) use choice::{maximum, minimum, takes_first};
+pub(crate) use choice::{maximum, minimum, takes_first, zeros_in_order};
 pub(crate) use division::divide_signed;
 
 use promote_lattice::convert::Numerics;

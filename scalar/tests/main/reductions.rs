@@ -39,6 +39,28 @@ fn the_identity_changes_nothing() {
     }
 }
 
+#[test]
+fn extremes_of_zeros_do_not_depend_on_the_order() {
+    for dtype in DType::strong().filter(|dtype| dtype.kind() == Kind::Float) {
+        let e = &mut machine(true);
+        let [plus, minus] = [0.0_f64, -0.0].map(|zero| {
+            promote_lattice::convert::convert(Bits::from(zero.to_bits()), DType::F64, dtype, Numerics::NumPy)
+        });
+        for (op, x, y, expected) in [
+            (Op::Max, plus, minus, plus),
+            (Op::Max, minus, plus, plus),
+            (Op::Max, minus, minus, minus),
+            (Op::Min, plus, minus, minus),
+            (Op::Min, minus, plus, minus),
+            (Op::Min, plus, plus, plus),
+        ] {
+            let (x, y) = (element(e, dtype, x), element(e, dtype, y));
+            let both = combine(e, op, Numerics::NumPy, dtype, x, y).unwrap();
+            assert_eq!(bits(e, dtype, both), expected, "{op} of {dtype}");
+        }
+    }
+}
+
 fn is_nan(x: Element<Value>) -> bool {
     let is_nan = |x: Value| match x.ty {
         Ty::F32 => x.to_f32().is_nan(),

@@ -1,5 +1,6 @@
 //! Arguments that lie in memory in another order: what is read where it is gives the same bits as what is packed.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use promote::{DType, Tensor};
@@ -121,24 +122,35 @@ fn elements(dtype: DType, count: usize, random: &mut Random) -> Vec<u8> {
     }
 }
 
+/// Extents as types state them.
+fn dims(shape: &[usize], is_open: bool) -> Vec<String> {
+    shape.iter().map(|extent| if is_open { "?".to_owned() } else { extent.to_string() }).collect()
+}
+
 fn check(dtype: DType, shape: &[usize], is_open: bool) {
-    let mut random = Random::new(shape.len() as u64);
-    let dims: Vec<String> =
-        shape.iter().map(|extent| if is_open { "?".to_owned() } else { extent.to_string() }).collect();
-    let (text, count) = functions(dtype.mlir(), &dims);
-    let executable = compile(&session("jax", false, false), &text);
-    let numbers = elements(dtype, shape.iter().product(), &mut random);
+    let numbers = elements(dtype, shape.iter().product(), &mut Random::new(shape.len() as u64));
+    check_functions(&functions(dtype.mlir(), &dims(shape, is_open)), (dtype, &numbers), shape, is_open);
+}
+
+/// Has functions give the same bits of the same numbers in every order; the shapes and bytes that they give.
+fn check_functions(
+    (text, count): &(String, usize),
+    (dtype, numbers): (DType, &[u8]),
+    shape: &[usize],
+    is_open: bool,
+) -> Vec<(Vec<i64>, Vec<u8>)> {
+    let executable = compile(&session("jax", false, false), text);
     let in_order: Vec<usize> = (0..shape.len()).collect();
-    let packed = Laid::new((dtype, &numbers), shape, &in_order, 0);
+    let packed = Laid::new((dtype, numbers), shape, &in_order, 0);
     let run = |name: &str, laid: &Laid| {
         let results = function(&executable, name).run(&[laid.tensor()]).expect("it runs");
         (results[0].shape().to_vec(), results[0].bytes().expect("results are contiguous").to_vec())
     };
-    let names: Vec<String> = (0..count).map(|index| format!("f{index}")).collect();
+    let names: Vec<String> = (0..*count).map(|index| format!("f{index}")).collect();
     let expected: Vec<_> = names.iter().map(|name| run(name, &packed)).collect();
     for order in orders(shape.len()) {
         for gap in [0, 3] {
-            let laid = Laid::new((dtype, &numbers), shape, &order, gap);
+            let laid = Laid::new((dtype, numbers), shape, &order, gap);
             for (name, expected) in names.iter().zip(&expected) {
                 let body =
                     text.split("func.func").find(|body| body.contains(&format!("@{name}("))).unwrap_or("");
@@ -147,6 +159,7 @@ fn check(dtype: DType, shape: &[usize], is_open: bool) {
             }
         }
     }
+    expected
 }
 
 #[test]
@@ -175,6 +188,93 @@ fn tensors_of_more_dimensions_in_every_order_give_the_same_bits() {
     check(DType::F32, &[640, 3, 40], false);
     check(DType::F32, &[130, 30, 20], false);
     check(DType::F32, &[5, 3, 129, 40], true);
+}
+
+/// An extreme over some axes of a tensor, or of what the program itself makes of it by turning its dimensions around.
+struct Extreme {
+    op: &'static str,
+    axes: Vec<usize>,
+    is_turned: bool,
+}
+
+impl Extreme {
+    fn of(rank: usize) -> Vec<Self> {
+        let mut all = Vec::new();
+        for axes in axes(rank) {
+            for (op, is_turned) in [("max", false), ("max", true), ("min", false), ("min", true)] {
+                all.push(Self { op, axes: axes.clone(), is_turned });
+            }
+        }
+        all
+    }
+
+    fn text(&self, name: &str, dtype: &str, dims: &[String]) -> String {
+        let x = format!("tensor<{}x{dtype}>", dims.join("x"));
+        let list = |axes: &mut dyn Iterator<Item = usize>| {
+            axes.map(|axis| axis.to_string()).collect::<Vec<_>>().join(", ")
+        };
+        let (turned, axes) = (list(&mut (0..dims.len()).rev()), list(&mut self.axes.iter().copied()));
+        let turn =
+            format!("\"promote.permute_dims\"(%x) {{permutation = array<i64: {turned}>}} : ({x}) -> !u");
+        let (turn, operand, ty) = match self.is_turned {
+            true => (format!("  %t = {turn}\n"), "%t", "!u"),
+            false => (String::new(), "%x", x.as_str()),
+        };
+        let op = self.op;
+        format!(
+            "func.func @{name}(%x: {x}) -> !u {{
+{turn}  %r = \"promote.{op}\"({operand}) {{axis = array<i64: {axes}>}} : ({ty}) -> !u
+  return %r : !u\n}}\n"
+        )
+    }
+
+    /// Whether each result is -0, of zeros of which some are.
+    fn signs(&self, shape: &[usize], signs: &[bool]) -> Vec<bool> {
+        let mut results = BTreeMap::new();
+        for (mut index, sign) in indices(shape).zip(signs) {
+            if self.is_turned {
+                index.reverse();
+            }
+            let kept = index.iter().enumerate().filter(|(axis, _)| !self.axes.contains(axis));
+            let result = results.entry(kept.map(|(_, index)| *index).collect::<Vec<_>>()).or_insert(*sign);
+            *result = if self.op == "max" { *result && *sign } else { *result || *sign };
+        }
+        results.into_values().collect()
+    }
+}
+
+#[test]
+fn extremes_of_zeros_have_the_same_sign_in_every_order() {
+    for (dtype, shape, is_open) in [
+        (DType::F32, &[3, 5][..], true),
+        (DType::F32, &[37, 4133], true),
+        (DType::F32, &[128, 128], false),
+        (DType::F64, &[5000, 6], false),
+        (DType::F64, &[3, 70_001], true),
+        (DType::BF16, &[170, 167], true),
+        (DType::F32, &[130, 30, 20], false),
+        (DType::F32, &[11, 3, 1300], true),
+    ] {
+        let mut random = Random::new(shape.len() as u64);
+        let some: Vec<bool> = (0..shape.iter().product()).map(|_| random.below(16) == 0).collect();
+        let others: Vec<bool> = some.iter().map(|sign| !sign).collect();
+        let (extremes, dims) = (Extreme::of(shape.len()), dims(shape, is_open));
+        let texts = extremes.iter().enumerate();
+        let text: String =
+            texts.map(|(index, one)| one.text(&format!("f{index}"), dtype.mlir(), &dims)).collect();
+        for signs in [some, others] {
+            let zeros = signs.iter().map(|sign| u64::from(*sign) << (dtype.bits() - 1));
+            let size = dtype.bits() as usize / 8;
+            let numbers: Vec<u8> = zeros.flat_map(|zero| zero.to_le_bytes().into_iter().take(size)).collect();
+            let functions = (text.clone(), extremes.len());
+            let found = check_functions(&functions, (dtype, &numbers), shape, is_open);
+            for (one, (_, bytes)) in extremes.iter().zip(&found) {
+                let found: Vec<bool> = bytes.chunks_exact(size).map(|zero| zero[size - 1] != 0).collect();
+                let text = one.text("f", dtype.mlir(), &dims);
+                assert!(found == one.signs(shape, &signs), "{dtype} {shape:?}: {text}");
+            }
+        }
+    }
 }
 
 /// Sums of several arguments, of which dimensions that a run alone knows may be stretched.

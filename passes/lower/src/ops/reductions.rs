@@ -324,6 +324,11 @@ pub(super) fn moment(graph: &mut Graph, call: Call<'_>) -> NodeId {
     keep(graph, call, found, &gone)
 }
 
+/// The largest elements, for differences from them: it does not matter which zero one is.
+fn largest(graph: &mut Graph, x: NodeId, gone: &[usize]) -> NodeId {
+    reduce(graph, Op::Maximum, x, gone)
+}
+
 pub(super) fn log_sum_exp(graph: &mut Graph, x: NodeId, gone: &[usize]) -> NodeId {
     let (own, dtype) = (graph.shape(x), graph.node(x).dtype);
     if dtype.kind() == Kind::Complex {
@@ -331,7 +336,7 @@ pub(super) fn log_sum_exp(graph: &mut Graph, x: NodeId, gone: &[usize]) -> NodeI
         let sum = reduce(graph, Op::Sum, exp, gone);
         return map(graph, Op::Log, &[sum], dtype);
     }
-    let largest = reduce(graph, Op::Max, x, gone);
+    let largest = largest(graph, x, gone);
     let finite = map(graph, Op::IsFinite, &[largest], DType::B1);
     let shape = graph.shape(largest);
     let zero = splat(graph, 0.0, dtype, shape);
@@ -352,7 +357,7 @@ pub(super) fn softmax(graph: &mut Graph, call: Call<'_>) -> NodeId {
     let distance = match wide.kind() {
         Kind::Complex => x,
         Kind::Bool | Kind::Unsigned | Kind::Signed | Kind::Float => {
-            let largest = reduce(graph, Op::Max, x, &[axis]);
+            let largest = largest(graph, x, &[axis]);
             let largest = spread(graph, largest, &[axis], &own);
             map(graph, Op::Subtract, &[x, largest], wide)
         }

@@ -166,7 +166,7 @@ fn number(bits: Bits, dtype: DType) -> f64 {
 /// What a reduction starts from. `None` if the op is no reduction.
 pub fn initial(op: Op, numerics: Numerics, dtype: DType) -> Option<Bits> {
     let dtype = dtype.storage();
-    if let (Op::Max | Op::Min, Some(bits)) = (op, finite_end(dtype, op == Op::Max)) {
+    if let (Op::Max | Op::Maximum | Op::Min, Some(bits)) = (op, finite_end(dtype, op != Op::Min)) {
         return Some(bits);
     }
     let mut machine = Eval::default();
