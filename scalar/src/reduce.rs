@@ -114,9 +114,9 @@ pub const fn combiner(op: Op) -> Option<Op> {
 
 /// Two elements, or two partial results, as one. `None` if the op is no such reduction, or not defined for the dtype.
 ///
-/// The order of elements makes a difference to no `max` and `min` of real numbers, but for which of several NaNs it is: of
-/// zeros, of which `maximum` takes the first, it is the one that goes first if -0 < +0, as in IEEE 754. A reduction by
-/// `maximum` itself is faster, for what takes one zero as the other.
+/// `max` and `min` of real numbers do not depend on the order of elements, except for which of several NaNs they are: where
+/// `maximum` and `minimum` take the first of two zeros, they order them -0 < +0, as IEEE 754 does. A reduction by `maximum`
+/// itself is faster. It is for those to whom all zeros are equal.
 pub fn combine<E: Emit>(
     e: &mut E,
     op: Op,
@@ -129,6 +129,7 @@ pub fn combine<E: Emit>(
     let step = combiner(op)?;
     let result = if matches!(step, Op::LogicalOr | Op::LogicalAnd) { DType::B1 } else { dtype };
     let both = elementwise(e, step, numerics, &[dtype, dtype], result, &[a, b])?;
+    // What NaNs give is said once, by the op of two elements.
     if !matches!(op, Op::Max | Op::Min) || dtype.kind() != Kind::Float {
         return Some(both);
     }

@@ -136,8 +136,8 @@ pub fn combines_in_any_order(kernel: &Kernel) -> bool {
     })
 }
 
-/// Whether a reduction of numbers of a dtype is the same in whatever order they are combined, but for which of several zeros
-/// `maximum` is.
+/// Whether a reduction of numbers of a dtype is the same in whatever order they are combined. By `maximum` it may be the
+/// other zero, which is the same to those who subtract it.
 pub fn has_free_order(op: Op, dtype: DType) -> bool {
     let is_extreme = matches!(op, Op::Max | Op::Maximum | Op::Min) && dtype.kind() != Kind::Complex;
     is_extreme || matches!(dtype.kind(), Kind::Bool | Kind::Unsigned | Kind::Signed)

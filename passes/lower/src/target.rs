@@ -146,7 +146,7 @@ impl Costs {
         cuts: Some(Cuts {
             length: 1 << 16,
             most: 64,
-            least_terms: 16,
+            least_terms: 64,
             many_rows: 64,
             many_columns: 1 << 16,
             long_row: 1 << 12,
@@ -187,7 +187,7 @@ pub struct Cuts {
     pub length: i64,
     /// The most parts.
     pub most: i64,
-    /// Of how many elements each result of a part is made, at least: it is written and read again.
+    /// Of about how many elements each result of a part is made, at least: it is written and read again.
     pub least_terms: i64,
     /// With so many results, a reduction over the last dimension occupies all processors without being cut.
     pub many_rows: i64,

@@ -63,7 +63,7 @@ pub(crate) fn minimum(x: Number, y: Number, numerics: Numerics) -> Number {
 }
 
 /// The larger of two numbers in a reduction, whose order makes no difference: of zeros that which is not negative.
-pub(crate) fn largest(x: Number, y: Number, numerics: Numerics) -> Number {
+pub(crate) fn larger(x: Number, y: Number, numerics: Numerics) -> Number {
     match (x, y) {
         (Number::Real(a), Number::Real(b)) if a == b => {
             Number::Real(if a.is_sign_negative() { b } else { a })
@@ -73,7 +73,7 @@ pub(crate) fn largest(x: Number, y: Number, numerics: Numerics) -> Number {
 }
 
 /// The smaller of two numbers in a reduction: of zeros that which is negative.
-pub(crate) fn smallest(x: Number, y: Number, numerics: Numerics) -> Number {
+pub(crate) fn smaller(x: Number, y: Number, numerics: Numerics) -> Number {
     match (x, y) {
         (Number::Real(a), Number::Real(b)) if a == b => {
             Number::Real(if a.is_sign_negative() { a } else { b })

@@ -10,7 +10,7 @@ mod layout;
 mod reduce;
 mod unary;
 
-pub(crate) use binary::{largest, maximum, minimum, smallest};
+pub(crate) use binary::{larger, maximum, minimum, smaller};
 pub(crate) use layout::filler;
 pub(crate) use reduce::{extreme, order};
 

@@ -80,8 +80,8 @@ fn fold(call: Call<'_>, lane: &[Number], dtype: DType) -> Element {
         Op::Mean => mean(call, lane, dtype),
         Op::Var => variance(call, lane, dtype),
         Op::Std => Ok(Number::Real(variance(call, lane, dtype)?.fit(call.result).real().sqrt())),
-        Op::Max => Ok(chosen(lane, binary::largest, call.numerics)),
-        Op::Min => Ok(chosen(lane, binary::smallest, call.numerics)),
+        Op::Max => Ok(chosen(lane, binary::larger, call.numerics)),
+        Op::Min => Ok(chosen(lane, binary::smaller, call.numerics)),
         Op::Any => Ok(Number::truth(lane.iter().any(|number| is_true(*number, call.numerics)))),
         Op::All => Ok(Number::truth(lane.iter().all(|number| is_true(*number, call.numerics)))),
         // JAX does not order complex numbers there: the places are NumPy's.

@@ -5,7 +5,7 @@ use promote_lattice::{DType, Kind, Op};
 
 use super::{Stop, fault};
 use crate::number::Number;
-use crate::ops::{Element, element, extreme, largest, maximum, minimum, smallest};
+use crate::ops::{Element, element, extreme, larger, maximum, minimum, smaller};
 
 /// What a reduction begins with.
 #[derive(Clone, Copy)]
@@ -18,7 +18,8 @@ enum Start {
     Largest,
 }
 
-/// Each reduction, the op of two elements that it repeats, and what it begins with. Extremes repeat themselves.
+/// Each reduction, the step that takes in an element, and what it begins with. `max` and `min` have steps of their own, which
+/// order zeros.
 const REDUCTIONS: [(Op, Op, Start); 8] = [
     (Op::Sum, Op::Add, Start::Number(0)),
     (Op::CumulativeSum, Op::Add, Start::Number(0)),
@@ -78,8 +79,8 @@ impl Fold {
     /// One element more.
     pub(super) fn take(self, all: Number, next: Number) -> Element {
         match self.step {
-            Op::Max => Ok(largest(all, next, self.numerics)),
-            Op::Min => Ok(smallest(all, next, self.numerics)),
+            Op::Max => Ok(larger(all, next, self.numerics)),
+            Op::Min => Ok(smaller(all, next, self.numerics)),
             step => element(step, self.numerics, self.dtype, self.dtype, &[all, next]),
         }
     }

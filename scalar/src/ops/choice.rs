@@ -208,7 +208,8 @@ fn extreme<E: Emit>(
     Element::Real(e.binary(instruction, x.real(), y.real()))
 }
 
-/// What was chosen of two floats; of equal ones, of which only zeros have other bits, the one that goes first if -0 < +0.
+/// What was chosen of two floats; of equal ones, the one that follows from -0 < +0. It is one of the two, also where a
+/// processor takes subnormal numbers of other bits for zeros.
 pub(crate) fn zeros_in_order<E: Emit>(
     e: &mut E,
     least: bool,
@@ -217,9 +218,9 @@ pub(crate) fn zeros_in_order<E: Emit>(
     chosen: E::Value,
 ) -> E::Value {
     let (is_equal, a, b) = (e.compare(Compare::FEq, x, y), e.to_bits(x), e.to_bits(y));
-    let joined = if least { e.or(a, b) } else { e.and(a, b) };
+    let bits = e.binary(if least { Binary::MinS } else { Binary::MaxS }, a, b);
     let ty = e.ty(x);
-    let equal = e.cast(Cast::Bitcast, joined, ty);
+    let equal = e.cast(Cast::Bitcast, bits, ty);
     e.select(is_equal, equal, chosen)
 }
 

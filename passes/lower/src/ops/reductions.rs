@@ -145,14 +145,11 @@ pub(super) fn cut(graph: &mut Graph, own: &[Extent], gone: &[usize]) -> Option<C
     let longest = || gone.iter().max_by_key(|axis| own[**axis].fixed().unwrap_or(i64::MAX));
     let axis = *gone.iter().find(is_long).or_else(longest)?;
     let count = own.iter().fold(Product::number(1), |all, extent| &all * &Product::from(*extent));
-    let is_short = |count: i64| {
-        let parts = (count / cuts.length).min(cuts.most);
-        parts < 2 || count / kept < parts * cuts.least_terms
-    };
-    if kept >= many || count.fixed().is_some_and(is_short) {
+    let length = cuts.length.max(kept.saturating_mul(cuts.least_terms));
+    if kept >= many || count.fixed().is_some_and(|count| count / 2 < length) {
         return None;
     }
-    let parts = graph.extents.of(Rule::Parts { count, length: cuts.length, most: cuts.most });
+    let parts = graph.extents.of(Rule::Parts { count, length, most: cuts.most });
     let length = graph.extents.of(Rule::PartLength { extent: own[axis], parts });
     Some(Cut { axis, parts, length, taken: Taken::Own })
 }
@@ -324,8 +321,8 @@ pub(super) fn moment(graph: &mut Graph, call: Call<'_>) -> NodeId {
     keep(graph, call, found, &gone)
 }
 
-/// The largest elements, for differences from them: it does not matter which zero one is.
-fn largest(graph: &mut Graph, x: NodeId, gone: &[usize]) -> NodeId {
+/// The largest elements, to be subtracted before `exp`: it does not matter which zero one is.
+fn peak(graph: &mut Graph, x: NodeId, gone: &[usize]) -> NodeId {
     reduce(graph, Op::Maximum, x, gone)
 }
 
@@ -336,7 +333,7 @@ pub(super) fn log_sum_exp(graph: &mut Graph, x: NodeId, gone: &[usize]) -> NodeI
         let sum = reduce(graph, Op::Sum, exp, gone);
         return map(graph, Op::Log, &[sum], dtype);
     }
-    let largest = largest(graph, x, gone);
+    let largest = peak(graph, x, gone);
     let finite = map(graph, Op::IsFinite, &[largest], DType::B1);
     let shape = graph.shape(largest);
     let zero = splat(graph, 0.0, dtype, shape);
@@ -357,7 +354,7 @@ pub(super) fn softmax(graph: &mut Graph, call: Call<'_>) -> NodeId {
     let distance = match wide.kind() {
         Kind::Complex => x,
         Kind::Bool | Kind::Unsigned | Kind::Signed | Kind::Float => {
-            let largest = largest(graph, x, &[axis]);
+            let largest = peak(graph, x, &[axis]);
             let largest = spread(graph, largest, &[axis], &own);
             map(graph, Op::Subtract, &[x, largest], wide)
         }
