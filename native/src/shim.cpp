@@ -134,8 +134,9 @@ size_t promote_llvm_instructions(LLVMModuleRef module) {
 // Runs a pipeline of passes over a module. The lowering has chosen the vectors, and how many of them an iteration works on: LLVM's
 // own vectorisers do not run, and its unroller unrolls only what asks for it. Reading `default<O3>` turns the vectorisers on whatever
 // the options say, so they are skipped by name. The loop vectoriser may not run for another reason, too: it follows operands without
-// remembering where it has been, in time exponential in the length of a chain of operations whose results are used twice. Branches are moved out of loops inside of
-// fewer than `unswitched` others: for each, LLVM visits all loops around it again, which takes the cube of their depth.
+// remembering where it has been, in time exponential in the length of a chain of operations whose results are used twice. Branches
+// are moved out of loops inside of fewer than `unswitched` others: for each, LLVM visits all loops around it again, which takes the
+// cube of their depth.
 LLVMErrorRef promote_llvm_run_passes(LLVMModuleRef wrapped, const char *pipeline, LLVMTargetMachineRef machine, unsigned unswitched) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopUnrolling = false;

@@ -132,7 +132,7 @@ fn check(dtype: DType, shape: &[usize], is_open: bool) {
     check_functions(&functions(dtype.mlir(), &dims(shape, is_open)), (dtype, &numbers), shape, is_open);
 }
 
-/// Has functions give the same bits of the same numbers in every order; the shapes and bytes that they give.
+/// Asserts that functions give the same bits of the same numbers in every order. The shapes and the bytes that they give.
 fn check_functions(
     (text, count): &(String, usize),
     (dtype, numbers): (DType, &[u8]),

@@ -92,3 +92,20 @@ fn denormals() {
     assert_eq!(half(&[]), "f.0: float32[]\n5.877472e-39\n");
     assert_eq!(half(&["--denormals=flush"]), "f.0: float32[]\n0.0\n");
 }
+
+/// Processors that flush denormal numbers take all of them for equal.
+#[test]
+fn extremes_of_flushed_denormals_are_elements_or_zero() {
+    let program = r#"func.func @f(%x: tensor<?xf32>) -> (tensor<f32>, tensor<f32>) {
+  %0 = "promote.max"(%x) : (tensor<?xf32>) -> tensor<f32>
+  %1 = "promote.min"(%x) : (tensor<?xf32>) -> tensor<f32>
+  return %0, %1 : tensor<f32>, tensor<f32>
+}
+"#;
+    let ran = run(program, &["-i", "[1e-39,6e-39,3e-39]", "--denormals=flush"]).succeeded();
+    let lines: Vec<&str> = ran.text().lines().collect();
+    let [_, largest, _, least] = lines[..] else { panic!("two results: {lines:?}") };
+    for extreme in [largest, least] {
+        assert!(["0.0", "1e-39", "6e-39", "3e-39"].contains(&extreme), "{lines:?}");
+    }
+}

@@ -23,7 +23,7 @@ impl Target for Machine {
         let cuts = Cuts {
             length: 16,
             most: 8,
-            least_terms: 2,
+            least_terms: 4,
             many_rows: 4,
             many_columns: 8,
             long_row: 64,
@@ -181,6 +181,21 @@ fn reductions_products_and_sorted_tensors() {
         f.end(Kind::Return, &[sum, soft, product, sorted]);
         let program = built(vec![f], Numerics::Jax);
         assert!(program.to_string().contains("sort"));
+    }
+}
+
+/// A part has 4 elements of each of 7 columns, and there are two parts at least where types state the extents.
+#[test]
+fn reductions_are_cut_where_their_parts_are_worth_it() {
+    for (rows, is_cut) in [(Some(7), false), (Some(8), true), (Some(300), true), (None, true)] {
+        let whole = tensor(&[rows, Some(7)]);
+        let mut f = Source::new("f", true, vec![tensor(&[Some(7)])]);
+        let arguments = f.block(&[whole]);
+        let axis = attrs::Value::Ints([0].into());
+        let sum = f.op(along(Op::Sum, axis), &arguments, tensor(&[Some(7)]));
+        f.end(Kind::Return, &[sum]);
+        let program = built(vec![f], Numerics::Jax);
+        assert_eq!(program.kernels.len(), if is_cut { 2 } else { 1 }, "{rows:?} rows:\n{program}");
     }
 }
 
