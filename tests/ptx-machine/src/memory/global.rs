@@ -1,6 +1,6 @@
 //! Global memory: allocations, of which no address is ever used again, and who used each word of theirs in this launch.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::Fault;
@@ -27,7 +27,7 @@ pub(crate) struct Region {
     pub(crate) bytes: u64,
     words: Vec<AtomicU32>,
     /// For each four bytes who wrote them, and who read them.
-    users: Vec<[AtomicU32; 2]>,
+    users: Vec<[AtomicU64; 2]>,
 }
 
 /// All allocations of a device.
@@ -57,7 +57,7 @@ impl Allocations {
         let start = self.next;
         let of = |count: u64| usize::try_from(count).expect("addresses have 64 bits");
         let words = (0..of(bytes.div_ceil(4))).map(|_| AtomicU32::new(UNWRITTEN)).collect();
-        let users = (0..of(bytes.div_ceil(4))).map(|_| [AtomicU32::new(0), AtomicU32::new(0)]).collect();
+        let users = (0..of(bytes.div_ceil(4))).map(|_| [AtomicU64::new(0), AtomicU64::new(0)]).collect();
         self.regions.push(Arc::new(Region { start, bytes, words, users }));
         self.next = (start + bytes + GAP).next_multiple_of(ALIGNMENT);
         self.used += bytes;
@@ -117,14 +117,8 @@ impl Allocations {
 
     /// What a launch sees.
     pub(crate) fn launch(&mut self) -> Global {
-        self.launches += 1;
-        if self.launches > 255 {
-            self.launches = 1;
-            for [written, read] in self.regions.iter().flat_map(|region| &region.users) {
-                written.store(0, Ordering::Relaxed);
-                read.store(0, Ordering::Relaxed);
-            }
-        }
+        // No number is ever used again: another launch may still be running.
+        self.launches = self.launches.checked_add(1).expect("there are fewer than 2^32 launches");
         let (regions, freed) = (self.regions.clone(), self.freed.clone());
         Global { regions, freed, launch: self.launches, block: 0, last: 0 }
     }
@@ -167,6 +161,16 @@ impl Region {
         }
     }
 
+    /// Notes which block wrote bytes.
+    #[inline(always)]
+    fn note_write(&self, place: u64, bytes: u64, launch: u32, block: u32) {
+        for (word, mask) in words(place, bytes) {
+            let [written, _] = &self.users[word];
+            let writer = User(written.load(Ordering::Relaxed)).and(User::new(launch, mask, false, block));
+            written.store(writer.0, Ordering::Release);
+        }
+    }
+
     /// Writes up to four bytes of one word, or eight bytes of two.
     #[inline(always)]
     fn store(&self, place: u64, bytes: u64, value: u64) {
@@ -191,42 +195,50 @@ impl Region {
 
 /// Who used a word: the launch, which of its bytes, whether as memory that is only read, and the block.
 #[derive(Clone, Copy)]
-struct User(u32);
+struct User(u64);
 
 /// Several blocks.
-const MANY: u32 = (1 << 19) - 1;
+const MANY: u32 = (1 << 27) - 1;
 /// Atomic operations of any block.
 const ATOMIC: u32 = MANY - 1;
 
 impl User {
     fn new(launch: u32, bytes: u32, is_only_read: bool, block: u32) -> Self {
-        Self(launch << 24 | bytes << 20 | u32::from(is_only_read) << 19 | block)
+        Self(u64::from(launch) << 32 | u64::from(bytes << 28 | u32::from(is_only_read) << 27 | block))
+    }
+
+    fn launch(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    fn bytes(self) -> u32 {
+        self.0 as u32 >> 28
     }
 
     /// Those of the bytes that were used in this launch.
     fn used(self, launch: u32, bytes: u32) -> u32 {
-        if self.0 >> 24 == launch { self.0 >> 20 & bytes } else { 0 }
+        if self.launch() == launch { self.bytes() & bytes } else { 0 }
     }
 
     fn is_only_read(self) -> bool {
-        self.0 >> 19 & 1 != 0
+        self.0 >> 27 & 1 != 0
     }
 
     fn block(self) -> u32 {
-        self.0 & MANY
+        self.0 as u32 & MANY
     }
 
     /// Both this and a later user, or the later one if they cannot be said in one.
     fn and(self, later: Self) -> Self {
-        if self.0 >> 24 != later.0 >> 24 || self.is_only_read() != later.is_only_read() {
+        if self.launch() != later.launch() || self.is_only_read() != later.is_only_read() {
             return later;
         }
         if self.block() == later.block() {
             return Self(self.0 | later.0);
         }
-        match self.0 >> 20 & later.0 >> 20 & 15 {
+        match self.bytes() & later.bytes() {
             0 => later,
-            both => Self::new(later.0 >> 24, both, later.is_only_read(), MANY),
+            both => Self::new(later.launch(), both, later.is_only_read(), MANY),
         }
     }
 }
@@ -309,7 +321,7 @@ impl Global {
         Ok(region.load(place, bytes))
     }
 
-    /// Writes up to eight bytes, which are aligned.
+    /// Writes up to eight bytes, which are aligned. Several blocks may write the same.
     #[inline(always)]
     pub(crate) fn write(
         &mut self,
@@ -318,15 +330,19 @@ impl Global {
         value: u64,
         lane: u32,
     ) -> Result<(), Box<Fault>> {
-        let block = self.block;
-        let region = self.claim(address, bytes, block, Some(value), lane)?;
-        region.store(address - region.start, bytes, value);
+        let (launch, block) = (self.launch, self.block);
+        let region = self.free_to_write(address, bytes, block, Some(value), lane)?;
+        let place = address - region.start;
+        // What another block finds noted is there: it may have to be the same as what that block writes.
+        region.store(place, bytes, value);
+        region.note_write(place, bytes, launch, block);
         Ok(())
     }
 
-    /// Notes that bytes are written; if it is said what, several blocks may write the same.
+    /// The allocation of bytes that a block is free to write, since no other block used them in this launch; if it is said
+    /// what is written, others may have written the same.
     #[inline(always)]
-    fn claim(
+    fn free_to_write(
         &mut self,
         address: u64,
         bytes: u64,
@@ -339,7 +355,7 @@ impl Global {
         for (word, mask) in words(address - region.start, bytes) {
             let [written, read] = &region.users[word];
             let (writer, reader) =
-                (User(written.load(Ordering::Relaxed)), User(read.load(Ordering::Relaxed)));
+                (User(written.load(Ordering::Acquire)), User(read.load(Ordering::Relaxed)));
             if reader.used(launch, mask) != 0 {
                 if reader.is_only_read() {
                     let what = "is written, but read by ld.global.nc in this launch";
@@ -353,7 +369,6 @@ impl Global {
             if is_shared && !value.is_some_and(|value| region.holds(address - region.start, bytes, value)) {
                 return Err(conflict(lane, address, "is written, but also by another block"));
             }
-            written.store(writer.and(User::new(launch, mask, false, block)).0, Ordering::Relaxed);
         }
         Ok(region)
     }
@@ -366,8 +381,10 @@ impl Global {
         lane: u32,
         of: impl Fn(u64) -> u64,
     ) -> Result<u64, Box<Fault>> {
-        let region = self.claim(address, bytes, ATOMIC, None, lane)?;
+        let launch = self.launch;
+        let region = self.free_to_write(address, bytes, ATOMIC, None, lane)?;
         let place = address - region.start;
+        region.note_write(place, bytes, launch, ATOMIC);
         // Numbers of eight bytes are two words.
         static UPDATES: Mutex<()> = Mutex::new(());
         let _only = UPDATES.lock().unwrap_or_else(PoisonError::into_inner);
