@@ -1,16 +1,17 @@
 //! Sorting unsigned keys: in vector registers where the processor can, else by digits where a line is long and keys are short;
 //! by all threads where it is very long.
 
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
 use super::Elements;
 #[cfg(target_arch = "x86_64")]
 use super::vectors;
+use crate::buffer::{self, Header};
 use crate::pool;
 
 /// From this length on, a line is sorted in registers, if the processor can.
 const REGISTERS_FROM: usize = 16;
-
-/// Below this length, registers take less time than digits, which go over the line less often, even if keys are short.
-const REGISTERS_BELOW: usize = 1 << 20;
 
 /// From this length on, a line is sorted by digits.
 const DIGITS_FROM: usize = 256;
@@ -24,11 +25,17 @@ const BLOCK: usize = 1 << 13;
 /// Keys of more bytes have too many digits for that to be quicker.
 const DIGITS_MOST: usize = 4;
 
+/// What is done with each number of a line.
+pub trait Pass<T>: Sync {
+    /// Does it with those of a part. To be inlined always, so that it is compiled for the vectors of its caller.
+    fn over(&self, part: &mut [T]);
+}
+
 /// An unsigned number that sorts as its bits.
 pub trait Key:
     Copy
     + Ord
-    + Default
+    + Send
     + Sync
     + std::ops::BitXor<Output = Self>
     + std::ops::BitAnd<Output = Self>
@@ -36,25 +43,38 @@ pub trait Key:
 {
     /// How many bytes it has.
     const BYTES: usize;
+    /// The least number.
+    const ZERO: Self;
+    /// The greatest one.
+    const MOST: Self;
     /// One of them, from the lowest.
     fn byte(self, index: usize) -> usize;
     /// This bit, if it is one, and all below it.
     fn and_below(self) -> Self;
     /// The same number as a float, exactly where it has at most 24 bits.
     fn to_f32(self) -> f32;
-    /// Sorts keys in vector registers, with as much memory beside from [`few`](Self::few) on; false if the processor cannot.
-    fn sort_in_registers(keys: &mut [Self], other: &mut [Self]) -> bool;
+    /// Sorts keys in vector registers, with as much memory beside from [`few`](Self::few) on, to where they are or to there; false
+    /// if the processor cannot.
+    fn sort_in_registers(keys: &mut [Self], other: &mut [Self], stays: bool) -> bool;
+    /// Merges sorted keys in vector registers; false if the processor cannot.
+    fn merge_in_registers(left: &[Self], right: &[Self], target: &mut [Self]) -> bool;
     /// The most keys that are sorted in registers without memory beside them; 0 if the processor cannot.
     fn few() -> usize;
+    /// Makes a pass over numbers, by wide vectors where keys are sorted in those.
+    fn widely(pass: &impl Pass<Self>, part: &mut [Self]);
 }
 
 macro_rules! key {
     ($type:ty, $($registers:item)*) => {
         impl Key for $type {
             const BYTES: usize = size_of::<$type>();
+            const ZERO: Self = 0;
+            const MOST: Self = <$type>::MAX;
+            #[inline(always)]
             fn byte(self, index: usize) -> usize {
                 (self >> (8 * index) & 0xff) as usize
             }
+            #[inline(always)]
             fn and_below(self) -> Self {
                 self | self.saturating_sub(1)
             }
@@ -71,11 +91,17 @@ macro_rules! plain {
     ($type:ty) => {
         key! {
             $type,
-            fn sort_in_registers(_: &mut [Self], _: &mut [Self]) -> bool {
+            fn sort_in_registers(_: &mut [Self], _: &mut [Self], _: bool) -> bool {
+                false
+            }
+            fn merge_in_registers(_: &[Self], _: &[Self], _: &mut [Self]) -> bool {
                 false
             }
             fn few() -> usize {
                 0
+            }
+            fn widely(pass: &impl Pass<Self>, part: &mut [Self]) {
+                pass.over(part);
             }
         }
     };
@@ -84,61 +110,130 @@ macro_rules! plain {
 /// Keys that a module sorts in registers, on some processors.
 #[cfg(target_arch = "x86_64")]
 macro_rules! lanes {
-    ($type:ty, $module:ident) => {
+    ($type:ty, $module:ident, $is_supported:ident) => {
         key! {
             $type,
-            fn sort_in_registers(keys: &mut [Self], other: &mut [Self]) -> bool {
-                let can = vectors::is_supported();
+            fn sort_in_registers(keys: &mut [Self], other: &mut [Self], stays: bool) -> bool {
+                let can = vectors::$is_supported();
                 if can {
                     // SAFETY: the processor has what the function asks for.
-                    unsafe { vectors::$module::sort(keys, other) };
+                    unsafe { vectors::$module::sort(keys, other, stays) };
+                }
+                can
+            }
+            fn merge_in_registers(left: &[Self], right: &[Self], target: &mut [Self]) -> bool {
+                let can = vectors::$is_supported();
+                if can {
+                    // SAFETY: the processor has what the function asks for.
+                    unsafe { vectors::$module::merge_runs(left, right, target) };
                 }
                 can
             }
             fn few() -> usize {
-                if vectors::is_supported() { vectors::$module::SMALL } else { 0 }
+                if vectors::$is_supported() { vectors::$module::SMALL } else { 0 }
+            }
+            fn widely(pass: &impl Pass<Self>, part: &mut [Self]) {
+                match vectors::$is_supported() {
+                    // SAFETY: the processor has what the function asks for.
+                    true => unsafe { vectors::widely(pass, part) },
+                    false => pass.over(part),
+                }
             }
         }
     };
 }
 
 plain!(u8);
+#[cfg(target_arch = "x86_64")]
+lanes!(u16, of_16, is_supported_in_halves);
+#[cfg(target_arch = "x86_64")]
+lanes!(u32, of_32, is_supported);
+#[cfg(target_arch = "x86_64")]
+lanes!(u64, of_64, is_supported);
+#[cfg(not(target_arch = "x86_64"))]
 plain!(u16);
-#[cfg(target_arch = "x86_64")]
-lanes!(u32, of_32);
-#[cfg(target_arch = "x86_64")]
-lanes!(u64, of_64);
 #[cfg(not(target_arch = "x86_64"))]
 plain!(u32);
 #[cfg(not(target_arch = "x86_64"))]
 plain!(u64);
 
-/// Sorts unsigned keys.
-pub fn sort<T: Key>(line: &mut [T]) {
-    if line.len() <= T::few() && line.len() >= REGISTERS_FROM && T::sort_in_registers(line, &mut []) {
-        return;
-    }
-    let mut other = Vec::new();
-    let registers = line.len() >= REGISTERS_FROM && T::few() > 0;
-    let digits = line.len() >= DIGITS_FROM && T::BYTES <= DIGITS_MOST;
-    let parallel = line.len() >= PARALLEL_FROM && pool::threads_here() > 1;
-    if !(registers || digits || parallel) || other.try_reserve_exact(line.len()).is_err() {
-        return line.sort_unstable();
-    }
-    other.resize(line.len(), T::default());
-    if parallel { by_merging(line, &mut other) } else { run(line, &mut other) }
+/// Memory beside a line, from the runtime's cache.
+struct Beside<T> {
+    block: NonNull<Header>,
+    length: usize,
+    _keys: PhantomData<T>,
 }
 
-/// Sorts on one thread, with as much memory beside.
-fn run<T: Key>(line: &mut [T], other: &mut [T]) {
-    let by_registers = T::BYTES > DIGITS_MOST || line.len() < REGISTERS_BELOW;
-    if by_registers && T::sort_in_registers(line, other) {
+impl<T: Key> Beside<T> {
+    fn new(length: usize) -> Option<Self> {
+        let block = buffer::allocate(length.checked_mul(size_of::<T>())?).ok()?;
+        // SAFETY: the buffer is as large, and nobody else uses it.
+        unsafe { buffer::data(block).write_bytes(0, length * size_of::<T>()) };
+        Some(Self { block, length, _keys: PhantomData })
+    }
+
+    const fn keys(&mut self) -> &mut [T] {
+        // SAFETY: as many numbers were written, and the data of a buffer are aligned.
+        unsafe { std::slice::from_raw_parts_mut(buffer::data(self.block).cast(), self.length) }
+    }
+}
+
+impl<T> Drop for Beside<T> {
+    fn drop(&mut self) {
+        // SAFETY: it was allocated, and nobody uses it any more.
+        unsafe { buffer::free(self.block) };
+    }
+}
+
+/// Does something with the blocks of a line, of which it is said where each begins, on all threads.
+fn in_blocks<T: Send>(line: &mut [T], body: impl Fn(usize, &mut [T]) + Sync) {
+    let (length, start) = (line.len(), Elements(line.as_mut_ptr()));
+    pool::parallel(length.div_ceil(BLOCK) as i64, 1, &|begin, end| {
+        for first in (begin as usize..end as usize).map(|block| block * BLOCK) {
+            // SAFETY: the blocks are inside the line, and apart.
+            let block =
+                unsafe { std::slice::from_raw_parts_mut(start.get().add(first), BLOCK.min(length - first)) };
+            body(first, block);
+        }
+    });
+}
+
+/// Makes a pass over a line, on all threads if it is long.
+pub(super) fn pass<T: Key>(line: &mut [T], pass: &impl Pass<T>) {
+    match line.len() < PARALLEL_FROM {
+        true => T::widely(pass, line),
+        false => in_blocks(line, |_, part| T::widely(pass, part)),
+    }
+}
+
+/// Sorts unsigned keys.
+pub fn sort<T: Key>(line: &mut [T]) {
+    let few = T::few();
+    if line.len() <= few && line.len() >= REGISTERS_FROM {
+        T::sort_in_registers(line, &mut [], true);
+        return;
+    }
+    let digits = line.len() >= DIGITS_FROM && T::BYTES <= DIGITS_MOST;
+    let parallel = line.len() >= PARALLEL_FROM && pool::threads_here() > 1;
+    let is_beside = few > 0 && line.len() > few || digits || parallel;
+    let Some(mut other) = is_beside.then(|| Beside::new(line.len())).flatten() else {
+        return line.sort_unstable();
+    };
+    if parallel { by_merging(line, other.keys()) } else { run(line, other.keys(), true) }
+}
+
+/// Sorts on one thread, with as much memory beside, to where the keys are or to there.
+fn run<T: Key>(line: &mut [T], other: &mut [T], stays: bool) {
+    if T::sort_in_registers(line, other, stays) {
         return;
     }
     if line.len() >= DIGITS_FROM && T::BYTES <= DIGITS_MOST {
         by_digits(line, other);
     } else {
         line.sort_unstable();
+    }
+    if !stays {
+        other.copy_from_slice(line);
     }
 }
 
@@ -148,6 +243,9 @@ fn by_merging<T: Key>(line: &mut [T], other: &mut [T]) {
     let length = line.len();
     let runs = pool::threads_here().next_power_of_two();
     let mut width = length.div_ceil(runs).next_multiple_of(BLOCK);
+    // The last merge is to be to the line: each goes to where the one before does not.
+    let merges = length.div_ceil(width).next_power_of_two().ilog2();
+    let stays = merges.is_multiple_of(2);
     let (line_start, other_start) = (Elements(line.as_mut_ptr()), Elements(other.as_mut_ptr()));
     pool::parallel(length.div_ceil(width) as i64, 1, &|begin, end| {
         for index in begin as usize..end as usize {
@@ -155,47 +253,51 @@ fn by_merging<T: Key>(line: &mut [T], other: &mut [T]) {
             // SAFETY: the runs are inside the line, and apart.
             unsafe {
                 let slice = |start: *mut T| std::slice::from_raw_parts_mut(start.add(index * width), count);
-                run(slice(line_start.get()), slice(other_start.get()));
+                run(slice(line_start.get()), slice(other_start.get()), stays);
             }
         }
     });
-    let (mut from, mut to) = (line, other);
-    while width < length {
-        let target = Elements(to.as_mut_ptr());
+    let (mut from, mut to) = if stays { (line, other) } else { (other, line) };
+    for _ in 0..merges {
         let source = &*from;
-        pool::parallel(length.div_ceil(BLOCK) as i64, 1, &|begin, end| {
-            for block in begin as usize..end as usize {
-                let count = BLOCK.min(length - block * BLOCK);
-                // SAFETY: the blocks are inside the target, and apart.
-                let block_of_target =
-                    unsafe { std::slice::from_raw_parts_mut(target.get().add(block * BLOCK), count) };
-                // Runs begin at blocks: a block lies in one pair.
-                let first = block * BLOCK / (2 * width) * 2 * width;
-                let (middle, last) = ((first + width).min(length), (first + 2 * width).min(length));
-                merge(&source[first..middle], &source[middle..last], block * BLOCK - first, block_of_target);
-            }
+        in_blocks(to, |first, target| {
+            // Runs begin at blocks: a block lies in one pair.
+            let pair = first / (2 * width) * 2 * width;
+            let (middle, last) = ((pair + width).min(length), (pair + 2 * width).min(length));
+            let (left, right) = (&source[pair..middle], &source[middle..last]);
+            let [begin, end] =
+                [first - pair, first - pair + target.len()].map(|place| split(left, right, place));
+            merge(&left[begin.0..end.0], &right[begin.1..end.1], target);
         });
         (from, to) = (to, from);
         width *= 2;
     }
-    if std::ptr::eq(from.as_ptr(), other_start.get()) {
-        to.copy_from_slice(from);
-    }
 }
 
-/// Writes the part of the merge of two sorted runs that begins at `position` and fills `target`.
-fn merge<T: Key>(left: &[T], right: &[T], position: usize, target: &mut [T]) {
-    // How many of the first `position` come from the left: as many as are not above their counterparts on the right.
-    let (mut least, mut most) = (position.saturating_sub(right.len()), position.min(left.len()));
+/// How many of the first keys of the merge of two sorted runs come from each: as many from the left as are not above their
+/// counterparts on the right.
+fn split<T: Key>(left: &[T], right: &[T], count: usize) -> (usize, usize) {
+    let (mut least, mut most) = (count.saturating_sub(right.len()), count.min(left.len()));
     while least < most {
         let middle = least.midpoint(most);
-        if left[middle] <= right[position - 1 - middle] { least = middle + 1 } else { most = middle }
+        if left[middle] <= right[count - 1 - middle] { least = middle + 1 } else { most = middle }
     }
-    let (mut left, mut right) = (&left[least..], &right[position - least..]);
-    let mut target = target;
+    (least, count - least)
+}
+
+/// Writes the merge of two sorted runs.
+pub(super) fn merge<T: Key>(left: &[T], right: &[T], target: &mut [T]) {
+    if T::merge_in_registers(left, right, target) {
+        return;
+    }
+    merge_in_order(left, right, target);
+}
+
+/// Writes the merge of two sorted runs, one key after the other.
+pub(super) fn merge_in_order<T: Copy + Ord>(mut left: &[T], mut right: &[T], mut target: &mut [T]) {
     loop {
         // As long as neither runs out there is no branch to guess.
-        let count = target.len().min(left.len()).min(right.len());
+        let count = left.len().min(right.len());
         if count == 0 {
             break;
         }
@@ -210,12 +312,11 @@ fn merge<T: Key>(left: &[T], right: &[T], position: usize, target: &mut [T]) {
         }
         (left, right, target) = (&left[i..], &right[j..], rest);
     }
-    let run = if left.is_empty() { right } else { left };
-    target.copy_from_slice(&run[..target.len()]);
+    target.copy_from_slice(if left.is_empty() { right } else { left });
 }
 
 /// Sorts by one byte after the other, the lowest first; a byte in which all keys agree is passed over.
-fn by_digits<T: Key>(line: &mut [T], other: &mut [T]) {
+pub(super) fn by_digits<T: Key>(line: &mut [T], other: &mut [T]) {
     let mut counts = vec![[0usize; 256]; T::BYTES];
     for value in line.iter() {
         for (index, count) in counts.iter_mut().enumerate() {

@@ -1,8 +1,9 @@
 //! How elements compare: keys of integers and floats, and the order of complex numbers.
 
 use std::cmp::Ordering;
+use std::sync::{Mutex, PoisonError};
 
-use super::keys::{self, Key};
+use super::keys::{self, Key, Pass};
 
 /// A floating-point format, as far as the order of its numbers is concerned. Its elements have zeros above their bits.
 #[derive(Clone, Copy)]
@@ -26,65 +27,152 @@ impl<T: Key> Format<T> {
         Format { sign, largest, nan_is_negative_zero: true }
     }
 
+    #[inline(always)]
     fn magnitude(&self, value: T) -> T {
         value & !self.sign
     }
 
+    #[inline(always)]
     fn is_negative(&self, value: T) -> bool {
-        value & self.sign != T::default()
+        value & self.sign != T::ZERO
     }
 
     fn is_nan(&self, value: T) -> bool {
         self.magnitude(value) > self.largest || (self.nan_is_negative_zero && value == self.sign)
     }
 
-    /// Whether the value is a zero that compares equal to another one with other bits.
-    fn is_signed_zero(&self, value: T) -> bool {
-        self.sign != T::default() && self.magnitude(value) == T::default()
-    }
-
     /// A key of the same order, in which negative zero is the less.
+    #[inline(always)]
     fn key(&self, value: T) -> T {
         value ^ if self.is_negative(value) { self.sign.and_below() } else { self.sign }
     }
 
     /// The value of a key: keys of positive numbers have the sign bit.
+    #[inline(always)]
     fn value(&self, key: T) -> T {
         key ^ if self.is_negative(key) { self.sign } else { self.sign.and_below() }
     }
 }
 
+/// Turns the sign bits of integers.
+struct Flip<T>(T);
+
+impl<T: Key> Pass<T> for Flip<T> {
+    #[inline(always)]
+    fn over(&self, part: &mut [T]) {
+        part.iter_mut().for_each(|value| *value = *value ^ self.0);
+    }
+}
+
+/// Makes keys floats.
+struct ToValues<T>(Format<T>);
+
+impl<T: Key> Pass<T> for ToValues<T> {
+    #[inline(always)]
+    fn over(&self, part: &mut [T]) {
+        part.iter_mut().for_each(|key| *key = self.0.value(*key));
+    }
+}
+
+/// Makes floats keys, and finds their extremes.
+struct ToKeys<T> {
+    format: Format<T>,
+    extremes: Mutex<Extremes<T>>,
+}
+
+impl<T: Key> Pass<T> for ToKeys<T> {
+    #[inline(always)]
+    fn over(&self, part: &mut [T]) {
+        let Format { sign, .. } = self.format;
+        let mut own = Extremes::NONE;
+        for value in part {
+            own = own.with(self.format.magnitude(*value), *value, *value ^ sign);
+            *value = self.format.key(*value);
+        }
+        let mut all = self.extremes.lock().unwrap_or_else(PoisonError::into_inner);
+        *all = all.with(own.largest, own.least, own.least_turned);
+    }
+}
+
 /// Sorts integers: `flip` is the sign bit of signed ones.
 pub fn integers<T: Key>(line: &mut [T], flip: T) {
-    line.iter_mut().for_each(|value| *value = *value ^ flip);
+    let is_signed = flip != T::ZERO;
+    if is_signed {
+        keys::pass(line, &Flip(flip));
+    }
     keys::sort(line);
-    line.iter_mut().for_each(|value| *value = *value ^ flip);
+    if is_signed {
+        keys::pass(line, &Flip(flip));
+    }
+}
+
+/// Which special values are among some floats.
+struct Specials {
+    has_nan: bool,
+    has_both_zeros: bool,
 }
 
 /// Sorts floats given by their bits.
 pub fn floats<T: Key>(line: &mut [T], format: Format<T>) {
-    let numbers = nans_last(line, format);
-    let line = &mut line[..numbers];
-    let signs: Vec<T> = if line.contains(&format.sign) && line.contains(&T::default()) {
-        line.iter().copied().filter(|&value| format.is_signed_zero(value)).collect()
-    } else {
-        Vec::new()
+    let mut numbers = line;
+    let mut specials = to_keys(numbers, format);
+    if specials.has_nan {
+        keys::pass(numbers, &ToValues(format));
+        let count = nans_last(numbers, format);
+        numbers = &mut numbers[..count];
+        specials = to_keys(numbers, format);
+    }
+    let [negative, positive] = [format.sign, T::ZERO].map(|zero| format.key(zero));
+    let signs: Vec<T> = match specials.has_both_zeros {
+        true => numbers.iter().copied().filter(|key| *key == negative || *key == positive).collect(),
+        false => Vec::new(),
     };
-    line.iter_mut().for_each(|value| *value = format.key(*value));
-    keys::sort(line);
-    line.iter_mut().for_each(|value| *value = format.value(*value));
+    keys::sort(numbers);
     if !signs.is_empty() {
-        let first = line.partition_point(|&value| format.is_negative(value) && value != format.sign);
-        line[first..first + signs.len()].copy_from_slice(&signs);
+        let first = numbers.partition_point(|key| *key < negative);
+        numbers[first..first + signs.len()].copy_from_slice(&signs);
+    }
+    keys::pass(numbers, &ToValues(format));
+}
+
+/// Makes floats keys. What is special among them is said.
+fn to_keys<T: Key>(line: &mut [T], format: Format<T>) -> Specials {
+    let pass = ToKeys { format, extremes: Mutex::new(Extremes::NONE) };
+    keys::pass(line, &pass);
+    let Extremes { largest, least, least_turned } =
+        pass.extremes.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let [has_zero, has_negative_zero] = [least, least_turned].map(|least| least == T::ZERO);
+    Specials {
+        has_nan: largest > format.largest || format.nan_is_negative_zero && has_negative_zero,
+        has_both_zeros: format.sign != T::ZERO && has_zero && has_negative_zero,
+    }
+}
+
+/// Extremes of floats, as numbers of their bits: of the magnitude, of all bits, and of those with the sign turned round. A loop
+/// finds them in vectors.
+struct Extremes<T> {
+    largest: T,
+    least: T,
+    least_turned: T,
+}
+
+impl<T: Key> Extremes<T> {
+    /// Those of no floats.
+    const NONE: Self = Self { largest: T::ZERO, least: T::MOST, least_turned: T::MOST };
+
+    #[inline(always)]
+    fn with(&self, magnitude: T, bits: T, turned: T) -> Self {
+        Self {
+            largest: self.largest.max(magnitude),
+            least: self.least.min(bits),
+            least_turned: self.least_turned.min(turned),
+        }
     }
 }
 
 /// Moves NaNs after the numbers, both in their order, and returns the number of numbers.
 fn nans_last<T: Key>(line: &mut [T], format: Format<T>) -> usize {
     let is_nan = |value: &T| format.is_nan(*value);
-    if !line.iter().any(is_nan) {
-        return line.len();
-    }
     let nans: Vec<T> = line.iter().copied().filter(is_nan).collect();
     let mut numbers = 0;
     for index in 0..line.len() {

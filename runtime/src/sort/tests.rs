@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::keys::PARALLEL_FROM;
+use super::keys::{self, PARALLEL_FROM};
 use super::*;
 
 /// Numbers that are the same every time, with many repetitions and special values among them.
@@ -159,8 +159,11 @@ fn long_lines_are_merged_on_any_number_of_threads() {
             check(SortKind::F32, &values, [1, count, 1], |a, b| {
                 total(f64::from(f32::from_bits(*a)))(f64::from(f32::from_bits(*b)))
             });
-            let values = bits(6, count, &[]);
-            check(SortKind::U64, &values, [1, count, 1], |a, b| a.cmp(b));
+            for values in patterns(count) {
+                check(SortKind::U64, &values, [1, count, 1], |a, b| a.cmp(b));
+                let values: Vec<u16> = values.iter().map(|bits| (bits >> 32) as u16).collect();
+                check(SortKind::U16, &values, [1, count, 1], |a, b| a.cmp(b));
+            }
         }
     }
     pool::set_num_threads(0);
@@ -200,31 +203,82 @@ fn complex_numbers_of_16_bit_parts_sort_as_wider_ones() {
     }
 }
 
+/// Keys of some patterns: random ones, few different ones, all the same, in order, in order the other way round, and of two runs
+/// in turn.
+fn patterns(length: usize) -> [Vec<u64>; 6] {
+    let random = bits(length as u64 + 1, length, &[0, u64::MAX]);
+    let few = random.iter().map(|bits| bits % 5).collect();
+    let of = |index: &dyn Fn(u64) -> u64| (0..length as u64).map(index).collect();
+    let in_turn = |index| if index % 2 == 0 { index } else { u64::MAX - index };
+    [
+        random,
+        few,
+        of(&|_| u64::MAX),
+        of(&|index| index << 40 | index),
+        of(&|index| (length as u64 - index) << 40 | index),
+        of(&in_turn),
+    ]
+}
+
+fn sorted<T: Ord + Clone>(keys: &[T]) -> Vec<T> {
+    let mut sorted = keys.to_vec();
+    sorted.sort_unstable();
+    sorted
+}
+
 #[test]
 fn keys_of_every_length_and_pattern_are_sorted() {
-    fn check<T: super::keys::Key + std::fmt::Debug>(from: impl Fn(u64) -> T) {
-        let lengths = (0..300).chain([511, 512, 513, 1000, 4095, 4096, 5000, 40_000]);
-        for length in lengths {
-            let random = bits(length as u64 + 1, length, &[0, u64::MAX]);
-            let patterns: [Box<dyn Fn(usize) -> u64>; 6] = [
-                Box::new(|index| random[index]),
-                Box::new(|index| random[index] % 5),
-                Box::new(|_| u64::MAX),
-                Box::new(|index| index as u64),
-                Box::new(|index| (length - index) as u64),
-                Box::new(|index| if index % 2 == 0 { index as u64 } else { u64::MAX - index as u64 }),
-            ];
-            for (number, pattern) in patterns.iter().enumerate() {
-                let keys: Vec<T> = (0..length).map(|index| from(pattern(index))).collect();
-                let (mut sorted, mut expected) = (keys.clone(), keys);
-                super::keys::sort(&mut sorted);
-                expected.sort_unstable();
-                assert!(sorted == expected, "{length} keys of pattern {number}");
+    fn check<T: keys::Key + std::fmt::Debug>(from: impl Fn(u64) -> T) {
+        for length in (0..600).chain([1000, 1023, 1025, 4095, 4096, 5000, 40_000]) {
+            for (number, pattern) in patterns(length).iter().enumerate() {
+                let keys: Vec<T> = pattern.iter().map(|bits| from(*bits)).collect();
+                let mut found = keys.clone();
+                keys::sort(&mut found);
+                assert!(found == sorted(&keys), "{length} keys of pattern {number}");
             }
         }
     }
     check(|bits| bits as u8);
-    check(|bits| bits as u16);
-    check(|bits| bits as u32);
+    check(|bits| (bits >> 32) as u16);
+    check(|bits| (bits >> 16) as u32);
+    check(|bits| bits);
+}
+
+#[test]
+fn keys_are_sorted_by_digits_where_registers_cannot() {
+    fn check<T: keys::Key + std::fmt::Debug>(from: impl Fn(u64) -> T) {
+        for length in [256, 257, 1000, 40_000] {
+            for (number, pattern) in patterns(length).iter().enumerate() {
+                let keys: Vec<T> = pattern.iter().map(|bits| from(*bits)).collect();
+                let (mut found, mut other) = (keys.clone(), keys.clone());
+                keys::by_digits(&mut found, &mut other);
+                assert!(found == sorted(&keys), "{length} keys of pattern {number}");
+            }
+        }
+    }
+    check(|bits| bits as u8);
+    check(|bits| (bits >> 32) as u16);
+    check(|bits| (bits >> 16) as u32);
+}
+
+#[test]
+fn runs_of_every_length_are_merged() {
+    fn check<T: keys::Key + std::fmt::Debug>(from: impl Fn(u64) -> T) {
+        let lengths = (0..70).chain([100, 255, 1000]);
+        for (left, right) in lengths.clone().flat_map(|left| lengths.clone().map(move |right| (left, right)))
+        {
+            for (number, pattern) in patterns(left + right).iter().enumerate() {
+                let keys: Vec<T> = pattern.iter().map(|bits| from(*bits)).collect();
+                let runs = [sorted(&keys[..left]), sorted(&keys[left..])];
+                for merge in [keys::merge, keys::merge_in_order] {
+                    let mut merged = vec![T::MOST; keys.len()];
+                    merge(&runs[0], &runs[1], &mut merged);
+                    assert!(merged == sorted(&keys), "runs of {left} and {right} of pattern {number}");
+                }
+            }
+        }
+    }
+    check(|bits| (bits >> 32) as u16);
+    check(|bits| (bits >> 16) as u32);
     check(|bits| bits);
 }

@@ -1,31 +1,53 @@
 //! Sorting unsigned keys in vector registers, on processors that have AVX-512.
 //!
-//! A quicksort whose partition compresses the keys below a pivot, and those that are not, out of a register at a time, and
-//! whose last step, for a few registers' worth of keys, is a bitonic network. Pivots are medians of samples; where they
-//! turn out bad too often, what is left is sorted otherwise, so that no order of keys takes quadratic time.
+//! A quicksort whose partition compresses the keys below a pivot, and those that are not, out of a register at a time: the
+//! ones stay where they are, the others go to the memory beside. Its last step, for some registers' worth of keys, is a
+//! bitonic network. Pivots are medians of samples; where they turn out bad too often, what is left is sorted otherwise, so that
+//! no order of keys takes quadratic time.
 
 use std::arch::x86_64::*;
 
+use super::keys::{Pass, merge_in_order};
+
 /// The most keys that a network sorts, in registers.
-const REGISTERS: usize = 8;
+const REGISTERS: usize = 16;
 
 /// A partition takes the median of so many samples from so many keys on.
 const MANY: usize = 1 << 12;
 
-/// Whether the processor can.
+/// Which keys a division moves: those below the pivot, up to it, or from it on.
+const BELOW: u8 = 0;
+const UP_TO: u8 = 1;
+const UP_FROM: u8 = 2;
+
+/// Makes a pass over numbers.
+#[target_feature(enable = "avx512f,popcnt")]
+pub(super) fn widely<T>(pass: &impl Pass<T>, part: &mut [T]) {
+    pass.over(part);
+}
+
+/// Whether the processor sorts keys of 32 and 64 bits so.
 pub(super) fn is_supported() -> bool {
     is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("popcnt")
 }
 
+/// Whether it sorts those of 16 bits so, too.
+pub(super) fn is_supported_in_halves() -> bool {
+    is_supported() && is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vbmi2")
+}
+
 macro_rules! lanes {
-    ($module:ident, $key:ty, $index:ty, $lanes:literal, $mask:ty, $load:ident, $store:ident, $splat:ident, $min:ident,
-     $max:ident, $mask_max:ident, $permute:ident, $compress:ident, $below:ident, $indices:ident) => {
+    ($module:ident, $features:literal, $key:ty, $index:ty, $lanes:literal, $mask:ty, $load:ident, $store:ident, $store_all:ident, $splat:ident, $min:ident,
+     $max:ident, $mask_max:ident, $permute:ident, $permute_two:ident, $compress:ident, $below:ident, $indices:ident) => {
         pub(super) mod $module {
             use super::*;
 
             const LANES: usize = $lanes;
             /// The most keys that a network sorts.
             pub const SMALL: usize = REGISTERS * LANES;
+            /// How many samples a pivot is the median of, of many keys and of few.
+            const SAMPLES: usize = 4 * LANES;
+            const FEW_SAMPLES: usize = LANES;
 
             /// The lanes that lanes are compared with.
             const fn partners(flip: usize) -> [$index; LANES] {
@@ -50,25 +72,36 @@ macro_rules! lanes {
                 mask
             }
 
-            #[inline]
-            const fn first(count: usize) -> $mask {
-                ((1_u32 << count) - 1) as $mask
+            /// Lanes of two registers in turn, from one on; those of the second are counted after those of the first.
+            const fn interleaved(from: usize) -> [$index; LANES] {
+                let mut all = [0; LANES];
+                let mut lane = 0;
+                while lane < LANES {
+                    all[lane] = (from + lane / 2 + lane % 2 * LANES) as $index;
+                    lane += 1;
+                }
+                all
             }
 
-            #[target_feature(enable = "avx512f,popcnt")]
+            #[inline]
+            const fn first(count: usize) -> $mask {
+                ((1_u64 << count) - 1) as $mask
+            }
+
+            #[target_feature(enable = $features)]
             fn load(from: &[$key]) -> __m512i {
                 // SAFETY: lanes beyond the slice are not loaded.
                 unsafe { $load($splat(<$key>::MAX.cast_signed()), first(from.len()), from.as_ptr().cast()) }
             }
 
-            #[target_feature(enable = "avx512f,popcnt")]
+            #[target_feature(enable = $features)]
             fn store(to: &mut [$key], keys: __m512i) {
                 // SAFETY: lanes beyond the slice are not stored.
                 unsafe { $store(to.as_mut_ptr().cast(), first(to.len()), keys) }
             }
 
             /// The lanes in the order that partners have.
-            #[target_feature(enable = "avx512f,popcnt")]
+            #[target_feature(enable = $features)]
             #[inline]
             fn permuted<const FLIP: usize>(keys: __m512i) -> __m512i {
                 let partners = const { partners(FLIP) };
@@ -77,59 +110,31 @@ macro_rules! lanes {
             }
 
             /// Each lane becomes the lesser or the greater of itself and its partner.
-            #[target_feature(enable = "avx512f,popcnt")]
+            #[target_feature(enable = $features)]
             #[inline]
             fn exchange<const FLIP: usize, const BIT: usize>(keys: __m512i) -> __m512i {
                 let others = permuted::<FLIP>(keys);
                 $mask_max($min(keys, others), const { upper(BIT) }, keys, others)
             }
 
-            /// Sorts the lanes of a register, of which the first half of each half is below the second, and so on.
-            #[target_feature(enable = "avx512f,popcnt")]
+            /// [`exchange`], with partners that are in the registers counted from the other end.
+            #[target_feature(enable = $features)]
             #[inline]
-            fn merge_lanes(mut keys: __m512i) -> __m512i {
-                if LANES == 16 {
-                    keys = exchange::<8, 8>(keys);
+            fn exchange_across<const FLIP: usize, const BIT: usize>(keys: &mut [__m512i]) {
+                if let [only] = keys {
+                    *only = exchange::<FLIP, BIT>(*only);
+                    return;
                 }
-                exchange::<1, 1>(exchange::<2, 2>(exchange::<4, 4>(keys)))
-            }
-
-            /// Sorts the lanes of a register: runs of 2, 4, 8, … are made of pairs of runs, the second one turned round.
-            #[target_feature(enable = "avx512f,popcnt")]
-            #[inline]
-            fn sort_lanes(keys: __m512i) -> __m512i {
-                let pairs = exchange::<1, 1>(keys);
-                let fours = exchange::<1, 1>(exchange::<3, 2>(pairs));
-                let eights = exchange::<1, 1>(exchange::<2, 2>(exchange::<7, 4>(fours)));
-                if LANES == 8 {
-                    return eights;
-                }
-                exchange::<1, 1>(exchange::<2, 2>(exchange::<4, 4>(exchange::<15, 8>(eights))))
-            }
-
-            /// Makes one run of two, each of so many registers.
-            #[target_feature(enable = "avx512f,popcnt")]
-            #[inline]
-            fn merge<const RUN: usize>(keys: &mut [__m512i]) {
-                let (left, right) = keys[..2 * RUN].split_at_mut(RUN);
-                for ahead in 0..RUN {
-                    let (first, other) = (left[ahead], permuted::<{ LANES - 1 }>(right[RUN - 1 - ahead]));
-                    left[ahead] = $min(first, other);
-                    right[RUN - 1 - ahead] = permuted::<{ LANES - 1 }>($max(first, other));
-                }
-                for half in [left, right] {
-                    if RUN >= 4 {
-                        step::<2>(half);
-                    }
-                    if RUN >= 2 {
-                        step::<1>(half);
-                    }
-                    half.iter_mut().for_each(|register| *register = merge_lanes(*register));
+                let (firsts, lasts) = keys.split_at_mut(keys.len() / 2);
+                for (x, y) in firsts.iter_mut().zip(lasts.iter_mut().rev()) {
+                    let [of_x, of_y] = [*y, *x].map(|others| permuted::<FLIP>(others));
+                    *x = $mask_max($min(*x, of_x), const { upper(BIT) }, *x, of_x);
+                    *y = $mask_max($min(*y, of_y), const { upper(BIT) }, *y, of_y);
                 }
             }
 
             /// Compares registers with those so far from them.
-            #[target_feature(enable = "avx512f,popcnt")]
+            #[target_feature(enable = $features)]
             #[inline]
             fn step<const FAR: usize>(keys: &mut [__m512i]) {
                 for pair in keys.chunks_exact_mut(2 * FAR) {
@@ -140,53 +145,139 @@ macro_rules! lanes {
                 }
             }
 
-            /// Sorts keys in registers.
-            #[target_feature(enable = "avx512f,popcnt")]
+            /// Compares the registers of runs of so many with those counted from the other end.
+            #[target_feature(enable = $features)]
             #[inline]
-            fn network<const COUNT: usize>(keys: &mut [__m512i; COUNT]) {
-                keys.iter_mut().for_each(|register| *register = sort_lanes(*register));
-                if COUNT >= 2 {
-                    keys.chunks_exact_mut(2).for_each(|pair| merge::<1>(pair));
-                }
-                if COUNT >= 4 {
-                    keys.chunks_exact_mut(4).for_each(|four| merge::<2>(four));
-                }
-                if COUNT >= 8 {
-                    merge::<4>(keys);
+            fn turn<const RUN: usize>(keys: &mut [__m512i]) {
+                for run in keys.chunks_exact_mut(RUN) {
+                    for ahead in 0..RUN / 2 {
+                        let (x, y) = (run[ahead], run[RUN - 1 - ahead]);
+                        (run[ahead], run[RUN - 1 - ahead]) = ($min(x, y), $max(x, y));
+                    }
                 }
             }
 
-            #[target_feature(enable = "avx512f,popcnt")]
+            /// Sorts each lane of runs of registers, of which the first half of each half is below the second, and so on.
+            #[target_feature(enable = $features)]
+            #[inline]
+            fn merge_columns<const RUN: usize>(keys: &mut [__m512i]) {
+                if RUN >= 16 {
+                    step::<8>(keys);
+                }
+                if RUN >= 8 {
+                    step::<4>(keys);
+                }
+                if RUN >= 4 {
+                    step::<2>(keys);
+                }
+                if RUN >= 2 {
+                    step::<1>(keys);
+                }
+            }
+
+            /// Makes one run of two, whose lanes have these highest bits, in each so many lanes.
+            #[target_feature(enable = $features)]
+            #[inline]
+            fn merge<const COUNT: usize, const FLIP: usize, const BIT: usize>(keys: &mut [__m512i; COUNT]) {
+                exchange_across::<FLIP, BIT>(keys);
+                for register in &mut *keys {
+                    if BIT >= 16 {
+                        *register = exchange::<8, 8>(*register);
+                    }
+                    if BIT >= 8 {
+                        *register = exchange::<4, 4>(*register);
+                    }
+                    if BIT >= 4 {
+                        *register = exchange::<2, 2>(*register);
+                    }
+                    if BIT >= 2 {
+                        *register = exchange::<1, 1>(*register);
+                    }
+                }
+                merge_columns::<COUNT>(keys);
+            }
+
+            /// Sorts keys in registers: each lane of all registers first, which takes no permutation, then runs of 2, 4, 8, … lanes
+            /// made of pairs of runs, the second one turned round. The least keys are in the first lanes of all registers then.
+            #[target_feature(enable = $features)]
+            #[inline]
+            fn network<const COUNT: usize>(keys: &mut [__m512i; COUNT]) {
+                if COUNT >= 2 {
+                    turn::<2>(keys);
+                }
+                if COUNT >= 4 {
+                    turn::<4>(keys);
+                    merge_columns::<2>(keys);
+                }
+                if COUNT >= 8 {
+                    turn::<8>(keys);
+                    merge_columns::<4>(keys);
+                }
+                if COUNT >= 16 {
+                    turn::<16>(keys);
+                    merge_columns::<8>(keys);
+                }
+                merge::<COUNT, 1, 1>(keys);
+                merge::<COUNT, 3, 2>(keys);
+                merge::<COUNT, 7, 4>(keys);
+                if LANES >= 16 {
+                    merge::<COUNT, 15, 8>(keys);
+                }
+                if LANES >= 32 {
+                    merge::<COUNT, 31, 16>(keys);
+                }
+            }
+
+            /// Puts the keys of each lane beside each other, lane after lane: interleaving the first half of all registers with the second
+            /// moves the highest bit of the number of a register below those of a lane.
+            #[target_feature(enable = $features)]
+            #[inline]
+            fn by_lanes<const COUNT: usize>(mut keys: [__m512i; COUNT]) -> [__m512i; COUNT] {
+                // SAFETY: the arrays have as many bytes as a register.
+                let [lower, upper] = const { [interleaved(0), interleaved(LANES / 2)] }
+                    .map(|lanes| unsafe { $indices(lanes.as_ptr().cast()) });
+                for _ in 0..COUNT.ilog2() {
+                    let old = keys;
+                    for (pair, number) in keys.chunks_exact_mut(2).zip(0..) {
+                        let (x, y) = (old[number], old[number + COUNT / 2]);
+                        pair.copy_from_slice(&[$permute_two(x, lower, y), $permute_two(x, upper, y)]);
+                    }
+                }
+                keys
+            }
+
+            #[target_feature(enable = $features)]
             fn loaded<const COUNT: usize>(from: &[$key]) -> [__m512i; COUNT] {
                 let mut keys = [$splat(<$key>::MAX.cast_signed()); COUNT];
                 for (register, keys) in from.chunks(LANES).zip(&mut keys) {
                     *keys = load(register);
                 }
                 network(&mut keys);
-                keys
+                by_lanes(keys)
             }
 
-            #[target_feature(enable = "avx512f,popcnt")]
+            #[target_feature(enable = $features)]
             fn stored<const COUNT: usize>(keys: [__m512i; COUNT], to: &mut [$key]) {
                 to.chunks_mut(LANES).zip(keys).for_each(|(to, keys)| store(to, keys));
             }
 
             /// Sorts a few keys where they are, or to as much memory elsewhere.
-            #[target_feature(enable = "avx512f,popcnt")]
+            #[target_feature(enable = $features)]
             fn small(keys: &mut [$key], to: Option<&mut [$key]>) {
                 match keys.len().div_ceil(LANES) {
                     0 | 1 => stored(loaded::<1>(keys), to.unwrap_or(keys)),
                     2 => stored(loaded::<2>(keys), to.unwrap_or(keys)),
                     3 | 4 => stored(loaded::<4>(keys), to.unwrap_or(keys)),
+                    5..=8 => stored(loaded::<8>(keys), to.unwrap_or(keys)),
                     _ => stored(loaded::<REGISTERS>(keys), to.unwrap_or(keys)),
                 }
             }
 
             /// The median of samples.
-            #[target_feature(enable = "avx512f,popcnt")]
+            #[target_feature(enable = $features)]
             fn pivot(keys: &[$key]) -> $key {
-                let count = if keys.len() < MANY { LANES } else { SMALL };
-                let mut samples = [0; SMALL];
+                let count = if keys.len() < MANY { FEW_SAMPLES } else { SAMPLES };
+                let mut samples = [0; SAMPLES];
                 let step = keys.len() / count;
                 for (number, sample) in samples[..count].iter_mut().enumerate() {
                     // Not always the same place of its part, so that a pattern of keys meets no pattern of samples.
@@ -196,39 +287,56 @@ macro_rules! lanes {
                 samples[count / 2]
             }
 
-            /// Puts the keys below a pivot, or up to it, at the beginning of `to`, the others at the end; how many are below.
-            #[target_feature(enable = "avx512f,popcnt")]
-            fn partition<const UP_TO: bool>(from: &[$key], to: &mut [$key], pivot: $key) -> usize {
+            /// Moves keys to the beginning of `other`, and those that are left to the beginning of `keys`; how many are moved. `MOVED`
+            /// says which.
+            #[target_feature(enable = $features)]
+            fn divide<const MOVED: u8>(keys: &mut [$key], other: &mut [$key], pivot: $key) -> usize {
+                assert_eq!(keys.len(), other.len());
                 let pivots = $splat(pivot.cast_signed());
-                let (mut left, mut right) = (0, to.len());
-                let to = to.as_mut_ptr();
-                let mut divide = |keys: __m512i, is_there: $mask| {
-                    // The pivot is below a key, or the key below the pivot.
-                    let below = if UP_TO { !$below(pivots, keys) } else { $below(keys, pivots) };
-                    let (below, above) = (below & is_there, !below & is_there);
-                    let (few, many) = (below.count_ones() as usize, above.count_ones() as usize);
-                    right -= many;
-                    // SAFETY: as many keys as were read are stored, from both ends of as much memory.
-                    unsafe {
-                        $store(to.add(left).cast(), first(few), $compress(below, keys));
-                        $store(to.add(right).cast(), first(many), $compress(above, keys));
-                    }
-                    left += few;
+                let is_moved = |keys: __m512i| match MOVED {
+                    BELOW => $below(keys, pivots),
+                    UP_TO => !$below(pivots, keys),
+                    _ => !$below(keys, pivots),
                 };
-                let (whole, rest) = from.as_chunks::<LANES>();
-                for part in whole {
-                    // SAFETY: as many keys are there.
-                    divide(unsafe { $indices(part.as_ptr().cast()) }, <$mask>::MAX);
+                let (count, keys, other) = (keys.len(), keys.as_mut_ptr(), other.as_mut_ptr());
+                let (mut place, mut left, mut moved) = (0, 0, 0);
+                while place + LANES <= count {
+                    // SAFETY: as many keys are there. No more are left, or moved, than were read, and what is stored after
+                    // them is where nothing is any more, or yet: it is stored over.
+                    unsafe {
+                        let here = $indices(keys.add(place).cast());
+                        let chosen = is_moved(here);
+                        $store_all(keys.add(left).cast(), $compress(!chosen, here));
+                        $store_all(other.add(moved).cast(), $compress(chosen, here));
+                        let number = chosen.count_ones() as usize;
+                        (moved, left) = (moved + number, left + LANES - number);
+                    }
+                    place += LANES;
                 }
-                if !rest.is_empty() {
-                    divide(load(rest), first(rest.len()));
+                // SAFETY: there are as many keys, and as much place for them.
+                unsafe {
+                    let there = first(count - place);
+                    let here = $load($splat(0), there, keys.add(place).cast());
+                    let chosen = is_moved(here) & there;
+                    let number = chosen.count_ones() as usize;
+                    $store(
+                        keys.add(left).cast(),
+                        first(count - place - number),
+                        $compress(!chosen & there, here),
+                    );
+                    $store(other.add(moved).cast(), first(number), $compress(chosen, here));
+                    moved + number
                 }
-                left
             }
 
             /// Sorts keys, to where they are or to the memory beside.
-            #[target_feature(enable = "avx512f,popcnt")]
-            fn quick(mut keys: &mut [$key], mut other: &mut [$key], stays: bool, mut depth: u32) {
+            #[target_feature(enable = $features)]
+            fn quick<'k>(
+                mut keys: &'k mut [$key],
+                mut other: &'k mut [$key],
+                mut stays: bool,
+                mut depth: u32,
+            ) {
                 loop {
                     if keys.len() <= SMALL {
                         return small(keys, (!stays).then_some(other));
@@ -242,45 +350,100 @@ macro_rules! lanes {
                     }
                     depth -= 1;
                     let pivot = pivot(keys);
-                    let below = partition::<false>(keys, other, pivot);
+                    // Those that come first go to where they are to be, or stay there; so the others have place beside them.
+                    let below = match stays {
+                        true => keys.len() - divide::<UP_FROM>(keys, other, pivot),
+                        false => divide::<BELOW>(keys, other, pivot),
+                    };
+                    let above = keys.len() - below;
                     if below > 0 {
-                        let (left, right) = keys.split_at_mut(below);
-                        let (other_left, other_right) = other.split_at_mut(below);
-                        quick(other_left, left, !stays, depth);
-                        return quick(other_right, right, !stays, depth);
+                        if stays {
+                            (keys, other) = (other, keys);
+                        }
+                        let (above, room_of_below) = keys.split_at_mut(above);
+                        let (below, room_of_above) = other.split_at_mut(below);
+                        quick(below, room_of_below, true, depth);
+                        (keys, other, stays) = (above, room_of_above, false);
+                        continue;
                     }
                     // The pivot is the least: the keys that equal it are done.
-                    let equal = partition::<true>(keys, other, pivot);
                     if stays {
-                        keys[..equal].fill(pivot);
+                        (keys, other) = (other, keys);
                     }
-                    keys[equal..].copy_from_slice(&other[equal..]);
-                    (keys, other) = (&mut keys[equal..], &mut other[equal..]);
+                    let equal = divide::<UP_TO>(keys, other, pivot);
+                    let rest = keys.len() - equal;
+                    (keys, other, stays) = (&mut keys[..rest], &mut other[equal..], false);
                 }
             }
 
-            /// Sorts keys, with as much memory beside; with none if they are few.
-            #[target_feature(enable = "avx512f,popcnt")]
-            pub fn sort(keys: &mut [$key], other: &mut [$key]) {
+            /// Sorts keys, with as much memory beside, to where they are or to there; with none if they are few and stay.
+            #[target_feature(enable = $features)]
+            pub fn sort(keys: &mut [$key], other: &mut [$key], stays: bool) {
                 assert!(
-                    keys.len() <= SMALL || other.len() == keys.len(),
+                    stays && keys.len() <= SMALL || other.len() == keys.len(),
                     "there is as much memory beside the keys"
                 );
                 let depth = 2 * keys.len().max(2).ilog2();
-                quick(keys, other, true, depth);
+                quick(keys, other, stays, depth);
+            }
+
+            /// Sorts the lanes of a register, of which the first half of each half is below the second, and so on.
+            #[target_feature(enable = $features)]
+            #[inline]
+            fn merge_lanes(mut keys: __m512i) -> __m512i {
+                if LANES >= 32 {
+                    keys = exchange::<16, 16>(keys);
+                }
+                if LANES >= 16 {
+                    keys = exchange::<8, 8>(keys);
+                }
+                exchange::<1, 1>(exchange::<2, 2>(exchange::<4, 4>(keys)))
+            }
+
+            /// Writes the merge of two sorted runs: the lesser half of the keys of two registers is written, the other half is merged
+            /// with the next keys of the run whose next key is the lesser one.
+            #[target_feature(enable = $features)]
+            pub fn merge_runs(left: &[$key], right: &[$key], target: &mut [$key]) {
+                assert_eq!(target.len(), left.len() + right.len());
+                if left.len() < LANES {
+                    return merge_in_order(left, right, target);
+                }
+                let (mut i, mut j, mut kept) = (LANES, 0, load(&left[..LANES]));
+                while i + LANES <= left.len() && j + LANES <= right.len() {
+                    let is_left = left[i] <= right[j];
+                    let from = if is_left { &left[i..] } else { &right[j..] };
+                    // SAFETY: as many keys are left of both.
+                    let next = permuted::<{ LANES - 1 }>(unsafe { $indices(from.as_ptr().cast()) });
+                    store(&mut target[i + j - LANES..i + j], merge_lanes($min(kept, next)));
+                    kept = merge_lanes($max(kept, next));
+                    (i, j) = if is_left { (i + LANES, j) } else { (i, j + LANES) };
+                }
+                let (written, left, right) = (i + j - LANES, &left[i..], &right[j..]);
+                let (few, others) = if left.len() < LANES { (left, right) } else { (right, left) };
+                let (mut last, mut both) = ([0; LANES], [0; 2 * LANES]);
+                store(&mut last, kept);
+                let both = &mut both[..LANES + few.len()];
+                merge_in_order(&last, few, both);
+                merge_in_order(both, others, &mut target[written..]);
             }
         }
     };
 }
 
 lanes! {
-    of_32, u32, i32, 16, u16, _mm512_mask_loadu_epi32, _mm512_mask_storeu_epi32, _mm512_set1_epi32, _mm512_min_epu32,
-    _mm512_max_epu32, _mm512_mask_max_epu32, _mm512_permutexvar_epi32, _mm512_maskz_compress_epi32,
+    of_16, "avx512f,avx512bw,avx512vbmi2,popcnt", u16, i16, 32, u32, _mm512_mask_loadu_epi16, _mm512_mask_storeu_epi16, _mm512_storeu_epi16,
+    _mm512_set1_epi16, _mm512_min_epu16, _mm512_max_epu16, _mm512_mask_max_epu16, _mm512_permutexvar_epi16,
+    _mm512_permutex2var_epi16, _mm512_maskz_compress_epi16, _mm512_cmplt_epu16_mask, _mm512_loadu_epi16
+}
+
+lanes! {
+    of_32, "avx512f,popcnt", u32, i32, 16, u16, _mm512_mask_loadu_epi32, _mm512_mask_storeu_epi32, _mm512_storeu_epi32, _mm512_set1_epi32, _mm512_min_epu32,
+    _mm512_max_epu32, _mm512_mask_max_epu32, _mm512_permutexvar_epi32, _mm512_permutex2var_epi32, _mm512_maskz_compress_epi32,
     _mm512_cmplt_epu32_mask, _mm512_loadu_epi32
 }
 
 lanes! {
-    of_64, u64, i64, 8, u8, _mm512_mask_loadu_epi64, _mm512_mask_storeu_epi64, _mm512_set1_epi64, _mm512_min_epu64,
-    _mm512_max_epu64, _mm512_mask_max_epu64, _mm512_permutexvar_epi64, _mm512_maskz_compress_epi64,
+    of_64, "avx512f,popcnt", u64, i64, 8, u8, _mm512_mask_loadu_epi64, _mm512_mask_storeu_epi64, _mm512_storeu_epi64, _mm512_set1_epi64, _mm512_min_epu64,
+    _mm512_max_epu64, _mm512_mask_max_epu64, _mm512_permutexvar_epi64, _mm512_permutex2var_epi64, _mm512_maskz_compress_epi64,
     _mm512_cmplt_epu64_mask, _mm512_loadu_epi64
 }
