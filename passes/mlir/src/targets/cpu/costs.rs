@@ -90,6 +90,8 @@ pub const SMALL: i64 = 1 << 13;
 
 /// Up to so many panels, rows of the left matrix are not packed: their elements are used a few times each.
 pub const PANELS_IN_PLACE: i64 = 4;
+/// How many tiles ahead such rows are brought into the caches.
+pub const PREFETCHED_TILES: i64 = 4;
 /// Up to so many rows, the right matrix is read where it is: packing it takes as long as multiplying.
 pub const MOST_STREAMED: i64 = 48;
 /// The same where a run alone knows the rows.
@@ -106,6 +108,8 @@ pub const FEW_AT_ONCE: i64 = 4;
 pub const STREAMED_ROWS: i64 = 8;
 /// How many rows of the matrix are multiplied at once, at most.
 pub const STREAMED_STEPS: i64 = 8;
+/// How many bytes ahead they are brought into the caches: a row is some pages of memory, and processors do not see beyond one.
+pub const STREAMED_AHEAD: i64 = 1 << 9;
 /// How many elements of the left matrix are in registers then, where there are many registers.
 pub const STREAMED_FACTORS: i64 = 24;
 /// How many bytes of a row of the matrix a unit takes.

@@ -13,12 +13,12 @@ use promote_lower::program::Matmul;
 use super::emitter::Emitter;
 use super::{Elements, Slot};
 use crate::targets::cpu::costs::{
-    CACHED, FEW_AT_ONCE, STREAMED_AGAIN, STREAMED_BYTES, STREAMED_FACTORS, STREAMED_ROWS, STREAMED_STEPS,
-    STREAMED_UNIT,
+    CACHED, FEW_AT_ONCE, STREAMED_AGAIN, STREAMED_AHEAD, STREAMED_BYTES, STREAMED_FACTORS, STREAMED_ROWS,
+    STREAMED_STEPS, STREAMED_UNIT,
 };
 use crate::targets::cpu::kernel::Setting;
 use crate::targets::cpu::target::Machine;
-use crate::targets::llvm::Predicate;
+use crate::targets::llvm::{Level, Predicate};
 
 /// How products of few rows are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -226,8 +226,14 @@ impl Emitter {
                 self.of(right, group.right, from)
             })
             .collect();
+        let ahead = self.code.index(STREAMED_AHEAD / self.elements.size() as i64);
+        let aheads: Vec<MlirValue> = starts.iter().map(|start| self.of(right, *start, ahead)).collect();
         self.each_vector(group.count, |m, columns| {
             let at = (columns.lanes, columns.mask);
+            for ahead in &aheads {
+                let address = m.of(right, *ahead, columns.first);
+                m.code.prefetch(address, Level::First);
+            }
             let rights: Vec<MlirValue> = starts
                 .iter()
                 .map(|start| {

@@ -16,10 +16,10 @@ use promote_scalar::Ty;
 use super::emitter::{Columns, Emitter};
 use super::terms::Terms;
 use super::{Elements, Slot};
-use crate::targets::cpu::costs::{CACHED, MOST_REPACKED, PANELS_AT_ONCE, PANELS_IN_PLACE};
+use crate::targets::cpu::costs::{CACHED, MOST_REPACKED, PANELS_AT_ONCE, PANELS_IN_PLACE, PREFETCHED_TILES};
 use crate::targets::cpu::kernel::Setting;
 use crate::targets::cpu::target::Machine;
-use crate::targets::llvm::{Loop, Predicate, block_argument};
+use crate::targets::llvm::{Level, Loop, Predicate, block_argument};
 
 /// The tile of the product that stays in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -89,8 +89,8 @@ impl Tile {
 enum Rows {
     /// One of each row after another, and whether some are outside the range of [pairs](super::pairs), if that is asked.
     Packed(MlirValue, Option<MlirValue>),
-    /// Where they are: the start of each row.
-    InPlace(Vec<MlirValue>),
+    /// Where they are: the start of each row, and of rows that are read later.
+    InPlace(Vec<MlirValue>, MlirValue),
 }
 
 /// Adds what the left factor and the right one hold to a sum.
@@ -264,7 +264,10 @@ impl Emitter {
         let starts =
             self.row_starts((matrices.left, tile.rows), (first, matrices.rows), (part.start, matrices.k));
         if !tile.packs_rows {
-            return Rows::InPlace(starts);
+            let ahead = self.code.index(tile.rows * PREFETCHED_TILES);
+            let ahead = self.multiply(ahead, matrices.k);
+            let later = self.of(self.elements.left, starts[0], ahead);
+            return Rows::InPlace(starts, later);
         }
         let is_outside = match self.elements.terms {
             Terms::One => {
@@ -357,7 +360,7 @@ impl Emitter {
         let lanes = tile.lanes;
         let start = match rows {
             Rows::Packed(packed, _) => self.first_sums(*packed, (tile.rows, tile.vectors), lanes),
-            Rows::InPlace(_) => vec![self.zero(lanes); tile.rows as usize * tile.vectors],
+            Rows::InPlace(..) => vec![self.zero(lanes); tile.rows as usize * tile.vectors],
         };
         let (zero, depth) = (self.code.index(0), self.depth(length));
         let steps = self.code.open((zero, depth, 1), &start);
@@ -371,6 +374,11 @@ impl Emitter {
             })
             .collect();
         let from = self.multiply(steps.index, height);
+        if let Rows::InPlace(_, later) = rows {
+            // Each row is a stream, and a short one: processors do not see where the next one begins.
+            let address = self.at(*later, from);
+            self.code.prefetch(address, Level::First);
+        }
         let mut next = Vec::with_capacity(start.len());
         for row in 0..tile.rows {
             let address = match rows {
@@ -378,7 +386,7 @@ impl Emitter {
                     let place = self.plus(from, row);
                     self.at(*packed, place)
                 }
-                Rows::InPlace(starts) => self.at(starts[row as usize], steps.index),
+                Rows::InPlace(starts, _) => self.at(starts[row as usize], steps.index),
             };
             let factor = self.load(address, 1, None);
             let factor = self.splat(factor, lanes);
