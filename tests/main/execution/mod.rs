@@ -19,6 +19,7 @@ mod processors;
 mod products;
 pub mod random;
 mod recorded;
+mod shared_panels;
 mod sorting;
 mod stack;
 pub mod support;

@@ -21,6 +21,8 @@ struct Product<'m> {
     batch: MlirValue,
     /// Where functions that pack tell those that multiply what they saw; null if nobody asks.
     is_outside: MlirValue,
+    /// Room for packed rows; null if it is on the stack.
+    rooms: MlirValue,
 }
 
 impl Function<'_, '_> {
@@ -32,7 +34,8 @@ impl Function<'_, '_> {
         let elements = Elements::new(machine, [left, right], product);
         let extents = [matmul.rows, matmul.inner, matmul.columns].map(|extent| self.arg(extent));
         let batch = self.arg(matmul.batch);
-        let product = Product { matmul, elements, extents, batch, is_outside: self.code.null() };
+        let [is_outside, rooms] = [(); 2].map(|()| self.code.null());
+        let product = Product { matmul, elements, extents, batch, is_outside, rooms };
         match (matmul.workspace, matmul.rows) {
             (None, _) => self.stream(&product),
             (Some(panels), Arg::Known(_)) => self.tiles(&product, panels),
@@ -81,9 +84,7 @@ impl Function<'_, '_> {
     fn stream_blocks(&mut self, product: &Product<'_>, stream: Stream, blocks: i64) {
         let [rows, _, columns] = product.extents;
         let number = self.code.index(blocks);
-        let dims = self.words(&[product.batch, number, rows, columns]);
-        let (rank, size) = (self.code.index(4), self.code.index(product.elements.size() as i64));
-        let sums = self.pointer(Runtime::New, &[self.context, rank, dims, size]);
+        let sums = self.room(product.elements, &[product.batch, number, rows, columns]);
         let chunks = self.rounded_up(columns, stream.chunk());
         let units = self.code.int("llvm.mul", chunks, number);
         let environment = self.product_environment(product, sums, units);
@@ -117,11 +118,27 @@ impl Function<'_, '_> {
             );
         }
         let blocks = self.rounded_up(product.extents[0], tile.rows);
-        let environment = self.product_environment(product, packed, blocks);
+        let mut product = Product { rooms: self.code.null(), ..*product };
+        if tile.shares_panels {
+            let units = self.code.int("llvm.mul", product.batch, blocks);
+            let room = self.code.index(tile.room(product.elements));
+            product.rooms = self.room(product.elements, &[units, room]);
+        }
+        let environment = self.product_environment(&product, packed, blocks);
         let of_panel = [inner, Arg::Known(columns)];
-        self.on_units(product, Body::Pack(columns), (environment, panels), (&of_panel, GRAIN));
+        self.on_units(&product, Body::Pack(columns), (environment, panels), (&of_panel, GRAIN));
         let of_block = [Arg::Known(tile.rows), inner, all];
-        self.on_units(product, Body::Tiles(tile), (environment, blocks), (&of_block, PRODUCTS_GRAIN));
+        self.on_units(&product, Body::Tiles(tile), (environment, blocks), (&of_block, PRODUCTS_GRAIN));
+        if tile.shares_panels {
+            runtime::call(&self.code, Runtime::Release, &[self.context, product.rooms]);
+        }
+    }
+
+    /// Room for as many elements of the product as some extents say, which is to be released.
+    fn room(&mut self, elements: Elements, extents: &[MlirValue]) -> MlirValue {
+        let dims = self.words(extents);
+        let (rank, size) = (self.code.index(extents.len() as i64), self.code.index(elements.size() as i64));
+        self.pointer(Runtime::New, &[self.context, rank, dims, size])
     }
 
     fn product_environment(
@@ -132,8 +149,9 @@ impl Function<'_, '_> {
     ) -> MlirValue {
         let Matmul { left, right, product: result, .. } = *product.matmul;
         let [left, right, result] = [left, right, result].map(|buffer| self.buffer(buffer).0);
-        let Product { extents, is_outside, .. } = *product;
-        let environment = Environment { left, right, packed, product: result, extents, blocks, is_outside };
+        let Product { extents, is_outside, rooms, .. } = *product;
+        let environment =
+            Environment { left, right, packed, product: result, extents, blocks, is_outside, rooms };
         environment.write(&mut self.code)
     }
 

@@ -44,7 +44,9 @@ impl Emitter {
         let place = self.code.index(slot as i64);
         let address = self.code.element(self.code.argument(0), place, types.i64, 1);
         let r#type = match slot {
-            Slot::Left | Slot::Right | Slot::Packed | Slot::Product | Slot::IsOutside => types.pointer,
+            Slot::Left | Slot::Right | Slot::Packed | Slot::Product | Slot::IsOutside | Slot::Rooms => {
+                types.pointer
+            }
             Slot::M | Slot::K | Slot::N | Slot::Blocks => types.i64,
         };
         self.code.load(address, r#type, 8)

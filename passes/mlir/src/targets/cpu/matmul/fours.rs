@@ -19,7 +19,7 @@ use super::terms::Terms;
 use crate::raw;
 
 /// How many sums the instruction adds to.
-const LANES: usize = 16;
+pub(super) const LANES: usize = 16;
 /// Its name in LLVM.
 const INSTRUCTION: &str = "llvm.x86.avx512.vpdpbusd.512";
 /// Flips the highest bits of four bytes.
@@ -38,14 +38,6 @@ impl Emitter {
         }
         let flip = self.code.constant(Ty::I32, FLIPPED, lanes);
         self.code.value("llvm.xor", &[bytes, flip], raw::value_type(bytes), &[])
-    }
-
-    /// How much room the sums take that are first, after the packed rows, and what is read beyond these.
-    pub(super) const fn first_sums_room(&self) -> i64 {
-        match self.elements.terms {
-            Terms::Fours => LANES as i64,
-            Terms::One | Terms::Pairs => 0,
-        }
     }
 
     /// Where the sums are that are first.

@@ -56,10 +56,12 @@ enum Slot {
     Blocks,
     /// Where it is told whether the right matrices have elements that [`pairs`] does not multiply at once.
     IsOutside,
+    /// Room for packed rows, where it is not on the stack.
+    Rooms,
 }
 
 /// How many words the environments hold.
-const SLOTS: i64 = 9;
+const SLOTS: i64 = 10;
 
 /// The elements of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -164,6 +166,8 @@ pub struct Environment {
     pub blocks: MlirValue,
     /// Where functions that pack tell those that multiply what they saw.
     pub is_outside: MlirValue,
+    /// Room for the packed rows of each unit.
+    pub rooms: MlirValue,
 }
 
 impl Environment {
@@ -182,6 +186,7 @@ impl Environment {
             (Slot::N, n),
             (Slot::Blocks, self.blocks),
             (Slot::IsOutside, self.is_outside),
+            (Slot::Rooms, self.rooms),
         ];
         for (slot, value) in words {
             let place = code.index(slot as i64);

@@ -8,6 +8,7 @@ use promote_lattice::{DType, Kind};
 use promote_scalar::{Binary, Cast, Emit, Ty, memory};
 
 use super::emitter::Emitter;
+use super::fours;
 use crate::targets::cpu::target::Machine;
 use crate::targets::llvm::{Predicate, Register};
 
@@ -44,6 +45,14 @@ impl Terms {
             Self::One => 1,
             Self::Pairs => 2,
             Self::Fours => 4,
+        }
+    }
+
+    /// How much room the [sums](super::fours) take that are first, after the packed rows, and what is read beyond these.
+    pub(super) const fn first_sums_room(self) -> i64 {
+        match self {
+            Self::One | Self::Pairs => 0,
+            Self::Fours => fours::LANES as i64,
         }
     }
 

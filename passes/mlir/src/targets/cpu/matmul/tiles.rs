@@ -3,7 +3,9 @@
 //! ## Algorithm
 //! Some rows of the left operand at a time are multiplied with one panel after another: the tile of the product stays in
 //! registers while the panel streams through. If there are many panels, the rows are packed first, one element of each after
-//! another. Long sums are cut where the packed rows would leave the first-level cache.
+//! another. Long sums are cut where the packed rows would leave the first-level cache. Where the panels are not all in
+//! the third-level cache when the next rows need them, the rows of several tiles are packed, and each panel is multiplied with
+//! all of them.
 //!
 //! If there are few rows, writing the right matrix to memory and reading it again takes as long as multiplying. Then some
 //! panels at a time are packed, as long as a part of a sum is, and multiplied with all rows while they are in the
@@ -16,7 +18,9 @@ use promote_scalar::Ty;
 use super::emitter::{Columns, Emitter};
 use super::terms::Terms;
 use super::{Elements, Slot};
-use crate::targets::cpu::costs::{CACHED, MOST_REPACKED, PANELS_AT_ONCE, PANELS_IN_PLACE, PREFETCHED_TILES};
+use crate::targets::cpu::costs::{
+    CACHED, MOST_REPACKED, PANELS_AT_ONCE, PANELS_IN_PLACE, PREFETCHED_TILES, SHARED, TILES_AT_ONCE,
+};
 use crate::targets::cpu::kernel::Setting;
 use crate::targets::cpu::target::Machine;
 use crate::targets::llvm::{Level, Loop, Predicate, block_argument};
@@ -32,6 +36,8 @@ pub struct Tile {
     lanes: usize,
     /// Whether rows of the left matrix are packed.
     packs_rows: bool,
+    /// Whether several tiles are multiplied with a panel, one after another.
+    pub shares_panels: bool,
     /// Whether panels are packed right before they are multiplied with all rows, and not by a function of their own before.
     pub packs_panels: bool,
 }
@@ -61,8 +67,15 @@ impl Tile {
         });
         let bytes = inner.unwrap_or(i64::MAX).saturating_mul(columns.unwrap_or(i64::MAX));
         let bytes = bytes.saturating_mul(elements.size() as i64) / elements.terms.number();
-        let stays = bytes <= CACHED;
-        Self { rows, vectors, lanes: full.min(width), packs_rows, packs_panels: few.is_some() && !stays }
+        let packs_panels = few.is_some() && bytes > CACHED;
+        let is_known = inner.is_some() && columns.is_some();
+        let shares_panels = is_known && packs_rows && !packs_panels && bytes > SHARED;
+        Self { rows, vectors, lanes: full.min(width), packs_rows, shares_panels, packs_panels }
+    }
+
+    /// How many elements of the type of the product there is room for in its packed rows.
+    pub fn room(&self, elements: Elements) -> i64 {
+        PRODUCTS * self.rows + elements.terms.first_sums_room()
     }
 
     /// How wide panels are, for so many columns: as few vectors as possible go to waste.
@@ -121,7 +134,7 @@ struct Part {
     is_first: MlirValue,
 }
 
-/// Compiles the function that multiplies with panels that are packed: a unit is a block of rows of a batch.
+/// Compiles the function that multiplies with panels that are packed: a unit is the rows of a tile of a batch.
 pub(super) fn blocks(
     setting: Setting,
     (name, location): (&str, MlirLocation),
@@ -130,12 +143,10 @@ pub(super) fn blocks(
 ) {
     let mut m = Emitter::new(setting, name, location, elements);
     let (packed, blocks) = (m.word(Slot::Packed), m.word(Slot::Blocks));
-    let (begin, end, zero) = (m.code.argument(1), m.code.argument(2), m.code.index(0));
-    let room = m.room(&tile);
-    let units = m.code.open((begin, end, 1), &[]);
-    let (batch, block) = m.decode(units.index, blocks);
-    let height = m.code.index(tile.rows);
-    let first = m.multiply(block, height);
+    let (zero, height) = (m.code.index(0), m.code.index(tile.rows));
+    let room = (!tile.shares_panels).then(|| m.room(&tile));
+    let (batches, [from, to]) = m.open_batches(blocks);
+    let batch = batches.index;
     let matrices = m.matrices(batch);
     let (panels, width) = (m.panels(matrices.n, tile.columns()), m.code.index(tile.columns()));
     let depth = m.depth(matrices.k);
@@ -144,18 +155,57 @@ pub(super) fn blocks(
     let of_packed = m.multiply(batch, of_packed);
     let packed = m.at(packed, of_packed);
     let is_outside = elements.asks_for_range().then(|| m.was_told_outside());
+    let at_once = if tile.shares_panels { TILES_AT_ONCE } else { 1 };
+    let units = m.code.open((from, to, at_once), &[]);
+    let first = m.multiply(units.index, height);
     let (parts, part) = m.open_parts(matrices.k);
-    let rows = m.rows(&tile, &matrices, (first, room), &part);
-    let columns = m.code.open((zero, matrices.n, tile.columns()), &[]);
-    let of_part = m.depth(part.start);
-    let of_part = m.multiply(of_part, width);
-    // The columns before the panel are as many elements of each row, and so is the panel.
-    let start = m.place(columns.index, depth, of_part);
-    let panel = Panel { at: m.at(packed, start), column: columns.index, is_outside };
-    m.tile(&tile, &matrices, (&rows, first), &panel, &part);
-    m.code.close(&columns, &[]);
+    let panel_at = |m: &mut Emitter, column: MlirValue| {
+        let of_part = m.depth(part.start);
+        let of_part = m.multiply(of_part, width);
+        // The columns before the panel are as many elements of each row, and so is the panel.
+        let start = m.place(column, depth, of_part);
+        Panel { at: m.at(packed, start), column, is_outside }
+    };
+    match room {
+        Some(room) => {
+            let rows = m.rows(&tile, &matrices, (first, room), &part);
+            let columns = m.code.open((zero, matrices.n, tile.columns()), &[]);
+            let panel = panel_at(&mut m, columns.index);
+            m.tile(&tile, &matrices, (&rows, first), &panel, &part);
+            m.code.close(&columns, &[]);
+        }
+        None => {
+            let last = m.plus(units.index, at_once);
+            let last = m.less(last, to);
+            let of_batch = m.multiply(batch, blocks);
+            let room = |m: &mut Emitter, unit: MlirValue| {
+                let (number, size) = (m.add(of_batch, unit), m.code.index(tile.room(elements)));
+                let (rooms, place) = (m.word(Slot::Rooms), m.multiply(number, size));
+                (m.at(rooms, place), m.multiply(unit, height))
+            };
+            let nothing: Vec<_> = is_outside.iter().map(|_| m.code.constant(Ty::I1, 0, 1)).collect();
+            let tiles = m.code.open((units.index, last, 1), &nothing);
+            let (own, first) = room(&mut m, tiles.index);
+            let next = match m.rows(&tile, &matrices, (first, own), &part) {
+                Rows::Packed(_, are_outside) => {
+                    tiles.carried.first().zip(are_outside).map(|(before, own)| m.either(*before, own))
+                }
+                Rows::InPlace(..) => unreachable!("rows of tiles that share panels are packed"),
+            };
+            m.code.close(&tiles, next.as_slice());
+            let are_outside = tiles.carried.first().copied();
+            let columns = m.code.open((zero, matrices.n, tile.columns()), &[]);
+            let panel = panel_at(&mut m, columns.index);
+            let tiles = m.code.open((units.index, last, 1), &[]);
+            let (own, first) = room(&mut m, tiles.index);
+            m.tile(&tile, &matrices, (&Rows::Packed(own, are_outside), first), &panel, &part);
+            m.code.close(&tiles, &[]);
+            m.code.close(&columns, &[]);
+        }
+    }
     m.code.close(&parts, &[]);
     m.code.close(&units, &[]);
+    m.code.close(&batches, &[]);
     m.code.r#return(None);
 }
 
@@ -225,10 +275,10 @@ impl Emitter {
         self.code.int("llvm.sdiv", less, width)
     }
 
-    /// Room for packed rows.
+    /// Room for the packed rows of a tile.
     fn room(&mut self, tile: &Tile) -> MlirValue {
         let scalar = self.scalar();
-        self.code.stack(scalar, PRODUCTS * tile.rows + self.first_sums_room(), 64)
+        self.code.stack(scalar, tile.room(self.elements), 64)
     }
 
     fn matrices(&mut self, batch: MlirValue) -> Matrices {
@@ -297,6 +347,7 @@ impl Emitter {
         panel: &Panel,
         part: &Part,
     ) {
+        self.prefetch_tile(tile, matrices, (first, panel.column));
         let sums = match self.elements.terms {
             Terms::One => self.sums(tile, rows, (panel.at, part.length), Self::accumulate),
             Terms::Pairs => self.sums_of_pairs(tile, rows, panel, part.length),
@@ -304,6 +355,19 @@ impl Emitter {
         };
         let at = (matrices.product, first, matrices.rows);
         self.put_tile(tile, &sums, at, (panel.column, matrices.n), part.is_first);
+    }
+
+    /// Brings the place of a tile in the product into the cache, while its sums are computed.
+    fn prefetch_tile(&mut self, tile: &Tile, matrices: &Matrices, (first, column): (MlirValue, MlirValue)) {
+        for row in 0..tile.rows {
+            let row = self.plus(first, row);
+            let start = self.place(row, matrices.n, column);
+            for number in 0..tile.vectors {
+                let place = self.plus(start, (number * tile.lanes) as i64);
+                let address = self.at(matrices.product, place);
+                self.code.prefetch(address, Level::First);
+            }
+        }
     }
 
     /// The tile of the product of pairs of terms: those in the range are multiplied by an instruction.
