@@ -22,12 +22,10 @@ pub const MOST_SQUARES: usize = 4;
 pub const SQUARE_ROWS: i64 = 16;
 /// How many rows ahead squares are brought into the caches.
 pub const PREFETCHED_ROWS: i64 = 32;
-/// The same where columns that lie upright are reduced: so many streams are read side by side, too many for the first-level cache.
-pub const PREFETCHED_UPRIGHT: i64 = 1 << 9;
+/// The same where columns that lie upright are reduced.
+pub const PREFETCHED_UPRIGHT: i64 = 1 << 8;
 /// The most such columns at once: that many lines which are a power of two apart fit in a set of a cache.
 pub const COLUMNS_UPRIGHT: usize = 8;
-/// How many squares of them are read at once: about as many as lie in one line of the cache.
-pub const SQUARES_UPRIGHT: i64 = 2;
 /// A tile of rows that are computed side by side.
 pub const ROWS_BESIDE: i64 = 1 << 8;
 /// How many rows that are reduced down their columns are a unit of work.
@@ -51,7 +49,7 @@ pub const MOST_COLUMNS: i64 = 1 << 13;
 /// How many rows are added to the accumulators of columns at once: a power of two that divides the length of a block of a sum.
 pub const ROWS_AT_ONCE: i64 = 4;
 /// The bytes of the accumulators of a row from which on that is done.
-pub const LONG_ROW: i64 = 1 << 15;
+pub const LONG_ROW: i64 = 1 << 10;
 /// The most that a kernel may cost to be emitted as often.
 pub const CHEAP_ROW: u32 = 4;
 /// From so many bytes on, results are written past the caches: they would not stay there, and need not be read first.

@@ -29,7 +29,7 @@ fn is_across(access: &Access, dim: usize) -> bool {
 }
 
 /// What is read across, along a dimension.
-fn reads(kernel: &Kernel, dim: usize) -> Vec<(ExprId, &Access, DType)> {
+pub(super) fn reads(kernel: &Kernel, dim: usize) -> Vec<(ExprId, &Access, DType)> {
     let ids = (0..).map(ExprId).zip(&kernel.exprs);
     let reads = ids.filter_map(|(id, expr)| match &expr.code {
         What::Load(access) if is_across(access, dim) => Some((id, access, expr.dtype)),

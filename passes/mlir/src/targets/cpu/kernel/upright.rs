@@ -10,10 +10,11 @@
 use mlir_sys::*;
 use promote_lower::kernel::Role;
 use promote_lower::order::BLOCK;
+use promote_scalar::memory;
 
 use super::KernelEmitter;
-use super::squares::Bounds;
-use crate::targets::cpu::costs::{PREFETCHED_UPRIGHT, SQUARES_UPRIGHT};
+use super::squares::{Bounds, reads};
+use crate::targets::cpu::costs::{CACHE_LINE, PREFETCHED_UPRIGHT};
 use crate::targets::llvm::Level;
 
 impl KernelEmitter<'_> {
@@ -61,7 +62,15 @@ impl KernelEmitter<'_> {
         self.store_row(&[], lanes);
     }
 
-    /// Adds rows to accumulators: in pairs of squares as far as they go, then one by one.
+    /// How many squares lie in the lines of the cache that the first of them is read from.
+    fn squares_of_lines(&self, dim: usize, lanes: usize) -> i64 {
+        let bytes =
+            reads(self.kernel, dim).into_iter().map(|(_, _, dtype)| memory(dtype).bits() as usize / 8);
+        let widest = bytes.max().unwrap_or(1).max(1);
+        (CACHE_LINE as usize / (lanes * widest)).max(1) as i64
+    }
+
+    /// Adds rows to accumulators: in some squares at once as far as they go, then one by one.
     fn rows_of_columns(
         &mut self,
         (dim, (from, to)): (usize, Bounds),
@@ -69,17 +78,18 @@ impl KernelEmitter<'_> {
         state: &[MlirValue],
         lanes: usize,
     ) -> Vec<MlirValue> {
-        let at_once = SQUARES_UPRIGHT * lanes as i64;
+        let squares = self.squares_of_lines(dim, lanes);
+        let at_once = squares * lanes as i64;
         let middle = if lanes == 1 { from } else { self.last_whole((from, to), at_once) };
         let mut state = state.to_vec();
         if lanes > 1 {
             state = self.repeat(dim, (from, middle), at_once as usize, &state, &mut |emitter, state| {
                 let (row, mut state) = (emitter.at(dim), state.to_vec());
-                for square in 0..SQUARES_UPRIGHT {
+                for square in 0..squares {
                     let first = emitter.code.index(square * lanes as i64);
                     let first = emitter.code.int("llvm.add", row, first);
                     // Of what lies in one line, once.
-                    let ahead = (square == 0).then_some((PREFETCHED_UPRIGHT, Level::Second));
+                    let ahead = (square == 0).then_some((PREFETCHED_UPRIGHT, Level::First));
                     emitter.square(dim, first, ahead, &mut |emitter| {
                         state = emitter.row_of_columns(roots, &state, lanes);
                     });
