@@ -216,6 +216,8 @@ pub fn lanes(kernel: &Kernel, numerics: Numerics, vector_bytes: usize, is_short:
     let at_once = match (is_short, kernel.cost()) {
         (true, _) => 1,
         (false, ..=4) => 4,
+        // Sums of columns that are all at hand stay in registers from row to row.
+        (false, 5..=16) if matches!(kernel.form, Form::Columns { .. }) => 4,
         (false, 5..=64) => 2,
         // There is enough to do at a time, and registers and compile time are expensive.
         (false, 65..) => 1,

@@ -51,7 +51,7 @@ pub const ROWS_AT_ONCE: i64 = 4;
 /// The bytes of the accumulators of a row from which on that is done.
 pub const LONG_ROW: i64 = 1 << 10;
 /// The most that a kernel may cost to be emitted as often.
-pub const CHEAP_ROW: u32 = 4;
+pub const CHEAP_ROW: u32 = 16;
 /// From so many bytes on, results are written past the caches: they would not stay there, and need not be read first.
 pub const STREAMED: i64 = 1 << 24;
 /// How many vectors of planes that are interleaved are in registers, at most.
