@@ -233,9 +233,12 @@ macro_rules! lanes {
             #[target_feature(enable = $features)]
             #[inline]
             fn by_lanes<const COUNT: usize>(mut keys: [__m512i; COUNT]) -> [__m512i; COUNT] {
-                // SAFETY: the arrays have as many bytes as a register.
-                let [lower, upper] = const { [interleaved(0), interleaved(LANES / 2)] }
-                    .map(|lanes| unsafe { $indices(lanes.as_ptr().cast()) });
+                let lanes = |from: &[$index; LANES]| {
+                    // SAFETY: the array has as many bytes as a register.
+                    unsafe { $indices(from.as_ptr().cast()) }
+                };
+                let [lower, upper] = const { [interleaved(0), interleaved(LANES / 2)] };
+                let (lower, upper) = (lanes(&lower), lanes(&upper));
                 for _ in 0..COUNT.ilog2() {
                     let old = keys;
                     for (pair, number) in keys.chunks_exact_mut(2).zip(0..) {
