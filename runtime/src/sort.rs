@@ -1,6 +1,6 @@
 //! Sorting along an axis: ascending and stable, NaNs last.
 //!
-//! Numbers become unsigned keys of the same order ([`order`]), and long lines of keys are sorted by their digits ([`keys`]).
+//! Numbers become unsigned keys of the same order ([`order`]), which are sorted in vector registers or by their digits ([`keys`]).
 //! Floats that compare equal but differ in their bits are NaNs, which are moved after the others in their order, and zeros,
 //! whose signs are put back in their order; so the result is that of a stable sort. Lines are sorted in parallel.
 

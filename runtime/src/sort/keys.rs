@@ -53,8 +53,8 @@ pub trait Key:
     fn and_below(self) -> Self;
     /// The same number as a float, exactly where it has at most 24 bits.
     fn to_f32(self) -> f32;
-    /// Sorts keys in vector registers, with as much memory beside from [`few`](Self::few) on, to where they are or to there; false
-    /// if the processor cannot.
+    /// Sorts keys in vector registers, with as much memory beside for more than [`few`](Self::few), to where they are or to
+    /// there; false if the processor cannot.
     fn sort_in_registers(keys: &mut [Self], other: &mut [Self], stays: bool) -> bool;
     /// Merges sorted keys in vector registers; false if the processor cannot.
     fn merge_in_registers(left: &[Self], right: &[Self], target: &mut [Self]) -> bool;
@@ -173,7 +173,7 @@ impl<T: Key> Beside<T> {
     }
 
     const fn keys(&mut self) -> &mut [T] {
-        // SAFETY: as many numbers were written, and the data of a buffer are aligned.
+        // SAFETY: as many keys of zero bits were written, which are numbers, and the data of a buffer are aligned to 64 bytes.
         unsafe { std::slice::from_raw_parts_mut(buffer::data(self.block).cast(), self.length) }
     }
 }

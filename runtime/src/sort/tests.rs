@@ -154,7 +154,10 @@ fn long_lines_are_merged_on_any_number_of_threads() {
     for threads in [2, 3, 8] {
         pool::set_num_threads(threads);
         for count in [PARALLEL_FROM, PARALLEL_FROM + 1, 3 * PARALLEL_FROM - 77] {
-            let values: Vec<u32> = bits(5, count, &[3, 3, 9]).iter().map(|&bits| bits as u32).collect();
+            let values: Vec<u32> = bits(5, count, &[3, 3, 9, 0, 1 << 31, 0x7fc0_0001, 0xffc0_0000])
+                .iter()
+                .map(|&bits| bits as u32)
+                .collect();
             check(SortKind::I32, &values, [1, count, 1], |a, b| (*a as i32).cmp(&(*b as i32)));
             check(SortKind::F32, &values, [1, count, 1], |a, b| {
                 total(f64::from(f32::from_bits(*a)))(f64::from(f32::from_bits(*b)))
@@ -281,4 +284,12 @@ fn runs_of_every_length_are_merged() {
     check(|bits| (bits >> 32) as u16);
     check(|bits| (bits >> 16) as u32);
     check(|bits| bits);
+}
+
+#[test]
+fn lines_of_nans_alone_keep_their_order() {
+    for length in [1, 15, 16, 300] {
+        let nans: Vec<u32> = (0..length).map(|index| (0x7fc0_0000 | (index % 2) << 31) + index).collect();
+        check(SortKind::F32, &nans, [1, length as usize, 1], |_, _| Ordering::Equal);
+    }
 }

@@ -299,7 +299,8 @@ macro_rules! lanes {
                 let is_moved = |keys: __m512i| match MOVED {
                     BELOW => $below(keys, pivots),
                     UP_TO => !$below(pivots, keys),
-                    _ => !$below(keys, pivots),
+                    UP_FROM => !$below(keys, pivots),
+                    _ => unreachable!("there are three ways"),
                 };
                 let (count, keys, other) = (keys.len(), keys.as_mut_ptr(), other.as_mut_ptr());
                 let (mut place, mut left, mut moved) = (0, 0, 0);

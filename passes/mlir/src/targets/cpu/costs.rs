@@ -88,13 +88,13 @@ pub const SMALL: i64 = 1 << 13;
 
 /// Up to so many panels, rows of the left matrix are not packed: their elements are used a few times each.
 pub const PANELS_IN_PLACE: i64 = 4;
-/// How many bytes of packed panels stay in the third-level cache, which is shared with others.
-pub const SHARED: i64 = 12 << 20;
-/// How many tiles are multiplied with a panel one after another, at most, where they do not: their rows stay in the second-level
-/// cache.
-pub const TILES_AT_ONCE: i64 = 16;
 /// How many tiles ahead such rows are brought into the caches.
 pub const PREFETCHED_TILES: i64 = 4;
+/// How many bytes of packed panels stay in the third-level cache, which is shared with others.
+pub const PANELS_CACHED: i64 = 12 << 20;
+/// How many tiles are multiplied with a panel one after another, at most, where they do not: their rows stay in the second-level
+/// cache. There are fewer where many threads share a product.
+pub const TILES_AT_ONCE: i64 = 16;
 /// Up to so many rows, the right matrix is read where it is: packing it takes as long as multiplying.
 pub const MOST_STREAMED: i64 = 48;
 /// The same where a run alone knows the rows.

@@ -118,7 +118,7 @@ impl Function<'_, '_> {
             );
         }
         let blocks = self.rounded_up(product.extents[0], tile.rows);
-        let mut product = Product { rooms: self.code.null(), ..*product };
+        let mut product = *product;
         if tile.shares_panels {
             let units = self.code.int("llvm.mul", product.batch, blocks);
             let room = self.code.index(tile.room(product.elements));

@@ -20,6 +20,7 @@ mod fours;
 mod pack;
 mod pairs;
 mod parts;
+mod place;
 mod stream;
 mod terms;
 mod tiles;

@@ -9,6 +9,7 @@
 use mlir_sys::*;
 use promote_lower::order::PRODUCTS;
 use promote_lower::program::Matmul;
+use promote_scalar::memory;
 
 use super::emitter::Emitter;
 use super::{Elements, Slot};
@@ -226,7 +227,7 @@ impl Emitter {
                 self.of(right, group.right, from)
             })
             .collect();
-        let ahead = self.code.index(STREAMED_AHEAD / self.elements.size() as i64);
+        let ahead = self.code.index(STREAMED_AHEAD * 8 / i64::from(memory(right).bits()));
         let aheads: Vec<MlirValue> = starts.iter().map(|start| self.of(right, *start, ahead)).collect();
         self.each_vector(group.count, |m, columns| {
             let at = (columns.lanes, columns.mask);

@@ -15,11 +15,11 @@ use mlir_sys::*;
 use promote_lower::order::PRODUCTS;
 use promote_scalar::Ty;
 
-use super::emitter::{Columns, Emitter};
+use super::emitter::Emitter;
 use super::terms::Terms;
 use super::{Elements, Slot};
 use crate::targets::cpu::costs::{
-    CACHED, MOST_REPACKED, PANELS_AT_ONCE, PANELS_IN_PLACE, PREFETCHED_TILES, SHARED, TILES_AT_ONCE,
+    CACHED, MOST_REPACKED, PANELS_AT_ONCE, PANELS_CACHED, PANELS_IN_PLACE, PREFETCHED_TILES, TILES_AT_ONCE,
 };
 use crate::targets::cpu::kernel::Setting;
 use crate::targets::cpu::target::Machine;
@@ -31,11 +31,13 @@ pub struct Tile {
     /// Its rows.
     pub rows: i64,
     /// The vectors of a row.
-    vectors: usize,
+    pub(super) vectors: usize,
     /// The lanes of a vector.
-    lanes: usize,
+    pub(super) lanes: usize,
     /// Whether rows of the left matrix are packed.
     packs_rows: bool,
+    /// Whether rows are short, so that what is read later of them is brought into the caches.
+    are_rows_short: bool,
     /// Whether several tiles are multiplied with a panel, one after another.
     pub shares_panels: bool,
     /// Whether panels are packed right before they are multiplied with all rows, and not by a function of their own before.
@@ -68,9 +70,18 @@ impl Tile {
         let bytes = inner.unwrap_or(i64::MAX).saturating_mul(columns.unwrap_or(i64::MAX));
         let bytes = bytes.saturating_mul(elements.size() as i64) / elements.terms.number();
         let packs_panels = few.is_some() && bytes > CACHED;
+        let are_rows_short = inner.is_some_and(|inner| inner <= PRODUCTS);
         let is_known = inner.is_some() && columns.is_some();
-        let shares_panels = is_known && packs_rows && !packs_panels && bytes > SHARED;
-        Self { rows, vectors, lanes: full.min(width), packs_rows, shares_panels, packs_panels }
+        let shares_panels = is_known && packs_rows && !packs_panels && bytes > PANELS_CACHED;
+        Self {
+            rows,
+            vectors,
+            lanes: full.min(width),
+            packs_rows,
+            are_rows_short,
+            shares_panels,
+            packs_panels,
+        }
     }
 
     /// How many elements of the type of the product there is room for in its packed rows.
@@ -93,7 +104,7 @@ impl Tile {
         }
     }
 
-    const fn columns(&self) -> i64 {
+    pub(super) const fn columns(&self) -> i64 {
         (self.vectors * self.lanes) as i64
     }
 }
@@ -102,20 +113,20 @@ impl Tile {
 enum Rows {
     /// One of each row after another, and whether some are outside the range of [pairs](super::pairs), if that is asked.
     Packed(MlirValue, Option<MlirValue>),
-    /// Where they are: the start of each row, and of rows that are read later.
-    InPlace(Vec<MlirValue>, MlirValue),
+    /// Where they are: the start of each row, and of those of a later tile, if these are to be brought into the caches.
+    InPlace(Vec<MlirValue>, Option<MlirValue>),
 }
 
 /// Adds what the left factor and the right one hold to a sum.
 type Add = fn(&mut Emitter, [MlirValue; 3], usize) -> MlirValue;
 
 /// Matrices of a batch, and their extents.
-struct Matrices {
+pub(super) struct Matrices {
     left: MlirValue,
-    product: MlirValue,
+    pub(super) product: MlirValue,
     rows: MlirValue,
     k: MlirValue,
-    n: MlirValue,
+    pub(super) n: MlirValue,
 }
 
 /// A part of a panel.
@@ -157,7 +168,6 @@ pub(super) fn blocks(
     let is_outside = elements.asks_for_range().then(|| m.was_told_outside());
     let at_once = if tile.shares_panels { TILES_AT_ONCE } else { 1 };
     let units = m.code.open((from, to, at_once), &[]);
-    let first = m.multiply(units.index, height);
     let (parts, part) = m.open_parts(matrices.k);
     let panel_at = |m: &mut Emitter, column: MlirValue| {
         let of_part = m.depth(part.start);
@@ -168,6 +178,7 @@ pub(super) fn blocks(
     };
     match room {
         Some(room) => {
+            let first = m.multiply(units.index, height);
             let rows = m.rows(&tile, &matrices, (first, room), &part);
             let columns = m.code.open((zero, matrices.n, tile.columns()), &[]);
             let panel = panel_at(&mut m, columns.index);
@@ -178,29 +189,7 @@ pub(super) fn blocks(
             let last = m.plus(units.index, at_once);
             let last = m.less(last, to);
             let of_batch = m.multiply(batch, blocks);
-            let room = |m: &mut Emitter, unit: MlirValue| {
-                let (number, size) = (m.add(of_batch, unit), m.code.index(tile.room(elements)));
-                let (rooms, place) = (m.word(Slot::Rooms), m.multiply(number, size));
-                (m.at(rooms, place), m.multiply(unit, height))
-            };
-            let nothing: Vec<_> = is_outside.iter().map(|_| m.code.constant(Ty::I1, 0, 1)).collect();
-            let tiles = m.code.open((units.index, last, 1), &nothing);
-            let (own, first) = room(&mut m, tiles.index);
-            let next = match m.rows(&tile, &matrices, (first, own), &part) {
-                Rows::Packed(_, are_outside) => {
-                    tiles.carried.first().zip(are_outside).map(|(before, own)| m.either(*before, own))
-                }
-                Rows::InPlace(..) => unreachable!("rows of tiles that share panels are packed"),
-            };
-            m.code.close(&tiles, next.as_slice());
-            let are_outside = tiles.carried.first().copied();
-            let columns = m.code.open((zero, matrices.n, tile.columns()), &[]);
-            let panel = panel_at(&mut m, columns.index);
-            let tiles = m.code.open((units.index, last, 1), &[]);
-            let (own, first) = room(&mut m, tiles.index);
-            m.tile(&tile, &matrices, (&Rows::Packed(own, are_outside), first), &panel, &part);
-            m.code.close(&tiles, &[]);
-            m.code.close(&columns, &[]);
+            m.tiles_that_share(&tile, &matrices, (of_batch, units.index, last), &part, &panel_at);
         }
     }
     m.code.close(&parts, &[]);
@@ -314,9 +303,11 @@ impl Emitter {
         let starts =
             self.row_starts((matrices.left, tile.rows), (first, matrices.rows), (part.start, matrices.k));
         if !tile.packs_rows {
-            let ahead = self.code.index(tile.rows * PREFETCHED_TILES);
-            let ahead = self.multiply(ahead, matrices.k);
-            let later = self.of(self.elements.left, starts[0], ahead);
+            let later = tile.are_rows_short.then(|| {
+                let ahead = self.code.index(tile.rows * PREFETCHED_TILES);
+                let ahead = self.multiply(ahead, matrices.k);
+                self.of(self.elements.left, starts[0], ahead)
+            });
             return Rows::InPlace(starts, later);
         }
         let is_outside = match self.elements.terms {
@@ -338,6 +329,44 @@ impl Emitter {
         Rows::Packed(room, is_outside)
     }
 
+    /// Packs the rows of some tiles of a batch, and multiplies all of them with one panel after another.
+    fn tiles_that_share(
+        &mut self,
+        tile: &Tile,
+        matrices: &Matrices,
+        (before, from, to): (MlirValue, MlirValue, MlirValue),
+        part: &Part,
+        panel_at: &dyn Fn(&mut Self, MlirValue) -> Panel,
+    ) {
+        let height = self.code.index(tile.rows);
+        // Tiles of the batches before it have rooms, too.
+        let room_of = |m: &mut Self, unit: MlirValue| {
+            let (number, size) = (m.add(before, unit), m.code.index(tile.room(m.elements)));
+            let (rooms, place) = (m.word(Slot::Rooms), m.multiply(number, size));
+            (m.at(rooms, place), m.multiply(unit, height))
+        };
+        let asks = self.elements.asks_for_range();
+        let nothing: Vec<_> = asks.then(|| self.code.constant(Ty::I1, 0, 1)).into_iter().collect();
+        let tiles = self.code.open((from, to, 1), &nothing);
+        let (room, first) = room_of(self, tiles.index);
+        let next = match self.rows(tile, matrices, (first, room), part) {
+            Rows::Packed(_, are_outside) => {
+                tiles.carried.first().zip(are_outside).map(|(before, own)| self.either(*before, own))
+            }
+            Rows::InPlace(..) => unreachable!("rows of tiles that share panels are packed"),
+        };
+        self.code.close(&tiles, next.as_slice());
+        let are_outside = tiles.carried.first().copied();
+        let zero = self.code.index(0);
+        let columns = self.code.open((zero, matrices.n, tile.columns()), &[]);
+        let panel = panel_at(self, columns.index);
+        let tiles = self.code.open((from, to, 1), &[]);
+        let (room, first) = room_of(self, tiles.index);
+        self.tile(tile, matrices, (&Rows::Packed(room, are_outside), first), &panel, part);
+        self.code.close(&tiles, &[]);
+        self.code.close(&columns, &[]);
+    }
+
     /// Multiplies rows with a panel.
     fn tile(
         &mut self,
@@ -355,19 +384,6 @@ impl Emitter {
         };
         let at = (matrices.product, first, matrices.rows);
         self.put_tile(tile, &sums, at, (panel.column, matrices.n), part.is_first);
-    }
-
-    /// Brings the place of a tile in the product into the cache, while its sums are computed.
-    fn prefetch_tile(&mut self, tile: &Tile, matrices: &Matrices, (first, column): (MlirValue, MlirValue)) {
-        for row in 0..tile.rows {
-            let row = self.plus(first, row);
-            let start = self.place(row, matrices.n, column);
-            for number in 0..tile.vectors {
-                let place = self.plus(start, (number * tile.lanes) as i64);
-                let address = self.at(matrices.product, place);
-                self.code.prefetch(address, Level::First);
-            }
-        }
     }
 
     /// The tile of the product of pairs of terms: those in the range are multiplied by an instruction.
@@ -438,7 +454,7 @@ impl Emitter {
             })
             .collect();
         let from = self.multiply(steps.index, height);
-        if let Rows::InPlace(_, later) = rows {
+        if let Rows::InPlace(_, Some(later)) = rows {
             // Each row is a stream, and a short one: processors do not see where the next one begins.
             let address = self.at(*later, from);
             self.code.prefetch(address, Level::First);
@@ -461,106 +477,5 @@ impl Emitter {
         }
         self.code.close(&steps, &next);
         steps.carried
-    }
-
-    /// Stores what of a tile lies in the product, or adds it to what is there.
-    fn put_tile(
-        &mut self,
-        tile: &Tile,
-        sums: &[MlirValue],
-        (product, first, rows): (MlirValue, MlirValue, MlirValue),
-        (column, n): (MlirValue, MlirValue),
-        is_first: MlirValue,
-    ) {
-        if self.setting.machine.has_masks() {
-            let masks = (0..tile.vectors)
-                .map(|number| {
-                    let from = self.plus(column, (number * tile.lanes) as i64);
-                    let rest = self.sub(n, from);
-                    let mask = (tile.lanes > 1).then(|| self.mask(rest, tile.lanes));
-                    Columns { first: from, lanes: tile.lanes, mask }
-                })
-                .collect::<Vec<_>>();
-            return self.put_vectors(sums, &masks, (product, first, rows), n, is_first);
-        }
-        let width = self.code.index(tile.columns());
-        let count = self.sub(n, column);
-        let is_whole = self.code.compare(Predicate::Sge, count, width);
-        let (whole, part, after) =
-            (self.code.new_block(&[]), self.code.new_block(&[]), self.code.new_block(&[]));
-        self.code.branch_if(is_whole, (whole, &[]), (part, &[]));
-        self.code.go_to(whole);
-        let vectors = (0..tile.vectors)
-            .map(|number| {
-                let first = self.plus(column, (number * tile.lanes) as i64);
-                Columns { first, lanes: tile.lanes, mask: None }
-            })
-            .collect::<Vec<_>>();
-        self.put_vectors(sums, &vectors, (product, first, rows), n, is_first);
-        self.code.branch(after, &[]);
-        self.code.go_to(part);
-        self.put_part(tile, sums, (product, first, rows), (column, n), is_first);
-        self.code.branch(after, &[]);
-        self.code.go_to(after);
-    }
-
-    /// Stores the vectors of a tile in the rows that there are.
-    fn put_vectors(
-        &mut self,
-        sums: &[MlirValue],
-        vectors: &[Columns],
-        (product, first, rows): (MlirValue, MlirValue, MlirValue),
-        n: MlirValue,
-        is_first: MlirValue,
-    ) {
-        for (row, sums) in sums.chunks(vectors.len()).enumerate() {
-            let row = self.plus(first, row as i64);
-            let is_inside = self.code.compare(Predicate::Slt, row, rows);
-            let (inside, after) = (self.code.new_block(&[]), self.code.new_block(&[]));
-            self.code.branch_if(is_inside, (inside, &[]), (after, &[]));
-            self.code.go_to(inside);
-            for (sum, columns) in sums.iter().zip(vectors) {
-                let place = self.place(row, n, columns.first);
-                let address = self.at(product, place);
-                self.put(*sum, address, (columns.lanes, columns.mask), is_first);
-            }
-            self.code.branch(after, &[]);
-            self.code.go_to(after);
-        }
-    }
-
-    /// Stores what of a tile lies before the last column, one by one.
-    fn put_part(
-        &mut self,
-        tile: &Tile,
-        sums: &[MlirValue],
-        (product, first, rows): (MlirValue, MlirValue, MlirValue),
-        (column, n): (MlirValue, MlirValue),
-        is_first: MlirValue,
-    ) {
-        let scalar = self.scalar();
-        let room = self.code.stack(scalar, tile.rows * tile.columns(), 64);
-        for (number, sum) in sums.iter().enumerate() {
-            let place = self.code.index((number * tile.lanes) as i64);
-            let address = self.at(room, place);
-            self.store(*sum, address, None);
-        }
-        let (zero, height) = (self.code.index(0), self.code.index(tile.rows));
-        let width = self.code.index(tile.columns());
-        let count = self.sub(n, column);
-        let below = self.sub(rows, first);
-        let below = self.less(below, height);
-        let down = self.code.open((zero, below, 1), &[]);
-        let across = self.code.open((zero, count, 1), &[]);
-        let from = self.place(down.index, width, across.index);
-        let from = self.at(room, from);
-        let sum = self.load(from, 1, None);
-        let row = self.add(first, down.index);
-        let to = self.place(row, n, column);
-        let to = self.add(to, across.index);
-        let address = self.at(product, to);
-        self.put(sum, address, (1, None), is_first);
-        self.code.close(&across, &[]);
-        self.code.close(&down, &[]);
     }
 }
