@@ -147,10 +147,10 @@ impl Region {
         }
     }
 
-    /// Whether these are the bytes that are there.
-    fn holds(&self, place: u64, bytes: u64, value: u64) -> bool {
-        let unused = 64 - 8 * bytes;
-        (self.load(place, bytes) ^ value) << unused == 0
+    /// Whether those of the bytes of a word that are said are what is there.
+    fn holds(&self, index: usize, bytes: u32, value: u32) -> bool {
+        let differing = self.words[index].load(Ordering::Relaxed) ^ value;
+        (0..4).all(|byte| bytes >> byte & 1 == 0 || differing >> (8 * byte) & 0xff == 0)
     }
 
     /// Writes up to four bytes of one word, however many they are.
@@ -352,7 +352,8 @@ impl Global {
     ) -> Result<&Region, Box<Fault>> {
         let (launch, own) = (self.launch, self.block);
         let region = self.region(address, bytes, lane)?;
-        for (word, mask) in words(address - region.start, bytes) {
+        let place = address - region.start;
+        for ((word, mask), number) in words(place, bytes).zip(0..) {
             let [written, read] = &region.users[word];
             let (writer, reader) =
                 (User(written.load(Ordering::Acquire)), User(read.load(Ordering::Relaxed)));
@@ -365,8 +366,12 @@ impl Global {
                     return Err(conflict(lane, address, "is written, but read by another block"));
                 }
             }
-            let is_shared = writer.used(launch, mask) != 0 && writer.block() != block;
-            if is_shared && !value.is_some_and(|value| region.holds(address - region.start, bytes, value)) {
+            let shared = if writer.block() == block { 0 } else { writer.used(launch, mask) };
+            let is_same = |value: u64| {
+                let of_word = if bytes < 4 { value << (8 * (place % 4)) } else { value >> (32 * number) };
+                region.holds(word, shared, of_word as u32)
+            };
+            if shared != 0 && !value.is_some_and(is_same) {
                 return Err(conflict(lane, address, "is written, but also by another block"));
             }
         }

@@ -43,6 +43,23 @@ fn several_blocks_write_the_bytes_of_one_word() {
     }
 }
 
+/// Of what a block writes some may have been written by another one: that is to be the same.
+#[test]
+fn a_block_writes_more_than_another_one_did() {
+    // The first block writes the first half of eight bytes; the other one counts down, and writes all of them.
+    let of = |lower: u32| {
+        let body = format!(
+            "mov.u32 %r1, %ctaid.x;\nsetp.eq.s32 %p0, %r1, 0;\nmov.b32 %r2, {lower};\nmov.b32 %r3, 9;\n\
+             @%p0 st.global.b32 [%rd1], %r2;\n@%p0 bra $L2;\nmov.b32 %r4, 1000000;\n\
+             $L1:\nsub.s32 %r4, %r4, 1;\nsetp.gt.s32 %p1, %r4, 0;\n@%p1 bra $L1;\nmov.b32 %r2, 7;\n\
+             mov.b64 %rd5, {{%r2, %r3}};\nst.global.b64 [%rd1], %rd5;\n$L2:"
+        );
+        Kernel { blocks: 2, threads: 1, ..warp(&body) }.run(&INPUT, 2)
+    };
+    assert_eq!(of(7), Ok(vec![7, 9]));
+    assert!(of(8).expect_err("it is a race").contains("is written, but also by another block"));
+}
+
 /// The blocks of a launch are none of another's, however many others there were while it ran.
 #[test]
 fn launches_that_run_at_the_same_time_are_told_apart() {
