@@ -157,14 +157,14 @@ plain!(u32);
 #[cfg(not(target_arch = "x86_64"))]
 plain!(u64);
 
-/// Memory beside a line, from the runtime's cache.
-struct Beside<T> {
+/// Scratch memory as large as a line, from the runtime's cache.
+struct Scratch<T> {
     block: NonNull<Header>,
     length: usize,
     _keys: PhantomData<T>,
 }
 
-impl<T: Key> Beside<T> {
+impl<T: Key> Scratch<T> {
     fn new(length: usize) -> Option<Self> {
         let block = buffer::allocate(length.checked_mul(size_of::<T>())?).ok()?;
         // SAFETY: the buffer is as large, and nobody else uses it.
@@ -178,7 +178,7 @@ impl<T: Key> Beside<T> {
     }
 }
 
-impl<T> Drop for Beside<T> {
+impl<T> Drop for Scratch<T> {
     fn drop(&mut self) {
         // SAFETY: it was allocated, and nobody uses it any more.
         unsafe { buffer::free(self.block) };
@@ -215,8 +215,8 @@ pub fn sort<T: Key>(line: &mut [T]) {
     }
     let digits = line.len() >= DIGITS_FROM && T::BYTES <= DIGITS_MOST;
     let parallel = line.len() >= PARALLEL_FROM && pool::threads_here() > 1;
-    let is_beside = few > 0 && line.len() > few || digits || parallel;
-    let Some(mut other) = is_beside.then(|| Beside::new(line.len())).flatten() else {
+    let needs_scratch = few > 0 && line.len() > few || digits || parallel;
+    let Some(mut other) = needs_scratch.then(|| Scratch::new(line.len())).flatten() else {
         return line.sort_unstable();
     };
     if parallel { by_merging(line, other.keys()) } else { run(line, other.keys(), true) }

@@ -15,11 +15,6 @@ const REGISTERS: usize = 16;
 /// A partition takes the median of so many samples from so many keys on.
 const MANY: usize = 1 << 12;
 
-/// Which keys a division moves: those below the pivot, up to it, or from it on.
-const BELOW: u8 = 0;
-const UP_TO: u8 = 1;
-const UP_FROM: u8 = 2;
-
 /// Makes a pass over numbers.
 #[target_feature(enable = "avx512f,popcnt")]
 pub(super) fn widely<T>(pass: &impl Pass<T>, part: &mut [T]) {
@@ -37,8 +32,9 @@ pub(super) fn is_supported_in_halves() -> bool {
 }
 
 macro_rules! lanes {
-    ($module:ident, $features:literal, $key:ty, $index:ty, $lanes:literal, $mask:ty, $load:ident, $store:ident, $store_all:ident, $splat:ident, $min:ident,
-     $max:ident, $mask_max:ident, $permute:ident, $permute_two:ident, $compress:ident, $below:ident, $indices:ident) => {
+    ($module:ident, $features:literal, $key:ty, $index:ty, $lanes:literal, $mask:ty, $load:ident, $store:ident,
+     $store_all:ident, $splat:ident, $min:ident, $max:ident, $mask_max:ident, $permute:ident, $permute_two:ident,
+     $compress:ident, $below:ident, $indices:ident) => {
         pub(super) mod $module {
             use super::*;
 
@@ -290,17 +286,19 @@ macro_rules! lanes {
                 samples[count / 2]
             }
 
-            /// Moves keys to the beginning of `other`, and those that are left to the beginning of `keys`; how many are moved. `MOVED`
-            /// says which.
+            /// Moves the keys on one side of a pivot to the beginning of `other`: the lower ones (`LOWER`), or those that are not.
+            /// With `WITH_PIVOT` keys that equal the pivot are lower ones. The others go to the beginning of `keys`. How many are moved.
             #[target_feature(enable = $features)]
-            fn divide<const MOVED: u8>(keys: &mut [$key], other: &mut [$key], pivot: $key) -> usize {
+            fn partition<const LOWER: bool, const WITH_PIVOT: bool>(
+                keys: &mut [$key],
+                other: &mut [$key],
+                pivot: $key,
+            ) -> usize {
                 assert_eq!(keys.len(), other.len());
                 let pivots = $splat(pivot.cast_signed());
-                let is_moved = |keys: __m512i| match MOVED {
-                    BELOW => $below(keys, pivots),
-                    UP_TO => !$below(pivots, keys),
-                    UP_FROM => !$below(keys, pivots),
-                    _ => unreachable!("there are three ways"),
+                let is_moved = |keys: __m512i| {
+                    let is_lower = if WITH_PIVOT { !$below(pivots, keys) } else { $below(keys, pivots) };
+                    if LOWER { is_lower } else { !is_lower }
                 };
                 let (count, keys, other) = (keys.len(), keys.as_mut_ptr(), other.as_mut_ptr());
                 let (mut place, mut left, mut moved) = (0, 0, 0);
@@ -356,8 +354,8 @@ macro_rules! lanes {
                     let pivot = pivot(keys);
                     // Those that come first go to where they are to be, or stay there; so the others have place beside them.
                     let below = match stays {
-                        true => keys.len() - divide::<UP_FROM>(keys, other, pivot),
-                        false => divide::<BELOW>(keys, other, pivot),
+                        true => keys.len() - partition::<false, false>(keys, other, pivot),
+                        false => partition::<true, false>(keys, other, pivot),
                     };
                     let above = keys.len() - below;
                     if below > 0 {
@@ -374,7 +372,7 @@ macro_rules! lanes {
                     if stays {
                         (keys, other) = (other, keys);
                     }
-                    let equal = divide::<UP_TO>(keys, other, pivot);
+                    let equal = partition::<true, true>(keys, other, pivot);
                     let rest = keys.len() - equal;
                     (keys, other, stays) = (&mut keys[..rest], &mut other[equal..], false);
                 }
@@ -435,19 +433,22 @@ macro_rules! lanes {
 }
 
 lanes! {
-    of_16, "avx512f,avx512bw,avx512vbmi2,popcnt", u16, i16, 32, u32, _mm512_mask_loadu_epi16, _mm512_mask_storeu_epi16, _mm512_storeu_epi16,
-    _mm512_set1_epi16, _mm512_min_epu16, _mm512_max_epu16, _mm512_mask_max_epu16, _mm512_permutexvar_epi16,
-    _mm512_permutex2var_epi16, _mm512_maskz_compress_epi16, _mm512_cmplt_epu16_mask, _mm512_loadu_epi16
+    of_16, "avx512f,avx512bw,avx512vbmi2,popcnt", u16, i16, 32, u32, _mm512_mask_loadu_epi16, _mm512_mask_storeu_epi16,
+    _mm512_storeu_epi16, _mm512_set1_epi16, _mm512_min_epu16, _mm512_max_epu16, _mm512_mask_max_epu16,
+    _mm512_permutexvar_epi16, _mm512_permutex2var_epi16, _mm512_maskz_compress_epi16, _mm512_cmplt_epu16_mask,
+    _mm512_loadu_epi16
 }
 
 lanes! {
-    of_32, "avx512f,popcnt", u32, i32, 16, u16, _mm512_mask_loadu_epi32, _mm512_mask_storeu_epi32, _mm512_storeu_epi32, _mm512_set1_epi32, _mm512_min_epu32,
-    _mm512_max_epu32, _mm512_mask_max_epu32, _mm512_permutexvar_epi32, _mm512_permutex2var_epi32, _mm512_maskz_compress_epi32,
-    _mm512_cmplt_epu32_mask, _mm512_loadu_epi32
+    of_32, "avx512f,popcnt", u32, i32, 16, u16, _mm512_mask_loadu_epi32, _mm512_mask_storeu_epi32,
+    _mm512_storeu_epi32, _mm512_set1_epi32, _mm512_min_epu32, _mm512_max_epu32, _mm512_mask_max_epu32,
+    _mm512_permutexvar_epi32, _mm512_permutex2var_epi32, _mm512_maskz_compress_epi32, _mm512_cmplt_epu32_mask,
+    _mm512_loadu_epi32
 }
 
 lanes! {
-    of_64, "avx512f,popcnt", u64, i64, 8, u8, _mm512_mask_loadu_epi64, _mm512_mask_storeu_epi64, _mm512_storeu_epi64, _mm512_set1_epi64, _mm512_min_epu64,
-    _mm512_max_epu64, _mm512_mask_max_epu64, _mm512_permutexvar_epi64, _mm512_permutex2var_epi64, _mm512_maskz_compress_epi64,
-    _mm512_cmplt_epu64_mask, _mm512_loadu_epi64
+    of_64, "avx512f,popcnt", u64, i64, 8, u8, _mm512_mask_loadu_epi64, _mm512_mask_storeu_epi64,
+    _mm512_storeu_epi64, _mm512_set1_epi64, _mm512_min_epu64, _mm512_max_epu64, _mm512_mask_max_epu64,
+    _mm512_permutexvar_epi64, _mm512_permutex2var_epi64, _mm512_maskz_compress_epi64, _mm512_cmplt_epu64_mask,
+    _mm512_loadu_epi64
 }

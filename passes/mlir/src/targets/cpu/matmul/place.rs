@@ -6,14 +6,20 @@ use super::emitter::{Columns, Emitter};
 use super::tiles::{Matrices, Tile};
 use crate::targets::llvm::{Level, Predicate};
 
+/// Where a tile is put.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'t> {
+    pub tile: &'t Tile,
+    pub matrices: &'t Matrices,
+    /// Its first row.
+    pub first: MlirValue,
+    /// Its first column.
+    pub column: MlirValue,
+}
+
 impl Emitter {
     /// Brings the place of a tile in the product into the cache, while its sums are computed.
-    pub(super) fn prefetch_tile(
-        &mut self,
-        tile: &Tile,
-        matrices: &Matrices,
-        (first, column): (MlirValue, MlirValue),
-    ) {
+    pub(super) fn prefetch_tile(&mut self, Place { tile, matrices, first, column }: Place<'_>) {
         for row in 0..tile.rows {
             let row = self.plus(first, row);
             let start = self.place(row, matrices.n, column);
@@ -26,14 +32,9 @@ impl Emitter {
     }
 
     /// Stores what of a tile lies in the product, or adds it to what is there.
-    pub(super) fn put_tile(
-        &mut self,
-        tile: &Tile,
-        sums: &[MlirValue],
-        (product, first, rows): (MlirValue, MlirValue, MlirValue),
-        (column, n): (MlirValue, MlirValue),
-        is_first: MlirValue,
-    ) {
+    pub(super) fn put_tile(&mut self, place: Place<'_>, sums: &[MlirValue], is_first: MlirValue) {
+        let Place { tile, matrices, column, .. } = place;
+        let n = matrices.n;
         if self.setting.machine.has_masks() {
             let masks = (0..tile.vectors)
                 .map(|number| {
@@ -43,7 +44,7 @@ impl Emitter {
                     Columns { first: from, lanes: tile.lanes, mask }
                 })
                 .collect::<Vec<_>>();
-            return self.put_vectors(sums, &masks, (product, first, rows), n, is_first);
+            return self.put_vectors(place, sums, &masks, is_first);
         }
         let width = self.code.index(tile.columns());
         let count = self.sub(n, column);
@@ -58,10 +59,10 @@ impl Emitter {
                 Columns { first, lanes: tile.lanes, mask: None }
             })
             .collect::<Vec<_>>();
-        self.put_vectors(sums, &vectors, (product, first, rows), n, is_first);
+        self.put_vectors(place, sums, &vectors, is_first);
         self.code.branch(after, &[]);
         self.code.go_to(part);
-        self.put_part(tile, sums, (product, first, rows), (column, n), is_first);
+        self.put_part(place, sums, is_first);
         self.code.branch(after, &[]);
         self.code.go_to(after);
     }
@@ -69,12 +70,12 @@ impl Emitter {
     /// Stores the vectors of a tile in the rows that there are.
     fn put_vectors(
         &mut self,
+        Place { matrices, first, .. }: Place<'_>,
         sums: &[MlirValue],
         vectors: &[Columns],
-        (product, first, rows): (MlirValue, MlirValue, MlirValue),
-        n: MlirValue,
         is_first: MlirValue,
     ) {
+        let Matrices { product, rows, n, .. } = *matrices;
         for (row, sums) in sums.chunks(vectors.len()).enumerate() {
             let row = self.plus(first, row as i64);
             let is_inside = self.code.compare(Predicate::Slt, row, rows);
@@ -92,14 +93,9 @@ impl Emitter {
     }
 
     /// Stores what of a tile lies before the last column, one by one.
-    fn put_part(
-        &mut self,
-        tile: &Tile,
-        sums: &[MlirValue],
-        (product, first, rows): (MlirValue, MlirValue, MlirValue),
-        (column, n): (MlirValue, MlirValue),
-        is_first: MlirValue,
-    ) {
+    fn put_part(&mut self, place: Place<'_>, sums: &[MlirValue], is_first: MlirValue) {
+        let Place { tile, matrices, first, column } = place;
+        let Matrices { product, rows, n, .. } = *matrices;
         let scalar = self.scalar();
         let room = self.code.stack(scalar, tile.rows * tile.columns(), 64);
         for (number, sum) in sums.iter().enumerate() {

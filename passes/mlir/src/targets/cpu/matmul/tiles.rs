@@ -16,6 +16,7 @@ use promote_lower::order::PRODUCTS;
 use promote_scalar::Ty;
 
 use super::emitter::Emitter;
+use super::place::Place;
 use super::terms::Terms;
 use super::{Elements, Slot};
 use crate::targets::cpu::costs::{
@@ -124,7 +125,7 @@ type Add = fn(&mut Emitter, [MlirValue; 3], usize) -> MlirValue;
 pub(super) struct Matrices {
     left: MlirValue,
     pub(super) product: MlirValue,
-    rows: MlirValue,
+    pub(super) rows: MlirValue,
     k: MlirValue,
     pub(super) n: MlirValue,
 }
@@ -376,14 +377,14 @@ impl Emitter {
         panel: &Panel,
         part: &Part,
     ) {
-        self.prefetch_tile(tile, matrices, (first, panel.column));
+        let place = Place { tile, matrices, first, column: panel.column };
+        self.prefetch_tile(place);
         let sums = match self.elements.terms {
             Terms::One => self.sums(tile, rows, (panel.at, part.length), Self::accumulate),
             Terms::Pairs => self.sums_of_pairs(tile, rows, panel, part.length),
             Terms::Fours => self.sums(tile, rows, (panel.at, part.length), Self::add_fours),
         };
-        let at = (matrices.product, first, matrices.rows);
-        self.put_tile(tile, &sums, at, (panel.column, matrices.n), part.is_first);
+        self.put_tile(place, &sums, part.is_first);
     }
 
     /// The tile of the product of pairs of terms: those in the range are multiplied by an instruction.
