@@ -4,6 +4,7 @@
 //! Floats that compare equal but differ in their bits are NaNs, which are moved after the others in their order, and zeros,
 //! whose signs are put back in their order; so the result is that of a stable sort. Lines are sorted in parallel.
 
+mod columns;
 mod keys;
 mod order;
 #[cfg(test)]
@@ -11,7 +12,9 @@ mod tests;
 #[cfg(target_arch = "x86_64")]
 mod vectors;
 
-use self::order::{Format, by_groups, by_parts, complex, complex_bits, floats, integers};
+use self::columns::{Lines, comparisons};
+use self::keys::Key;
+use self::order::{Format, Integers, Order, by_groups, by_parts, complex, complex_bits};
 use crate::pool;
 use promote_abi::SortKind;
 
@@ -30,30 +33,25 @@ const F16: Format<u16> = Format::new(1 << 15, 0x7c00);
 /// `data` points to that many elements of that kind, aligned, which nobody else uses meanwhile.
 pub unsafe fn sort(kind: SortKind, data: *mut u8, extents: [usize; 3]) {
     use SortKind as K;
-    let bytes = |sort: &(dyn Fn(&mut [u8]) + Sync)| {
+    let narrow = |format: Format<u8>| {
         // SAFETY: by contract; every bit pattern is a value of this type.
-        unsafe { lines(data, extents, sort) }
+        unsafe { numbers(data, extents, &format) }
     };
-    let narrow = |format: Format<u8>| bytes(&|line| floats(line, format));
     // SAFETY: by contract; every bit pattern is a value of these types.
     unsafe {
         match kind {
-            K::Bool | K::U8 => bytes(&|line| integers(line, 0)),
-            K::U16 => lines(data.cast::<u16>(), extents, |line| integers(line, 0)),
-            K::U32 => lines(data.cast::<u32>(), extents, |line| integers(line, 0)),
-            K::U64 => lines(data.cast::<u64>(), extents, |line| integers(line, 0)),
-            K::I8 => bytes(&|line| integers(line, 1 << 7)),
-            K::I16 => lines(data.cast::<u16>(), extents, |line| integers(line, 1 << 15)),
-            K::I32 => lines(data.cast::<u32>(), extents, |line| integers(line, 1 << 31)),
-            K::I64 => lines(data.cast::<u64>(), extents, |line| integers(line, 1 << 63)),
-            K::Bf16 => lines(data.cast::<u16>(), extents, |line| floats(line, BF16)),
-            K::F16 => lines(data.cast::<u16>(), extents, |line| floats(line, F16)),
-            K::F32 => {
-                lines(data.cast::<u32>(), extents, |line| floats(line, Format::new(1 << 31, 0x7f80_0000)))
-            }
-            K::F64 => {
-                lines(data.cast::<u64>(), extents, |line| floats(line, Format::new(1 << 63, 0x7ff0 << 48)))
-            }
+            K::Bool | K::U8 => numbers(data, extents, &Integers(0)),
+            K::U16 => numbers(data.cast::<u16>(), extents, &Integers(0)),
+            K::U32 => numbers(data.cast::<u32>(), extents, &Integers(0)),
+            K::U64 => numbers(data.cast::<u64>(), extents, &Integers(0)),
+            K::I8 => numbers(data, extents, &Integers(1 << 7)),
+            K::I16 => numbers(data.cast::<u16>(), extents, &Integers(1 << 15)),
+            K::I32 => numbers(data.cast::<u32>(), extents, &Integers(1 << 31)),
+            K::I64 => numbers(data.cast::<u64>(), extents, &Integers(1 << 63)),
+            K::Bf16 => numbers(data.cast::<u16>(), extents, &BF16),
+            K::F16 => numbers(data.cast::<u16>(), extents, &F16),
+            K::F32 => numbers(data.cast::<u32>(), extents, &Format::new(1 << 31, 0x7f80_0000)),
+            K::F64 => numbers(data.cast::<u64>(), extents, &Format::new(1 << 63, 0x7ff0 << 48)),
             K::C64 => lines(data.cast::<[f32; 2]>(), extents, |line| complex(line, by_groups)),
             K::C128 => lines(data.cast::<[f64; 2]>(), extents, |line| complex(line, by_groups)),
             K::JaxC64 => lines(data.cast::<[f32; 2]>(), extents, |line| complex(line, by_parts)),
@@ -86,6 +84,35 @@ impl<T> Elements<T> {
     const fn get(&self) -> *mut T {
         self.0
     }
+}
+
+/// Has every line sorted of numbers that have keys: short ones side by side.
+unsafe fn numbers<T: Key + Default>(data: *mut T, extents: [usize; 3], order: &(impl Order<T> + Sync)) {
+    if !columns::suit::<T>(extents) {
+        // SAFETY: by the caller's contract.
+        return unsafe { lines(data, extents, |line| order.sort(line)) };
+    }
+    let [outer, extent, inner] = extents;
+    let (data, comparisons) = (Elements(data), comparisons(extent));
+    let (all, width) = (outer * inner, columns::width::<T>());
+    let together = (GRAIN / (extent * width).max(1)).max(1);
+    pool::parallel(all.div_ceil(width) as i64, together as i64, &|begin, end| {
+        let data = data.get();
+        let mut room = Vec::new();
+        for first in (begin as usize..end as usize).map(|unit| unit * width) {
+            let lines = Lines { first, count: width.min(all - first), extent, inner };
+            // SAFETY: the lines of this unit are inside the array, and in no other unit.
+            unsafe {
+                if lines.sort(data, &mut room, (order, &comparisons)) {
+                    continue;
+                }
+                for line in first..first + lines.count {
+                    let start = data.add(line / inner * extent * inner + line % inner);
+                    gather_and_sort(start, [extent, inner, 1], &mut room, &|line| order.sort(line));
+                }
+            }
+        }
+    });
 }
 
 /// Has every line sorted.

@@ -94,15 +94,41 @@ impl<T: Key> Pass<T> for ToKeys<T> {
     }
 }
 
-/// Sorts integers: `flip` is the sign bit of signed ones.
-pub fn integers<T: Key>(line: &mut [T], flip: T) {
-    let is_signed = flip != T::ZERO;
-    if is_signed {
-        keys::pass(line, &Flip(flip));
+/// How numbers are ordered that have keys.
+pub trait Order<T> {
+    /// Sorts a line.
+    fn sort(&self, line: &mut [T]);
+    /// Makes numbers keys, if numbers that compare equal all have the same bits; whether that is so.
+    fn to_keys(&self, numbers: &mut [T]) -> bool;
+    /// Makes keys numbers.
+    fn to_values(&self, keys: &mut [T]);
+}
+
+/// Integers, and the sign bit of signed ones.
+pub struct Integers<T>(pub T);
+
+impl<T: Key> Integers<T> {
+    fn flip(&self, line: &mut [T]) {
+        if self.0 != T::ZERO {
+            keys::pass(line, &Flip(self.0));
+        }
     }
-    keys::sort(line);
-    if is_signed {
-        keys::pass(line, &Flip(flip));
+}
+
+impl<T: Key> Order<T> for Integers<T> {
+    fn sort(&self, line: &mut [T]) {
+        self.flip(line);
+        keys::sort(line);
+        self.flip(line);
+    }
+
+    fn to_keys(&self, numbers: &mut [T]) -> bool {
+        self.flip(numbers);
+        true
+    }
+
+    fn to_values(&self, keys: &mut [T]) {
+        self.flip(keys);
     }
 }
 
@@ -112,27 +138,38 @@ struct Specials {
     has_both_zeros: bool,
 }
 
-/// Sorts floats given by their bits.
-pub fn floats<T: Key>(line: &mut [T], format: Format<T>) {
-    let mut numbers = line;
-    let mut specials = to_keys(numbers, format);
-    if specials.has_nan {
-        keys::pass(numbers, &ToValues(format));
-        let count = nans_last(numbers, format);
-        numbers = &mut numbers[..count];
-        specials = to_keys(numbers, format);
+/// Floats given by their bits.
+impl<T: Key> Order<T> for Format<T> {
+    fn sort(&self, line: &mut [T]) {
+        let mut numbers = line;
+        let mut specials = to_keys(numbers, *self);
+        if specials.has_nan {
+            keys::pass(numbers, &ToValues(*self));
+            let count = nans_last(numbers, *self);
+            numbers = &mut numbers[..count];
+            specials = to_keys(numbers, *self);
+        }
+        let [negative, positive] = [self.sign, T::ZERO].map(|zero| self.key(zero));
+        let signs: Vec<T> = match specials.has_both_zeros {
+            true => numbers.iter().copied().filter(|key| *key == negative || *key == positive).collect(),
+            false => Vec::new(),
+        };
+        keys::sort(numbers);
+        if !signs.is_empty() {
+            let first = numbers.partition_point(|key| *key < negative);
+            numbers[first..first + signs.len()].copy_from_slice(&signs);
+        }
+        keys::pass(numbers, &ToValues(*self));
     }
-    let [negative, positive] = [format.sign, T::ZERO].map(|zero| format.key(zero));
-    let signs: Vec<T> = match specials.has_both_zeros {
-        true => numbers.iter().copied().filter(|key| *key == negative || *key == positive).collect(),
-        false => Vec::new(),
-    };
-    keys::sort(numbers);
-    if !signs.is_empty() {
-        let first = numbers.partition_point(|key| *key < negative);
-        numbers[first..first + signs.len()].copy_from_slice(&signs);
+
+    fn to_keys(&self, numbers: &mut [T]) -> bool {
+        let Specials { has_nan, has_both_zeros } = to_keys(numbers, *self);
+        !has_nan && !has_both_zeros
     }
-    keys::pass(numbers, &ToValues(format));
+
+    fn to_values(&self, keys: &mut [T]) {
+        keys::pass(keys, &ToValues(*self));
+    }
 }
 
 /// Makes floats keys. What is special among them is said.
@@ -187,15 +224,15 @@ fn nans_last<T: Key>(line: &mut [T], format: Format<T>) -> usize {
 }
 
 /// An order of complex numbers.
-type Order<T> = fn(&[T; 2], &[T; 2]) -> Ordering;
+type Comparison<T> = fn(&[T; 2], &[T; 2]) -> Ordering;
 
 /// Sorts complex numbers whose parts Rust has as floats.
-pub fn complex<T: PartialOrd + Copy>(line: &mut [[T; 2]], order: Order<T>) {
+pub fn complex<T: PartialOrd + Copy>(line: &mut [[T; 2]], order: Comparison<T>) {
     line.sort_by(order);
 }
 
 /// Sorts complex numbers whose parts are given by their bits.
-pub fn complex_bits<T: Key>(line: &mut [[T; 2]], format: Format<T>, order: Order<f32>) {
+pub fn complex_bits<T: Key>(line: &mut [[T; 2]], format: Format<T>, order: Comparison<f32>) {
     let ordered = |part: T| {
         let magnitude = format.magnitude(part).to_f32();
         match () {

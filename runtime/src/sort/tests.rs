@@ -45,7 +45,7 @@ fn check<T: Copy + Default + PartialEq + std::fmt::Debug>(
     }
 }
 
-const SHAPES: [[usize; 3]; 9] = [
+const SHAPES: [[usize; 3]; 14] = [
     [1, 1, 1],
     [3, 2, 1],
     [1, 300, 1],
@@ -55,6 +55,12 @@ const SHAPES: [[usize; 3]; 9] = [
     [0, 4, 4],
     [3, 0, 2],
     [1, 20000, 1],
+    // Short lines, side by side: as many as fill units or not, of one plane or several.
+    [300, 13, 1],
+    [70, 64, 1],
+    [41, 7, 6],
+    [3, 100, 150],
+    [2, 256, 40],
 ];
 
 fn total(value: f64) -> impl Fn(f64) -> Ordering {
@@ -117,6 +123,27 @@ fn floats_sort_as_stably_and_nans_go_last() {
         F16 u16, half, [0, 0x8000, 0x7e00, 0xfe01, 0x7c00, 0xfc00];
         F32 u32, |bits| f64::from(f32::from_bits(bits)), [0, 1 << 31, 0x7fc0_0000, 0xffc0_0001, 0x7f80_0000];
         F64 u64, f64::from_bits, [0, 1 << 63, 0x7ff8 << 48, u64::MAX, 0x7ff0 << 48];
+    }
+}
+
+/// Lines side by side are sorted in vectors, but for the units that have a NaN, or zeros of both signs.
+#[test]
+fn short_lines_of_floats_are_sorted_stably_whatever_their_neighbours_are() {
+    for shape @ [outer, extent, inner] in [[300, 13, 1], [70, 64, 1], [41, 7, 6], [3, 100, 150]] {
+        let count = outer * extent * inner;
+        let mut values: Vec<f32> =
+            bits(11, count, &[]).iter().map(|&bits| (bits as i16 as f32) / 8.0 + 0.0).collect();
+        let value = |bits: &u32| f64::from(f32::from_bits(*bits));
+        for special in [None, Some(f32::NAN), Some(-0.0), Some(f32::INFINITY)] {
+            if let Some(special) = special {
+                values[count / 3] = special;
+                values[count / 2] = special;
+            }
+            let all: Vec<u32> = values.iter().map(|value| value.to_bits()).collect();
+            check(SortKind::F32, &all, shape, |a, b| total(value(a))(value(b)));
+            let all: Vec<u64> = values.iter().map(|value| f64::from(*value).to_bits()).collect();
+            check(SortKind::F64, &all, shape, |a, b| total(f64::from_bits(*a))(f64::from_bits(*b)));
+        }
     }
 }
 

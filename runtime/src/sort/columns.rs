@@ -1,0 +1,163 @@
+//! Short lines, sorted side by side: a lane of a vector is a line, and what is compared are whole vectors.
+//!
+//! The comparisons are those of Batcher's odd-even merge sort, which are the same for all lines of a length (K. E. Batcher, "Sorting
+//! networks and their applications", 1968).
+
+use super::keys::{Key, Pass};
+use super::order::Order;
+
+/// The bytes of a row of elements, one of each line: two of the widest vectors.
+const ROW: usize = 128;
+
+/// The longest lines that are sorted so: those of a unit stay in the first-level cache, and the comparisons of longer ones are more than
+/// others take.
+const LONGEST: usize = 256;
+
+/// The same of lines whose elements lie side by side: they are turned before and after.
+const LONGEST_TURNED: usize = 64;
+
+/// How many lines are sorted side by side.
+pub(super) const fn width<T>() -> usize {
+    ROW / size_of::<T>()
+}
+
+/// Whether lines of an `[outer, extent, inner]` array are sorted so.
+pub(super) const fn suit<T>([outer, extent, inner]: [usize; 3]) -> bool {
+    let longest = if inner == 1 { LONGEST_TURNED } else { LONGEST };
+    extent <= longest && outer * inner >= width::<T>() / 2
+}
+
+/// The places of a line that are compared, in this order: the lesser element goes to the first one.
+pub(super) fn comparisons(length: usize) -> Vec<(usize, usize)> {
+    let mut all = Vec::new();
+    let powers = |from: usize| std::iter::successors(Some(from), |power| Some(power * 2));
+    for run in powers(1).take_while(|run| *run < length) {
+        for far in powers(1).take_while(|far| *far <= run).collect::<Vec<_>>().into_iter().rev() {
+            let firsts = (far % run..length.saturating_sub(far)).step_by(2 * far);
+            let pairs =
+                firsts.flat_map(|first| (first..(first + far).min(length - far)).map(|x| (x, x + far)));
+            all.extend(pairs.filter(|(x, y)| x / (2 * run) == y / (2 * run)));
+        }
+    }
+    all
+}
+
+/// The lines of a unit.
+pub(super) struct Lines {
+    /// The first of them.
+    pub first: usize,
+    /// How many there are.
+    pub count: usize,
+    /// The elements of each.
+    pub extent: usize,
+    /// How far they are apart.
+    pub inner: usize,
+}
+
+impl Lines {
+    /// Has elements moved between the array and rows that have one of each line: `by` gets the places in both, and how many elements lie
+    /// side by side in both.
+    #[inline(always)]
+    fn each(&self, width: usize, by: impl Fn(usize, usize, usize)) {
+        let Self { first, count, extent, inner } = *self;
+        if inner == 1 {
+            for line in 0..count {
+                for row in 0..extent {
+                    by((first + line) * extent + row, row * width + line, 1);
+                }
+            }
+            return;
+        }
+        let mut line = 0;
+        while line < count {
+            let (plane, place) = ((first + line) / inner, (first + line) % inner);
+            let run = (inner - place).min(count - line);
+            for row in 0..extent {
+                by((plane * extent + row) * inner + place, row * width + line, run);
+            }
+            line += run;
+        }
+    }
+
+    /// Sorts the lines of an array, by way of `rows`; whether they are sorted. Some are not, whose numbers no keys tell apart.
+    ///
+    /// # Safety
+    /// `data` points to the array, which nobody else reads or writes where the lines are.
+    pub unsafe fn sort<T: Key>(
+        &self,
+        data: *mut T,
+        rows: &mut Vec<T>,
+        (order, comparisons): (&impl Order<T>, &[(usize, usize)]),
+    ) -> bool {
+        let width = width::<T>();
+        rows.clear();
+        rows.resize(self.extent * width, T::ZERO);
+        let there = rows.as_mut_ptr();
+        // SAFETY: by contract; as many elements are in the array and in the rows.
+        self.each(width, |here, row, count| unsafe { copy(data.add(here), there.add(row), count) });
+        if !order.to_keys(rows) {
+            return false;
+        }
+        T::widely(&Comparisons(comparisons), rows);
+        order.to_values(rows);
+        let there = rows.as_ptr();
+        // SAFETY: as above.
+        self.each(width, |here, row, count| unsafe { copy(there.add(row), data.add(here), count) });
+        true
+    }
+}
+
+/// Copies elements, one of which is copied at once.
+///
+/// # Safety
+/// As of [`std::ptr::copy_nonoverlapping`].
+#[inline(always)]
+unsafe fn copy<T: Copy>(from: *const T, to: *mut T, count: usize) {
+    // SAFETY: by contract.
+    unsafe {
+        match count {
+            1 => *to = *from,
+            _ => std::ptr::copy_nonoverlapping(from, to, count),
+        }
+    }
+}
+
+/// Makes comparisons in all columns of some rows.
+struct Comparisons<'a>(&'a [(usize, usize)]);
+
+impl<T: Key> Pass<T> for Comparisons<'_> {
+    #[inline(always)]
+    fn over(&self, rows: &mut [T]) {
+        let width = width::<T>();
+        for (x, y) in self.0 {
+            let (before, from) = rows.split_at_mut(y * width);
+            let (firsts, seconds) = (&mut before[x * width..][..width], &mut from[..width]);
+            for (first, second) in firsts.iter_mut().zip(seconds) {
+                (*first, *second) = ((*first).min(*second), (*first).max(*second));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A network that sorts all zeros and ones sorts everything.
+    #[test]
+    fn comparisons_sort_all_lines_of_zeros_and_ones() {
+        for length in 0..=18 {
+            let comparisons = comparisons(length);
+            for ones in 0_u32..1 << length {
+                let mut bits = ones;
+                for (x, y) in &comparisons {
+                    assert!(x < y, "the lesser element goes first");
+                    let is_turned = bits >> x & 1 > bits >> y & 1;
+                    bits ^= u32::from(is_turned) * (1 << x | 1 << y);
+                }
+                let sorted = ((1 << ones.count_ones()) - 1) << (length as u32 - ones.count_ones());
+                assert_eq!(bits, sorted, "{ones:b} of {length}");
+            }
+        }
+    }
+}
