@@ -213,11 +213,10 @@ struct Lies {
     is_dense: bool,
 }
 
-/// An input that is shorter along the dimension along which its elements lie side by side is packed: what is begun with each run
-/// takes longer than reading it.
-const SHORT_RUN: usize = 128;
-/// The same of the other dimensions together, where the last one is among them.
-const FEW_RUNS: usize = 128;
+/// The shortest runs of elements side by side that are read where they are: beginning with each of many shorter ones takes longer than
+/// packing them. Those of the last dimension, and others, across which a kernel reads.
+const SHORTEST_RUN: usize = 4;
+const SHORTEST_ACROSS: usize = 16;
 
 impl Code<'_> {
     /// The dimension along which the elements of an input lie side by side, if it has strides.
@@ -232,15 +231,13 @@ impl Code<'_> {
         let is_forward = input.strides.iter().all(|stride| *stride >= 0);
         let is_side_by_side = input.strides[along] == input.size as isize;
         let is_last = along + 1 == input.extents.len();
-        let runs = input.extents.iter().product::<usize>() / input.extents[along].max(1);
         input.direct && is_last
             || is_empty
             || input.is_aligned
                 && is_forward
                 && is_side_by_side
                 && self.lies_one_in_another(input, along)
-                && input.extents[along] >= SHORT_RUN
-                && (is_last || runs >= FEW_RUNS)
+                && input.extents[along] >= if is_last { SHORTEST_RUN } else { SHORTEST_ACROSS }
     }
 
     /// Whether the dimensions of an input but for one lie one in another, if the code asks for that.
