@@ -17,6 +17,7 @@ mod layouts;
 mod narrow_products;
 mod processors;
 mod products;
+mod ragged_rows;
 pub mod random;
 mod recorded;
 mod shared_panels;

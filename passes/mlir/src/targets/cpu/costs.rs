@@ -8,6 +8,8 @@ use promote_lower::target::{InFrame, InPlace};
 pub const MAP_TILE: i64 = 1 << 13;
 /// The same where elements are read across rows: the lines of the cache that a tile reads of are all used before the next.
 pub const TRANSPOSED_TILE: i64 = 1 << 8;
+/// Up to so many vectors, a row of a map is computed in shorter ones if that saves more than that part of it.
+pub const FEW_VECTORS: usize = 8;
 /// The widest stride, in bytes, at which loading all elements and choosing among them is faster than loading one by one.
 pub const SHUFFLED_BYTES: i64 = 32;
 /// How many vectors ahead elements that are apart are brought into the caches: processors see few such streams by themselves.
@@ -24,6 +26,9 @@ pub const SQUARE_ROWS: i64 = 16;
 pub const PREFETCHED_ROWS: i64 = 32;
 /// The same where columns that lie upright are reduced.
 pub const PREFETCHED_UPRIGHT: i64 = 1 << 8;
+/// How many elements ahead rows are brought into the caches that are shorter, and reduced together with others: processors do not see
+/// where the next one is.
+pub const SHORT_OF_SEVERAL: i64 = 1 << 10;
 /// The most such columns at once: that many lines which are a power of two apart fit in a set of a cache.
 pub const COLUMNS_UPRIGHT: usize = 8;
 /// A tile of rows that are computed side by side.
@@ -54,6 +59,9 @@ pub const LONG_ROW: i64 = 1 << 10;
 pub const CHEAP_ROW: u32 = 16;
 /// From so many bytes on, results are written past the caches: they would not stay there, and need not be read first.
 pub const STREAMED: i64 = 1 << 24;
+/// The shortest rows, in bytes, of which whole lines are written past the caches and both ends are not: shorter ones share many of
+/// their lines.
+pub const STREAMED_ROW: i64 = 1 << 12;
 /// How many vectors of planes that are interleaved are in registers, at most.
 pub const MOST_PLANES: i64 = 16;
 /// The fewest elements of a plane that are worth it.
@@ -73,7 +81,7 @@ pub const MAX_KEPT: i64 = 1 << 14;
 
 /// When there is code for arguments that are not contiguous and row-major: where kernels do little with what they read, and what
 /// they read does not stay in the second-level cache.
-pub const IN_PLACE: InPlace = InPlace { bytes: 1 << 18, cost: 16, launches: 4, dims: 3 };
+pub const IN_PLACE: InPlace = InPlace { bytes: 1 << 18, cost: 16, launches: 4, dims: 5 };
 
 /// Allocating, counting and freeing takes about as long as copying a kilobyte twice. Callers need not have much stack, and functions
 /// that call themselves take it again.

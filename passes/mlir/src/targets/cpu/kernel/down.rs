@@ -18,11 +18,11 @@ use promote_lower::order::{self, BLOCK, Rows};
 use promote_scalar::{Ty, register};
 
 use super::squares::{Bounds, reduces_only};
-use super::{KernelEmitter, Scope};
+use super::{KernelEmitter, NextRow, Scope};
 use crate::targets::cpu::costs::{
     COLUMNS_DOWN, COLUMNS_DOWN_COST, GROUPS_DOWN, MOST_ROWS_DOWN, ROWS_DOWN, ROWS_DOWN_BYTES,
 };
-use crate::targets::llvm::Predicate;
+use crate::targets::llvm::{Level, Predicate};
 
 /// How rows are reduced down their columns.
 #[derive(Clone, Debug)]
@@ -426,7 +426,7 @@ impl<'k> KernelEmitter<'k> {
                 (column, self.frames.pop().unwrap_or_default())
             })
             .collect();
-        self.next_row = Some((dim, next));
+        self.next_row = Some(NextRow { dim, rows: next, level: Level::Second });
         self.innermost(down.rows, tile, &[], &mut |emitter, lanes, _| {
             emitter.share(reduced, stage, lanes);
             let mut all: Vec<Vec<MlirValue>> =

@@ -5,9 +5,9 @@ use promote_scalar::Element;
 use rustc_hash::FxHashMap;
 
 use super::lanes::planar;
-use super::{KernelEmitter, Scope};
+use super::{KernelEmitter, NextRow, Scope};
 use crate::targets::cpu::costs::{CHEAP_ROW, LONG_ROW, ROWS_AT_ONCE};
-use crate::targets::llvm::{Predicate, Register, shuffle};
+use crate::targets::llvm::{Level, Predicate, Register, shuffle};
 use promote_lattice::DType;
 use promote_lower::kernel::{ExprId, Role};
 use promote_lower::order::BLOCK;
@@ -158,6 +158,8 @@ impl<'k> KernelEmitter<'k> {
             for root in &roots {
                 carried.extend(self.start(*root));
             }
+            let is_stored = |root: &usize| self.kernel.roots[*root].role == Role::Store;
+            self.computes_again = !self.is_tiny && roots.iter().all(is_stored);
             let carried =
                 self.nest(reduced.clone(), stage, (&roots, &carried), &mut |emitter, lanes, state| {
                     emitter.row_step(&roots, &kept, lanes, state)
@@ -171,6 +173,7 @@ impl<'k> KernelEmitter<'k> {
                 }
             }
         }
+        self.computes_again = false;
         self.store_row(&full, 1);
     }
 
@@ -265,7 +268,8 @@ impl<'k> KernelEmitter<'k> {
                         emitter.hoist(1 << dim, stage);
                     }
                     let next = emitter.code.index(rows);
-                    emitter.next_row = is_part.then_some((innermost, next));
+                    emitter.next_row =
+                        is_part.then_some(NextRow { dim: innermost, rows: next, level: Level::Second });
                     emitter.innermost(dim, (from, to), &[], &mut |emitter, lanes, _| {
                         emitter.accumulate_rows(&roots, (innermost, rows), from, lanes);
                         Vec::new()

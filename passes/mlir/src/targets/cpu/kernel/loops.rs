@@ -7,11 +7,14 @@ use rustc_hash::FxHashMap;
 
 use super::elements::part_count;
 use super::squares::Bounds;
-use super::{Body, KernelEmitter};
-use crate::targets::cpu::costs::{MOST_PARTS, PART_ALIGNMENT, STREAM_ALIGNMENT, STREAMED};
-use crate::targets::llvm::Predicate;
+use super::{Body, KernelEmitter, NextRow};
+use crate::targets::cpu::costs::{
+    MAP_TILE, MOST_PARTS, PART_ALIGNMENT, SHORT_OF_SEVERAL, STREAM_ALIGNMENT, STREAMED, STREAMED_ROW,
+};
+use crate::targets::llvm::{Level, Predicate};
 use promote_dialect::extent::Product;
 use promote_lower::kernel::{Access, Code as What, ExprId, Form, Role, Taken};
+use promote_lower::order::register_lanes;
 
 impl<'k> KernelEmitter<'k> {
     /// A loop over a dimension by `lanes`, carrying values.
@@ -73,7 +76,73 @@ impl<'k> KernelEmitter<'k> {
         if is_exact {
             return carried;
         }
+        if carried.is_empty() && self.computes_again {
+            self.last(dim, (from, to), middle, body);
+            return carried;
+        }
         self.part(dim, (middle, to), &carried, body)
+    }
+
+    /// What is left of a range from `middle` on, less than a vector, where what was computed may be computed again: in a vector that
+    /// ends where the range does.
+    fn last(&mut self, dim: usize, (from, to): Bounds, middle: MlirValue, body: &mut Body<'_, 'k>) {
+        let whole = self.lanes;
+        match self.kernel.dims[dim].fixed() {
+            Some(extent) => {
+                let in_tile = match self.kernel.form {
+                    Form::Map => extent % MAP_TILE,
+                    Form::Rows { .. } | Form::Columns { .. } => extent,
+                };
+                let lanes = (extent as usize % whole).next_power_of_two();
+                if lanes as i64 <= in_tile {
+                    self.lanes = lanes;
+                    self.again(dim, (middle, to), body);
+                } else {
+                    self.part(dim, (middle, to), &[], body);
+                }
+            }
+            None => {
+                self.lanes = register_lanes(self.kernel, self.setting.machine.vector_bytes).clamp(1, whole);
+                self.rest_of_register((dim, (from, to)), middle, body);
+            }
+        }
+        self.lanes = whole;
+    }
+
+    /// The same of a range of any length, in vectors of a register as far as they go. A range that is shorter than that is computed as
+    /// any part.
+    fn rest_of_register(
+        &mut self,
+        (dim, (from, to)): (usize, Bounds),
+        middle: MlirValue,
+        body: &mut Body<'_, 'k>,
+    ) {
+        let lanes = self.lanes;
+        let end = self.last_whole((middle, to), lanes as i64);
+        self.repeat(dim, (middle, end), lanes, &[], &mut |emitter, state| body(emitter, lanes, state));
+        let size = self.code.index(lanes as i64);
+        let count = self.code.int("llvm.sub", to, from);
+        let fits = self.code.compare(Predicate::Sge, count, size);
+        let [whole, shorter, after] = [(); 3].map(|()| self.code.new_block(&[]));
+        self.code.branch_if(fits, (whole, &[]), (shorter, &[]));
+        self.code.go_to(whole);
+        self.again(dim, (end, to), body);
+        self.code.branch(after, &[]);
+        self.code.go_to(shorter);
+        self.part(dim, (end, to), &[], body);
+        self.code.branch(after, &[]);
+        self.code.go_to(after);
+    }
+
+    /// A vector that ends where a range does, if there is something in it.
+    fn again(&mut self, dim: usize, (from, to): Bounds, body: &mut Body<'_, 'k>) {
+        let lanes = self.lanes;
+        let size = self.code.index(lanes as i64);
+        let start = self.code.int("llvm.sub", to, size);
+        self.repeat(dim, (from, to), lanes, &[], &mut |emitter, state| {
+            emitter.index[dim] = Some(start);
+            body(emitter, lanes, state)
+        });
     }
 
     /// Less than a vector: in a vector some lanes of which are masked, in shorter ones, or one by one.
@@ -178,6 +247,18 @@ impl<'k> KernelEmitter<'k> {
         // Rows of few vectors follow each other: they fill lines together, and none is peeled.
         let is_short = |extent: &i64| *extent <= MOST_PARTS * lanes && extent % lanes == 0;
         let is_whole = sinks.len() == 1 && kernel.dims[dim].fixed().is_some_and(|extent| is_short(&extent));
+        let least = STREAMED_ROW / bytes(dtype);
+        if !is_whole && dim > 0 {
+            match kernel.dims[dim].fixed() {
+                Some(extent) if extent < least => return None,
+                Some(_) => {}
+                None => {
+                    let (extent, least) = (self.product(&kernel.dims[dim]), self.code.index(least));
+                    let is_long = self.code.compare(Predicate::Sge, extent, least);
+                    condition = self.code.value("llvm.and", &[condition, is_long], bits, &[]);
+                }
+            }
+        }
         self.stream_alignment = if is_whole { PART_ALIGNMENT } else { STREAM_ALIGNMENT };
         let (mask, zero) = (self.code.index(self.stream_alignment as i64 - 1), self.code.index(0));
         if is_whole {
@@ -240,8 +321,20 @@ impl<'k> KernelEmitter<'k> {
         self.enclose(dims.start..last, stage, carried, &mut |emitter, state| {
             emitter.hoist(1 << last, stage);
             let bounds = emitter.bounds(last);
-            emitter.innermost_in_blocks(last, bounds, (roots, state), body)
+            emitter.next_row = emitter.row_ahead(dims.clone());
+            let next = emitter.innermost_in_blocks(last, bounds, (roots, state), body);
+            emitter.next_row = None;
+            next
         })
+    }
+
+    /// The row that is brought into the caches while a short one is read: processors do not see where it is.
+    fn row_ahead(&mut self, dims: std::ops::Range<usize>) -> Option<NextRow> {
+        let [.., rows, within] = dims.collect::<Vec<_>>()[..] else { return None };
+        let extent =
+            self.kernel.dims[within].fixed().filter(|extent| (1..SHORT_OF_SEVERAL).contains(extent))?;
+        let ahead = self.code.index(SHORT_OF_SEVERAL / extent);
+        Some(NextRow { dim: rows, rows: ahead, level: Level::First })
     }
 
     /// Loops over dimensions one by one.

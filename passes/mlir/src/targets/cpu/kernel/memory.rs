@@ -6,7 +6,7 @@ use promote_lattice::convert::Numerics;
 use promote_scalar::{Binary, Compare, Element, Emit, Trap, Ty, convert, filler, memory};
 
 use super::elements::{element, part_count, parts};
-use super::{KernelEmitter, Slot};
+use super::{KernelEmitter, NextRow, Slot};
 use crate::targets::cpu::costs::CACHE_LINE;
 use crate::targets::llvm::{self, Level, Register, vector};
 use promote_dialect::extent::{Extent, Product, Sum};
@@ -193,7 +193,10 @@ impl<'k> KernelEmitter<'k> {
         let size = ty.bits() as usize / 8;
         let whole = |value| Register { value, ty };
         match (lanes, stride) {
-            (2.., Some(1)) if self.mask.is_some() => self.load_masked(first, (ty, size), count),
+            (2.., Some(1)) if self.mask.is_some() => {
+                self.prefetch_next_row(access, (first, unit, count), lanes * count * size);
+                self.load_masked(first, (ty, size), count)
+            }
             (1, _) => {
                 let part = |emitter: &mut Self, part: i64| {
                     let index = emitter.code.index(part);
@@ -245,7 +248,7 @@ impl<'k> KernelEmitter<'k> {
         (first, unit, parts): (MlirValue, MlirType, usize),
         bytes: usize,
     ) {
-        let Some((dim, rows)) = self.next_row else { return };
+        let Some(NextRow { dim, rows, level }) = self.next_row else { return };
         let stride = &access.strides[dim] * &Product::number(parts as i64);
         if stride.is_zero() {
             return;
@@ -253,10 +256,15 @@ impl<'k> KernelEmitter<'k> {
         let stride = self.product(&stride);
         let ahead = self.code.int("llvm.mul", stride, rows);
         let next = self.code.element(first, ahead, unit, 1);
+        self.prefetch_lines(next, bytes, level);
+    }
+
+    /// Brings the lines of the cache that so many bytes lie in into it.
+    pub(super) fn prefetch_lines(&mut self, first: MlirValue, bytes: usize, level: Level) {
         for line in (0..bytes as i64).step_by(CACHE_LINE as usize) {
             let ahead = self.code.index(line);
-            let address = self.code.element(next, ahead, self.code.types.i8, 1);
-            self.code.prefetch(address, Level::Second);
+            let address = self.code.element(first, ahead, self.code.types.i8, 1);
+            self.code.prefetch(address, level);
         }
     }
 

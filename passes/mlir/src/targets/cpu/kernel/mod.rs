@@ -46,7 +46,7 @@ use self::squares::Bounds;
 use super::costs::{MAP_TILE, ROWS_BESIDE, SQUARE_ROWS, STREAM_ALIGNMENT, TRANSPOSED_TILE};
 use super::target::Machine;
 use crate::targets::llvm::Register;
-use crate::targets::llvm::{Code, LEAF, Predicate, Types};
+use crate::targets::llvm::{Code, LEAF, Level, Predicate, Types};
 use promote_dialect::extent::{Product, Sum};
 use promote_lower::graph::NodeId;
 use promote_lower::kernel::{Code as What, ExprId, Form, Kernel};
@@ -105,7 +105,7 @@ pub fn compile(
     let arguments = [types.pointer, types.i64, types.i64];
     let code = Code::function(types, setting.module, location, name, (None, &arguments), LEAF);
     let entry = code.block();
-    let Schedule { lanes, sums, vector, across, beside, down, short, has_masks, is_tiny } =
+    let Schedule { lanes, sums, vector, across, beside, down, short, has_masks, is_tiny, overlaps } =
         Schedule::new(kernel, setting.machine, setting.numerics);
     let emitter = KernelEmitter {
         setting,
@@ -124,6 +124,7 @@ pub fn compile(
         short,
         phase: 0,
         is_periodic: periodic(kernel, short),
+        computes_again: overlaps,
         streams: false,
         has_streamed: false,
         stream_alignment: STREAM_ALIGNMENT,
@@ -165,9 +166,8 @@ struct KernelEmitter<'k> {
     is_tiny: bool,
     /// How many lanes count at the moment, where that is known and there are no masks in memory.
     rest: Option<usize>,
-    /// The dimension of rows of which only a part is read before others are, and how much further on those are: their parts are
-    /// brought into the caches.
-    next_row: Option<(usize, MlirValue)>,
+    /// The row whose part is brought into a cache while that of the row at hand is read.
+    next_row: Option<NextRow>,
     /// The lanes that count at the moment, if not all do.
     mask: Option<MlirValue>,
     /// The dimension along which the innermost one is read across: the kernel is computed in squares of as many indices.
@@ -182,6 +182,9 @@ struct KernelEmitter<'k> {
     phase: usize,
     /// The expressions that depend on a short innermost dimension alone.
     is_periodic: Vec<bool>,
+    /// Whether what is computed at the moment may be computed again: it is stored, and nothing is carried. What is left of a loop after
+    /// whole vectors is computed in one that ends where the loop does, then.
+    computes_again: bool,
     /// Whether vectors are stored past the caches at the moment.
     streams: bool,
     has_streamed: bool,
@@ -212,6 +215,17 @@ struct KernelEmitter<'k> {
     places: &'k FxHashMap<NodeId, (String, usize)>,
     /// The node that is computed.
     current: Option<NodeId>,
+}
+
+/// A row that is read after others: of such that only a part is read of before others are, or of short ones.
+#[derive(Clone, Copy)]
+struct NextRow {
+    /// The dimension of the rows.
+    dim: usize,
+    /// How many rows further on it is.
+    rows: MlirValue,
+    /// The cache.
+    level: Level,
 }
 
 #[derive(Clone)]

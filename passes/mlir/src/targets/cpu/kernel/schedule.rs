@@ -5,6 +5,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use promote_dialect::extent::Product;
 use promote_lattice::convert::Numerics;
 use promote_lower::kernel::{Access, Code, Form, Kernel};
 use promote_lower::order::{self, Beside, Rows, register_lanes, square_lanes};
@@ -12,7 +13,7 @@ use promote_lower::order::{self, Beside, Rows, register_lanes, square_lanes};
 use super::down::Down;
 use super::lanes::{planar, short};
 use super::squares::squares;
-use crate::targets::cpu::costs::{COLUMNS_UPRIGHT, IN_REGISTERS};
+use crate::targets::cpu::costs::{COLUMNS_UPRIGHT, FEW_VECTORS, IN_REGISTERS};
 use crate::targets::cpu::target::Machine;
 
 /// How a kernel is run.
@@ -37,6 +38,8 @@ pub struct Schedule {
     /// Whether there are so few indices that LLVM may keep what is stored here and loaded elsewhere in registers. It does so where there
     /// is neither a loop nor a mask: a map is computed in shorter and shorter vectors, and rows are read and written one by one.
     pub(super) is_tiny: bool,
+    /// Whether what is left of a loop after whole vectors is computed in one that ends where the loop does: some of it again.
+    pub(super) overlaps: bool,
 }
 
 impl Schedule {
@@ -61,6 +64,7 @@ impl Schedule {
                 rows.map_or(most, |rows| most.min(1 << rows.ilog2()))
             }
             (None, None, Some(_)) => side,
+            (None, None, None) if kernel.form == Form::Map => map_lanes(kernel, sums, side),
             (None, None, None) => sums,
         };
         let innermost = kernel.dims.len().checked_sub(1);
@@ -76,7 +80,8 @@ impl Schedule {
                 Form::Rows { .. } => has_masks && kernel.chunk.is_none(),
                 Form::Columns { .. } => false,
             };
-        Self { lanes, sums, vector, across, beside, down, short, has_masks, is_tiny }
+        let overlaps = kernel.form == Form::Map && is_along && !is_tiny;
+        Self { lanes, sums, vector, across, beside, down, short, has_masks, is_tiny, overlaps }
     }
 
     /// Whether all operands of the kernel are read along memory, so that packing one first would not be faster. Reading a map in
@@ -106,7 +111,7 @@ impl Schedule {
 
 impl Display for Schedule {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { lanes, has_masks, is_tiny, .. } = self;
+        let Self { lanes, has_masks, is_tiny, overlaps, .. } = self;
         let Some(vector) = self.vector.filter(|_| *lanes > 1) else { return f.write_str("one by one") };
         if self.beside.is_some() {
             return write!(f, "{lanes} rows of d{vector} side by side");
@@ -120,10 +125,26 @@ impl Display for Schedule {
         match self.short {
             Some(_) => write!(f, "{lanes} lanes along d{} and d{vector} as one", vector - 1),
             None if *is_tiny => write!(f, "{lanes} lanes along d{vector}, the rest in registers"),
+            None if *overlaps => write!(f, "{lanes} lanes along d{vector}, the last vector overlapping"),
             None if *has_masks => write!(f, "{lanes} lanes along d{vector}, the rest masked"),
             None => write!(f, "{lanes} lanes along d{vector}, the rest one by one"),
         }
     }
+}
+
+/// In how many lanes a map is computed, at most those of some registers: in rows of few vectors, in as many as leave fewer of them
+/// without an element.
+fn map_lanes(kernel: &Kernel, most: usize, register: usize) -> usize {
+    let computed = |extent: usize, lanes: usize| extent.next_multiple_of(lanes);
+    let extent = kernel.dims.last().and_then(Product::fixed).and_then(|extent| usize::try_from(extent).ok());
+    let Some(extent) = extent.filter(|extent| *extent <= FEW_VECTORS * most) else { return most };
+    let halves = std::iter::successors(Some(most), |lanes| Some(lanes / 2));
+    let fitting = halves.take_while(|lanes| *lanes >= register.clamp(1, most));
+    let best = fitting.reduce(|best, lanes| {
+        let saved = computed(extent, best) - computed(extent, lanes);
+        if saved * FEW_VECTORS > computed(extent, best) { lanes } else { best }
+    });
+    best.unwrap_or(most)
 }
 
 #[cfg(test)]

@@ -1,0 +1,103 @@
+//! Maps whose rows fill no whole vectors: what is left of a row is computed in a vector that ends where the row does.
+
+use std::fmt::Write;
+
+use promote::{Session, Target, Tensor, set_threads, threads};
+
+use super::support::{Random, compile_for, function, known, session};
+
+/// Processors whose programs run here: with short and long vectors, with masks and without.
+fn targets() -> Vec<Target> {
+    let others = [("avx2", "x86-64-v3"), ("avx512f", "x86-64-v4")].into_iter();
+    let others = others.filter(|(feature, _)| Target::host().has(feature));
+    let names = std::iter::once("x86-64").chain(others.map(|(_, name)| name));
+    names.map(|name| Target::named(name).expect("LLVM knows it")).collect()
+}
+
+/// Functions that add a number for each column, and one for each row, of bytes and of floats, of these extents: stated, and open.
+fn text(rows: usize, width: usize) -> String {
+    let mut text = String::new();
+    for (name, height, length) in
+        [("stated", rows.to_string(), width.to_string()), ("open", "?".to_owned(), "?".to_owned())]
+    {
+        for dtype in ["i8", "f32", "f64"] {
+            let of = |height: &str, length: &str| format!("tensor<{height}x{length}x{dtype}>");
+            let (x, across, down) = (of(&height, &length), of("1", &length), of(&height, "1"));
+            let _ = write!(
+                text,
+                "func.func @{name}_{dtype}(%x: {x}, %a: {across}, %d: {down}) -> !u {{
+  %0 = \"promote.add\"(%x, %a) : ({x}, {across}) -> !u
+  %1 = \"promote.add\"(%0, %d) : (!u, {down}) -> !u
+  return %1 : !u
+}}
+"
+            );
+        }
+    }
+    known(&text)
+}
+
+fn check(session: &Session, target: &Target, rows: usize, width: usize) {
+    let executable = compile_for(session, &text(rows, width), target.clone()).expect("it is compiled");
+    let mut random = Random::new(width as u64);
+    let mut bytes = |count: usize| (0..count).map(|_| random.below(256) as i8).collect::<Vec<i8>>();
+    let [x, across, down] = [rows * width, width, rows].map(&mut bytes);
+    let sum = |index: usize| [x[index], across[index % width], down[index / width]];
+    let shapes = [[rows, width], [1, width], [rows, 1]].map(|shape| shape.map(|extent| extent as i64));
+    macro_rules! check {
+        ($dtype:ident, $add:expr) => {
+            let numbers =
+                [&x, &across, &down].map(|all| all.iter().map(|byte| $dtype::from(*byte)).collect());
+            let numbers: [Vec<$dtype>; 3] = numbers;
+            let expected: Vec<$dtype> = (0..rows * width)
+                .map(|index| sum(index).map($dtype::from).into_iter().reduce($add).expect("there are three"))
+                .collect();
+            for extents in ["stated", "open"] {
+                let tensors = [0, 1, 2]
+                    .map(|of| Tensor::of(&numbers[of], &shapes[of]).expect("there are as many elements"));
+                let name = format!("{extents}_{}", stringify!($dtype));
+                let results = function(&executable, &name).run(&tensors).expect("it runs");
+                let same = results[0].elements::<$dtype>() == Some(expected.as_slice());
+                assert!(same, "{name} of {rows} rows of {width} on {}", target.cpu());
+            }
+        };
+    }
+    check!(i8, i8::wrapping_add);
+    check!(f32, |x, y| x + y);
+    check!(f64, |x, y| x + y);
+}
+
+#[test]
+fn rows_of_every_length_are_computed_whole() {
+    let session = session("jax", true, false);
+    for target in targets() {
+        for width in (1..=40).chain([63, 64, 65, 79, 96, 97, 127, 129, 255, 257, 300]) {
+            check(&session, &target, 3, width);
+        }
+    }
+}
+
+/// A tile is 8192 elements: what is left after the last one may be less than a vector that ends there.
+#[test]
+fn rows_of_several_tiles_are_computed_whole() {
+    let session = session("jax", true, false);
+    for target in targets() {
+        for rest in [1, 3, 15, 16, 17, 33, 65, 100] {
+            check(&session, &target, 2, 8192 + rest);
+        }
+    }
+}
+
+/// Results of 16 MiB and more are written past the caches: long rows but for their ends, and short ones if they fill whole lines.
+#[test]
+fn large_results_in_rows_of_any_length_are_computed_whole() {
+    let session = session("jax", true, false);
+    let before = threads();
+    for number in [1, 2] {
+        set_threads(number);
+        for (rows, width) in [(17_000, 1031), (200_000, 97), (200_000, 96), (2_000, 8209)] {
+            check(&session, &Target::host(), rows, width);
+        }
+    }
+    set_threads(before);
+}
