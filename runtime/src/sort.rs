@@ -1,6 +1,7 @@
 //! Sorting along an axis: ascending and stable, NaNs last.
 //!
-//! Numbers become unsigned keys of the same order ([`order`]), which are sorted in vector registers or by their digits ([`keys`]).
+//! Floats become unsigned integers of the same order ([`order`]), and integers are sorted in vector registers or by their digits
+//! ([`keys`]), short lines side by side ([`columns`]).
 //! Floats that compare equal but differ in their bits are NaNs, which are moved after the others in their order, and zeros,
 //! whose signs are put back in their order; so the result is that of a stable sort. Lines are sorted in parallel.
 
@@ -40,14 +41,14 @@ pub unsafe fn sort(kind: SortKind, data: *mut u8, extents: [usize; 3]) {
     // SAFETY: by contract; every bit pattern is a value of these types.
     unsafe {
         match kind {
-            K::Bool | K::U8 => numbers(data, extents, &Integers(0)),
-            K::U16 => numbers(data.cast::<u16>(), extents, &Integers(0)),
-            K::U32 => numbers(data.cast::<u32>(), extents, &Integers(0)),
-            K::U64 => numbers(data.cast::<u64>(), extents, &Integers(0)),
-            K::I8 => numbers(data, extents, &Integers(1 << 7)),
-            K::I16 => numbers(data.cast::<u16>(), extents, &Integers(1 << 15)),
-            K::I32 => numbers(data.cast::<u32>(), extents, &Integers(1 << 31)),
-            K::I64 => numbers(data.cast::<u64>(), extents, &Integers(1 << 63)),
+            K::Bool | K::U8 => numbers(data, extents, &Integers),
+            K::U16 => numbers(data.cast::<u16>(), extents, &Integers),
+            K::U32 => numbers(data.cast::<u32>(), extents, &Integers),
+            K::U64 => numbers(data.cast::<u64>(), extents, &Integers),
+            K::I8 => numbers(data.cast::<i8>(), extents, &Integers),
+            K::I16 => numbers(data.cast::<i16>(), extents, &Integers),
+            K::I32 => numbers(data.cast::<i32>(), extents, &Integers),
+            K::I64 => numbers(data.cast::<i64>(), extents, &Integers),
             K::Bf16 => numbers(data.cast::<u16>(), extents, &BF16),
             K::F16 => numbers(data.cast::<u16>(), extents, &F16),
             K::F32 => numbers(data.cast::<u32>(), extents, &Format::new(1 << 31, 0x7f80_0000)),

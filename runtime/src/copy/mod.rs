@@ -2,7 +2,7 @@
 //!
 //! The axes are put into the order of the target's memory, and those that are contiguous with each other on both sides
 //! become one. Then rows are copied, several at a time if they are short; or, where the source runs along another axis
-//! than the target (a transposition), [`squares`].
+//! than the target (a transposition), [`squares`], or runs of the source if the rows of the target are shorter than that.
 
 mod squares;
 #[cfg(target_arch = "x86_64")]
@@ -26,6 +26,16 @@ const STREAMED: usize = 1 << 24;
 
 /// Bytes that are copied as one unit of work, in rows.
 const ROWS: usize = 1 << 16;
+
+/// Rows of fewer elements are interleaved from runs of the source, if those have so many.
+const SHORT_ROW: usize = 4;
+const LONG_RUN: usize = 16;
+
+/// The bytes of the target that are written again and again as runs are interleaved: they stay in the first-level cache.
+const INTERLEAVED: usize = 1 << 15;
+
+/// How many runs are interleaved at a time, at least, if there are as many: they fill lines of the target.
+const RUNS: usize = 64;
 
 /// Bytes worth another thread.
 const GRAIN: usize = 1 << 18;
@@ -93,6 +103,8 @@ enum Manner {
     Rows,
     /// In squares: the source is nearer to contiguous along `across`.
     Squares,
+    /// Run by run along `across`, for each index of the axes `inside`.
+    Runs,
 }
 
 struct Plan {
@@ -100,6 +112,8 @@ struct Plan {
     across: Axis,
     /// The axis along which the target is nearest to contiguous.
     inner: Axis,
+    /// The axes of the target further inside than `across` that are gone through for each part of it.
+    inside: Vec<Axis>,
     manner: Manner,
 }
 
@@ -119,20 +133,33 @@ impl Plan {
             }
         }
         let inner = outer.pop().unwrap_or(NONE);
+        let is_short = inner.extent < SHORT_ROW;
+        let least = if is_short { LONG_RUN } else { SHORT_ROW };
         let nearer = |axis: &Axis| {
-            axis.from != 0 && axis.from.unsigned_abs() < inner.from.unsigned_abs() && axis.extent >= 4
+            axis.from != 0 && axis.from.unsigned_abs() < inner.from.unsigned_abs() && axis.extent >= least
         };
         let nearest = (0..outer.len())
-            .filter(|&place| inner.extent >= 4 && nearer(&outer[place]))
+            .filter(|&place| nearer(&outer[place]))
             .min_by_key(|&place| outer[place].from.unsigned_abs());
         match nearest {
+            Some(place) if is_short => {
+                let across = outer.remove(place);
+                let mut inside = vec![inner];
+                while count(&inside) < RUNS
+                    && let Some(axis) =
+                        outer.pop_if(|axis| count(&inside) * axis.extent <= INTERLEAVED / LONG_RUN)
+                {
+                    inside.insert(0, axis);
+                }
+                Plan { outer, across, inner: NONE, inside, manner: Manner::Runs }
+            }
             Some(place) => {
                 let across = outer.remove(place);
-                Plan { outer, across, inner, manner: Manner::Squares }
+                Plan { outer, across, inner, inside: Vec::new(), manner: Manner::Squares }
             }
             None => {
                 let across = outer.pop().unwrap_or(NONE);
-                Plan { outer, across, inner, manner: Manner::Rows }
+                Plan { outer, across, inner, inside: Vec::new(), manner: Manner::Rows }
             }
         }
     }
@@ -148,6 +175,9 @@ impl Plan {
                 let length = self.inner.extent.min(ROWS / size);
                 [(ROWS / size / length).clamp(1, self.across.extent), length]
             }
+            Manner::Runs => {
+                [(INTERLEAVED / size / count(&self.inside)).clamp(LONG_RUN, self.across.extent), 1]
+            }
         }
     }
 
@@ -158,8 +188,8 @@ impl Plan {
     unsafe fn run<T: Copy>(&self, to: Address, from: Address) {
         let [height, width] = self.unit(size_of::<T>());
         let cuts = [self.across.extent.div_ceil(height), self.inner.extent.div_ceil(width)];
-        let outer: usize = self.outer.iter().map(|axis| axis.extent).product();
-        let grain = (GRAIN / (height * width * size_of::<T>())).max(1);
+        let outer = count(&self.outer);
+        let grain = (GRAIN / (height * width * count(&self.inside) * size_of::<T>())).max(1);
         let bytes = outer * self.across.extent * self.inner.extent * size_of::<T>();
         let streams = self.manner == Manner::Squares && bytes >= STREAMED;
         pool::parallel((outer * cuts[0] * cuts[1]) as i64, grain as i64, &|begin, end| {
@@ -172,7 +202,7 @@ impl Plan {
                 // Of squares, those that lie along the source follow each other.
                 let [down, along] = match self.manner {
                     Manner::Squares => [part % cuts[0], part / cuts[0]],
-                    Manner::Rows => [part / cuts[1], part % cuts[1]],
+                    Manner::Rows | Manner::Runs => [part / cuts[1], part % cuts[1]],
                 };
                 let across = self.across.part(down * height, height);
                 let inner = self.inner.part(along * width, width);
@@ -185,6 +215,7 @@ impl Plan {
                             squares::squares::<T>(across.0, inner.0, (target, source), streams);
                         }
                         Manner::Rows => rows::<T>(across.0, inner.0, target, source),
+                        Manner::Runs => runs::<T>(across.0, &self.inside, target, source),
                     }
                 }
                 part += 1;
@@ -211,6 +242,11 @@ impl Axis {
         let offset = Offset { to: first as isize * self.to, from: first as isize * self.from };
         (Axis { extent, ..self }, offset)
     }
+}
+
+/// How many indices axes have together.
+fn count(axes: &[Axis]) -> usize {
+    axes.iter().map(|axis| axis.extent).product()
 }
 
 /// A distance in both tensors, in bytes.
@@ -283,6 +319,59 @@ unsafe fn rows<T: Copy>(across: Axis, inner: Axis, to: Address, from: Address) {
                 strided::<T>(count - copied as usize, to, width, from, inner.from);
             });
         }
+    }
+}
+
+/// Copies runs along `run`, one for each index of the axes `inside`: by way of memory that stays in the first-level cache if their
+/// elements are whole rows of the target, which may lie a power of two apart.
+///
+/// # Safety
+/// As [`copy`], for these axes.
+unsafe fn runs<T: Copy>(run: Axis, inside: &[Axis], to: Address, from: Address) {
+    let size = size_of::<T>();
+    let row = count(inside) * size;
+    let mut dense = size as isize;
+    let is_row = inside.iter().rev().all(|axis| {
+        let follows = axis.to == dense;
+        dense *= axis.extent as isize;
+        follows
+    });
+    if !is_row || run.to <= row as isize || run.extent * row > INTERLEAVED {
+        // SAFETY: by contract.
+        return unsafe { interleave::<T>(run, inside, to, from) };
+    }
+    let mut rows = Rows([0; INTERLEAVED]);
+    let there = Address(rows.0.as_mut_ptr());
+    // SAFETY: by contract; all rows of the run are as large as that memory at most.
+    unsafe {
+        interleave::<T>(Axis { to: row as isize, ..run }, inside, there, from);
+        let copied = Axis { from: row as isize, ..run };
+        each_row(copied, to, there, |to, from| std::ptr::copy_nonoverlapping(from.0, to.0, row));
+    }
+}
+
+/// Rows of the target.
+#[repr(C, align(64))]
+struct Rows([u8; INTERLEAVED]);
+
+/// The same, straight to where elements belong.
+///
+/// # Safety
+/// As [`copy`], for these axes.
+unsafe fn interleave<T: Copy>(run: Axis, inside: &[Axis], to: Address, from: Address) {
+    let (width, length) = (size_of::<T>() as isize, run.extent);
+    let mut odometer = Odometer::new(inside, 0);
+    for _ in 0..count(inside) {
+        let (to, from) = (to.at(odometer.to), from.at(odometer.from));
+        // The case of runs without gaps apart, so that they are read in vectors.
+        // SAFETY: by contract.
+        unsafe {
+            match run.from == width {
+                true => strided::<T>(length, to, run.to, from, width),
+                false => strided::<T>(length, to, run.to, from, run.from),
+            }
+        }
+        odometer.advance();
     }
 }
 

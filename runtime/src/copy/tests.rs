@@ -87,6 +87,43 @@ fn axes_that_are_contiguous_become_one() {
 }
 
 #[test]
+fn short_rows_are_interleaved_from_runs() {
+    let mut random = Random(3);
+    for size in [1, 2, 4, 8, 16, 12] {
+        // The source runs along the first axis, or the second one, and has gaps or none.
+        for (extents, order) in [
+            (vec![509, 7, 32, 4, 2], vec![4, 3, 2, 1, 0]),
+            (vec![40, 300, 3], vec![2, 0, 1]),
+            (vec![5000, 2], vec![1, 0]),
+            (vec![17, 3, 3, 3], vec![3, 2, 1, 0]),
+            (vec![70_000, 3], vec![1, 0]),
+        ] {
+            for gap in [0, 1] {
+                let (mut strides, mut reach) = (vec![0; extents.len()], size as isize);
+                for axis in order.iter().rev() {
+                    strides[*axis] = reach;
+                    reach = reach * extents[*axis] as isize + gap * size as isize;
+                }
+                let to_strides: Vec<isize> = (0..extents.len())
+                    .map(|axis| (extents[axis + 1..].iter().product::<usize>() * size) as isize)
+                    .collect();
+                let source: Vec<u8> = (0..reach).map(|_| random.below(256) as u8).collect();
+                let mut target = vec![0u8; extents.iter().product::<usize>() * size];
+                // SAFETY: the views fit their memory.
+                unsafe {
+                    let to = Strided { data: target.as_mut_ptr(), strides: &to_strides };
+                    let from = Strided { data: source.as_ptr().cast_mut(), strides: &strides };
+                    copy(&extents, size, to, from);
+                }
+                let places = offsets(&extents, &strides).into_iter().map(|from| from as usize);
+                let naive: Vec<u8> = places.flat_map(|from| source[from..from + size].to_vec()).collect();
+                assert!(target == naive, "{extents:?} of {size} from {strides:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn transposes_squares_of_every_size_of_element_and_what_is_left_of_them() {
     let mut random = Random(2);
     for size in [1, 2, 4, 8, 16] {

@@ -1,4 +1,4 @@
-//! Sorting unsigned keys: in vector registers where the processor can, else by digits where a line is long and keys are short;
+//! Sorting keys, which are integers: in vector registers where the processor can, else by digits where a line is long and keys are short;
 //! by all threads where it is very long.
 
 use std::marker::PhantomData;
@@ -31,7 +31,7 @@ pub trait Pass<T>: Sync {
     fn over(&self, part: &mut [T]);
 }
 
-/// An unsigned number that sorts as its bits.
+/// An integer.
 pub trait Key:
     Copy
     + Ord
@@ -43,11 +43,11 @@ pub trait Key:
 {
     /// How many bytes it has.
     const BYTES: usize;
-    /// The least number.
+    /// Zero.
     const ZERO: Self;
     /// The greatest one.
     const MOST: Self;
-    /// One of them, from the lowest.
+    /// One of them, from the lowest; they are of the same order as the number, the highest first.
     fn byte(self, index: usize) -> usize;
     /// This bit, if it is one, and all below it.
     fn and_below(self) -> Self;
@@ -72,7 +72,7 @@ macro_rules! key {
             const MOST: Self = <$type>::MAX;
             #[inline(always)]
             fn byte(self, index: usize) -> usize {
-                (self >> (8 * index) & 0xff) as usize
+                usize::from((self ^ <$type>::MIN).to_le_bytes()[index])
             }
             #[inline(always)]
             fn and_below(self) -> Self {
@@ -143,19 +143,26 @@ macro_rules! lanes {
     };
 }
 
+/// Keys of modules that need what a function says.
+macro_rules! in_registers {
+    ($($type:ty, $module:ident, $is_supported:ident;)*) => { $(
+        #[cfg(target_arch = "x86_64")]
+        lanes!($type, $module, $is_supported);
+        #[cfg(not(target_arch = "x86_64"))]
+        plain!($type);
+    )* };
+}
+
 plain!(u8);
-#[cfg(target_arch = "x86_64")]
-lanes!(u16, of_16, is_supported_in_halves);
-#[cfg(target_arch = "x86_64")]
-lanes!(u32, of_32, is_supported);
-#[cfg(target_arch = "x86_64")]
-lanes!(u64, of_64, is_supported);
-#[cfg(not(target_arch = "x86_64"))]
-plain!(u16);
-#[cfg(not(target_arch = "x86_64"))]
-plain!(u32);
-#[cfg(not(target_arch = "x86_64"))]
-plain!(u64);
+plain!(i8);
+in_registers! {
+    u16, of_u16, is_supported_in_halves;
+    i16, of_i16, is_supported_in_halves;
+    u32, of_u32, is_supported;
+    i32, of_i32, is_supported;
+    u64, of_u64, is_supported;
+    i64, of_i64, is_supported;
+}
 
 /// Scratch memory as large as a line, from the runtime's cache.
 struct Scratch<T> {
@@ -206,7 +213,7 @@ pub(super) fn pass<T: Key>(line: &mut [T], pass: &impl Pass<T>) {
     }
 }
 
-/// Sorts unsigned keys.
+/// Sorts keys.
 pub fn sort<T: Key>(line: &mut [T]) {
     let few = T::few();
     if line.len() <= few && line.len() >= REGISTERS_FROM {

@@ -54,16 +54,6 @@ impl<T: Key> Format<T> {
     }
 }
 
-/// Turns the sign bits of integers.
-struct Flip<T>(T);
-
-impl<T: Key> Pass<T> for Flip<T> {
-    #[inline(always)]
-    fn over(&self, part: &mut [T]) {
-        part.iter_mut().for_each(|value| *value = *value ^ self.0);
-    }
-}
-
 /// Makes keys floats.
 struct ToValues<T>(Format<T>);
 
@@ -104,32 +94,19 @@ pub trait Order<T> {
     fn to_values(&self, keys: &mut [T]);
 }
 
-/// Integers, and the sign bit of signed ones.
-pub struct Integers<T>(pub T);
+/// Integers, which are keys.
+pub struct Integers;
 
-impl<T: Key> Integers<T> {
-    fn flip(&self, line: &mut [T]) {
-        if self.0 != T::ZERO {
-            keys::pass(line, &Flip(self.0));
-        }
-    }
-}
-
-impl<T: Key> Order<T> for Integers<T> {
+impl<T: Key> Order<T> for Integers {
     fn sort(&self, line: &mut [T]) {
-        self.flip(line);
         keys::sort(line);
-        self.flip(line);
     }
 
-    fn to_keys(&self, numbers: &mut [T]) -> bool {
-        self.flip(numbers);
+    fn to_keys(&self, _: &mut [T]) -> bool {
         true
     }
 
-    fn to_values(&self, keys: &mut [T]) {
-        self.flip(keys);
-    }
+    fn to_values(&self, _: &mut [T]) {}
 }
 
 /// Which special values are among some floats.

@@ -269,9 +269,13 @@ fn keys_of_every_length_and_pattern_are_sorted() {
         }
     }
     check(|bits| bits as u8);
+    check(|bits| bits as i8);
     check(|bits| (bits >> 32) as u16);
+    check(|bits| (bits >> 32) as i16);
     check(|bits| (bits >> 16) as u32);
+    check(|bits| (bits >> 16) as i32);
     check(|bits| bits);
+    check(|bits| bits as i64);
 }
 
 #[test]
@@ -287,8 +291,11 @@ fn keys_are_sorted_by_digits_where_registers_cannot() {
         }
     }
     check(|bits| bits as u8);
+    check(|bits| bits as i8);
     check(|bits| (bits >> 32) as u16);
+    check(|bits| (bits >> 32) as i16);
     check(|bits| (bits >> 16) as u32);
+    check(|bits| (bits >> 16) as i32);
 }
 
 #[test]
@@ -309,8 +316,11 @@ fn runs_of_every_length_are_merged() {
         }
     }
     check(|bits| (bits >> 32) as u16);
+    check(|bits| (bits >> 32) as i16);
     check(|bits| (bits >> 16) as u32);
+    check(|bits| (bits >> 16) as i32);
     check(|bits| bits);
+    check(|bits| bits as i64);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Sorting unsigned keys in vector registers, on processors that have AVX-512.
+//! Sorting keys in vector registers, on processors that have AVX-512.
 //!
 //! A quicksort whose partition compresses the keys below a pivot, and those that are not, out of a register at a time: the
 //! ones stay where they are, the others go to the memory beside. Its last step, for some registers' worth of keys, is a
@@ -87,7 +87,7 @@ macro_rules! lanes {
             #[target_feature(enable = $features)]
             fn load(from: &[$key]) -> __m512i {
                 // SAFETY: lanes beyond the slice are not loaded.
-                unsafe { $load($splat(<$key>::MAX.cast_signed()), first(from.len()), from.as_ptr().cast()) }
+                unsafe { $load($splat(<$key>::MAX as $index), first(from.len()), from.as_ptr().cast()) }
             }
 
             #[target_feature(enable = $features)]
@@ -247,7 +247,7 @@ macro_rules! lanes {
 
             #[target_feature(enable = $features)]
             fn loaded<const COUNT: usize>(from: &[$key]) -> [__m512i; COUNT] {
-                let mut keys = [$splat(<$key>::MAX.cast_signed()); COUNT];
+                let mut keys = [$splat(<$key>::MAX as $index); COUNT];
                 for (register, keys) in from.chunks(LANES).zip(&mut keys) {
                     *keys = load(register);
                 }
@@ -295,7 +295,7 @@ macro_rules! lanes {
                 pivot: $key,
             ) -> usize {
                 assert_eq!(keys.len(), other.len());
-                let pivots = $splat(pivot.cast_signed());
+                let pivots = $splat(pivot as $index);
                 let is_moved = |keys: __m512i| {
                     let is_lower = if WITH_PIVOT { !$below(pivots, keys) } else { $below(keys, pivots) };
                     if LOWER { is_lower } else { !is_lower }
@@ -432,23 +432,38 @@ macro_rules! lanes {
     };
 }
 
-lanes! {
-    of_16, "avx512f,avx512bw,avx512vbmi2,popcnt", u16, i16, 32, u32, _mm512_mask_loadu_epi16, _mm512_mask_storeu_epi16,
-    _mm512_storeu_epi16, _mm512_set1_epi16, _mm512_min_epu16, _mm512_max_epu16, _mm512_mask_max_epu16,
-    _mm512_permutexvar_epi16, _mm512_permutex2var_epi16, _mm512_maskz_compress_epi16, _mm512_cmplt_epu16_mask,
-    _mm512_loadu_epi16
+/// Lanes of keys of both kinds: the intrinsics that they share come first.
+macro_rules! both {
+    ($features:literal, $index:ty, $lanes:literal, $mask:ty, $load:ident, $store:ident, $store_all:ident, $splat:ident,
+     $permute:ident, $permute_two:ident, $compress:ident, $indices:ident,
+     $($module:ident, $key:ty, $min:ident, $max:ident, $mask_max:ident, $below:ident;)*) => { $(
+        lanes! {
+            $module, $features, $key, $index, $lanes, $mask, $load, $store, $store_all, $splat, $min, $max, $mask_max,
+            $permute, $permute_two, $compress, $below, $indices
+        }
+    )* };
 }
 
-lanes! {
-    of_32, "avx512f,popcnt", u32, i32, 16, u16, _mm512_mask_loadu_epi32, _mm512_mask_storeu_epi32,
-    _mm512_storeu_epi32, _mm512_set1_epi32, _mm512_min_epu32, _mm512_max_epu32, _mm512_mask_max_epu32,
-    _mm512_permutexvar_epi32, _mm512_permutex2var_epi32, _mm512_maskz_compress_epi32, _mm512_cmplt_epu32_mask,
-    _mm512_loadu_epi32
+both! {
+    "avx512f,avx512bw,avx512vbmi2,popcnt", i16, 32, u32, _mm512_mask_loadu_epi16, _mm512_mask_storeu_epi16,
+    _mm512_storeu_epi16, _mm512_set1_epi16, _mm512_permutexvar_epi16, _mm512_permutex2var_epi16,
+    _mm512_maskz_compress_epi16, _mm512_loadu_epi16,
+    of_u16, u16, _mm512_min_epu16, _mm512_max_epu16, _mm512_mask_max_epu16, _mm512_cmplt_epu16_mask;
+    of_i16, i16, _mm512_min_epi16, _mm512_max_epi16, _mm512_mask_max_epi16, _mm512_cmplt_epi16_mask;
 }
 
-lanes! {
-    of_64, "avx512f,popcnt", u64, i64, 8, u8, _mm512_mask_loadu_epi64, _mm512_mask_storeu_epi64,
-    _mm512_storeu_epi64, _mm512_set1_epi64, _mm512_min_epu64, _mm512_max_epu64, _mm512_mask_max_epu64,
-    _mm512_permutexvar_epi64, _mm512_permutex2var_epi64, _mm512_maskz_compress_epi64, _mm512_cmplt_epu64_mask,
-    _mm512_loadu_epi64
+both! {
+    "avx512f,popcnt", i32, 16, u16, _mm512_mask_loadu_epi32, _mm512_mask_storeu_epi32, _mm512_storeu_epi32,
+    _mm512_set1_epi32, _mm512_permutexvar_epi32, _mm512_permutex2var_epi32, _mm512_maskz_compress_epi32,
+    _mm512_loadu_epi32,
+    of_u32, u32, _mm512_min_epu32, _mm512_max_epu32, _mm512_mask_max_epu32, _mm512_cmplt_epu32_mask;
+    of_i32, i32, _mm512_min_epi32, _mm512_max_epi32, _mm512_mask_max_epi32, _mm512_cmplt_epi32_mask;
+}
+
+both! {
+    "avx512f,popcnt", i64, 8, u8, _mm512_mask_loadu_epi64, _mm512_mask_storeu_epi64, _mm512_storeu_epi64,
+    _mm512_set1_epi64, _mm512_permutexvar_epi64, _mm512_permutex2var_epi64, _mm512_maskz_compress_epi64,
+    _mm512_loadu_epi64,
+    of_u64, u64, _mm512_min_epu64, _mm512_max_epu64, _mm512_mask_max_epu64, _mm512_cmplt_epu64_mask;
+    of_i64, i64, _mm512_min_epi64, _mm512_max_epi64, _mm512_mask_max_epi64, _mm512_cmplt_epi64_mask;
 }

@@ -55,6 +55,8 @@ pub const MOST_COLUMNS: i64 = 1 << 13;
 pub const ROWS_AT_ONCE: i64 = 4;
 /// The bytes of the accumulators of a row from which on that is done.
 pub const LONG_ROW: i64 = 1 << 10;
+/// The same up to which it is done with rows that fill no whole registers.
+pub const NARROW_ROW: i64 = 96;
 /// The most that a kernel may cost to be emitted as often.
 pub const CHEAP_ROW: u32 = 16;
 /// From so many bytes on, results are written past the caches: they would not stay there, and need not be read first.

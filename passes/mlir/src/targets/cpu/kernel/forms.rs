@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::lanes::planar;
 use super::{KernelEmitter, NextRow, Scope};
-use crate::targets::cpu::costs::{CHEAP_ROW, LONG_ROW, ROWS_AT_ONCE};
+use crate::targets::cpu::costs::{CACHE_LINE, CHEAP_ROW, LONG_ROW, NARROW_ROW, ROWS_AT_ONCE};
 use crate::targets::llvm::{Level, Predicate, Register, shuffle};
 use promote_lattice::DType;
 use promote_lower::kernel::{ExprId, Role};
@@ -315,15 +315,17 @@ impl<'k> KernelEmitter<'k> {
         }
     }
 
-    /// How many rows are added to columns at once: of long ones, which push the accumulators out of the first-level cache, some that
-    /// take few instructions.
+    /// How many rows are added to columns at once, if that takes few instructions: some of long ones, which push the accumulators out of
+    /// the first-level cache, and of narrow ones that fill no whole registers, whose accumulators are waited for.
     fn rows_at_once(&self, roots: &[usize]) -> i64 {
         let [root] = roots else { return 1 };
         let bytes: i64 = self.accumulator(*root).iter().map(|ty| i64::from(ty.bits() / 8)).sum();
         let row =
             self.kernel.dims.last().and_then(|extent| extent.fixed()).unwrap_or(0).saturating_mul(bytes);
         let is_reduced = matches!(self.kernel.roots[*root].role, Role::Reduce(_));
-        if is_reduced && row >= LONG_ROW && self.kernel.cost() <= CHEAP_ROW { ROWS_AT_ONCE } else { 1 }
+        let is_narrow = row < NARROW_ROW && row % CACHE_LINE != 0;
+        let is_worth_it = is_reduced && (row >= LONG_ROW || is_narrow) && self.kernel.cost() <= CHEAP_ROW;
+        if is_worth_it { ROWS_AT_ONCE } else { 1 }
     }
 
     /// Goes through rows, some at once; after each block of them its sums are added to those of the rows before.

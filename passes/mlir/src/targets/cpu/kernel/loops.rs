@@ -244,9 +244,10 @@ impl<'k> KernelEmitter<'k> {
         }
         let mut condition = self.are_many(STREAMED / bytes(dtype))?;
         let bits = self.code.types.scalar(Ty::I1);
-        // Rows of few vectors follow each other: they fill lines together, and none is peeled.
+        // Rows of few vectors follow each other: they fill lines together, and none is peeled. Of several results at once each row fills
+        // its own.
         let is_short = |extent: &i64| *extent <= MOST_PARTS * lanes && extent % lanes == 0;
-        let is_whole = sinks.len() == 1 && kernel.dims[dim].fixed().is_some_and(|extent| is_short(&extent));
+        let is_whole = kernel.dims[dim].fixed().is_some_and(|extent| is_short(&extent));
         let least = STREAMED_ROW / bytes(dtype);
         if !is_whole && dim > 0 {
             match kernel.dims[dim].fixed() {
@@ -259,13 +260,17 @@ impl<'k> KernelEmitter<'k> {
                 }
             }
         }
-        self.stream_alignment = if is_whole { PART_ALIGNMENT } else { STREAM_ALIGNMENT };
+        let is_shared = is_whole && sinks.len() == 1;
+        self.stream_alignment = if is_shared { PART_ALIGNMENT } else { STREAM_ALIGNMENT };
         let (mask, zero) = (self.code.index(self.stream_alignment as i64 - 1), self.code.index(0));
         if is_whole {
-            let ahead = self.bytes_ahead(sinks[0], dim, from);
-            let rest = self.code.int("llvm.and", ahead, mask);
-            let is_aligned = self.code.compare(Predicate::Eq, rest, zero);
-            return Some((self.code.value("llvm.and", &[condition, is_aligned], bits, &[]), from));
+            for sink in sinks {
+                let ahead = self.bytes_ahead(sink, dim, from);
+                let rest = self.code.int("llvm.and", ahead, mask);
+                let is_aligned = self.code.compare(Predicate::Eq, rest, zero);
+                condition = self.code.value("llvm.and", &[condition, is_aligned], bits, &[]);
+            }
+            return Some((condition, from));
         }
         let ahead = self.bytes_ahead(sinks[0], dim, from);
         let missing = self.code.int("llvm.sub", zero, ahead);
