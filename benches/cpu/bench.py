@@ -53,11 +53,11 @@ def tensor(array):
 class Library:
     """A program compiled by promote-opt."""
 
-    def __init__(self, promote_opt, mlir, directory, name):
+    def __init__(self, promote_opt, mlir, directory, name, options=()):
         source, library = (os.path.join(directory, name + end) for end in (".mlir", ".so"))
         with open(source, "w") as file:
             file.write(mlir)
-        subprocess.run([promote_opt, source, "--emit=so", "-o", library], check=True)
+        subprocess.run([promote_opt, source, "--emit=so", "-o", library, *options], check=True)
         self.library = ctypes.CDLL(library)
 
     def bind(self, inputs, outputs):
