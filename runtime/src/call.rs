@@ -213,9 +213,10 @@ struct Lies {
     is_dense: bool,
 }
 
-/// The shortest runs of elements side by side that are read where they are: beginning with each of many shorter ones takes longer than
-/// packing them. Those of the last dimension, and others, across which a kernel reads.
+/// The fewest elements side by side along the last dimension of an input that is read where it is: beginning with each of many shorter
+/// runs takes longer than packing them.
 const SHORTEST_RUN: usize = 4;
+/// The same along another dimension: kernels read across the last one then.
 const SHORTEST_ACROSS: usize = 16;
 
 impl Code<'_> {

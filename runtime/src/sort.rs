@@ -1,7 +1,7 @@
 //! Sorting along an axis: ascending and stable, NaNs last.
 //!
-//! Floats become unsigned integers of the same order ([`order`]), and integers are sorted in vector registers or by their digits
-//! ([`keys`]), short lines side by side ([`columns`]).
+//! Floats become unsigned integers of the same order ([`order`]). Integers are sorted in vector registers or by their digits
+//! ([`keys`]); those of short lines with many lines at a time ([`columns`]).
 //! Floats that compare equal but differ in their bits are NaNs, which are moved after the others in their order, and zeros,
 //! whose signs are put back in their order; so the result is that of a stable sort. Lines are sorted in parallel.
 
@@ -34,6 +34,10 @@ const F16: Format<u16> = Format::new(1 << 15, 0x7c00);
 /// `data` points to that many elements of that kind, aligned, which nobody else uses meanwhile.
 pub unsafe fn sort(kind: SortKind, data: *mut u8, extents: [usize; 3]) {
     use SortKind as K;
+    let [outer, extent, inner] = extents;
+    if outer == 0 || extent < 2 || inner == 0 {
+        return;
+    }
     let narrow = |format: Format<u8>| {
         // SAFETY: by contract; every bit pattern is a value of this type.
         unsafe { numbers(data, extents, &format) }
@@ -94,7 +98,7 @@ unsafe fn numbers<T: Key + Default>(data: *mut T, extents: [usize; 3], order: &(
         return unsafe { lines(data, extents, |line| order.sort(line)) };
     }
     let [outer, extent, inner] = extents;
-    let (data, comparisons) = (Elements(data), comparisons(extent));
+    let (data, network) = (Elements(data), comparisons(extent));
     let (all, width) = (outer * inner, columns::width::<T>());
     let together = (GRAIN / (extent * width).max(1)).max(1);
     pool::parallel(all.div_ceil(width) as i64, together as i64, &|begin, end| {
@@ -103,15 +107,7 @@ unsafe fn numbers<T: Key + Default>(data: *mut T, extents: [usize; 3], order: &(
         for first in (begin as usize..end as usize).map(|unit| unit * width) {
             let lines = Lines { first, count: width.min(all - first), extent, inner };
             // SAFETY: the lines of this unit are inside the array, and in no other unit.
-            unsafe {
-                if lines.sort(data, &mut room, (order, &comparisons)) {
-                    continue;
-                }
-                for line in first..first + lines.count {
-                    let start = data.add(line / inner * extent * inner + line % inner);
-                    gather_and_sort(start, [extent, inner, 1], &mut room, &|line| order.sort(line));
-                }
-            }
+            unsafe { lines.sort(data, &mut room, (order, &network)) };
         }
     });
 }
@@ -119,9 +115,6 @@ unsafe fn numbers<T: Key + Default>(data: *mut T, extents: [usize; 3], order: &(
 /// Has every line sorted.
 unsafe fn lines<T: Copy + Default + Send>(data: *mut T, extents: [usize; 3], sort: impl Fn(&mut [T]) + Sync) {
     let [outer, extent, inner] = extents;
-    if outer == 0 || extent < 2 || inner == 0 {
-        return;
-    }
     let data = Elements(data);
     let blocks = inner.div_ceil(LINES);
     let unit = extent * inner.min(LINES);

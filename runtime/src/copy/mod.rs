@@ -8,6 +8,8 @@ mod squares;
 #[cfg(target_arch = "x86_64")]
 mod steps;
 
+use std::mem::MaybeUninit;
+
 use crate::pool;
 
 /// One axis of a copy; strides in bytes.
@@ -31,7 +33,8 @@ const ROWS: usize = 1 << 16;
 const SHORT_ROW: usize = 4;
 const LONG_RUN: usize = 16;
 
-/// The bytes of the target that are written again and again as runs are interleaved: they stay in the first-level cache.
+/// The bytes of the target that are written again and again as runs are interleaved: they stay in the first-level cache, and there is
+/// as much memory for them on the stack.
 const INTERLEAVED: usize = 1 << 15;
 
 /// How many runs are interleaved at a time, at least, if there are as many: they fill lines of the target.
@@ -68,7 +71,7 @@ pub unsafe fn copy(extents: &[usize], size: usize, to: Strided<'_>, from: Stride
             1
         }
     };
-    let plan = Plan::new(axes);
+    let plan = Plan::new(axes, unit);
     let (to, from) = (Address(to.data), Address(from.data));
     // SAFETY: by contract, for elements of any of these widths.
     unsafe {
@@ -118,7 +121,8 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(mut axes: Vec<Axis>) -> Plan {
+    /// How axes are copied of elements of so many bytes.
+    fn new(mut axes: Vec<Axis>, size: usize) -> Plan {
         const NONE: Axis = Axis { extent: 1, to: 0, from: 0 };
         axes.retain(|axis| axis.extent != 1);
         axes.sort_by_key(|axis| std::cmp::Reverse(axis.to.unsigned_abs()));
@@ -145,9 +149,11 @@ impl Plan {
             Some(place) if is_short => {
                 let across = outer.remove(place);
                 let mut inside = vec![inner];
+                // Those that the target has further inside than the run.
                 while count(&inside) < RUNS
+                    && outer.len() > place
                     && let Some(axis) =
-                        outer.pop_if(|axis| count(&inside) * axis.extent <= INTERLEAVED / LONG_RUN)
+                        outer.pop_if(|axis| count(&inside) * axis.extent * size <= INTERLEAVED / LONG_RUN)
                 {
                     inside.insert(0, axis);
                 }
@@ -340,8 +346,8 @@ unsafe fn runs<T: Copy>(run: Axis, inside: &[Axis], to: Address, from: Address) 
         // SAFETY: by contract.
         return unsafe { interleave::<T>(run, inside, to, from) };
     }
-    let mut rows = Rows([0; INTERLEAVED]);
-    let there = Address(rows.0.as_mut_ptr());
+    let mut rows = MaybeUninit::<Rows>::uninit();
+    let there = Address(rows.as_mut_ptr().cast());
     // SAFETY: by contract; all rows of the run are as large as that memory at most.
     unsafe {
         interleave::<T>(Axis { to: row as isize, ..run }, inside, there, from);

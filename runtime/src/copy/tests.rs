@@ -79,9 +79,9 @@ fn copies_what_a_naive_copy_copies() {
 #[test]
 fn axes_that_are_contiguous_become_one() {
     let axis = |extent, to, from| Axis { extent, to, from };
-    let plan = Plan::new(vec![axis(2, 48, 48), axis(3, 16, 16), axis(1, 7, 7), axis(4, 4, 4)]);
+    let plan = Plan::new(vec![axis(2, 48, 48), axis(3, 16, 16), axis(1, 7, 7), axis(4, 4, 4)], 4);
     assert_eq!((plan.outer.len(), plan.manner, plan.inner), (0, Manner::Rows, axis(24, 4, 4)));
-    let transposed = Plan::new(vec![axis(8, 32, 4), axis(8, 4, 32)]);
+    let transposed = Plan::new(vec![axis(8, 32, 4), axis(8, 4, 32)], 4);
     assert_eq!((transposed.manner, transposed.across), (Manner::Squares, axis(8, 32, 4)));
     assert_eq!(transposed.inner, axis(8, 4, 32));
 }

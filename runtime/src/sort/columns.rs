@@ -6,24 +6,31 @@
 use super::keys::{Key, Pass};
 use super::order::Order;
 
-/// The bytes of a row of elements, one of each line: two of the widest vectors.
+/// The bytes of a row of elements, one of each line: two vectors of AVX-512.
 const ROW: usize = 128;
 
-/// The longest lines that are sorted so: those of a unit stay in the first-level cache, and the comparisons of longer ones are more than
-/// others take.
+/// The longest lines that are sorted so. Those of a unit stay in the first-level cache; of longer ones there are more comparisons than
+/// a quicksort in registers takes.
 const LONGEST: usize = 256;
 
-/// The same of lines whose elements lie side by side: they are turned before and after.
-const LONGEST_TURNED: usize = 64;
+/// The same of lines whose elements lie side by side: they are transposed before and after.
+const LONGEST_TRANSPOSED: usize = 64;
+
+/// The same where the processor has no wide vectors of such elements.
+const LONGEST_IN_NARROW: usize = 32;
 
 /// How many lines are sorted side by side.
 pub(super) const fn width<T>() -> usize {
     ROW / size_of::<T>()
 }
 
-/// Whether lines of an `[outer, extent, inner]` array are sorted so.
-pub(super) const fn suit<T>([outer, extent, inner]: [usize; 3]) -> bool {
-    let longest = if inner == 1 { LONGEST_TURNED } else { LONGEST };
+/// Whether lines of an `[outer, extent, inner]` array are sorted so: short ones that fill half of a unit.
+pub(super) fn suit<T: Key>([outer, extent, inner]: [usize; 3]) -> bool {
+    let longest = match () {
+        () if T::BYTES > 1 && T::few() == 0 => LONGEST_IN_NARROW,
+        () if inner == 1 => LONGEST_TRANSPOSED,
+        () => LONGEST,
+    };
     extent <= longest && outer * inner >= width::<T>() / 2
 }
 
@@ -50,7 +57,7 @@ pub(super) struct Lines {
     pub count: usize,
     /// The elements of each.
     pub extent: usize,
-    /// How far they are apart.
+    /// How far these are apart.
     pub inner: usize,
 }
 
@@ -79,7 +86,8 @@ impl Lines {
         }
     }
 
-    /// Sorts the lines of an array, by way of `rows`; whether they are sorted. Some are not, whose numbers no keys tell apart.
+    /// Sorts the lines of an array, by way of `rows`: one by one if there is a NaN among them, or zeros of both signs, whose order keys
+    /// do not tell.
     ///
     /// # Safety
     /// `data` points to the array, which nobody else reads or writes where the lines are.
@@ -88,22 +96,43 @@ impl Lines {
         data: *mut T,
         rows: &mut Vec<T>,
         (order, comparisons): (&impl Order<T>, &[(usize, usize)]),
-    ) -> bool {
+    ) {
         let width = width::<T>();
         rows.clear();
         rows.resize(self.extent * width, T::ZERO);
         let there = rows.as_mut_ptr();
         // SAFETY: by contract; as many elements are in the array and in the rows.
         self.each(width, |here, row, count| unsafe { copy(data.add(here), there.add(row), count) });
-        if !order.to_keys(rows) {
-            return false;
+        // What is not there is as the first line is.
+        if self.count < width {
+            for row in rows.chunks_exact_mut(width) {
+                let first = row[0];
+                row[self.count..].fill(first);
+            }
         }
-        T::widely(&Comparisons(comparisons), rows);
+        let are_keys = order.to_keys(rows);
+        if are_keys {
+            T::widely(&Comparisons(comparisons), rows);
+        }
         order.to_values(rows);
+        if !are_keys {
+            self.sort_one_by_one(rows, order);
+        }
         let there = rows.as_ptr();
         // SAFETY: as above.
         self.each(width, |here, row, count| unsafe { copy(there.add(row), data.add(here), count) });
-        true
+    }
+
+    /// Sorts the columns of rows one by one.
+    fn sort_one_by_one<T: Key>(&self, rows: &mut [T], order: &impl Order<T>) {
+        let width = width::<T>();
+        let mut line = vec![T::ZERO; self.extent];
+        for column in 0..self.count {
+            let places = (column..rows.len()).step_by(width);
+            line.iter_mut().zip(places.clone()).for_each(|(element, place)| *element = rows[place]);
+            order.sort(&mut line);
+            line.iter().zip(places).for_each(|(element, place)| rows[place] = *element);
+        }
     }
 }
 

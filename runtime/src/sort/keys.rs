@@ -47,12 +47,8 @@ pub trait Key:
     const ZERO: Self;
     /// The greatest one.
     const MOST: Self;
-    /// One of them, from the lowest; they are of the same order as the number, the highest first.
+    /// One of its bytes, from the lowest. Compared from the highest on, as unsigned numbers, they have the order of the keys.
     fn byte(self, index: usize) -> usize;
-    /// This bit, if it is one, and all below it.
-    fn and_below(self) -> Self;
-    /// The same number as a float, exactly where it has at most 24 bits.
-    fn to_f32(self) -> f32;
     /// Sorts keys in vector registers, with as much memory beside for more than [`few`](Self::few), to where they are or to
     /// there; false if the processor cannot.
     fn sort_in_registers(keys: &mut [Self], other: &mut [Self], stays: bool) -> bool;
@@ -64,6 +60,30 @@ pub trait Key:
     fn widely(pass: &impl Pass<Self>, part: &mut [Self]);
 }
 
+/// The bits of a float.
+pub trait Bits: Key {
+    /// This bit, if it is one, and all below it.
+    fn and_below(self) -> Self;
+    /// The same number as a float, exactly where it has at most 24 bits.
+    fn to_f32(self) -> f32;
+}
+
+macro_rules! bits {
+    ($($type:ty),*) => { $(
+        impl Bits for $type {
+            #[inline(always)]
+            fn and_below(self) -> Self {
+                self | self.saturating_sub(1)
+            }
+            fn to_f32(self) -> f32 {
+                self as f32
+            }
+        }
+    )* };
+}
+
+bits!(u8, u16, u32, u64);
+
 macro_rules! key {
     ($type:ty, $($registers:item)*) => {
         impl Key for $type {
@@ -73,13 +93,6 @@ macro_rules! key {
             #[inline(always)]
             fn byte(self, index: usize) -> usize {
                 usize::from((self ^ <$type>::MIN).to_le_bytes()[index])
-            }
-            #[inline(always)]
-            fn and_below(self) -> Self {
-                self | self.saturating_sub(1)
-            }
-            fn to_f32(self) -> f32 {
-                self as f32
             }
             $($registers)*
         }

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::{Mutex, PoisonError};
 
-use super::keys::{self, Key, Pass};
+use super::keys::{self, Bits, Key, Pass};
 
 /// A floating-point format, as far as the order of its numbers is concerned. Its elements have zeros above their bits.
 #[derive(Clone, Copy)]
@@ -16,7 +16,7 @@ pub struct Format<T> {
     nan_is_negative_zero: bool,
 }
 
-impl<T: Key> Format<T> {
+impl<T: Bits> Format<T> {
     /// A format in which the codes up to `largest` are the positive numbers, and those with the sign the negative ones.
     pub const fn new(sign: T, largest: T) -> Format<T> {
         Format { sign, largest, nan_is_negative_zero: false }
@@ -57,7 +57,7 @@ impl<T: Key> Format<T> {
 /// Makes keys floats.
 struct ToValues<T>(Format<T>);
 
-impl<T: Key> Pass<T> for ToValues<T> {
+impl<T: Bits> Pass<T> for ToValues<T> {
     #[inline(always)]
     fn over(&self, part: &mut [T]) {
         part.iter_mut().for_each(|key| *key = self.0.value(*key));
@@ -70,7 +70,7 @@ struct ToKeys<T> {
     extremes: Mutex<Extremes<T>>,
 }
 
-impl<T: Key> Pass<T> for ToKeys<T> {
+impl<T: Bits> Pass<T> for ToKeys<T> {
     #[inline(always)]
     fn over(&self, part: &mut [T]) {
         let Format { sign, .. } = self.format;
@@ -116,7 +116,7 @@ struct Specials {
 }
 
 /// Floats given by their bits.
-impl<T: Key> Order<T> for Format<T> {
+impl<T: Bits> Order<T> for Format<T> {
     fn sort(&self, line: &mut [T]) {
         let mut numbers = line;
         let mut specials = to_keys(numbers, *self);
@@ -150,7 +150,7 @@ impl<T: Key> Order<T> for Format<T> {
 }
 
 /// Makes floats keys. What is special among them is said.
-fn to_keys<T: Key>(line: &mut [T], format: Format<T>) -> Specials {
+fn to_keys<T: Bits>(line: &mut [T], format: Format<T>) -> Specials {
     let pass = ToKeys { format, extremes: Mutex::new(Extremes::NONE) };
     keys::pass(line, &pass);
     let Extremes { largest, least, least_turned } =
@@ -185,7 +185,7 @@ impl<T: Key> Extremes<T> {
 }
 
 /// Moves NaNs after the numbers, both in their order, and returns the number of numbers.
-fn nans_last<T: Key>(line: &mut [T], format: Format<T>) -> usize {
+fn nans_last<T: Bits>(line: &mut [T], format: Format<T>) -> usize {
     let is_nan = |value: &T| format.is_nan(*value);
     let nans: Vec<T> = line.iter().copied().filter(is_nan).collect();
     let mut numbers = 0;
@@ -209,7 +209,7 @@ pub fn complex<T: PartialOrd + Copy>(line: &mut [[T; 2]], order: Comparison<T>) 
 }
 
 /// Sorts complex numbers whose parts are given by their bits.
-pub fn complex_bits<T: Key>(line: &mut [[T; 2]], format: Format<T>, order: Comparison<f32>) {
+pub fn complex_bits<T: Bits>(line: &mut [[T; 2]], format: Format<T>, order: Comparison<f32>) {
     let ordered = |part: T| {
         let magnitude = format.magnitude(part).to_f32();
         match () {

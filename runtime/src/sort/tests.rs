@@ -148,6 +148,29 @@ fn short_lines_of_floats_are_sorted_stably_whatever_their_neighbours_are() {
 }
 
 #[test]
+fn short_lines_with_zeros_of_both_signs_are_sorted_stably() {
+    let choice = [0.0, -0.0, 1.0, -1.0, f32::INFINITY, f32::NEG_INFINITY];
+    for shape @ [outer, extent, inner] in [[300, 13, 1], [41, 7, 6], [3, 100, 150]] {
+        let random = bits(13, outer * extent * inner, &[]);
+        let all: Vec<u32> =
+            random.iter().map(|bits| choice[*bits as usize % choice.len()].to_bits()).collect();
+        check(SortKind::F32, &all, shape, |a, b| {
+            total(f64::from(f32::from_bits(*a)))(f64::from(f32::from_bits(*b)))
+        });
+    }
+}
+
+/// A tensor without elements may have any other extents.
+#[test]
+fn lines_of_no_element_or_one_take_no_time() {
+    for shape in [[1 << 40, 0, 1], [usize::MAX, 0, usize::MAX], [1, 0, 1 << 50]] {
+        // SAFETY: there is no element.
+        unsafe { sort(SortKind::F32, std::ptr::dangling_mut(), shape) };
+    }
+    check(SortKind::F32, &[7_u32; 12], [3, 1, 4], |_, _| Ordering::Equal);
+}
+
+#[test]
 fn floats_of_a_byte_sort_as_what_they_stand_for() {
     type IsNan = fn(u32) -> bool;
     // The formats of ml_dtypes: bits of the exponent and of the mantissa, bias, NaNs.

@@ -38,6 +38,7 @@ macro_rules! lanes {
         pub(super) mod $module {
             use super::*;
 
+            // Keys are given to instructions as signed numbers of the same bits: `as` changes none.
             const LANES: usize = $lanes;
             /// The most keys that a network sorts.
             pub const SMALL: usize = REGISTERS * LANES;

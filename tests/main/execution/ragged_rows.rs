@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use promote::{Session, Target, Tensor, set_threads, threads};
+use promote::{DType, Session, Target, Tensor, set_threads, threads};
 
 use super::support::{Random, compile_for, function, known, session};
 
@@ -88,16 +88,85 @@ fn rows_of_several_tiles_are_computed_whole() {
     }
 }
 
-/// Results of 16 MiB and more are written past the caches: long rows but for their ends, and short ones if they fill whole lines.
+/// Results of 16 MiB and more are written past the caches: long rows but for their ends, and short ones if they fill whole vectors.
 #[test]
 fn large_results_in_rows_of_any_length_are_computed_whole() {
     let session = session("jax", true, false);
     let before = threads();
     for number in [1, 2] {
         set_threads(number);
-        for (rows, width) in [(17_000, 1031), (200_000, 97), (200_000, 96), (2_000, 8209)] {
+        for (rows, width) in [(17_000, 1031), (200_000, 97), (200_000, 96), (2_100, 8209)] {
             check(&session, &Target::host(), rows, width);
         }
     }
     set_threads(before);
+}
+
+/// Rows of two results are written past the caches if those of both begin with a line: in two buffers, and in one.
+#[test]
+fn two_large_results_at_once_are_computed_whole() {
+    let session = session("jax", true, false);
+    for (rows, width) in [(70_000, 64), (70_000, 96), (45_000, 97)] {
+        let (x, a) = (format!("tensor<{rows}x{width}xf32>"), format!("tensor<{width}xf32>"));
+        let text = known(&format!(
+            "func.func @apart(%x: {x}, %a: {a}) -> (!u, !u) {{
+  %0 = \"promote.add\"(%x, %a) : ({x}, {a}) -> !u
+  %1 = \"promote.subtract\"(%x, %a) : ({x}, {a}) -> !u
+  return %0, %1 : !u, !u
+}}
+func.func @beside(%x: {x}, %a: {a}) -> !u {{
+  %0 = \"promote.add\"(%x, %a) : ({x}, {a}) -> !u
+  %1 = \"promote.subtract\"(%x, %a) : ({x}, {a}) -> !u
+  %2 = \"promote.concat\"(%0, %1) {{axis = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>}} : (!u, !u) -> !u
+  return %2 : !u
+}}
+"
+        ));
+        let executable = compile_for(&session, &text, Target::host()).expect("it is compiled");
+        let mut random = Random::new(width as u64);
+        let mut numbers = |count: usize| (0..count).map(|_| random.below(256) as f32).collect::<Vec<f32>>();
+        let [x, a] = [rows * width, width].map(&mut numbers);
+        let shapes = [vec![rows as i64, width as i64], vec![width as i64]];
+        let arguments = [(&x, &shapes[0]), (&a, &shapes[1])]
+            .map(|(all, shape)| Tensor::of(all, shape).expect("there are as many elements"));
+        let terms = || x.iter().zip(a.iter().cycle());
+        let sums: Vec<f32> = terms().map(|(x, a)| x + a).collect();
+        let differences: Vec<f32> = terms().map(|(x, a)| x - a).collect();
+        let apart = function(&executable, "apart").run(&arguments).expect("it runs");
+        assert!(apart[0].elements::<f32>() == Some(sums.as_slice()), "sums of {rows} x {width}");
+        assert!(
+            apart[1].elements::<f32>() == Some(differences.as_slice()),
+            "differences of {rows} x {width}"
+        );
+        let pairs = sums.chunks_exact(width).zip(differences.chunks_exact(width));
+        let both: Vec<f32> = pairs.flat_map(|(sums, differences)| [sums, differences].concat()).collect();
+        let beside = function(&executable, "beside").run(&arguments).expect("it runs");
+        assert!(beside[0].elements::<f32>() == Some(both.as_slice()), "both of {rows} x {width}");
+    }
+}
+
+/// Complex numbers are transposed in tiles of 256, of which the last one may have fewer elements than a vector that ends there.
+#[test]
+fn the_last_tile_of_a_transposition_is_computed_whole() {
+    let session = session("jax", true, false);
+    for rows in [255, 256, 257, 259, 265, 300] {
+        let columns = 500;
+        let x = format!("tensor<{rows}x{columns}xcomplex<f32>>");
+        let text = known(&format!(
+            "func.func @f(%x: {x}) -> !u {{
+  %0 = \"promote.permute_dims\"(%x) {{permutation = array<i64: 1, 0>}} : ({x}) -> !u
+  return %0 : !u
+}}
+"
+        ));
+        let executable = compile_for(&session, &text, Target::host()).expect("it is compiled");
+        let numbers: Vec<u64> = (0..rows * columns).map(|at| at as u64 * 0x9e37_79b9).collect();
+        let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_ne_bytes()).collect();
+        let shape = [rows as i64, columns as i64];
+        let argument = Tensor::new(DType::C64, &shape, &bytes).expect("there are as many bytes");
+        let result = function(&executable, "f").run(&[argument]).expect("it runs").remove(0);
+        let turned = (0..columns).flat_map(|column| (0..rows).map(move |row| row * columns + column));
+        let expected: Vec<u8> = turned.flat_map(|at| numbers[at].to_ne_bytes()).collect();
+        assert!(result.bytes().expect("results are contiguous") == expected, "{rows} rows");
+    }
 }

@@ -8,8 +8,10 @@ use promote_lower::target::{InFrame, InPlace};
 pub const MAP_TILE: i64 = 1 << 13;
 /// The same where elements are read across rows: the lines of the cache that a tile reads of are all used before the next.
 pub const TRANSPOSED_TILE: i64 = 1 << 8;
-/// Up to so many vectors, a row of a map is computed in shorter ones if that saves more than that part of it.
+/// The most vectors of a row of a map that is computed in shorter vectors where these waste fewer lanes.
 pub const FEW_VECTORS: usize = 8;
+/// They must waste fewer by more than this part of the row.
+pub const WORTH_SHORTENING: usize = 8;
 /// The widest stride, in bytes, at which loading all elements and choosing among them is faster than loading one by one.
 pub const SHUFFLED_BYTES: i64 = 32;
 /// How many vectors ahead elements that are apart are brought into the caches: processors see few such streams by themselves.
@@ -26,9 +28,9 @@ pub const SQUARE_ROWS: i64 = 16;
 pub const PREFETCHED_ROWS: i64 = 32;
 /// The same where columns that lie upright are reduced.
 pub const PREFETCHED_UPRIGHT: i64 = 1 << 8;
-/// How many elements ahead rows are brought into the caches that are shorter, and reduced together with others: processors do not see
-/// where the next one is.
-pub const SHORT_OF_SEVERAL: i64 = 1 << 10;
+/// How many elements ahead the next rows are prefetched where several short ones are reduced to one result: processors do not foresee
+/// where each begins. Longer rows are not prefetched so.
+pub const ROWS_AHEAD: i64 = 1 << 10;
 /// The most such columns at once: that many lines which are a power of two apart fit in a set of a cache.
 pub const COLUMNS_UPRIGHT: usize = 8;
 /// A tile of rows that are computed side by side.
@@ -55,7 +57,7 @@ pub const MOST_COLUMNS: i64 = 1 << 13;
 pub const ROWS_AT_ONCE: i64 = 4;
 /// The bytes of the accumulators of a row from which on that is done.
 pub const LONG_ROW: i64 = 1 << 10;
-/// The same up to which it is done with rows that fill no whole registers.
+/// The same below which it is done with rows that fill no whole registers.
 pub const NARROW_ROW: i64 = 96;
 /// The most that a kernel may cost to be emitted as often.
 pub const CHEAP_ROW: u32 = 16;

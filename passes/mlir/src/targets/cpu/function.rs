@@ -1,6 +1,7 @@
 //! Functions of a program as functions of the LLVM dialect.
 //!
-//! A buffer is a pointer to its first element, and its owner: what keeps it alive, null for what lives longer than the call.
+//! A buffer is a pointer to its first element, and its owner: what keeps it alive. What lives longer than the call has none, or null
+//! where a run alone knows that.
 
 use std::mem::offset_of;
 
@@ -25,8 +26,8 @@ const fn words(bytes: usize) -> i64 {
 /// What a value is in code.
 #[derive(Clone, Copy, Debug)]
 pub enum Value {
-    /// The first element, and the owner.
-    Buffer(MlirValue, MlirValue),
+    /// The first element, and the owner, if there may be one.
+    Buffer(MlirValue, Option<MlirValue>),
     /// A number, in the type that it has in registers.
     Number(MlirValue),
 }
@@ -119,7 +120,7 @@ impl<'l, 'a> Function<'l, 'a> {
                     block_argument(own, next - 1)
                 };
                 let known = match self.source.kind(*value) {
-                    ValueKind::Buffer(_) => Value::Buffer(part(), part()),
+                    ValueKind::Buffer(_) => Value::Buffer(part(), Some(part())),
                     ValueKind::Number(_) => Value::Number(part()),
                 };
                 self.set(*value, known);
@@ -146,8 +147,17 @@ impl<'l, 'a> Function<'l, 'a> {
         }
     }
 
-    /// The first element of a buffer, and its owner.
-    pub fn buffer(&self, buffer: ValueId) -> (MlirValue, MlirValue) {
+    /// The first element of a buffer.
+    pub fn data(&self, buffer: ValueId) -> MlirValue {
+        self.buffer(buffer).0
+    }
+
+    /// The owner of a buffer, if it may have one.
+    pub fn owner(&self, buffer: ValueId) -> Option<MlirValue> {
+        self.buffer(buffer).1
+    }
+
+    fn buffer(&self, buffer: ValueId) -> (MlirValue, Option<MlirValue>) {
         match self.value(buffer) {
             Value::Buffer(data, owner) => (data, owner),
             Value::Number(_) => unreachable!("the value is a buffer"),
@@ -182,7 +192,7 @@ impl<'l, 'a> Function<'l, 'a> {
     pub(super) fn carried(&mut self, arg: Arg) -> Vec<MlirValue> {
         match arg {
             Arg::Value(value) => match self.value(value) {
-                Value::Buffer(data, owner) => vec![data, owner],
+                Value::Buffer(data, owner) => vec![data, owner.unwrap_or_else(|| self.code.null())],
                 Value::Number(value) => vec![value],
             },
             Arg::Known(number) => vec![self.code.index(number)],
@@ -198,7 +208,7 @@ impl<'l, 'a> Function<'l, 'a> {
             let known = match source.kind(*value) {
                 ValueKind::Buffer(_) => {
                     next += 2;
-                    Value::Buffer(self.code.argument(next - 2), self.code.argument(next - 1))
+                    Value::Buffer(self.code.argument(next - 2), Some(self.code.argument(next - 1)))
                 }
                 ValueKind::Number(_) => {
                     next += 1;
@@ -231,8 +241,7 @@ impl<'l, 'a> Function<'l, 'a> {
                     self.set(value, Value::Number(number));
                 }
                 Type::Tensor(_, dims) => {
-                    let owner = self.code.null();
-                    self.set(value, Value::Buffer(data, owner));
+                    self.set(value, Value::Buffer(data, None));
                     let is_open = dims.iter().any(Option::is_none);
                     let extents =
                         is_open.then(|| self.word(inputs, input + words(offset_of!(Input, dims)), pointer));
@@ -278,6 +287,14 @@ impl<'l, 'a> Function<'l, 'a> {
     pub(super) fn dims(&mut self, dims: &[Arg]) -> MlirValue {
         if dims.is_empty() {
             return self.code.null();
+        }
+        let known = dims.iter().map(|extent| match extent {
+            Arg::Known(extent) => Some(*extent),
+            Arg::Value(_) => None,
+        });
+        if let Some(known) = known.collect::<Option<Vec<i64>>>() {
+            let symbol = self.lowering.extents(known);
+            return self.code.address_of(&symbol);
         }
         let dims: Vec<MlirValue> = dims.iter().map(|extent| self.arg(*extent)).collect();
         self.words(&dims)

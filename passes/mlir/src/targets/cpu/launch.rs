@@ -147,7 +147,7 @@ impl Function<'_, '_> {
                 Slot::Number(sum) => self.sum(sum, launch),
                 Slot::Address(node, offset) => {
                     let buffer = launch.buffer(*node);
-                    let (data, _) = self.buffer(buffer);
+                    let data = self.data(buffer);
                     if offset.fixed() == Some(0) {
                         data
                     } else {

@@ -133,6 +133,7 @@ fn code(setting: Setting, program: &Program, locations: &[MlirLocation]) -> Resu
             .collect(),
         globals: 0,
         constants: Vec::new(),
+        extents: FxHashMap::default(),
     };
     let text = lowering.program();
     let Lowering { diagnostics, .. } = lowering;
@@ -176,6 +177,8 @@ pub struct Lowering<'a> {
     globals: usize,
     /// The symbols of constants.
     constants: Vec<String>,
+    /// Those of extents in a row.
+    extents: FxHashMap<Vec<i64>, String>,
 }
 
 impl<'a> Lowering<'a> {
@@ -279,6 +282,22 @@ impl<'a> Lowering<'a> {
         let size = memory_size(*dtype);
         let bytes: Vec<u8> =
             elements.iter().flat_map(|bits| bits.to_le_bytes().into_iter().take(size)).collect();
+        self.bytes("dense", &bytes)
+    }
+
+    /// Extents in a row in memory; their symbol.
+    fn extents(&mut self, extents: Vec<i64>) -> String {
+        if let Some(symbol) = self.extents.get(&extents) {
+            return symbol.clone();
+        }
+        let bytes: Vec<u8> = extents.iter().flat_map(|extent| extent.to_le_bytes()).collect();
+        let symbol = self.bytes("extents", &bytes);
+        self.extents.insert(extents, symbol.clone());
+        symbol
+    }
+
+    /// Bytes in memory; their symbol.
+    fn bytes(&mut self, what: &str, bytes: &[u8]) -> String {
         // SAFETY: the context is alive, and the type is one of as many bytes as the buffer has, which MLIR copies.
         let value = unsafe {
             let none = MlirAttribute { ptr: std::ptr::null() };
@@ -286,7 +305,7 @@ impl<'a> Lowering<'a> {
             let r#type = mlirRankedTensorTypeGet(1, shape.as_ptr(), self.setting.types.i8, none);
             mlirDenseElementsAttrRawBufferGet(r#type, bytes.len(), bytes.as_ptr().cast())
         };
-        self.constant("dense", bytes.len(), value)
+        self.constant(what, bytes.len(), value)
     }
 
     /// A message in memory; its symbol.

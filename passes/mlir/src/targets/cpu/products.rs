@@ -105,7 +105,7 @@ impl Function<'_, '_> {
         let Matmul { rows, inner, columns: all, .. } = *product.matmul;
         let extents = [rows, inner, all].map(|extent| extent.fixed());
         let tile = Tile::new(machine, product.elements, columns, extents);
-        let (packed, _) = self.buffer(buffer);
+        let packed = self.data(buffer);
         let panels = self.rounded_up(product.extents[2], columns);
         if tile.packs_panels {
             let environment = self.product_environment(product, packed, panels);
@@ -148,7 +148,7 @@ impl Function<'_, '_> {
         blocks: MlirValue,
     ) -> MlirValue {
         let Matmul { left, right, product: result, .. } = *product.matmul;
-        let [left, right, result] = [left, right, result].map(|buffer| self.buffer(buffer).0);
+        let [left, right, result] = [left, right, result].map(|buffer| self.data(buffer));
         let Product { extents, is_outside, rooms, .. } = *product;
         let environment =
             Environment { left, right, packed, product: result, extents, blocks, is_outside, rooms };

@@ -19,14 +19,13 @@ impl Function<'_, '_> {
                 let shape = self.dims(dims);
                 let (rank, size) = (self.code.index(dims.len() as i64), self.code.index(size));
                 let data = self.pointer(Runtime::New, &[self.context, rank, shape, size]);
-                self.set(*buffer, Value::Buffer(data, data));
+                self.set(*buffer, Value::Buffer(data, Some(data)));
             }
             Step::Output { buffer, index, dims } => {
                 let shape = self.dims(dims);
                 let index = self.code.index(*index as i64);
                 let data = self.pointer(Runtime::Output, &[self.context, index, shape]);
-                let owner = self.code.null();
-                self.set(*buffer, Value::Buffer(data, owner));
+                self.set(*buffer, Value::Buffer(data, None));
             }
             Step::Shape { index, dims } => {
                 let shape = self.dims(dims);
@@ -36,15 +35,13 @@ impl Function<'_, '_> {
             Step::Constant { buffer, constant } => {
                 let symbol = self.lowering.constants[constant.0 as usize].clone();
                 let data = self.code.address_of(&symbol);
-                let owner = self.code.null();
-                self.set(*buffer, Value::Buffer(data, owner));
+                self.set(*buffer, Value::Buffer(data, None));
             }
             Step::Spill { buffer, value } => {
                 let bytes = memory_size(self.source.dtype(*buffer));
                 let data = self.code.stack(self.code.types.i8, bytes as i64, bytes);
                 self.write_number(*value, data);
-                let owner = self.code.null();
-                self.set(*buffer, Value::Buffer(data, owner));
+                self.set(*buffer, Value::Buffer(data, None));
             }
             Step::Cell { buffer, count } => {
                 let size = memory_size(self.source.dtype(*buffer));
@@ -53,33 +50,38 @@ impl Function<'_, '_> {
                 let vector = self.lowering.setting.machine.vector_bytes;
                 let alignment = (bytes as usize).next_power_of_two().min(vector).max(size);
                 let data = self.code.stack(self.code.types.i8, bytes, alignment);
-                let owner = self.code.null();
-                self.set(*buffer, Value::Buffer(data, owner));
+                self.set(*buffer, Value::Buffer(data, None));
             }
             Step::Copy { from, to, count } => {
                 let bytes = count * memory_size(self.source.dtype(*from)) as i64;
-                let ((from, _), (to, _)) = (self.buffer(*from), self.buffer(*to));
+                let (from, to) = (self.data(*from), self.data(*to));
                 self.code.copy(from, to, bytes);
             }
             Step::Choose { buffer, condition, then, otherwise } => {
                 let condition = self.truth(*condition);
-                let (x, y) = (self.buffer(*then), self.buffer(*otherwise));
-                let data = self.code.select(condition, x.0, y.0);
-                let owner = self.code.select(condition, x.1, y.1);
-                self.retain(owner);
+                let data = self.code.select(condition, self.data(*then), self.data(*otherwise));
+                let owner = match (self.owner(*then), self.owner(*otherwise)) {
+                    (None, None) => None,
+                    (x, y) => {
+                        let [x, y] = [x, y].map(|owner| owner.unwrap_or_else(|| self.code.null()));
+                        Some(self.code.select(condition, x, y))
+                    }
+                };
                 self.set(*buffer, Value::Buffer(data, owner));
+                self.retain(*buffer);
             }
-            Step::Retain(buffer) => self.retain(self.buffer(*buffer).1),
+            Step::Retain(buffer) => self.retain(*buffer),
             Step::Release(buffer) => {
-                let (_, owner) = self.buffer(*buffer);
-                runtime::call(&self.code, Runtime::Release, &[self.context, owner]);
+                if let Some(owner) = self.owner(*buffer) {
+                    runtime::call(&self.code, Runtime::Release, &[self.context, owner]);
+                }
             }
             Step::Launch(launch) => self.launch(launch, place),
             Step::Matmul(matmul) => self.matmul(matmul),
             Step::Sort { buffer, outer, extent, inner } => {
                 let kind = names::sort_kind(self.source.dtype(*buffer), self.lowering.setting.numerics);
                 let kind = self.code.constant(Ty::I32, kind as u64, 1);
-                let (data, _) = self.buffer(*buffer);
+                let data = self.data(*buffer);
                 let [outer, extent, inner] = [*outer, *extent, *inner].map(|arg| self.arg(arg));
                 let arguments = [self.context, kind, data, outer, extent, inner];
                 runtime::call(&self.code, Runtime::Sort, &arguments);
@@ -113,7 +115,7 @@ impl Function<'_, '_> {
 
     /// Where an element is.
     fn address(&mut self, buffer: ValueId, index: Arg) -> MlirValue {
-        let (data, _) = self.buffer(buffer);
+        let data = self.data(buffer);
         let size = memory_size(self.source.dtype(buffer)) as i64;
         let (index, size) = (self.arg(index), self.code.index(size));
         let bytes = self.code.int("llvm.mul", index, size);
@@ -228,8 +230,10 @@ impl Function<'_, '_> {
         self.fail_if(failed);
     }
 
-    fn retain(&mut self, owner: MlirValue) {
-        runtime::call(&self.code, Runtime::Retain, &[owner]);
+    fn retain(&mut self, buffer: ValueId) {
+        if let Some(owner) = self.owner(buffer) {
+            runtime::call(&self.code, Runtime::Retain, &[owner]);
+        }
     }
 
     // Calls.
@@ -269,7 +273,7 @@ impl Function<'_, '_> {
                 next += 1;
             }
             let known = match read.as_slice() {
-                [data, owner] => Value::Buffer(*data, *owner),
+                [data, owner] => Value::Buffer(*data, Some(*owner)),
                 [number] => Value::Number(*number),
                 _ => unreachable!("a value is carried by one or two words"),
             };

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::lanes::planar;
 use super::{KernelEmitter, NextRow, Scope};
-use crate::targets::cpu::costs::{CACHE_LINE, CHEAP_ROW, LONG_ROW, NARROW_ROW, ROWS_AT_ONCE};
+use crate::targets::cpu::costs::{CHEAP_ROW, LONG_ROW, NARROW_ROW, ROWS_AT_ONCE};
 use crate::targets::llvm::{Level, Predicate, Register, shuffle};
 use promote_lattice::DType;
 use promote_lower::kernel::{ExprId, Role};
@@ -323,7 +323,8 @@ impl<'k> KernelEmitter<'k> {
         let row =
             self.kernel.dims.last().and_then(|extent| extent.fixed()).unwrap_or(0).saturating_mul(bytes);
         let is_reduced = matches!(self.kernel.roots[*root].role, Role::Reduce(_));
-        let is_narrow = row < NARROW_ROW && row % CACHE_LINE != 0;
+        let register = self.setting.machine.vector_bytes as i64;
+        let is_narrow = row < NARROW_ROW && row % register != 0;
         let is_worth_it = is_reduced && (row >= LONG_ROW || is_narrow) && self.kernel.cost() <= CHEAP_ROW;
         if is_worth_it { ROWS_AT_ONCE } else { 1 }
     }

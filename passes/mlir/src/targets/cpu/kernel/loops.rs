@@ -9,7 +9,7 @@ use super::elements::part_count;
 use super::squares::Bounds;
 use super::{Body, KernelEmitter, NextRow};
 use crate::targets::cpu::costs::{
-    MAP_TILE, MOST_PARTS, PART_ALIGNMENT, SHORT_OF_SEVERAL, STREAM_ALIGNMENT, STREAMED, STREAMED_ROW,
+    MOST_PARTS, PART_ALIGNMENT, ROWS_AHEAD, STREAM_ALIGNMENT, STREAMED, STREAMED_ROW,
 };
 use crate::targets::llvm::{Level, Predicate};
 use promote_dialect::extent::Product;
@@ -84,15 +84,12 @@ impl<'k> KernelEmitter<'k> {
     }
 
     /// What is left of a range from `middle` on, less than a vector, where what was computed may be computed again: in a vector that
-    /// ends where the range does.
+    /// ends where the range does, if the tile has as many elements. Those before it are another unit's.
     fn last(&mut self, dim: usize, (from, to): Bounds, middle: MlirValue, body: &mut Body<'_, 'k>) {
         let whole = self.lanes;
         match self.kernel.dims[dim].fixed() {
             Some(extent) => {
-                let in_tile = match self.kernel.form {
-                    Form::Map => extent % MAP_TILE,
-                    Form::Rows { .. } | Form::Columns { .. } => extent,
-                };
+                let in_tile = self.row_tile.map_or(extent, |tile| extent % tile);
                 let lanes = (extent as usize % whole).next_power_of_two();
                 if lanes as i64 <= in_tile {
                     self.lanes = lanes;
@@ -336,9 +333,8 @@ impl<'k> KernelEmitter<'k> {
     /// The row that is brought into the caches while a short one is read: processors do not see where it is.
     fn row_ahead(&mut self, dims: std::ops::Range<usize>) -> Option<NextRow> {
         let [.., rows, within] = dims.collect::<Vec<_>>()[..] else { return None };
-        let extent =
-            self.kernel.dims[within].fixed().filter(|extent| (1..SHORT_OF_SEVERAL).contains(extent))?;
-        let ahead = self.code.index(SHORT_OF_SEVERAL / extent);
+        let extent = self.kernel.dims[within].fixed().filter(|extent| (1..ROWS_AHEAD).contains(extent))?;
+        let ahead = self.code.index(ROWS_AHEAD / extent);
         Some(NextRow { dim: rows, rows: ahead, level: Level::First })
     }
 

@@ -125,6 +125,7 @@ pub fn compile(
         phase: 0,
         is_periodic: periodic(kernel, short),
         computes_again: overlaps,
+        row_tile: None,
         streams: false,
         has_streamed: false,
         stream_alignment: STREAM_ALIGNMENT,
@@ -166,7 +167,7 @@ struct KernelEmitter<'k> {
     is_tiny: bool,
     /// How many lanes count at the moment, where that is known and there are no masks in memory.
     rest: Option<usize>,
-    /// The row whose part is brought into a cache while that of the row at hand is read.
+    /// The row of which as much is brought into a cache as is read of the row at hand.
     next_row: Option<NextRow>,
     /// The lanes that count at the moment, if not all do.
     mask: Option<MlirValue>,
@@ -185,6 +186,8 @@ struct KernelEmitter<'k> {
     /// Whether what is computed at the moment may be computed again: it is stored, and nothing is carried. What is left of a loop after
     /// whole vectors is computed in one that ends where the loop does, then.
     computes_again: bool,
+    /// How many indices a tile of the innermost dimension has, if it is cut into tiles.
+    row_tile: Option<i64>,
     /// Whether vectors are stored past the caches at the moment.
     streams: bool,
     has_streamed: bool,
@@ -217,14 +220,14 @@ struct KernelEmitter<'k> {
     current: Option<NodeId>,
 }
 
-/// A row that is read after others: of such that only a part is read of before others are, or of short ones.
+/// A row some rows further on, which is brought into a cache.
 #[derive(Clone, Copy)]
 struct NextRow {
     /// The dimension of the rows.
     dim: usize,
     /// How many rows further on it is.
     rows: MlirValue,
-    /// The cache.
+    /// Which cache it is brought into.
     level: Level,
 }
 
@@ -246,6 +249,8 @@ impl<'k> KernelEmitter<'k> {
         }
         self.leave_if_idle();
         let (units, tiles) = self.units();
+        let innermost = self.kernel.dims.len().wrapping_sub(1);
+        self.row_tile = tiles.iter().find(|(dim, _)| *dim == innermost).map(|(_, tile)| *tile);
         self.hoist(u64::MAX, 0);
         self.hoist_periodic();
         self.plan_kept();

@@ -13,7 +13,7 @@ use promote_lower::order::{self, Beside, Rows, register_lanes, square_lanes};
 use super::down::Down;
 use super::lanes::{planar, short};
 use super::squares::squares;
-use crate::targets::cpu::costs::{COLUMNS_UPRIGHT, FEW_VECTORS, IN_REGISTERS};
+use crate::targets::cpu::costs::{COLUMNS_UPRIGHT, FEW_VECTORS, IN_REGISTERS, WORTH_SHORTENING};
 use crate::targets::cpu::target::Machine;
 
 /// How a kernel is run.
@@ -142,7 +142,7 @@ fn map_lanes(kernel: &Kernel, most: usize, register: usize) -> usize {
     let fitting = halves.take_while(|lanes| *lanes >= register.clamp(1, most));
     let best = fitting.reduce(|best, lanes| {
         let saved = computed(extent, best) - computed(extent, lanes);
-        if saved * FEW_VECTORS > computed(extent, best) { lanes } else { best }
+        if saved * WORTH_SHORTENING > computed(extent, best) { lanes } else { best }
     });
     best.unwrap_or(most)
 }
@@ -179,6 +179,37 @@ kernel @k0 {{
     const TURNED: &str = "d0 + s0*d1";
     /// Every other element.
     const APART: &str = "2*s1*d0 + 2*d1";
+
+    /// How a map over rows of so many `f64` is run with AVX-512.
+    fn mapped(width: &str) -> String {
+        let text = format!(
+            "numerics jax
+
+kernel @k0 {{
+  dims [s0, {width}]
+  form map
+  e0 = load b0[{width}*d0 + d1] : f64 over [d0, d1] stage 0 node 0
+  e1 = load b1[d1] : f64 over [d1] stage 0 node 1
+  e2 = promote.add e0, e1 : f64 over [d0, d1] stage 0 node 2
+  r0 = store e2 to b2[{width}*d0 + d1] node 2
+}}
+"
+        );
+        let program = Program::parse(&text).expect("it is a program");
+        let machine = Machine { vector_bytes: 64, ..Machine::default() };
+        Schedule::new(&program.kernels[0], machine, program.numerics).to_string()
+    }
+
+    #[test]
+    fn maps_run_in_vectors_that_rows_fill() {
+        for (width, lanes) in [("s1", 32), ("1000", 32), ("64", 32), ("48", 16), ("65", 16), ("40", 8)] {
+            assert_eq!(
+                mapped(width),
+                format!("{lanes} lanes along d1, the last vector overlapping"),
+                "{width}"
+            );
+        }
+    }
 
     #[test]
     fn reductions_run_along_what_lies_side_by_side() {
