@@ -4,7 +4,7 @@
 
 benches/cpu/run.sh installs the peers. A program is one op, on 1 to 5 dimensions whose sizes are often prime, in one of ten
 dtypes, as it lies or turned, of arguments that are row-major, Fortran-order, turned, in steps or a part of larger rows. Peers
-take turns, and the best of each is compared; results are compared with JAX's or NumPy's. Rows are told worst first.
+take turns, and the best of each is compared; results are compared with JAX's. Rows are told worst first.
 """
 
 import argparse
@@ -178,9 +178,9 @@ class Case:
         elif op == "double":
             body = line("r", "add", ["a0", "a0"], "", [of[0], of[0]])
         elif op == "negate":
-            body = line("r", "negative" if self.name not in ("bool",) else "logical_not", names, "", of)
+            body = line("r", "logical_not" if self.name == "bool" else "negative", names, "", of)
         else:
-            body = line("r", {"concat": "concat"}.get(op, op), names, self.attribute, of)
+            body = line("r", op, names, self.attribute, of)
         return f"func.func @main({head}) -> {unknown} {{\n{body}  return %r : {unknown}\n}}\n"
 
     def jaxed(self):

@@ -38,7 +38,6 @@ macro_rules! lanes {
         pub(super) mod $module {
             use super::*;
 
-            // Keys are given to instructions as signed numbers of the same bits: `as` changes none.
             const LANES: usize = $lanes;
             /// The most keys that a network sorts.
             pub const SMALL: usize = REGISTERS * LANES;
@@ -85,6 +84,7 @@ macro_rules! lanes {
                 ((1_u64 << count) - 1) as $mask
             }
 
+            // Instructions take keys as signed numbers of the same bits: `as` changes none.
             #[target_feature(enable = $features)]
             fn load(from: &[$key]) -> __m512i {
                 // SAFETY: lanes beyond the slice are not loaded.
