@@ -1,6 +1,9 @@
 """Programs that do not read memory in order, for bench.py: across rows, in steps, over columns, short rows, scalars, products."""
 
-NAMES = {"float32": "f32", "bfloat16": "bf16", "int8": "i8", "int32": "i32"}
+NAMES = {
+    "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64", "int8": "i8", "uint8": "ui8", "int16": "i16",
+    "int32": "i32", "int64": "i64", "bool": "i1",
+}
 TURN = "{permutation = array<i64: 1, 0>}"
 
 

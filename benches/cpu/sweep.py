@@ -8,12 +8,15 @@ take turns, and the best of each is compared; results are compared with JAX's. R
 """
 
 import argparse
+import math
 import os
 import random
 import statistics
 import sys
 import tempfile
 import time
+
+from patterns import kind
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DTYPES = ["f32", "f32", "f32", "f64", "bf16", "f16", "i8", "u8", "i16", "i32", "i64", "bool"]
@@ -32,32 +35,17 @@ def numpy_dtype(np, ml_dtypes, name):
     }[name]
 
 
-def mlir_dtype(name):
-    return {"u8": "ui8", "bool": "i1"}.get(name, name)
-
-
-def kind(shape, name):
-    return "tensor<" + "".join(f"{extent}x" for extent in shape) + mlir_dtype(name) + ">"
-
-
 def random_shape(rng, elements):
     """1 to 5 extents whose product is about `elements`."""
     rank = rng.choice([1, 2, 2, 3, 3, 4, 5])
     shape = [1] * rank
     small = [2, 3, 4, 5, 7, 8, 10, 13, 16, 31, 32, 64, 65, 100, 127, 128, 255, 256, 509, 1000, 1024]
     for at in rng.sample(range(rank), rank)[:-1]:
-        room = elements // product(shape)
+        room = elements // math.prod(shape)
         shape[at] = rng.choice([one for one in small if one <= max(room, 2)] or [1])
     left = shape.index(1) if 1 in shape else 0
-    shape[left] *= max(elements // product(shape), 1)
+    shape[left] *= max(elements // math.prod(shape), 1)
     return shape
-
-
-def product(shape):
-    total = 1
-    for extent in shape:
-        total *= extent
-    return total
 
 
 class Case:
@@ -156,9 +144,7 @@ class Case:
         self.out_name = out_name
 
     def text(self):
-        types = {v: k for k, v in (("f32", "float32"), ("f64", "float64"), ("bf16", "bfloat16"), ("f16", "float16"), ("i8", "int8"),
-                                   ("u8", "uint8"), ("i16", "int16"), ("i32", "int32"), ("i64", "int64"), ("bool", "bool"))}
-        operands = [(f"a{at}", kind(one.shape, types[one.dtype.name])) for at, one in enumerate(self.inputs)]
+        operands = [(f"a{at}", kind(one)) for at, one in enumerate(self.inputs)]
         head = ", ".join(f"%{name}: {of}" for name, of in operands)
         unknown = "tensor<*x!promote.unknown>"
         line = lambda result, op, names, attributes, of: \
@@ -173,7 +159,7 @@ class Case:
         elif op == "broadcast_add":
             body = line("r", "add", names, "", of)
         elif op == "convert":
-            to = kind(self.inputs[0].shape, self.out_name)
+            to = kind(self.inputs[0], self.out_name)
             return f'func.func @main({head}) -> {to} {{\n  %r = "promote.convert"(%a0) : ({of[0]}) -> {to}\n  return %r : {to}\n}}\n'
         elif op == "double":
             body = line("r", "add", ["a0", "a0"], "", [of[0], of[0]])
@@ -314,6 +300,9 @@ def main():
     parser.add_argument("--ops", default=",".join(OPS))
     parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()
+    ops = arguments.ops.split(",")
+    if unknown := set(ops) - set(OPS):
+        parser.error(f"no such op: {', '.join(sorted(unknown))}; there are {', '.join(OPS)}")
     os.sched_setaffinity(0, set(range(arguments.threads)))
     for name in ("PROMOTE_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = str(arguments.threads)
@@ -338,7 +327,7 @@ def main():
     rows = []
     with tempfile.TemporaryDirectory() as directory:
         for index in range(arguments.count):
-            case = Case(np, jnp, jax, torch, ml_dtypes, rng, arguments.ops.split(","))
+            case = Case(np, jnp, jax, torch, ml_dtypes, rng, ops)
             library = Library(arguments.promote_opt, case.text(), directory, f"case{index}", ["--x64"])
             best = measured(case, library, jax, jnp, np)
             ratio = best["promote"] / min(value for peer, value in best.items() if peer != "promote")
