@@ -129,12 +129,15 @@ structures! {
     /// Code that computes the same of arguments that lie in memory in another order.
     ///
     /// An argument of two or more dimensions has its elements side by side along the dimension that comes `before` dimensions
-    /// before the last, if it has that one, and strides along the others. Any other argument is contiguous and row-major.
+    /// before the last, if it has that one, and strides along the others. Where `before` is -1, an argument of one or more
+    /// dimensions has strides along all of them. Any other argument is contiguous and row-major.
     Strided "promote_rt_strided" {
-        /// How many dimensions come after the one along which elements lie side by side.
+        /// How many dimensions come after the one along which elements lie side by side; -1 if there is no such dimension.
         before: i64,
         /// Whether the others lie one in another, as those of a row-major tensor do: 0 or 1.
         dense: i64,
+        /// The one argument that lies so, counted from 0, where all others are contiguous and row-major; -1 if all lie so.
+        input: i64,
         /// The code.
         entry: Entry,
         /// Bytes of stack that `entry` takes, and the loops that it runs; null if that is not known.
@@ -282,11 +285,48 @@ unsafe fn types<'a>(types: *const TensorType, count: i32) -> &'a [TensorType] {
     }
 }
 
+/// How the arguments of a code lie in memory: `promote_rt_strided`'s fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Strides {
+    /// How many dimensions come after the one along which elements lie side by side, if there is such a dimension.
+    pub before: Option<usize>,
+    /// Whether the other dimensions lie one in another, as those of a row-major tensor do: they have the stride of the last of
+    /// them alone.
+    pub is_dense: bool,
+    /// The one argument that lies so, where all others are contiguous and row-major; all lie so if there is none.
+    pub input: Option<usize>,
+}
+
+/// How an argument lies in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// Contiguous and row-major.
+    RowMajor,
+    /// With its elements side by side along a dimension, and strides along the others.
+    Along(usize),
+    /// With strides along all dimensions.
+    Apart,
+}
+
+impl Strides {
+    /// How an argument lies, given its number and how many dimensions it has.
+    pub fn layout(self, input: usize, rank: usize) -> Layout {
+        if self.input.is_some_and(|only| only != input) {
+            return Layout::RowMajor;
+        }
+        match self.before {
+            None if rank > 0 => Layout::Apart,
+            Some(before) if rank >= 2 && before < rank => Layout::Along(rank - before - 1),
+            None | Some(_) => Layout::RowMajor,
+        }
+    }
+}
+
 impl Strided {
-    /// The dimension of an argument along which its elements lie side by side, where `before` dimensions come after it; none if the
-    /// argument is contiguous and row-major.
-    pub fn along(before: usize, rank: usize) -> Option<usize> {
-        (rank >= 2).then(|| rank.checked_sub(before)?.checked_sub(1)).flatten()
+    /// How the arguments lie.
+    pub fn strides(&self) -> Strides {
+        let number = |field: i64| usize::try_from(field).ok();
+        Strides { before: number(self.before), is_dense: self.dense != 0, input: number(self.input) }
     }
 }
 

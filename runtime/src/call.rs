@@ -12,7 +12,7 @@ use crate::environment::Control;
 use crate::error::RunError;
 use crate::shape::Shape;
 use crate::tensor::{Placed, Subject, View, row_major};
-use promote_abi::{DLDevice, Entry, Function, Input, Status, TensorType, text};
+use promote_abi::{DLDevice, Entry, Function, Input, Layout, Status, Strides, TensorType, text};
 
 /// What is run instead of compiled code: it computes the results of a call by other means.
 pub trait Body: Sync {
@@ -201,16 +201,7 @@ struct Code<'a> {
     /// Whether it reads tensors, and not only numbers without dimensions.
     reads_tensors: bool,
     /// How inputs lie in memory; none if they are contiguous and row-major.
-    strided: Option<Lies>,
-}
-
-/// How the inputs of code lie in memory.
-#[derive(Clone, Copy)]
-struct Lies {
-    /// How many dimensions come after the one along which elements lie side by side.
-    before: usize,
-    /// Whether the other dimensions lie one in another.
-    is_dense: bool,
+    strides: Option<Strides>,
 }
 
 /// The fewest elements side by side along the last dimension of an input that is read where it is: beginning with each of many shorter
@@ -219,26 +210,36 @@ const SHORTEST_RUN: usize = 4;
 /// The same along another dimension: kernels read across the last one then.
 const SHORTEST_ACROSS: usize = 16;
 
+/// The fewest elements of an input along its last dimension, and the fewest bytes of each, that are read where they are though they lie
+/// apart: code reads such elements one by one, as fast as memory only where they are wide.
+const SHORTEST_APART: usize = 64;
+const NARROWEST_APART: usize = 4;
+
 impl Code<'_> {
-    /// The dimension along which the elements of an input lie side by side, if it has strides.
-    fn along(&self, rank: usize) -> Option<usize> {
-        promote_abi::Strided::along(self.strided?.before, rank)
+    /// How an input lies.
+    fn layout(&self, index: usize, input: &Placed) -> Layout {
+        self.strides.map_or(Layout::RowMajor, |strides| strides.layout(index, input.extents.len()))
     }
 
     /// Whether it reads an input where it is.
-    fn reads(&self, input: &Placed) -> bool {
-        let Some(along) = self.along(input.extents.len()) else { return input.direct };
+    fn reads(&self, index: usize, input: &Placed) -> bool {
         let is_empty = input.low == input.high;
-        let is_forward = input.strides.iter().all(|stride| *stride >= 0);
-        let is_side_by_side = input.strides[along] == input.size as isize;
-        let is_last = along + 1 == input.extents.len();
-        input.direct && is_last
-            || is_empty
-            || input.is_aligned
-                && is_forward
-                && is_side_by_side
-                && self.lies_one_in_another(input, along)
-                && input.extents[along] >= if is_last { SHORTEST_RUN } else { SHORTEST_ACROSS }
+        match self.layout(index, input) {
+            Layout::RowMajor => input.direct,
+            Layout::Along(along) => {
+                let is_forward = input.strides.iter().all(|stride| *stride >= 0);
+                let is_side_by_side = input.strides[along] == input.size as isize;
+                let is_last = along + 1 == input.extents.len();
+                input.direct && is_last
+                    || is_empty
+                    || input.is_aligned
+                        && is_forward
+                        && is_side_by_side
+                        && self.lies_one_in_another(input, along)
+                        && input.extents[along] >= if is_last { SHORTEST_RUN } else { SHORTEST_ACROSS }
+            }
+            Layout::Apart => input.direct || is_empty || input.is_aligned && is_along_memory(input),
+        }
     }
 
     /// Whether the dimensions of an input but for one lie one in another, if the code asks for that.
@@ -247,13 +248,16 @@ impl Code<'_> {
         let others: Vec<(usize, isize)> =
             others.map(|axis| (input.extents[axis], input.strides[axis])).collect();
         let is_in = |pair: &[(usize, isize)]| pair[0].1 == pair[1].1.wrapping_mul(pair[1].0 as isize);
-        self.strided.is_some_and(|lies| !lies.is_dense || others.windows(2).all(is_in))
+        self.strides.is_some_and(|strides| !strides.is_dense || others.windows(2).all(is_in))
     }
 
     /// The strides in bytes in which an input is packed that it does not read where it is.
-    fn packed_strides(&self, input: &Placed) -> Vec<isize> {
+    fn packed_strides(&self, index: usize, input: &Placed) -> Vec<isize> {
         let rank = input.extents.len();
-        let along = self.along(rank).unwrap_or(rank.saturating_sub(1));
+        let along = match self.layout(index, input) {
+            Layout::Along(along) => along,
+            Layout::RowMajor | Layout::Apart => rank.saturating_sub(1),
+        };
         let order: Vec<usize> =
             (0..rank).filter(|axis| *axis != along).chain((rank > 0).then_some(along)).collect();
         let extents: Vec<usize> = order.iter().map(|axis| input.extents[*axis]).collect();
@@ -265,19 +269,41 @@ impl Code<'_> {
     }
 
     /// The strides of an input in elements, as it is read where it is or packed; none if it is contiguous and row-major.
-    fn strides(&self, input: &Placed) -> Vec<i64> {
-        if self.along(input.extents.len()).is_none() {
+    fn strides(&self, index: usize, input: &Placed) -> Vec<i64> {
+        if self.layout(index, input) == Layout::RowMajor {
             return Vec::new();
         }
-        let bytes = if self.reads(input) { input.strides.clone() } else { self.packed_strides(input) };
+        let bytes =
+            if self.reads(index, input) { input.strides.clone() } else { self.packed_strides(index, input) };
         bytes.into_iter().map(|stride| (stride / input.size as isize) as i64).collect()
     }
 
-    /// How many bytes must be packed.
-    fn packed(&self, inputs: &[Placed]) -> usize {
-        let packed = inputs.iter().filter(|input| !self.reads(input));
-        packed.map(|input| input.extents.iter().product::<usize>() * input.size).sum()
+    /// How much longer a call takes, in bytes, than with inputs that are contiguous: what is packed is written and read again, and what
+    /// is read as if it lay apart takes longer.
+    fn cost(&self, inputs: &[Placed]) -> usize {
+        let of = |(index, input): (usize, &Placed)| {
+            let bytes = input.extents.iter().product::<usize>() * input.size;
+            match (self.reads(index, input), self.layout(index, input)) {
+                (false, _) => bytes.saturating_mul(2),
+                (true, Layout::Apart) if input.direct => bytes,
+                (true, Layout::RowMajor | Layout::Along(_) | Layout::Apart) => 0,
+            }
+        };
+        inputs.iter().enumerate().map(of).fold(0, usize::saturating_add)
     }
+}
+
+/// Whether elements that lie apart are wide and many, and lie closer to each other along the last dimension than along any other.
+fn is_along_memory(input: &Placed) -> bool {
+    let Some((step, others)) = input.strides.split_last() else { return false };
+    let extents = input.extents.iter();
+    let is_further = |(stride, extent): (&isize, &usize)| {
+        *extent == 1 || *stride == 0 || stride.unsigned_abs() >= step.unsigned_abs()
+    };
+    input.size >= NARROWEST_APART
+        && *step != 0
+        && input.extents.last().is_some_and(|extent| *extent >= SHORTEST_APART)
+        && others.iter().zip(extents).all(is_further)
 }
 
 /// What to run; nothing if the metadata have the answer.
@@ -292,7 +318,7 @@ fn code<'a>(
         run: body.map_or(Run::Compiled(entry), |body| Run::Body(body, purpose)),
         stack,
         reads_tensors: true,
-        strided: None,
+        strides: None,
     };
     let whole = compiled(function.entry, function.entry_stack);
     match (purpose, function.shape) {
@@ -304,12 +330,10 @@ fn code<'a>(
         }
         (Purpose::Results | Purpose::Kept, _) => {
             let others = function.strided().iter().map(|strided| Code {
-                strided: usize::try_from(strided.before)
-                    .ok()
-                    .map(|before| Lies { before, is_dense: strided.dense != 0 }),
+                strides: Some(strided.strides()),
                 ..compiled(strided.entry, strided.entry_stack)
             });
-            std::iter::once(whole).chain(others).min_by_key(|code| code.packed(inputs))
+            std::iter::once(whole).chain(others).min_by_key(|code| code.cost(inputs))
         }
         (Purpose::Shapes, Some(entry)) => {
             Some(Code { reads_tensors: false, ..compiled(entry, function.shape_stack) })
@@ -335,7 +359,8 @@ fn slots(
         let (Some(view), Some(placed)) = (&views[index], &outputs[index]) else { return Target::Fresh };
         let dims = view.shape.to_vec();
         // A packed input was read before anything is written.
-        let shared = inputs.iter().any(|input| code.reads(input) && placed.meets(input))
+        let is_read = |(index, input): (usize, &Placed)| code.reads(index, input) && placed.meets(input);
+        let shared = inputs.iter().enumerate().any(is_read)
             || outputs[..index].iter().flatten().any(|earlier| placed.meets(earlier));
         if !placed.direct || shared {
             return Target::Staged { dims };
@@ -370,17 +395,18 @@ unsafe fn run(
         return Err(failure(context));
     }
     let mut inputs = Vec::with_capacity(views.len());
-    let strides: Vec<Vec<i64>> = match code.strided {
-        Some(_) => placed.iter().map(|placed| code.strides(placed)).collect(),
+    let strides: Vec<Vec<i64>> = match code.strides {
+        Some(_) => placed.iter().enumerate().map(|(index, placed)| code.strides(index, placed)).collect(),
         None => Vec::new(),
     };
     for (index, (view, placed)) in views.iter().zip(placed).enumerate() {
         let is_read = code.reads_tensors || placed.extents.is_empty();
-        let data = if code.reads(placed) || !is_read {
+        let data = if code.reads(index, placed) || !is_read {
             placed.data
         } else {
             // SAFETY: by contract.
-            unsafe { pack(context, view, placed, &code) }.ok_or_else(|| failure(context))?
+            unsafe { pack(context, view, placed, &code.packed_strides(index, placed)) }
+                .ok_or_else(|| failure(context))?
         };
         let strides = strides.get(index).filter(|strides| !strides.is_empty());
         let strides = strides.map_or(std::ptr::null(), Vec::as_ptr);
@@ -410,10 +436,9 @@ fn failure(context: &Context) -> RunError {
 }
 
 /// Copies a strided input into a buffer of the call, in the order in which the code reads it.
-unsafe fn pack(context: &Context, view: &View<'_>, placed: &Placed, code: &Code<'_>) -> Option<*mut u8> {
+unsafe fn pack(context: &Context, view: &View<'_>, placed: &Placed, strides: &[isize]) -> Option<*mut u8> {
     let data = context.allocate(view.shape, placed.size as i64)?;
-    let strides = code.packed_strides(placed);
-    let to = Strided { data, strides: &strides };
+    let to = Strided { data, strides };
     let from = Strided { data: placed.data, strides: &placed.strides };
     // SAFETY: the buffer is fresh and large enough; the caller says that the view may be read.
     unsafe { copy::copy(&placed.extents, placed.size, to, from) };

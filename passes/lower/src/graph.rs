@@ -168,16 +168,16 @@ impl Graph {
         id
     }
 
-    /// A tensor that is there, whose elements lie side by side along a dimension. A run alone knows its strides along those others
-    /// that have one; in the rest the dimensions lie one in another. The source has the dimension along which elements lie last;
-    /// the node that is returned, a view of it, has the dimensions as they are given. Kernels alone read a view, so all else finds a
-    /// contiguous copy.
+    /// A tensor that is there, whose elements lie side by side along a dimension, or along none. A run alone knows its strides along
+    /// those dimensions that have one; in the rest the dimensions lie one in another. The source has the dimension along which
+    /// elements lie last; the node that is returned, a view of it, has the dimensions as they are given. Kernels alone read a view,
+    /// so all else finds a contiguous copy.
     pub fn strided_source(
         &mut self,
         number: u32,
         dtype: DType,
         dims: &[Option<i64>],
-        (along, has_stride): (usize, &dyn Fn(usize) -> bool),
+        (along, has_stride): (Option<usize>, &dyn Fn(usize) -> bool),
     ) -> NodeId {
         let rank = dims.len();
         let source = self.push(Prim::Source(number), &[], dtype, Vec::new());
@@ -186,9 +186,9 @@ impl Graph {
         for (place, known) in dims.iter().enumerate() {
             shape.push(known.map_or_else(|| axis(place), Extent::Fixed));
         }
-        let order: Vec<usize> = (0..rank).filter(|axis| *axis != along).chain([along]).collect();
+        let order: Vec<usize> = (0..rank).filter(|axis| Some(*axis) != along).chain(along).collect();
         let mut strides = vec![Product::number(1); rank];
-        for place in (0..rank - 1).rev() {
+        for place in (0..rank - usize::from(along.is_some())).rev() {
             strides[place] = match has_stride(order[place]) {
                 true => axis(rank + order[place]).into(),
                 false => &strides[place + 1] * &shape[order[place + 1]].into(),

@@ -168,6 +168,8 @@ pub struct InPlace {
     pub launches: usize,
     /// For elements side by side along one of so many last dimensions.
     pub dims: usize,
+    /// For one argument alone that lies in another order, where no more than so many have two or more dimensions.
+    pub alone: usize,
 }
 
 /// What is copied in the frame of a function faster than memory with references is made for it.

@@ -29,7 +29,7 @@ mod space;
 use std::collections::BTreeMap;
 
 use promote_lattice::DType;
-use promote_lower::program::{Arg, Edge, End, EntryKind, Function, Program, Strides, ValueKind};
+use promote_lower::program::{Arg, Edge, End, EntryKind, Function, Layout, Program, Strides, ValueKind};
 use promote_lower::types::{Number as Scalar, Type};
 
 use self::frame::{At, Frame, Slot};
@@ -231,11 +231,16 @@ enum Next {
     Return(Vec<Slot>),
 }
 
-/// The strides of a tensor as an entry takes it, whose elements lie side by side along a dimension, with gaps: the others stand in
-/// memory the other way round unless they lie one in another.
-fn strides(shape: &[usize], along: usize, entry: EntryKind) -> Vec<usize> {
+/// The strides of a tensor as an entry takes it, whose elements lie side by side along a dimension, or two apart, with gaps: the others
+/// stand in memory the other way round unless they lie one in another. None if it takes a tensor that is row-major.
+fn strides(shape: &[usize], layout: Layout, entry: EntryKind) -> Option<Vec<usize>> {
     let is_dense = matches!(entry, EntryKind::Strided(Strides { is_dense: true, .. }));
-    let (mut strides, mut next) = (vec![1; shape.len()], shape[along] + 3);
+    let (along, step) = match layout {
+        Layout::RowMajor => return None,
+        Layout::Along(along) => (along, 1),
+        Layout::Apart => (shape.len() - 1, 2),
+    };
+    let (mut strides, mut next) = (vec![step; shape.len()], shape[along] * step + 3);
     let mut others: Vec<usize> = (0..shape.len()).filter(|axis| *axis != along).collect();
     if is_dense {
         others.reverse();
@@ -244,7 +249,7 @@ fn strides(shape: &[usize], along: usize, entry: EntryKind) -> Vec<usize> {
         strides[axis] = next;
         next = next * shape[axis] + usize::from(!is_dense);
     }
-    strides
+    Some(strides)
 }
 
 /// The elements of an array where strides put them; there is nothing in the gaps.
@@ -278,8 +283,8 @@ impl<'r> Machine<'r> {
                     if array.dtype.storage() == dtype.storage() && has_shape(r#type, &array.shape) =>
                 {
                     let origin = format!("argument {index}");
-                    let along = function.entry.along(r#type);
-                    let strides = along.map(|along| strides(&array.shape, along, function.entry));
+                    let layout = function.entry.layout(index, r#type);
+                    let strides = strides(&array.shape, layout, function.entry);
                     let elements = match &strides {
                         Some(strides) => scattered(array, strides),
                         None => array.elements.iter().copied().map(Some).collect(),
@@ -288,7 +293,7 @@ impl<'r> Machine<'r> {
                     slots.push(Slot::Buffer(filled.map_err(|stop| stop.at(&function.name))?));
                     let open = array.shape.iter().zip(dims).filter(|(_, stated)| stated.is_none());
                     let open = open.map(|(extent, _)| *extent);
-                    let strided = function.entry.strided_dims(r#type).into_iter();
+                    let strided = function.entry.strided_dims(index, r#type).into_iter();
                     let strides = strided.filter_map(|axis| Some(strides.as_ref()?[axis]));
                     slots.extend(open.chain(strides).map(|number| Slot::Number(Number::Int(number as i128))));
                 }

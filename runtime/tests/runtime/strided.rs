@@ -56,15 +56,34 @@ unsafe extern "C" fn columns(context: *mut Context, inputs: *const Input) -> i32
     unsafe { add(context, inputs, 1) }
 }
 
-fn adder() -> &'static Function {
+unsafe extern "C" fn apart(context: *mut Context, inputs: *const Input) -> i32 {
+    // SAFETY: by contract.
+    unsafe { add(context, inputs, 2) }
+}
+
+unsafe extern "C" fn second_in_columns(context: *mut Context, inputs: *const Input) -> i32 {
+    // SAFETY: by contract.
+    unsafe { add(context, inputs, 3) }
+}
+
+fn adder(codes: &[(i64, i64, Entry)]) -> &'static Function {
     let matrix: (_, &[i64], _) = (F32, &[-1, -1], None);
     let plain = meta(row_major, None, &[matrix, matrix], &[(F32, &[-1, -1]), (I32, &[5])]);
-    let codes = [(0, rows as Entry), (1, columns as Entry)];
-    let codes =
-        codes.map(|(before, entry)| Strided { before, dense: 0, entry, entry_stack: std::ptr::null() });
-    let strided = Vec::leak(codes.to_vec()).as_ptr();
-    Box::leak(Box::new(Function { strided_count: 2, strided, ..*plain }))
+    let code = |(before, input, entry): &(i64, i64, Entry)| Strided {
+        before: *before,
+        dense: 0,
+        input: *input,
+        entry: *entry,
+        entry_stack: std::ptr::null(),
+    };
+    let strided: Vec<Strided> = codes.iter().map(code).collect();
+    let (strided_count, strided) = (strided.len() as i64, strided.leak().as_ptr());
+    Box::leak(Box::new(Function { strided_count, strided, ..*plain }))
 }
+
+const SIDE_BY_SIDE: [(i64, i64, Entry); 2] = [(0, -1, rows), (1, -1, columns)];
+const ALL: [(i64, i64, Entry); 4] =
+    [(0, -1, rows), (1, -1, columns), (-1, -1, apart), (1, 1, second_in_columns)];
 
 /// The extents of the matrices: no run is short.
 const DIMS: [i64; 2] = [150, 160];
@@ -79,6 +98,11 @@ const IN_COLUMNS: Lies = (0, [1, 150]);
 /// Adds two matrices that lie so in one memory; which code was called, with what strides.
 #[track_caller]
 fn called(x: Lies, y: Lies) -> Called {
+    called_of(&SIDE_BY_SIDE, x, y)
+}
+
+#[track_caller]
+fn called_of(codes: &[(i64, i64, Entry)], x: Lies, y: Lies) -> Called {
     let memory = counting(80_000);
     let element = |(offset, strides): Lies, row: i64, column: i64| {
         memory[(offset as i64 + row * strides[0] + column * strides[1]) as usize]
@@ -91,7 +115,7 @@ fn called(x: Lies, y: Lies) -> Called {
     });
     let outputs =
         &mut [Tensor::new(F32, sum.as_mut_ptr(), &DIMS), Tensor::new(I32, called.as_mut_ptr(), &[5])];
-    assert_eq!(call(adder(), &mut inputs, outputs), ok());
+    assert_eq!(call(adder(codes), &mut inputs, outputs), ok());
     let indices = (0..DIMS[0]).flat_map(|row| (0..DIMS[1]).map(move |column| (row, column)));
     let naive: Vec<f32> =
         indices.map(|(row, column)| element(x, row, column) + element(y, row, column)).collect();
@@ -120,6 +144,52 @@ fn the_least_is_packed() {
 }
 
 #[test]
+fn inputs_whose_elements_lie_apart_are_read_where_they_are() {
+    let apart = |x: Lies, y: Lies| called_of(&ALL, x, y);
+    assert_eq!(apart((0, [480, 3]), (1, [480, 3])), [2, 480, 3, 480, 3]);
+    // Backward, and over the same rows again.
+    assert_eq!(apart((159, [160, -1]), (477, [0, -3])), [2, 160, -1, 0, -3]);
+    // Reading one that is contiguous so takes less than packing the other.
+    assert_eq!(apart((0, [480, 3]), IN_ROWS), [2, 480, 3, 160, 1]);
+    // Nothing is packed where rows are side by side.
+    assert_eq!(apart((0, [163, 1]), IN_ROWS), [0, 163, 1, 160, 1]);
+    // Closer along another dimension.
+    assert_eq!(apart((0, [2, 305]), (0, [480, 3])), [2, 160, 1, 480, 3]);
+    // One element again and again.
+    assert_eq!(apart((0, [3, 0]), IN_ROWS), [ROW_MAJOR, 160, 1, 160, 1]);
+}
+
+#[test]
+fn an_input_that_lies_in_another_order_by_itself_is_read_where_it_is() {
+    assert_eq!(called_of(&ALL, IN_ROWS, IN_COLUMNS), [3, 160, 1, 1, 150]);
+    assert_eq!(called_of(&ALL, IN_ROWS, (7, [1, 170])), [3, 160, 1, 1, 170]);
+    // There is no code for the first by itself.
+    assert_eq!(called_of(&ALL, IN_COLUMNS, IN_ROWS), [ROW_MAJOR, 160, 1, 160, 1]);
+    assert_eq!(called_of(&ALL, IN_COLUMNS, IN_COLUMNS), [1, 1, 150, 1, 150]);
+}
+
+#[test]
+fn short_rows_of_elements_that_lie_apart_are_packed() {
+    let memory = counting(20_000);
+    let run = |dims: [i64; 2], strides: [i64; 2], byte_offset: u64| {
+        let (mut sum, mut called) = (vec![0f32; 128 * 128], Called::default());
+        let mut inputs = [(); 2].map(|()| {
+            let mut tensor = Tensor::new(F32, memory.as_ptr(), &dims).strided(&strides);
+            tensor.raw.byte_offset = byte_offset;
+            tensor
+        });
+        let outputs =
+            &mut [Tensor::new(F32, sum.as_mut_ptr(), &dims), Tensor::new(I32, called.as_mut_ptr(), &[5])];
+        assert_eq!(call(adder(&ALL), &mut inputs, outputs), ok());
+        called[0]
+    };
+    assert_eq!(run([4, 64], [140, 2], 4), 2);
+    assert_eq!(run([4, 63], [140, 2], 4), ROW_MAJOR);
+    assert_eq!(run([4, 64], [140, 2], 2), ROW_MAJOR);
+    assert_eq!(run([1, 64], [1, 2], 0), 2);
+}
+
+#[test]
 fn inputs_that_go_backward_are_packed() {
     assert_eq!(called((149 * 160, [-160, 1]), IN_ROWS), [ROW_MAJOR, 160, 1, 160, 1]);
     assert_eq!(called((159 * 150, [1, -150]), (0, [1, 151])), [1, 1, 150, 1, 151]);
@@ -137,7 +207,7 @@ fn short_runs_and_misaligned_inputs_are_packed() {
         });
         let outputs =
             &mut [Tensor::new(F32, sum.as_mut_ptr(), &dims), Tensor::new(I32, called.as_mut_ptr(), &[5])];
-        assert_eq!(call(adder(), &mut inputs, outputs), ok());
+        assert_eq!(call(adder(&SIDE_BY_SIDE), &mut inputs, outputs), ok());
         called[0]
     };
     assert_eq!(run([4, 4], [140, 1], 4), 0);
@@ -159,7 +229,7 @@ fn an_output_may_be_an_input_that_is_read_where_it_is() {
     let start = memory.as_mut_ptr();
     let mut inputs = [(); 2].map(|()| Tensor::new(F32, start, &DIMS).strided(&[1, 150]));
     let outputs = &mut [Tensor::new(F32, start, &DIMS), Tensor::new(I32, called.as_mut_ptr(), &[5])];
-    assert_eq!(call(adder(), &mut inputs, outputs), ok());
+    assert_eq!(call(adder(&SIDE_BY_SIDE), &mut inputs, outputs), ok());
     assert_eq!(called, [1, 1, 150, 1, 150]);
     assert_eq!(memory, expected);
 }

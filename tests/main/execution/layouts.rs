@@ -11,33 +11,55 @@ use super::random::in_steps;
 use super::support::{Random, compile, function, session};
 use crate::cases::System;
 
-/// An argument in memory, its dimensions from the outermost to the innermost in an order, with gaps after each of some.
+/// An argument in memory.
 struct Laid {
     bytes: Vec<u8>,
     strides: Vec<i64>,
+    /// Where it begins.
+    offset: usize,
     shape: Vec<i64>,
     dtype: DType,
 }
 
+/// How far the elements of an argument are from each other: its innermost rows are a gap apart, and their elements a step.
+#[derive(Clone, Copy, Debug)]
+struct Spread {
+    gap: usize,
+    step: i64,
+}
+
+const PACKED: Spread = Spread { gap: 0, step: 1 };
+const IN_ROWS: [Spread; 2] = [PACKED, Spread { gap: 3, step: 1 }];
+const IN_STEPS: [Spread; 3] =
+    [Spread { gap: 0, step: 2 }, Spread { gap: 5, step: 7 }, Spread { gap: 2, step: -3 }];
+
 impl Laid {
-    fn new((dtype, elements): (DType, &[u8]), shape: &[usize], order: &[usize], gap: usize) -> Self {
+    /// An argument whose dimensions lie in an order, from the outermost to the innermost.
+    fn new((dtype, elements): (DType, &[u8]), shape: &[usize], order: &[usize], spread: Spread) -> Self {
         let size = elements.len() / shape.iter().product::<usize>();
-        let (mut strides, mut next) = (vec![0; shape.len()], 1);
+        let (mut strides, mut next) = (vec![0; shape.len()], spread.step.unsigned_abs() as usize);
+        let mut first = 0;
         for (place, axis) in order.iter().rev().enumerate() {
             strides[*axis] = next as i64;
-            next = next * shape[*axis] + if place == 0 { gap } else { 0 };
+            if place == 0 && spread.step < 0 {
+                strides[*axis] = spread.step;
+                first = (shape[*axis] - 1) * next;
+            }
+            next = next * shape[*axis] + if place == 0 { spread.gap } else { 0 };
         }
         // What lies in gaps would be seen in any result.
         let mut bytes = vec![0xff; next * size];
         for (index, element) in indices(shape).zip(elements.chunks_exact(size)) {
             let place: i64 = index.iter().zip(&strides).map(|(index, stride)| *index as i64 * stride).sum();
-            bytes[place as usize * size..][..size].copy_from_slice(element);
+            bytes[(first as i64 + place) as usize * size..][..size].copy_from_slice(element);
         }
-        Self { bytes, strides, shape: shape.iter().map(|extent| *extent as i64).collect(), dtype }
+        let shape = shape.iter().map(|extent| *extent as i64).collect();
+        Self { bytes, strides, offset: first * size, shape, dtype }
     }
 
     fn tensor(&self) -> Tensor<'_> {
-        Tensor::strided(self.dtype, &self.shape, &self.strides, &self.bytes, 0).expect("the strides fit")
+        Tensor::strided(self.dtype, &self.shape, &self.strides, &self.bytes, self.offset)
+            .expect("the strides fit")
     }
 }
 
@@ -141,7 +163,7 @@ fn check_functions(
 ) -> Vec<(Vec<i64>, Vec<u8>)> {
     let executable = compile(&session("jax", false, false), text);
     let in_order: Vec<usize> = (0..shape.len()).collect();
-    let packed = Laid::new((dtype, numbers), shape, &in_order, 0);
+    let packed = Laid::new((dtype, numbers), shape, &in_order, PACKED);
     let run = |name: &str, laid: &Laid| {
         let results = function(&executable, name).run(&[laid.tensor()]).expect("it runs");
         (results[0].shape().to_vec(), results[0].bytes().expect("results are contiguous").to_vec())
@@ -150,13 +172,14 @@ fn check_functions(
     let expected: Vec<_> = names.iter().map(|name| run(name, &packed)).collect();
     // Of the many orders of five dimensions some.
     for order in orders(shape.len()).into_iter().step_by(if shape.len() > 4 { 13 } else { 1 }) {
-        for gap in [0, 3] {
-            let laid = Laid::new((dtype, numbers), shape, &order, gap);
+        let in_steps = IN_STEPS.iter().filter(|_| order == in_order);
+        for spread in IN_ROWS.iter().chain(in_steps) {
+            let laid = Laid::new((dtype, numbers), shape, &order, *spread);
             for (name, expected) in names.iter().zip(&expected) {
                 let body =
                     text.split("func.func").find(|body| body.contains(&format!("@{name}("))).unwrap_or("");
                 let same = run(name, &laid) == *expected;
-                assert!(same, "{dtype} {shape:?} open: {is_open}, in order {order:?}, gap {gap}:{body}");
+                assert!(same, "{dtype} {shape:?} open: {is_open}, in order {order:?}, {spread:?}:{body}");
             }
         }
     }
@@ -305,21 +328,80 @@ fn sums_of_two_arguments_in_every_order_give_the_same_bits() {
         let executable = compile(&session("jax", false, false), &text);
         let shape = [a, b, c];
         let numbers = [(); 2].map(|()| elements(DType::F32, a * b * c, &mut random));
-        let laid = |order: &[usize], gap: usize| {
-            numbers.each_ref().map(|numbers| Laid::new((DType::F32, numbers), &shape, order, gap))
+        let laid = |order: &[usize], spread: Spread| {
+            numbers.each_ref().map(|numbers| Laid::new((DType::F32, numbers), &shape, order, spread))
         };
         let run = |index: usize, [x, y]: &[Laid; 2]| {
             let results = function(&executable, &format!("f{index}")).run(&[x.tensor(), y.tensor()]);
             results.expect("it runs")[0].bytes().expect("results are contiguous").to_vec()
         };
-        let packed = laid(&[0, 1, 2], 0);
+        let packed = laid(&[0, 1, 2], PACKED);
         for order in orders(3) {
-            for gap in [0, 3] {
-                let other = laid(&order, gap);
+            for spread in IN_ROWS.into_iter().chain(IN_STEPS) {
+                let other = laid(&order, spread);
                 for index in 0..6 {
                     let same = run(index, &other) == run(index, &packed);
-                    assert!(same, "{dims} in order {order:?}, gap {gap}, function {index} of\n{text}");
+                    assert!(same, "{dims} in order {order:?}, {spread:?}, function {index} of\n{text}");
                 }
+            }
+        }
+    }
+}
+
+/// One argument in another order, whose program turns it, beside others that are contiguous or not.
+#[test]
+fn arguments_that_lie_in_other_orders_by_themselves_give_the_same_bits() {
+    let turn = |dims: &str, of: &str, axes: &str| {
+        let [x, y] = [format!("tensor<{dims}xf32>"), format!("tensor<{of}xf32>")];
+        let arguments = [&x, &y];
+        let turned =
+            format!("\"promote.permute_dims\"(%x) {{permutation = array<i64: {axes}>}} : ({x}) -> !u");
+        let mut text = String::new();
+        for (index, body) in [
+            format!("  %r = \"promote.add\"(%t, %y) : (!u, {y}) -> !u"),
+            format!("  %s = \"promote.multiply\"(%y, %t) : ({y}, !u) -> !u\n  %r = \"promote.sum\"(%s) {{axis = array<i64: 0>}} : (!u) -> !u"),
+            format!("  %s = \"promote.multiply\"(%y, %t) : ({y}, !u) -> !u\n  %r = \"promote.sum\"(%s) {{axis = array<i64: 1>}} : (!u) -> !u"),
+            format!("  %s = \"promote.minimum\"(%t, %y) : (!u, {y}) -> !u\n  %r = \"promote.max\"(%s) : (!u) -> !u"),
+        ]
+        .iter()
+        .enumerate()
+        {
+            let [x, y] = arguments;
+            let _ = writeln!(text, "func.func @f{index}(%x: {x}, %y: {y}) -> !u {{\n  %t = {turned}\n{body}\n  return %r : !u\n}}");
+        }
+        text
+    };
+    let mut random = Random::new(31);
+    for (text, shape) in [
+        (turn("300x401", "401x300", "1, 0"), vec![300, 401]),
+        (turn("?x?", "?x?", "1, 0"), vec![1031, 130]),
+        (turn("40x64x130", "130x64x40", "2, 1, 0"), vec![40, 64, 130]),
+    ] {
+        let executable = compile(&session("jax", false, false), &text);
+        let reversed: Vec<usize> = shape.iter().rev().copied().collect();
+        let count = shape.iter().product();
+        let [x, y] = [(); 2].map(|()| elements(DType::F32, count, &mut random));
+        let every = |numbers: &[u8], shape: &[usize]| -> Vec<Laid> {
+            let spreads = IN_ROWS.into_iter().chain(IN_STEPS);
+            let orders = orders(shape.len());
+            spreads
+                .flat_map(|spread| orders.iter().map(move |order| (order, spread)))
+                .map(|(order, spread)| Laid::new((DType::F32, numbers), shape, order, spread))
+                .collect()
+        };
+        let (xs, ys) = (every(&x, &shape), every(&y, &reversed));
+        for index in 0..4 {
+            let run = |x: &Laid, y: &Laid| {
+                let results = function(&executable, &format!("f{index}")).run(&[x.tensor(), y.tensor()]);
+                results.expect("it runs")[0].bytes().expect("results are contiguous").to_vec()
+            };
+            let in_order: Vec<usize> = (0..shape.len()).collect();
+            let packed_x = Laid::new((DType::F32, &x), &shape, &in_order, PACKED);
+            let packed_y = Laid::new((DType::F32, &y), &reversed, &in_order, PACKED);
+            let expected = run(&packed_x, &packed_y);
+            for (x, y) in xs.iter().map(|x| (x, &packed_y)).chain(ys.iter().map(|y| (&packed_x, y))) {
+                let strides = (&x.strides, &y.strides);
+                assert!(run(x, y) == expected, "{shape:?}, strides {strides:?}, function {index} of\n{text}");
             }
         }
     }
@@ -341,6 +423,7 @@ fn check_empty(shape: &[usize]) {
     let laid = Laid {
         bytes: Vec::new(),
         strides: vec![7, 9],
+        offset: 0,
         shape: shape.iter().map(|extent| *extent as i64).collect(),
         dtype: DType::F32,
     };
@@ -348,13 +431,15 @@ fn check_empty(shape: &[usize]) {
     assert_eq!(results[0].elements::<f32>(), Some(vec![0.0; shape[1]].as_slice()));
 }
 
-/// The functions that there are for arguments with strides, by how many dimensions come after the contiguous one.
+/// The functions that there are for arguments with strides.
 fn strided(of: &str, op: &str, result: &str) -> Vec<EntryKind> {
+    strided_of(&format!("%x: {of}"), &format!("  %r = \"promote.{op} : ({of}) -> {result}\n"), result)
+}
+
+fn strided_of(arguments: &str, body: &str, result: &str) -> Vec<EntryKind> {
     let (name, x64) = ("jax", false);
     let system = System::all().into_iter().find(|system| system.name == name).expect("it is one of them");
-    let text = format!(
-        "func.func @main(%x: {of}) -> {result} {{\n  %r = \"promote.{op} : ({of}) -> {result}\n  return %r : {result}\n}}\n"
-    );
+    let text = format!("func.func @main({arguments}) -> {result} {{\n{body}  return %r : {result}\n}}\n");
     let program = in_steps(&session(name, x64, false), &system.semantics, &text).expect("it is lowered");
     assert_eq!(program.verify(), Ok(()));
     let entries = program.functions.iter().map(|function| function.entry);
@@ -363,19 +448,29 @@ fn strided(of: &str, op: &str, result: &str) -> Vec<EntryKind> {
 
 #[test]
 fn there_is_code_for_other_orders_where_packing_would_show() {
-    let free = |before: usize| EntryKind::Strided(Strides { before, is_dense: false });
-    let [last, first] = [0, 1].map(free);
+    let strides = |before: Option<usize>, is_dense: bool, input: Option<usize>| {
+        EntryKind::Strided(Strides { before, is_dense, input })
+    };
+    let [last, first] = [0, 1].map(|before| strides(Some(before), false, None));
+    let apart = strides(None, false, None);
     let large = "tensor<512x512xf32>";
-    assert_eq!(strided(large, "negative\"(%x)", large), [last]);
-    assert_eq!(strided(large, "max\"(%x)", "tensor<f32>"), [last, first]);
-    assert_eq!(strided("tensor<?x?xi64>", "sum\"(%x)", "tensor<i64>"), [last, first]);
-    assert_eq!(strided("tensor<?x8xbf16>", "tanh\"(%x)", "tensor<?x8xbf16>"), [last]);
-    assert_eq!(strided("tensor<?x?x?xi64>", "sum\"(%x)", "tensor<i64>").len(), 3);
-    let dense = EntryKind::Strided(Strides { before: 2, is_dense: true });
+    assert_eq!(strided(large, "negative\"(%x)", large), [last, apart]);
+    assert_eq!(strided(large, "max\"(%x)", "tensor<f32>"), [last, first, apart]);
+    assert_eq!(strided("tensor<?x?xi64>", "sum\"(%x)", "tensor<i64>"), [last, first, apart]);
+    assert_eq!(strided("tensor<?x8xbf16>", "tanh\"(%x)", "tensor<?x8xbf16>"), [last, apart]);
+    assert_eq!(strided("tensor<?x?x?xi64>", "sum\"(%x)", "tensor<i64>").len(), 4);
+    let dense = strides(Some(2), true, None);
     assert_eq!(strided("tensor<64x64x128xf32>", "sum\"(%x)", "tensor<f32>"), [dense]);
-    // What is small, has one dimension or is computed for long is packed, and so is what products and sorting take.
+    assert_eq!(strided("tensor<?xf32>", "negative\"(%x)", "tensor<?xf32>"), [apart]);
+    // What the program turns is read in order where that argument alone lies the other way round.
+    let alone = |input: usize| strides(Some(1), false, Some(input));
+    let turned = format!(
+        "  %t = \"promote.permute_dims\"(%y) {{permutation = array<i64: 1, 0>}} : ({large}) -> {large}
+  %r = \"promote.add\"(%x, %t) : ({large}, {large}) -> {large}\n"
+    );
+    assert_eq!(strided_of(&format!("%x: {large}, %y: {large}"), &turned, large), [alone(1)]);
+    // What is small or is computed for long is packed, and so is what products and sorting take.
     assert_eq!(strided("tensor<64x64xf32>", "negative\"(%x)", "tensor<64x64xf32>"), []);
-    assert_eq!(strided("tensor<?xf32>", "negative\"(%x)", "tensor<?xf32>"), []);
     assert_eq!(strided(large, "lgamma\"(%x)", large), []);
     assert_eq!(strided("tensor<?x8xf32>", "softmax\"(%x)", "tensor<?x8xf32>"), []);
 }

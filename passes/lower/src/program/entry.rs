@@ -1,6 +1,6 @@
 //! Who calls functions, and how the tensors lie in memory that they are called with.
 
-use promote_abi::Strided;
+pub use promote_abi::{Layout, Strides};
 
 use crate::types::Type;
 
@@ -28,30 +28,26 @@ impl EntryKind {
         }
     }
 
-    /// The dimension along which the elements of an input lie side by side, if the input has strides.
-    pub fn along(self, input: &Type) -> Option<usize> {
+    /// How an input lies in memory, given its number.
+    pub fn layout(self, input: usize, r#type: &Type) -> Layout {
         match self {
-            Self::Strided(strides) => Strided::along(strides.before, input.dims().len()),
-            Self::Public | Self::Shapes | Self::Private => None,
+            Self::Strided(strides) => strides.layout(input, r#type.dims().len()),
+            Self::Public | Self::Shapes | Self::Private => Layout::RowMajor,
         }
     }
 
     /// The dimensions of an input of which the function takes the strides.
-    pub fn strided_dims(self, input: &Type) -> Vec<usize> {
-        let (Self::Strided(strides), Some(along)) = (self, self.along(input)) else { return Vec::new() };
-        let mut others: Vec<usize> = (0..input.dims().len()).filter(|axis| *axis != along).collect();
-        others.drain(..if strides.is_dense { others.len() - 1 } else { 0 });
-        others
+    pub fn strided_dims(self, input: usize, r#type: &Type) -> Vec<usize> {
+        let is_dense = matches!(self, Self::Strided(Strides { is_dense: true, .. }));
+        let all = 0..r#type.dims().len();
+        match self.layout(input, r#type) {
+            Layout::RowMajor => Vec::new(),
+            Layout::Apart => all.collect(),
+            Layout::Along(along) => {
+                let mut others: Vec<usize> = all.filter(|axis| *axis != along).collect();
+                others.drain(..if is_dense { others.len() - 1 } else { 0 });
+                others
+            }
+        }
     }
-}
-
-/// How an input of two or more dimensions lies in memory: its elements are side by side along a dimension, if it has that one, and
-/// it has strides along the others that a run alone knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Strides {
-    /// How many dimensions come after the one along which elements lie side by side.
-    pub before: usize,
-    /// Whether the other dimensions lie one in another, as those of a row-major tensor do: they have the stride of the last of them
-    /// alone.
-    pub is_dense: bool,
 }

@@ -37,7 +37,7 @@ use promote_lattice::DType;
 use promote_lattice::convert::{Bits, Numerics};
 
 pub use self::arith::{Arith, fold, operands};
-pub use self::entry::{EntryKind, Strides};
+pub use self::entry::{EntryKind, Layout, Strides};
 pub use self::parse::ParseError;
 pub use self::step::{Launch, Literal, Matmul, Panels, Step};
 pub use self::verify::{Item, Position, Problem};
@@ -154,27 +154,33 @@ pub struct Function {
 impl Function {
     /// The parameters that an input is: [carried](ValueKind::carrying) as between blocks, and then its strides in elements along the
     /// [dimensions](EntryKind::strided_dims) that have one.
-    pub fn parameters(&self, input: &Type) -> Vec<ValueKind> {
-        let mut kinds = ValueKind::carrying(std::slice::from_ref(input));
-        kinds.extend(self.entry.strided_dims(input).iter().map(|_| ValueKind::INDEX));
+    pub fn parameters(&self, input: usize) -> Vec<ValueKind> {
+        let r#type = &self.inputs[input];
+        let mut kinds = ValueKind::carrying(std::slice::from_ref(r#type));
+        kinds.extend(self.entry.strided_dims(input, r#type).iter().map(|_| ValueKind::INDEX));
         kinds
+    }
+
+    /// The inputs: the number of each, its type, and the parameters that it is.
+    pub fn taken(&self) -> impl Iterator<Item = (usize, &Type, &[ValueId])> {
+        let mut parameters = self.blocks[0].parameters.as_slice();
+        self.inputs.iter().enumerate().map(move |(input, r#type)| {
+            let (own, others) = parameters.split_at(self.parameters(input).len());
+            parameters = others;
+            (input, r#type, own)
+        })
     }
 
     /// The buffers of inputs with strides.
     pub fn strided(&self) -> Vec<ValueId> {
-        let mut parameters = self.blocks[0].parameters.as_slice();
-        let mut found = Vec::new();
-        for input in &self.inputs {
-            let (own, others) = parameters.split_at(self.parameters(input).len());
-            parameters = others;
-            found.extend(self.entry.along(input).map(|_| own[0]));
-        }
-        found
+        let strided =
+            self.taken().filter(|(input, r#type, _)| self.entry.layout(*input, r#type) != Layout::RowMajor);
+        strided.map(|(_, _, own)| own[0]).collect()
     }
 
     /// The parameters that all inputs are.
     pub fn all_parameters(&self) -> Vec<ValueKind> {
-        self.inputs.iter().flat_map(|input| self.parameters(input)).collect()
+        (0..self.inputs.len()).flat_map(|input| self.parameters(input)).collect()
     }
 
     /// What a value is.

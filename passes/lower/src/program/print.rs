@@ -214,8 +214,14 @@ impl Display for EntryKind {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Public => f.write_str("public"),
-            Self::Strided(Strides { before, is_dense: false }) => write!(f, "strided {before}"),
-            Self::Strided(Strides { before, is_dense: true }) => write!(f, "strided {before} dense"),
+            Self::Strided(Strides { before, is_dense, input }) => {
+                match before {
+                    Some(before) => write!(f, "strided {before}")?,
+                    None => f.write_str("strided apart")?,
+                }
+                f.write_str(if *is_dense { " dense" } else { "" })?;
+                input.map_or(Ok(()), |input| write!(f, " input {input}"))
+            }
             Self::Shapes => f.write_str("shapes"),
             Self::Private => f.write_str("private"),
         }

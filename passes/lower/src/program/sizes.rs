@@ -65,10 +65,7 @@ pub(super) fn sizes(function: &Function, constants: &[Constant]) -> Vec<Option<i
 /// The sizes of the buffers that a function takes and makes; those that blocks take are open.
 fn made(function: &Function, constants: &[Constant]) -> Vec<Size> {
     let mut sizes = vec![Size::Varies; function.values.len()];
-    let mut parameters = function.blocks[0].parameters.as_slice();
-    for input in &function.inputs {
-        let (own, others) = parameters.split_at(function.parameters(input).len());
-        parameters = others;
+    for (_, input, own) in function.taken() {
         if let Type::Tensor(_, dims) = input {
             sizes[own[0].0 as usize] = Size::of(dims.iter().copied());
         }

@@ -95,8 +95,13 @@ impl Program {
             }
             let computes_the_same =
                 |other: &&Function| (&other.inputs, &other.outputs) == (&function.inputs, &function.outputs);
-            let is_strided = matches!(function.entry, EntryKind::Strided(_));
-            if is_strided && !public.get(function.name.as_str()).is_some_and(computes_the_same) {
+            let EntryKind::Strided(strides) = function.entry else { continue };
+            if let Some(input) = strides.input.filter(|input| *input >= function.inputs.len()) {
+                let mut found = Reporter::new(function);
+                found.report(format!("there is no input {input}"));
+                problems.append(&mut found.problems);
+            }
+            if !public.get(function.name.as_str()).is_some_and(computes_the_same) {
                 let mut found = Reporter::new(function);
                 found.report("there is no public function of the name and the types");
                 problems.append(&mut found.problems);

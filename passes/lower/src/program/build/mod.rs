@@ -27,8 +27,8 @@ use self::strided::{Lies, Traversals};
 use super::cells::Cells;
 use super::registers::Registers;
 use super::{
-    Arg, Block, BlockId, Constant, ConstantId, End, EntryKind, Function, KernelId, Literal, Place, PlaceId,
-    Program, Step, ValueId, ValueKind,
+    Arg, Block, BlockId, Constant, ConstantId, End, EntryKind, Function, KernelId, Layout, Literal, Place,
+    PlaceId, Program, Step, ValueId, ValueKind,
 };
 use crate::kernel::Kernel;
 use crate::strong::{self, Kind, Value};
@@ -225,8 +225,8 @@ impl<'b, 'm> Builder<'b, 'm> {
     fn function(mut self) -> (Function, Traversals) {
         for block in &self.source.blocks {
             let id = self.new_block();
-            for argument in &block.arguments {
-                self.parameter(id, *argument);
+            for (number, argument) in block.arguments.iter().enumerate() {
+                self.parameter(id, number, *argument);
             }
         }
         let borrowed: FxHashSet<Value> = self.source.blocks[0].arguments.iter().copied().collect();
@@ -271,14 +271,16 @@ impl<'b, 'm> Builder<'b, 'm> {
     }
 
     /// Lets an argument of the source be parameters of a block.
-    fn parameter(&mut self, block: BlockId, argument: Value) {
+    fn parameter(&mut self, block: BlockId, number: usize, argument: Value) {
         let source = self.source;
         let Some(r#type) = source.r#type(argument) else { return };
         let (known, mut parts) = self.parts(r#type);
-        if block == BlockId(0)
-            && let (Lowered::Tensor(stored), Some(along)) = (&known, self.function.entry.along(r#type))
+        let entry = self.function.entry;
+        if let (Lowered::Tensor(stored), BlockId(0), layout @ (Layout::Along(_) | Layout::Apart)) =
+            (&known, block, entry.layout(number, r#type))
         {
-            let dims = self.function.entry.strided_dims(r#type);
+            let along = if let Layout::Along(along) = layout { Some(along) } else { None };
+            let dims = entry.strided_dims(number, r#type);
             let strides: Vec<ValueId> = dims.iter().map(|_| self.new_value(ValueKind::INDEX)).collect();
             parts.extend(&strides);
             let strides = dims.into_iter().zip(strides).collect();

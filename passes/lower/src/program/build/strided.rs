@@ -11,10 +11,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Builder, Context};
 use crate::order::Traversal;
-use crate::program::{EntryKind, Function, Launch, Step, Strides, ValueId};
+use crate::program::{Arg, EntryKind, Function, Launch, Layout, Step, Strides, ValueId};
 use crate::strong::{self, Kind};
 use crate::target::InPlace;
 use crate::types::Type;
+use promote_dialect::extent::Symbol;
 use promote_scalar::memory_size;
 
 /// How the kernels of a function, in order, go through what they reduce, where that matters.
@@ -23,8 +24,8 @@ pub(super) type Traversals = Vec<Traversal>;
 /// How a buffer lies in memory.
 #[derive(Clone, Debug)]
 pub(super) struct Lies {
-    /// The dimension along which its elements lie side by side.
-    pub along: usize,
+    /// The dimension along which its elements lie side by side, if they do.
+    pub along: Option<usize>,
     /// The strides along others; of those that have none, one lies in another.
     pub strides: FxHashMap<usize, ValueId>,
 }
@@ -38,17 +39,15 @@ impl<'m> Context<'m> {
         if !is_straight(source) || !self.reads_little(function, &worth) {
             return;
         }
-        let most = source.inputs.iter().map(|input| input.dims().len()).max().unwrap_or(0);
-        for before in 0..most.min(worth.dims) {
+        for (before, input) in orders(source, &worth) {
             // Any strides are better, but where dimensions must be one for sums to be in order.
-            for is_dense in [false, true] {
-                let entry = EntryKind::Strided(Strides { before, is_dense });
-                let of = |input: &&Type| entry.along(input).is_some() && is_large(input, &worth);
-                let is_other = most > 2 || !is_dense;
-                if is_other
-                    && source.inputs.iter().any(|input| of(&input))
-                    && self.add(source, entry, traversals)
-                {
+            let dense = Strides { before, is_dense: true, input };
+            let has_others = |(number, input): (usize, &Type)| {
+                matches!(dense.layout(number, input.dims().len()), Layout::Along(_)) && input.dims().len() > 2
+            };
+            let dense = Some(dense).filter(|_| source.inputs.iter().enumerate().any(has_others));
+            for strides in std::iter::once(Strides { before, is_dense: false, input }).chain(dense) {
+                if self.add(source, EntryKind::Strided(strides), traversals) {
                     break;
                 }
             }
@@ -81,14 +80,50 @@ impl<'m> Context<'m> {
         launches.len() <= worth.launches && launches.into_iter().all(|launch| cost(launch) <= worth.cost)
     }
 
-    /// Whether kernels alone read arguments with strides, and those along memory.
+    /// Whether kernels alone read arguments with strides, and those along memory: elements that lie apart, along the dimension that
+    /// is the last one of the argument.
     fn reads_in_order(&self, function: &Function) -> bool {
         let strided: FxHashSet<ValueId> = function.strided().into_iter().collect();
-        let reads = |launch: &Launch| launch.buffers.iter().flatten().any(|buffer| strided.contains(buffer));
-        let mut kernels = launches(function).filter(|launch| reads(launch)).map(|launch| launch.kernel.0);
-        let (target, numerics) = (self.target, self.program.numerics);
-        kernels.all(|kernel| target.reads_in_order(&self.program.kernels[kernel as usize], numerics))
+        let steps = last_steps(function);
+        let reads = |launch: &&Launch| launch.buffers.iter().flatten().any(|buffer| strided.contains(buffer));
+        launches(function).filter(reads).all(|launch| {
+            let kernel = &self.program.kernels[launch.kernel.0 as usize];
+            let is_step = |symbol: Symbol| match launch.extents[symbol.0 as usize] {
+                Arg::Value(value) => steps.contains(&value),
+                Arg::Known(_) => false,
+            };
+            let side_by_side = kernel.with_ones(is_step).map(|(kernel, _)| kernel);
+            let kernel = side_by_side.as_ref().unwrap_or(kernel);
+            self.target.reads_in_order(kernel, self.program.numerics)
+        })
     }
+}
+
+/// The orders in which there may be code for the arguments of a function: how many dimensions come after the one along which elements
+/// lie side by side, and the only argument that lies so.
+fn orders(source: &strong::Function, worth: &InPlace) -> Vec<(Option<usize>, Option<usize>)> {
+    let ranks = source.inputs.iter().map(|input| input.dims().len());
+    let large = |order: &(Option<usize>, Option<usize>)| {
+        let strides = Strides { before: order.0, is_dense: false, input: order.1 };
+        let is_other = |(number, input): (usize, &Type)| {
+            strides.layout(number, input.dims().len()) != Layout::RowMajor && is_large(input, worth)
+        };
+        source.inputs.iter().enumerate().any(is_other)
+    };
+    let most = ranks.clone().max().unwrap_or(0).min(worth.dims);
+    let all = (0..most).map(|before| (Some(before), None)).chain([(None, None)]);
+    let matrices: Vec<usize> =
+        ranks.enumerate().filter(|(_, rank)| *rank >= 2).map(|(input, _)| input).collect();
+    let alone = matrices.iter().filter(|_| (2..=worth.alone).contains(&matrices.len()));
+    let alone = alone.flat_map(|input| (1..most).map(|before| (Some(before), Some(*input))));
+    all.chain(alone).filter(large).collect()
+}
+
+/// The strides along the last dimensions of arguments that lie apart.
+fn last_steps(function: &Function) -> FxHashSet<ValueId> {
+    let apart =
+        function.taken().filter(|(input, r#type, _)| function.entry.layout(*input, r#type) == Layout::Apart);
+    apart.filter_map(|(_, _, own)| own.last().copied()).collect()
 }
 
 fn launches(function: &Function) -> impl Iterator<Item = &Launch> {

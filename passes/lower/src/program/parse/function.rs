@@ -43,10 +43,16 @@ impl Parser<'_> {
 
     fn entry(&mut self) -> Result<EntryKind> {
         if self.accept_word("strided")? {
-            let before: u32 =
-                self.unsigned("how many dimensions come after the one along which elements lie")?;
+            let what = "`apart`, or how many dimensions come after the one along which elements lie";
+            let before =
+                if self.accept_word("apart")? { None } else { Some(self.unsigned::<u32>(what)? as usize) };
             let is_dense = self.accept_word("dense")?;
-            return Ok(EntryKind::Strided(Strides { before: before as usize, is_dense }));
+            let input = if self.accept_word("input")? {
+                Some(self.unsigned::<u32>("the number of an input")? as usize)
+            } else {
+                None
+            };
+            return Ok(EntryKind::Strided(Strides { before, is_dense, input }));
         }
         let others = [EntryKind::Public, EntryKind::Shapes, EntryKind::Private];
         let Some(entry) = others.into_iter().find(|entry| self.is_word(&entry.to_string())) else {

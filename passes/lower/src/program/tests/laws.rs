@@ -58,6 +58,12 @@ fn kernels_alone_read_what_has_strides() {
         &program("func strided 0 @f() -> () loc(#0) {\n^bb0:\n  return\n}"),
         "func strided 0 @f: there is no public function of the name and the types",
     );
+    let public = "func public @f() -> () loc(#0) {\n^bb0:\n  return\n}\n";
+    has(
+        &program(&format!("{public}func strided 1 input 2 @f() -> () loc(#0) {{\n^bb0:\n  return\n}}")),
+        "func strided 1 input 2 @f: there is no input 2",
+    );
+    is_valid(&program(&format!("{public}func strided apart @f() -> () loc(#0) {{\n^bb0:\n  return\n}}")));
 }
 
 #[test]

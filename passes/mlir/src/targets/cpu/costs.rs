@@ -16,6 +16,10 @@ pub const WORTH_SHORTENING: usize = 8;
 pub const SHUFFLED_BYTES: i64 = 32;
 /// How many vectors ahead elements that are apart are brought into the caches: processors see few such streams by themselves.
 pub const PREFETCHED_STEPS: i64 = 1;
+/// The same, in elements, where a run alone knows how far they are apart.
+pub const PREFETCHED_APART: i64 = 192;
+/// So many of those are loaded from one address: processors add one, two and four times a step to it, but no further multiples.
+pub const FROM_ONE_ADDRESS: i64 = 4;
 /// A line of the cache, in bytes.
 pub const CACHE_LINE: i64 = 64;
 /// The cost of a map up to which it is computed in squares: it is emitted as often as a vector has lanes.
@@ -85,7 +89,7 @@ pub const MAX_KEPT: i64 = 1 << 14;
 
 /// When there is code for arguments that are not contiguous and row-major: where kernels do little with what they read, and what
 /// they read does not stay in the second-level cache.
-pub const IN_PLACE: InPlace = InPlace { bytes: 1 << 18, cost: 16, launches: 4, dims: 5 };
+pub const IN_PLACE: InPlace = InPlace { bytes: 1 << 18, cost: 16, launches: 4, dims: 5, alone: 3 };
 
 /// Allocating, counting and freeing takes about as long as copying a kilobyte twice. Callers need not have much stack, and functions
 /// that call themselves take it again.

@@ -250,7 +250,7 @@ impl<'l, 'a> Function<'l, 'a> {
                         let extent = self.word(extents, axis, self.code.types.i64);
                         self.set(parameter(), Value::Number(extent));
                     }
-                    let strided = source.entry.strided_dims(r#type);
+                    let strided = source.entry.strided_dims(index, r#type);
                     if strided.is_empty() {
                         continue;
                     }

@@ -174,8 +174,9 @@ fn codes(text: &mut String, export: &Export<'_>) {
     }
     let elements = export.strided.iter().map(|(strides, entry)| {
         let fields = fields::Strided {
-            before: number(Kind::I64, strides.before as i64),
+            before: number(Kind::I64, strides.before.map_or(-1, |before| before as i64)),
             dense: number(Kind::I64, i64::from(strides.is_dense)),
+            input: number(Kind::I64, strides.input.map_or(-1, |input| input as i64)),
             entry: address(Some(entry.clone())),
             entry_stack: address(Some(stack_symbol(entry))),
         };

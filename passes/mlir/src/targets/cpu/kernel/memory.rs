@@ -231,6 +231,11 @@ impl<'k> KernelEmitter<'k> {
             (_, Some(stride @ 2..)) if count == 1 && self.mask.is_none() => {
                 vec![whole(self.load_strided(first, (unit, size), lanes, stride))]
             }
+            (_, None) if self.mask.is_none() => {
+                let stride = self.stride(access);
+                let stride = self.product(&(&stride * &Product::number(count as i64)));
+                self.load_apart((first, stride), (unit, size), lanes, count).into_iter().map(whole).collect()
+            }
             _ => {
                 let stride = self.stride(access);
                 let steps = self.lane_steps(&(&stride * &Product::number(count as i64)), lanes);

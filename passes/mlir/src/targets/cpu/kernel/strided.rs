@@ -1,9 +1,11 @@
-//! Elements that are a known step apart in memory.
+//! Elements that are a step apart in memory.
 
 use mlir_sys::*;
 
 use super::KernelEmitter;
-use crate::targets::cpu::costs::{CACHE_LINE, PREFETCHED_STEPS, SHUFFLED_BYTES};
+use crate::targets::cpu::costs::{
+    CACHE_LINE, FROM_ONE_ADDRESS, PREFETCHED_APART, PREFETCHED_STEPS, SHUFFLED_BYTES,
+};
 use crate::targets::llvm::{self, Level, vector};
 
 impl KernelEmitter<'_> {
@@ -35,6 +37,46 @@ impl KernelEmitter<'_> {
             })
             .collect();
         self.joined(pieces, (unit, own))
+    }
+
+    /// The parts of elements whose step a run alone knows, lane after lane.
+    pub(super) fn load_apart(
+        &mut self,
+        (first, stride): (MlirValue, MlirValue),
+        (unit, size): (MlirType, usize),
+        lanes: usize,
+        parts: usize,
+    ) -> Vec<MlirValue> {
+        let result = vector(unit, lanes);
+        let mut all = vec![self.code.poison(result); parts];
+        let steps: Vec<MlirValue> = (0..=FROM_ONE_ADDRESS)
+            .map(|lane| {
+                let lane = self.code.index(lane);
+                self.code.int("llvm.mul", stride, lane)
+            })
+            .collect();
+        let ahead = self.code.index(PREFETCHED_APART);
+        let ahead = self.code.int("llvm.mul", stride, ahead);
+        let mut start = first;
+        for lane in 0..lanes {
+            let within = lane % FROM_ONE_ADDRESS as usize;
+            if within == 0 {
+                if lane > 0 {
+                    start = self.code.element(start, steps[FROM_ONE_ADDRESS as usize], unit, 1);
+                }
+                let next = self.code.element(start, ahead, unit, 1);
+                self.code.prefetch(next, Level::First);
+            }
+            let address = self.code.element(start, steps[within], unit, 1);
+            let place = self.code.index(lane as i64);
+            for (part, all) in all.iter_mut().enumerate() {
+                let ahead = self.code.index(part as i64);
+                let address = self.code.element(address, ahead, unit, 1);
+                let loaded = self.code.load(address, unit, size);
+                *all = self.code.value("llvm.insertelement", &[*all, loaded, place], result, &[]);
+            }
+        }
+        all
     }
 
     /// Vectors as one.
