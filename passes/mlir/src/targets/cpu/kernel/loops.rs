@@ -212,6 +212,9 @@ impl<'k> KernelEmitter<'k> {
         self.code.branch(after, &[middle]);
         self.code.go_to(after);
         let rest = crate::targets::llvm::block_argument(after, 0);
+        if self.computes_again && self.kernel.dims[dim].fixed().is_none() {
+            return self.last(dim, (from, to), rest, body);
+        }
         self.part(dim, (rest, to), &[], body);
     }
 
