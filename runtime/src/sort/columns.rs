@@ -14,7 +14,10 @@ const ROW: usize = 128;
 const LONGEST: usize = 256;
 
 /// The same of lines whose elements lie side by side: they are transposed before and after.
-const LONGEST_TRANSPOSED: usize = 64;
+const LONGEST_TRANSPOSED: usize = 48;
+
+/// The same of elements of one or two bytes.
+const LONGEST_TRANSPOSED_NARROW: usize = 64;
 
 /// The same where the processor has no wide vectors of such elements.
 const LONGEST_IN_NARROW: usize = 32;
@@ -28,22 +31,41 @@ pub(super) const fn width<T>() -> usize {
 pub(super) fn suit<T: Key>([outer, extent, inner]: [usize; 3]) -> bool {
     let longest = match () {
         () if T::BYTES > 1 && T::few() == 0 => LONGEST_IN_NARROW,
+        () if inner == 1 && T::BYTES <= 2 => LONGEST_TRANSPOSED_NARROW,
         () if inner == 1 => LONGEST_TRANSPOSED,
         () => LONGEST,
     };
     extent <= longest && outer * inner >= width::<T>() / 2
 }
 
-/// The places of a line that are compared, in this order: the lesser element goes to the first one.
-pub(super) fn comparisons(length: usize) -> Vec<(usize, usize)> {
-    let mut all = Vec::new();
+/// Places of a line that are compared: each of some with the one as far behind it, so that the lesser element goes to the first.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Comparison {
+    /// The first place.
+    first: usize,
+    /// What it is compared with.
+    second: usize,
+    /// How many places from both on: `first + count <= second`.
+    count: usize,
+}
+
+/// All comparisons that sort a line, in this order.
+pub(super) fn comparisons(length: usize) -> Vec<Comparison> {
+    let mut all: Vec<Comparison> = Vec::new();
     let powers = |from: usize| std::iter::successors(Some(from), |power| Some(power * 2));
     for run in powers(1).take_while(|run| *run < length) {
         for far in powers(1).take_while(|far| *far <= run).collect::<Vec<_>>().into_iter().rev() {
             let firsts = (far % run..length.saturating_sub(far)).step_by(2 * far);
             let pairs =
                 firsts.flat_map(|first| (first..(first + far).min(length - far)).map(|x| (x, x + far)));
-            all.extend(pairs.filter(|(x, y)| x / (2 * run) == y / (2 * run)));
+            for (first, second) in pairs.filter(|(x, y)| x / (2 * run) == y / (2 * run)) {
+                match all.last_mut() {
+                    Some(last) if (first, second) == (last.first + last.count, last.second + last.count) => {
+                        last.count += 1;
+                    }
+                    _ => all.push(Comparison { first, second, count: 1 }),
+                }
+            }
         }
     }
     all
@@ -95,7 +117,7 @@ impl Lines {
         &self,
         data: *mut T,
         rows: &mut Vec<T>,
-        (order, comparisons): (&impl Order<T>, &[(usize, usize)]),
+        (order, comparisons): (&impl Order<T>, &[Comparison]),
     ) {
         let width = width::<T>();
         rows.clear();
@@ -152,15 +174,16 @@ unsafe fn copy<T: Copy>(from: *const T, to: *mut T, count: usize) {
 }
 
 /// Makes comparisons in all columns of some rows.
-struct Comparisons<'a>(&'a [(usize, usize)]);
+struct Comparisons<'a>(&'a [Comparison]);
 
 impl<T: Key> Pass<T> for Comparisons<'_> {
     #[inline(always)]
     fn over(&self, rows: &mut [T]) {
         let width = width::<T>();
-        for (x, y) in self.0 {
-            let (before, from) = rows.split_at_mut(y * width);
-            let (firsts, seconds) = (&mut before[x * width..][..width], &mut from[..width]);
+        for Comparison { first, second, count } in self.0 {
+            let (before, from) = rows.split_at_mut(second * width);
+            let (firsts, seconds) =
+                (&mut before[first * width..][..count * width], &mut from[..count * width]);
             for (first, second) in firsts.iter_mut().zip(seconds) {
                 (*first, *second) = ((*first).min(*second), (*first).max(*second));
             }
@@ -179,10 +202,12 @@ mod tests {
             let comparisons = comparisons(length);
             for ones in 0_u32..1 << length {
                 let mut bits = ones;
-                for (x, y) in &comparisons {
-                    assert!(x < y, "the lesser element goes first");
-                    let is_turned = bits >> x & 1 > bits >> y & 1;
-                    bits ^= u32::from(is_turned) * (1 << x | 1 << y);
+                for Comparison { first, second, count } in &comparisons {
+                    assert!(first + count <= *second, "the lesser element goes first");
+                    for (x, y) in (0..*count).map(|place| (first + place, second + place)) {
+                        let is_turned = bits >> x & 1 > bits >> y & 1;
+                        bits ^= u32::from(is_turned) * (1 << x | 1 << y);
+                    }
                 }
                 let sorted = ((1 << ones.count_ones()) - 1) << (length as u32 - ones.count_ones());
                 assert_eq!(bits, sorted, "{ones:b} of {length}");
