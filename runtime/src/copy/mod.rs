@@ -29,8 +29,21 @@ const STREAMED: usize = 1 << 24;
 /// Bytes that are copied as one unit of work, in rows.
 const ROWS: usize = 1 << 16;
 
-/// Rows of fewer elements are interleaved from runs of the source, if those have so many.
-const SHORT_ROW: usize = 4;
+/// The fewest elements on a side of a square.
+const LEAST_SIDE: usize = 4;
+
+/// Rows of fewer elements are interleaved from runs of the source, where squares would take longer: those of narrow elements, and of
+/// few of them.
+const SHORT_ROW: usize = 16;
+
+/// Elements of so many bytes are turned in wide registers, of which some lanes are masked: from so many of both axes on, that is faster.
+const WIDE: usize = 4;
+const MANY: usize = 1 << 10;
+
+/// Rows of at least so many bytes are written past the caches though they begin and end within lines.
+const STREAMED_ROW: usize = 1 << 12;
+
+/// So many elements of a run are interleaved at once, at least, if there are as many.
 const LONG_RUN: usize = 16;
 
 /// The bytes of the target that are written again and again as runs are interleaved: they stay in the first-level cache, and there is
@@ -137,8 +150,11 @@ impl Plan {
             }
         }
         let inner = outer.pop().unwrap_or(NONE);
-        let is_short = inner.extent < SHORT_ROW;
-        let least = if is_short { LONG_RUN } else { SHORT_ROW };
+        let least = if inner.extent < LEAST_SIDE { LONG_RUN } else { LEAST_SIDE };
+        let is_short = |across: usize| {
+            inner.extent < LEAST_SIDE
+                || inner.extent < SHORT_ROW && (size < WIDE || across * inner.extent < MANY)
+        };
         let nearer = |axis: &Axis| {
             axis.from != 0 && axis.from.unsigned_abs() < inner.from.unsigned_abs() && axis.extent >= least
         };
@@ -146,7 +162,7 @@ impl Plan {
             .filter(|&place| nearer(&outer[place]))
             .min_by_key(|&place| outer[place].from.unsigned_abs());
         match nearest {
-            Some(place) if is_short => {
+            Some(place) if is_short(outer[place].extent) => {
                 let across = outer.remove(place);
                 let mut inside = vec![inner];
                 // Those that the target has further inside than the run.
@@ -181,9 +197,11 @@ impl Plan {
                 let length = self.inner.extent.min(ROWS / size);
                 [(ROWS / size / length).clamp(1, self.across.extent), length]
             }
-            Manner::Runs => {
-                [(INTERLEAVED / size / count(&self.inside)).clamp(LONG_RUN, self.across.extent), 1]
-            }
+            Manner::Runs => [
+                (INTERLEAVED / size / count(&self.inside))
+                    .clamp(LONG_RUN.min(self.across.extent), self.across.extent),
+                1,
+            ],
         }
     }
 
@@ -197,7 +215,9 @@ impl Plan {
         let outer = count(&self.outer);
         let grain = (GRAIN / (height * width * count(&self.inside) * size_of::<T>())).max(1);
         let bytes = outer * self.across.extent * self.inner.extent * size_of::<T>();
-        let streams = self.manner == Manner::Squares && bytes >= STREAMED;
+        let row = self.inner.extent * size_of::<T>();
+        let fills_lines = row >= STREAMED_ROW || row.is_multiple_of(squares::LINE);
+        let streams = self.manner == Manner::Squares && bytes >= STREAMED && fills_lines;
         pool::parallel((outer * cuts[0] * cuts[1]) as i64, grain as i64, &|begin, end| {
             // A whole address, not its field, is what closures may share.
             let (to, from) = (to.at(0), from.at(0));

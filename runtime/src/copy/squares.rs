@@ -10,7 +10,7 @@ mod wide;
 use super::{Address, Axis};
 
 /// A line of the cache, in bytes.
-const LINE: usize = 64;
+pub const LINE: usize = 64;
 
 /// How many squares lie side by side in a unit of work: memory is read in runs of so many lines.
 pub const WIDTH: usize = 32;

@@ -81,9 +81,29 @@ fn axes_that_are_contiguous_become_one() {
     let axis = |extent, to, from| Axis { extent, to, from };
     let plan = Plan::new(vec![axis(2, 48, 48), axis(3, 16, 16), axis(1, 7, 7), axis(4, 4, 4)], 4);
     assert_eq!((plan.outer.len(), plan.manner, plan.inner), (0, Manner::Rows, axis(24, 4, 4)));
-    let transposed = Plan::new(vec![axis(8, 32, 4), axis(8, 4, 32)], 4);
-    assert_eq!((transposed.manner, transposed.across), (Manner::Squares, axis(8, 32, 4)));
-    assert_eq!(transposed.inner, axis(8, 4, 32));
+    let transposed = Plan::new(vec![axis(20, 80, 4), axis(20, 4, 80)], 4);
+    assert_eq!((transposed.manner, transposed.across), (Manner::Squares, axis(20, 80, 4)));
+    assert_eq!(transposed.inner, axis(20, 4, 80));
+}
+
+#[test]
+fn few_or_narrow_elements_are_interleaved_and_not_turned() {
+    // A transposition of rows of the target.
+    let manner = |[rows, length]: [usize; 2], size: usize| {
+        let [row, run] = [length, rows].map(|count| (count * size) as isize);
+        let size = size as isize;
+        let axes =
+            vec![Axis { extent: rows, to: row, from: size }, Axis { extent: length, to: size, from: run }];
+        Plan::new(axes, size as usize).manner
+    };
+    assert_eq!(manner([4, 16], 4), Manner::Squares);
+    assert_eq!(manner([3, 16], 4), Manner::Rows);
+    assert_eq!(manner([128, 8], 4), Manner::Squares);
+    assert_eq!(manner([127, 8], 4), Manner::Runs);
+    assert_eq!(manner([5000, 15], 2), Manner::Runs);
+    assert_eq!(manner([5000, 16], 2), Manner::Squares);
+    assert_eq!(manner([15, 3], 8), Manner::Rows);
+    assert_eq!(manner([16, 3], 8), Manner::Runs);
 }
 
 #[test]
@@ -97,6 +117,9 @@ fn short_rows_are_interleaved_from_runs() {
             (vec![5000, 2], vec![1, 0]),
             (vec![17, 3, 3, 3], vec![3, 2, 1, 0]),
             (vec![70_000, 3], vec![1, 0]),
+            (vec![7, 128, 64, 4], vec![3, 2, 1, 0]),
+            (vec![5, 11, 90, 12, 8], vec![4, 3, 2, 1, 0]),
+            (vec![700, 15], vec![1, 0]),
         ] {
             for gap in [0, 1] {
                 let (mut strides, mut reach) = (vec![0; extents.len()], size as isize);
