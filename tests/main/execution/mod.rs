@@ -15,6 +15,7 @@ mod graphs;
 mod kernel_order;
 mod layouts;
 mod narrow_products;
+mod places;
 mod processors;
 mod products;
 mod ragged_rows;

@@ -7,7 +7,7 @@ use promote::{DType, Session, Target, Tensor, set_threads, threads};
 use super::support::{Random, compile_for, function, known, session};
 
 /// Processors whose programs run here: with short and long vectors, with masks and without.
-fn targets() -> Vec<Target> {
+pub fn targets() -> Vec<Target> {
     let others = [("avx2", "x86-64-v3"), ("avx512f", "x86-64-v4")].into_iter();
     let others = others.filter(|(feature, _)| Target::host().has(feature));
     let names = std::iter::once("x86-64").chain(others.map(|(_, name)| name));

@@ -84,6 +84,11 @@ pub const PART_ALIGNMENT: usize = 16;
 pub const MOST_PARTS: i64 = 16;
 /// From this cost on, keeping the value of an op for a later stage of a kernel is cheaper than computing it again.
 pub const WORTH_KEEPING: u32 = 12;
+/// How many vectors a block has whose extreme is found before its place: of integers, and of floats, whose NaNs take more to compare.
+pub const SEARCHED_INTEGERS: i64 = 4;
+pub const SEARCHED_FLOATS: i64 = 16;
+/// How many such blocks rows have at least: one of them is read again.
+pub const SHORTEST_SEARCHED: i64 = 3;
 /// The most elements of a row that are kept from one stage to another.
 pub const MAX_KEPT: i64 = 1 << 14;
 

@@ -160,10 +160,19 @@ impl<'k> KernelEmitter<'k> {
             }
             let is_stored = |root: &usize| self.kernel.roots[*root].role == Role::Store;
             self.computes_again = !self.is_tiny && roots.iter().all(is_stored);
-            let carried =
-                self.nest(reduced.clone(), stage, (&roots, &carried), &mut |emitter, lanes, state| {
-                    emitter.row_step(&roots, &kept, lanes, state)
-                });
+            let mut step = |emitter: &mut Self, lanes: usize, state: &[MlirValue]| {
+                emitter.row_step(&roots, &kept, lanes, state)
+            };
+            let carried = match self.sought(&roots) {
+                Some(sought) => {
+                    let dim = reduced.start;
+                    self.hoist(1 << dim, stage);
+                    let bounds = self.bounds(dim);
+                    let block = self.block_of_extreme(sought, dim, bounds);
+                    self.innermost(dim, block, &carried, &mut step)
+                }
+                None => self.nest(reduced.clone(), stage, (&roots, &carried), &mut step),
+            };
             let mut rest = carried.as_slice();
             for root in &roots {
                 let (own, others) = rest.split_at(self.accumulator(*root).len() * self.copies(*root));

@@ -29,6 +29,7 @@ mod masks;
 mod memory;
 mod roots;
 mod schedule;
+mod search;
 mod squares;
 mod strided;
 mod sums;

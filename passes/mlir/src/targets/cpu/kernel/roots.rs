@@ -140,7 +140,7 @@ impl<'k> KernelEmitter<'k> {
 
     /// The indices of the dimension that an op looks for one along, the only one that is reduced: of lanes beside each other
     /// there, or of one for all of them.
-    fn index_along(&mut self, lanes: usize) -> Register {
+    pub(super) fn index_along(&mut self, lanes: usize) -> Register {
         let (dim, ty) = (self.kernel.reduced().start, self.index_type());
         let index = Register { value: self.at(dim), ty: Ty::I64 };
         let index = if ty == Ty::I64 { index } else { self.emit(1).cast(Cast::Truncate, index, ty) };

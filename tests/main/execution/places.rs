@@ -1,0 +1,122 @@
+//! `argmax` and `argmin` along rows: the first of the most extreme elements, wherever it is, and of NaNs the first.
+
+use std::fmt::Write;
+
+use promote::{DType, Session, Target, Tensor, set_threads, threads};
+
+use super::ragged_rows::targets;
+use super::support::{Random, compile_for, function, known, session};
+
+const DTYPES: [&str; 6] = ["i1", "i8", "i16", "i64", "f32", "f64"];
+
+/// Functions that look for both extremes of rows of each dtype, of extents that are stated or open.
+fn text(rows: usize, length: usize) -> String {
+    let mut text = String::new();
+    for (name, dims) in [("stated", format!("{rows}x{length}")), ("open", "?x?".to_owned())] {
+        for (op, dtype) in DTYPES.into_iter().flat_map(|dtype| [("argmax", dtype), ("argmin", dtype)]) {
+            let x = format!("tensor<{dims}x{dtype}>");
+            let _ = write!(
+                text,
+                "func.func @{name}_{op}_{dtype}(%x: {x}) -> !u {{
+  %0 = \"promote.{op}\"(%x) {{axis = array<i64: 1>}} : ({x}) -> !u
+  return %0 : !u
+}}
+"
+            );
+        }
+    }
+    known(&text)
+}
+
+/// Rows in which the extremes are some of few numbers, or one that is planted; and rows of one number.
+fn rows(count: usize, length: usize, random: &mut Random) -> Vec<i8> {
+    let row = |row: usize| -> Vec<i8> {
+        let mut numbers: Vec<i8> = match row % 3 {
+            0 => vec![(row % 5) as i8 - 2; length],
+            1 => (0..length).map(|_| random.below(3) as i8 - 1).collect(),
+            _ => (0..length).map(|_| random.below(200) as u8 as i8 / 2).collect(),
+        };
+        for extreme in [i8::MAX, i8::MIN].into_iter().skip(row % 2) {
+            numbers[random.below(length)] = extreme;
+        }
+        numbers
+    };
+    (0..count).flat_map(row).collect()
+}
+
+/// The first place of what none is better than; that of the first NaN, if there is one.
+fn first<T: PartialOrd>(row: &[T], is_better: impl Fn(&T, &T) -> bool) -> i64 {
+    let is_nan = |x: &T| x.partial_cmp(x).is_none();
+    let nan = row.iter().position(is_nan);
+    let best =
+        (1..row.len()).fold(0, |best, place| if is_better(&row[place], &row[best]) { place } else { best });
+    nan.unwrap_or(best) as i64
+}
+
+fn check(session: &Session, target: &Target, length: usize) {
+    const ROWS: usize = 12;
+    let executable = compile_for(session, &text(ROWS, length), target.clone()).expect("it is compiled");
+    let mut random = Random::new(length as u64);
+    let numbers = rows(ROWS, length, &mut random);
+    let places = [(); 2].map(|()| random.below(ROWS * length));
+    macro_rules! check {
+        ($dtype:literal, $numbers:expr, $tensor:expr) => {
+            let numbers = $numbers;
+            let shape = [ROWS as i64, length as i64];
+            for (extents, op) in
+                [("stated", "argmax"), ("stated", "argmin"), ("open", "argmax"), ("open", "argmin")]
+            {
+                let expected: Vec<i64> = numbers
+                    .chunks_exact(length)
+                    .map(|row| first(row, |x, y| if op == "argmax" { x > y } else { x < y }))
+                    .collect();
+                let tensor = $tensor(&numbers, &shape).expect("there are as many elements");
+                let name = format!("{extents}_{op}_{}", $dtype);
+                let results = function(&executable, &name).run(&[tensor]).expect("it runs");
+                let found = results[0].elements::<i64>().expect("places are i64");
+                assert_eq!(found, expected, "{name} of rows of {length} on {}", target.cpu());
+            }
+        };
+    }
+    check!("i1", numbers.iter().map(|number| u8::from(*number > 0)).collect::<Vec<u8>>(), |truths, shape| {
+        Tensor::new(DType::B1, shape, truths)
+    });
+    check!("i8", numbers.clone(), Tensor::of);
+    check!("i16", numbers.iter().map(|number| i16::from(*number) * 257).collect::<Vec<i16>>(), Tensor::of);
+    check!("i64", numbers.iter().map(|number| i64::from(*number) << 56).collect::<Vec<i64>>(), Tensor::of);
+    // Half of all zeros are -0. Both extremes may be infinite, and so may be all numbers of a row.
+    let float = |(place, number): (usize, &i8)| match *number {
+        0 if place % 2 == 1 => -0.0,
+        2 | i8::MAX => f64::INFINITY,
+        -2 | i8::MIN => f64::NEG_INFINITY,
+        number => f64::from(number),
+    };
+    let floats: Vec<f64> = numbers.iter().enumerate().map(float).collect();
+    check!("f32", floats.iter().map(|number| *number as f32).collect::<Vec<f32>>(), Tensor::of);
+    check!("f64", floats.clone(), Tensor::of);
+    let mut with_nans = floats;
+    places.into_iter().for_each(|place| with_nans[place] = f64::NAN);
+    check!("f32", with_nans.iter().map(|number| *number as f32).collect::<Vec<f32>>(), Tensor::of);
+    check!("f64", with_nans, Tensor::of);
+}
+
+/// Blocks that are searched have 4 vectors of up to 128 lanes, or 16 of floats; rows, 3 blocks at least.
+#[test]
+fn the_first_extreme_is_found_in_rows_of_every_length() {
+    let session = session("jax", true, false);
+    for target in targets() {
+        for length in [1, 64, 193, 768, 1535, 1537, 3072, 5003] {
+            check(&session, &target, length);
+        }
+    }
+}
+
+#[test]
+fn the_first_extreme_is_found_on_any_number_of_threads() {
+    let (session, before) = (session("jax", true, false), threads());
+    for count in [1, 2, 3] {
+        set_threads(count);
+        check(&session, &Target::host(), 70_001);
+    }
+    set_threads(before);
+}
