@@ -288,13 +288,25 @@ unsafe fn types<'a>(types: *const TensorType, count: i32) -> &'a [TensorType] {
 /// How the arguments of a code lie in memory: `promote_rt_strided`'s fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Strides {
-    /// How many dimensions come after the one along which elements lie side by side, if there is such a dimension.
-    pub before: Option<usize>,
-    /// Whether the other dimensions lie one in another, as those of a row-major tensor do: they have the stride of the last of
-    /// them alone.
-    pub is_dense: bool,
-    /// The one argument that lies so, where all others are contiguous and row-major; all lie so if there is none.
+    /// How the elements of an argument lie.
+    pub elements: Placement,
+    /// The one argument whose elements lie so, where all others are contiguous and row-major; all lie so if there is none.
     pub input: Option<usize>,
+}
+
+/// How the elements of an argument with strides lie in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Placement {
+    /// Side by side along a dimension.
+    SideBySide {
+        /// How many dimensions come after it.
+        before: usize,
+        /// Whether the other dimensions lie one in another, as those of a row-major tensor do: they have the stride of the last of
+        /// them alone.
+        is_dense: bool,
+    },
+    /// Apart along all dimensions.
+    Apart,
 }
 
 /// How an argument lies in memory.
@@ -314,10 +326,13 @@ impl Strides {
         if self.input.is_some_and(|only| only != input) {
             return Layout::RowMajor;
         }
-        match self.before {
-            None if rank > 0 => Layout::Apart,
-            Some(before) if rank >= 2 && before < rank => Layout::Along(rank - before - 1),
-            None | Some(_) => Layout::RowMajor,
+        match self.elements {
+            Placement::SideBySide { before, is_dense: _ } if rank >= 2 && before < rank => {
+                Layout::Along(rank - before - 1)
+            }
+            Placement::SideBySide { .. } => Layout::RowMajor,
+            Placement::Apart if rank > 0 => Layout::Apart,
+            Placement::Apart => Layout::RowMajor,
         }
     }
 }
@@ -326,7 +341,11 @@ impl Strided {
     /// How the arguments lie.
     pub fn strides(&self) -> Strides {
         let number = |field: i64| usize::try_from(field).ok();
-        Strides { before: number(self.before), is_dense: self.dense != 0, input: number(self.input) }
+        let side_by_side = |before| Placement::SideBySide { before, is_dense: self.dense != 0 };
+        Strides {
+            elements: number(self.before).map_or(Placement::Apart, side_by_side),
+            input: number(self.input),
+        }
     }
 }
 

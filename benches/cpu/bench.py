@@ -5,13 +5,15 @@
 installs the peers into target/bench-python and runs this. Each program is compiled to a shared library and called on NumPy
 arrays through DLPack, with outputs that are there. JAX writes into a donated buffer where it takes one, NumPy into `out=`
 where that is possible. Each number of threads is a process of its own, bound to as many processors; within it the peers take
-turns, in another order each time, and medians are told. Results are compared with JAX's first. Peers that are not installed are left out.
+turns, in a random order each time, and medians are told. Results are compared with JAX's first. Peers that are not installed
+are left out.
 """
 
 import argparse
 import ctypes
 import json
 import os
+import random
 import statistics
 import subprocess
 import sys
@@ -22,7 +24,7 @@ import patterns
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 U = "tensor<*x!promote.unknown>"
-ROUNDS = 9
+ROUNDS = 11
 
 
 class DLTensor(ctypes.Structure):
@@ -316,15 +318,15 @@ def child(arguments):
             for found, wanted in zip(outputs, expected):
                 error = np.abs(found.astype(np.complex128) - wanted).max() / max(np.abs(wanted).max(), 1e-30)
                 assert error < 1e-3, f"{name}: differs from JAX by {error}"
-            # In another order each time: what comes after one that reads the same arrays finds some of them in the caches, and the
-            # threads of the one before may still look for work.
-            turns = list(peers.items())
+            # Shuffled each time: what comes after a peer that reads the same arrays finds some of them in the caches, and threads of the
+            # one before may still look for work.
+            turns, shuffled = list(peers.items()), random.Random(0)
             for _ in range(ROUNDS):
+                shuffled.shuffle(turns)
                 for peer, call in turns:
                     start = time.perf_counter()
                     call()
                     times[peer].append(time.perf_counter() - start)
-                turns.append(turns.pop(0))
             medians = {peer: statistics.median(all) for peer, all in times.items()}
             print(json.dumps({"case": name, "moved": moved, "triad_bytes": 24 * count, **medians}), flush=True)
 

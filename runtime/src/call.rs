@@ -12,7 +12,7 @@ use crate::environment::Control;
 use crate::error::RunError;
 use crate::shape::Shape;
 use crate::tensor::{Placed, Subject, View, row_major};
-use promote_abi::{DLDevice, Entry, Function, Input, Layout, Status, Strides, TensorType, text};
+use promote_abi::{DLDevice, Entry, Function, Input, Layout, Placement, Status, Strides, TensorType, text};
 
 /// What is run instead of compiled code: it computes the results of a call by other means.
 pub trait Body: Sync {
@@ -210,9 +210,9 @@ const SHORTEST_RUN: usize = 4;
 /// The same along another dimension: kernels read across the last one then.
 const SHORTEST_ACROSS: usize = 16;
 
-/// The fewest elements of an input along its last dimension, and the fewest bytes of each, that are read where they are though they lie
-/// apart: code reads such elements one by one, as fast as memory only where they are wide.
+/// The fewest elements of an input along its last dimension that are read where they are though they lie apart.
 const SHORTEST_APART: usize = 64;
+/// The fewest bytes of such an element: code reads them one by one, as fast as memory only where they are wide.
 const NARROWEST_APART: usize = 4;
 
 impl Code<'_> {
@@ -248,7 +248,11 @@ impl Code<'_> {
         let others: Vec<(usize, isize)> =
             others.map(|axis| (input.extents[axis], input.strides[axis])).collect();
         let is_in = |pair: &[(usize, isize)]| pair[0].1 == pair[1].1.wrapping_mul(pair[1].0 as isize);
-        self.strides.is_some_and(|strides| !strides.is_dense || others.windows(2).all(is_in))
+        let is_free = |strides: Strides| match strides.elements {
+            Placement::SideBySide { is_dense, .. } => !is_dense,
+            Placement::Apart => true,
+        };
+        self.strides.is_some_and(|strides| is_free(strides) || others.windows(2).all(is_in))
     }
 
     /// The strides in bytes in which an input is packed that it does not read where it is.
@@ -293,7 +297,8 @@ impl Code<'_> {
     }
 }
 
-/// Whether elements that lie apart are wide and many, and lie closer to each other along the last dimension than along any other.
+/// Whether elements that lie apart are wide and many, and no further from each other along the last dimension than along any other that
+/// they are not read along again and again.
 fn is_along_memory(input: &Placed) -> bool {
     let Some((step, others)) = input.strides.split_last() else { return false };
     let extents = input.extents.iter();

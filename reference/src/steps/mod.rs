@@ -29,7 +29,7 @@ mod space;
 use std::collections::BTreeMap;
 
 use promote_lattice::DType;
-use promote_lower::program::{Arg, Edge, End, EntryKind, Function, Layout, Program, Strides, ValueKind};
+use promote_lower::program::{Arg, Edge, End, EntryKind, Function, Layout, Program, ValueKind};
 use promote_lower::types::{Number as Scalar, Type};
 
 use self::frame::{At, Frame, Slot};
@@ -234,7 +234,7 @@ enum Next {
 /// The strides of a tensor as an entry takes it, whose elements lie side by side along a dimension, or two apart, with gaps: the others
 /// stand in memory the other way round unless they lie one in another. None if it takes a tensor that is row-major.
 fn strides(shape: &[usize], layout: Layout, entry: EntryKind) -> Option<Vec<usize>> {
-    let is_dense = matches!(entry, EntryKind::Strided(Strides { is_dense: true, .. }));
+    let is_dense = entry.is_dense();
     let (along, step) = match layout {
         Layout::RowMajor => return None,
         Layout::Along(along) => (along, 1),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use promote::{DType, Tensor};
-use promote_lower::program::{EntryKind, Strides};
+use promote_lower::program::{EntryKind, Placement, Strides};
 use promote_reference::indices;
 
 use super::random::in_steps;
@@ -448,22 +448,23 @@ fn strided_of(arguments: &str, body: &str, result: &str) -> Vec<EntryKind> {
 
 #[test]
 fn there_is_code_for_other_orders_where_packing_would_show() {
-    let strides = |before: Option<usize>, is_dense: bool, input: Option<usize>| {
-        EntryKind::Strided(Strides { before, is_dense, input })
+    let along = |before: usize, is_dense: bool, input: Option<usize>| {
+        let elements = Placement::SideBySide { before, is_dense };
+        EntryKind::Strided(Strides { elements, input })
     };
-    let [last, first] = [0, 1].map(|before| strides(Some(before), false, None));
-    let apart = strides(None, false, None);
+    let [last, first] = [0, 1].map(|before| along(before, false, None));
+    let apart = EntryKind::Strided(Strides { elements: Placement::Apart, input: None });
     let large = "tensor<512x512xf32>";
     assert_eq!(strided(large, "negative\"(%x)", large), [last, apart]);
     assert_eq!(strided(large, "max\"(%x)", "tensor<f32>"), [last, first, apart]);
     assert_eq!(strided("tensor<?x?xi64>", "sum\"(%x)", "tensor<i64>"), [last, first, apart]);
     assert_eq!(strided("tensor<?x8xbf16>", "tanh\"(%x)", "tensor<?x8xbf16>"), [last, apart]);
     assert_eq!(strided("tensor<?x?x?xi64>", "sum\"(%x)", "tensor<i64>").len(), 4);
-    let dense = strides(Some(2), true, None);
+    let dense = along(2, true, None);
     assert_eq!(strided("tensor<64x64x128xf32>", "sum\"(%x)", "tensor<f32>"), [dense]);
     assert_eq!(strided("tensor<?xf32>", "negative\"(%x)", "tensor<?xf32>"), [apart]);
     // What the program turns is read in order where that argument alone lies the other way round.
-    let alone = |input: usize| strides(Some(1), false, Some(input));
+    let alone = |input: usize| along(1, false, Some(input));
     let turned = format!(
         "  %t = \"promote.permute_dims\"(%y) {{permutation = array<i64: 1, 0>}} : ({large}) -> {large}
   %r = \"promote.add\"(%x, %t) : ({large}, {large}) -> {large}\n"

@@ -1,6 +1,6 @@
 //! Who calls functions, and how the tensors lie in memory that they are called with.
 
-pub use promote_abi::{Layout, Strides};
+pub use promote_abi::{Layout, Placement, Strides};
 
 use crate::types::Type;
 
@@ -10,7 +10,7 @@ pub enum EntryKind {
     /// Callers outside of the program: results go into memory that [`Step::Output`](super::Step::Output) asks for.
     Public,
     /// The same, whose tensors lie in memory in another order. It computes the same as the public function of its name, bit for
-    /// bit.
+    /// bit, but for the sign and payload of a NaN where several meet.
     Strided(Strides),
     /// The same as public, who ask for the shapes of results alone.
     Shapes,
@@ -36,16 +36,26 @@ impl EntryKind {
         }
     }
 
+    /// Whether the dimensions along which the elements of inputs do not lie side by side lie one in another.
+    pub const fn is_dense(self) -> bool {
+        match self {
+            Self::Strided(Strides { elements: Placement::SideBySide { is_dense, .. }, .. }) => is_dense,
+            Self::Strided(Strides { elements: Placement::Apart, .. })
+            | Self::Public
+            | Self::Shapes
+            | Self::Private => false,
+        }
+    }
+
     /// The dimensions of an input of which the function takes the strides.
     pub fn strided_dims(self, input: usize, r#type: &Type) -> Vec<usize> {
-        let is_dense = matches!(self, Self::Strided(Strides { is_dense: true, .. }));
         let all = 0..r#type.dims().len();
         match self.layout(input, r#type) {
             Layout::RowMajor => Vec::new(),
             Layout::Apart => all.collect(),
             Layout::Along(along) => {
                 let mut others: Vec<usize> = all.filter(|axis| *axis != along).collect();
-                others.drain(..if is_dense { others.len() - 1 } else { 0 });
+                others.drain(..if self.is_dense() { others.len() - 1 } else { 0 });
                 others
             }
         }

@@ -37,7 +37,7 @@ use promote_lattice::DType;
 use promote_lattice::convert::{Bits, Numerics};
 
 pub use self::arith::{Arith, fold, operands};
-pub use self::entry::{EntryKind, Layout, Strides};
+pub use self::entry::{EntryKind, Layout, Placement, Strides};
 pub use self::parse::ParseError;
 pub use self::step::{Launch, Literal, Matmul, Panels, Step};
 pub use self::verify::{Item, Position, Problem};

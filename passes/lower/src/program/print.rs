@@ -36,7 +36,7 @@ use rustc_hash::FxHashSet;
 
 use super::{
     Arg, Block, BlockId, Constant, ConstantId, Edge, End, EntryKind, Function, KernelId, Launch, Literal,
-    Matmul, Panels, Place, PlaceId, Program, Step, Strides, ValueId, ValueKind,
+    Matmul, Panels, Place, PlaceId, Placement, Program, Step, Strides, ValueId, ValueKind,
 };
 use crate::target::Target;
 use crate::types::{Number, Type};
@@ -214,12 +214,12 @@ impl Display for EntryKind {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Public => f.write_str("public"),
-            Self::Strided(Strides { before, is_dense, input }) => {
-                match before {
-                    Some(before) => write!(f, "strided {before}")?,
-                    None => f.write_str("strided apart")?,
+            Self::Strided(Strides { elements, input }) => {
+                match elements {
+                    Placement::SideBySide { before, is_dense: false } => write!(f, "strided {before}")?,
+                    Placement::SideBySide { before, is_dense: true } => write!(f, "strided {before} dense")?,
+                    Placement::Apart => f.write_str("strided apart")?,
                 }
-                f.write_str(if *is_dense { " dense" } else { "" })?;
                 input.map_or(Ok(()), |input| write!(f, " input {input}"))
             }
             Self::Shapes => f.write_str("shapes"),

@@ -276,10 +276,12 @@ impl<'b, 'm> Builder<'b, 'm> {
         let Some(r#type) = source.r#type(argument) else { return };
         let (known, mut parts) = self.parts(r#type);
         let entry = self.function.entry;
-        if let (Lowered::Tensor(stored), BlockId(0), layout @ (Layout::Along(_) | Layout::Apart)) =
-            (&known, block, entry.layout(number, r#type))
-        {
-            let along = if let Layout::Along(along) = layout { Some(along) } else { None };
+        let along = match entry.layout(number, r#type) {
+            Layout::RowMajor => None,
+            Layout::Along(along) => Some(Some(along)),
+            Layout::Apart => Some(None),
+        };
+        if let (Lowered::Tensor(stored), BlockId(0), Some(along)) = (&known, block, along) {
             let dims = entry.strided_dims(number, r#type);
             let strides: Vec<ValueId> = dims.iter().map(|_| self.new_value(ValueKind::INDEX)).collect();
             parts.extend(&strides);

@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Builder, Context};
 use crate::order::Traversal;
-use crate::program::{Arg, EntryKind, Function, Launch, Layout, Step, Strides, ValueId};
+use crate::program::{Arg, EntryKind, Function, Launch, Layout, Placement, Step, Strides, ValueId};
 use crate::strong::{self, Kind};
 use crate::target::InPlace;
 use crate::types::Type;
@@ -39,14 +39,10 @@ impl<'m> Context<'m> {
         if !is_straight(source) || !self.reads_little(function, &worth) {
             return;
         }
-        for (before, input) in orders(source, &worth) {
+        for strides in orders(source, &worth) {
             // Any strides are better, but where dimensions must be one for sums to be in order.
-            let dense = Strides { before, is_dense: true, input };
-            let has_others = |(number, input): (usize, &Type)| {
-                matches!(dense.layout(number, input.dims().len()), Layout::Along(_)) && input.dims().len() > 2
-            };
-            let dense = Some(dense).filter(|_| source.inputs.iter().enumerate().any(has_others));
-            for strides in std::iter::once(Strides { before, is_dense: false, input }).chain(dense) {
+            let dense = dense(source, strides);
+            for strides in std::iter::once(strides).chain(dense) {
                 if self.add(source, EntryKind::Strided(strides), traversals) {
                     break;
                 }
@@ -99,24 +95,36 @@ impl<'m> Context<'m> {
     }
 }
 
-/// The orders in which there may be code for the arguments of a function: how many dimensions come after the one along which elements
-/// lie side by side, and the only argument that lies so.
-fn orders(source: &strong::Function, worth: &InPlace) -> Vec<(Option<usize>, Option<usize>)> {
+/// The orders in which there may be code for the arguments of a function.
+fn orders(source: &strong::Function, worth: &InPlace) -> Vec<Strides> {
     let ranks = source.inputs.iter().map(|input| input.dims().len());
-    let large = |order: &(Option<usize>, Option<usize>)| {
-        let strides = Strides { before: order.0, is_dense: false, input: order.1 };
-        let is_other = |(number, input): (usize, &Type)| {
-            strides.layout(number, input.dims().len()) != Layout::RowMajor && is_large(input, worth)
-        };
-        source.inputs.iter().enumerate().any(is_other)
-    };
     let most = ranks.clone().max().unwrap_or(0).min(worth.dims);
-    let all = (0..most).map(|before| (Some(before), None)).chain([(None, None)]);
+    let along = |before| Placement::SideBySide { before, is_dense: false };
+    let all = (0..most).map(along).chain([Placement::Apart]);
+    let all = all.map(|elements| Strides { elements, input: None });
     let matrices: Vec<usize> =
         ranks.enumerate().filter(|(_, rank)| *rank >= 2).map(|(input, _)| input).collect();
     let alone = matrices.iter().filter(|_| (2..=worth.alone).contains(&matrices.len()));
-    let alone = alone.flat_map(|input| (1..most).map(|before| (Some(before), Some(*input))));
-    all.chain(alone).filter(large).collect()
+    let alone = alone.flat_map(|input| {
+        (1..most).map(move |before| Strides { elements: along(before), input: Some(*input) })
+    });
+    let is_worth_it = |strides: &Strides| {
+        source.inputs.iter().enumerate().any(|(input, r#type)| {
+            strides.layout(input, r#type.dims().len()) != Layout::RowMajor && is_large(r#type, worth)
+        })
+    };
+    all.chain(alone).filter(is_worth_it).collect()
+}
+
+/// The same where the dimensions along which elements do not lie side by side are one, if an argument has several.
+fn dense(source: &strong::Function, strides: Strides) -> Option<Strides> {
+    let Placement::SideBySide { before, .. } = strides.elements else { return None };
+    let has_several = source.inputs.iter().enumerate().any(|(input, r#type)| {
+        let rank = r#type.dims().len();
+        strides.layout(input, rank) != Layout::RowMajor && rank > 2
+    });
+    let elements = Placement::SideBySide { before, is_dense: true };
+    has_several.then_some(Strides { elements, ..strides })
 }
 
 /// The strides along the last dimensions of arguments that lie apart.

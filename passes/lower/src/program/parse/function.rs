@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::{Parser, Result, Token};
 use crate::program::{
-    Arg, Block, BlockId, Edge, End, EntryKind, Function, Step, Strides, ValueId, ValueKind,
+    Arg, Block, BlockId, Edge, End, EntryKind, Function, Placement, Step, Strides, ValueId, ValueKind,
 };
 use crate::types::Type;
 
@@ -43,16 +43,19 @@ impl Parser<'_> {
 
     fn entry(&mut self) -> Result<EntryKind> {
         if self.accept_word("strided")? {
-            let what = "`apart`, or how many dimensions come after the one along which elements lie";
-            let before =
-                if self.accept_word("apart")? { None } else { Some(self.unsigned::<u32>(what)? as usize) };
-            let is_dense = self.accept_word("dense")?;
+            let elements = if self.accept_word("apart")? {
+                Placement::Apart
+            } else {
+                let what = "`apart`, or how many dimensions come after the one along which elements lie";
+                let before = self.unsigned::<u32>(what)? as usize;
+                Placement::SideBySide { before, is_dense: self.accept_word("dense")? }
+            };
             let input = if self.accept_word("input")? {
                 Some(self.unsigned::<u32>("the number of an input")? as usize)
             } else {
                 None
             };
-            return Ok(EntryKind::Strided(Strides { before, is_dense, input }));
+            return Ok(EntryKind::Strided(Strides { elements, input }));
         }
         let others = [EntryKind::Public, EntryKind::Shapes, EntryKind::Private];
         let Some(entry) = others.into_iter().find(|entry| self.is_word(&entry.to_string())) else {

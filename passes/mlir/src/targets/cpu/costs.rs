@@ -16,9 +16,10 @@ pub const WORTH_SHORTENING: usize = 8;
 pub const SHUFFLED_BYTES: i64 = 32;
 /// How many vectors ahead elements that are apart are brought into the caches: processors see few such streams by themselves.
 pub const PREFETCHED_STEPS: i64 = 1;
-/// The same, in elements, where a run alone knows how far they are apart.
+/// How many elements ahead those are brought into the caches of which a run alone knows how far they are apart. In short rows they are
+/// of the rows after, or of none.
 pub const PREFETCHED_APART: i64 = 192;
-/// So many of those are loaded from one address: processors add one, two and four times a step to it, but no further multiples.
+/// So many elements that are apart are loaded from one address, to which processors add one, two and four times a step.
 pub const FROM_ONE_ADDRESS: i64 = 4;
 /// A line of the cache, in bytes.
 pub const CACHE_LINE: i64 = 64;

@@ -208,9 +208,8 @@ impl<'a> Lowering<'a> {
                 EntryKind::Private => Self::inner(name),
                 EntryKind::Public => entry.insert(format!("promote.entry.{}", encoded(name))).clone(),
                 EntryKind::Strided(strides) => {
-                    let before = strides.before.map_or("apart".to_owned(), |before| before.to_string());
-                    let input = strides.input.map_or(String::new(), |input| format!(".input{input}"));
-                    let symbol = format!("promote.strided.{before}{input}.{}", encoded(name));
+                    let kind = function.entry.to_string().replace(' ', ".");
+                    let symbol = format!("promote.{kind}.{}", encoded(name));
                     strided.push((strides, symbol.clone()));
                     symbol
                 }

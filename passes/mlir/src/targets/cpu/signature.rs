@@ -9,7 +9,7 @@ use std::fmt::Write;
 use promote_abi::{Function, Kind, Prototype, Runtime, Strided, Structure, TensorType, fields};
 
 use super::names;
-use promote_lower::program::Strides;
+use promote_lower::program::{Placement, Strides};
 use promote_lower::symbols::{Symbols, encoded};
 use promote_lower::types::Type;
 
@@ -173,9 +173,13 @@ fn codes(text: &mut String, export: &Export<'_>) {
         return;
     }
     let elements = export.strided.iter().map(|(strides, entry)| {
+        let (before, is_dense) = match strides.elements {
+            Placement::SideBySide { before, is_dense } => (before as i64, is_dense),
+            Placement::Apart => (-1, false),
+        };
         let fields = fields::Strided {
-            before: number(Kind::I64, strides.before.map_or(-1, |before| before as i64)),
-            dense: number(Kind::I64, i64::from(strides.is_dense)),
+            before: number(Kind::I64, before),
+            dense: number(Kind::I64, i64::from(is_dense)),
             input: number(Kind::I64, strides.input.map_or(-1, |input| input as i64)),
             entry: address(Some(entry.clone())),
             entry_stack: address(Some(stack_symbol(entry))),

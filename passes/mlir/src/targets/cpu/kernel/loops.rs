@@ -212,6 +212,7 @@ impl<'k> KernelEmitter<'k> {
         self.code.branch(after, &[middle]);
         self.code.go_to(after);
         let rest = crate::targets::llvm::block_argument(after, 0);
+        // Rows of a known extent are long where they may be stored past the caches: one mask does not matter.
         if self.computes_again && self.kernel.dims[dim].fixed().is_none() {
             return self.last(dim, (from, to), rest, body);
         }

@@ -285,31 +285,17 @@ impl<'k> KernelEmitter<'k> {
         let addresses = self.addresses((first, steps, part), unit, lanes);
         let result = vector(unit, lanes);
         if self.mask.is_none() {
-            return self.one_by_one_from(addresses, (unit, size), lanes);
+            let pointer = self.code.types.pointer;
+            return self.lane_by_lane((unit, size), lanes, |emitter, lane| {
+                let place = emitter.code.index(lane);
+                emitter.code.value("llvm.extractelement", &[addresses, place], pointer, &[])
+            });
         }
         let mask = self.mask_of(lanes);
         let passed = self.nothing(result);
         let alignment = self.code.types.int(self.code.types.i32, size as i64);
         let operands = [addresses, mask, passed];
         self.code.value("llvm.intr.masked.gather", &operands, result, &[("alignment", alignment)])
-    }
-
-    /// The elements at the addresses in lanes, all of which count.
-    fn one_by_one_from(
-        &mut self,
-        addresses: MlirValue,
-        (unit, size): (MlirType, usize),
-        lanes: usize,
-    ) -> MlirValue {
-        let (pointer, result) = (self.code.types.pointer, vector(unit, lanes));
-        let mut all = self.code.poison(result);
-        for lane in 0..lanes as i64 {
-            let place = self.code.index(lane);
-            let address = self.code.value("llvm.extractelement", &[addresses, place], pointer, &[]);
-            let loaded = self.code.load(address, unit, size);
-            all = self.code.value("llvm.insertelement", &[all, loaded, place], result, &[]);
-        }
-        all
     }
 
     pub(super) fn addresses(

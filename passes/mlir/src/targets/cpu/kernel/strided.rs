@@ -32,14 +32,17 @@ impl KernelEmitter<'_> {
                 if own > 1 && step <= SHUFFLED_BYTES {
                     self.choose_strided(first, (unit, size), own, stride as usize)
                 } else {
-                    self.collect_strided(first, (unit, size), own, stride)
+                    self.lane_by_lane((unit, size), own, |emitter, lane| {
+                        let ahead = emitter.code.index(lane * stride);
+                        emitter.code.element(first, ahead, unit, 1)
+                    })
                 }
             })
             .collect();
         self.joined(pieces, (unit, own))
     }
 
-    /// The parts of elements whose step a run alone knows, lane after lane.
+    /// The parts of elements whose step a run alone knows.
     pub(super) fn load_apart(
         &mut self,
         (first, stride): (MlirValue, MlirValue),
@@ -47,8 +50,6 @@ impl KernelEmitter<'_> {
         lanes: usize,
         parts: usize,
     ) -> Vec<MlirValue> {
-        let result = vector(unit, lanes);
-        let mut all = vec![self.code.poison(result); parts];
         let steps: Vec<MlirValue> = (0..=FROM_ONE_ADDRESS)
             .map(|lane| {
                 let lane = self.code.index(lane);
@@ -57,6 +58,7 @@ impl KernelEmitter<'_> {
             .collect();
         let ahead = self.code.index(PREFETCHED_APART);
         let ahead = self.code.int("llvm.mul", stride, ahead);
+        let mut addresses = Vec::with_capacity(lanes);
         let mut start = first;
         for lane in 0..lanes {
             let within = lane % FROM_ONE_ADDRESS as usize;
@@ -67,14 +69,31 @@ impl KernelEmitter<'_> {
                 let next = self.code.element(start, ahead, unit, 1);
                 self.code.prefetch(next, Level::First);
             }
-            let address = self.code.element(start, steps[within], unit, 1);
-            let place = self.code.index(lane as i64);
-            for (part, all) in all.iter_mut().enumerate() {
-                let ahead = self.code.index(part as i64);
-                let address = self.code.element(address, ahead, unit, 1);
-                let loaded = self.code.load(address, unit, size);
-                *all = self.code.value("llvm.insertelement", &[*all, loaded, place], result, &[]);
-            }
+            addresses.push(self.code.element(start, steps[within], unit, 1));
+        }
+        let mut part = |part: i64| {
+            self.lane_by_lane((unit, size), lanes, |emitter, lane| {
+                let ahead = emitter.code.index(part);
+                emitter.code.element(addresses[lane as usize], ahead, unit, 1)
+            })
+        };
+        (0..parts as i64).map(&mut part).collect()
+    }
+
+    /// Loads one lane after the other from where it is.
+    pub(super) fn lane_by_lane(
+        &mut self,
+        (unit, size): (MlirType, usize),
+        lanes: usize,
+        mut address: impl FnMut(&mut Self, i64) -> MlirValue,
+    ) -> MlirValue {
+        let result = vector(unit, lanes);
+        let mut all = self.code.poison(result);
+        for lane in 0..lanes as i64 {
+            let address = address(self, lane);
+            let loaded = self.code.load(address, unit, size);
+            let place = self.code.index(lane);
+            all = self.code.value("llvm.insertelement", &[all, loaded, place], result, &[]);
         }
         all
     }
@@ -91,25 +110,6 @@ impl KernelEmitter<'_> {
             lanes *= 2;
         }
         pieces[0]
-    }
-
-    /// Loads one lane after the other.
-    fn collect_strided(
-        &mut self,
-        first: MlirValue,
-        (unit, size): (MlirType, usize),
-        lanes: usize,
-        stride: i64,
-    ) -> MlirValue {
-        let result = vector(unit, lanes);
-        let mut all = self.code.poison(result);
-        for lane in 0..lanes as i64 {
-            let (place, ahead) = (self.code.index(lane), self.code.index(lane * stride));
-            let address = self.code.element(first, ahead, unit, 1);
-            let loaded = self.code.load(address, unit, size);
-            all = self.code.value("llvm.insertelement", &[all, loaded, place], result, &[]);
-        }
-        all
     }
 
     /// Loads all that lies between the first lane and the last, and nothing after it, and chooses among that.
