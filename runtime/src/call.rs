@@ -207,8 +207,10 @@ struct Code<'a> {
 /// The fewest elements side by side along the last dimension of an input that is read where it is: beginning with each of many shorter
 /// runs takes longer than packing them.
 const SHORTEST_RUN: usize = 4;
-/// The same along another dimension: kernels read across the last one then.
-const SHORTEST_ACROSS: usize = 16;
+/// The same along the first dimension of two: kernels read across the other one then.
+const SHORTEST_ACROSS: usize = 8;
+/// The same of more dimensions, along none of which memory is read as far as it goes.
+const SHORTEST_BETWEEN: usize = 16;
 
 /// The fewest elements of an input along its last dimension that are read where they are though they lie apart.
 const SHORTEST_APART: usize = 64;
@@ -230,13 +232,18 @@ impl Code<'_> {
                 let is_forward = input.strides.iter().all(|stride| *stride >= 0);
                 let is_side_by_side = input.strides[along] == input.size as isize;
                 let is_last = along + 1 == input.extents.len();
+                let shortest = match input.extents.len() {
+                    _ if is_last => SHORTEST_RUN,
+                    2 => SHORTEST_ACROSS,
+                    _ => SHORTEST_BETWEEN,
+                };
                 input.direct && is_last
                     || is_empty
                     || input.is_aligned
                         && is_forward
                         && is_side_by_side
                         && self.lies_one_in_another(input, along)
-                        && input.extents[along] >= if is_last { SHORTEST_RUN } else { SHORTEST_ACROSS }
+                        && input.extents[along] >= shortest
             }
             Layout::Apart => input.direct || is_empty || input.is_aligned && is_along_memory(input),
         }

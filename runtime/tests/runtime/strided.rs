@@ -212,9 +212,9 @@ fn short_runs_and_misaligned_inputs_are_packed() {
     };
     assert_eq!(run([4, 4], [140, 1], 4), 0);
     assert_eq!(run([4, 3], [140, 1], 4), ROW_MAJOR);
-    assert_eq!(run([16, 128], [1, 140], 4), 1);
-    assert_eq!(run([15, 128], [1, 140], 4), ROW_MAJOR);
-    assert_eq!(run([16, 2], [1, 140], 4), 1);
+    assert_eq!(run([8, 128], [1, 140], 4), 1);
+    assert_eq!(run([7, 128], [1, 140], 4), ROW_MAJOR);
+    assert_eq!(run([8, 2], [1, 140], 4), 1);
     assert_eq!(run([4, 16], [140, 1], 2), ROW_MAJOR);
     assert_eq!(run([0, 16], [140, 1], 0), ROW_MAJOR);
 }

@@ -196,6 +196,7 @@ fn matrices_in_every_order_give_the_same_bits() {
     check(DType::F32, &[5000, 60], false);
     // Short runs are read where they are, too, and so are few of them.
     check(DType::F32, &[16, 5000], false);
+    check(DType::F32, &[9, 5003], true);
     check(DType::F32, &[40_000, 3], false);
     check(DType::F32, &[2, 40_001], true);
 }
