@@ -168,21 +168,25 @@ fn an_input_that_lies_in_another_order_by_itself_is_read_where_it_is() {
     assert_eq!(called_of(&ALL, IN_COLUMNS, IN_COLUMNS), [1, 1, 150, 1, 150]);
 }
 
+/// Which code is called for two matrices of such extents and strides that begin so many bytes into one memory.
+#[track_caller]
+fn code_of(codes: &[(i64, i64, Entry)], dims: [i64; 2], strides: [i64; 2], byte_offset: u64) -> i32 {
+    let memory = counting(20_000);
+    let (mut sum, mut called) = (vec![0f32; 128 * 128], Called::default());
+    let mut inputs = [(); 2].map(|()| {
+        let mut tensor = Tensor::new(F32, memory.as_ptr(), &dims).strided(&strides);
+        tensor.raw.byte_offset = byte_offset;
+        tensor
+    });
+    let outputs =
+        &mut [Tensor::new(F32, sum.as_mut_ptr(), &dims), Tensor::new(I32, called.as_mut_ptr(), &[5])];
+    assert_eq!(call(adder(codes), &mut inputs, outputs), ok());
+    called[0]
+}
+
 #[test]
 fn short_rows_of_elements_that_lie_apart_are_packed() {
-    let memory = counting(20_000);
-    let run = |dims: [i64; 2], strides: [i64; 2], byte_offset: u64| {
-        let (mut sum, mut called) = (vec![0f32; 128 * 128], Called::default());
-        let mut inputs = [(); 2].map(|()| {
-            let mut tensor = Tensor::new(F32, memory.as_ptr(), &dims).strided(&strides);
-            tensor.raw.byte_offset = byte_offset;
-            tensor
-        });
-        let outputs =
-            &mut [Tensor::new(F32, sum.as_mut_ptr(), &dims), Tensor::new(I32, called.as_mut_ptr(), &[5])];
-        assert_eq!(call(adder(&ALL), &mut inputs, outputs), ok());
-        called[0]
-    };
+    let run = |dims, strides, byte_offset| code_of(&ALL, dims, strides, byte_offset);
     assert_eq!(run([4, 64], [140, 2], 4), 2);
     assert_eq!(run([4, 63], [140, 2], 4), ROW_MAJOR);
     assert_eq!(run([4, 64], [140, 2], 2), ROW_MAJOR);
@@ -197,19 +201,7 @@ fn inputs_that_go_backward_are_packed() {
 
 #[test]
 fn short_runs_and_misaligned_inputs_are_packed() {
-    let memory = counting(20_000);
-    let run = |dims: [i64; 2], strides: [i64; 2], byte_offset: u64| {
-        let (mut sum, mut called) = (vec![0f32; 128 * 128], Called::default());
-        let mut inputs = [(); 2].map(|()| {
-            let mut tensor = Tensor::new(F32, memory.as_ptr(), &dims).strided(&strides);
-            tensor.raw.byte_offset = byte_offset;
-            tensor
-        });
-        let outputs =
-            &mut [Tensor::new(F32, sum.as_mut_ptr(), &dims), Tensor::new(I32, called.as_mut_ptr(), &[5])];
-        assert_eq!(call(adder(&SIDE_BY_SIDE), &mut inputs, outputs), ok());
-        called[0]
-    };
+    let run = |dims, strides, byte_offset| code_of(&SIDE_BY_SIDE, dims, strides, byte_offset);
     assert_eq!(run([4, 4], [140, 1], 4), 0);
     assert_eq!(run([4, 3], [140, 1], 4), ROW_MAJOR);
     assert_eq!(run([8, 128], [1, 140], 4), 1);
