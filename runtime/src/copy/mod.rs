@@ -43,8 +43,8 @@ const MANY: usize = 1 << 10;
 /// Rows of at least so many bytes are written past the caches though they begin and end within lines.
 const STREAMED_ROW: usize = 1 << 12;
 
-/// The fewest elements of runs from which rows of the target of less than [`LEAST_SIDE`] are interleaved. A unit of work has as many of each run,
-/// if there are as many, and as much memory of the target for each.
+/// The fewest elements of runs from which rows of the target of less than [`LEAST_SIDE`] are interleaved. A unit of work has as many
+/// of each run, if there are as many, and as much memory of the target for each.
 const LONG_RUN: usize = 16;
 
 /// The bytes of the target that are written again and again as runs are interleaved: they stay in the first-level cache, and there is

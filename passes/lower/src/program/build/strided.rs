@@ -2,7 +2,8 @@
 //!
 //! A function takes row-major tensors, and a caller's that is not row-major is packed first. Where kernels do little with what
 //! they read, that takes longer than they do: such a function is built once more for each dimension along which the elements
-//! of its arguments may lie side by side. Callers' tensors are then read where they are.
+//! of its arguments may lie side by side, and for arguments whose elements lie apart along all. Of few arguments each may lie
+//! side by side along another dimension than the last one by itself, too. Callers' tensors are then read where they are.
 //!
 //! Such a function is kept if it computes the same bits, which the [traversals](Traversal) of its kernels tell, and if the
 //! target reads all arguments along memory.
