@@ -63,6 +63,9 @@ pub enum Prim {
     Convert,
     /// The operand's elements elsewhere: one index for each dimension of the operand.
     View(Vec<Index>),
+    /// The operand's elements along a dimension as two: parts, and the elements of a part, which are so many each. What is left
+    /// after the last part is no element of the result.
+    Split(usize, i64),
     /// The operand's elements in their order, in another shape.
     Reshape,
     /// `sum`, `prod`, `max`, `min`, `any` or `all` over these dimensions, sorted.

@@ -152,6 +152,8 @@ impl Costs {
             long_row: 1 << 12,
             scanned: 1 << 12,
             many_scans: 8,
+            reread: 1 << 20,
+            part: 1 << 15,
         }),
     };
 }
@@ -162,7 +164,7 @@ impl Costs {
 pub struct InPlace {
     /// From so many bytes of an argument on.
     pub bytes: i64,
-    /// Where no kernel costs more than that many instructions an index.
+    /// Where no kernel that reads an argument costs more than that many instructions an index.
     pub cost: u32,
     /// In functions that launch so many kernels at most.
     pub launches: usize,
@@ -201,4 +203,8 @@ pub struct Cuts {
     pub scanned: i64,
     /// With so many results beside an axis, what is cumulative along it occupies enough processors: cut, it reads everything twice.
     pub many_scans: i64,
+    /// From so many elements on, what is reduced and then read again is cut into parts, each of which stays in the caches until then.
+    pub reread: i64,
+    /// About how many elements such a part has.
+    pub part: i64,
 }

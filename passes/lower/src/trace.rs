@@ -10,26 +10,34 @@ use super::graph::{Graph, Index, NodeId, Prim};
 use super::kernel::{Access, Code, Expr, ExprId};
 use promote_dialect::extent::{Product, Sum};
 
-/// An index: `start + step * index of a dimension of the kernel`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// An index: `start`, and for each dimension of the kernel that it depends on `step * index of that dimension`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Coord {
-    /// The dimension of the kernel; `None` if there is none.
-    pub dim: Option<usize>,
-    /// At its first index.
+    /// At the first indices.
     pub start: Sum,
-    /// From one to the next.
-    pub step: Product,
+    /// The dimensions of the kernel, each once, with the distance from one index to the next, which is not zero.
+    pub steps: Vec<(usize, Product)>,
 }
 
 impl Coord {
     /// The index of a dimension of the kernel.
     pub fn same(dim: usize) -> Self {
-        Self { dim: Some(dim), start: Sum::default(), step: Product::number(1) }
+        Self { start: Sum::default(), steps: vec![(dim, Product::number(1))] }
     }
 
     /// Always the first.
     pub fn first() -> Self {
-        Self { dim: None, start: Sum::default(), step: Product::number(0) }
+        Self::default()
+    }
+
+    /// The index of an element whose part has this index, and which has the other one in a part of `length`.
+    fn in_part(&self, within: &Self, length: i64) -> Self {
+        let length = Product::number(length);
+        let to_parts = self.steps.iter().map(|(dim, step)| (*dim, step * &length));
+        Self {
+            start: self.start.times(&length) + within.start.clone(),
+            steps: to_parts.chain(within.steps.iter().cloned()).collect(),
+        }
     }
 }
 
@@ -134,6 +142,11 @@ impl Tracer {
                 let at = indices.iter().map(|index| viewed(graph, index, &at)).collect();
                 return self.trace(graph, this.args[0], at, find, stages);
             }
+            Prim::Split(axis, length) => {
+                let split = at[*axis].in_part(&at[axis + 1], *length);
+                let at = [&at[..*axis], &[split], &at[axis + 2..]].concat();
+                return self.trace(graph, this.args[0], at, find, stages);
+            }
             Prim::Convert => {
                 let operand = self.trace(graph, this.args[0], at, find, stages)?;
                 (Code::Convert(operand), self.stage(operand))
@@ -179,8 +192,8 @@ impl Tracer {
             Access { buffer: node, strides: vec![Product::number(0); self.rank], offset: Sum::default() };
         for (coord, stride) in at.iter().zip(&own) {
             access.offset = access.offset + coord.start.times(stride);
-            if let Some(dim) = coord.dim {
-                access.strides[dim] = &coord.step * stride;
+            for (dim, step) in &coord.steps {
+                access.strides[*dim] = step * stride;
             }
         }
         access
@@ -188,8 +201,8 @@ impl Tracer {
 
     fn index(&self, coord: &Coord) -> Code {
         let mut strides = vec![Product::number(0); self.rank];
-        if let Some(dim) = coord.dim {
-            strides[dim] = coord.step.clone();
+        for (dim, step) in &coord.steps {
+            strides[*dim] = step.clone();
         }
         Code::Index { strides, offset: coord.start.clone() }
     }
@@ -197,16 +210,13 @@ impl Tracer {
 
 /// The coordinate of a view's operand.
 fn viewed(graph: &Graph, index: &Index, at: &[Coord]) -> Coord {
-    let sign = Product::number(if index.down { -1 } else { 1 });
     let start = Sum::default() + Product::from(graph.extents.resolve(index.start));
-    match index.dim.map(|dim| &at[dim]) {
-        None => Coord { start, ..Coord::first() },
-        Some(coord) => {
-            let step = &graph.extents.times_step(&coord.step, index.step) * &sign;
-            let start =
-                start + coord.start.times(&(&Product::from(graph.extents.resolve(index.step)) * &sign));
-            let dim = coord.dim.filter(|_| !step.is_zero());
-            Coord { dim, start, step }
-        }
+    let Some(coord) = index.dim.map(|dim| &at[dim]) else { return Coord { start, steps: Vec::new() } };
+    let sign = Product::number(if index.down { -1 } else { 1 });
+    let stepped = |step: &Product| &graph.extents.times_step(step, index.step) * &sign;
+    let steps = coord.steps.iter().map(|(dim, step)| (*dim, stepped(step)));
+    Coord {
+        start: start + coord.start.times(&(&Product::from(graph.extents.resolve(index.step)) * &sign)),
+        steps: steps.filter(|(_, step)| !step.is_zero()).collect(),
     }
 }

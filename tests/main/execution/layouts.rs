@@ -220,6 +220,28 @@ fn tensors_of_more_dimensions_in_every_order_give_the_same_bits() {
     check(DType::F32, &[17, 3, 2, 19, 5], true);
 }
 
+#[test]
+fn variances_of_parts_give_the_same_bits_in_every_order() {
+    for shape in [vec![16_411, 64], vec![1031, 1021], vec![97, 113, 127], vec![1 << 20], vec![7, 131, 37, 31]]
+    {
+        let x = format!("tensor<{}xf32>", dims(&shape, false).join("x"));
+        let mut text = String::new();
+        let axes = axes(shape.len());
+        for (index, axes) in axes.iter().enumerate() {
+            let list = axes.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+            let _ = writeln!(
+                text,
+                "func.func @f{index}(%x: {x}) -> !u {{
+  %r = \"promote.var\"(%x) {{axis = array<i64: {list}>}} : ({x}) -> !u
+  return %r : !u
+}}"
+            );
+        }
+        let numbers = elements(DType::F32, shape.iter().product(), &mut Random::new(5));
+        check_functions(&(text, axes.len()), (DType::F32, &numbers), &shape, false);
+    }
+}
+
 /// An extreme over some axes of a tensor, or of what the program itself makes of it by turning its dimensions around.
 struct Extreme {
     op: &'static str,

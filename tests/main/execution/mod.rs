@@ -14,6 +14,7 @@ mod functions;
 mod graphs;
 mod kernel_order;
 mod layouts;
+mod moments;
 mod narrow_products;
 mod places;
 mod processors;

@@ -151,6 +151,7 @@ impl<'g> Fusion<'g> {
                 | Prim::Map(_)
                 | Prim::Convert
                 | Prim::View(_)
+                | Prim::Split(..)
                 | Prim::Concat(_)
                 | Prim::Sort(_)
                 | Prim::Reduce(..)
@@ -213,6 +214,7 @@ impl<'g> Fusion<'g> {
             | Prim::Map(_)
             | Prim::Convert
             | Prim::View(_)
+            | Prim::Split(..)
             | Prim::Take(_) => self.expression(id),
         }
     }
@@ -462,6 +464,7 @@ fn instructions(prim: &Prim) -> u32 {
         | Prim::Splat(_)
         | Prim::Size(_)
         | Prim::View(_)
+        | Prim::Split(..)
         | Prim::Reshape
         | Prim::Reduce(..)
         | Prim::Partial(..)

@@ -3,6 +3,7 @@
 //! Composite ops (`mean`, `var`, `softmax`, `logsumexp`, …) are taken apart here, once for all targets. Narrow floats are
 //! accumulated in f32, as the libraries do it, and converted back.
 
+mod moments;
 mod reductions;
 mod views;
 
@@ -11,7 +12,8 @@ use promote_lattice::convert::{Literal, Numerics, literal};
 use promote_lattice::op::ShapeRule;
 use promote_lattice::{DType, Op};
 
-use self::reductions::{along, arg, moment, reduction, scan, softmax};
+use self::moments::moment;
+use self::reductions::{along, arg, reduction, scan, softmax};
 use self::views::{
     broadcast_to, concat, expand, flip, matmul, permute, reshape, slice, squeeze, stretch, take,
 };

@@ -74,7 +74,7 @@ pub(super) fn reduce(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize]) -> No
         && let Some((source, places)) = permuted(graph, x)
         && (!graph.has_strides(source) || has_free_order(op, dtype))
     {
-        return reduce_source(graph, op, (source, &places), gone);
+        return over_source(graph, &places, gone, |graph, gone| reduce(graph, op, source, gone));
     }
     let own = graph.shape(x);
     let shape: Vec<Extent> =
@@ -94,7 +94,7 @@ pub(super) fn reduce(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize]) -> No
 }
 
 /// What a node is a permutation of, and which of its dimensions each of that one's is.
-fn permuted(graph: &mut Graph, x: NodeId) -> Option<(NodeId, Vec<usize>)> {
+pub(super) fn permuted(graph: &mut Graph, x: NodeId) -> Option<(NodeId, Vec<usize>)> {
     let node = graph.node(x);
     if node.prim == Prim::Convert {
         let (operand, dtype) = (node.args[0], node.dtype);
@@ -108,11 +108,16 @@ fn permuted(graph: &mut Graph, x: NodeId) -> Option<(NodeId, Vec<usize>)> {
     (is_whole && places.len() == node.shape.len()).then(|| (node.args[0], places))
 }
 
-/// Reduces what was permuted over the same elements, in the order in which they lie in memory; then permutes what is left.
-fn reduce_source(graph: &mut Graph, op: Op, (source, places): (NodeId, &[usize]), gone: &[usize]) -> NodeId {
+/// Reduces the source of a permutation over the same elements, in the order in which they lie in memory; then permutes what is left.
+pub(super) fn over_source(
+    graph: &mut Graph,
+    places: &[usize],
+    gone: &[usize],
+    reduce: impl FnOnce(&mut Graph, &[usize]) -> NodeId,
+) -> NodeId {
     let (gone, kept): (Vec<usize>, Vec<usize>) =
         (0..places.len()).partition(|axis| gone.contains(&places[*axis]));
-    let reduced = reduce(graph, op, source, &gone);
+    let reduced = reduce(graph, &gone);
     let mut order: Vec<usize> = (0..kept.len()).collect();
     order.sort_by_key(|axis| places[kept[*axis]]);
     if order.is_sorted() {
@@ -170,8 +175,8 @@ pub(super) fn is_single(graph: &Graph, x: NodeId, gone: &[usize]) -> bool {
     gone.iter().all(|axis| shape[*axis] == Extent::Fixed(1))
 }
 
-/// Reduces in order of the index, and drops the dimensions.
-pub(super) fn reduce_in_order(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize]) -> NodeId {
+/// Reduces without cutting anything, and drops the dimensions.
+pub(super) fn reduce_whole(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize]) -> NodeId {
     let own = graph.shape(x);
     let kept = (0..own.len()).filter(|axis| !gone.contains(axis)).map(|axis| own[axis]).collect();
     let dtype = graph.node(x).dtype;
@@ -213,7 +218,7 @@ pub(super) fn reduction(graph: &mut Graph, call: Call<'_>) -> NodeId {
     }
     let is_ordered = promote_scalar::depends_on_order(op, graph.node(x).dtype);
     let reduced = match is_ordered && !gone.is_empty() {
-        true => reduce_in_order(graph, op, x, &gone),
+        true => reduce_whole(graph, op, x, &gone),
         false => reduce(graph, op, x, &gone),
     };
     let reduced = convert(graph, reduced, call.dtype);
@@ -245,80 +250,6 @@ pub(super) fn count(
     let product = gone.iter().fold(Product::number(1), |all, axis| &all * &Product::from(own[*axis]));
     let count = graph.push(Prim::Size(product), &[], DType::I64, shape);
     convert(graph, count, dtype)
-}
-
-pub(super) fn mean(graph: &mut Graph, x: NodeId, gone: &[usize]) -> NodeId {
-    let sum = reduce(graph, Op::Sum, x, gone);
-    let (own, shape, dtype) = (graph.shape(x), graph.shape(sum), graph.node(x).dtype);
-    let count = count(graph, &own, gone, dtype, shape);
-    if dtype.is_inexact() {
-        return map(graph, Op::Divide, &[sum, count], dtype);
-    }
-    // TensorFlow's mean of integers is the whole part.
-    let rest = map(graph, Op::Fmod, &[sum, count], dtype);
-    let multiple = map(graph, Op::Subtract, &[sum, rest], dtype);
-    map(graph, Op::FloorDivide, &[multiple, count], dtype)
-}
-
-/// With no degrees of freedom left, NumPy and PyTorch divide by zero, and JAX returns NaN.
-pub(super) fn variance(
-    graph: &mut Graph,
-    x: NodeId,
-    gone: &[usize],
-    (correction, numerics): (f64, Numerics),
-) -> NodeId {
-    let (own, dtype) = (graph.shape(x), graph.node(x).dtype);
-    let part = dtype.real_part();
-    let mean = mean(graph, x, gone);
-    let mean = spread(graph, mean, gone, &own);
-    let distance = map(graph, Op::Subtract, &[x, mean], dtype);
-    let distance = if part == dtype { distance } else { map(graph, Op::Abs, &[distance], part) };
-    let square = map(graph, Op::Multiply, &[distance, distance], part);
-    let sum = reduce(graph, Op::Sum, square, gone);
-    let shape = graph.shape(sum);
-    let elements = gone.iter().fold(Product::number(1), |all, axis| &all * &Product::from(own[*axis]));
-    let is_enough = elements.fixed().is_some_and(|elements| elements as f64 > correction);
-    let count = count(graph, &own, gone, part, shape.clone());
-    let correction = splat(graph, correction, part, shape.clone());
-    let freedom = map(graph, Op::Subtract, &[count, correction], part);
-    if is_enough {
-        return map(graph, Op::Divide, &[sum, freedom], part);
-    }
-    let none = splat(graph, 0.0, part, shape.clone());
-    let freedom = map(graph, Op::Maximum, &[freedom, none], part);
-    let quotient = map(graph, Op::Divide, &[sum, freedom], part);
-    match numerics {
-        Numerics::NumPy | Numerics::Torch => quotient,
-        Numerics::Jax => {
-            let is_some = map(graph, Op::Greater, &[freedom, none], DType::B1);
-            let nan = splat(graph, f64::NAN, part, shape);
-            map(graph, Op::Where, &[is_some, quotient, nan], part)
-        }
-    }
-}
-
-pub(super) fn moment(graph: &mut Graph, call: Call<'_>) -> NodeId {
-    let gone = reduced_axes(graph, call);
-    let x = call.args[0];
-    let wide = match graph.node(x).dtype.kind() {
-        Kind::Float | Kind::Complex => accumulator(graph.node(x).dtype),
-        Kind::Bool | Kind::Unsigned | Kind::Signed => accumulator(call.dtype),
-    };
-    let x = convert(graph, x, wide);
-    let correction = call.attrs.number("correction").unwrap_or(0.0);
-    let found = match call.op {
-        Op::Mean => mean(graph, x, &gone),
-        Op::Var => variance(graph, x, &gone, (correction, call.numerics)),
-        Op::Std => {
-            let variance = variance(graph, x, &gone, (correction, call.numerics));
-            let dtype = graph.node(variance).dtype;
-            map(graph, Op::Sqrt, &[variance], dtype)
-        }
-        Op::LogSumExp => log_sum_exp(graph, x, &gone),
-        op => unreachable!("{op} is no moment"),
-    };
-    let found = convert(graph, found, call.dtype);
-    keep(graph, call, found, &gone)
 }
 
 /// The largest elements, to be subtracted before `exp`: it does not matter which zero one is.

@@ -1,6 +1,7 @@
 //! Steps, and what they take.
 
 use promote_lattice::convert::Bits;
+use rustc_hash::FxHashSet;
 
 use super::{Arg, Arith, ConstantId, KernelId, PlaceId, ValueId};
 use crate::graph::NodeId;
@@ -81,6 +82,11 @@ impl Launch {
             Some(buffer) => buffer,
             None => unreachable!("a launch has the buffers that its kernel accesses"),
         }
+    }
+
+    /// Whether the kernel accesses one of these buffers.
+    pub fn accesses_any(&self, buffers: &FxHashSet<ValueId>) -> bool {
+        self.buffers.iter().flatten().any(|buffer| buffers.contains(buffer))
     }
 }
 

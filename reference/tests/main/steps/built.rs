@@ -32,6 +32,8 @@ impl Target for Parts {
             long_row: 64,
             scanned: 16,
             many_scans: 4,
+            reread: 32,
+            part: 16,
         };
         Costs { expensive: 8, too_long: 256, max_exprs: 600, max_roots: 4, few_columns: 8, cuts: Some(cuts) }
     }

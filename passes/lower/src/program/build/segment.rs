@@ -62,6 +62,7 @@ pub(super) const fn is_there(prim: &Prim) -> bool {
         | Prim::Map(_)
         | Prim::Convert
         | Prim::View(_)
+        | Prim::Split(..)
         | Prim::Reduce(..)
         | Prim::Partial(..)
         | Prim::Arg(..)

@@ -73,8 +73,11 @@ impl<'m> Context<'m> {
     /// Whether a function does so little with its arguments that packing them would show.
     fn reads_little(&self, function: &Function, worth: &InPlace) -> bool {
         let cost = |launch: &Launch| self.program.kernels[launch.kernel.0 as usize].cost();
+        let inputs: FxHashSet<ValueId> =
+            function.taken().filter_map(|(.., own)| own.first().copied()).collect();
         let launches: Vec<&Launch> = launches(function).collect();
-        launches.len() <= worth.launches && launches.into_iter().all(|launch| cost(launch) <= worth.cost)
+        let mut reads = launches.iter().filter(|launch| launch.accesses_any(&inputs));
+        launches.len() <= worth.launches && reads.all(|launch| cost(launch) <= worth.cost)
     }
 
     /// Whether kernels alone read arguments with strides, and those along memory: elements that lie apart, along the dimension that
@@ -82,8 +85,7 @@ impl<'m> Context<'m> {
     fn reads_in_order(&self, function: &Function) -> bool {
         let strided: FxHashSet<ValueId> = function.strided().into_iter().collect();
         let steps = last_steps(function);
-        let reads = |launch: &&Launch| launch.buffers.iter().flatten().any(|buffer| strided.contains(buffer));
-        launches(function).filter(reads).all(|launch| {
+        launches(function).filter(|launch| launch.accesses_any(&strided)).all(|launch| {
             let kernel = &self.program.kernels[launch.kernel.0 as usize];
             let is_step = |symbol: Symbol| match launch.extents[symbol.0 as usize] {
                 Arg::Value(value) => steps.contains(&value),

@@ -297,7 +297,9 @@ impl Lowering<'_> {
             Prim::View(indices) => self.view(id, node.args[0], &indices),
             Prim::Reshape => Ok(self.reshape(id, node.args[0])),
             Prim::Reduce(op, gone) => self.reduce(id, node.args[0], op, &gone),
-            Prim::Partial(..) | Prim::Scan(_, _, Some(_)) => unreachable!("this lowering cuts no reductions"),
+            Prim::Split(..) | Prim::Partial(..) | Prim::Scan(_, _, Some(_)) => {
+                unreachable!("this lowering cuts no reductions")
+            }
             Prim::Arg(op, axis) => self.arg(id, node.args[0], op, axis),
             Prim::Scan(op, axis, None) => self.scan(id, node.args[0], op, axis),
             Prim::Sort(axis) => Ok(self.sort(node.args[0], axis)),

@@ -124,6 +124,7 @@ impl Primitives<'_, '_> {
                 | Prim::Map(_)
                 | Prim::Convert
                 | Prim::View(_)
+                | Prim::Split(..)
                 | Prim::Reshape
                 | Prim::Reduce(..)
                 | Prim::Partial(..)

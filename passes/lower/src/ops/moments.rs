@@ -1,0 +1,244 @@
+//! Means, variances, and what else is called like them.
+
+use promote_lattice::convert::Numerics;
+use promote_lattice::{DType, Kind, Op};
+
+use super::reductions::{
+    count, keep, log_sum_exp, over_source, permuted, reduce, reduce_whole, reduced_axes, spread,
+};
+use super::views::view;
+use super::{Call, accumulator, convert, map, splat};
+use crate::graph::{Graph, Index, NodeId, Prim};
+use crate::target::Cuts;
+use promote_dialect::extent::{Extent, Product};
+
+pub(super) fn moment(graph: &mut Graph, call: Call<'_>) -> NodeId {
+    let gone = reduced_axes(graph, call);
+    let x = call.args[0];
+    let wide = match graph.node(x).dtype.kind() {
+        Kind::Float | Kind::Complex => accumulator(graph.node(x).dtype),
+        Kind::Bool | Kind::Unsigned | Kind::Signed => accumulator(call.dtype),
+    };
+    let x = convert(graph, x, wide);
+    let found = match permuted(graph, x) {
+        Some((source, places)) if !graph.has_strides(source) => {
+            over_source(graph, &places, &gone, |graph, gone| moment_of(graph, call, source, gone))
+        }
+        Some(_) | None => moment_of(graph, call, x, &gone),
+    };
+    let found = convert(graph, found, call.dtype);
+    keep(graph, call, found, &gone)
+}
+
+fn moment_of(graph: &mut Graph, call: Call<'_>, x: NodeId, gone: &[usize]) -> NodeId {
+    let correction = call.attrs.number("correction").unwrap_or(0.0);
+    match call.op {
+        Op::Mean => mean(graph, x, gone),
+        Op::Var => variance(graph, x, gone, (correction, call.numerics)),
+        Op::Std => {
+            let variance = variance(graph, x, gone, (correction, call.numerics));
+            let dtype = graph.node(variance).dtype;
+            map(graph, Op::Sqrt, &[variance], dtype)
+        }
+        Op::LogSumExp => log_sum_exp(graph, x, gone),
+        op => unreachable!("{op} is no moment"),
+    }
+}
+
+fn mean(graph: &mut Graph, x: NodeId, gone: &[usize]) -> NodeId {
+    let sum = reduce(graph, Op::Sum, x, gone);
+    let (own, shape, dtype) = (graph.shape(x), graph.shape(sum), graph.node(x).dtype);
+    let count = count(graph, &own, gone, dtype, shape);
+    if dtype.is_inexact() {
+        return map(graph, Op::Divide, &[sum, count], dtype);
+    }
+    // TensorFlow's mean of integers is the whole part.
+    let rest = map(graph, Op::Fmod, &[sum, count], dtype);
+    let multiple = map(graph, Op::Subtract, &[sum, rest], dtype);
+    map(graph, Op::FloorDivide, &[multiple, count], dtype)
+}
+
+/// With no degrees of freedom left, NumPy and PyTorch divide by zero, and JAX returns NaN.
+fn variance(graph: &mut Graph, x: NodeId, gone: &[usize], (correction, numerics): (f64, Numerics)) -> NodeId {
+    let (own, part) = (graph.shape(x), graph.node(x).dtype.real_part());
+    let sum = match parts(graph, x, gone) {
+        Some(parts) => squares_of_parts(graph, (x, gone), parts),
+        None => {
+            let mean = mean(graph, x, gone);
+            let distances = distances(graph, x, mean, gone);
+            let squares = squares(graph, distances);
+            reduce(graph, Op::Sum, squares, gone)
+        }
+    };
+    let shape = graph.shape(sum);
+    let elements = gone.iter().fold(Product::number(1), |all, axis| &all * &Product::from(own[*axis]));
+    let is_enough = elements.fixed().is_some_and(|elements| elements as f64 > correction);
+    let count = count(graph, &own, gone, part, shape.clone());
+    let correction = splat(graph, correction, part, shape.clone());
+    let freedom = map(graph, Op::Subtract, &[count, correction], part);
+    if is_enough {
+        return map(graph, Op::Divide, &[sum, freedom], part);
+    }
+    let none = splat(graph, 0.0, part, shape.clone());
+    let freedom = map(graph, Op::Maximum, &[freedom, none], part);
+    let quotient = map(graph, Op::Divide, &[sum, freedom], part);
+    match numerics {
+        Numerics::NumPy | Numerics::Torch => quotient,
+        Numerics::Jax => {
+            let is_some = map(graph, Op::Greater, &[freedom, none], DType::B1);
+            let nan = splat(graph, f64::NAN, part, shape);
+            map(graph, Op::Where, &[is_some, quotient, nan], part)
+        }
+    }
+}
+
+/// The distances from means, which lack the dimensions that are `gone`.
+fn distances(graph: &mut Graph, x: NodeId, mean: NodeId, gone: &[usize]) -> NodeId {
+    let (own, dtype) = (graph.shape(x), graph.node(x).dtype);
+    let mean = spread(graph, mean, gone, &own);
+    map(graph, Op::Subtract, &[x, mean], dtype)
+}
+
+fn squares(graph: &mut Graph, distances: NodeId) -> NodeId {
+    let dtype = graph.node(distances).dtype;
+    let part = dtype.real_part();
+    let lengths = if part == dtype { distances } else { map(graph, Op::Abs, &[distances], part) };
+    map(graph, Op::Square, &[lengths], part)
+}
+
+/// Some of the elements of a tensor, in parts, all of so many elements.
+struct Parts {
+    x: NodeId,
+    /// The dimensions of a part.
+    within: Vec<usize>,
+    /// The dimensions of what the parts are reduced to, along which they belong to one result.
+    across: Vec<usize>,
+    /// How many elements a part has.
+    count: f64,
+}
+
+/// What is known of parts.
+struct Moments {
+    sum: NodeId,
+    /// The sum divided by the number of elements, which is about the mean.
+    center: NodeId,
+    /// The sums of the distances from the center, and of their squares.
+    distances: NodeId,
+    squares: NodeId,
+    /// How many elements a part has, and one divided by that.
+    count: f64,
+    scale: NodeId,
+    across: Vec<usize>,
+}
+
+impl Moments {
+    fn new(graph: &mut Graph, Parts { x, within, across, count }: Parts) -> Self {
+        let dtype = graph.node(x).dtype;
+        let sum = reduce_whole(graph, Op::Sum, x, &within);
+        let shape = graph.shape(sum);
+        let scale = splat(graph, 1.0 / count, dtype, shape);
+        let center = map(graph, Op::Multiply, &[sum, scale], dtype);
+        let from_center = distances(graph, x, center, &within);
+        let distances = reduce_whole(graph, Op::Sum, from_center, &within);
+        let squares = squares(graph, from_center);
+        let squares = reduce_whole(graph, Op::Sum, squares, &within);
+        Self { sum, center, distances, squares, count, scale, across }
+    }
+
+    /// The sum of the squares of the distances from the mean of all parts. What the distances from the center lack is how far the
+    /// mean of the part is from that of all: from its center, and the center from that.
+    fn squares_from(&self, graph: &mut Graph, mean: NodeId) -> NodeId {
+        let (dtype, part) = (graph.node(self.sum).dtype, graph.node(self.squares).dtype);
+        let of_center = distances(graph, self.center, mean, &self.across);
+        let from_center = map(graph, Op::Multiply, &[self.distances, self.scale], dtype);
+        let missing = map(graph, Op::Add, &[of_center, from_center], dtype);
+        let missing = squares(graph, missing);
+        let shape = graph.shape(missing);
+        let count = splat(graph, self.count, part, shape);
+        let missing = map(graph, Op::Multiply, &[count, missing], part);
+        let squares = map(graph, Op::Add, &[self.squares, missing], part);
+        reduce(graph, Op::Sum, squares, &self.across)
+    }
+}
+
+/// The sum of the squares of the distances from the mean, for which memory is read once: a part is in the caches when it is read
+/// again. Chan, Golub and LeVeque, "Algorithms for Computing the Sample Variance: Analysis and Recommendations" (1983), say how
+/// those of parts are added up, and why not only the squares are.
+fn squares_of_parts(graph: &mut Graph, (x, gone): (NodeId, &[usize]), parts: Vec<Parts>) -> NodeId {
+    let (own, dtype) = (graph.shape(x), graph.node(x).dtype);
+    let moments: Vec<Moments> = parts.into_iter().map(|parts| Moments::new(graph, parts)).collect();
+    let sums: Vec<NodeId> = moments.iter().map(|of| reduce(graph, Op::Sum, of.sum, &of.across)).collect();
+    let sum = total(graph, &sums);
+    let shape = graph.shape(sum);
+    let all = count(graph, &own, gone, dtype, shape);
+    let mean = map(graph, Op::Divide, &[sum, all], dtype);
+    let squares: Vec<NodeId> = moments.iter().map(|of| of.squares_from(graph, mean)).collect();
+    total(graph, &squares)
+}
+
+/// The sum of the results of all parts, of which there are some.
+fn total(graph: &mut Graph, parts: &[NodeId]) -> NodeId {
+    let dtype = graph.node(parts[0]).dtype;
+    parts[1..].iter().fold(parts[0], |all, part| map(graph, Op::Add, &[all, *part], dtype))
+}
+
+/// A tensor in parts, if a reduction is worth that.
+fn parts(graph: &mut Graph, x: NodeId, gone: &[usize]) -> Option<Vec<Parts>> {
+    let extents: Vec<i64> = graph.shape(x).iter().map(|extent| extent.fixed()).collect::<Option<_>>()?;
+    let Part { first, length } = Part::new(&graph.cuts?, &extents, gone)?;
+    let (axis, extent) = (gone[first], extents[gone[first]]);
+    let (outer, within) = (gone[..first].to_vec(), gone[first..].to_vec());
+    let inner: f64 = gone[first + 1..].iter().map(|axis| extents[*axis] as f64).product();
+    if length == extent {
+        return Some(vec![Parts { x, within, across: outer, count: inner * extent as f64 }]);
+    }
+    let dtype = graph.node(x).dtype;
+    let mut shape = graph.shape(x);
+    shape.splice(axis..=axis, [extent / length, length].map(Extent::Fixed));
+    let mut parts = vec![Parts {
+        x: graph.push(Prim::Split(axis, length), &[x], dtype, shape),
+        within: within.iter().map(|axis| axis + 1).collect(),
+        across: [outer.as_slice(), &[axis]].concat(),
+        count: inner * length as f64,
+    }];
+    let rest = extent % length;
+    if rest > 0 {
+        let mut shape = graph.shape(x);
+        shape[axis] = Extent::Fixed(rest);
+        let mut indices: Vec<Index> = (0..shape.len()).map(Index::same).collect();
+        indices[axis].start = Extent::Fixed(extent - rest);
+        let x = view(graph, x, indices, shape);
+        parts.push(Parts { x, within, across: outer, count: inner * rest as f64 });
+    }
+    Some(parts)
+}
+
+/// The parts of a reduction.
+struct Part {
+    /// The first reduced dimension that a part has elements along: all of the later ones are in a part.
+    first: usize,
+    /// How many.
+    length: i64,
+}
+
+impl Part {
+    /// `None` if what is reduced is not worth it: it stays in the caches as it is, or would have too many parts.
+    fn new(cuts: &Cuts, extents: &[i64], gone: &[usize]) -> Option<Self> {
+        let count = |extents: &[i64]| extents.iter().fold(1_i64, |all, extent| all.saturating_mul(*extent));
+        let after = |place: usize| count(&extents[gone[place] + 1..]);
+        if count(extents) < cuts.reread {
+            return None;
+        }
+        let first = (0..gone.len()).find(|place| after(*place) <= cuts.part).or(gone.len().checked_sub(1))?;
+        let terms = gone[first + 1..].iter().fold(1_i64, |all, axis| all.saturating_mul(extents[*axis]));
+        let extent = extents[gone[first]];
+        let length = (cuts.part / after(first)).max(1 + (cuts.least_terms - 1) / terms);
+        let length = match extent / 2 < length {
+            true => extent,
+            // Of a length that divides the extent nothing is left.
+            false => (length / 2..=length).rev().find(|length| extent % length == 0).unwrap_or(length),
+        };
+        let is_whole = first == 0 && length == extent;
+        (!is_whole && length.saturating_mul(terms) >= cuts.least_terms).then_some(Self { first, length })
+    }
+}
