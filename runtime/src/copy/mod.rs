@@ -113,24 +113,19 @@ impl Address {
     }
 }
 
-/// How the two innermost axes are copied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How the innermost axes are copied.
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Manner {
-    /// Row by row along `inner`.
-    Rows,
-    /// In squares: the source is nearer to contiguous along `across`.
-    Squares,
-    /// Run by run along `across`, for each index of the axes `inside`.
-    Runs,
+    /// Row by row along the axis along which the target is nearest to contiguous.
+    Rows { across: Axis, inner: Axis },
+    /// In squares: along the axes `inner` the target has one row, along the axes `across` the source.
+    Squares { across: Vec<Axis>, inner: Vec<Axis> },
+    /// Run by run along `across`, for each index of the axes `inside`: those of the target further inside.
+    Runs { across: Axis, inside: Vec<Axis> },
 }
 
 struct Plan {
     outer: Vec<Axis>,
-    across: Axis,
-    /// The axis along which the target is nearest to contiguous.
-    inner: Axis,
-    /// The axes of the target further inside than `across` that are gone through for each part of it.
-    inside: Vec<Axis>,
     manner: Manner,
 }
 
@@ -162,48 +157,71 @@ impl Plan {
         let nearest = (0..outer.len())
             .filter(|&place| nearer(&outer[place]))
             .min_by_key(|&place| outer[place].from.unsigned_abs());
-        match nearest {
-            Some(place) if is_short(outer[place].extent) => {
-                let across = outer.remove(place);
-                let mut inside = vec![inner];
-                // Those that the target has further inside than the run.
-                while count(&inside) < RUNS
-                    && outer.len() > place
-                    && let Some(axis) =
-                        outer.pop_if(|axis| count(&inside) * axis.extent * size <= INTERLEAVED / LONG_RUN)
-                {
-                    inside.insert(0, axis);
-                }
-                Plan { outer, across, inner: NONE, inside, manner: Manner::Runs }
+        let Some(place) = nearest else {
+            let across = outer.pop().unwrap_or(NONE);
+            return Plan { outer, manner: Manner::Rows { across, inner } };
+        };
+        let across = outer.remove(place);
+        if is_short(across.extent) {
+            let mut inside = vec![inner];
+            // Those that the target has further inside than the run.
+            while count(&inside) < RUNS
+                && outer.len() > place
+                && let Some(axis) =
+                    outer.pop_if(|axis| count(&inside) * axis.extent * size <= INTERLEAVED / LONG_RUN)
+            {
+                inside.insert(0, axis);
             }
-            Some(place) => {
-                let across = outer.remove(place);
-                Plan { outer, across, inner, inside: Vec::new(), manner: Manner::Squares }
+            return Plan { outer, manner: Manner::Runs { across, inside } };
+        }
+        // Axes that continue rows which are short.
+        let (mut across, mut inner) = (vec![across], vec![inner]);
+        while outer.len() > place
+            && count(&inner) * size < STREAMED_ROW
+            && let Some(axis) = outer.pop_if(|axis| axis.to == length(&inner, |axis| axis.to))
+        {
+            inner.insert(0, axis);
+        }
+        while count(&across) < squares::WIDTH * squares::side(size)
+            && let Some(place) = outer.iter().position(|axis| axis.from == length(&across, |axis| axis.from))
+        {
+            across.insert(0, outer.remove(place));
+        }
+        Plan { outer, manner: Manner::Squares { across, inner } }
+    }
+
+    /// How many elements of `across` and of `inner` there are, and how many of them are a unit of work.
+    fn cuts(&self, size: usize) -> [(usize, usize); 2] {
+        match &self.manner {
+            Manner::Squares { across, inner } => {
+                let side = squares::side(size);
+                [(count(across), squares::WIDTH * side), (count(inner), count(inner).min(SQUARES.max(side)))]
             }
-            None => {
-                let across = outer.pop().unwrap_or(NONE);
-                Plan { outer, across, inner, inside: Vec::new(), manner: Manner::Rows }
+            Manner::Rows { across, inner } => {
+                let length = inner.extent.min(ROWS / size);
+                [(across.extent, (ROWS / size / length).clamp(1, across.extent)), (inner.extent, length)]
+            }
+            Manner::Runs { across, inside } => {
+                let least = LONG_RUN.min(across.extent);
+                [(across.extent, (INTERLEAVED / size / count(inside)).clamp(least, across.extent)), (1, 1)]
             }
         }
     }
 
-    /// What a unit of work is: so much of `across`, and of `inner`.
-    fn unit(&self, size: usize) -> [usize; 2] {
-        match self.manner {
-            Manner::Squares => [
-                squares::WIDTH * squares::side(size),
-                self.inner.extent.min(SQUARES.max(squares::side(size))),
-            ],
-            Manner::Rows => {
-                let length = self.inner.extent.min(ROWS / size);
-                [(ROWS / size / length).clamp(1, self.across.extent), length]
-            }
-            Manner::Runs => [
-                (INTERLEAVED / size / count(&self.inside))
-                    .clamp(LONG_RUN.min(self.across.extent), self.across.extent),
-                1,
-            ],
+    /// How many elements each of those of `across` and `inner` are.
+    fn inside(&self) -> usize {
+        match &self.manner {
+            Manner::Rows { .. } | Manner::Squares { .. } => 1,
+            Manner::Runs { inside, .. } => count(inside),
         }
+    }
+
+    /// Whether elements are written past the caches.
+    fn streams(&self, size: usize) -> bool {
+        let Manner::Squares { across, inner } = &self.manner else { return false };
+        let row = count(inner) * size;
+        let fills_lines = row >= STREAMED_ROW || row.is_multiple_of(squares::LINE);
+        fills_lines && count(&self.outer) * count(across) * row >= STREAMED
     }
 
     /// Runs the plan for elements of type `T`.
@@ -211,38 +229,43 @@ impl Plan {
     /// # Safety
     /// As [`copy`].
     unsafe fn run<T: Copy>(&self, to: Address, from: Address) {
-        let [height, width] = self.unit(size_of::<T>());
-        let cuts = [self.across.extent.div_ceil(height), self.inner.extent.div_ceil(width)];
+        let [(length, height), (breadth, width)] = self.cuts(size_of::<T>());
+        let cuts = [length.div_ceil(height), breadth.div_ceil(width)];
         let outer = count(&self.outer);
-        let grain = (GRAIN / (height * width * count(&self.inside) * size_of::<T>())).max(1);
-        let bytes = outer * self.across.extent * self.inner.extent * size_of::<T>();
-        let row = self.inner.extent * size_of::<T>();
-        let fills_lines = row >= STREAMED_ROW || row.is_multiple_of(squares::LINE);
-        let streams = self.manner == Manner::Squares && bytes >= STREAMED && fills_lines;
+        let grain = (GRAIN / (height * width * self.inside() * size_of::<T>())).max(1);
+        let streams = self.streams(size_of::<T>());
         pool::parallel((outer * cuts[0] * cuts[1]) as i64, grain as i64, &|begin, end| {
             // A whole address, not its field, is what closures may share.
             let (to, from) = (to.at(0), from.at(0));
             let begin = begin as usize;
             let mut odometer = Odometer::new(&self.outer, begin / (cuts[0] * cuts[1]));
             let mut part = begin % (cuts[0] * cuts[1]);
+            let mut sides = [Vec::new(), Vec::new()];
             for _ in begin..end as usize {
-                // Of squares, those that lie along the source follow each other.
-                let [down, along] = match self.manner {
-                    Manner::Squares => [part % cuts[0], part / cuts[0]],
-                    Manner::Rows | Manner::Runs => [part / cuts[1], part % cuts[1]],
-                };
-                let across = self.across.part(down * height, height);
-                let inner = self.inner.part(along * width, width);
-                let target = to.at(odometer.to + across.1.to + inner.1.to);
-                let source = from.at(odometer.from + across.1.from + inner.1.from);
+                let (to, from) = (to.at(odometer.to), from.at(odometer.from));
                 // SAFETY: the parts lie in the tensors, and each is visited once.
                 unsafe {
-                    match self.manner {
-                        Manner::Squares => {
-                            squares::squares::<T>(across.0, inner.0, (target, source), streams);
+                    match &self.manner {
+                        Manner::Squares { across, inner } => {
+                            // Those that lie along the source follow each other.
+                            let [down, along] = [part % cuts[0], part / cuts[0]];
+                            let [of_across, of_inner] = &mut sides;
+                            offsets(across, (down * height, height), of_across);
+                            offsets(inner, (along * width, width), of_inner);
+                            let size = size_of::<T>() as isize;
+                            let dense = [last(across).from == size, last(inner).to == size];
+                            squares::squares::<T>((of_across, of_inner), dense, (to, from), streams);
                         }
-                        Manner::Rows => rows::<T>(across.0, inner.0, target, source),
-                        Manner::Runs => runs::<T>(across.0, &self.inside, target, source),
+                        Manner::Rows { across, inner } => {
+                            let (across, at) = across.part(part / cuts[1] * height, height);
+                            let (to, from) = (to.at(at.to), from.at(at.from));
+                            let (inner, at) = inner.part(part % cuts[1] * width, width);
+                            rows::<T>(across, inner, to.at(at.to), from.at(at.from));
+                        }
+                        Manner::Runs { across, inside } => {
+                            let (across, at) = across.part(part * height, height);
+                            runs::<T>(across, inside, to.at(at.to), from.at(at.from));
+                        }
                     }
                 }
                 part += 1;
@@ -271,12 +294,40 @@ impl Axis {
     }
 }
 
+/// How far apart rows are, in bytes, that follow each other in one of the tensors, given the stride of an axis in it.
+fn length(row: &[Axis], stride: impl Fn(&Axis) -> isize) -> isize {
+    count(row) as isize * stride(&last(row))
+}
+
+/// The innermost axis of a row.
+fn last(row: &[Axis]) -> Axis {
+    row[row.len() - 1]
+}
+
+/// Where at most so many elements of a row are, from the first on.
+fn offsets(row: &[Axis], (first, most): (usize, usize), offsets: &mut Vec<Offset>) {
+    let (axis, outer) = (last(row), &row[..row.len() - 1]);
+    let mut odometer = Odometer::new(outer, first / axis.extent);
+    let (mut place, mut left) = (first % axis.extent, most.min(count(row) - first));
+    offsets.clear();
+    while left > 0 {
+        let length = left.min(axis.extent - place);
+        offsets.extend((place..place + length).map(|place| Offset {
+            to: odometer.to + place as isize * axis.to,
+            from: odometer.from + place as isize * axis.from,
+        }));
+        (place, left) = (0, left - length);
+        odometer.advance();
+    }
+}
+
 /// How many indices axes have together.
 fn count(axes: &[Axis]) -> usize {
     axes.iter().map(|axis| axis.extent).product()
 }
 
 /// A distance in both tensors, in bytes.
+#[derive(Clone, Copy, Debug)]
 struct Offset {
     to: isize,
     from: isize,

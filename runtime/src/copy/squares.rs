@@ -7,7 +7,7 @@
 #[cfg(target_arch = "x86_64")]
 mod wide;
 
-use super::{Address, Axis};
+use super::{Address, Offset};
 
 /// A line of the cache, in bytes.
 pub const LINE: usize = 64;
@@ -24,71 +24,90 @@ pub const fn side(size: usize) -> usize {
 #[repr(C, align(64))]
 struct Square([u8; LINE * LINE]);
 
-/// Copies two axes, square by square: `across`, along which the source runs, is at most [`WIDTH`] of them wide. Where
-/// `streams`, lines that are aligned are written past the caches: a fence must follow.
+/// Copies two rows of offsets, square by square: `across`, along which the source runs, and `inner`, along which the target does. Which
+/// of both runs are `dense` is said. Where `streams`, lines that are aligned are written past the caches: a fence must follow.
 ///
 /// # Safety
-/// As [`copy`](super::copy), for two axes.
-pub unsafe fn squares<T: Copy>(across: Axis, inner: Axis, (to, from): (Address, Address), streams: bool) {
+/// As [`copy`](super::copy), for the elements at the sums of these offsets.
+pub unsafe fn squares<T: Copy>(
+    (across, inner): (&[Offset], &[Offset]),
+    dense: [bool; 2],
+    (to, from): (Address, Address),
+    streams: bool,
+) {
     let (size, side) = (size_of::<T>(), side(size_of::<T>()));
     let mut square = Square([0; LINE * LINE]);
     let lines: *mut u8 = square.0.as_mut_ptr();
-    let is_dense = across.from == size as isize;
     #[cfg(target_arch = "x86_64")]
-    let is_wide = is_dense && inner.to == size as isize && wide::turns(size);
+    let is_wide = dense == [true; 2] && wide::turns(size);
     #[cfg(not(target_arch = "x86_64"))]
     let is_wide = false;
     // Where a square need not be whole, the first ends with a line of the source, so that the others read one line of it each.
-    let ahead = from.0.addr().wrapping_neg() % LINE;
-    let head = if is_wide && ahead.is_multiple_of(size) { (ahead / size).min(across.extent) } else { 0 };
-    let mut first = 0;
-    while first < across.extent {
-        let length = if first < head { head } else { side };
-        let (across, along) = across.part(first, length);
-        first += length;
-        for first in (0..inner.extent).step_by(side) {
-            let (inner, down) = inner.part(first, side);
-            let (to, from) = (to.at(down.to + along.to), from.at(down.from + along.from));
+    let start = across.first().map_or(0, |first| from.at(first.from).0.addr());
+    let ahead = start.wrapping_neg() % LINE;
+    let head = if is_wide && ahead.is_multiple_of(size) { (ahead / size).min(across.len()) } else { 0 };
+    let (head, others) = across.split_at(head);
+    for across in [head].into_iter().filter(|head| !head.is_empty()).chain(others.chunks(side)) {
+        #[cfg(target_arch = "x86_64")]
+        if is_wide && streams && !fill_lines((across, inner), to) {
+            // SAFETY: by contract; the processor has the instructions.
+            unsafe { wide::turn_rows(size, (across, inner), (to, from)) };
+            continue;
+        }
+        for first in (0..inner.len()).step_by(side) {
+            let below = &inner[first..];
+            let inner = &below[..side.min(below.len())];
             #[cfg(target_arch = "x86_64")]
             if is_wide {
                 // SAFETY: by contract; the processor has the instructions.
                 unsafe { wide::turn(size, (across, inner), (to, from), streams) };
                 continue;
             }
-            let is_whole = is_dense && inner.extent == side && across.extent == side;
+            let is_whole = dense[0] && inner.len() == side && across.len() == side;
             // SAFETY: by contract, and a square has room for as many lines as a line has elements.
             unsafe {
                 if is_whole {
-                    turn::<T>(from, inner.from, lines);
+                    turn::<T>(from.at(across[0].from), below, lines);
                 } else {
                     collect::<T>((across, inner), from, lines);
                 }
-                put_all::<T>((across, inner), lines, to, streams && is_whole);
+                put_all::<T>((across, inner), (lines, dense[1]), to, streams && is_whole);
             }
         }
     }
 }
 
-/// Writes what is in lines to where it belongs.
+/// Whether parts of the rows of the target begin with lines of the cache.
+#[cfg(target_arch = "x86_64")]
+fn fill_lines((across, inner): (&[Offset], &[Offset]), to: Address) -> bool {
+    across.iter().all(|row| to.at(row.to + inner[0].to).0.addr().is_multiple_of(LINE))
+}
+
+/// Writes what is in lines to where it belongs: side by side where the target is dense.
 ///
 /// # Safety
 /// As [`squares`].
 #[inline(always)]
-unsafe fn put_all<T: Copy>((across, inner): (Axis, Axis), lines: *const u8, to: Address, streams: bool) {
-    let size = size_of::<T>();
-    for index in 0..across.extent {
+unsafe fn put_all<T: Copy>(
+    (across, inner): (&[Offset], &[Offset]),
+    (lines, is_dense): (*const u8, bool),
+    to: Address,
+    streams: bool,
+) {
+    let bytes = size_of::<T>() * inner.len();
+    for (index, row) in across.iter().enumerate() {
         // SAFETY: by contract.
         unsafe {
-            let (to, line) = (to.at(index as isize * across.to), lines.add(index * LINE));
-            if inner.to != size as isize {
-                for place in 0..inner.extent {
+            let (to, line) = (to.at(row.to), lines.add(index * LINE));
+            if !is_dense {
+                for (place, offset) in inner.iter().enumerate() {
                     let value = line.cast::<T>().add(place).read();
-                    to.at(place as isize * inner.to).0.cast::<T>().write_unaligned(value);
+                    to.at(offset.to).0.cast::<T>().write_unaligned(value);
                 }
-            } else if inner.extent * size == LINE {
-                put(line, to.0, streams);
+            } else if bytes == LINE {
+                put(line, to.at(inner[0].to).0, streams);
             } else {
-                std::ptr::copy_nonoverlapping(line, to.0, inner.extent * size);
+                std::ptr::copy_nonoverlapping(line, to.at(inner[0].to).0, bytes);
             }
         }
     }
@@ -98,13 +117,12 @@ unsafe fn put_all<T: Copy>((across, inner): (Axis, Axis), lines: *const u8, to: 
 ///
 /// # Safety
 /// As [`squares`].
-unsafe fn collect<T: Copy>((across, inner): (Axis, Axis), from: Address, lines: *mut u8) {
-    for place in 0..inner.extent {
-        for index in 0..across.extent {
-            let from = from.at(place as isize * inner.from + index as isize * across.from);
+unsafe fn collect<T: Copy>((across, inner): (&[Offset], &[Offset]), from: Address, lines: *mut u8) {
+    for (place, below) in inner.iter().enumerate() {
+        for (index, row) in across.iter().enumerate() {
             // SAFETY: by contract.
             unsafe {
-                let value = from.0.cast::<T>().read_unaligned();
+                let value = from.at(below.from + row.from).0.cast::<T>().read_unaligned();
                 lines.add(index * LINE).cast::<T>().add(place).write(value);
             }
         }
@@ -132,31 +150,30 @@ unsafe fn put(line: *const u8, to: *mut u8, streams: bool) {
     unsafe { std::ptr::copy_nonoverlapping(line, to, LINE) };
 }
 
-/// Turns a whole square.
+/// Turns a whole square: the first ones of the lines that lie `below` each other in the source.
 ///
 /// # Safety
-/// As many lines as a line has elements can be read, `stride` bytes apart; `lines` is aligned as a line of
-/// the cache is, and has room for a square.
+/// There are as many lines at least as a line has elements, which can be read; `lines` is aligned as a line of the cache is, and has
+/// room for a square.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "sse2")]
 #[inline]
-unsafe fn turn<T: Copy>(from: Address, stride: isize, lines: *mut u8) {
+unsafe fn turn<T: Copy>(from: Address, below: &[Offset], lines: *mut u8) {
     use std::arch::x86_64::{__m128i, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch, _mm_setzero_si128};
     let (size, side) = (size_of::<T>(), side(size_of::<T>()));
     // What a register has: a small square is turned in as many registers.
     let lanes = 16 / size;
     let mut registers = [_mm_setzero_si128(); 16];
     for down in (0..side).step_by(lanes) {
-        for row in down..down + lanes {
-            // The square below.
-            let next = from.at((row + side) as isize * stride).0;
-            _mm_prefetch::<_MM_HINT_T0>(next.cast());
+        let rows: [Address; 16] = std::array::from_fn(|lane| from.at(below[down + lane % lanes].from));
+        // The square below.
+        for next in below.iter().skip(side + down).take(lanes) {
+            _mm_prefetch::<_MM_HINT_T0>(from.at(next.from).0.cast());
         }
         for part in 0..LINE / 16 {
-            for (lane, register) in registers[..lanes].iter_mut().enumerate() {
-                let from = from.at((down + lane) as isize * stride + part as isize * 16);
+            for (row, register) in rows.iter().zip(&mut registers[..lanes]) {
                 // SAFETY: by contract.
-                *register = unsafe { _mm_loadu_si128(from.0.cast::<__m128i>()) };
+                *register = unsafe { _mm_loadu_si128(row.at(part as isize * 16).0.cast::<__m128i>()) };
             }
             turn_registers(size, &mut registers);
             for (lane, register) in registers[..lanes].iter().enumerate() {
@@ -197,16 +214,15 @@ fn turn_registers(size: usize, registers: &mut [std::arch::x86_64::__m128i; 16])
     }
 }
 
-/// Turns a whole square.
+/// Turns a whole square: the first ones of the lines that lie `below` each other in the source.
 ///
 /// # Safety
-/// As many lines as a line has elements can be read, `stride` bytes apart; `lines` is aligned as a line of
-/// the cache is, and has room for a square.
+/// There are as many lines at least as a line has elements, which can be read; `lines` is aligned as a line of the cache is, and has
+/// room for a square.
 #[cfg(not(target_arch = "x86_64"))]
-unsafe fn turn<T: Copy>(from: Address, stride: isize, lines: *mut u8) {
+unsafe fn turn<T: Copy>(from: Address, below: &[Offset], lines: *mut u8) {
     let (size, side) = (size_of::<T>() as isize, side(size_of::<T>()));
-    let across = Axis { extent: side, to: 0, from: size };
-    let inner = Axis { extent: side, to: 0, from: stride };
+    let across: [Offset; LINE] = std::array::from_fn(|index| Offset { to: 0, from: index as isize * size });
     // SAFETY: by contract.
-    unsafe { collect::<T>((across, inner), from, lines) };
+    unsafe { collect::<T>((&across[..side], &below[..side]), from, lines) };
 }

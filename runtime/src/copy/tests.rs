@@ -36,7 +36,7 @@ fn view(random: &mut Random, extents: &[usize], size: usize, broadcast: bool) ->
     (strides, offset, reach as usize)
 }
 
-fn offsets(extents: &[usize], strides: &[isize]) -> Vec<isize> {
+fn places(extents: &[usize], strides: &[isize]) -> Vec<isize> {
     let mut offsets = vec![0];
     for (&extent, &stride) in extents.iter().zip(strides) {
         offsets = (offsets.iter())
@@ -59,7 +59,7 @@ fn copies_what_a_naive_copy_copies() {
         let (from_strides, from_offset, from_bytes) = view(&mut random, &extents, size, true);
         let source: Vec<u8> = (0..from_bytes.max(1)).map(|_| random.below(256) as u8).collect();
         let (mut target, mut naive) = (vec![0u8; to_bytes], vec![0u8; to_bytes]);
-        for (to, from) in offsets(&extents, &to_strides).iter().zip(offsets(&extents, &from_strides)) {
+        for (to, from) in places(&extents, &to_strides).iter().zip(places(&extents, &from_strides)) {
             let (to, from) = ((to + to_offset) as usize, (from + from_offset) as usize);
             naive[to..to + size].copy_from_slice(&source[from..from + size]);
         }
@@ -80,10 +80,36 @@ fn copies_what_a_naive_copy_copies() {
 fn axes_that_are_contiguous_become_one() {
     let axis = |extent, to, from| Axis { extent, to, from };
     let plan = Plan::new(vec![axis(2, 48, 48), axis(3, 16, 16), axis(1, 7, 7), axis(4, 4, 4)], 4);
-    assert_eq!((plan.outer.len(), plan.manner, plan.inner), (0, Manner::Rows, axis(24, 4, 4)));
+    assert_eq!(plan.outer, []);
+    assert_eq!(plan.manner, Manner::Rows { across: axis(1, 0, 0), inner: axis(24, 4, 4) });
     let transposed = Plan::new(vec![axis(20, 80, 4), axis(20, 4, 80)], 4);
-    assert_eq!((transposed.manner, transposed.across), (Manner::Squares, axis(20, 80, 4)));
-    assert_eq!(transposed.inner, axis(20, 4, 80));
+    assert_eq!(
+        transposed.manner,
+        Manner::Squares { across: vec![axis(20, 80, 4)], inner: vec![axis(20, 4, 80)] }
+    );
+}
+
+#[test]
+fn axes_continue_short_rows_of_squares_in_both_tensors() {
+    // The dimensions of the source in reverse order.
+    let plan = |extents: [usize; 4]| {
+        let mut axes = [Axis { extent: 0, to: 4, from: 4 }; 4];
+        for place in 0..4 {
+            axes[place] = Axis {
+                extent: extents[place],
+                to: (4 * extents[place + 1..].iter().product::<usize>()) as isize,
+                from: (4 * extents[..place].iter().product::<usize>()) as isize,
+            };
+        }
+        let Plan { outer, manner } = Plan::new(axes.to_vec(), 4);
+        let Manner::Squares { across, inner } = manner else { panic!("they are turned") };
+        let extents = |axes: &[Axis]| axes.iter().map(|axis| axis.extent).collect::<Vec<_>>();
+        (extents(&outer), extents(&across), extents(&inner))
+    };
+    assert_eq!(plan([64, 256, 56, 56]), (vec![], vec![256, 64], vec![56, 56]));
+    assert_eq!(plan([600, 7, 9, 2000]), (vec![7, 9], vec![600], vec![2000]));
+    assert_eq!(plan([600, 7, 9, 1000]), (vec![7], vec![600], vec![9, 1000]));
+    assert_eq!(plan([300, 7, 9, 2000]), (vec![9], vec![7, 300], vec![2000]));
 }
 
 #[test]
@@ -94,16 +120,20 @@ fn few_or_narrow_elements_are_interleaved_and_not_turned() {
         let size = size as isize;
         let axes =
             vec![Axis { extent: rows, to: row, from: size }, Axis { extent: length, to: size, from: run }];
-        Plan::new(axes, size as usize).manner
+        match Plan::new(axes, size as usize).manner {
+            Manner::Rows { .. } => "rows",
+            Manner::Squares { .. } => "squares",
+            Manner::Runs { .. } => "runs",
+        }
     };
-    assert_eq!(manner([4, 16], 4), Manner::Squares);
-    assert_eq!(manner([3, 16], 4), Manner::Rows);
-    assert_eq!(manner([128, 8], 4), Manner::Squares);
-    assert_eq!(manner([127, 8], 4), Manner::Runs);
-    assert_eq!(manner([5000, 15], 2), Manner::Runs);
-    assert_eq!(manner([5000, 16], 2), Manner::Squares);
-    assert_eq!(manner([15, 3], 8), Manner::Rows);
-    assert_eq!(manner([16, 3], 8), Manner::Runs);
+    assert_eq!(manner([4, 16], 4), "squares");
+    assert_eq!(manner([3, 16], 4), "rows");
+    assert_eq!(manner([128, 8], 4), "squares");
+    assert_eq!(manner([127, 8], 4), "runs");
+    assert_eq!(manner([5000, 15], 2), "runs");
+    assert_eq!(manner([5000, 16], 2), "squares");
+    assert_eq!(manner([15, 3], 8), "rows");
+    assert_eq!(manner([16, 3], 8), "runs");
 }
 
 #[test]
@@ -138,7 +168,7 @@ fn short_rows_are_interleaved_from_runs() {
                     let from = Strided { data: source.as_ptr().cast_mut(), strides: &strides };
                     copy(&extents, size, to, from);
                 }
-                let places = offsets(&extents, &strides).into_iter().map(|from| from as usize);
+                let places = places(&extents, &strides).into_iter().map(|from| from as usize);
                 let naive: Vec<u8> = places.flat_map(|from| source[from..from + size].to_vec()).collect();
                 assert!(target == naive, "{extents:?} of {size} from {strides:?}");
             }
@@ -196,6 +226,45 @@ fn large_transpositions_go_past_the_caches() {
             let wanted = |row: usize| (row * columns + column) as u32;
             let found = &target[first + column * rows..][..rows];
             assert!((0..rows).all(|row| found[row] == wanted(row)), "column {column}");
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "large")]
+fn dimensions_in_reverse_order_go_past_the_caches() {
+    // Rows that begin with lines of the cache, and rows that do not, of elements of several sizes.
+    for (extents, size) in [
+        ([40, 33, 57, 59], 4),
+        ([64, 20, 56, 64], 4),
+        ([31, 33, 49, 53], 8),
+        ([9, 40, 51, 61], 16),
+        ([19, 83, 101, 107], 1),
+    ] {
+        let bytes = extents.iter().product::<usize>() * size;
+        assert!(bytes >= STREAMED);
+        let source: Vec<u8> =
+            (0..bytes.div_ceil(4)).flat_map(|number| (number as u32).to_ne_bytes()).collect();
+        let mut target = vec![0u8; bytes + size];
+        let strides = |order: [usize; 4]| {
+            let (mut strides, mut next) = ([0; 4], size as isize);
+            for axis in order {
+                strides[axis] = next;
+                next *= extents[axis] as isize;
+            }
+            strides
+        };
+        let (to_strides, from_strides) = (strides([3, 2, 1, 0]), strides([0, 1, 2, 3]));
+        // SAFETY: the views fit their memory.
+        unsafe {
+            let to = Strided { data: target.as_mut_ptr().add(size), strides: &to_strides };
+            let from = Strided { data: source.as_ptr().cast_mut(), strides: &from_strides };
+            copy(&extents, size, to, from);
+        }
+        for (element, from) in places(&extents, &from_strides).into_iter().enumerate() {
+            let from = from as usize;
+            let (found, wanted) = (&target[(element + 1) * size..][..size], &source[from..][..size]);
+            assert!(found == wanted, "{extents:?} of {size}: element {element}");
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Squares that are turned in registers of a line each.
 
 use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
 
-use super::super::{Address, Axis};
+use super::super::{Address, Offset};
 use super::LINE;
 
 /// Whether squares of elements of that size are turned here.
@@ -16,7 +17,7 @@ pub fn turns(size: usize) -> bool {
 /// # Safety
 /// As [`squares`](super::squares), for a square of a size that [`turns`] takes.
 #[target_feature(enable = "avx512f")]
-pub unsafe fn turn(size: usize, axes: (Axis, Axis), addresses: (Address, Address), streams: bool) {
+pub unsafe fn turn(size: usize, rows: (&[Offset], &[Offset]), addresses: (Address, Address), streams: bool) {
     // SAFETY: by contract.
     unsafe {
         match size {
@@ -26,7 +27,7 @@ pub unsafe fn turn(size: usize, axes: (Axis, Axis), addresses: (Address, Address
                     _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31),
                 ];
                 let interleaved = |x, y| halves.map(|half| _mm512_permutex2var_epi32(x, half, y));
-                turned::<16>(axes, addresses, streams, interleaved);
+                turned::<16>(rows, addresses, streams, interleaved);
             }
             8 => {
                 let halves = [
@@ -34,7 +35,7 @@ pub unsafe fn turn(size: usize, axes: (Axis, Axis), addresses: (Address, Address
                     _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15),
                 ];
                 let interleaved = |x, y| halves.map(|half| _mm512_permutex2var_epi64(x, half, y));
-                turned::<8>(axes, addresses, streams, interleaved);
+                turned::<8>(rows, addresses, streams, interleaved);
             }
             16 => {
                 let halves = [
@@ -42,10 +43,73 @@ pub unsafe fn turn(size: usize, axes: (Axis, Axis), addresses: (Address, Address
                     _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15),
                 ];
                 let interleaved = |x, y| halves.map(|half| _mm512_permutex2var_epi64(x, half, y));
-                turned::<4>(axes, addresses, streams, interleaved);
+                turned::<4>(rows, addresses, streams, interleaved);
             }
             _ => unreachable!("squares of other sizes are not turned here"),
         }
+    }
+}
+
+/// How many bytes ahead the source is brought into the second-level cache: what lies far apart no processor foresees. A square's lines
+/// may lie in two of the cache's each, so these are of the square after the next one.
+const AHEAD: isize = 2 * LINE as isize;
+
+/// Bytes of the rows that are turned before they are written.
+const ROWS: usize = 1 << 14;
+
+/// Parts of rows of the target.
+#[repr(C, align(64))]
+struct Rows([u8; ROWS]);
+
+/// Turns the squares of a row of them, in memory that stays in the first-level cache, and writes the rows of the target past the caches,
+/// which need not begin with a line: a fence must follow. What is left of lines at both ends is not.
+///
+/// # Safety
+/// As [`turn`], for as many squares as that memory has room for.
+#[target_feature(enable = "avx512f")]
+pub unsafe fn turn_rows(
+    size: usize,
+    (across, inner): (&[Offset], &[Offset]),
+    (to, from): (Address, Address),
+) {
+    let (side, bytes) = (LINE / size, inner.len() * size);
+    let mut rows = MaybeUninit::<Rows>::uninit();
+    let there = Address(rows.as_mut_ptr().cast());
+    let pitch = (ROWS / side) as isize;
+    debug_assert!(bytes <= pitch as usize && across.len() <= side);
+    let mut turned = [Offset { to: 0, from: 0 }; LINE / 4];
+    for ((index, row), turned) in (0..).zip(across).zip(&mut turned) {
+        *turned = Offset { to: index * pitch - inner[0].to, from: row.from };
+    }
+    let turned = &turned[..across.len()];
+    for inner in inner.chunks(side) {
+        // SAFETY: by contract.
+        unsafe { turn(size, (turned, inner), (there, from), false) };
+    }
+    for (index, row) in (0..).zip(across) {
+        // SAFETY: by contract.
+        unsafe { stream(there.at(index * pitch), to.at(row.to + inner[0].to), bytes) };
+    }
+}
+
+/// Writes bytes past the caches, but for what is left of lines.
+///
+/// # Safety
+/// As many can be read, and written.
+#[inline]
+#[target_feature(enable = "avx512f")]
+unsafe fn stream(from: Address, to: Address, bytes: usize) {
+    let head = (to.0.addr().wrapping_neg() % LINE).min(bytes);
+    let lines = (bytes - head) / LINE;
+    let tail = head + lines * LINE;
+    // SAFETY: by contract.
+    unsafe {
+        std::ptr::copy_nonoverlapping(from.0, to.0, head);
+        for line in (head..tail).step_by(LINE) {
+            let line = line as isize;
+            _mm512_stream_si512(to.at(line).0.cast(), _mm512_loadu_si512(from.at(line).0.cast()));
+        }
+        std::ptr::copy_nonoverlapping(from.0.add(tail), to.0.add(tail), bytes - tail);
     }
 }
 
@@ -57,7 +121,7 @@ pub unsafe fn turn(size: usize, axes: (Axis, Axis), addresses: (Address, Address
 #[inline]
 #[target_feature(enable = "avx512f")]
 unsafe fn turned<const SIDE: usize>(
-    (across, inner): (Axis, Axis),
+    (across, inner): (&[Offset], &[Offset]),
     (to, from): (Address, Address),
     streams: bool,
     interleaved: impl Fn(__m512i, __m512i) -> [__m512i; 2],
@@ -65,16 +129,21 @@ unsafe fn turned<const SIDE: usize>(
     // Of 4 bytes each: as many as there are of the elements.
     let mask = |elements: usize| u16::MAX >> (16 - elements * (16 / SIDE));
     let mut lines = [_mm512_setzero_si512(); SIDE];
-    for (row, line) in lines.iter_mut().enumerate().take(inner.extent) {
-        let at = from.at(row as isize * inner.from).0.cast::<i32>();
-        // SAFETY: by contract.
-        *line = unsafe {
-            if across.extent == SIDE {
+    let from = from.at(across[0].from);
+    // Loops of a fixed number of steps, which LLVM unrolls: lines stay in registers.
+    let (is_read_whole, read) = (across.len() == SIDE, mask(across.len()));
+    for (index, line) in lines.iter_mut().enumerate() {
+        let Some(row) = inner.get(index) else { break };
+        let at = from.at(row.from).0.cast::<i32>();
+        // SAFETY: by contract; what is brought into a cache need not be there.
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T1>(at.cast::<i8>().wrapping_offset(AHEAD));
+            *line = if is_read_whole {
                 _mm512_loadu_si512(at.cast())
             } else {
-                _mm512_maskz_loadu_epi32(mask(across.extent), at)
-            }
-        };
+                _mm512_maskz_loadu_epi32(read, at)
+            };
+        }
     }
     for _ in 0..SIDE.ilog2() {
         let old = lines;
@@ -82,12 +151,15 @@ unsafe fn turned<const SIDE: usize>(
             both.copy_from_slice(&interleaved(old[pair], old[pair + SIDE / 2]));
         }
     }
-    for (row, line) in lines.into_iter().enumerate().take(across.extent) {
-        let to = to.at(row as isize * across.to).0.cast::<i32>();
+    let to = to.at(inner[0].to);
+    let (is_written_whole, written) = (inner.len() == SIDE, mask(inner.len()));
+    for (index, line) in lines.into_iter().enumerate() {
+        let Some(row) = across.get(index) else { break };
+        let to = to.at(row.to).0;
         // SAFETY: by contract; what is streamed is aligned.
         unsafe {
-            if inner.extent < SIDE {
-                _mm512_mask_storeu_epi32(to, mask(inner.extent), line);
+            if !is_written_whole {
+                _mm512_mask_storeu_epi32(to.cast(), written, line);
             } else if streams && to.addr().is_multiple_of(LINE) {
                 _mm512_stream_si512(to.cast(), line);
             } else {
