@@ -154,6 +154,7 @@ impl Costs {
             many_scans: 8,
             reread: 1 << 20,
             part: 1 << 15,
+            few: 6,
         }),
     };
 }
@@ -205,6 +206,8 @@ pub struct Cuts {
     pub many_scans: i64,
     /// From so many elements on, what is reduced and then read again is cut into parts, each of which stays in the caches until then.
     pub reread: i64,
-    /// About how many elements such a part has.
+    /// About how many elements such a part has; as many as [`reread`](Self::reread) at most.
     pub part: i64,
+    /// With fewer results beside each other, but for one, computing takes longer than reading, and nothing is cut for that.
+    pub few: i64,
 }

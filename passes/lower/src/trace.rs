@@ -32,6 +32,8 @@ impl Coord {
 
     /// The index of an element whose part has this index, and which has the other one in a part of `length`.
     fn in_part(&self, within: &Self, length: i64) -> Self {
+        let is_other = |(dim, _): &(usize, Product)| within.steps.iter().all(|(other, _)| dim != other);
+        debug_assert!(self.steps.iter().all(is_other), "parts and what is in them are other dimensions");
         let length = Product::number(length);
         let to_parts = self.steps.iter().map(|(dim, step)| (*dim, step * &length));
         Self {

@@ -62,7 +62,7 @@ fn mean(graph: &mut Graph, x: NodeId, gone: &[usize]) -> NodeId {
 fn variance(graph: &mut Graph, x: NodeId, gone: &[usize], (correction, numerics): (f64, Numerics)) -> NodeId {
     let (own, part) = (graph.shape(x), graph.node(x).dtype.real_part());
     let sum = match parts(graph, x, gone) {
-        Some(parts) => squares_of_parts(graph, (x, gone), parts),
+        Some(parts) => squares_of_parts(graph, parts),
         None => {
             let mean = mean(graph, x, gone);
             let distances = distances(graph, x, mean, gone);
@@ -120,60 +120,104 @@ struct Parts {
 /// What is known of parts.
 struct Moments {
     sum: NodeId,
-    /// The sum divided by the number of elements, which is about the mean.
+    /// About the mean: the sum divided by the number of elements.
     center: NodeId,
     /// The sums of the distances from the center, and of their squares.
     distances: NodeId,
     squares: NodeId,
-    /// How many elements a part has, and one divided by that.
+    /// How many elements a part has.
     count: f64,
-    scale: NodeId,
     across: Vec<usize>,
 }
 
 impl Moments {
     fn new(graph: &mut Graph, Parts { x, within, across, count }: Parts) -> Self {
-        let dtype = graph.node(x).dtype;
         let sum = reduce_whole(graph, Op::Sum, x, &within);
-        let shape = graph.shape(sum);
-        let scale = splat(graph, 1.0 / count, dtype, shape);
-        let center = map(graph, Op::Multiply, &[sum, scale], dtype);
+        let center = divided(graph, sum, count);
         let from_center = distances(graph, x, center, &within);
         let distances = reduce_whole(graph, Op::Sum, from_center, &within);
         let squares = squares(graph, from_center);
         let squares = reduce_whole(graph, Op::Sum, squares, &within);
-        Self { sum, center, distances, squares, count, scale, across }
+        Self { sum, center, distances, squares, count, across }
     }
 
-    /// The sum of the squares of the distances from the mean of all parts. What the distances from the center lack is how far the
-    /// mean of the part is from that of all: from its center, and the center from that.
-    fn squares_from(&self, graph: &mut Graph, mean: NodeId) -> NodeId {
+    /// The sums of the distances from a number, and of their squares, over all parts. The center is as far from the mean of a part as
+    /// `distances / count`: the squares of that are too much, and those of the distance of the mean from the number are missing.
+    ///
+    /// Where the number is not finite, the squares from the center alone, which say whether elements are.
+    fn from(&self, graph: &mut Graph, (number, is_finite): (NodeId, NodeId)) -> (NodeId, NodeId) {
         let (dtype, part) = (graph.node(self.sum).dtype, graph.node(self.squares).dtype);
-        let of_center = distances(graph, self.center, mean, &self.across);
-        let from_center = map(graph, Op::Multiply, &[self.distances, self.scale], dtype);
-        let missing = map(graph, Op::Add, &[of_center, from_center], dtype);
-        let missing = squares(graph, missing);
-        let shape = graph.shape(missing);
-        let count = splat(graph, self.count, part, shape);
-        let missing = map(graph, Op::Multiply, &[count, missing], part);
-        let squares = map(graph, Op::Add, &[self.squares, missing], part);
-        reduce(graph, Op::Sum, squares, &self.across)
+        // Twice, for what is computed twice is not kept in memory.
+        let [of_center, again] = [(); 2].map(|()| distances(graph, self.center, number, &self.across));
+        let in_part = divided(graph, self.distances, self.count);
+        let of_mean = map(graph, Op::Add, &[of_center, in_part], dtype);
+        let [missing, surplus] = [of_mean, in_part].map(|distances| squares(graph, distances));
+        let change = less(graph, missing, surplus);
+        let change = multiplied(graph, change, self.count);
+        let changed = map(graph, Op::Add, &[self.squares, change], part);
+        let shape = graph.shape(changed);
+        let is_finite = spread(graph, is_finite, &self.across, &shape);
+        let squares = map(graph, Op::Where, &[is_finite, changed, self.squares], part);
+        let [of_center, from_center, squares] =
+            [again, self.distances, squares].map(|terms| reduce_whole(graph, Op::Sum, terms, &self.across));
+        let of_center = multiplied(graph, of_center, self.count);
+        (map(graph, Op::Add, &[of_center, from_center], dtype), squares)
     }
+}
+
+/// A sum of squares less another, if that is finite: infinite squares less infinite ones are infinite, and not none.
+fn less(graph: &mut Graph, squares: NodeId, other: NodeId) -> NodeId {
+    let (shape, dtype) = (graph.shape(other), graph.node(other).dtype);
+    let is_finite = map(graph, Op::IsFinite, &[other], DType::B1);
+    let zero = splat(graph, 0.0, dtype, shape);
+    let other = map(graph, Op::Where, &[is_finite, other, zero], dtype);
+    map(graph, Op::Subtract, &[squares, other], dtype)
+}
+
+fn divided(graph: &mut Graph, x: NodeId, number: f64) -> NodeId {
+    let (shape, dtype) = (graph.shape(x), graph.node(x).dtype);
+    let number = splat(graph, number, dtype, shape);
+    map(graph, Op::Divide, &[x, number], dtype)
+}
+
+fn multiplied(graph: &mut Graph, x: NodeId, number: f64) -> NodeId {
+    let (shape, dtype) = (graph.shape(x), graph.node(x).dtype);
+    let number = splat(graph, number, dtype, shape);
+    map(graph, Op::Multiply, &[x, number], dtype)
 }
 
 /// The sum of the squares of the distances from the mean, for which memory is read once: a part is in the caches when it is read
 /// again. Chan, Golub and LeVeque, "Algorithms for Computing the Sample Variance: Analysis and Recommendations" (1983), say how
-/// those of parts are added up, and why not only the squares are.
-fn squares_of_parts(graph: &mut Graph, (x, gone): (NodeId, &[usize]), parts: Vec<Parts>) -> NodeId {
-    let (own, dtype) = (graph.shape(x), graph.node(x).dtype);
+/// those of parts are added up, and that distances from about the mean have sums, too, which say how far it is.
+fn squares_of_parts(graph: &mut Graph, parts: Vec<Parts>) -> NodeId {
     let moments: Vec<Moments> = parts.into_iter().map(|parts| Moments::new(graph, parts)).collect();
-    let sums: Vec<NodeId> = moments.iter().map(|of| reduce(graph, Op::Sum, of.sum, &of.across)).collect();
+    let sums: Vec<NodeId> =
+        moments.iter().map(|of| reduce_whole(graph, Op::Sum, of.sum, &of.across)).collect();
     let sum = total(graph, &sums);
-    let shape = graph.shape(sum);
-    let all = count(graph, &own, gone, dtype, shape);
-    let mean = map(graph, Op::Divide, &[sum, all], dtype);
-    let squares: Vec<NodeId> = moments.iter().map(|of| of.squares_from(graph, mean)).collect();
-    total(graph, &squares)
+    let parts_of = |of: &Moments| {
+        let shape = graph.shape(of.sum);
+        let count = of.across.iter().filter_map(|axis| shape[*axis].fixed()).product::<i64>();
+        of.count * count as f64
+    };
+    let count = moments.iter().map(parts_of).sum();
+    let mean = divided(graph, sum, count);
+    let is_finite = map(graph, Op::IsFinite, &[mean], DType::B1);
+    let (distances, squares): (Vec<NodeId>, Vec<NodeId>) =
+        moments.iter().map(|of| of.from(graph, (mean, is_finite))).unzip();
+    let (distances, all) = (total(graph, &distances), total(graph, &squares));
+    // The mean is rounded, too. What is left of nothing may be less than that; the mean of finite elements is infinite if their sum is,
+    // and so is the variance.
+    let part = graph.node(all).dtype;
+    let surplus = divided(graph, distances, count);
+    let surplus = self::squares(graph, surplus);
+    let surplus = multiplied(graph, surplus, count);
+    let exact = less(graph, all, surplus);
+    let shape = graph.shape(exact);
+    let zero = splat(graph, 0.0, part, shape);
+    let exact = map(graph, Op::Maximum, &[exact, zero], part);
+    let infinite = self::squares(graph, mean);
+    let infinite = map(graph, Op::Add, &[all, infinite], part);
+    map(graph, Op::Where, &[is_finite, exact, infinite], part)
 }
 
 /// The sum of the results of all parts, of which there are some.
@@ -222,7 +266,7 @@ struct Part {
 }
 
 impl Part {
-    /// `None` if what is reduced is not worth it: it stays in the caches as it is, or would have too many parts.
+    /// `None` if that is not worth it: what is reduced stays in the caches as it is, or parts would not, or would be too many.
     fn new(cuts: &Cuts, extents: &[i64], gone: &[usize]) -> Option<Self> {
         let count = |extents: &[i64]| extents.iter().fold(1_i64, |all, extent| all.saturating_mul(*extent));
         let after = |place: usize| count(&extents[gone[place] + 1..]);
@@ -231,14 +275,52 @@ impl Part {
         }
         let first = (0..gone.len()).find(|place| after(*place) <= cuts.part).or(gone.len().checked_sub(1))?;
         let terms = gone[first + 1..].iter().fold(1_i64, |all, axis| all.saturating_mul(extents[*axis]));
-        let extent = extents[gone[first]];
-        let length = (cuts.part / after(first)).max(1 + (cuts.least_terms - 1) / terms);
+        let (extent, inside) = (extents[gone[first]], after(first));
+        let least = 1 + (cuts.least_terms - 1) / terms;
+        let length = least.max(cuts.part / inside);
         let length = match extent / 2 < length {
             true => extent,
             // Of a length that divides the extent nothing is left.
-            false => (length / 2..=length).rev().find(|length| extent % length == 0).unwrap_or(length),
+            false => {
+                (least.max(length / 2)..=length).rev().find(|length| extent % length == 0).unwrap_or(length)
+            }
         };
         let is_whole = first == 0 && length == extent;
-        (!is_whole && length.saturating_mul(terms) >= cuts.least_terms).then_some(Self { first, length })
+        let is_worth_it = length >= least && length.saturating_mul(inside) <= cuts.reread;
+        let beside = inside / terms;
+        (!is_whole && is_worth_it && !(2..cuts.few).contains(&beside)).then_some(Self { first, length })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::Costs;
+
+    fn part(extents: &[i64], gone: &[usize]) -> Option<(usize, i64)> {
+        let cuts = Costs::COMMON.cuts.expect("reductions are cut");
+        Part::new(&cuts, extents, gone).map(|part| (part.first, part.length))
+    }
+
+    #[test]
+    fn parts_stay_in_the_caches_and_are_no_more_than_they_must_be() {
+        assert_eq!(part(&[1_000_000, 64], &[0]), Some((0, 500)));
+        assert_eq!(part(&[999_983, 64], &[0]), Some((0, 512)));
+        assert_eq!(part(&[1 << 25], &[0]), Some((0, 1 << 15)));
+        // A length that divides the extent is no excuse for parts of a few terms.
+        assert_eq!(part(&[20_000, 1024], &[0]), Some((0, 64)));
+        assert_eq!(part(&[20_011, 1024], &[0]), Some((0, 64)));
+        assert_eq!(part(&[64, 256, 56, 56], &[0, 2, 3]), Some((1, 56)));
+        assert_eq!(part(&[64, 56, 56, 256], &[0, 1, 2]), Some((1, 2)));
+    }
+
+    #[test]
+    fn what_is_small_or_has_no_small_parts_is_whole() {
+        assert_eq!(part(&[1000, 1000], &[0]), None);
+        assert_eq!(part(&[4096, 4096], &[1]), None);
+        assert_eq!(part(&[128, 1 << 17], &[0]), None);
+        assert_eq!(part(&[1 << 22, 3], &[0]), None);
+        assert_eq!(part(&[64, 1 << 20, 3], &[0, 2]), None);
+        assert_eq!(part(&[0, 1 << 30], &[0]), None);
     }
 }

@@ -177,6 +177,9 @@ pub(super) fn is_single(graph: &Graph, x: NodeId, gone: &[usize]) -> bool {
 
 /// Reduces without cutting anything, and drops the dimensions.
 pub(super) fn reduce_whole(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize]) -> NodeId {
+    if gone.is_empty() {
+        return x;
+    }
     let own = graph.shape(x);
     let kept = (0..own.len()).filter(|axis| !gone.contains(axis)).map(|axis| own[axis]).collect();
     let dtype = graph.node(x).dtype;
@@ -217,7 +220,7 @@ pub(super) fn reduction(graph: &mut Graph, call: Call<'_>) -> NodeId {
         return keep(graph, call, only, &gone);
     }
     let is_ordered = promote_scalar::depends_on_order(op, graph.node(x).dtype);
-    let reduced = match is_ordered && !gone.is_empty() {
+    let reduced = match is_ordered {
         true => reduce_whole(graph, op, x, &gone),
         false => reduce(graph, op, x, &gone),
     };

@@ -34,6 +34,7 @@ impl Target for Parts {
             many_scans: 4,
             reread: 32,
             part: 16,
+            few: 2,
         };
         Costs { expensive: 8, too_long: 256, max_exprs: 600, max_roots: 4, few_columns: 8, cuts: Some(cuts) }
     }

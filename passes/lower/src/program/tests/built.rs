@@ -31,6 +31,7 @@ impl Target for Machine {
             many_scans: 4,
             reread: 1 << 10,
             part: 1 << 6,
+            few: 3,
         };
         Costs { expensive: 8, too_long: 256, max_exprs: 600, max_roots: 64, few_columns: 8, cuts: Some(cuts) }
     }
