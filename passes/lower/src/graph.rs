@@ -63,8 +63,8 @@ pub enum Prim {
     Convert,
     /// The operand's elements elsewhere: one index for each dimension of the operand.
     View(Vec<Index>),
-    /// The operand's elements along a dimension as two: parts, and the elements of a part, which are so many each. What is left
-    /// after the last part is no element of the result.
+    /// A dimension of the operand as two: of parts, each of so many indices, and of the indices in a part. Indices that are left after
+    /// the last whole part are not in the result.
     Split(usize, i64),
     /// The operand's elements in their order, in another shape.
     Reshape,

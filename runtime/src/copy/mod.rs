@@ -10,6 +10,7 @@ mod steps;
 
 use std::mem::MaybeUninit;
 
+use self::squares::Dense;
 use crate::pool;
 
 /// One axis of a copy; strides in bytes.
@@ -40,7 +41,8 @@ const SHORT_ROW: usize = 16;
 const WIDE: usize = 4;
 const MANY: usize = 1 << 10;
 
-/// Rows of at least so many bytes are written past the caches though they begin and end within lines.
+/// Rows of at least so many bytes are written past the caches though they begin and end within lines; shorter ones go on through
+/// the next axes.
 const STREAMED_ROW: usize = 1 << 12;
 
 /// The fewest elements of runs from which rows of the target of less than [`LEAST_SIDE`] are interleaved. A unit of work has as many
@@ -208,7 +210,7 @@ impl Plan {
         }
     }
 
-    /// How many elements each of those of `across` and `inner` are.
+    /// How many elements are copied for each index of `across` and of `inner`.
     fn inside(&self) -> usize {
         match &self.manner {
             Manner::Rows { .. } | Manner::Squares { .. } => 1,
@@ -253,7 +255,8 @@ impl Plan {
                             offsets(across, (down * height, height), of_across);
                             offsets(inner, (along * width, width), of_inner);
                             let size = size_of::<T>() as isize;
-                            let dense = [last(across).from == size, last(inner).to == size];
+                            let dense =
+                                Dense { source: last(across).from == size, target: last(inner).to == size };
                             squares::squares::<T>((of_across, of_inner), dense, (to, from), streams);
                         }
                         Manner::Rows { across, inner } => {
@@ -321,7 +324,7 @@ fn offsets(row: &[Axis], (first, most): (usize, usize), offsets: &mut Vec<Offset
     }
 }
 
-/// How many indices axes have together.
+/// How many elements there are along axes together.
 fn count(axes: &[Axis]) -> usize {
     axes.iter().map(|axis| axis.extent).product()
 }

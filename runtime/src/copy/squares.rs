@@ -24,14 +24,22 @@ pub const fn side(size: usize) -> usize {
 #[repr(C, align(64))]
 struct Square([u8; LINE * LINE]);
 
-/// Copies two rows of offsets, square by square: `across`, along which the source runs, and `inner`, along which the target does. Which
-/// of both runs are `dense` is said. Where `streams`, lines that are aligned are written past the caches: a fence must follow.
+/// Whether elements lie next to each other: of the source along `across`, of the target along `inner`.
+#[derive(Clone, Copy, Debug)]
+pub struct Dense {
+    pub source: bool,
+    pub target: bool,
+}
+
+/// Copies two rows of offsets, square by square: `across`, along which the source runs, and `inner`, along which the target does. Where
+/// `streams`, lines of the cache are written past it: a fence must follow.
 ///
 /// # Safety
-/// As [`copy`](super::copy), for the elements at the sums of these offsets.
+/// As [`copy`](super::copy), for the elements at the sums of an offset of each row. Where a tensor is dense, each offset of its
+/// row is that of the next element after the one before.
 pub unsafe fn squares<T: Copy>(
     (across, inner): (&[Offset], &[Offset]),
-    dense: [bool; 2],
+    dense: Dense,
     (to, from): (Address, Address),
     streams: bool,
 ) {
@@ -39,7 +47,7 @@ pub unsafe fn squares<T: Copy>(
     let mut square = Square([0; LINE * LINE]);
     let lines: *mut u8 = square.0.as_mut_ptr();
     #[cfg(target_arch = "x86_64")]
-    let is_wide = dense == [true; 2] && wide::turns(size);
+    let is_wide = dense.source && dense.target && wide::turns(size);
     #[cfg(not(target_arch = "x86_64"))]
     let is_wide = false;
     // Where a square need not be whole, the first ends with a line of the source, so that the others read one line of it each.
@@ -63,7 +71,7 @@ pub unsafe fn squares<T: Copy>(
                 unsafe { wide::turn(size, (across, inner), (to, from), streams) };
                 continue;
             }
-            let is_whole = dense[0] && inner.len() == side && across.len() == side;
+            let is_whole = dense.source && inner.len() == side && across.len() == side;
             // SAFETY: by contract, and a square has room for as many lines as a line has elements.
             unsafe {
                 if is_whole {
@@ -71,7 +79,7 @@ pub unsafe fn squares<T: Copy>(
                 } else {
                     collect::<T>((across, inner), from, lines);
                 }
-                put_all::<T>((across, inner), (lines, dense[1]), to, streams && is_whole);
+                put_all::<T>((across, inner), (lines, dense.target), to, streams && is_whole);
             }
         }
     }
@@ -153,8 +161,8 @@ unsafe fn put(line: *const u8, to: *mut u8, streams: bool) {
 /// Turns a whole square: the first ones of the lines that lie `below` each other in the source.
 ///
 /// # Safety
-/// There are as many lines at least as a line has elements, which can be read; `lines` is aligned as a line of the cache is, and has
-/// room for a square.
+/// There are at least as many offsets as a line of the cache has elements, and at the first ones as many bytes as a line can be
+/// read from `from` on; `lines` is aligned as a line is, and has room for a square.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "sse2")]
 #[inline]
@@ -217,8 +225,8 @@ fn turn_registers(size: usize, registers: &mut [std::arch::x86_64::__m128i; 16])
 /// Turns a whole square: the first ones of the lines that lie `below` each other in the source.
 ///
 /// # Safety
-/// There are as many lines at least as a line has elements, which can be read; `lines` is aligned as a line of the cache is, and has
-/// room for a square.
+/// There are at least as many offsets as a line of the cache has elements, and at the first ones as many bytes as a line can be
+/// read from `from` on; `lines` is aligned as a line is, and has room for a square.
 #[cfg(not(target_arch = "x86_64"))]
 unsafe fn turn<T: Copy>(from: Address, below: &[Offset], lines: *mut u8) {
     let (size, side) = (size_of::<T>() as isize, side(size_of::<T>()));

@@ -50,19 +50,19 @@ pub unsafe fn turn(size: usize, rows: (&[Offset], &[Offset]), addresses: (Addres
     }
 }
 
-/// How many bytes ahead the source is brought into the second-level cache: what lies far apart no processor foresees. A square's lines
-/// may lie in two of the cache's each, so these are of the square after the next one.
+/// How many bytes ahead the source is brought into the second-level cache: no processor foresees what lies far apart. It is the
+/// square after the next one, for a row of a square may lie in two lines of the cache.
 const AHEAD: isize = 2 * LINE as isize;
 
-/// Bytes of the rows that are turned before they are written.
-const ROWS: usize = 1 << 14;
+/// Bytes of squares that are turned before they are written.
+const STAGED: usize = 1 << 14;
 
 /// Parts of rows of the target.
 #[repr(C, align(64))]
-struct Rows([u8; ROWS]);
+struct Staged([u8; STAGED]);
 
-/// Turns the squares of a row of them, in memory that stays in the first-level cache, and writes the rows of the target past the caches,
-/// which need not begin with a line: a fence must follow. What is left of lines at both ends is not.
+/// Turns squares that follow each other along `inner` in memory that stays in the first-level cache, and then writes their rows past
+/// the caches: a fence must follow. Rows need not begin or end with lines; what is left of lines at both ends goes through the caches.
 ///
 /// # Safety
 /// As [`turn`], for as many squares as that memory has room for.
@@ -73,18 +73,18 @@ pub unsafe fn turn_rows(
     (to, from): (Address, Address),
 ) {
     let (side, bytes) = (LINE / size, inner.len() * size);
-    let mut rows = MaybeUninit::<Rows>::uninit();
+    let mut rows = MaybeUninit::<Staged>::uninit();
     let there = Address(rows.as_mut_ptr().cast());
-    let pitch = (ROWS / side) as isize;
+    let pitch = (STAGED / side) as isize;
     debug_assert!(bytes <= pitch as usize && across.len() <= side);
     let mut turned = [Offset { to: 0, from: 0 }; LINE / 4];
     for ((index, row), turned) in (0..).zip(across).zip(&mut turned) {
         *turned = Offset { to: index * pitch - inner[0].to, from: row.from };
     }
     let turned = &turned[..across.len()];
-    for inner in inner.chunks(side) {
+    for square in inner.chunks(side) {
         // SAFETY: by contract.
-        unsafe { turn(size, (turned, inner), (there, from), false) };
+        unsafe { turn(size, (turned, square), (there, from), false) };
     }
     for (index, row) in (0..).zip(across) {
         // SAFETY: by contract.
@@ -95,14 +95,14 @@ pub unsafe fn turn_rows(
 /// Writes bytes past the caches, but for what is left of lines.
 ///
 /// # Safety
-/// As many can be read, and written.
+/// As many can be read, and written; the two do not overlap.
 #[inline]
 #[target_feature(enable = "avx512f")]
 unsafe fn stream(from: Address, to: Address, bytes: usize) {
     let head = (to.0.addr().wrapping_neg() % LINE).min(bytes);
     let lines = (bytes - head) / LINE;
     let tail = head + lines * LINE;
-    // SAFETY: by contract.
+    // SAFETY: by contract; from the head on, lines of the target are aligned.
     unsafe {
         std::ptr::copy_nonoverlapping(from.0, to.0, head);
         for line in (head..tail).step_by(LINE) {
@@ -113,7 +113,7 @@ unsafe fn stream(from: Address, to: Address, bytes: usize) {
     }
 }
 
-/// The same, given how two lines are interleaved: their first halves, and their second ones. As in
+/// Does what [`turn`] does, given how two lines are interleaved: their first halves, and their second ones. As in
 /// [`turn_registers`](super::turn_registers), each round interleaves the first half of the lines with the second.
 ///
 /// # Safety
