@@ -2,7 +2,8 @@
 //!
 //! The axes are put into the order of the target's memory, and those that are contiguous with each other on both sides
 //! become one. Then rows are copied, several at a time if they are short; or, where the source runs along another axis
-//! than the target (a transposition), [`squares`], or runs of the source if the rows of the target are shorter than that.
+//! than the target (a transposition), [`squares`], whose rows go on through the axes that continue them; or runs of the source,
+//! if the rows of the target are shorter than that.
 
 mod squares;
 #[cfg(target_arch = "x86_64")]

@@ -1,4 +1,4 @@
-//! Means, variances, and what else is called like them.
+//! Means, variances, standard deviations, and `logsumexp`, which is reduced like them.
 
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Kind, Op};
@@ -61,9 +61,10 @@ fn mean(graph: &mut Graph, x: NodeId, gone: &[usize]) -> NodeId {
 /// With no degrees of freedom left, NumPy and PyTorch divide by zero, and JAX returns NaN.
 fn variance(graph: &mut Graph, x: NodeId, gone: &[usize], (correction, numerics): (f64, Numerics)) -> NodeId {
     let (own, part) = (graph.shape(x), graph.node(x).dtype.real_part());
-    let sum = match parts(graph, x, gone) {
-        Some(parts) => squares_of_parts(graph, parts),
-        None => {
+    let elements = gone.iter().fold(Product::number(1), |all, axis| &all * &Product::from(own[*axis]));
+    let sum = match (parts(graph, x, gone), elements.fixed()) {
+        (Some(parts), Some(elements)) => squares_of_parts(graph, parts, elements as f64),
+        (Some(_) | None, _) => {
             let mean = mean(graph, x, gone);
             let distances = distances(graph, x, mean, gone);
             let squares = squares(graph, distances);
@@ -71,7 +72,6 @@ fn variance(graph: &mut Graph, x: NodeId, gone: &[usize], (correction, numerics)
         }
     };
     let shape = graph.shape(sum);
-    let elements = gone.iter().fold(Product::number(1), |all, axis| &all * &Product::from(own[*axis]));
     let is_enough = elements.fixed().is_some_and(|elements| elements as f64 > correction);
     let count = count(graph, &own, gone, part, shape.clone());
     let correction = splat(graph, correction, part, shape.clone());
@@ -147,7 +147,7 @@ impl Moments {
     /// Where the number is not finite, the squares from the center alone, which say whether elements are.
     fn from(&self, graph: &mut Graph, (number, is_finite): (NodeId, NodeId)) -> (NodeId, NodeId) {
         let (dtype, part) = (graph.node(self.sum).dtype, graph.node(self.squares).dtype);
-        // Twice, for what is computed twice is not kept in memory.
+        // Two nodes: fusion would store one of that cost which is used twice, and start another kernel for that.
         let [of_center, again] = [(); 2].map(|()| distances(graph, self.center, number, &self.across));
         let in_part = divided(graph, self.distances, self.count);
         let of_mean = map(graph, Op::Add, &[of_center, in_part], dtype);
@@ -165,7 +165,7 @@ impl Moments {
     }
 }
 
-/// A sum of squares less another, if that is finite: infinite squares less infinite ones are infinite, and not none.
+/// A sum of squares less another, if that is finite: infinite squares less infinite ones stay infinite, and do not become NaN.
 fn less(graph: &mut Graph, squares: NodeId, other: NodeId) -> NodeId {
     let (shape, dtype) = (graph.shape(other), graph.node(other).dtype);
     let is_finite = map(graph, Op::IsFinite, &[other], DType::B1);
@@ -188,18 +188,13 @@ fn multiplied(graph: &mut Graph, x: NodeId, number: f64) -> NodeId {
 
 /// The sum of the squares of the distances from the mean, for which memory is read once: a part is in the caches when it is read
 /// again. Chan, Golub and LeVeque, "Algorithms for Computing the Sample Variance: Analysis and Recommendations" (1983), say how
-/// those of parts are added up, and that distances from about the mean have sums, too, which say how far it is.
-fn squares_of_parts(graph: &mut Graph, parts: Vec<Parts>) -> NodeId {
+/// those of parts are added up, and that distances from about the mean have sums, too, which say how far it is. Each result is of
+/// `count` elements.
+fn squares_of_parts(graph: &mut Graph, parts: Vec<Parts>, count: f64) -> NodeId {
     let moments: Vec<Moments> = parts.into_iter().map(|parts| Moments::new(graph, parts)).collect();
     let sums: Vec<NodeId> =
         moments.iter().map(|of| reduce_whole(graph, Op::Sum, of.sum, &of.across)).collect();
     let sum = total(graph, &sums);
-    let parts_of = |of: &Moments| {
-        let shape = graph.shape(of.sum);
-        let count = of.across.iter().filter_map(|axis| shape[*axis].fixed()).product::<i64>();
-        of.count * count as f64
-    };
-    let count = moments.iter().map(parts_of).sum();
     let mean = divided(graph, sum, count);
     let is_finite = map(graph, Op::IsFinite, &[mean], DType::B1);
     let (distances, squares): (Vec<NodeId>, Vec<NodeId>) =
