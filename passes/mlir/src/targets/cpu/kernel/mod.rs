@@ -321,7 +321,11 @@ impl<'k> KernelEmitter<'k> {
         };
         let is_inside = |dim: &usize| self.short.is_some() && *dim == rank - 1;
         let is_tiled = |dim: &usize| tiles.iter().any(|(tiled, _)| tiled == dim);
-        (parallel.filter(|dim| !is_tiled(dim) && !is_inside(dim)).collect(), tiles)
+        let mut units: Vec<usize> = parallel.filter(|dim| !is_tiled(dim) && !is_inside(dim)).collect();
+        // The parts of a row follow each other, as they do in memory.
+        let is_part = |dim: &usize| self.kernel.chunk.is_some_and(|chunk| chunk.dim + 1 == rank && chunk.by == *dim);
+        units.sort_by_key(is_part);
+        (units, tiles)
     }
 
     /// Whether a map reads or writes along another dimension than the innermost one: it goes through all of one tile first.
