@@ -90,14 +90,23 @@ fn bits(function: &Function, arguments: &[(DType, &[i64], &[u8])]) -> Result<Vec
 }
 
 /// Ops over an axis, of one dtype: alone and in stages, and, of known extents, two of what is computed from several operands.
-fn functions(dtype: DType, axis: usize, [rows, columns]: [&str; 2]) -> (Vec<String>, String) {
-    let x = format!("tensor<{rows}x{columns}x{}>", dtype.mlir());
+fn functions(dtype: DType, axis: usize, extents: [&str; 2]) -> (Vec<String>, String) {
     let ops: &[&str] = match dtype.kind() {
         Kind::Bool => &["any", "all", "sum", "argmax"],
         Kind::Unsigned | Kind::Signed => &["sum", "prod", "max", "min", "argmin"],
         Kind::Float => &["sum", "prod", "max", "argmax", "mean", "var", "logsumexp"],
         Kind::Complex => &["sum", "prod", "max"],
     };
+    functions_of(ops, dtype, axis, extents)
+}
+
+fn functions_of(
+    ops: &[&str],
+    dtype: DType,
+    axis: usize,
+    [rows, columns]: [&str; 2],
+) -> (Vec<String>, String) {
+    let x = format!("tensor<{rows}x{columns}x{}>", dtype.mlir());
     let (mut names, mut text) = (Vec::new(), String::new());
     for op in ops {
         names.push((*op).to_owned());
@@ -338,6 +347,38 @@ fn columns_that_lie_along_memory_are_reduced_in_the_same_order() {
             let executables = [&program, &turned].map(|program| compiled(program, &target));
             let what = (DType::F32, 0, [rows, columns], target.cpu());
             compare(executables.each_ref(), &names, what, &mut random);
+        }
+    }
+}
+
+/// Of fewer columns than a vector has lanes, and of some more: rows that are less than a block, one, and groups of blocks with and
+/// without a rest.
+#[test]
+fn few_columns_that_lie_along_memory_are_reduced_in_the_same_order() {
+    let mut random = Random::new(25);
+    for target in targets() {
+        for dtype in [DType::F32, DType::F64, DType::BF16, DType::I16] {
+            let ops: &[&str] = match dtype.kind() {
+                Kind::Float => &["sum", "mean", "var", "std", "logsumexp"],
+                _ => &["sum", "max", "min"],
+            };
+            for columns in [2, 3, 7, 17] {
+                let (names, text) = functions_of(ops, dtype, 0, ["?", &columns.to_string()]);
+                let program = program(&text, &target);
+                // Rows are cut into parts, which are d0.
+                let cut = format!("{columns}*d1 + d2");
+                let turned = turned(&program, &target, &[[&cut, "d1 + s1*d2"]], "squares of");
+                let executables = [&program, &turned].map(|program| compiled(program, &target));
+                for rows in [1, 63, 64, 65, 64 * 5 + 3, 1024, 1024 + 64 * 7, 2048 + 64 + 31] {
+                    let what = (dtype, 0, [rows, columns], target.cpu());
+                    compare(executables.each_ref(), &names, what, &mut random);
+                }
+                // Each thread has a part of so many rows.
+                if dtype == DType::F32 && columns == 3 {
+                    let what = (dtype, 0, [300_007, columns], target.cpu());
+                    compare(executables.each_ref(), &names, what, &mut random);
+                }
+            }
         }
     }
 }

@@ -32,7 +32,9 @@ pub const SQUARE_ROWS: i64 = 16;
 /// How many rows ahead squares are brought into the caches.
 pub const PREFETCHED_ROWS: i64 = 32;
 /// The same where columns that lie upright are reduced.
-pub const PREFETCHED_UPRIGHT: i64 = 1 << 8;
+pub const PREFETCHED_UPRIGHT: i64 = 1 << 9;
+/// The same where blocks of a column are reduced beside each other, in elements: they are of the blocks after those.
+pub const PREFETCHED_BLOCKS: i64 = 1 << 10;
 /// How many elements ahead the next rows are prefetched where several short ones are reduced to one result: processors do not foresee
 /// where each begins. Longer rows are not prefetched so.
 pub const ROWS_AHEAD: i64 = 1 << 10;

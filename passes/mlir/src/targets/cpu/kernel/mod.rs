@@ -323,7 +323,8 @@ impl<'k> KernelEmitter<'k> {
         let is_tiled = |dim: &usize| tiles.iter().any(|(tiled, _)| tiled == dim);
         let mut units: Vec<usize> = parallel.filter(|dim| !is_tiled(dim) && !is_inside(dim)).collect();
         // The parts of a row follow each other, as they do in memory.
-        let is_part = |dim: &usize| self.kernel.chunk.is_some_and(|chunk| chunk.dim + 1 == rank && chunk.by == *dim);
+        let is_part =
+            |dim: &usize| self.kernel.chunk.is_some_and(|chunk| chunk.dim + 1 == rank && chunk.by == *dim);
         units.sort_by_key(is_part);
         (units, tiles)
     }

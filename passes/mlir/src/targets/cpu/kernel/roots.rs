@@ -241,6 +241,13 @@ impl<'k> KernelEmitter<'k> {
         Register { value, ty: register.ty }
     }
 
+    /// A lane of a vector, which a run alone knows.
+    pub(super) fn lane_at(&self, register: Register, lane: MlirValue) -> Register {
+        let scalar = self.code.types.scalar(register.ty);
+        let value = self.code.value("llvm.extractelement", &[register.value, lane], scalar, &[]);
+        Register { value, ty: register.ty }
+    }
+
     /// Stores the value of a root where it belongs.
     pub(super) fn store_root(&mut self, root: usize, lanes: usize) {
         let kernel = self.kernel;

@@ -51,7 +51,7 @@ impl Schedule {
             Form::Map | Form::Rows { .. } => square_lanes(kernel, bytes),
             Form::Columns { .. } => square_lanes(kernel, bytes).min(COLUMNS_UPRIGHT),
         };
-        let across = squares(kernel, square).filter(|_| short.is_none());
+        let across = squares(kernel, square, numerics).filter(|_| short.is_none());
         let rows = Rows::new(kernel, numerics, bytes);
         let side = register_lanes(kernel, bytes);
         let down = Down::new(kernel, numerics, &rows, side);

@@ -10,12 +10,14 @@ use rustc_hash::FxHashMap;
 
 use super::KernelEmitter;
 use super::elements::part_count;
+use super::upright::has_blocks_beside;
 use crate::targets::cpu::costs::{
     MOST_SQUARES, PREFETCHED_ROWS, SQUARE_COST, SQUARE_ROWS, STREAM_ALIGNMENT, STREAMED,
 };
 use crate::targets::llvm::{Level, Predicate, Register, shuffle, vector};
 use promote_dialect::extent::Product;
 use promote_lattice::DType;
+use promote_lattice::convert::Numerics;
 use promote_lower::kernel::{Access, Code as What, ExprId, Form, Kernel, Role};
 
 /// Whether a stride is further than to the next element, or back to the one before.
@@ -40,7 +42,7 @@ pub(super) fn reads(kernel: &Kernel, dim: usize) -> Vec<(ExprId, &Access, DType)
 
 /// The dimension along which most is read across the innermost one, if a kernel is to be computed in squares of so many lanes: a
 /// map, or columns less of which is read across that dimension than across the innermost one.
-pub(super) fn squares(kernel: &Kernel, lanes: usize) -> Option<usize> {
+pub(super) fn squares(kernel: &Kernel, lanes: usize, numerics: Numerics) -> Option<usize> {
     let last = kernel.dims.len().checked_sub(1)?;
     let dim = match kernel.form {
         Form::Map => (0..last).max_by_key(|dim| reads(kernel, *dim).len())?,
@@ -52,7 +54,8 @@ pub(super) fn squares(kernel: &Kernel, lanes: usize) -> Option<usize> {
     };
     let found = reads(kernel, dim);
     let is_long = |dim: usize, least: i64| kernel.dims[dim].fixed().is_none_or(|extent| extent >= least);
-    let has_squares = is_long(dim, SQUARE_ROWS) && is_long(last, lanes as i64);
+    let has_columns = is_long(last, lanes as i64) || has_blocks_beside(kernel, dim, numerics);
+    let has_squares = is_long(dim, SQUARE_ROWS) && has_columns;
     let is_worth_it = !found.is_empty() && found.len() <= MOST_SQUARES && kernel.cost() <= SQUARE_COST;
     let is_simple = found.iter().all(|(_, _, dtype)| part_count(*dtype) == 1);
     (is_worth_it && is_simple && has_squares && lanes > 1).then_some(dim)
@@ -69,6 +72,15 @@ pub(super) fn reduces_only(kernel: &Kernel) -> bool {
 
 /// The bounds of a block of indices.
 pub(super) type Bounds = (MlirValue, MlirValue);
+
+/// What is brought into the first-level cache with each vector of a square.
+#[derive(Clone, Copy)]
+pub(super) struct Ahead {
+    /// How many rows ahead it is.
+    pub(super) rows: i64,
+    /// What is read after the last row, if that is known: the first ones, so many indices of a dimension further on.
+    pub(super) then: Option<(usize, i64)>,
+}
 
 impl KernelEmitter<'_> {
     /// A block of the dimension that is read along, and a tile of the innermost one.
@@ -133,7 +145,7 @@ impl KernelEmitter<'_> {
 
     /// The results of a square from a row on.
     fn square_of_results(&mut self, dim: usize, row: MlirValue) {
-        let ahead = Some((PREFETCHED_ROWS, Level::First));
+        let ahead = Some(Ahead { rows: PREFETCHED_ROWS, then: None });
         self.square(dim, row, ahead, &mut |emitter| {
             (0..emitter.kernel.roots.len()).for_each(|root| emitter.store_root(root, emitter.lanes));
         });
@@ -145,14 +157,38 @@ impl KernelEmitter<'_> {
         &mut self,
         dim: usize,
         row: MlirValue,
-        prefetched: Option<(i64, Level)>,
+        prefetched: Option<Ahead>,
         body: &mut dyn FnMut(&mut Self),
     ) {
-        let lanes = self.lanes;
+        let last = self.kernel.dims.len() - 1;
+        let column = self.at(last);
+        let columns: Vec<MlirValue> = (0..self.lanes as i64)
+            .map(|number| {
+                let number = self.code.index(number);
+                self.code.int("llvm.add", column, number)
+            })
+            .collect();
+        self.square_of((dim, row), (last, &columns), prefetched, body);
+    }
+
+    /// The same of a square whose lanes are at some indices of a dimension.
+    pub(super) fn square_of(
+        &mut self,
+        (dim, row): (usize, MlirValue),
+        lanes_at: (usize, &[MlirValue]),
+        prefetched: Option<Ahead>,
+        body: &mut dyn FnMut(&mut Self),
+    ) {
+        let lanes = lanes_at.1.len();
         self.index[dim] = Some(row);
         let across = reads(self.kernel, dim);
-        let squares: Vec<Vec<MlirValue>> =
-            across.iter().map(|(_, access, dtype)| self.load_square(access, *dtype, prefetched)).collect();
+        let squares: Vec<Vec<MlirValue>> = across
+            .iter()
+            .map(|(_, access, dtype)| {
+                let ahead = prefetched.map(|ahead| self.elements_ahead(access, (dim, row), ahead));
+                self.load_square(access, *dtype, lanes_at, ahead)
+            })
+            .collect();
         for number in 0..lanes {
             let ahead = self.code.index(number as i64);
             self.index[dim] = Some(self.code.int("llvm.add", row, ahead));
@@ -170,30 +206,48 @@ impl KernelEmitter<'_> {
         self.index[dim] = None;
     }
 
-    /// A square of an operand, vector by vector along the innermost dimension.
+    /// A square of an operand, vector by vector along its lanes, which are at some indices of a dimension.
     fn load_square(
         &mut self,
         access: &Access,
         dtype: DType,
-        prefetched: Option<(i64, Level)>,
+        (along, lanes_at): (usize, &[MlirValue]),
+        prefetched: Option<MlirValue>,
     ) -> Vec<MlirValue> {
-        let (last, lanes) = (self.kernel.dims.len() - 1, self.lanes);
+        let lanes = lanes_at.len();
         let size = memory(dtype).bits() as usize / 8;
-        let column = self.at(last);
-        let rows = (0..lanes as i64).map(|number| {
-            let ahead = self.code.index(number);
-            self.index[last] = Some(self.code.int("llvm.add", column, ahead));
+        let outside = self.index[along];
+        let rows = lanes_at.iter().map(|index| {
+            self.index[along] = Some(*index);
             let (first, unit) = self.first(access, dtype, None);
-            if let Some((ahead, level)) = prefetched {
-                let ahead = self.code.index(ahead);
+            if let Some(ahead) = prefetched {
                 let next = self.code.element(first, ahead, unit, 1);
-                self.code.prefetch(next, level);
+                self.code.prefetch(next, Level::First);
             }
             self.code.load(first, vector(unit, lanes), size)
         });
         let rows = rows.collect();
-        self.index[last] = Some(column);
+        self.index[along] = outside;
         self.transposed(rows, memory(dtype))
+    }
+
+    /// How many elements ahead that is which is brought into the cache with a square from a row on.
+    fn elements_ahead(
+        &mut self,
+        access: &Access,
+        (dim, row): (usize, MlirValue),
+        Ahead { rows, then }: Ahead,
+    ) -> MlirValue {
+        let ahead = self.code.index(rows);
+        let Some((next, columns)) = then else { return ahead };
+        let extent = self.product(&self.kernel.dims[dim].clone());
+        let step = &access.strides[next] * &Product::number(columns);
+        let step = self.product(&step);
+        let back = self.code.int("llvm.sub", step, extent);
+        let beyond = self.code.int("llvm.add", ahead, back);
+        let reached = self.code.int("llvm.add", row, ahead);
+        let is_beyond = self.code.compare(Predicate::Sge, reached, extent);
+        self.code.value("llvm.select", &[is_beyond, beyond, ahead], self.code.types.i64, &[])
     }
 
     /// Brings what is read along rows soon into the caches.
