@@ -165,11 +165,20 @@ impl Tracer {
                 let rank = graph.node(this.args[1]).shape.len();
                 let index = at[*axis..*axis + rank].to_vec();
                 let index = self.trace(graph, this.args[1], index, find, stages)?;
-                let whole = [&at[..*axis], &[Coord::first()], &at[*axis + rank..]].concat();
-                let source = this.args[0];
-                let extent = graph.extents.resolve(graph.node(source).shape[*axis]);
-                let stride = graph.layout(source)[*axis].clone();
-                let access = self.access(graph, source, &whole);
+                let extent = graph.extents.resolve(graph.node(this.args[0]).shape[*axis]);
+                // The index that is taken counts as one of a dimension more.
+                let taken = Coord::same(self.rank);
+                let mut place = [&at[..*axis], &[taken], &at[*axis + rank..]].concat();
+                let (mut source, taken_from) = (this.args[0], graph.taken_from(this, *axis));
+                while source != taken_from {
+                    let Prim::View(indices) = &graph.node(source).prim else {
+                        unreachable!("what is between them are views")
+                    };
+                    place = indices.iter().map(|index| viewed(graph, index, &place)).collect();
+                    source = graph.node(source).args[0];
+                }
+                let mut access = accessed(graph, source, &place, self.rank + 1);
+                let stride = access.strides.pop().unwrap_or_else(|| Product::number(0));
                 (Code::Take { access, index, stride, extent }, self.stage(index))
             }
             prim => unreachable!("{prim:?} is stored or reduced"),
@@ -189,16 +198,7 @@ impl Tracer {
 
     /// Where the elements of a stored node are.
     pub fn access(&self, graph: &Graph, node: NodeId, at: &[Coord]) -> Access {
-        let own = graph.layout(node);
-        let mut access =
-            Access { buffer: node, strides: vec![Product::number(0); self.rank], offset: Sum::default() };
-        for (coord, stride) in at.iter().zip(&own) {
-            access.offset = access.offset + coord.start.times(stride);
-            for (dim, step) in &coord.steps {
-                access.strides[*dim] = step * stride;
-            }
-        }
-        access
+        accessed(graph, node, at, self.rank)
     }
 
     fn index(&self, coord: &Coord) -> Code {
@@ -208,6 +208,19 @@ impl Tracer {
         }
         Code::Index { strides, offset: coord.start.clone() }
     }
+}
+
+/// Where the elements of a stored node are, for so many dimensions.
+fn accessed(graph: &Graph, node: NodeId, at: &[Coord], rank: usize) -> Access {
+    let own = graph.layout(node);
+    let mut access = Access { buffer: node, strides: vec![Product::number(0); rank], offset: Sum::default() };
+    for (coord, stride) in at.iter().zip(&own) {
+        access.offset = access.offset + coord.start.times(stride);
+        for (dim, step) in &coord.steps {
+            access.strides[*dim] = step * stride;
+        }
+    }
+    access
 }
 
 /// The coordinate of a view's operand.

@@ -12,7 +12,7 @@ use super::support::{Random, compile, function, session};
 use crate::cases::System;
 
 /// An argument in memory.
-struct Laid {
+pub(super) struct Laid {
     bytes: Vec<u8>,
     strides: Vec<i64>,
     /// Where it begins.
@@ -23,9 +23,9 @@ struct Laid {
 
 /// How far the elements of an argument are from each other: its innermost rows are a gap apart, and their elements a step.
 #[derive(Clone, Copy, Debug)]
-struct Spread {
-    gap: usize,
-    step: i64,
+pub(super) struct Spread {
+    pub(super) gap: usize,
+    pub(super) step: i64,
 }
 
 const PACKED: Spread = Spread { gap: 0, step: 1 };
@@ -35,7 +35,12 @@ const IN_STEPS: [Spread; 3] =
 
 impl Laid {
     /// An argument whose dimensions lie in an order, from the outermost to the innermost.
-    fn new((dtype, elements): (DType, &[u8]), shape: &[usize], order: &[usize], spread: Spread) -> Self {
+    pub(super) fn new(
+        (dtype, elements): (DType, &[u8]),
+        shape: &[usize],
+        order: &[usize],
+        spread: Spread,
+    ) -> Self {
         let size = elements.len() / shape.iter().product::<usize>();
         let (mut strides, mut next) = (vec![0; shape.len()], spread.step.unsigned_abs() as usize);
         let mut first = 0;
@@ -57,14 +62,14 @@ impl Laid {
         Self { bytes, strides, offset: first * size, shape, dtype }
     }
 
-    fn tensor(&self) -> Tensor<'_> {
+    pub(super) fn tensor(&self) -> Tensor<'_> {
         Tensor::strided(self.dtype, &self.shape, &self.strides, &self.bytes, self.offset)
             .expect("the strides fit")
     }
 }
 
 /// All orders of so many dimensions.
-fn orders(rank: usize) -> Vec<Vec<usize>> {
+pub(super) fn orders(rank: usize) -> Vec<Vec<usize>> {
     if rank == 0 {
         return vec![Vec::new()];
     }

@@ -27,6 +27,7 @@ mod sorting;
 mod stack;
 pub mod support;
 mod sweep;
+mod takes;
 mod threads;
 mod turned;
 mod wide_rows;

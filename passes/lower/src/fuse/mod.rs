@@ -140,9 +140,13 @@ impl<'g> Fusion<'g> {
                 live[arg.0 as usize] = true;
                 uses[arg.0 as usize] += 1;
             }
+            let taken_from;
             let in_memory = match node.prim {
                 Prim::Reshape | Prim::Matmul => node.args.as_slice(),
-                Prim::Take(_) => &node.args[..1],
+                Prim::Take(axis) => {
+                    taken_from = [graph.taken_from(node, axis)];
+                    &taken_from
+                }
                 Prim::Source(_)
                 | Prim::Dense(_)
                 | Prim::Splat(_)
@@ -318,14 +322,13 @@ impl<'g> Fusion<'g> {
             }
             match self.places[node.0 as usize] {
                 Place::Inline => {
-                    let args = &self.graph.node(node).args;
-                    if let (Prim::Take(_), Place::Root(unit)) = (
-                        &self.graph.node(node).prim,
-                        args.first().map_or(Place::Inline, |arg| self.places[arg.0 as usize]),
-                    ) {
+                    let inline = self.graph.node(node);
+                    if let Prim::Take(axis) = inline.prim
+                        && let Place::Root(unit) = self.places[self.graph.taken_from(inline, axis).0 as usize]
+                    {
                         in_memory.push(unit);
                     }
-                    rest.extend(args);
+                    rest.extend(&inline.args);
                 }
                 Place::Memory => in_memory.extend(&self.writers[node.0 as usize]),
                 Place::Root(unit) => needs.push(unit),

@@ -5,9 +5,10 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use promote_dialect::extent::Product;
+use promote_dialect::extent::{Extent, Product};
 use promote_lattice::convert::Numerics;
-use promote_lower::kernel::{Access, Code, Form, Kernel};
+use promote_lower::graph::FEW_TAKEN;
+use promote_lower::kernel::{Access, Code, ExprId, Form, Kernel};
 use promote_lower::order::{self, Beside, Rows, register_lanes, square_lanes};
 
 use super::down::Down;
@@ -90,7 +91,17 @@ impl Schedule {
         let Some(vector) = self.vector else { return true };
         let stride = |access: &Access, dim: usize| access.strides[dim].fixed();
         let across = self.across.filter(|_| kernel.form != Form::Map);
+        // Most of what little is taken from would be packed for nothing.
+        let is_little = |index: &ExprId, extent: &Extent| {
+            let indices = (0..kernel.dims.len()).filter(|dim| kernel.expr(*index).dims & 1 << dim != 0);
+            let indices = indices.fold(Product::number(1), |all, dim| &all * &kernel.dims[dim]);
+            indices
+                .fixed()
+                .zip(Product::from(*extent).fixed())
+                .is_some_and(|(indices, extent)| indices.saturating_mul(FEW_TAKEN) <= extent)
+        };
         kernel.exprs.iter().all(|expr| match (&expr.code, &self.beside) {
+            (Code::Take { index, extent, .. }, _) if is_little(index, extent) => true,
             (Code::Load(access), Some(beside)) => beside.layout(access, expr.dtype).is_some(),
             (Code::Load(access) | Code::Take { access, .. }, _) => {
                 stride(access, vector).is_some_and(|stride| (-1..=1).contains(&stride))
