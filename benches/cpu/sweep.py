@@ -232,7 +232,7 @@ class Case:
             "turn": lambda: o.copy_(a[0].permute(self.order)), "turn_add": lambda: torch.add(a[0].permute(self.order), a[1], out=o),
             "broadcast_add": lambda: torch.add(a[0], a[1], out=o), "where": lambda: torch.where(*a, out=o),
             "exp": lambda: torch.exp(a[0], out=o), "convert": lambda: o.copy_(a[0]), "concat": lambda: torch.cat(a, axis, out=o),
-            "flip": lambda: torch.flip(a[0], [axis]), "take": lambda: torch.index_select(a[0], axis, a[1], out=o),
+            "flip": lambda: torch.flip(a[0], [axis]).contiguous(), "take": lambda: torch.index_select(a[0], axis, a[1], out=o),
             "matmul": (lambda: torch.matmul(*a, out=o)) if floats else None, "double": lambda: torch.add(a[0], a[0], out=o),
             "negate": lambda: torch.logical_not(a[0], out=o) if self.name == "bool" else torch.neg(a[0], out=o),
         }[op]
