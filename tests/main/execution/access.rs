@@ -7,7 +7,7 @@ use promote_reference::{Array, Number, Program, Value};
 
 use crate::cases::System;
 
-use super::support::{Random, compile, function, run, session};
+use super::support::{Random, compile, function, known, run, session};
 
 /// Extents of matrices around those of the squares that are transposed in registers.
 const MATRICES: [[usize; 2]; 6] = [[16, 16], [17, 33], [64, 48], [100, 31], [15, 70], [3, 260]];
@@ -164,6 +164,52 @@ fn permuted_and_sliced_operands_of_every_dtype() {
             let found = run(&function(&executable, &case.name), &case.arguments).expect("it runs");
             let found: Vec<Value> = found.into_iter().map(Value::Array).collect();
             assert_eq!(found, expected.results, "{dtype} {}", case.name);
+        }
+    }
+}
+
+/// Reductions of the first rows, of the first columns, and of both: of nothing else that the operand has.
+#[test]
+fn reductions_of_the_first_rows_and_columns() {
+    const SHAPE: [usize; 2] = [18, 40];
+    const OPS: [&str; 9] = ["sum", "prod", "max", "min", "mean", "var", "std", "logsumexp", "any"];
+    let session = session("jax", false, false);
+    let x = random(DType::F32, &SHAPE, &mut Random::new(7));
+    for is_open in [false, true] {
+        for stop in [[5, 40], [18, 7], [4, 33], [1, 40]] {
+            let rows = (0..stop[0]).flat_map(|row| (0..stop[1]).map(move |column| row * SHAPE[1] + column));
+            let first = Array::new(DType::F32, stop.to_vec(), rows.map(|place| x.elements[place]));
+            let [whole, part] = [tensor(&SHAPE, DType::F32, is_open), tensor(&stop, DType::F32, false)];
+            for op in OPS {
+                // Over both axes together the terms of rows that lie apart are added up in another order.
+                for axis in ["0", "1"] {
+                    let reduced =
+                        |of: &str| format!("%r = \"promote.{op}\"({of}) {{axis = array<i64: {axis}>}}");
+                    let text = known(&format!(
+                        "func.func @sliced(%x: {whole}) -> !u {{
+  %s = \"promote.slice\"(%x) {{start = array<i64: 0, 0>, stop = array<i64: {}, {}>, step = array<i64: 1, 1>}} : ({whole}) -> !u
+  {} : (!u) -> !u
+  return %r : !u
+}}
+func.func @packed(%x: {part}) -> !u {{
+  {} : ({part}) -> !u
+  return %r : !u
+}}
+",
+                        stop[0],
+                        stop[1],
+                        reduced("%s"),
+                        reduced("%x")
+                    ));
+                    let executable = compile(&session, &text);
+                    let results = [("sliced", &x), ("packed", &first)]
+                        .map(|(name, x)| run(&function(&executable, name), &[Value::Array(x.clone())]));
+                    let [sliced, packed] = results
+                        .map(|results| results.expect("it runs"))
+                        .map(|results| (results[0].shape.clone(), results[0].bits()));
+                    assert_eq!(sliced, packed, "{op} over {axis} of {stop:?} of {SHAPE:?}, open: {is_open}");
+                }
+            }
         }
     }
 }

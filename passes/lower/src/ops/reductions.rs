@@ -104,8 +104,11 @@ pub(super) fn permuted(graph: &mut Graph, x: NodeId) -> Option<(NodeId, Vec<usiz
     let Prim::View(indices) = &node.prim else { return None };
     let place_of = |index: &Index| (0..node.shape.len()).find(|place| *index == Index::same(*place));
     let places: Vec<usize> = indices.iter().map(place_of).collect::<Option<_>>()?;
-    let is_whole = (0..node.shape.len()).all(|place| places.contains(&place));
-    (is_whole && places.len() == node.shape.len()).then(|| (node.args[0], places))
+    let (own, source) = (graph.shape(x), graph.shape(node.args[0]));
+    // The first elements of a dimension are not all of it.
+    let is_whole = places.iter().zip(&source).all(|(place, extent)| own[*place] == *extent);
+    let has_all = places.len() == own.len() && (0..own.len()).all(|place| places.contains(&place));
+    (is_whole && has_all).then(|| (node.args[0], places))
 }
 
 /// Reduces the source of a permutation over the same elements, in the order in which they lie in memory; then permutes what is left.
