@@ -211,6 +211,7 @@ def cases(np, jnp, jax, rng, program):
         "Fortran-order argument, sum": sums(fortran, None, ()),
         "Fortran-order argument, sum, axis 0": sums(fortran, 0, (8192,)),
         "Fortran-order argument, sum, axis 1": sums(fortran, 1, (4096,)),
+        "Fortran-order argument [8·10⁶,4], sum, axis 0": sums(lambda: [np.asfortranarray(normal(8_000_000, 4))], 0, (4,)),
         "Fortran-order argument, tanh, 4096²": case(
             lambda: [np.asfortranarray(normal(4096, 4096))], ["r = tanh(x)"], ((4096, 4096), f32), jnp.tanh,
             lambda x, out: np.tanh(x, out=out), inductor=lambda t, x: t.tanh(x).contiguous(),
@@ -222,6 +223,10 @@ def cases(np, jnp, jax, rng, program):
         ),
         "argument x[:, 5:4001], sum, axis 1": sums(lambda: [normal(4096, 4096)[:, 5:4001]], 1, (4096,)),
         "argument x[::2, ::3], sum, axis 1": sums(lambda: [normal(4096, 8192)[::2, ::3]], 1, (2048,)),
+        "max, axis 1, [31,10⁶]": case(
+            lambda: [normal(31, 1_000_000)], [f"r = max(x) {along(1)}"], ((31,), f32), lambda x: x.max(1),
+            lambda x, out: np.max(x, axis=1, out=out), inductor=lambda t, x: x.amax(1),
+        ),
         "x[::2] + x[::2], 2²⁴": case(
             lambda: [normal(1 << 24)], [every_other, "r = add(t, t)"], ((1 << 23,), f32), lambda x: x[::2] + x[::2],
             lambda x, out: np.add(x[::2], x[::2], out=out), inductor=lambda t, x: x[::2] + x[::2],
@@ -254,6 +259,11 @@ def cases(np, jnp, jax, rng, program):
             lambda: [normal(50_000, 64), rng.integers(0, 50_000, 1_000_000).astype(np.int32)],
             ["r = take(x, y) {axis = 0 : i64}"], ((1_000_000, 64), f32), lambda x, y: jnp.take(x, y, axis=0),
             lambda x, y, out: np.take(x, y, axis=0, out=out, mode="clip"), inductor=lambda t, x, y: x[y],
+        ),
+        "take, 10⁴ rows of an argument x[:, 5:69], [50000,73]": case(
+            lambda: [normal(50_000, 73)[:, 5:69], rng.integers(0, 50_000, 10_000).astype(np.int32)],
+            ["r = take(x, y) {axis = 0 : i64}"], ((10_000, 64), f32), lambda x, y: jnp.take(x, y, axis=0),
+            lambda x, y, out: np.take(x, y, axis=0, out=out, mode="clip"), False, inductor=lambda t, x, y: x[y],
         ),
         "pairwise distances, 1000 · 1000 of 64": case(
             lambda: [normal(1000, 1, 64), normal(1, 1000, 64)],

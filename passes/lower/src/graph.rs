@@ -115,9 +115,6 @@ pub struct Node {
     pub shape: Vec<Extent>,
 }
 
-/// Of so many elements a `take` reads at most one where it reads them one by one, across lines of the cache, and not from a copy.
-pub const FEW_TAKEN: i64 = 8;
-
 /// A program.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
@@ -224,30 +221,6 @@ impl Graph {
     pub fn has_strides(&self, id: NodeId) -> bool {
         let node = self.node(id);
         self.strided.contains_key(&id) || node.prim == Prim::Convert && self.has_strides(node.args[0])
-    }
-
-    /// What a `take` reads elements of: its operand, or what that is a view of, if making the view first would take longer.
-    pub fn taken_from(&self, take: &Node, axis: usize) -> NodeId {
-        let operand = take.args[0];
-        let mut base = operand;
-        let mut is_along = axis + 1 < self.node(operand).shape.len();
-        while let Prim::View(indices) = &self.node(base).prim {
-            let last = self.node(base).shape.len().checked_sub(1);
-            is_along &= indices
-                .last()
-                .is_some_and(|index| index.dim == last && index.step == Extent::Fixed(1) && !index.down);
-            base = self.node(base).args[0];
-        }
-        is_along &= self.layout(base).last().and_then(Product::fixed) == Some(1);
-        let elements = |shape: &[Extent]| {
-            let extents = shape.iter().map(|extent| self.extents.resolve(*extent));
-            extents.fold(Product::number(1), |all, extent| &all * &extent.into()).fixed()
-        };
-        let is_little = match [&take.shape, &self.node(operand).shape].map(|shape| elements(shape)) {
-            [Some(taken), Some(all)] => taken.saturating_mul(FEW_TAKEN) <= all,
-            [None, _] | [_, None] => false,
-        };
-        if is_along || is_little { base } else { operand }
     }
 
     /// The strides in which a node is in memory, in elements.

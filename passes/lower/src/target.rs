@@ -130,8 +130,21 @@ pub struct Costs {
     pub max_roots: usize,
     /// With fewer results than these beside each other in memory, what goes along an axis in order computes one at a time.
     pub few_columns: i64,
+    /// When a `take` from a view looks up elements, and has no copy of it made.
+    pub lookups: Lookups,
     /// How long reductions are cut, if they are.
     pub cuts: Option<Cuts>,
+}
+
+/// How many bytes are copied in the time in which something is looked up that lies apart from what was before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lookups {
+    /// Up to so many bytes that it is one of, it is in the caches.
+    pub cache: i64,
+    /// How many are copied if it is there.
+    pub near: i64,
+    /// How many if it is not.
+    pub far: i64,
 }
 
 impl Costs {
@@ -143,6 +156,7 @@ impl Costs {
         max_exprs: 600,
         max_roots: 64,
         few_columns: 8,
+        lookups: Lookups { cache: 1 << 24, near: 1 << 4, far: 1 << 7 },
         cuts: Some(Cuts {
             length: 1 << 16,
             most: 64,

@@ -166,14 +166,10 @@ impl Tracer {
                 let index = at[*axis..*axis + rank].to_vec();
                 let index = self.trace(graph, this.args[1], index, find, stages)?;
                 let extent = graph.extents.resolve(graph.node(this.args[0]).shape[*axis]);
-                // The index that is taken counts as one of a dimension more.
-                let taken = Coord::same(self.rank);
-                let mut place = [&at[..*axis], &[taken], &at[*axis + rank..]].concat();
-                let (mut source, taken_from) = (this.args[0], graph.taken_from(this, *axis));
-                while source != taken_from {
-                    let Prim::View(indices) = &graph.node(source).prim else {
-                        unreachable!("what is between them are views")
-                    };
+                // As if the kernel went through the taken axis, too, in a dimension after its own.
+                let mut place = [&at[..*axis], &[Coord::same(self.rank)], &at[*axis + rank..]].concat();
+                let mut source = this.args[0];
+                while let (Found::Inline, Prim::View(indices)) = (find(source), &graph.node(source).prim) {
                     place = indices.iter().map(|index| viewed(graph, index, &place)).collect();
                     source = graph.node(source).args[0];
                 }
@@ -217,6 +213,7 @@ fn accessed(graph: &Graph, node: NodeId, at: &[Coord], rank: usize) -> Access {
     for (coord, stride) in at.iter().zip(&own) {
         access.offset = access.offset + coord.start.times(stride);
         for (dim, step) in &coord.steps {
+            debug_assert!(access.strides[*dim].is_zero(), "an axis has dimensions of its own");
             access.strides[*dim] = step * stride;
         }
     }

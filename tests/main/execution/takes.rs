@@ -209,3 +209,21 @@ fn rows_and_what_is_little_are_taken_without_a_copy() {
     // Of rows there may be any number. Elements across them are looked up in a copy if they are many.
     assert_eq!(copies("tensor<5000x64xf32>", &many, 0, "tensor<10000x64xf32>"), [0, 1]);
 }
+
+/// Of what is computed no more than what the program cut from it.
+#[test]
+fn what_is_computed_is_not_computed_whole_to_take_from_its_first_rows() {
+    let jax = System::all().into_iter().find(|system| system.name == "jax").expect("it is one of them");
+    let [whole, first, taken] = ["5000x64", "100x64", "7x64"].map(|extents| format!("tensor<{extents}xf32>"));
+    let text = format!(
+        "func.func @f(%x: {whole}, %i: tensor<7xi32>) -> {taken} {{
+  %e = \"promote.exp\"(%x) : ({whole}) -> {whole}
+  %v = \"promote.slice\"(%e) {{start = array<i64: 0, 0>, stop = array<i64: 100, 64>, step = array<i64: 1, 1>}} : ({whole}) -> {first}
+  %r = \"promote.take\"(%v, %i) {{axis = 0 : i64}} : ({first}, tensor<7xi32>) -> {taken}
+  return %r : {taken}
+}}
+"
+    );
+    let program = in_steps(&session("jax", false, false), &jax.semantics, &text).expect("it is lowered");
+    assert!(!program.to_string().contains("allocate [5000, 64]"), "{program}");
+}

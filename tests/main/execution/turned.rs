@@ -367,7 +367,7 @@ fn few_columns_that_lie_along_memory_are_reduced_in_the_same_order() {
                 let program = program(&text, &target);
                 // Rows are cut into parts, which are d0.
                 let cut = format!("{columns}*d1 + d2");
-                let turned = turned(&program, &target, &[[&cut, "d1 + s1*d2"]], "squares of");
+                let turned = turned(&program, &target, &[[&cut, "d1 + s1*d2"]], " blocks of d1");
                 let executables = [&program, &turned].map(|program| compiled(program, &target));
                 for rows in [1, 63, 64, 65, 64 * 5 + 3, 1024, 1024 + 64 * 7, 2048 + 64 + 31] {
                     let what = (dtype, 0, [rows, columns], target.cpu());

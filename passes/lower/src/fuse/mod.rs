@@ -12,6 +12,7 @@
 //! 3. A root that another kernel needs is stored.
 
 mod group;
+mod lookups;
 mod order;
 mod product;
 #[cfg(test)]
@@ -20,6 +21,7 @@ mod tests;
 use rustc_hash::FxHashSet;
 
 use self::group::{Group, Member, Reduction, Wanted};
+use self::lookups::looked_up;
 use self::order::{Order, UnitId};
 pub use self::product::matmul;
 use super::graph::{Cut, Graph, NodeId, Prim};
@@ -144,7 +146,7 @@ impl<'g> Fusion<'g> {
             let in_memory = match node.prim {
                 Prim::Reshape | Prim::Matmul => node.args.as_slice(),
                 Prim::Take(axis) => {
-                    taken_from = [graph.taken_from(node, axis)];
+                    taken_from = [looked_up(graph, node, axis, costs.lookups).unwrap_or(node.args[0])];
                     &taken_from
                 }
                 Prim::Source(_)
@@ -322,13 +324,13 @@ impl<'g> Fusion<'g> {
             }
             match self.places[node.0 as usize] {
                 Place::Inline => {
-                    let inline = self.graph.node(node);
-                    if let Prim::Take(axis) = inline.prim
-                        && let Place::Root(unit) = self.places[self.graph.taken_from(inline, axis).0 as usize]
+                    let args = &self.graph.node(node).args;
+                    if let (Prim::Take(_), [taken_from, ..]) = (&self.graph.node(node).prim, args.as_slice())
+                        && let Place::Root(unit) = self.places[self.viewed(*taken_from).0 as usize]
                     {
                         in_memory.push(unit);
                     }
-                    rest.extend(&inline.args);
+                    rest.extend(args);
                 }
                 Place::Memory => in_memory.extend(&self.writers[node.0 as usize]),
                 Place::Root(unit) => needs.push(unit),
@@ -338,6 +340,14 @@ impl<'g> Fusion<'g> {
         needs.sort_unstable();
         needs.dedup();
         (needs, in_memory)
+    }
+
+    /// What a node is a view of, as far as views are made where they are needed.
+    fn viewed(&self, node: NodeId) -> NodeId {
+        match (self.places[node.0 as usize], &self.graph.node(node).prim) {
+            (Place::Inline, Prim::View(_)) => self.viewed(self.graph.node(node).args[0]),
+            (Place::Inline | Place::Memory | Place::Root(_), _) => node,
+        }
     }
 
     /// Adds a root to a group, if that can take it.

@@ -8,8 +8,7 @@ use crate::graph::Index;
 use crate::kernel::Form;
 use promote_dialect::extent::{Extent, Rule, Symbol};
 
-const COSTS: Costs =
-    Costs { expensive: 8, too_long: 256, max_exprs: 600, max_roots: 64, few_columns: 8, cuts: None };
+const COSTS: Costs = Costs { cuts: None, ..Costs::COMMON };
 
 /// A small generator of numbers, the same in each run.
 struct Random(u64);

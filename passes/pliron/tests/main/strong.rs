@@ -27,7 +27,7 @@ impl Target for Machine {
     }
 
     fn costs(&self) -> Costs {
-        Costs { expensive: 8, too_long: 256, max_exprs: 600, max_roots: 64, few_columns: 8, cuts: None }
+        Costs { cuts: None, ..Costs::COMMON }
     }
 
     fn schedule(&self, _: &Kernel, _: Numerics) -> String {

@@ -36,7 +36,7 @@ impl Target for Parts {
             part: 16,
             few: 2,
         };
-        Costs { expensive: 8, too_long: 256, max_exprs: 600, max_roots: 4, few_columns: 8, cuts: Some(cuts) }
+        Costs { max_roots: 4, cuts: Some(cuts), ..Costs::COMMON }
     }
 
     fn in_frame(&self) -> InFrame {

@@ -33,7 +33,7 @@ impl Target for Machine {
             part: 1 << 6,
             few: 3,
         };
-        Costs { expensive: 8, too_long: 256, max_exprs: 600, max_roots: 64, few_columns: 8, cuts: Some(cuts) }
+        Costs { cuts: Some(cuts), ..Costs::COMMON }
     }
 
     fn schedule(&self, _: &Kernel, _: Numerics) -> String {

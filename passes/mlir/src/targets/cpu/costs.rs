@@ -31,9 +31,10 @@ pub const MOST_SQUARES: usize = 4;
 pub const SQUARE_ROWS: i64 = 16;
 /// How many rows ahead squares are brought into the caches.
 pub const PREFETCHED_ROWS: i64 = 32;
-/// The same where columns that lie upright are reduced.
-pub const PREFETCHED_UPRIGHT: i64 = 1 << 9;
-/// The same where blocks of a column are reduced beside each other, in elements: they are of the blocks after those.
+/// The same where columns that lie upright are reduced, in bytes, and at most how many rows that are.
+pub const PREFETCHED_UPRIGHT: i64 = 1 << 11;
+pub const MOST_PREFETCHED_UPRIGHT: i64 = 1 << 9;
+/// The same where blocks of a column are reduced beside each other: the blocks after those are read next.
 pub const PREFETCHED_BLOCKS: i64 = 1 << 10;
 /// How many elements ahead the next rows are prefetched where several short ones are reduced to one result: processors do not foresee
 /// where each begins. Longer rows are not prefetched so.

@@ -106,7 +106,7 @@ pub fn compile(
     let arguments = [types.pointer, types.i64, types.i64];
     let code = Code::function(types, setting.module, location, name, (None, &arguments), LEAF);
     let entry = code.block();
-    let Schedule { lanes, sums, vector, across, beside, down, short, has_masks, is_tiny, overlaps } =
+    let Schedule { lanes, sums, vector, across, blocks, beside, down, short, has_masks, is_tiny, overlaps } =
         Schedule::new(kernel, setting.machine, setting.numerics);
     let emitter = KernelEmitter {
         setting,
@@ -120,6 +120,7 @@ pub fn compile(
         next_row: None,
         vector,
         across,
+        blocks,
         beside,
         down,
         short,
@@ -174,6 +175,8 @@ struct KernelEmitter<'k> {
     mask: Option<MlirValue>,
     /// The dimension along which the innermost one is read across: the kernel is computed in squares of as many indices.
     across: Option<usize>,
+    /// Of how many blocks of rows a vector holds an element, where such columns fill no vector.
+    blocks: Option<usize>,
     /// How rows that are too short for vectors are computed side by side.
     beside: Option<Beside>,
     /// How rows are reduced down their columns.

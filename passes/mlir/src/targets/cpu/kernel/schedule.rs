@@ -5,15 +5,15 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use promote_dialect::extent::{Extent, Product};
+use promote_dialect::extent::Product;
 use promote_lattice::convert::Numerics;
-use promote_lower::graph::FEW_TAKEN;
-use promote_lower::kernel::{Access, Code, ExprId, Form, Kernel};
+use promote_lower::kernel::{Access, Code, Form, Kernel};
 use promote_lower::order::{self, Beside, Rows, register_lanes, square_lanes};
 
 use super::down::Down;
 use super::lanes::{planar, short};
 use super::squares::squares;
+use super::upright::has_blocks_beside;
 use crate::targets::cpu::costs::{COLUMNS_UPRIGHT, FEW_VECTORS, IN_REGISTERS, WORTH_SHORTENING};
 use crate::targets::cpu::target::Machine;
 
@@ -28,6 +28,8 @@ pub struct Schedule {
     pub(super) vector: Option<usize>,
     /// The dimension along which the innermost one is read across: the kernel is computed in squares of as many indices.
     pub(super) across: Option<usize>,
+    /// Of how many blocks of rows a vector holds an element, where columns that are read across fill no vector.
+    pub(super) blocks: Option<usize>,
     /// How rows that are too short for vectors are computed side by side.
     pub(super) beside: Option<Beside>,
     /// How rows are reduced down their columns.
@@ -53,6 +55,8 @@ impl Schedule {
             Form::Columns { .. } => square_lanes(kernel, bytes).min(COLUMNS_UPRIGHT),
         };
         let across = squares(kernel, square, numerics).filter(|_| short.is_none());
+        let blocks = across.filter(|dim| has_blocks_beside(kernel, *dim, numerics));
+        let blocks = blocks.map(|_| square_lanes(kernel, bytes));
         let rows = Rows::new(kernel, numerics, bytes);
         let side = register_lanes(kernel, bytes);
         let down = Down::new(kernel, numerics, &rows, side);
@@ -82,7 +86,7 @@ impl Schedule {
                 Form::Columns { .. } => false,
             };
         let overlaps = kernel.form == Form::Map && is_along && !is_tiny;
-        Self { lanes, sums, vector, across, beside, down, short, has_masks, is_tiny, overlaps }
+        Self { lanes, sums, vector, across, blocks, beside, down, short, has_masks, is_tiny, overlaps }
     }
 
     /// Whether all operands of the kernel are read along memory, so that packing one first would not be faster. Reading a map in
@@ -91,24 +95,16 @@ impl Schedule {
         let Some(vector) = self.vector else { return true };
         let stride = |access: &Access, dim: usize| access.strides[dim].fixed();
         let across = self.across.filter(|_| kernel.form != Form::Map);
-        // Most of what little is taken from would be packed for nothing.
-        let is_little = |index: &ExprId, extent: &Extent| {
-            let indices = (0..kernel.dims.len()).filter(|dim| kernel.expr(*index).dims & 1 << dim != 0);
-            let indices = indices.fold(Product::number(1), |all, dim| &all * &kernel.dims[dim]);
-            indices
-                .fixed()
-                .zip(Product::from(*extent).fixed())
-                .is_some_and(|(indices, extent)| indices.saturating_mul(FEW_TAKEN) <= extent)
-        };
         kernel.exprs.iter().all(|expr| match (&expr.code, &self.beside) {
-            (Code::Take { index, extent, .. }, _) if is_little(index, extent) => true,
             (Code::Load(access), Some(beside)) => beside.layout(access, expr.dtype).is_some(),
-            (Code::Load(access) | Code::Take { access, .. }, _) => {
+            (Code::Load(access), _) => {
                 stride(access, vector).is_some_and(|stride| (-1..=1).contains(&stride))
                     || across.is_some_and(|dim| stride(access, dim) == Some(1))
             }
             (
-                Code::Splat(_)
+                // What is taken from where it is, is few elements or whole rows: lowering copies all else.
+                Code::Take { .. }
+                | Code::Splat(_)
                 | Code::Size(_)
                 | Code::Index { .. }
                 | Code::Map(..)
@@ -131,7 +127,11 @@ impl Display for Schedule {
             return write!(f, "{lanes} rows of d{vector} down their columns");
         }
         if let Some(across) = self.across {
-            return write!(f, "squares of {lanes} along d{across} and d{vector}");
+            write!(f, "squares of {lanes} along d{across} and d{vector}")?;
+            return match self.blocks {
+                Some(blocks) => write!(f, ", the rest in {blocks} blocks of d{across}"),
+                None => Ok(()),
+            };
         }
         match self.short {
             Some(_) => write!(f, "{lanes} lanes along d{} and d{vector} as one", vector - 1),
@@ -231,7 +231,12 @@ kernel @k0 {{
             ("rows", [STRAIGHT, TURNED], along, false),
             ("rows", [STRAIGHT, APART], along, false),
             ("columns outer 0", [STRAIGHT, STRAIGHT], along, true),
-            ("columns outer 0", [TURNED, TURNED], "squares of 8 along d0 and d1", true),
+            (
+                "columns outer 0",
+                [TURNED, TURNED],
+                "squares of 8 along d0 and d1, the rest in 16 blocks of d0",
+                true,
+            ),
             ("columns outer 0", [STRAIGHT, TURNED], along, false),
             ("columns outer 0", [APART, TURNED], "squares of 8 along d0 and d1", false),
         ] {

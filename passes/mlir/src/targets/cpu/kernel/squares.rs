@@ -78,7 +78,8 @@ pub(super) type Bounds = (MlirValue, MlirValue);
 pub(super) struct Ahead {
     /// How many rows ahead it is.
     pub(super) rows: i64,
-    /// What is read after the last row, if that is known: the first ones, so many indices of a dimension further on.
+    /// A dimension, and a number of its indices: so much further on are the first rows, which are read after the last ones. Else nothing
+    /// is known of what is read then.
     pub(super) then: Option<(usize, i64)>,
 }
 

@@ -13,12 +13,14 @@
 use mlir_sys::*;
 use promote_lattice::convert::Numerics;
 use promote_lower::kernel::{Expr, ExprId, Form, Kernel, Role, Root};
-use promote_lower::order::{BLOCK, has_free_order, is_summed_in_blocks, square_lanes};
+use promote_lower::order::{BLOCK, has_free_order, is_summed_in_blocks};
 use promote_scalar::memory;
 
 use super::squares::{Ahead, Bounds, reads};
 use super::{KernelEmitter, Scope};
-use crate::targets::cpu::costs::{CACHE_LINE, PREFETCHED_BLOCKS, PREFETCHED_UPRIGHT};
+use crate::targets::cpu::costs::{
+    CACHE_LINE, MOST_PREFETCHED_UPRIGHT, PREFETCHED_BLOCKS, PREFETCHED_UPRIGHT,
+};
 use crate::targets::llvm::Register;
 
 /// Whether blocks of a column can be reduced beside each other: each root has a sum for each block, or may be reduced in any order,
@@ -99,10 +101,7 @@ impl KernelEmitter<'_> {
         roots: &[usize],
         state: &[MlirValue],
     ) -> (Bounds, Vec<MlirValue>) {
-        if !has_blocks_beside(self.kernel, dim, self.setting.numerics) {
-            return ((from, to), state.to_vec());
-        }
-        let lanes = square_lanes(self.kernel, self.setting.machine.vector_bytes);
+        let Some(lanes) = self.blocks else { return ((from, to), state.to_vec()) };
         let middle = self.last_whole((from, to), BLOCK);
         let groups = self.code.open((from, middle, BLOCK * lanes as i64), state);
         self.frames.push(Scope::default());
@@ -146,6 +145,7 @@ impl KernelEmitter<'_> {
                 self.code.int("llvm.add", first, ahead)
             })
             .collect();
+        // What was computed before has one lane here, so that nothing of it is taken for lanes along the rows.
         let outside = self.vector.replace(dim);
         let start: Vec<MlirValue> = roots.iter().flat_map(|root| self.identity(*root, lanes)).collect();
         let rows = self.code.open((zero, block, lanes as i64), &start);
@@ -163,16 +163,20 @@ impl KernelEmitter<'_> {
         rows.carried
     }
 
-    /// How many squares lie in the lines of the cache that the first of them is read from.
-    fn squares_of_lines(&self, dim: usize, lanes: usize) -> i64 {
+    /// The bytes of the widest element that is read in squares.
+    fn widest(&self, dim: usize) -> i64 {
         let bytes =
-            reads(self.kernel, dim).into_iter().map(|(_, _, dtype)| memory(dtype).bits() as usize / 8);
-        let widest = bytes.max().unwrap_or(1).max(1);
-        (CACHE_LINE as usize / (lanes * widest)).max(1) as i64
+            reads(self.kernel, dim).into_iter().map(|(_, _, dtype)| i64::from(memory(dtype).bits()) / 8);
+        bytes.max().unwrap_or(1)
     }
 
-    /// The dimension of the columns, and how many columns are reduced at once, if those that follow are the next to be read: all rows
-    /// of a column are, one part after the other.
+    /// How many squares lie in the lines of the cache that the first of them is read from.
+    fn squares_of_lines(&self, dim: usize, lanes: usize) -> i64 {
+        (CACHE_LINE / (lanes as i64 * self.widest(dim))).max(1)
+    }
+
+    /// The dimension of the columns, and how many of them are reduced at once, if the first rows of those that follow are read after
+    /// the last rows of these: units are in the order of the parts of a column, if it has parts, and then of the columns.
     fn next_columns(&self, dim: usize) -> Option<(usize, i64)> {
         let is_of_part =
             |outer: usize| self.kernel.chunk.is_some_and(|chunk| chunk.by == outer && chunk.dim == dim);
@@ -189,7 +193,8 @@ impl KernelEmitter<'_> {
     ) -> Vec<MlirValue> {
         let squares = self.squares_of_lines(dim, lanes);
         let at_once = squares * lanes as i64;
-        let ahead = Ahead { rows: PREFETCHED_UPRIGHT, then: self.next_columns(dim) };
+        let rows = (PREFETCHED_UPRIGHT / self.widest(dim)).min(MOST_PREFETCHED_UPRIGHT);
+        let ahead = Ahead { rows, then: self.next_columns(dim) };
         let middle = if lanes == 1 { from } else { self.last_whole((from, to), at_once) };
         let mut state = state.to_vec();
         if lanes > 1 {
