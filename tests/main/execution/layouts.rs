@@ -8,7 +8,7 @@ use promote_lower::program::{EntryKind, Placement, Strides};
 use promote_reference::indices;
 
 use super::random::in_steps;
-use super::support::{Random, compile, function, session};
+use super::support::{Random, compile, function, orders, session};
 use crate::cases::System;
 
 /// An argument in memory.
@@ -66,19 +66,6 @@ impl Laid {
         Tensor::strided(self.dtype, &self.shape, &self.strides, &self.bytes, self.offset)
             .expect("the strides fit")
     }
-}
-
-/// All orders of so many dimensions.
-pub(super) fn orders(rank: usize) -> Vec<Vec<usize>> {
-    if rank == 0 {
-        return vec![Vec::new()];
-    }
-    let shorter = orders(rank - 1).into_iter();
-    shorter
-        .flat_map(|order| {
-            (0..rank).map(move |place| [&order[..place], &[rank - 1], &order[place..]].concat())
-        })
-        .collect()
 }
 
 /// The axes that reductions are over: each, each two neighbours, and all.

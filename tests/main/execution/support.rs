@@ -265,3 +265,16 @@ impl Random {
         &all[self.below(all.len())]
     }
 }
+
+/// All orders of so many dimensions.
+pub fn orders(rank: usize) -> Vec<Vec<usize>> {
+    if rank == 0 {
+        return vec![Vec::new()];
+    }
+    let shorter = orders(rank - 1).into_iter();
+    shorter
+        .flat_map(|order| {
+            (0..rank).map(move |place| [&order[..place], &[rank - 1], &order[place..]].concat())
+        })
+        .collect()
+}

@@ -7,9 +7,9 @@ use promote::DType;
 use promote_lower::program::{EntryKind, Step};
 use promote_reference::{Array, Number, Program, Value};
 
-use super::layouts::{Laid, Spread, orders};
+use super::layouts::{Laid, Spread};
 use super::random::in_steps;
-use super::support::{Random, array, compile, function, known, run, session, tensor};
+use super::support::{Random, array, compile, function, known, orders, run, session, tensor};
 use crate::cases::System;
 
 /// What a program does with an operand first, and what that has as its shape.
