@@ -136,14 +136,14 @@ pub struct Costs {
     pub cuts: Option<Cuts>,
 }
 
-/// How many bytes are copied in the time in which something is looked up that lies apart from what was before.
+/// How many bytes are copied in the time of a lookup, of an element that lies apart from the one before, or of a row of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lookups {
-    /// Up to so many bytes that it is one of, it is in the caches.
+    /// Operands of up to so many bytes are in the caches.
     pub cache: i64,
-    /// How many are copied if it is there.
+    /// The bytes that are copied in the time of a lookup in such an operand.
     pub near: i64,
-    /// How many if it is not.
+    /// The same in a larger one. Rows of so many bytes are always looked up.
     pub far: i64,
 }
 

@@ -72,9 +72,10 @@ impl KernelEmitter<'_> {
             let start: Vec<MlirValue> = roots.iter().flat_map(|root| self.identity(*root, lanes)).collect();
             let sums = self.enclose(reduced.start..dim, stage, &start, &mut |emitter, state| {
                 let bounds = emitter.bounds(dim);
-                let (bounds, state) = match lanes {
-                    1 => emitter.blocks_beside(dim, bounds, &roots, state),
-                    _ => (bounds, state.to_vec()),
+                let (bounds, state) = if lanes == 1 {
+                    emitter.blocks_beside(dim, bounds, &roots, state)
+                } else {
+                    (bounds, state.to_vec())
                 };
                 let of_all = (roots.as_slice(), state.as_slice());
                 emitter.in_blocks(bounds, BLOCK, of_all, &[lanes], &mut |emitter, bounds, state| {
