@@ -197,7 +197,7 @@ impl KernelEmitter<'_> {
     }
 
     /// Truth in the first lanes.
-    fn first_lanes(&self, count: usize) -> MlirValue {
+    pub(super) fn first_lanes(&self, count: usize) -> MlirValue {
         let lanes: Vec<i32> = (0..self.lanes).map(|lane| i32::from(lane < count)).collect();
         let r#type = self.code.types.lanes(promote_scalar::Ty::I1, self.lanes);
         // SAFETY: the type is a vector of as many truth values as there are.

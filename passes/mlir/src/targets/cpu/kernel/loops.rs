@@ -160,8 +160,12 @@ impl<'k> KernelEmitter<'k> {
         let lanes = self.lanes;
         let extent = self.kernel.dims[dim].fixed().filter(|_| self.is_tiny);
         self.repeat(dim, (from, to), lanes, carried, &mut |emitter, state| {
-            emitter.mask = Some(emitter.lanes_before(dim, to));
             emitter.rest = extent.map(|extent| extent as usize % lanes);
+            emitter.mask = Some(match emitter.rest {
+                // Elements are stored one by one then: this masks what is added up, and nothing else.
+                Some(rest) => emitter.first_lanes(rest),
+                None => emitter.lanes_before(dim, to),
+            });
             let next = body(emitter, lanes, state);
             (emitter.mask, emitter.rest) = (None, None);
             next
