@@ -146,6 +146,7 @@ fn shapes(name: &str, axis: usize, [rows, columns]: [usize; 2]) -> Vec<[usize; 2
     match (name, axis) {
         ("several", 1) => vec![[rows, columns], [1, columns], [rows, 1]],
         ("several", _) => vec![[rows, columns], [rows, 1], [1, columns]],
+        ("centred", _) => vec![[rows, columns], [1, columns]],
         _ => vec![[rows, columns]],
     }
 }
@@ -378,6 +379,52 @@ fn few_columns_that_lie_along_memory_are_reduced_in_the_same_order() {
                     let what = (dtype, 0, [300_007, columns], target.cpu());
                     compare(executables.each_ref(), &names, what, &mut random);
                 }
+            }
+        }
+    }
+}
+
+/// Functions that reduce matrices over their rows, one of them to two results, of differences from a row.
+fn centred(dtype: DType, [rows, columns]: [usize; 2]) -> (Vec<String>, String) {
+    let [x, y] = [rows, 1].map(|rows| format!("tensor<{rows}x{columns}x{}>", dtype.mlir()));
+    let mut text = format!(
+        "func.func @centred(%x: {x}, %y: {y}) -> (!u, !u) {{
+  %0 = \"promote.subtract\"(%x, %y) : ({x}, {y}) -> !u
+  %1 = \"promote.sum\"(%0) {{axis = array<i64: 0>}} : (!u) -> !u
+  %2 = \"promote.min\"(%x) {{axis = array<i64: 0>}} : ({x}) -> !u
+  return %1, %2 : !u, !u
+}}
+"
+    );
+    for op in ["sum", "max"] {
+        let _ = write!(
+            text,
+            "func.func @{op}(%x: {x}) -> !u {{
+  %0 = \"promote.{op}\"(%x) {{axis = array<i64: 0>}} : ({x}) -> !u
+  return %0 : !u
+}}
+"
+        );
+    }
+    (["centred", "sum", "max"].map(str::to_owned).to_vec(), text)
+}
+
+/// Parts of a block of rows and of some more: whole ones in groups of as many as a vector has lanes, those that are left, and a last one
+/// with fewer rows; columns in tiles, and some that are left.
+#[test]
+fn parts_of_columns_that_lie_along_memory_are_reduced_in_the_same_order() {
+    let mut random = Random::new(26);
+    for target in targets() {
+        for dtype in [DType::F32, DType::F64, DType::BF16, DType::I16] {
+            for [rows, columns] in [[1024, 1024], [1100, 1031], [150, 1030]] {
+                let (names, text) = centred(dtype, [rows, columns]);
+                let program = program(&text, &target);
+                // Rows are cut into parts, which are d0.
+                let [cut, along] = [format!("{columns}*d1 + d2"), format!("d1 + {rows}*d2")];
+                let turned = turned(&program, &target, &[[&cut, &along]], " parts of d1 beside each other");
+                let executables = [&program, &turned].map(|program| compiled(program, &target));
+                let what = (dtype, 0, [rows, columns], target.cpu());
+                compare(executables.each_ref(), &names, what, &mut random);
             }
         }
     }

@@ -34,8 +34,10 @@ pub const PREFETCHED_ROWS: i64 = 32;
 /// The same where columns that lie upright are reduced, in bytes, and at most how many rows that are.
 pub const PREFETCHED_UPRIGHT: i64 = 1 << 11;
 pub const MOST_PREFETCHED_UPRIGHT: i64 = 1 << 9;
-/// The same where blocks of a column are reduced beside each other: the blocks after those are read next.
-pub const PREFETCHED_BLOCKS: i64 = 1 << 10;
+/// The same where runs of a column are reduced beside each other.
+pub const PREFETCHED_RUNS: i64 = 6 << 10;
+/// How many parts of columns a unit of work has then.
+pub const PARTS_BESIDE: i64 = 1 << 6;
 /// How many elements ahead the next rows are prefetched where several short ones are reduced to one result: processors do not foresee
 /// where each begins. Longer rows are not prefetched so.
 pub const ROWS_AHEAD: i64 = 1 << 10;

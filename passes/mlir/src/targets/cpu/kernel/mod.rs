@@ -28,6 +28,7 @@ mod loops;
 mod masks;
 mod memory;
 mod roots;
+mod runs;
 mod schedule;
 mod search;
 mod squares;
@@ -44,13 +45,13 @@ use self::down::Down;
 use self::lanes::periodic;
 pub use self::schedule::Schedule;
 use self::squares::Bounds;
-use super::costs::{MAP_TILE, ROWS_BESIDE, SQUARE_ROWS, STREAM_ALIGNMENT, TRANSPOSED_TILE};
+use super::costs::{MAP_TILE, PARTS_BESIDE, ROWS_BESIDE, SQUARE_ROWS, STREAM_ALIGNMENT, TRANSPOSED_TILE};
 use super::target::Machine;
 use crate::targets::llvm::Register;
 use crate::targets::llvm::{Code, LEAF, Level, Predicate, Types};
 use promote_dialect::extent::{Product, Sum};
 use promote_lower::graph::NodeId;
-use promote_lower::kernel::{Code as What, ExprId, Form, Kernel};
+use promote_lower::kernel::{Chunk, Code as What, ExprId, Form, Kernel};
 use promote_lower::order::Beside;
 
 /// Something that a kernel finds in its environment.
@@ -106,8 +107,20 @@ pub fn compile(
     let arguments = [types.pointer, types.i64, types.i64];
     let code = Code::function(types, setting.module, location, name, (None, &arguments), LEAF);
     let entry = code.block();
-    let Schedule { lanes, sums, vector, across, blocks, beside, down, short, has_masks, is_tiny, overlaps } =
-        Schedule::new(kernel, setting.machine, setting.numerics);
+    let Schedule {
+        lanes,
+        sums,
+        vector,
+        across,
+        blocks,
+        parts,
+        beside,
+        down,
+        short,
+        has_masks,
+        is_tiny,
+        overlaps,
+    } = Schedule::new(kernel, setting.machine, setting.numerics);
     let emitter = KernelEmitter {
         setting,
         kernel,
@@ -121,6 +134,7 @@ pub fn compile(
         vector,
         across,
         blocks,
+        parts,
         beside,
         down,
         short,
@@ -177,6 +191,8 @@ struct KernelEmitter<'k> {
     across: Option<usize>,
     /// Of how many blocks of rows a vector holds an element, where such columns fill no vector.
     blocks: Option<usize>,
+    /// The parts of columns of which a vector holds an element each: how many, which, and how many rows each has.
+    parts: Option<(usize, Chunk, i64)>,
     /// How rows that are too short for vectors are computed side by side.
     beside: Option<Beside>,
     /// How rows are reduced down their columns.
@@ -275,7 +291,12 @@ impl<'k> KernelEmitter<'k> {
                 }
                 _ => self.rows(),
             },
-            (Form::Columns { .. }, Some(across), [bounds]) => self.columns_upright(across, *bounds),
+            (Form::Columns { .. }, Some(across), bounds) => match (self.parts, bounds) {
+                (Some((lanes, chunk, length)), [columns, parts]) => {
+                    self.parts_of_columns((chunk, length), lanes, (*columns, *parts));
+                }
+                (_, bounds) => self.columns_upright(across, bounds[0]),
+            },
             (Form::Columns { .. }, _, bounds) => self.columns(bounds.first().copied()),
         }
         self.frames.pop();
@@ -319,7 +340,10 @@ impl<'k> KernelEmitter<'k> {
             (Form::Map, Some(across)) => vec![(rank - 1, TRANSPOSED_TILE), (across, SQUARE_ROWS)],
             (Form::Map, None) if self.is_transposed() => vec![(rank - 1, TRANSPOSED_TILE)],
             (Form::Map, None) => vec![(rank - 1, MAP_TILE)],
-            (Form::Columns { .. }, Some(_)) => vec![(rank - 1, self.lanes as i64)],
+            (Form::Columns { .. }, Some(_)) => match self.parts {
+                Some((lanes, chunk, _)) => vec![(rank - 1, lanes as i64), (chunk.by, PARTS_BESIDE)],
+                None => vec![(rank - 1, self.lanes as i64)],
+            },
             (Form::Columns { .. }, None) => vec![(rank - 1, self.column_tile())],
         };
         let is_inside = |dim: &usize| self.short.is_some() && *dim == rank - 1;

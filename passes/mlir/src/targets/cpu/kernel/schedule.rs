@@ -7,13 +7,13 @@ use std::fmt::{self, Display, Formatter};
 
 use promote_dialect::extent::Product;
 use promote_lattice::convert::Numerics;
-use promote_lower::kernel::{Access, Code, Form, Kernel};
+use promote_lower::kernel::{Access, Chunk, Code, Form, Kernel};
 use promote_lower::order::{self, Beside, Rows, register_lanes, square_lanes};
 
 use super::down::Down;
 use super::lanes::{planar, short};
+use super::runs::{has_blocks_beside, parts_beside};
 use super::squares::squares;
-use super::upright::has_blocks_beside;
 use crate::targets::cpu::costs::{COLUMNS_UPRIGHT, FEW_VECTORS, IN_REGISTERS, WORTH_SHORTENING};
 use crate::targets::cpu::target::Machine;
 
@@ -30,6 +30,8 @@ pub struct Schedule {
     pub(super) across: Option<usize>,
     /// Of how many blocks of rows a vector holds an element, where columns that are read across fill no vector.
     pub(super) blocks: Option<usize>,
+    /// The parts of columns of which a vector holds an element each: how many, which, and how many rows each has.
+    pub(super) parts: Option<(usize, Chunk, i64)>,
     /// How rows that are too short for vectors are computed side by side.
     pub(super) beside: Option<Beside>,
     /// How rows are reduced down their columns.
@@ -57,6 +59,11 @@ impl Schedule {
         let across = squares(kernel, square, numerics).filter(|_| short.is_none());
         let blocks = across.filter(|dim| has_blocks_beside(kernel, *dim, numerics));
         let blocks = blocks.map(|_| square_lanes(kernel, bytes));
+        let parts = across.and_then(|dim| {
+            let lanes = square_lanes(kernel, bytes);
+            let (chunk, length) = parts_beside(kernel, dim, lanes)?;
+            Some((lanes, chunk, length))
+        });
         let rows = Rows::new(kernel, numerics, bytes);
         let side = register_lanes(kernel, bytes);
         let down = Down::new(kernel, numerics, &rows, side);
@@ -86,7 +93,7 @@ impl Schedule {
                 Form::Columns { .. } => false,
             };
         let overlaps = kernel.form == Form::Map && is_along && !is_tiny;
-        Self { lanes, sums, vector, across, blocks, beside, down, short, has_masks, is_tiny, overlaps }
+        Self { lanes, sums, vector, across, blocks, parts, beside, down, short, has_masks, is_tiny, overlaps }
     }
 
     /// Whether all operands of the kernel are read along memory, so that packing one first would not be faster. Reading a map in
@@ -127,6 +134,9 @@ impl Display for Schedule {
             return write!(f, "{lanes} rows of d{vector} down their columns");
         }
         if let Some(across) = self.across {
+            if let Some((parts, ..)) = self.parts {
+                write!(f, "{parts} parts of d{across} beside each other, the rest in ")?;
+            }
             write!(f, "squares of {lanes} along d{across} and d{vector}")?;
             return match self.blocks {
                 Some(blocks) => write!(f, ", the rest in {blocks} blocks of d{across}"),

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::KernelEmitter;
 use super::elements::part_count;
-use super::upright::has_blocks_beside;
+use super::runs::has_blocks_beside;
 use crate::targets::cpu::costs::{
     MOST_SQUARES, PREFETCHED_ROWS, SQUARE_COST, SQUARE_ROWS, STREAM_ALIGNMENT, STREAMED,
 };
@@ -233,7 +233,7 @@ impl KernelEmitter<'_> {
     }
 
     /// How many elements ahead that is which is brought into the cache with a square from a row on.
-    fn elements_ahead(
+    pub(super) fn elements_ahead(
         &mut self,
         access: &Access,
         (dim, row): (usize, MlirValue),
