@@ -307,7 +307,7 @@ def main():
     os.sched_setaffinity(0, set(range(arguments.threads)))
     for name in ("PROMOTE_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = str(arguments.threads)
-    os.environ["OMP_WAIT_POLICY"] = "passive"
+    os.environ["OMP_WAIT_POLICY"], os.environ["OPENBLAS_THREAD_TIMEOUT"] = "passive", "4"
 
     import jax
 
