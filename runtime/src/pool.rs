@@ -8,7 +8,8 @@
 //! A parallel loop inside a parallel loop runs on the thread that meets it.
 //!
 //! # Laws
-//! - Every index is visited once. Pieces start at multiples of the grain, and none is shorter than it (but the only one).
+//! - Every index is visited once. Pieces start at multiples of the grain, and none is shorter than it (but the only one). They are as
+//!   long as each other but for a grain, so that threads of the same pace end together.
 //! - A job is not touched any more when its [`parallel`] has returned: a worker joins under the list's lock while the job is
 //!   listed, and the caller waits until all have left.
 
@@ -21,7 +22,7 @@ use std::thread;
 
 use crate::environment::Control;
 
-/// Pieces for each thread: enough that threads of different pace end together.
+/// Pieces for each thread, if there are enough grains: so many that threads of different pace end together.
 const PIECES: i64 = 4;
 
 /// How often a worker looks for the next job before it sleeps: some 20 µs.
@@ -36,7 +37,7 @@ const STACK: usize = 8 << 20;
 struct Job<'a> {
     body: &'a (dyn Fn(i64, i64) + Sync),
     count: i64,
-    piece: i64,
+    grain: i64,
     pieces: i64,
     next: AtomicI64,
     control: Control,
@@ -133,12 +134,11 @@ pub fn parallel(count: i64, grain: i64, body: &(dyn Fn(i64, i64) + Sync)) {
     if threads <= 1 {
         return body(0, count);
     }
-    let piece = grain * (count / grain / (threads as i64 * PIECES)).max(1);
     let job = Job {
         body,
         count,
-        piece,
-        pieces: (count / piece).max(1),
+        grain,
+        pieces: (count / grain).min(threads as i64 * PIECES),
         next: AtomicI64::new(0),
         control: Control::for_thread(),
         inside: AtomicUsize::new(0),
@@ -152,6 +152,16 @@ pub fn parallel(count: i64, grain: i64, body: &(dyn Fn(i64, i64) + Sync)) {
 }
 
 impl Job<'_> {
+    /// Where a piece begins: they differ by a grain at most, but for the last one, which has what fills none.
+    fn start(&self, index: i64) -> i64 {
+        if index == self.pieces {
+            return self.count;
+        }
+        let grains = self.count / self.grain;
+        let (each, more) = (grains / self.pieces, grains % self.pieces);
+        self.grain * (index * each + index.min(more))
+    }
+
     /// Does pieces until none is left.
     fn take_part(&self) {
         INSIDE.set(true);
@@ -160,8 +170,7 @@ impl Job<'_> {
             if index >= self.pieces {
                 break;
             }
-            let begin = index * self.piece;
-            let end = if index + 1 == self.pieces { self.count } else { begin + self.piece };
+            let [begin, end] = [self.start(index), self.start(index + 1)];
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| (self.body)(begin, end))) {
                 self.next.store(self.pieces, Ordering::Relaxed);
                 self.panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(panic);

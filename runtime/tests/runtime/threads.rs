@@ -57,6 +57,19 @@ fn every_index_is_visited_once_in_pieces_of_at_least_the_grain() {
 }
 
 #[test]
+fn no_piece_is_more_than_a_grain_longer_than_another() {
+    with_threads(2, || {
+        for (count, grain) in [(15, 1), (23, 1), (160, 10), (3141, 7 * 9)] {
+            let whole = ranges(count - count % grain, grain);
+            let lengths = whole.iter().map(|(begin, end)| end - begin);
+            let (least, most) = (lengths.clone().min(), lengths.max());
+            assert!(most <= least.map(|least| least + grain), "{count} by {grain}: {whole:?}");
+            assert_eq!(whole.len() % 2, 0, "two threads have as many each: {whole:?}");
+        }
+    });
+}
+
+#[test]
 fn threads_share_the_work() {
     with_threads(4, || {
         let seen = Mutex::new(HashSet::new());
