@@ -138,8 +138,11 @@ pub const FEW_AT_ONCE: i64 = 4;
 pub const STREAMED_ROWS: i64 = 8;
 /// How many rows of the matrix are multiplied at once, at most.
 pub const STREAMED_STEPS: i64 = 8;
-/// How many bytes ahead they are brought into the caches: a row is some pages of memory, and processors do not see beyond one.
-pub const STREAMED_AHEAD: i64 = 1 << 9;
+/// How many bytes ahead they are brought into the caches, at least and at most: a row is some pages of memory, and processors do not see
+/// beyond one. What is brought in behind the end of a row is not read.
+pub const STREAMED_AHEAD: [i64; 2] = [1 << 9, 1 << 10];
+/// Between these, this part of a row.
+pub const STREAMED_PART: i64 = 16;
 /// How many elements of the left matrix are in registers then, where there are many registers.
 pub const STREAMED_FACTORS: i64 = 24;
 /// How many bytes of a row of the matrix a unit takes.

@@ -14,8 +14,8 @@ use promote_scalar::memory;
 use super::emitter::Emitter;
 use super::{Elements, Slot};
 use crate::targets::cpu::costs::{
-    CACHED, FEW_AT_ONCE, STREAMED_AGAIN, STREAMED_AHEAD, STREAMED_BYTES, STREAMED_FACTORS, STREAMED_ROWS,
-    STREAMED_STEPS, STREAMED_UNIT,
+    CACHED, FEW_AT_ONCE, STREAMED_AGAIN, STREAMED_AHEAD, STREAMED_BYTES, STREAMED_FACTORS, STREAMED_PART,
+    STREAMED_ROWS, STREAMED_STEPS, STREAMED_UNIT,
 };
 use crate::targets::cpu::kernel::Setting;
 use crate::targets::cpu::target::Machine;
@@ -227,7 +227,12 @@ impl Emitter {
                 self.of(right, group.right, from)
             })
             .collect();
-        let ahead = self.code.index(STREAMED_AHEAD * 8 / i64::from(memory(right).bits()));
+        let [least, most] =
+            STREAMED_AHEAD.map(|bytes| self.code.index(bytes * 8 / i64::from(memory(right).bits())));
+        let part = self.code.index(STREAMED_PART);
+        let part = self.code.int("llvm.udiv", group.n, part);
+        let ahead = self.code.int("llvm.intr.smax", part, least);
+        let ahead = self.code.int("llvm.intr.smin", ahead, most);
         let aheads: Vec<MlirValue> = starts.iter().map(|start| self.of(right, *start, ahead)).collect();
         self.each_vector(group.count, |m, columns| {
             let at = (columns.lanes, columns.mask);
