@@ -34,15 +34,21 @@ pub const PREFETCHED_ROWS: i64 = 32;
 /// The same where columns that lie upright are reduced, in bytes, and at most how many rows that are.
 pub const PREFETCHED_UPRIGHT: i64 = 1 << 11;
 pub const MOST_PREFETCHED_UPRIGHT: i64 = 1 << 9;
-/// The same where runs of a column are reduced beside each other.
-pub const PREFETCHED_RUNS: i64 = 6 << 10;
-/// How many parts of columns a unit of work has then.
+/// The most such columns at once: that many lines which are a power of two apart fit in a set of a cache.
+pub const COLUMNS_UPRIGHT: usize = 8;
+/// How many bytes ahead memory is brought into the caches where runs of a column are reduced beside each other.
+pub const PREFETCHED_RUNS: i64 = 8 << 10;
+/// The most bytes of the runs that are reduced beside each other: the first lines of the last one are in the cache, too, when they are
+/// begun with.
+pub const LONGEST_RUNS: i64 = 6 << 10;
+/// The fewest lanes that are worth that where there are vectors across columns, too.
+pub const LEAST_RUNS: usize = 16;
+/// How many parts of columns, of as many columns as there are lanes, are a unit of work where parts are reduced so: about as many
+/// elements as lowering cuts a reduction into.
 pub const PARTS_BESIDE: i64 = 1 << 6;
 /// How many elements ahead the next rows are prefetched where several short ones are reduced to one result: processors do not foresee
 /// where each begins. Longer rows are not prefetched so.
 pub const ROWS_AHEAD: i64 = 1 << 10;
-/// The most such columns at once: that many lines which are a power of two apart fit in a set of a cache.
-pub const COLUMNS_UPRIGHT: usize = 8;
 /// A tile of rows that are computed side by side.
 pub const ROWS_BESIDE: i64 = 1 << 8;
 /// How many rows that are reduced down their columns are a unit of work.

@@ -162,7 +162,7 @@ impl<'k> KernelEmitter<'k> {
         self.repeat(dim, (from, to), lanes, carried, &mut |emitter, state| {
             emitter.rest = extent.map(|extent| extent as usize % lanes);
             emitter.mask = Some(match emitter.rest {
-                // Elements are stored one by one then: this masks what is added up, and nothing else.
+                // Elements are stored one by one then, without a mask.
                 Some(rest) => emitter.first_lanes(rest),
                 None => emitter.lanes_before(dim, to),
             });

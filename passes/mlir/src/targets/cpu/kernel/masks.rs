@@ -4,7 +4,8 @@
 //! every op without exceptions is defined.
 //!
 //! ## Laws
-//! - No mask of a store is a constant of one lane: LLVM 22 writes neighbours, too, where the numbers were narrowed.
+//! - No mask of a store is a constant of one lane: LLVM 22 writes neighbours, too, where the numbers were narrowed. Where the lanes that
+//!   count are known, they are stored one by one.
 
 use mlir_sys::*;
 use promote_scalar::{Compare, Emit, Ty};

@@ -377,11 +377,32 @@ impl<'k> KernelEmitter<'k> {
                 let mask = self.mask_of(lanes);
                 for (number, raw) in raw.iter().enumerate() {
                     let addresses = self.addresses((first, steps, number as i64), unit, lanes);
+                    if let Some(rest) = self.rest {
+                        self.store_lanes(raw.value, addresses, (unit, size), rest);
+                        continue;
+                    }
                     let alignment = self.code.types.int(self.code.types.i32, size as i64);
                     let operands = [raw.value, addresses, mask];
                     self.code.op("llvm.intr.masked.scatter", &operands, &[], &[("alignment", alignment)]);
                 }
             }
+        }
+    }
+
+    /// Stores the first lanes of a vector one by one, each to an address of its own.
+    fn store_lanes(
+        &mut self,
+        value: MlirValue,
+        addresses: MlirValue,
+        (unit, size): (MlirType, usize),
+        count: usize,
+    ) {
+        for lane in 0..count {
+            let place = self.code.index(lane as i64);
+            let own = self.code.value("llvm.extractelement", &[value, place], unit, &[]);
+            let pointer = self.code.types.pointer;
+            let address = self.code.value("llvm.extractelement", &[addresses, place], pointer, &[]);
+            self.code.store(own, address, size);
         }
     }
 

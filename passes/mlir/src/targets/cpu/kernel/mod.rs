@@ -43,6 +43,7 @@ use rustc_hash::FxHashMap;
 
 use self::down::Down;
 use self::lanes::periodic;
+use self::runs::Parts;
 pub use self::schedule::Schedule;
 use self::squares::Bounds;
 use super::costs::{MAP_TILE, PARTS_BESIDE, ROWS_BESIDE, SQUARE_ROWS, STREAM_ALIGNMENT, TRANSPOSED_TILE};
@@ -51,7 +52,7 @@ use crate::targets::llvm::Register;
 use crate::targets::llvm::{Code, LEAF, Level, Predicate, Types};
 use promote_dialect::extent::{Product, Sum};
 use promote_lower::graph::NodeId;
-use promote_lower::kernel::{Chunk, Code as What, ExprId, Form, Kernel};
+use promote_lower::kernel::{Code as What, ExprId, Form, Kernel};
 use promote_lower::order::Beside;
 
 /// Something that a kernel finds in its environment.
@@ -191,8 +192,8 @@ struct KernelEmitter<'k> {
     across: Option<usize>,
     /// Of how many blocks of rows a vector holds an element, where such columns fill no vector.
     blocks: Option<usize>,
-    /// The parts of columns of which a vector holds an element each: how many, which, and how many rows each has.
-    parts: Option<(usize, Chunk, i64)>,
+    /// The parts of columns that are reduced beside each other, if they are.
+    parts: Option<Parts>,
     /// How rows that are too short for vectors are computed side by side.
     beside: Option<Beside>,
     /// How rows are reduced down their columns.
@@ -292,9 +293,7 @@ impl<'k> KernelEmitter<'k> {
                 _ => self.rows(),
             },
             (Form::Columns { .. }, Some(across), bounds) => match (self.parts, bounds) {
-                (Some((lanes, chunk, length)), [columns, parts]) => {
-                    self.parts_of_columns((chunk, length), lanes, (*columns, *parts));
-                }
+                (Some(parts), [columns, bounds]) => self.parts_of_columns(parts, *columns, *bounds),
                 (_, bounds) => self.columns_upright(across, bounds[0]),
             },
             (Form::Columns { .. }, _, bounds) => self.columns(bounds.first().copied()),
@@ -341,7 +340,7 @@ impl<'k> KernelEmitter<'k> {
             (Form::Map, None) if self.is_transposed() => vec![(rank - 1, TRANSPOSED_TILE)],
             (Form::Map, None) => vec![(rank - 1, MAP_TILE)],
             (Form::Columns { .. }, Some(_)) => match self.parts {
-                Some((lanes, chunk, _)) => vec![(rank - 1, lanes as i64), (chunk.by, PARTS_BESIDE)],
+                Some(parts) => vec![(rank - 1, parts.lanes as i64), (parts.by(), PARTS_BESIDE)],
                 None => vec![(rank - 1, self.lanes as i64)],
             },
             (Form::Columns { .. }, None) => vec![(rank - 1, self.column_tile())],

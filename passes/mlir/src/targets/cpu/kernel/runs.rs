@@ -12,12 +12,13 @@ use mlir_sys::*;
 use promote_lattice::convert::Numerics;
 use promote_lower::kernel::{Chunk, Expr, ExprId, Form, Kernel, Role, Root, Taken};
 use promote_lower::order::{BLOCK, has_free_order, is_summed_in_blocks};
-use promote_scalar::memory;
+use promote_scalar::{memory, register};
 
 use super::squares::{Ahead, Bounds, reads};
+use super::upright::widest;
 use super::{KernelEmitter, Scope};
-use crate::targets::cpu::costs::{PARTS_BESIDE, PREFETCHED_RUNS};
-use crate::targets::llvm::{Level, Register};
+use crate::targets::cpu::costs::{COLUMN_BYTES, LEAST_RUNS, LONGEST_RUNS, PARTS_BESIDE, PREFETCHED_RUNS};
+use crate::targets::llvm::{Level, Predicate, Register};
 
 /// Whether nothing varies along a column but what is read in squares.
 fn is_in_squares(kernel: &Kernel, dim: usize) -> bool {
@@ -42,20 +43,51 @@ pub(super) fn has_blocks_beside(kernel: &Kernel, dim: usize, numerics: Numerics)
     is_of_columns && kernel.roots.iter().all(has_blocks) && is_in_squares(kernel, dim)
 }
 
-/// The parts of a column that can be reduced beside each other, in so many lanes, and how many rows each has: a few, so that those
-/// of all lanes are brought into the cache together.
-pub(super) fn parts_beside(kernel: &Kernel, dim: usize, lanes: usize) -> Option<(Chunk, i64)> {
-    let chunk = kernel.chunk.filter(|chunk| chunk.dim == dim && chunk.taken == Taken::Own)?;
-    let lanes = lanes as i64;
-    let bytes = reads(kernel, dim).into_iter().map(|(_, _, dtype)| i64::from(memory(dtype).bits()) / 8);
-    let longest = PREFETCHED_RUNS / lanes / bytes.max()?;
-    let length = chunk.length.fixed().filter(|length| (lanes..=longest).contains(length))?;
-    let is_reduced_once =
-        |root: &Root| matches!(root.role, Role::Reduce(_)) && kernel.expr(root.expr).stage == 0;
-    let is_of_columns = matches!(kernel.form, Form::Columns { .. }) && kernel.reduced().len() == 1;
-    let is_same_in_parts = kernel.exprs.iter().all(|expr| expr.dims & 1 << chunk.by == 0);
-    let can_be = is_of_columns && is_same_in_parts && kernel.roots.iter().all(is_reduced_once);
-    (can_be && is_in_squares(kernel, dim)).then_some((chunk, length))
+/// Parts of columns that are reduced beside each other.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Parts {
+    chunk: Chunk,
+    /// How many rows each has.
+    length: i64,
+    /// Of how many parts a vector holds an element.
+    pub(super) lanes: usize,
+}
+
+impl Parts {
+    /// The parts of a kernel's columns, if there are enough of them for vectors of so many lanes, and so short that the rows of all lanes
+    /// are brought into the cache together.
+    pub(super) fn new(kernel: &Kernel, dim: usize, lanes: usize) -> Option<Self> {
+        let chunk = kernel.chunk.filter(|chunk| chunk.dim == dim && chunk.taken == Taken::Own)?;
+        let (length, extent) = (chunk.length.fixed()?, kernel.dims[dim].fixed()?);
+        let is_reduced_once =
+            |root: &Root| matches!(root.role, Role::Reduce(_)) && kernel.expr(root.expr).stage == 0;
+        let is_of_columns = matches!(kernel.form, Form::Columns { .. }) && kernel.reduced().len() == 1;
+        let is_same_in_parts = kernel.exprs.iter().all(|expr| expr.dims & 1 << chunk.by == 0);
+        let can_be = is_of_columns && is_same_in_parts && kernel.roots.iter().all(is_reduced_once);
+        let rows = lanes as i64;
+        let longest = LONGEST_RUNS / rows / widest(kernel, dim);
+        let is_worth_it = lanes >= LEAST_RUNS
+            && (rows..=longest).contains(&length)
+            && extent / length >= least_full(lanes)
+            && bytes(kernel) * rows * PARTS_BESIDE <= COLUMN_BYTES;
+        (can_be && is_worth_it && is_in_squares(kernel, dim)).then_some(Self { chunk, length, lanes })
+    }
+
+    /// The dimension of the parts.
+    pub(super) const fn by(&self) -> usize {
+        self.chunk.by
+    }
+}
+
+/// The fewest parts that are left for a vector of so many lanes: those of all lanes take as long.
+const fn least_full(lanes: usize) -> i64 {
+    lanes as i64 / 2
+}
+
+/// The bytes of the accumulators of a column.
+fn bytes(kernel: &Kernel) -> i64 {
+    let of = |root: &Root| i64::from(register(kernel.expr(root.expr).dtype).bits().div_ceil(8));
+    kernel.roots.iter().map(of).sum()
 }
 
 /// Runs of rows of a column, a lane for each.
@@ -65,7 +97,8 @@ struct Runs<'a> {
     dim: usize,
     /// The first row of each.
     first: &'a [MlirValue],
-    /// How many rows each has, at least as many as there are lanes.
+    /// How many rows each has, at least as many as there are lanes; those of all its [blocks](BLOCK) but the last are a whole number of
+    /// squares.
     length: i64,
     /// The dimension of the columns, if the next one is read after the last rows.
     then: Option<(usize, i64)>,
@@ -112,14 +145,11 @@ impl KernelEmitter<'_> {
         ((middle, to), groups.carried)
     }
 
-    /// A tile of columns, and of the parts that they are cut into, of which whole ones are reduced beside each other.
-    pub(super) fn parts_of_columns(
-        &mut self,
-        (chunk, length): (Chunk, i64),
-        lanes: usize,
-        (columns, (from, to)): (Bounds, Bounds),
-    ) {
+    /// A tile of columns, and of the parts that they are cut into: whole ones are reduced beside each other, but for a few that are left
+    /// of vectors.
+    pub(super) fn parts_of_columns(&mut self, parts: Parts, columns: Bounds, (from, to): Bounds) {
         let (kernel, last) = (self.kernel, self.kernel.dims.len() - 1);
+        let Parts { chunk, length, lanes } = parts;
         let roots: Vec<usize> = (0..kernel.roots.len()).collect();
         for root in &roots {
             let types = self.accumulator(*root);
@@ -129,19 +159,26 @@ impl KernelEmitter<'_> {
         let (extent, rows) = (self.product(&kernel.dims[chunk.dim].clone()), self.code.index(length));
         let whole = self.code.int("llvm.sdiv", extent, rows);
         let whole = self.code.int("llvm.intr.smin", whole, to);
-        let middle = self.code.int("llvm.intr.smax", whole, from);
+        let whole = self.code.int("llvm.intr.smax", whole, from);
+        let middle = self.last_whole((from, whole), lanes as i64);
+        let rest = self.code.int("llvm.sub", whole, middle);
+        let least = self.code.index(least_full(lanes));
+        let is_few = self.code.compare(Predicate::Slt, rest, least);
+        let middle = self.code.value("llvm.select", &[is_few, middle, whole], self.code.types.i64, &[]);
+        let tile = (columns.0, from);
         self.repeat(last, columns, 1, &[], &mut |emitter, _| {
-            emitter.prefetch_results(chunk.by, (columns.0, from), lanes);
+            emitter.prefetch_results(parts, tile);
             let groups = emitter.code.open((from, middle, lanes as i64), &[]);
             emitter.frames.push(Scope::default());
-            emitter.group_of_parts((chunk, length), lanes, (columns.0, from), (groups.index, middle));
+            emitter.group_of_parts(parts, tile, (groups.index, middle));
             emitter.frames.pop();
             emitter.code.close(&groups, &[]);
             Vec::new()
         });
         let outside = std::mem::replace(&mut self.lanes, lanes);
         self.repeat(chunk.by, (from, middle), 1, &[], &mut |emitter, _| {
-            let before = emitter.place_before(columns.0, (chunk.by, from), lanes);
+            let part = emitter.at(chunk.by);
+            let before = emitter.place_before(parts, tile, part);
             emitter.innermost(last, columns, &[], &mut |emitter, lanes, _| {
                 for root in &roots {
                     let result = emitter.column_result(*root, before, lanes);
@@ -158,16 +195,16 @@ impl KernelEmitter<'_> {
         });
     }
 
-    /// Brings the lines that some parts of a tile are stored to into the cache, while its columns are reduced: a part of them with each.
-    fn prefetch_results(&mut self, by: usize, (column, from): (MlirValue, MlirValue), lanes: usize) {
-        let (kernel, last) = (self.kernel, self.kernel.dims.len() - 1);
-        let own = self.at(last);
-        let (number, each) =
-            (self.code.int("llvm.sub", own, column), self.code.index(PARTS_BESIDE / lanes as i64));
+    /// Brings the lines that parts of a tile are stored to into the cache while its columns are reduced: those of some parts with each
+    /// column.
+    fn prefetch_results(&mut self, parts: Parts, (column, from): (MlirValue, MlirValue)) {
+        let (kernel, last, by) = (self.kernel, self.kernel.dims.len() - 1, parts.by());
+        let (own, with_each) = (self.at(last), PARTS_BESIDE / parts.lanes as i64);
+        let (number, each) = (self.code.int("llvm.sub", own, column), self.code.index(with_each));
         let ahead = self.code.int("llvm.mul", number, each);
         let first = self.code.int("llvm.add", from, ahead);
         self.index[last] = Some(column);
-        for number in 0..PARTS_BESIDE / lanes as i64 {
+        for number in 0..with_each {
             let number = self.code.index(number);
             self.index[by] = Some(self.code.int("llvm.add", first, number));
             for root in &kernel.roots {
@@ -181,22 +218,21 @@ impl KernelEmitter<'_> {
         (self.index[last], self.index[by]) = (Some(own), None);
     }
 
-    /// The index before the first column of the part at hand, so far that the columns of a tile lie behind those of the parts before.
-    fn place_before(&mut self, column: MlirValue, (by, from): (usize, MlirValue), lanes: usize) -> MlirValue {
-        let part = self.at(by);
-        let (number, lanes) = (self.code.int("llvm.sub", part, from), self.code.index(lanes as i64));
+    /// The index before the first column of a part, so far that the columns of a tile lie behind those of the parts before.
+    fn place_before(
+        &mut self,
+        parts: Parts,
+        (column, from): (MlirValue, MlirValue),
+        part: MlirValue,
+    ) -> MlirValue {
+        let (number, lanes) = (self.code.int("llvm.sub", part, from), self.code.index(parts.lanes as i64));
         let columns = self.code.int("llvm.mul", number, lanes);
         self.code.int("llvm.sub", column, columns)
     }
 
     /// Puts the accumulators of some parts of the column at hand, as many as there are lanes or are left, where those of the tile are.
-    fn group_of_parts(
-        &mut self,
-        (chunk, length): (Chunk, i64),
-        lanes: usize,
-        (column, from): (MlirValue, MlirValue),
-        (part, end): Bounds,
-    ) {
+    fn group_of_parts(&mut self, parts: Parts, tile: (MlirValue, MlirValue), (part, end): Bounds) {
+        let Parts { chunk, length, lanes } = parts;
         let last = self.kernel.dims.len() - 1;
         let roots: Vec<usize> = (0..self.kernel.roots.len()).collect();
         let (rows, left) = (self.code.index(length), self.code.int("llvm.sub", end, part));
@@ -218,14 +254,13 @@ impl KernelEmitter<'_> {
             for lane in 0..lanes {
                 // There is room for those of the lanes that have none, too.
                 let number = self.code.index(lane as i64);
-                self.index[chunk.by] = Some(self.code.int("llvm.add", part, number));
-                let before = self.place_before(column, (chunk.by, from), lanes);
+                let part = self.code.int("llvm.add", part, number);
+                let before = self.place_before(parts, tile, part);
                 let sums = self.registers(root, own);
                 let sums: Vec<MlirValue> =
                     sums.into_iter().map(|sum| self.part_of(sum, &[lane as i32]).value).collect();
                 self.put_column(root, &sums, before, 1);
             }
-            self.index[chunk.by] = None;
         }
     }
 
@@ -305,11 +340,11 @@ impl KernelEmitter<'_> {
         sums
     }
 
-    /// Brings as many lines into the cache as a square from a row on is read from, in the order in which they lie in memory: those of all
-    /// runs are read soon.
+    /// Brings as much into the cache as a square from a row on is read from, in the order in which it lies in memory: what all runs are
+    /// read from is needed soon.
     fn prefetch_runs(&mut self, runs: Runs<'_>, row: MlirValue) {
         let (kernel, lanes) = (self.kernel, runs.first.len() as i64);
-        // So many rows of each run were read, and as many lines.
+        // So many rows of each run were read, and of all of them as many elements.
         let size = self.code.index(lanes);
         let done = self.code.int("llvm.mul", row, size);
         let row = self.code.int("llvm.add", runs.first[0], done);
@@ -318,13 +353,9 @@ impl KernelEmitter<'_> {
             let ahead = Ahead { rows: PREFETCHED_RUNS / bytes, then: runs.then };
             let ahead = self.elements_ahead(access, (runs.dim, row), ahead);
             let outside = self.index[runs.dim].replace(row);
-            let (first, unit) = self.first(access, dtype, Some(ahead));
+            let (first, _) = self.first(access, dtype, Some(ahead));
             self.index[runs.dim] = outside;
-            for line in 0..lanes {
-                let line = self.code.index(line * lanes);
-                let address = self.code.element(first, line, unit, 1);
-                self.code.prefetch(address, Level::First);
-            }
+            self.prefetch_lines(first, (lanes * lanes * bytes) as usize, Level::First);
         }
         self.code.in_order();
     }

@@ -7,12 +7,12 @@ use std::fmt::{self, Display, Formatter};
 
 use promote_dialect::extent::Product;
 use promote_lattice::convert::Numerics;
-use promote_lower::kernel::{Access, Chunk, Code, Form, Kernel};
+use promote_lower::kernel::{Access, Code, Form, Kernel};
 use promote_lower::order::{self, Beside, Rows, register_lanes, square_lanes};
 
 use super::down::Down;
 use super::lanes::{planar, short};
-use super::runs::{has_blocks_beside, parts_beside};
+use super::runs::{Parts, has_blocks_beside};
 use super::squares::squares;
 use crate::targets::cpu::costs::{COLUMNS_UPRIGHT, FEW_VECTORS, IN_REGISTERS, WORTH_SHORTENING};
 use crate::targets::cpu::target::Machine;
@@ -30,8 +30,8 @@ pub struct Schedule {
     pub(super) across: Option<usize>,
     /// Of how many blocks of rows a vector holds an element, where columns that are read across fill no vector.
     pub(super) blocks: Option<usize>,
-    /// The parts of columns of which a vector holds an element each: how many, which, and how many rows each has.
-    pub(super) parts: Option<(usize, Chunk, i64)>,
+    /// The parts of columns that are reduced beside each other, if they are.
+    pub(super) parts: Option<Parts>,
     /// How rows that are too short for vectors are computed side by side.
     pub(super) beside: Option<Beside>,
     /// How rows are reduced down their columns.
@@ -59,11 +59,7 @@ impl Schedule {
         let across = squares(kernel, square, numerics).filter(|_| short.is_none());
         let blocks = across.filter(|dim| has_blocks_beside(kernel, *dim, numerics));
         let blocks = blocks.map(|_| square_lanes(kernel, bytes));
-        let parts = across.and_then(|dim| {
-            let lanes = square_lanes(kernel, bytes);
-            let (chunk, length) = parts_beside(kernel, dim, lanes)?;
-            Some((lanes, chunk, length))
-        });
+        let parts = across.and_then(|dim| Parts::new(kernel, dim, square_lanes(kernel, bytes)));
         let rows = Rows::new(kernel, numerics, bytes);
         let side = register_lanes(kernel, bytes);
         let down = Down::new(kernel, numerics, &rows, side);
@@ -134,8 +130,8 @@ impl Display for Schedule {
             return write!(f, "{lanes} rows of d{vector} down their columns");
         }
         if let Some(across) = self.across {
-            if let Some((parts, ..)) = self.parts {
-                write!(f, "{parts} parts of d{across} beside each other, the rest in ")?;
+            if let Some(Parts { lanes, .. }) = self.parts {
+                write!(f, "{lanes} parts of d{across} beside each other, the rest in ")?;
             }
             write!(f, "squares of {lanes} along d{across} and d{vector}")?;
             return match self.blocks {
@@ -252,6 +248,53 @@ kernel @k0 {{
         ] {
             let found = scheduled(form, operands);
             assert_eq!(found, (schedule.to_owned(), is_in_order), "{form} of {operands:?}");
+        }
+    }
+
+    /// How so many sums of columns that lie along memory are run, in parts of so many rows, with vectors of so many bytes.
+    fn of_parts(ty: &str, [rows, length]: [i64; 2], roots: usize, vector_bytes: usize) -> String {
+        let roots: Vec<String> = (0..roots)
+            .map(|root| {
+                format!("  r{root} = reduce sum e0 to b{}[1030*d0 + d2] node {}\n", root + 2, root + 2)
+            })
+            .collect();
+        let parts = (rows + length - 1) / length;
+        let text = format!(
+            "numerics jax
+
+kernel @k0 {{
+  dims [{parts}, {rows}, 1030]
+  form columns outer 1 reduced 1
+  chunk d1 by d0 length {length}
+  e0 = load b0[d1 + {rows}*d2] : {ty} over [d1, d2] stage 0 node 0
+{}}}
+",
+            roots.concat()
+        );
+        let program = Program::parse(&text).expect("it is a program");
+        let machine = Machine { vector_bytes, ..Machine::default() };
+        Schedule::new(&program.kernels[0], machine, program.numerics).to_string()
+    }
+
+    #[test]
+    fn parts_are_reduced_beside_each_other_where_they_fill_vectors_and_are_short() {
+        let beside = "16 parts of d1 beside each other, the rest in squares of 8 along d1 and d2";
+        for (ty, extents, roots, vector_bytes, is_beside) in [
+            ("f32", [4096, 64], 1, 64, true),
+            ("f32", [4096, 96], 1, 64, true),
+            ("f32", [4096, 97], 1, 64, false),
+            ("bf16", [4096, 128], 1, 64, true),
+            // Of 8 parts, or fewer.
+            ("f32", [64 * 8 + 63, 64], 1, 64, true),
+            ("f32", [64 * 8 - 1, 64], 1, 64, false),
+            // What is on the stack.
+            ("f32", [4096, 64], 8, 64, true),
+            ("f32", [4096, 64], 9, 64, false),
+            ("f32", [4096, 64], 1, 32, false),
+            ("f64", [4096, 64], 1, 64, false),
+        ] {
+            let found = of_parts(ty, extents, roots, vector_bytes);
+            assert_eq!(found.starts_with(beside), is_beside, "{ty} {extents:?} {roots}: {found}");
         }
     }
 }

@@ -10,13 +10,19 @@
 //! - The elements of a column are combined one after the other in blocks of rows, as where they lie in rows.
 
 use mlir_sys::*;
-use promote_lower::kernel::Role;
+use promote_lower::kernel::{Kernel, Role};
 use promote_lower::order::BLOCK;
 use promote_scalar::memory;
 
 use super::KernelEmitter;
 use super::squares::{Ahead, Bounds, reads};
 use crate::targets::cpu::costs::{CACHE_LINE, MOST_PREFETCHED_UPRIGHT, PREFETCHED_UPRIGHT};
+
+/// The bytes of the widest element that is read in squares.
+pub(super) fn widest(kernel: &Kernel, dim: usize) -> i64 {
+    let bytes = reads(kernel, dim).into_iter().map(|(_, _, dtype)| i64::from(memory(dtype).bits()) / 8);
+    bytes.max().unwrap_or(1)
+}
 
 impl KernelEmitter<'_> {
     /// A tile of columns, which lie along a reduced dimension.
@@ -68,16 +74,9 @@ impl KernelEmitter<'_> {
         self.store_row(&[], lanes);
     }
 
-    /// The bytes of the widest element that is read in squares.
-    pub(super) fn widest(&self, dim: usize) -> i64 {
-        let bytes =
-            reads(self.kernel, dim).into_iter().map(|(_, _, dtype)| i64::from(memory(dtype).bits()) / 8);
-        bytes.max().unwrap_or(1)
-    }
-
     /// How many squares lie in the lines of the cache that the first of them is read from.
     fn squares_of_lines(&self, dim: usize, lanes: usize) -> i64 {
-        (CACHE_LINE / (lanes as i64 * self.widest(dim))).max(1)
+        (CACHE_LINE / (lanes as i64 * widest(self.kernel, dim))).max(1)
     }
 
     /// The dimension of the columns, and how many of them are reduced at once, if the first rows of those that follow are read after
@@ -98,7 +97,7 @@ impl KernelEmitter<'_> {
     ) -> Vec<MlirValue> {
         let squares = self.squares_of_lines(dim, lanes);
         let at_once = squares * lanes as i64;
-        let rows = (PREFETCHED_UPRIGHT / self.widest(dim)).min(MOST_PREFETCHED_UPRIGHT);
+        let rows = (PREFETCHED_UPRIGHT / widest(self.kernel, dim)).min(MOST_PREFETCHED_UPRIGHT);
         let ahead = Ahead { rows, then: self.next_columns(dim) };
         let middle = if lanes == 1 { from } else { self.last_whole((from, to), at_once) };
         let mut state = state.to_vec();
