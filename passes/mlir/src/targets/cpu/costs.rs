@@ -37,7 +37,7 @@ pub const MOST_PREFETCHED_UPRIGHT: i64 = 1 << 9;
 /// The most such columns at once: that many lines which are a power of two apart fit in a set of a cache.
 pub const COLUMNS_UPRIGHT: usize = 8;
 /// How many bytes ahead memory is brought into the caches where runs of a column are reduced beside each other.
-pub const PREFETCHED_RUNS: i64 = 8 << 10;
+pub const PREFETCHED_RUNS: i64 = 10 << 10;
 /// The most bytes of the runs that are reduced beside each other: the first lines of the last one are in the cache, too, when they are
 /// begun with.
 pub const LONGEST_RUNS: i64 = 6 << 10;
@@ -59,7 +59,7 @@ pub const MOST_ROWS_DOWN: i64 = 1 << 12;
 /// columns of few rows are short runs of memory.
 pub const GROUPS_DOWN: [i64; 3] = [8, 4, 2];
 /// How many columns are added to the accumulators of such rows at once: processors read so many streams side by side.
-pub const COLUMNS_DOWN: i64 = 8;
+pub const COLUMNS_DOWN: i64 = 4;
 /// The most that the elements of those columns cost together.
 pub const COLUMNS_DOWN_COST: i64 = 1 << 7;
 /// The bytes of the accumulators of a tile of rows that are reduced down their columns. They are on the stack, of which callers
