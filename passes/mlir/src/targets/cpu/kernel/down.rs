@@ -11,12 +11,11 @@
 //! - In the accumulators, `depth` groups of tiles further on, are the sums that wait after `depth` other groups.
 
 use mlir_sys::*;
-use promote_lattice::Kind;
 use promote_lattice::convert::Numerics;
 use promote_lower::kernel::{Kernel, Role, Root};
 use promote_lower::order::{self, BLOCK, Rows};
-use promote_scalar::{Ty, register};
 
+use super::roots::accumulator_bytes;
 use super::squares::{Bounds, reduces_only};
 use super::{KernelEmitter, NextRow, Scope};
 use crate::targets::cpu::costs::{
@@ -96,15 +95,7 @@ impl Down {
 
 /// The bytes that the accumulators of a root have for a row whose sums are computed in groups.
 fn bytes(kernel: &Kernel, root: &Root, (sums, group): (usize, i64), numerics: Numerics) -> i64 {
-    let dtype = kernel.expr(root.expr).dtype;
-    let part = i64::from(register(dtype).bits().div_ceil(8));
-    let parts = if dtype.kind() == Kind::Complex { 2 * part } else { part };
-    let all = match root.role {
-        Role::Store => 0,
-        Role::Reduce(_) | Role::Scan(_) => parts,
-        Role::Arg(_) => parts + i64::from(Ty::I64.bits() / 8),
-    };
-    all * tiles(kernel, root, (sums, group), numerics)
+    accumulator_bytes(kernel, root) * tiles(kernel, root, (sums, group), numerics)
 }
 
 /// How many tiles of accumulators a root has: for the groups that wait, and for those of the block at hand.

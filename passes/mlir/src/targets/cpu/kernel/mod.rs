@@ -292,9 +292,10 @@ impl<'k> KernelEmitter<'k> {
                 }
                 _ => self.rows(),
             },
-            (Form::Columns { .. }, Some(across), bounds) => match (self.parts, bounds) {
-                (Some(parts), [columns, bounds]) => self.parts_of_columns(parts, *columns, *bounds),
-                (_, bounds) => self.columns_upright(across, bounds[0]),
+            (Form::Columns { .. }, Some(across), [columns]) => self.columns_upright(across, *columns),
+            (Form::Columns { .. }, Some(_), [columns, bounds]) => match self.parts {
+                Some(parts) => self.parts_of_columns(parts, *columns, *bounds),
+                None => unreachable!("only parts have a tile beside that of the columns"),
             },
             (Form::Columns { .. }, _, bounds) => self.columns(bounds.first().copied()),
         }

@@ -11,7 +11,19 @@ use super::{Kept, KernelEmitter};
 use crate::targets::cpu::costs::{MAX_KEPT, WORTH_KEEPING};
 use crate::targets::llvm::vector;
 use crate::targets::llvm::{self, Register};
-use promote_lower::kernel::{Code as What, ExprId, Form, Role, cost};
+use promote_lower::kernel::{Code as What, ExprId, Form, Kernel, Role, Root, cost};
+
+/// The bytes of an accumulator of a root, at most: an index may need fewer.
+pub(super) fn accumulator_bytes(kernel: &Kernel, root: &Root) -> i64 {
+    let dtype = kernel.expr(root.expr).dtype;
+    let part = i64::from(register(dtype).bits().div_ceil(8));
+    let parts = if dtype.kind() == Kind::Complex { 2 * part } else { part };
+    match root.role {
+        Role::Store => 0,
+        Role::Reduce(_) | Role::Scan(_) => parts,
+        Role::Arg(_) => parts + i64::from(Ty::I64.bits() / 8),
+    }
+}
 
 impl<'k> KernelEmitter<'k> {
     pub(super) fn stage(&self, root: usize) -> usize {

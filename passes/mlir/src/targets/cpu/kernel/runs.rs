@@ -2,8 +2,8 @@
 //! whose sums depend on none of the others. Squares of these elements are transposed in registers.
 //!
 //! Runs are the [blocks](promote_lower::order::BLOCK) of a sum, of columns too few for a vector, or the parts that a column is cut
-//! into. Memory is read in order that way, which no columns beside each other are; and as that of a run is, too, nearly, its
-//! lines are brought into the cache in their order.
+//! into. Columns one after the other are memory in order. The lines of the runs of a vector are read across each other, so they are
+//! prefetched, in the order in which they lie in memory.
 //!
 //! ## Laws
 //! - The elements of a run are combined one after the other, as where they lie in rows.
@@ -12,8 +12,9 @@ use mlir_sys::*;
 use promote_lattice::convert::Numerics;
 use promote_lower::kernel::{Chunk, Expr, ExprId, Form, Kernel, Role, Root, Taken};
 use promote_lower::order::{BLOCK, has_free_order, is_summed_in_blocks};
-use promote_scalar::{memory, register};
+use promote_scalar::memory;
 
+use super::roots::accumulator_bytes;
 use super::squares::{Ahead, Bounds, reads};
 use super::upright::widest;
 use super::{KernelEmitter, Scope};
@@ -65,11 +66,12 @@ impl Parts {
         let is_same_in_parts = kernel.exprs.iter().all(|expr| expr.dims & 1 << chunk.by == 0);
         let can_be = is_of_columns && is_same_in_parts && kernel.roots.iter().all(is_reduced_once);
         let rows = lanes as i64;
+        let bytes: i64 = kernel.roots.iter().map(|root| accumulator_bytes(kernel, root)).sum();
         let longest = LONGEST_RUNS / rows / widest(kernel, dim);
         let is_worth_it = lanes >= LEAST_RUNS
             && (rows..=longest).contains(&length)
             && extent / length >= least_full(lanes)
-            && bytes(kernel) * rows * PARTS_BESIDE <= COLUMN_BYTES;
+            && bytes * rows * PARTS_BESIDE <= COLUMN_BYTES;
         (can_be && is_worth_it && is_in_squares(kernel, dim)).then_some(Self { chunk, length, lanes })
     }
 
@@ -82,12 +84,6 @@ impl Parts {
 /// The fewest parts that are left for a vector of so many lanes: those of all lanes take as long.
 const fn least_full(lanes: usize) -> i64 {
     lanes as i64 / 2
-}
-
-/// The bytes of the accumulators of a column.
-fn bytes(kernel: &Kernel) -> i64 {
-    let of = |root: &Root| i64::from(register(kernel.expr(root.expr).dtype).bits().div_ceil(8));
-    kernel.roots.iter().map(of).sum()
 }
 
 /// Runs of rows of a column, a lane for each.
