@@ -130,9 +130,11 @@ structures! {
     ///
     /// An argument of two or more dimensions has its elements side by side along the dimension that comes `before` dimensions
     /// before the last, if it has that one, and strides along the others. Where `before` is -1, an argument of one or more
-    /// dimensions has strides along all of them. Any other argument is contiguous and row-major.
+    /// dimensions has strides along all of them; where it is -2, one of two or more dimensions is contiguous with its dimensions in
+    /// reverse order, and has no strides. Any other argument is contiguous and row-major.
     Strided "promote_rt_strided" {
-        /// How many dimensions come after the one along which elements lie side by side; -1 if there is no such dimension.
+        /// How many dimensions come after the one along which elements lie side by side; -1 if there is no such dimension, -2 if
+        /// they are in reverse order.
         before: i64,
         /// Whether the others lie one in another, as those of a row-major tensor do: 0 or 1.
         dense: i64,
@@ -307,6 +309,8 @@ pub enum Placement {
     },
     /// Apart along all dimensions.
     Apart,
+    /// Contiguous, with the dimensions in reverse order, as in Fortran.
+    Reversed,
 }
 
 /// How an argument lies in memory.
@@ -318,6 +322,8 @@ pub enum Layout {
     Along(usize),
     /// With strides along all dimensions.
     Apart,
+    /// Contiguous, with the dimensions in reverse order.
+    Reversed,
 }
 
 impl Strides {
@@ -333,19 +339,26 @@ impl Strides {
             Placement::SideBySide { .. } => Layout::RowMajor,
             Placement::Apart if rank > 0 => Layout::Apart,
             Placement::Apart => Layout::RowMajor,
+            Placement::Reversed if rank >= 2 => Layout::Reversed,
+            Placement::Reversed => Layout::RowMajor,
         }
     }
 }
+
+/// What [`Strided`] has in the place of a number of dimensions for [`Placement::Reversed`].
+pub const REVERSED: i64 = -2;
 
 impl Strided {
     /// How the arguments lie.
     pub fn strides(&self) -> Strides {
         let number = |field: i64| usize::try_from(field).ok();
         let side_by_side = |before| Placement::SideBySide { before, is_dense: self.dense != 0 };
-        Strides {
-            elements: number(self.before).map_or(Placement::Apart, side_by_side),
-            input: number(self.input),
-        }
+        let elements = match number(self.before) {
+            Some(before) => side_by_side(before),
+            None if self.before == REVERSED => Placement::Reversed,
+            None => Placement::Apart,
+        };
+        Strides { elements, input: number(self.input) }
     }
 }
 

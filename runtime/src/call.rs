@@ -246,6 +246,7 @@ impl Code<'_> {
                         && input.extents[along] >= shortest
             }
             Layout::Apart => input.direct || is_empty || input.is_aligned && is_along_memory(input),
+            Layout::Reversed => is_empty || input.is_aligned && is_reversed(input),
         }
     }
 
@@ -257,7 +258,7 @@ impl Code<'_> {
         let is_in = |pair: &[(usize, isize)]| pair[0].1 == pair[1].1.wrapping_mul(pair[1].0 as isize);
         let is_free = |strides: Strides| match strides.elements {
             Placement::SideBySide { is_dense, .. } => !is_dense,
-            Placement::Apart => true,
+            Placement::Apart | Placement::Reversed => true,
         };
         self.strides.is_some_and(|strides| is_free(strides) || others.windows(2).all(is_in))
     }
@@ -265,12 +266,11 @@ impl Code<'_> {
     /// The strides in bytes in which an input is packed that it does not read where it is.
     fn packed_strides(&self, index: usize, input: &Placed) -> Vec<isize> {
         let rank = input.extents.len();
-        let along = match self.layout(index, input) {
-            Layout::Along(along) => along,
-            Layout::RowMajor | Layout::Apart => rank.saturating_sub(1),
+        let order: Vec<usize> = match self.layout(index, input) {
+            Layout::Along(along) => (0..rank).filter(|axis| *axis != along).chain([along]).collect(),
+            Layout::RowMajor | Layout::Apart => (0..rank).collect(),
+            Layout::Reversed => (0..rank).rev().collect(),
         };
-        let order: Vec<usize> =
-            (0..rank).filter(|axis| *axis != along).chain((rank > 0).then_some(along)).collect();
         let extents: Vec<usize> = order.iter().map(|axis| input.extents[*axis]).collect();
         let mut strides = vec![0; rank];
         for (axis, stride) in order.into_iter().zip(row_major(&extents, input.size)) {
@@ -284,9 +284,26 @@ impl Code<'_> {
         if self.layout(index, input) == Layout::RowMajor {
             return Vec::new();
         }
-        let bytes =
+        let mut bytes =
             if self.reads(index, input) { input.strides.clone() } else { self.packed_strides(index, input) };
+        self.skip_ones(index, input, &mut bytes);
         bytes.into_iter().map(|stride| (stride / input.size as isize) as i64).collect()
+    }
+
+    /// Where dimensions lie one in another, their one stride is that of the last of more than one index: those of others mean nothing.
+    fn skip_ones(&self, index: usize, input: &Placed, strides: &mut [isize]) {
+        let (
+            Layout::Along(along),
+            Some(Strides { elements: Placement::SideBySide { is_dense: true, .. }, .. }),
+        ) = (self.layout(index, input), self.strides)
+        else {
+            return;
+        };
+        let mut others = (0..strides.len()).rev().filter(|axis| *axis != along);
+        let Some(last) = others.clone().next() else { return };
+        if let Some(own) = others.find(|axis| input.extents[*axis] != 1) {
+            strides[last] = strides[own];
+        }
     }
 
     /// How much longer a call takes, in bytes, than with inputs that are contiguous: what is packed is written and read again, and what
@@ -297,7 +314,7 @@ impl Code<'_> {
             match (self.reads(index, input), self.layout(index, input)) {
                 (false, _) => bytes.saturating_mul(2),
                 (true, Layout::Apart) if input.direct => bytes,
-                (true, Layout::RowMajor | Layout::Along(_) | Layout::Apart) => 0,
+                (true, Layout::RowMajor | Layout::Along(_) | Layout::Apart | Layout::Reversed) => 0,
             }
         };
         inputs.iter().enumerate().map(of).fold(0, usize::saturating_add)
@@ -316,6 +333,16 @@ fn is_along_memory(input: &Placed) -> bool {
         && *step != 0
         && input.extents.last().is_some_and(|extent| *extent >= SHORTEST_APART)
         && others.iter().zip(extents).all(is_further)
+}
+
+/// Whether an input is contiguous with its dimensions in reverse order.
+fn is_reversed(input: &Placed) -> bool {
+    let mut next = input.size as isize;
+    input.extents.iter().zip(&input.strides).all(|(extent, stride)| {
+        let lies = *extent == 1 || *stride == next;
+        next = next.wrapping_mul(*extent as isize);
+        lies
+    })
 }
 
 /// What to run; nothing if the metadata have the answer.

@@ -9,6 +9,7 @@
 //! - A node's dtype is strong.
 //! - Reductions drop their dimensions, and accumulate in the dtype of their operand.
 
+use promote_abi::Layout;
 use promote_lattice::convert::{Bits, is_exact};
 use promote_lattice::{DType, Op};
 use rustc_hash::FxHashMap;
@@ -124,6 +125,10 @@ pub struct Graph {
     pub extents: Extents,
     /// The strides of the sources that are not contiguous, in elements.
     pub strided: FxHashMap<NodeId, Vec<Product>>,
+    /// The views of those as the arguments that they are, and which dimensions of the argument theirs are.
+    pub arguments: FxHashMap<NodeId, (NodeId, Vec<usize>)>,
+    /// Whether they have their dimensions in reverse order.
+    pub is_reversed: bool,
     /// Nodes that are computed for the exceptions that they may raise alone.
     pub checked: Vec<NodeId>,
     /// How long reductions are cut, if they are.
@@ -171,16 +176,16 @@ impl Graph {
         id
     }
 
-    /// A tensor that is there, whose elements lie side by side along a dimension, or along none. A run alone knows its strides along
-    /// those dimensions that have one; in the rest the dimensions lie one in another. The source has the dimension along which
-    /// elements lie last; the node that is returned, a view of it, has the dimensions as they are given. Kernels alone read a view,
-    /// so all else finds a contiguous copy.
+    /// A tensor that is there, and not row-major. A run alone knows its strides along those dimensions that have one; in the rest the
+    /// dimensions lie one in another. The source has the dimensions in the order in which they lie, the one along which elements lie
+    /// side by side last; the node that is returned, a view of it, has them as they are given. Kernels alone read a view, so all else
+    /// finds a contiguous copy.
     pub fn strided_source(
         &mut self,
         number: u32,
         dtype: DType,
         dims: &[Option<i64>],
-        (along, has_stride): (Option<usize>, &dyn Fn(usize) -> bool),
+        (layout, has_stride): (Layout, &dyn Fn(usize) -> bool),
     ) -> NodeId {
         let rank = dims.len();
         let source = self.push(Prim::Source(number), &[], dtype, Vec::new());
@@ -189,9 +194,14 @@ impl Graph {
         for (place, known) in dims.iter().enumerate() {
             shape.push(known.map_or_else(|| axis(place), Extent::Fixed));
         }
-        let order: Vec<usize> = (0..rank).filter(|axis| Some(*axis) != along).chain(along).collect();
+        let order: Vec<usize> = match layout {
+            Layout::RowMajor | Layout::Apart => (0..rank).collect(),
+            Layout::Along(along) => (0..rank).filter(|axis| *axis != along).chain([along]).collect(),
+            Layout::Reversed => (0..rank).rev().collect(),
+        };
+        self.is_reversed |= layout == Layout::Reversed;
         let mut strides = vec![Product::number(1); rank];
-        for place in (0..rank - usize::from(along.is_some())).rev() {
+        for place in (0..rank - usize::from(layout != Layout::Apart)).rev() {
             strides[place] = match has_stride(order[place]) {
                 true => axis(rank + order[place]).into(),
                 false => &strides[place + 1] * &shape[order[place + 1]].into(),
@@ -199,7 +209,10 @@ impl Graph {
         }
         self.nodes[source.0 as usize].shape = order.iter().map(|axis| shape[*axis]).collect();
         self.strided.insert(source, strides);
-        self.push(Prim::View(order.into_iter().map(Index::same).collect()), &[source], dtype, shape)
+        let indices = order.iter().copied().map(Index::same).collect();
+        let argument = self.push(Prim::View(indices), &[source], dtype, shape);
+        self.arguments.insert(source, (argument, order));
+        argument
     }
 
     /// The shape of a node with what became known since.
@@ -215,12 +228,6 @@ impl Graph {
                 self.nodes[id.0 as usize].shape[axis] = extent;
             }
         }
-    }
-
-    /// Whether a node is a source with strides, converted or not.
-    pub fn has_strides(&self, id: NodeId) -> bool {
-        let node = self.node(id);
-        self.strided.contains_key(&id) || node.prim == Prim::Convert && self.has_strides(node.args[0])
     }
 
     /// The strides in which a node is in memory, in elements.

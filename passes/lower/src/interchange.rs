@@ -11,20 +11,24 @@ const SHORT: i64 = 16;
 
 impl Kernel {
     /// Puts another dimension innermost if more of what a reduction reads lies side by side along it than along the one that is.
-    /// A reduction over rows becomes one over columns by that, or the other way round. Which of the dimensions that there were each
-    /// is now.
-    pub(crate) fn interchange(&mut self) -> Vec<usize> {
+    /// A reduction over rows becomes one over columns by that, or the other way round, but where elements are to be combined in the
+    /// order that they have. Which of the dimensions that there were each is now.
+    pub(crate) fn interchange(&mut self, keeps_order: bool) -> Vec<usize> {
         let same = (0..self.dims.len()).collect();
         let (Some(last), false) = (self.dims.len().checked_sub(1), self.form == Form::Map) else {
             return same;
         };
-        let candidates = (0..last).filter(|dim| self.may_be_innermost(*dim));
+        let reduced = self.reduced();
+        // Columns are reduced one element after the other, along whichever other dimension they lie side by side.
+        let has_order = |dim: &usize| !reduced.contains(dim) && !reduced.contains(&last);
+        let candidates =
+            (0..last).filter(|dim| (!keeps_order || has_order(dim)) && self.may_be_innermost(*dim));
         // Of equals the one that is further inside.
         let Some(best) = candidates.rev().min_by_key(|dim| self.reads_across(*dim)) else { return same };
         if !self.reads_less_across(best, last) {
             return same;
         }
-        let (reduced, rank) = (self.reduced(), self.dims.len());
+        let rank = self.dims.len();
         let (inner, outer): (Vec<usize>, Vec<usize>) =
             (0..rank).filter(|dim| *dim != best).partition(|dim| reduced.contains(dim));
         let form = match reduced.contains(&best) {

@@ -14,6 +14,8 @@ use promote_lattice::convert::Bits;
 use promote_lattice::op::Class;
 use promote_lattice::{DType, Op};
 
+mod merge;
+
 use super::graph::NodeId;
 use promote_dialect::extent::{Extent, Product, Sum, Symbol};
 
@@ -165,6 +167,9 @@ pub struct Kernel {
     pub dims: Vec<Product>,
     /// How they stand.
     pub form: Form,
+    /// Whether the dimensions of a row count as one, the last one fastest, in the order in which elements are combined. Targets keep
+    /// that order of kernels that they [read along memory](crate::target::Target::reads_in_order).
+    pub as_one: bool,
     /// The dimension that is cut into parts, if one is.
     pub chunk: Option<Chunk>,
     /// The expressions.
@@ -177,6 +182,14 @@ impl Kernel {
     /// The expression of that id.
     pub fn expr(&self, id: ExprId) -> &Expr {
         &self.exprs[id.0 as usize]
+    }
+
+    /// How many elements are combined as those of one row: where its dimensions count as one, those of all of them, else those of the
+    /// innermost dimension alone.
+    pub fn length(&self) -> Product {
+        let all =
+            if self.as_one { self.reduced() } else { self.dims.len().saturating_sub(1)..self.dims.len() };
+        self.dims[all].iter().fold(Product::number(1), |all, extent| &all * extent)
     }
 
     /// The nodes whose buffers it reads or writes.
@@ -249,37 +262,6 @@ impl Kernel {
         }
     }
 
-    /// Merges neighbouring dimensions where all accesses go through both as through one, and drops those of one index. Which
-    /// of the dimensions that there were each is now.
-    pub fn collapse(&mut self) -> Vec<Vec<usize>> {
-        let mut merged: Vec<Vec<usize>> = (0..self.dims.len()).map(|dim| vec![dim]).collect();
-        let mut dim = 0;
-        while dim < self.dims.len() {
-            let one = Product::number(1);
-            let is_last = dim + 1 == self.dims.len();
-            let is_needed = self.reduced().len() == 1 && self.reduced().contains(&dim) || self.is_cut(dim);
-            if self.dims[dim] == one && !is_needed {
-                self.remove(dim);
-                merged.remove(dim);
-            } else if !is_last && self.is_mergeable(dim) {
-                self.dims[dim + 1] = &self.dims[dim] * &self.dims[dim + 1];
-                self.remove(dim);
-                let outer = merged.remove(dim);
-                merged[dim].splice(..0, outer);
-            } else {
-                dim += 1;
-            }
-        }
-        // Columns of a single element are a row.
-        if let Form::Columns { outer, reduced } = self.form
-            && outer + reduced == self.dims.len()
-        {
-            self.form = Form::Rows { reduced };
-        }
-        self.find_dims();
-        merged
-    }
-
     /// The kernel with a product in the place of a symbol, but where that is an extent by itself.
     pub fn replaced(&self, symbol: Symbol, by: &Product) -> Self {
         let mut kernel = self.clone();
@@ -315,37 +297,6 @@ impl Kernel {
 
     fn is_cut(&self, dim: usize) -> bool {
         self.chunk.is_some_and(|chunk| chunk.dim == dim || chunk.by == dim)
-    }
-
-    fn is_mergeable(&self, dim: usize) -> bool {
-        let reduced = self.reduced();
-        let is_reduced = reduced.contains(&dim);
-        // What looks for indices, or goes in order, keeps the one dimension that it goes along.
-        let differ =
-            is_reduced != reduced.contains(&(dim + 1)) || dim < reduced.start && dim + 1 >= reduced.end;
-        if differ || self.is_cut(dim) || self.is_cut(dim + 1) {
-            return false;
-        }
-        self.strides().all(|strides| strides[dim] == &strides[dim + 1] * &self.dims[dim + 1])
-    }
-
-    /// Removes a dimension; what it counted, the one after it counts now.
-    fn remove(&mut self, dim: usize) {
-        let reduced = self.reduced();
-        match &mut self.form {
-            Form::Map => {}
-            Form::Rows { reduced: count } => *count -= usize::from(reduced.contains(&dim)),
-            Form::Columns { outer, reduced: count } => {
-                *outer -= usize::from(dim < reduced.start);
-                *count -= usize::from(reduced.contains(&dim));
-            }
-        }
-        if let Some(chunk) = &mut self.chunk {
-            chunk.dim -= usize::from(dim < chunk.dim);
-            chunk.by -= usize::from(dim < chunk.by);
-        }
-        self.dims.remove(dim);
-        self.for_each_strides(|strides| _ = strides.remove(dim));
     }
 
     /// Changes all extents, strides and offsets that are products.

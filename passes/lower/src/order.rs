@@ -15,7 +15,6 @@
 //! Long sums are added up in [blocks](is_summed_in_blocks): of vectors along rows, of rows down columns. Of cumulative ones each
 //! block begins with nothing, and what was before it is added to all of it.
 
-use promote_dialect::extent::Product;
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Kind, Op};
 use promote_scalar::{depends_on_order, keeps_first, register};
@@ -78,12 +77,12 @@ pub struct Order {
     is_in_rows: bool,
     /// What is done with the roots that are reduced.
     roots: Vec<(Role, DType)>,
-    /// Which dimensions are reduced, those that are gone through as through one together, and their extents, as far as they are
-    /// known.
+    /// Which dimensions are reduced, counted from the first one, those that are gone through as through one together, and their
+    /// extents, as far as they are known.
     reduced: Vec<(Vec<usize>, Option<i64>)>,
-    /// The length of the parts that one of them is cut into, if it is, as far as it is known.
-    chunk: Option<Option<i64>>,
-    /// For vectors of each width how many sums a row has, and whether short rows are computed side by side.
+    /// Which of them is cut into parts, if one is, and their length, as far as it is known.
+    chunk: Option<(usize, Option<i64>)>,
+    /// For vectors of each width how many sums a row has, and whether short rows are computed side by side; nothing of columns.
     rows: Vec<(usize, bool)>,
     has_rest: bool,
 }
@@ -92,8 +91,8 @@ pub struct Order {
 const WIDTHS: [usize; 3] = [16, 32, 64];
 
 impl Traversal {
-    /// That of a kernel, if its results depend on it. `dims` says what each dimension is, in numbers that do not depend on how
-    /// operands lie.
+    /// That of a kernel, if its results depend on it. `dims` says what each dimension is, in numbers that among those of reduced
+    /// dimensions do not depend on how operands lie.
     pub fn of(kernel: &Kernel, dims: &[Vec<usize>], numerics: Numerics) -> Option<Self> {
         if combines_in_any_order(kernel) {
             return None;
@@ -103,13 +102,20 @@ impl Traversal {
             let Rows { lanes, beside, has_rest: _ } = Rows::new(kernel, numerics, bytes);
             (lanes, beside.is_some())
         };
-        let reduced = kernel.reduced().map(|dim| (dims[dim].clone(), kernel.dims[dim].fixed()));
+        let first = kernel.reduced().flat_map(|dim| &dims[dim]).min().copied().unwrap_or(0);
+        let from_first = |dim: usize| dims[dim].iter().map(move |own| own - first);
+        let of_each =
+            || kernel.reduced().map(|dim| (from_first(dim).collect(), kernel.dims[dim].fixed())).collect();
+        let of_all = || (kernel.reduced().flat_map(from_first).collect(), kernel.length().fixed());
+        let reduced = if kernel.as_one { vec![of_all()] } else { of_each() };
+        let is_in_rows = matches!(kernel.form, Form::Rows { .. });
+        let widths = if is_in_rows { &WIDTHS[..] } else { &[] };
         Some(Self::Known(Box::new(Order {
-            is_in_rows: matches!(kernel.form, Form::Rows { .. }),
+            is_in_rows,
             roots: reductions.map(|root| (root.role, kernel.expr(root.expr).dtype)).collect(),
-            reduced: reduced.collect(),
-            chunk: kernel.chunk.map(|chunk| chunk.length.fixed()),
-            rows: WIDTHS.map(rows).to_vec(),
+            reduced,
+            chunk: kernel.chunk.map(|chunk| (chunk.dim - kernel.reduced().start, chunk.length.fixed())),
+            rows: widths.iter().copied().map(rows).collect(),
             has_rest: has_rest(kernel, numerics),
         })))
     }
@@ -191,7 +197,8 @@ pub fn is_summed_in_blocks(kernel: &Kernel, root: &Root, numerics: Numerics, lan
     };
     let last = kernel.reduced().end - 1;
     let part = kernel.chunk.filter(|chunk| chunk.dim == last).and_then(|chunk| chunk.length.fixed());
-    let length = part.or(kernel.dims[last].fixed());
+    let whole = if kernel.as_one { kernel.length().fixed() } else { kernel.dims[last].fixed() };
+    let length = part.or(whole);
     let vector = if is_in_rows { lanes as i64 } else { 1 };
     is_sum && length.is_none_or(|length| length > BLOCK * vector)
 }
@@ -223,7 +230,7 @@ pub fn lanes(kernel: &Kernel, numerics: Numerics, vector_bytes: usize, is_short:
         (false, 65..) => 1,
     };
     let most = (vector_bytes * at_once / widest.unwrap_or(1)).clamp(1, MOST_LANES as usize);
-    let length = kernel.dims.last().and_then(Product::fixed);
+    let length = kernel.length().fixed().filter(|_| !kernel.dims.is_empty());
     let is_short_row = length.is_some_and(|length| length <= SHORT_ROW);
     let is_in_order = |root: &Root| match root.role {
         Role::Scan(op) => !has_any_order(op, kernel.expr(root.expr).dtype, numerics) || is_short_row,

@@ -163,7 +163,7 @@ impl Costs {
             least_terms: 64,
             many_rows: 64,
             many_columns: 1 << 16,
-            long_row: 1 << 12,
+            long_row: 1 << 10,
             scanned: 1 << 12,
             many_scans: 8,
             reread: 1 << 20,
@@ -212,7 +212,7 @@ pub struct Cuts {
     pub many_rows: i64,
     /// The same for a reduction over another dimension, whose results are computed several at a time.
     pub many_columns: i64,
-    /// A reduction over several dimensions is one of rows of so many elements first.
+    /// A reduction over several dimensions is one of rows of so many elements first, where there are [`most`](Self::most) of them.
     pub long_row: i64,
     /// How many elements a part of cumulative ops has.
     pub scanned: i64,

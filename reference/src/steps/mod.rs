@@ -239,6 +239,10 @@ fn strides(shape: &[usize], layout: Layout, entry: EntryKind) -> Option<Vec<usiz
         Layout::RowMajor => return None,
         Layout::Along(along) => (along, 1),
         Layout::Apart => (shape.len() - 1, 2),
+        Layout::Reversed => {
+            let before = |axis: usize| shape[..axis].iter().product();
+            return Some((0..shape.len()).map(before).collect());
+        }
     };
     let (mut strides, mut next) = (vec![step; shape.len()], shape[along] * step + 3);
     let mut others: Vec<usize> = (0..shape.len()).filter(|axis| *axis != along).collect();

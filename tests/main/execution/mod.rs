@@ -9,6 +9,7 @@ mod device_tiles;
 mod devices;
 pub mod elementwise;
 mod emitted;
+mod entries;
 mod exchange;
 mod functions;
 mod graphs;

@@ -455,13 +455,17 @@ impl<'g> Fusion<'g> {
             Root { node: member.node, expr: member.expr, role: member.role, start: member.start, sinks }
         });
         let roots = roots.collect();
-        let mut kernel = Kernel { dims, form, chunk, exprs: group.tracer.exprs, roots };
+        let mut kernel = Kernel { dims, form, as_one: false, chunk, exprs: group.tracer.exprs, roots };
         // Where arguments have strides, sums go through them in the order in which they go through contiguous ones.
-        let may_turn = self.graph.strided.is_empty() || combines_in_any_order(&kernel);
-        let order = if may_turn { kernel.interchange() } else { (0..kernel.dims.len()).collect() };
+        let keeps_order = !self.graph.strided.is_empty() && !combines_in_any_order(&kernel);
+        let order = kernel.interchange(keeps_order);
         let merged = kernel.collapse().into_iter();
         let merged: Vec<Vec<usize>> =
             merged.map(|dims| dims.into_iter().map(|dim| order[dim]).collect()).collect();
+        let axes = group.reduced.as_ref().map_or(&[][..], |reduction| &reduction.axes);
+        if keeps_order && axes.windows(2).all(|pair| pair[0] + 1 == pair[1]) {
+            kernel.join_rows(|node| self.graph.strided.contains_key(&node));
+        }
         Step::Kernel(kernel, merged)
     }
 }

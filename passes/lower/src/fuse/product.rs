@@ -34,7 +34,8 @@ pub fn matmul(graph: &Graph, node: NodeId) -> Kernel {
     let inner = graph.shape(x)[rank - 1];
     let dims = shape[..rank - 1].iter().chain([&inner, &shape[rank - 1]]).map(|extent| (*extent).into());
     let form = Form::Columns { outer: batch + 1, reduced: 1 };
-    let mut kernel = Kernel { dims: dims.collect(), form, chunk: None, exprs, roots: vec![root] };
+    let mut kernel =
+        Kernel { dims: dims.collect(), form, as_one: false, chunk: None, exprs, roots: vec![root] };
     kernel.collapse();
     kernel
 }

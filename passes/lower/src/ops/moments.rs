@@ -4,7 +4,7 @@ use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Kind, Op};
 
 use super::reductions::{
-    count, keep, log_sum_exp, over_source, permuted, reduce, reduce_whole, reduced_axes, spread,
+    count, keep, log_sum_exp, over_source, permuted_argument, reduce, reduce_whole, reduced_axes, spread,
 };
 use super::views::view;
 use super::{Call, accumulator, convert, map, splat};
@@ -20,11 +20,11 @@ pub(super) fn moment(graph: &mut Graph, call: Call<'_>) -> NodeId {
         Kind::Bool | Kind::Unsigned | Kind::Signed => accumulator(call.dtype),
     };
     let x = convert(graph, x, wide);
-    let found = match permuted(graph, x) {
-        Some((source, places)) if !graph.has_strides(source) => {
+    let found = match permuted_argument(graph, x) {
+        Some((source, places)) => {
             over_source(graph, &places, &gone, |graph, gone| moment_of(graph, call, source, gone))
         }
-        Some(_) | None => moment_of(graph, call, x, &gone),
+        None => moment_of(graph, call, x, &gone),
     };
     let found = convert(graph, found, call.dtype);
     keep(graph, call, found, &gone)

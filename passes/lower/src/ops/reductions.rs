@@ -7,8 +7,13 @@ use super::views::{expand, flattened, permute, squeeze, view};
 use super::{Call, accumulator, axes, axis, convert, map, splat};
 use crate::graph::{Cut, Graph, Index, NodeId, Prim};
 use crate::kernel::Taken;
-use crate::order::{has_any_order, has_free_order};
+use crate::order::{SHORT_ROW, has_any_order, has_free_order};
 use promote_dialect::extent::{Extent, Product, Rule};
+
+/// What is reduced by less than this is not worth writing and reading once more.
+const WORTH_A_PASS: i64 = 32;
+/// With fewer results beside each other, reducing a dimension before them by itself takes longer than with those before it.
+const WORTH_BESIDE: i64 = 16;
 
 /// Sums and products of all elements up to each.
 pub(super) fn scan(graph: &mut Graph, call: Call<'_>) -> NodeId {
@@ -68,29 +73,54 @@ pub(super) fn reduce(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize]) -> No
         return x;
     }
     // Of complex numbers a maximum depends on the order.
-    let has_any_order = gone.len() == 1 || graph.node(x).dtype.kind() != Kind::Complex;
+    let is_free = gone.len() == 1 || graph.node(x).dtype.kind() != Kind::Complex;
     let dtype = graph.node(x).dtype;
-    if has_any_order
-        && let Some((source, places)) = permuted(graph, x)
-        && (!graph.has_strides(source) || has_free_order(op, dtype))
-    {
+    if is_free && let Some((source, places)) = permuted_argument(graph, x) {
         return over_source(graph, &places, gone, |graph, gone| reduce(graph, op, source, gone));
+    }
+    // An argument that is not row-major is read as it lies, where that makes no difference.
+    if has_free_order(op, dtype)
+        && let Some((source, places)) = permuted(graph, x)
+    {
+        let reduced = over_source(graph, &places, gone, |graph, gone| reduce(graph, op, source, gone));
+        return copied(graph, reduced);
     }
     let own = graph.shape(x);
     let shape: Vec<Extent> =
         (0..own.len()).filter(|axis| !gone.contains(axis)).map(|axis| own[axis]).collect();
+    // What may be combined in any order is best read as it lies, but for short rows.
+    let is_apart = !has_free_order(op, dtype) || graph.is_reversed || has_short_rows(&own, gone);
+    if is_apart && let Some((first, rest)) = one_first(&own, gone) {
+        let reduced = reduce(graph, op, x, &first);
+        return reduce(graph, op, reduced, &rest);
+    }
     if let Some((outer, rows)) = rows_first(graph, &own, gone) {
         let reduced = reduce(graph, op, x, rows);
-        return reduce(graph, op, reduced, &[outer]);
+        return reduce(graph, op, reduced, outer);
     }
-    match cut(graph, &own, gone) {
-        None => graph.push(Prim::Reduce(op, gone.to_vec()), &[x], dtype, shape),
-        Some(cut) => {
-            let partial = [&[cut.parts], shape.as_slice()].concat();
-            let partial = graph.push(Prim::Partial(op, gone.to_vec(), cut), &[x], dtype, partial);
-            graph.push(Prim::Reduce(op, vec![0]), &[partial], dtype, shape)
-        }
+    if !has_free_order(op, dtype)
+        && let Some(order) = as_reversed(graph, &own, gone)
+    {
+        return over_turned(graph, op, x, gone, &order);
     }
+    let cut = cut(graph, &own, gone);
+    in_parts(graph, op, x, gone.to_vec(), cut, shape)
+}
+
+/// Reduces in parts, if it is cut, and these.
+fn in_parts(
+    graph: &mut Graph,
+    op: Op,
+    x: NodeId,
+    gone: Vec<usize>,
+    cut: Option<Cut>,
+    shape: Vec<Extent>,
+) -> NodeId {
+    let dtype = graph.node(x).dtype;
+    let Some(cut) = cut else { return graph.push(Prim::Reduce(op, gone), &[x], dtype, shape) };
+    let partial = [&[cut.parts], shape.as_slice()].concat();
+    let partial = graph.push(Prim::Partial(op, gone, cut), &[x], dtype, partial);
+    graph.push(Prim::Reduce(op, vec![0]), &[partial], dtype, shape)
 }
 
 /// What a node is a permutation of, and which of its dimensions each of that one's is.
@@ -109,6 +139,21 @@ pub(super) fn permuted(graph: &mut Graph, x: NodeId) -> Option<(NodeId, Vec<usiz
     let is_whole = places.iter().zip(&source).all(|(place, extent)| own[*place] == *extent);
     let has_all = places.len() == own.len() && (0..own.len()).all(|place| places.contains(&place));
     (is_whole && has_all).then(|| (node.args[0], places))
+}
+
+/// The same, where what an argument is that is not row-major counts as the argument: sums go through all arguments in the order of
+/// row-major ones.
+pub(super) fn permuted_argument(graph: &mut Graph, x: NodeId) -> Option<(NodeId, Vec<usize>)> {
+    let (source, places) = permuted(graph, x)?;
+    let (of, dtype) = match graph.node(source).prim {
+        Prim::Convert => (graph.node(source).args[0], Some(graph.node(source).dtype)),
+        _ => (source, None),
+    };
+    let Some((argument, order)) = graph.arguments.get(&of).cloned() else { return Some((source, places)) };
+    let place_of = |axis: usize| order.iter().position(|own| *own == axis).map(|place| places[place]);
+    let places: Vec<usize> = (0..order.len()).map(place_of).collect::<Option<_>>()?;
+    let argument = dtype.map_or(argument, |dtype| convert(graph, argument, dtype));
+    (!places.is_sorted()).then_some((argument, places))
 }
 
 /// Reduces the source of a permutation over the same elements, in the order in which they lie in memory; then permutes what is left.
@@ -130,14 +175,109 @@ pub(super) fn over_source(
     permute(graph, reduced, &order)
 }
 
-/// The first of several reduced dimensions and the others, if a reduction that would be cut has long rows: it reduces those, and
-/// then what they are reduced to. So there is much to do at once, in whatever order the rows lie in memory.
-fn rows_first<'g>(graph: &mut Graph, own: &[Extent], gone: &'g [usize]) -> Option<(usize, &'g [usize])> {
-    let (cuts, (outer, rows)) = (graph.cuts?, gone.split_first()?);
-    let length = rows.iter().map(|axis| own[*axis].fixed());
-    let length = length.reduce(|all, extent| Some(all?.saturating_mul(extent?)))??;
-    let is_long = length >= cuts.long_row && own[*outer].fixed()? >= cuts.most;
-    (is_long && cut(graph, own, gone).is_some()).then_some((*outer, rows))
+/// The dimensions in the order in which arguments lie that have them in reverse order, but for those of rows, which stay last, so
+/// that elements are combined in the order of rows. None if they stand so, or arguments lie otherwise.
+fn as_reversed(graph: &Graph, own: &[Extent], gone: &[usize]) -> Option<Vec<usize>> {
+    let is_kept = |axis: &usize| !gone.contains(axis);
+    let all = (0..own.len()).rev();
+    let order: Vec<usize> = match (is_in_rows(own, gone), gone) {
+        (true, _) => all.filter(is_kept).chain(gone.iter().copied()).collect(),
+        // Columns are not the innermost dimension.
+        (false, [0]) => gone.iter().copied().chain(all.filter(is_kept)).collect(),
+        (false, [_]) => all.collect(),
+        (false, _) => return None,
+    };
+    (graph.is_reversed && !order.is_sorted()).then_some(order)
+}
+
+/// Reduces with the dimensions in another order, as many parts as in their own; what is left has them in its own.
+fn over_turned(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize], order: &[usize]) -> NodeId {
+    let own = graph.shape(x);
+    let cut = cut(graph, &own, gone);
+    let to: Vec<i64> = order.iter().map(|axis| *axis as i64).collect();
+    let turned = permute(graph, x, &to);
+    let place = |axis: usize| order.iter().position(|own| *own == axis).unwrap_or(axis);
+    let places: Vec<usize> = gone.iter().map(|axis| place(*axis)).collect();
+    let left: Vec<usize> = order.iter().copied().filter(|axis| !gone.contains(axis)).collect();
+    let shape: Vec<Extent> = left.iter().map(|axis| own[*axis]).collect();
+    let cut = cut.map(|cut| Cut { axis: place(cut.axis), ..cut });
+    let reduced = in_parts(graph, op, turned, places, cut, shape);
+    if left.is_sorted() {
+        return reduced;
+    }
+    let mut back: Vec<i64> = (0..left.len() as i64).collect();
+    back.sort_by_key(|place| left[*place as usize]);
+    let turned = permute(graph, reduced, &back);
+    copied(graph, turned)
+}
+
+/// A copy of what was permuted because of how an argument lies, so that sums of it go through it as where arguments are row-major.
+fn copied(graph: &mut Graph, x: NodeId) -> NodeId {
+    if !matches!(graph.node(x).prim, Prim::View(_)) {
+        return x;
+    }
+    let (dtype, shape) = (graph.node(x).dtype, graph.shape(x));
+    graph.push(Prim::Concat(0), &[x], dtype, shape)
+}
+
+/// Whether the reduced dimensions are the last one, which is shorter than vectors, and others.
+fn has_short_rows(own: &[Extent], gone: &[usize]) -> bool {
+    let [.., before, last] = gone else { return false };
+    let is_short = own[*last].fixed().is_some_and(|extent| extent <= SHORT_ROW);
+    is_short && last + 1 == own.len() && before + 1 != *last
+}
+
+/// The longest run of several reduced dimensions, to be reduced first, and the others as they are counted then: so that loops go along
+/// few dimensions, which may be any ones in memory. The last dimensions are a run, as they are in memory; of others that follow each
+/// other, a run is as many of the last ones as are worth writing their results. None if no run is.
+fn one_first(own: &[Extent], gone: &[usize]) -> Option<(Vec<usize>, Vec<usize>)> {
+    known(own, gone)?;
+    let neighbours = gone.chunk_by(|axis, next| axis + 1 == *next);
+    let runs = neighbours.filter_map(|axes| {
+        let last = axes.last()? + 1;
+        if last == own.len() {
+            return Some((axes, known(own, axes)?));
+        }
+        let beside: Vec<usize> = (last..own.len()).collect();
+        let is_wide = known(own, &beside).is_none_or(|beside| beside >= WORTH_BESIDE);
+        let suffixes = (0..axes.len()).rev().map(|first| &axes[first..]);
+        let mut lengths = suffixes.filter_map(|axes| Some((axes, known(own, axes)?)));
+        lengths.find(|(_, length)| *length >= WORTH_A_PASS).filter(|_| is_wide)
+    });
+    // Of equals the first one: its results are beside each other.
+    let runs: Vec<(&[usize], i64)> = runs.filter(|(_, length)| *length >= WORTH_A_PASS).collect();
+    let (first, _) = runs.into_iter().rev().max_by_key(|(_, length)| *length)?;
+    let rest = gone.iter().filter(|axis| !first.contains(axis));
+    let rest: Vec<usize> = rest.map(|axis| axis - first.iter().filter(|gone| *gone < axis).count()).collect();
+    (!rest.is_empty()).then(|| (first.to_vec(), rest))
+}
+
+/// How many indices some dimensions have together, if all know it.
+fn known(own: &[Extent], axes: &[usize]) -> Option<i64> {
+    axes.iter().try_fold(1_i64, |all, axis| Some(all.saturating_mul(own[*axis].fixed()?)))
+}
+
+/// The first of several reduced dimensions and the others, if a reduction that would be cut has long rows, and many of them: it reduces
+/// those, and then what they are reduced to. So there is much to do at once, in whatever order the rows lie in memory.
+fn rows_first<'g>(
+    graph: &mut Graph,
+    own: &[Extent],
+    gone: &'g [usize],
+) -> Option<(&'g [usize], &'g [usize])> {
+    let cuts = graph.cuts?;
+    let kept: Vec<usize> = (0..own.len()).filter(|axis| !gone.contains(axis)).collect();
+    let kept = known(own, &kept)?;
+    let is_enough = |outer: &usize| {
+        known(own, &gone[..*outer]).is_some_and(|rows| rows.saturating_mul(kept) >= cuts.most)
+    };
+    let outer = (1..gone.len()).find(is_enough)?;
+    let is_long = known(own, &gone[outer..])? >= cuts.long_row;
+    (is_long && cut(graph, own, gone).is_some()).then(|| gone.split_at(outer))
+}
+
+/// Whether the last dimension is reduced.
+fn is_in_rows(own: &[Extent], gone: &[usize]) -> bool {
+    gone.last().is_some_and(|last| last + 1 == own.len())
 }
 
 /// A reduction with so few results that they do not occupy all processors is cut, if it is or may be long.
@@ -146,8 +286,7 @@ pub(super) fn cut(graph: &mut Graph, own: &[Extent], gone: &[usize]) -> Option<C
     let is_gone = |axis: &usize| gone.contains(axis);
     let kept = (0..own.len()).filter(|axis| !is_gone(axis));
     let kept = kept.fold(Product::number(1), |all, axis| &all * &Product::from(own[axis])).fixed()?;
-    let many =
-        if gone.last() == own.len().checked_sub(1).as_ref() { cuts.many_rows } else { cuts.many_columns };
+    let many = if is_in_rows(own, gone) { cuts.many_rows } else { cuts.many_columns };
     // Parts of an outer dimension are the longest runs of memory.
     let is_long = |axis: &&usize| own[**axis].fixed().is_none_or(|extent| extent >= cuts.most);
     let longest = || gone.iter().max_by_key(|axis| own[**axis].fixed().unwrap_or(i64::MAX));

@@ -40,7 +40,7 @@ impl EntryKind {
     pub const fn is_dense(self) -> bool {
         match self {
             Self::Strided(Strides { elements: Placement::SideBySide { is_dense, .. }, .. }) => is_dense,
-            Self::Strided(Strides { elements: Placement::Apart, .. })
+            Self::Strided(Strides { elements: Placement::Apart | Placement::Reversed, .. })
             | Self::Public
             | Self::Shapes
             | Self::Private => false,
@@ -51,7 +51,7 @@ impl EntryKind {
     pub fn strided_dims(self, input: usize, r#type: &Type) -> Vec<usize> {
         let all = 0..r#type.dims().len();
         match self.layout(input, r#type) {
-            Layout::RowMajor => Vec::new(),
+            Layout::RowMajor | Layout::Reversed => Vec::new(),
             Layout::Apart => all.collect(),
             Layout::Along(along) => {
                 let mut others: Vec<usize> = all.filter(|axis| *axis != along).collect();

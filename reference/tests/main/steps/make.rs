@@ -112,7 +112,7 @@ pub fn root(expr: u32, role: Role, sinks: &[Access]) -> Root {
 
 pub fn kernel(dims: &[i64], form: Form, exprs: Vec<Expr>, roots: Vec<Root>) -> Kernel {
     let dims = dims.iter().map(|extent| Product::number(*extent)).collect();
-    Kernel { dims, form, chunk: None, exprs, roots }
+    Kernel { dims, form, as_one: false, chunk: None, exprs, roots }
 }
 
 /// Buffer 1 is `op` of buffers 0 and 0, both of f32 and this many elements.

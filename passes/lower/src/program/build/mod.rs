@@ -276,17 +276,15 @@ impl<'b, 'm> Builder<'b, 'm> {
         let Some(r#type) = source.r#type(argument) else { return };
         let (known, mut parts) = self.parts(r#type);
         let entry = self.function.entry;
-        let along = match entry.layout(number, r#type) {
-            Layout::RowMajor => None,
-            Layout::Along(along) => Some(Some(along)),
-            Layout::Apart => Some(None),
-        };
-        if let (Lowered::Tensor(stored), BlockId(0), Some(along)) = (&known, block, along) {
+        let layout = entry.layout(number, r#type);
+        if let (Lowered::Tensor(stored), BlockId(0)) = (&known, block)
+            && layout != Layout::RowMajor
+        {
             let dims = entry.strided_dims(number, r#type);
             let strides: Vec<ValueId> = dims.iter().map(|_| self.new_value(ValueKind::INDEX)).collect();
             parts.extend(&strides);
             let strides = dims.into_iter().zip(strides).collect();
-            self.strided.insert(stored.buffer, Lies { along, strides });
+            self.strided.insert(stored.buffer, Lies { layout, strides });
         }
         self.function.blocks[block.0 as usize].parameters.extend(parts);
         self.values.insert(argument, known);

@@ -384,9 +384,9 @@ impl Builder<'_, '_> {
         self.segment.sources.push(stored);
         match lies {
             None => self.segment.graph.source(number, dtype, dims),
-            Some(Lies { along, strides }) => {
+            Some(Lies { layout, strides }) => {
                 let has_stride = |axis: usize| strides.contains_key(&axis);
-                self.segment.graph.strided_source(number, dtype, dims, (*along, &has_stride))
+                self.segment.graph.strided_source(number, dtype, dims, (*layout, &has_stride))
             }
         }
     }

@@ -25,8 +25,8 @@ pub(super) type Traversals = Vec<Traversal>;
 /// How a buffer lies in memory.
 #[derive(Clone, Debug)]
 pub(super) struct Lies {
-    /// The dimension along which its elements lie side by side, if they do.
-    pub along: Option<usize>,
+    /// In which order.
+    pub layout: Layout,
     /// The strides along others; of those that have none, one lies in another.
     pub strides: FxHashMap<usize, ValueId>,
 }
@@ -85,8 +85,10 @@ impl<'m> Context<'m> {
     fn reads_in_order(&self, function: &Function) -> bool {
         let strided: FxHashSet<ValueId> = function.strided().into_iter().collect();
         let steps = last_steps(function);
-        launches(function).filter(|launch| launch.accesses_any(&strided)).all(|launch| {
-            let kernel = &self.program.kernels[launch.kernel.0 as usize];
+        let kernel_of = |launch: &Launch| &self.program.kernels[launch.kernel.0 as usize];
+        let is_asked = |launch: &&Launch| launch.accesses_any(&strided) || kernel_of(launch).as_one;
+        launches(function).filter(is_asked).all(|launch| {
+            let kernel = kernel_of(launch);
             let is_step = |symbol: Symbol| match launch.extents[symbol.0 as usize] {
                 Arg::Value(value) => steps.contains(&value),
                 Arg::Known(_) => false,
@@ -103,7 +105,9 @@ fn orders(source: &strong::Function, worth: &InPlace) -> Vec<Strides> {
     let ranks = source.inputs.iter().map(|input| input.dims().len());
     let most = ranks.clone().max().unwrap_or(0).min(worth.dims);
     let along = |before| Placement::SideBySide { before, is_dense: false };
-    let all = (0..most).map(along).chain([Placement::Apart]);
+    // Two dimensions in reverse order are one along which elements lie side by side, and another.
+    let reversed = (most > 2).then_some(Placement::Reversed);
+    let all = reversed.into_iter().chain((0..most).map(along)).chain([Placement::Apart]);
     let all = all.map(|elements| Strides { elements, input: None });
     let matrices: Vec<usize> =
         ranks.enumerate().filter(|(_, rank)| *rank >= 2).map(|(input, _)| input).collect();

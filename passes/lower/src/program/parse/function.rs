@@ -45,8 +45,11 @@ impl Parser<'_> {
         if self.accept_word("strided")? {
             let elements = if self.accept_word("apart")? {
                 Placement::Apart
+            } else if self.accept_word("reversed")? {
+                Placement::Reversed
             } else {
-                let what = "`apart`, or how many dimensions come after the one along which elements lie";
+                let what =
+                    "`apart`, `reversed`, or how many dimensions come after the one along which elements lie";
                 let before = self.unsigned::<u32>(what)? as usize;
                 Placement::SideBySide { before, is_dense: self.accept_word("dense")? }
             };

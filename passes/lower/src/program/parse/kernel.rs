@@ -24,8 +24,12 @@ impl Parser<'_> {
         }
         self.expect_word("form")?;
         let form = self.form()?;
+        let as_one = self.accept_word("as")?;
+        if as_one {
+            self.expect_word("one")?;
+        }
         let chunk = if self.accept_word("chunk")? { Some(self.chunk()?) } else { None };
-        let mut kernel = Kernel { dims, form, chunk, exprs: Vec::new(), roots: Vec::new() };
+        let mut kernel = Kernel { dims, form, as_one, chunk, exprs: Vec::new(), roots: Vec::new() };
         while !self.accept('}')? {
             self.line(&mut kernel)?;
         }

@@ -8,9 +8,9 @@ use promote_dialect::extent::{Product, Sum};
 
 /// Writes what stands between the braces of a kernel.
 pub(super) fn write(f: &mut Formatter<'_>, kernel: &Kernel) -> fmt::Result {
-    let Kernel { dims, form, chunk, exprs, roots } = kernel;
+    let Kernel { dims, form, as_one, chunk, exprs, roots } = kernel;
     writeln!(f, "  dims [{}]", Commas(dims))?;
-    writeln!(f, "  form {form}")?;
+    writeln!(f, "  form {form}{}", if *as_one { " as one" } else { "" })?;
     if let Some(Chunk { dim, by, length, taken }) = chunk {
         let taken = match taken {
             Taken::Own => "by",

@@ -66,6 +66,21 @@ fn the_form_fits_the_dimensions() {
 }
 
 #[test]
+fn several_whole_dimensions_of_a_row_count_as_one() {
+    let problem = "the dimensions of a row count as one, and are not several whole ones";
+    has("rows reduced 1", "rows reduced 1 as one", problem);
+    has("rows reduced 1", "columns outer 0 reduced 1 as one", problem);
+    let text =
+        KERNEL.replacen("rows reduced 1", "rows reduced 2 as one", 1).replace("d0] stage 1", "] stage 1");
+    let text = text.replace("to b1[d0]", "to b1[0]");
+    let program = Program::parse(&text).expect("it is a program");
+    assert_eq!(problems(&program), [""; 0]);
+    assert_eq!(program.to_string(), text);
+    let cut = "[s0, s1, s2]\n  form rows reduced 2 as one\n  chunk d1 by d0 length 8";
+    has("[s0, s1]\n  form rows reduced 1", cut, problem);
+}
+
+#[test]
 fn expressions_follow_their_operands() {
     has(
         "multiply e0, e1",

@@ -93,7 +93,7 @@ impl Verifier<'_> {
     // The space of indices.
 
     fn space(&mut self) {
-        let Kernel { dims, form, chunk, .. } = self.kernel;
+        let Kernel { dims, form, as_one, chunk, .. } = self.kernel;
         let rank = dims.len();
         let fits = match form {
             Form::Map => true,
@@ -105,6 +105,15 @@ impl Verifier<'_> {
         }
         if !fits {
             return self.report(format!("the form is {form}, and there are {rank} dimensions"));
+        }
+        let is_one = match form {
+            Form::Rows { reduced } => {
+                *reduced > 1 && chunk.is_none_or(|chunk| !self.kernel.reduced().contains(&chunk.dim))
+            }
+            Form::Map | Form::Columns { .. } => false,
+        };
+        if *as_one && !is_one {
+            self.report("the dimensions of a row count as one, and are not several whole ones");
         }
         dims.iter().for_each(|extent| self.product(extent));
         if let Some(Chunk { dim, by, length, taken: _ }) = chunk {

@@ -6,7 +6,7 @@
 
 use std::fmt::Write;
 
-use promote_abi::{Function, Kind, Prototype, Runtime, Strided, Structure, TensorType, fields};
+use promote_abi::{Function, Kind, Prototype, REVERSED, Runtime, Strided, Structure, TensorType, fields};
 
 use super::names;
 use promote_lower::program::{Placement, Strides};
@@ -176,6 +176,7 @@ fn codes(text: &mut String, export: &Export<'_>) {
         let (before, is_dense) = match strides.elements {
             Placement::SideBySide { before, is_dense } => (before as i64, is_dense),
             Placement::Apart => (-1, false),
+            Placement::Reversed => (REVERSED, false),
         };
         let fields = fields::Strided {
             before: number(Kind::I64, before),

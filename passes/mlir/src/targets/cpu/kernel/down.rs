@@ -15,6 +15,7 @@ use promote_lattice::convert::Numerics;
 use promote_lower::kernel::{Kernel, Role, Root};
 use promote_lower::order::{self, BLOCK, Rows};
 
+use super::halved::{at_once, passes};
 use super::roots::accumulator_bytes;
 use super::squares::{Bounds, reduces_only};
 use super::{KernelEmitter, NextRow, Scope};
@@ -29,11 +30,13 @@ pub(super) struct Down {
     /// The dimension of the rows.
     pub(super) rows: usize,
     /// How many sums a row has.
-    sums: usize,
+    pub(super) sums: usize,
+    /// How many columns there are, if all are read at once.
+    pub(super) at_once: Option<usize>,
     /// How many neighbouring sums are computed at a time.
     group: i64,
     /// How many rows have accumulators for each of them.
-    tall: i64,
+    pub(super) tall: i64,
     /// How many columns are added to them at once.
     columns: i64,
 }
@@ -46,6 +49,8 @@ type Place = (usize, MlirValue);
 struct Columns {
     /// The first one of a block, if not what fills no vector.
     lane: Option<MlirValue>,
+    /// The first one of a block that is read after these.
+    next: Option<MlirValue>,
     apart: i64,
     at_once: i64,
     group: i64,
@@ -66,16 +71,25 @@ impl Down {
             let all: i64 = kernel.roots.iter().map(bytes).sum();
             (ROWS_DOWN_BYTES / all.max(1)).clamp(1, MOST_ROWS_DOWN)
         };
+        let at_once = at_once(kernel, numerics, rows.lanes);
         let all = kernel.dims[dim].fixed().unwrap_or(i64::MAX);
         let has_all = |group: &i64| *group <= rows.lanes as i64 && all <= 1 << tall(*group).ilog2();
         let group = GROUPS_DOWN.into_iter().find(has_all).unwrap_or(1);
-        let tall = tall(group);
+        let waiting = |columns: usize| {
+            let bytes: i64 = kernel.roots.iter().map(|root| accumulator_bytes(kernel, root)).sum();
+            bytes * i64::from(passes(columns, rows.lanes).ilog2())
+        };
+        let tall = match at_once {
+            Some(columns) => (ROWS_DOWN_BYTES / waiting(columns).max(1)).clamp(1, MOST_ROWS_DOWN),
+            None => tall(group),
+        };
         let has_room = tall >= lanes as i64;
         let columns = (COLUMNS_DOWN_COST / i64::from(kernel.cost().max(1))).clamp(1, COLUMNS_DOWN);
         let is_done = reduced.end == kernel.dims.len() && lanes > 1 && is_plain && is_better && has_room;
         (is_done && reduces_only(kernel)).then(|| Self {
             rows: dim,
             sums: rows.lanes,
+            at_once,
             group,
             tall: 1 << tall.ilog2(),
             columns,
@@ -154,7 +168,7 @@ impl<'k> KernelEmitter<'k> {
             self.hoist(deeper, stage);
             self.sums_in_pairs(down, &roots, tile);
             if roots.first().is_some_and(|root| self.copies(*root) == 2) {
-                let rest = Columns { lane: None, apart: 1, at_once: 1, group: 1 };
+                let rest = Columns { lane: None, next: None, apart: 1, at_once: 1, group: 1 };
                 // Those of the second tile were joined with those of the first.
                 let one = self.code.index(1);
                 let (last, first) = (self.further(down, tile.0, one), tile.0);
@@ -181,7 +195,7 @@ impl<'k> KernelEmitter<'k> {
     fn sums_in_pairs(&mut self, down: &Down, roots: &[usize], tile: Bounds) {
         let (zero, one, r#type) = (self.code.index(0), self.code.index(1), self.code.types.i64);
         let (apart, group) = (down.sums as i64, down.group);
-        let columns = Columns { lane: Some(zero), apart, at_once: down.columns, group };
+        let columns = Columns { lane: Some(zero), next: None, apart, at_once: down.columns, group };
         let groups = apart / group;
         if groups == 1 {
             self.sum_of_columns(down, roots, (tile.0, tile), columns);
@@ -190,13 +204,21 @@ impl<'k> KernelEmitter<'k> {
         let (count, beside) = (self.code.index(groups), self.code.index(group));
         let sums = self.code.open((zero, count, 1), &[]);
         self.frames.push(Scope::default());
-        let reversed = self.code.value("llvm.intr.bitreverse", &[sums.index], r#type, &[]);
         let unused = self.code.index(64 - i64::from(groups.ilog2()));
-        let number = self.code.int("llvm.lshr", reversed, unused);
-        let lane = self.code.int("llvm.mul", number, beside);
+        let after = self.code.int("llvm.add", sums.index, one);
+        let [lane, next] = [sums.index, after].map(|sum| {
+            let reversed = self.code.value("llvm.intr.bitreverse", &[sum], r#type, &[]);
+            let number = self.code.int("llvm.lshr", reversed, unused);
+            self.code.int("llvm.mul", number, beside)
+        });
         let depth = self.code.value("llvm.intr.ctpop", &[sums.index], r#type, &[]);
         let from = self.deeper(down, tile.0, depth);
-        self.sum_of_columns(down, roots, (from, tile), Columns { lane: Some(lane), ..columns });
+        self.sum_of_columns(
+            down,
+            roots,
+            (from, tile),
+            Columns { lane: Some(lane), next: Some(next), ..columns },
+        );
         // As many pairs are whole as ones end the number.
         let all = self.code.index(-1);
         let zeros = self.code.int("llvm.xor", sums.index, all);
@@ -303,9 +325,9 @@ impl<'k> KernelEmitter<'k> {
         self.begin_columns(down, &whole, tile, group);
         let (summed, others): (Vec<Place>, Vec<Place>) =
             whole.iter().partition(|(root, _)| self.is_summed_in_blocks(*root));
-        self.enclose(reduced.start..last, stage, &[], &mut |emitter, _| {
-            emitter.hoist(1 << last | 1 << down.rows, stage);
-            let bounds = emitter.bounds(last);
+        let outer = if self.kernel.as_one { last..last } else { reduced.start..last };
+        self.enclose(outer, stage, &[], &mut |emitter, _| {
+            let bounds = emitter.columns_bounds(down, stage);
             if summed.is_empty() {
                 emitter.columns_of_block(down, &whole, (bounds, tile), columns);
                 return Vec::new();
@@ -339,7 +361,7 @@ impl<'k> KernelEmitter<'k> {
         down: &Down,
         places: &[Place],
         ((from, to), tile): (Bounds, Bounds),
-        Columns { lane, apart, at_once, group }: Columns,
+        Columns { lane, next, apart, at_once, group }: Columns,
     ) {
         let dim = self.kernel.reduced().end - 1;
         let middle = self.last_whole((from, to), down.sums as i64);
@@ -359,9 +381,11 @@ impl<'k> KernelEmitter<'k> {
         let first = self.repeat(dim, (first, last), step, &[first], &mut |emitter, _| {
             let column = emitter.at(dim);
             emitter.each_beside(group, &mut |emitter, number| {
-                let next =
-                    if group == 1 { further } else { emitter.next_beside(number, (group, next_group)) };
                 let own = emitter.code.int("llvm.add", column, number);
+                let next = match group {
+                    1 => emitter.next_column(further, (from, end), next),
+                    _ => emitter.next_beside(number, (group, next_group)),
+                };
                 let places = emitter.places_beside(down, places, number);
                 emitter.index[dim] = Some(own);
                 emitter.accumulate_columns(down, &places, tile, (apart, at_once, next));
@@ -377,10 +401,22 @@ impl<'k> KernelEmitter<'k> {
             let first = emitter.code.int("llvm.add", first, number);
             let places = emitter.places_beside(down, places, number);
             emitter.repeat(dim, (first, end), apart as usize, &[], &mut |emitter, _| {
-                emitter.accumulate_columns(down, &places, tile, (apart, 1, apart_value));
+                let next = emitter.next_column(apart_value, (from, end), next);
+                emitter.accumulate_columns(down, &places, tile, (apart, 1, next));
                 Vec::new()
             });
         });
+    }
+
+    /// How many columns further on those are that are read next: of the same sum as far as it goes, then of the `next` one.
+    fn next_column(&mut self, further: MlirValue, (from, end): Bounds, next: Option<MlirValue>) -> MlirValue {
+        let Some(next) = next else { return further };
+        let column = self.at(self.kernel.reduced().end - 1);
+        let following = self.code.int("llvm.add", column, further);
+        let has_more = self.code.compare(Predicate::Slt, following, end);
+        let next = self.code.int("llvm.add", from, next);
+        let next = self.code.int("llvm.sub", next, column);
+        self.code.value("llvm.select", &[has_more, further, next], self.code.types.i64, &[])
     }
 
     /// How many columns further on those are that are read next: of the next sum, or, after the last one of a group, of the first.
@@ -405,25 +441,28 @@ impl<'k> KernelEmitter<'k> {
     ) {
         let (dim, stage, rows) = (self.kernel.reduced().end - 1, self.stage, 1 << down.rows);
         let reduced = self.kernel.reduced().fold(0, |all, dim| all | 1 << dim);
-        let first = self.at(dim);
+        let (first, outside) = (self.at(dim), self.index.clone());
         // What is the same for all rows is computed once for each column.
-        let columns: Vec<(MlirValue, Scope)> = (0..at_once)
+        let columns: Vec<_> = (0..at_once)
             .map(|number| {
                 let ahead = self.code.index(number * apart);
                 let column = self.code.int("llvm.add", first, ahead);
-                self.index[dim] = Some(column);
+                self.go_to_column(column);
+                let ahead = self.columns_ahead(column, next);
                 self.frames.push(Scope::default());
                 self.hoist(rows, stage);
-                (column, self.frames.pop().unwrap_or_default())
+                (self.index.clone(), ahead, self.frames.pop().unwrap_or_default())
             })
             .collect();
-        self.next_row = Some(NextRow { dim, rows: next, level: Level::Second });
         self.innermost(down.rows, tile, &[], &mut |emitter, lanes, _| {
             emitter.share(reduced, stage, lanes);
             let mut all: Vec<Vec<MlirValue>> =
                 places.iter().map(|(root, from)| emitter.column(*root, *from, lanes)).collect();
-            for (column, scope) in &columns {
-                emitter.index[dim] = Some(*column);
+            let row = emitter.index[down.rows];
+            for (indices, ahead, scope) in &columns {
+                emitter.index.clone_from(indices);
+                emitter.index[down.rows] = row;
+                emitter.next_row = Some(NextRow { ahead: ahead.clone(), level: Level::Second });
                 emitter.frames.push(scope.clone());
                 for ((root, _), own) in places.iter().zip(&mut all) {
                     *own = emitter.accumulate(*root, own, lanes);
@@ -436,6 +475,6 @@ impl<'k> KernelEmitter<'k> {
             Vec::new()
         });
         self.next_row = None;
-        self.index[dim] = Some(first);
+        self.index = outside;
     }
 }

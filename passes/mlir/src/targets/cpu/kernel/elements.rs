@@ -75,8 +75,10 @@ impl KernelEmitter<'_> {
                 made.unwrap_or_else(|| unreachable!("{op} of {dtypes:?} is in no program that is valid"))
             }
             What::Reduced(root) => match self.results[*root] {
-                // Rows side by side have a result in each lane, and so have columns that are read in squares.
-                Some(result) if self.beside.is_some() || self.across.is_some() => result,
+                // Rows side by side have a result in each lane, and so have columns that are read in squares, and rows down them.
+                Some(result) if self.beside.is_some() || self.across.is_some() || self.down.is_some() => {
+                    result
+                }
                 Some(result) => {
                     let code = &mut self.code;
                     each(result, |part| llvm::splat(code, part, lanes))

@@ -278,7 +278,7 @@ impl<'k> KernelEmitter<'k> {
                     }
                     let next = emitter.code.index(rows);
                     emitter.next_row =
-                        is_part.then_some(NextRow { dim: innermost, rows: next, level: Level::Second });
+                        is_part.then_some(NextRow { ahead: vec![(innermost, next)], level: Level::Second });
                     emitter.innermost(dim, (from, to), &[], &mut |emitter, lanes, _| {
                         emitter.accumulate_rows(&roots, (innermost, rows), from, lanes);
                         Vec::new()

@@ -343,7 +343,7 @@ impl<'k> KernelEmitter<'k> {
         let [.., rows, within] = dims.collect::<Vec<_>>()[..] else { return None };
         let extent = self.kernel.dims[within].fixed().filter(|extent| (1..ROWS_AHEAD).contains(extent))?;
         let ahead = self.code.index(ROWS_AHEAD / extent);
-        Some(NextRow { dim: rows, rows: ahead, level: Level::First })
+        Some(NextRow { ahead: vec![(rows, ahead)], level: Level::First })
     }
 
     /// Loops over dimensions one by one.

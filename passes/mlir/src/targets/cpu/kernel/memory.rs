@@ -253,14 +253,19 @@ impl<'k> KernelEmitter<'k> {
         (first, unit, parts): (MlirValue, MlirType, usize),
         bytes: usize,
     ) {
-        let Some(NextRow { dim, rows, level }) = self.next_row else { return };
-        let stride = &access.strides[dim] * &Product::number(parts as i64);
-        if stride.is_zero() {
+        let Some(NextRow { ahead, level }) = self.next_row.clone() else { return };
+        let mut next = first;
+        for (dim, rows) in ahead {
+            let stride = &access.strides[dim] * &Product::number(parts as i64);
+            if !stride.is_zero() {
+                let stride = self.product(&stride);
+                let ahead = self.code.int("llvm.mul", stride, rows);
+                next = self.code.element(next, ahead, unit, 1);
+            }
+        }
+        if next.ptr == first.ptr {
             return;
         }
-        let stride = self.product(&stride);
-        let ahead = self.code.int("llvm.mul", stride, rows);
-        let next = self.code.element(first, ahead, unit, 1);
         self.prefetch_lines(next, bytes, level);
     }
 

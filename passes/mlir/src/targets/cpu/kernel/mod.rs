@@ -23,11 +23,13 @@ mod beside;
 mod down;
 mod elements;
 mod forms;
+mod halved;
 mod lanes;
 mod loops;
 mod masks;
 mod memory;
 mod roots;
+mod row;
 mod runs;
 mod schedule;
 mod search;
@@ -242,12 +244,10 @@ struct KernelEmitter<'k> {
 }
 
 /// A row some rows further on, which is brought into a cache.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct NextRow {
-    /// The dimension of the rows.
-    dim: usize,
-    /// How many rows further on it is.
-    rows: MlirValue,
+    /// How many indices further on it is, along which dimensions.
+    ahead: Vec<(usize, MlirValue)>,
     /// Which cache it is brought into.
     level: Level,
 }
@@ -287,7 +287,10 @@ impl<'k> KernelEmitter<'k> {
                 (Some(beside), _, [bounds]) => self.rows_beside(&beside, *bounds),
                 (_, Some(down), [bounds]) => {
                     let (taller, units) = self.taller(&down, (units_loop.index, end), *bounds);
-                    self.rows_down(&down, taller);
+                    match down.at_once {
+                        Some(columns) => self.rows_halved(&down, columns, taller),
+                        None => self.rows_down(&down, taller),
+                    }
                     step = units;
                 }
                 _ => self.rows(),

@@ -14,7 +14,9 @@ use super::down::Down;
 use super::lanes::{planar, short};
 use super::runs::{Parts, has_blocks_beside};
 use super::squares::squares;
-use crate::targets::cpu::costs::{COLUMNS_UPRIGHT, FEW_VECTORS, IN_REGISTERS, WORTH_SHORTENING};
+use crate::targets::cpu::costs::{
+    COLUMNS_UPRIGHT, FEW_VECTORS, IN_REGISTERS, LEAST_ROWS_DOWN, WORTH_SHORTENING,
+};
 use crate::targets::cpu::target::Machine;
 
 /// How a kernel is run.
@@ -96,6 +98,13 @@ impl Schedule {
     /// squares takes as long.
     pub fn reads_in_order(&self, kernel: &Kernel) -> bool {
         let Some(vector) = self.vector else { return true };
+        // Columns of few rows are far apart where dimensions count as one, and are read again in a later stage.
+        let is_costly = kernel.as_one || kernel.roots.iter().any(|root| kernel.expr(root.expr).stage > 0);
+        let has_few = |down: &Down| kernel.dims[down.rows].fixed().is_some_and(|rows| rows < LEAST_ROWS_DOWN);
+        let is_down = self.down.as_ref().map(|down| !(is_costly && has_few(down)));
+        if !is_down.unwrap_or(!kernel.as_one) {
+            return false;
+        }
         let stride = |access: &Access, dim: usize| access.strides[dim].fixed();
         let across = self.across.filter(|_| kernel.form != Form::Map);
         kernel.exprs.iter().all(|expr| match (&expr.code, &self.beside) {
@@ -169,6 +178,7 @@ mod tests {
     use promote_lower::program::Program;
 
     use super::*;
+    use crate::targets::cpu::costs::ROWS_DOWN_BYTES;
 
     /// A reduction of two matrices with AVX-512: how it is run, and whether both are read in order.
     fn scheduled(form: &str, [x, y]: [&str; 2]) -> (String, bool) {
@@ -248,6 +258,41 @@ kernel @k0 {{
         ] {
             let found = scheduled(form, operands);
             assert_eq!(found, (schedule.to_owned(), is_in_order), "{form} of {operands:?}");
+        }
+    }
+
+    #[test]
+    fn rows_of_few_columns_are_read_at_once_with_accumulators_that_fit_on_the_stack() {
+        for (ty, bytes, columns, is_at_once) in [
+            ("f32", 4, 33, true),
+            ("f32", 4, 144, true),
+            ("f32", 4, 145, false),
+            ("f64", 8, 144, true),
+            ("c128", 16, 144, true),
+            ("bf16", 4, 72, true),
+        ] {
+            let (sum, convert) = if ty == "bf16" {
+                ("e1", "  e1 = convert e0 : f32 over [d0, d1] stage 0 node 2\n")
+            } else {
+                ("e0", "")
+            };
+            let text = format!(
+                "numerics jax
+
+kernel @k0 {{
+  dims [s0, {columns}]
+  form rows reduced 1
+  e0 = load b0[d0 + s0*d1] : {ty} over [d0, d1] stage 0 node 0
+{convert}  r0 = reduce sum {sum} to b1[d0] node 1
+}}
+"
+            );
+            let program = Program::parse(&text).expect("it is a program");
+            let machine = Machine { vector_bytes: 64, ..Machine::default() };
+            let schedule = Schedule::new(&program.kernels[0], machine, program.numerics);
+            let down = schedule.down.expect("rows lie down their columns");
+            assert_eq!(down.at_once, is_at_once.then_some(columns), "{ty} {columns}");
+            assert!(down.tall * bytes <= ROWS_DOWN_BYTES / 2, "{ty} {columns}: {}", down.tall);
         }
     }
 

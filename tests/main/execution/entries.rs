@@ -1,0 +1,55 @@
+//! For which orders of arguments in memory there is code.
+
+use promote_lower::program::{EntryKind, Placement, Strides};
+
+use super::random::in_steps;
+use super::support::session;
+use crate::cases::System;
+
+/// The functions that there are for arguments with strides.
+fn strided(of: &str, op: &str, result: &str) -> Vec<EntryKind> {
+    strided_of(&format!("%x: {of}"), &format!("  %r = \"promote.{op} : ({of}) -> {result}\n"), result)
+}
+
+fn strided_of(arguments: &str, body: &str, result: &str) -> Vec<EntryKind> {
+    let (name, x64) = ("jax", false);
+    let system = System::all().into_iter().find(|system| system.name == name).expect("it is one of them");
+    let text = format!("func.func @main({arguments}) -> {result} {{\n{body}  return %r : {result}\n}}\n");
+    let program = in_steps(&session(name, x64, false), &system.semantics, &text).expect("it is lowered");
+    assert_eq!(program.verify(), Ok(()));
+    let entries = program.functions.iter().map(|function| function.entry);
+    entries.filter(|entry| matches!(entry, EntryKind::Strided(_))).collect()
+}
+
+#[test]
+fn there_is_code_for_other_orders_where_packing_would_show() {
+    let along = |before: usize, is_dense: bool, input: Option<usize>| {
+        let elements = Placement::SideBySide { before, is_dense };
+        EntryKind::Strided(Strides { elements, input })
+    };
+    let [last, first] = [0, 1].map(|before| along(before, false, None));
+    let apart = EntryKind::Strided(Strides { elements: Placement::Apart, input: None });
+    let large = "tensor<512x512xf32>";
+    assert_eq!(strided(large, "negative\"(%x)", large), [last, apart]);
+    assert_eq!(strided(large, "max\"(%x)", "tensor<f32>"), [last, first, apart]);
+    assert_eq!(strided("tensor<?x?xi64>", "sum\"(%x)", "tensor<i64>"), [last, first, apart]);
+    assert_eq!(strided("tensor<?x8xbf16>", "tanh\"(%x)", "tensor<?x8xbf16>"), [last, apart]);
+    let reversed = EntryKind::Strided(Strides { elements: Placement::Reversed, input: None });
+    let all = [reversed, last, first, along(2, false, None), apart];
+    assert_eq!(strided("tensor<?x?x?xi64>", "sum\"(%x)", "tensor<i64>"), all);
+    // Sums over the last dimensions count them as one.
+    let of_columns = [reversed, along(2, false, None)];
+    assert_eq!(strided("tensor<64x64x128xf32>", "sum\"(%x)", "tensor<f32>"), of_columns);
+    assert_eq!(strided("tensor<?xf32>", "negative\"(%x)", "tensor<?xf32>"), [apart]);
+    // What the program turns is read in order where that argument alone lies the other way round.
+    let alone = |input: usize| along(1, false, Some(input));
+    let turned = format!(
+        "  %t = \"promote.permute_dims\"(%y) {{permutation = array<i64: 1, 0>}} : ({large}) -> {large}
+  %r = \"promote.add\"(%x, %t) : ({large}, {large}) -> {large}\n"
+    );
+    assert_eq!(strided_of(&format!("%x: {large}, %y: {large}"), &turned, large), [alone(1)]);
+    // What is small or is computed for long is packed, and so is what products and sorting take.
+    assert_eq!(strided("tensor<64x64xf32>", "negative\"(%x)", "tensor<64x64xf32>"), []);
+    assert_eq!(strided(large, "lgamma\"(%x)", large), []);
+    assert_eq!(strided("tensor<?x8xf32>", "softmax\"(%x)", "tensor<?x8xf32>"), []);
+}
