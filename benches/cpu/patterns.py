@@ -11,8 +11,8 @@ def kind(array, dtype=None):
     return f"tensor<{''.join(f'{extent}x' for extent in array.shape)}{dtype or NAMES[array.dtype.name]}>"
 
 
-def along(axis):
-    return f"{{axis = array<i64: {axis}>}}"
+def along(*axes):
+    return f"{{axis = array<i64: {', '.join(map(str, axes))}>}}"
 
 
 def product_text(x, y, wide):
@@ -149,7 +149,7 @@ def cases(np, jnp, jax, rng, program):
 
     def sums(make, axis, shape):
         """The sum of an argument that is not contiguous."""
-        attribute = "" if axis is None else along(axis)
+        attribute = "" if axis is None else along(*axis) if isinstance(axis, tuple) else along(axis)
         return case(
             make, [f"r = sum(x) {attribute}"], (shape, f32), lambda x: x.sum(axis),
             lambda x, out: np.sum(x, axis=axis, out=out), inductor=lambda t, x: x.sum() if axis is None else x.sum(axis),
@@ -212,6 +212,16 @@ def cases(np, jnp, jax, rng, program):
         "Fortran-order argument, sum, axis 0": sums(fortran, 0, (8192,)),
         "Fortran-order argument, sum, axis 1": sums(fortran, 1, (4096,)),
         "Fortran-order argument [8·10⁶,4], sum, axis 0": sums(lambda: [np.asfortranarray(normal(8_000_000, 4))], 0, (4,)),
+        "Fortran-order argument [10⁶,64], sum, axis 1": sums(
+            lambda: [np.asfortranarray(normal(1_000_000, 64))], 1, (1_000_000,)
+        ),
+        "Fortran-order argument [128,64,64,64], sum, axis 3": sums(
+            lambda: [np.asfortranarray(normal(128, 64, 64, 64))], 3, (128, 64, 64)
+        ),
+        "Fortran-order argument [1009,31,1048], sum, axes 1, 2": sums(
+            lambda: [np.asfortranarray(normal(1009, 31, 1048))], (1, 2), (1009,)
+        ),
+        "sum, axes 0, 2, [599185,8,7]": sums(lambda: [normal(599_185, 8, 7)], (0, 2), (8,)),
         "Fortran-order argument, tanh, 4096²": case(
             lambda: [np.asfortranarray(normal(4096, 4096))], ["r = tanh(x)"], ((4096, 4096), f32), jnp.tanh,
             lambda x, out: np.tanh(x, out=out), inductor=lambda t, x: t.tanh(x).contiguous(),
