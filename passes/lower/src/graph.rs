@@ -125,9 +125,9 @@ pub struct Graph {
     pub extents: Extents,
     /// The strides of the sources that are not contiguous, in elements.
     pub strided: FxHashMap<NodeId, Vec<Product>>,
-    /// The views of those as the arguments that they are, and which dimensions of the argument theirs are.
+    /// For each of those sources the view of it that is the argument, and which dimension of the argument each of its own is.
     pub arguments: FxHashMap<NodeId, (NodeId, Vec<usize>)>,
-    /// Whether they have their dimensions in reverse order.
+    /// Whether the sources that are not row-major have their dimensions in reverse order.
     pub is_reversed: bool,
     /// Nodes that are computed for the exceptions that they may raise alone.
     pub checked: Vec<NodeId>,

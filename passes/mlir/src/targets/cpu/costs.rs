@@ -34,7 +34,8 @@ pub const PREFETCHED_ROWS: i64 = 32;
 /// The same where columns that lie upright are reduced, in bytes, and at most how many rows that are.
 pub const PREFETCHED_UPRIGHT: i64 = 1 << 11;
 pub const MOST_PREFETCHED_UPRIGHT: i64 = 1 << 9;
-/// The most such columns at once, or of rows that are read down them: that many lines which are a power of two apart fit in a set of a cache.
+/// The most such columns at once, or of rows that are read down them: that many lines which are a power of two apart fit in a set of
+/// a cache.
 pub const COLUMNS_UPRIGHT: usize = 8;
 /// How many bytes ahead memory is brought into the caches where runs of a column are reduced beside each other.
 pub const PREFETCHED_RUNS: i64 = 10 << 10;
@@ -60,12 +61,12 @@ pub const MOST_ROWS_DOWN: i64 = 1 << 12;
 pub const GROUPS_DOWN: [i64; 3] = [8, 4, 2];
 /// How many columns are added to the accumulators of such rows at once: processors read so many streams side by side.
 pub const COLUMNS_DOWN: i64 = 4;
-/// The most that the elements of a row cost together, with what adds up one, all of whose columns are read at once.
+/// The most that the elements of those columns cost together.
+pub const COLUMNS_DOWN_COST: i64 = 1 << 7;
+/// The most that the elements of a row, and adding them up, cost together where the code of each of its columns is emitted.
 pub const COLUMNS_AT_ONCE: i64 = 144;
 /// How many rows ahead those are brought into the caches.
 pub const PREFETCHED_COLUMNS: i64 = 1 << 7;
-/// The most that the elements of those columns cost together.
-pub const COLUMNS_DOWN_COST: i64 = 1 << 7;
 /// The fewest rows that are reduced down their columns where those are far apart or read several times: fewer are packed.
 pub const LEAST_ROWS_DOWN: i64 = 48;
 /// The bytes of the accumulators of a tile of rows that are reduced down their columns. They are on the stack, of which callers
