@@ -6,9 +6,8 @@ use promote_lattice::convert::Numerics;
 use promote_scalar::{Binary, Compare, Element, Emit, Trap, Ty, convert, filler, memory};
 
 use super::elements::{element, part_count, parts};
-use super::{KernelEmitter, NextRow, Slot};
-use crate::targets::cpu::costs::CACHE_LINE;
-use crate::targets::llvm::{self, Level, Register, vector};
+use super::{KernelEmitter, Slot};
+use crate::targets::llvm::{self, Register, vector};
 use promote_dialect::extent::{Extent, Product, Sum};
 use promote_lower::kernel::{Access, ExprId};
 
@@ -243,38 +242,6 @@ impl<'k> KernelEmitter<'k> {
                     .map(|part| whole(self.gather((first, steps, part), unit, lanes, size)))
                     .collect()
             }
-        }
-    }
-
-    /// Brings as many bytes of the next row into the caches.
-    fn prefetch_next_row(
-        &mut self,
-        access: &Access,
-        (first, unit, parts): (MlirValue, MlirType, usize),
-        bytes: usize,
-    ) {
-        let Some(NextRow { ahead, level }) = self.next_row.clone() else { return };
-        let mut next = first;
-        for (dim, rows) in ahead {
-            let stride = &access.strides[dim] * &Product::number(parts as i64);
-            if !stride.is_zero() {
-                let stride = self.product(&stride);
-                let ahead = self.code.int("llvm.mul", stride, rows);
-                next = self.code.element(next, ahead, unit, 1);
-            }
-        }
-        if next.ptr == first.ptr {
-            return;
-        }
-        self.prefetch_lines(next, bytes, level);
-    }
-
-    /// Brings the lines of the cache that so many bytes lie in into it.
-    pub(super) fn prefetch_lines(&mut self, first: MlirValue, bytes: usize, level: Level) {
-        for line in (0..bytes as i64).step_by(CACHE_LINE as usize) {
-            let ahead = self.code.index(line);
-            let address = self.code.element(first, ahead, self.code.types.i8, 1);
-            self.code.prefetch(address, level);
         }
     }
 

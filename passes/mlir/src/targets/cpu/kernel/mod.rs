@@ -28,6 +28,7 @@ mod lanes;
 mod loops;
 mod masks;
 mod memory;
+mod prefetch;
 mod roots;
 mod row;
 mod runs;

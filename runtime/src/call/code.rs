@@ -1,0 +1,202 @@
+//! Which code a call runs: the one for which the least of the inputs must be packed.
+
+use super::{Body, Purpose};
+use crate::tensor::{Placed, row_major};
+use promote_abi::{Entry, Function, Layout, Placement, Strides, TensorType};
+
+/// What is run.
+#[derive(Clone, Copy)]
+pub(super) enum Run<'a> {
+    Compiled(Entry),
+    Body(&'a dyn Body, Purpose),
+}
+
+/// Code to run.
+#[derive(Clone, Copy)]
+pub(super) struct Code<'a> {
+    pub(super) run: Run<'a>,
+    /// Bytes of stack that it takes; null if that is not known.
+    pub(super) stack: *const i64,
+    /// Whether it reads tensors, and not only numbers without dimensions.
+    pub(super) reads_tensors: bool,
+    /// How inputs lie in memory; none if they are contiguous and row-major.
+    pub(super) strides: Option<Strides>,
+}
+
+/// The fewest elements side by side along the last dimension of an input that is read where it is: beginning with each of many shorter
+/// runs takes longer than packing them.
+const SHORTEST_RUN: usize = 4;
+/// The same along the first dimension of two: kernels read across the other one then.
+const SHORTEST_ACROSS: usize = 8;
+/// The same of more dimensions, along none of which memory is read as far as it goes.
+const SHORTEST_BETWEEN: usize = 16;
+
+/// The fewest elements of an input along its last dimension that are read where they are though they lie apart.
+const SHORTEST_APART: usize = 64;
+/// The fewest bytes of such an element: code reads them one by one, as fast as memory only where they are wide.
+const NARROWEST_APART: usize = 4;
+
+impl Code<'_> {
+    /// How an input lies.
+    fn layout(&self, index: usize, input: &Placed) -> Layout {
+        self.strides.map_or(Layout::RowMajor, |strides| strides.layout(index, input.extents.len()))
+    }
+
+    /// Whether it reads an input where it is.
+    pub(super) fn reads(&self, index: usize, input: &Placed) -> bool {
+        let is_empty = input.low == input.high;
+        match self.layout(index, input) {
+            Layout::RowMajor => input.direct,
+            Layout::Along(along) => {
+                let is_forward = input.strides.iter().all(|stride| *stride >= 0);
+                let is_side_by_side = input.strides[along] == input.size as isize;
+                let is_last = along + 1 == input.extents.len();
+                let shortest = match input.extents.len() {
+                    _ if is_last => SHORTEST_RUN,
+                    2 => SHORTEST_ACROSS,
+                    _ => SHORTEST_BETWEEN,
+                };
+                input.direct && is_last
+                    || is_empty
+                    || input.is_aligned
+                        && is_forward
+                        && is_side_by_side
+                        && self.lies_one_in_another(input, along)
+                        && input.extents[along] >= shortest
+            }
+            Layout::Apart => input.direct || is_empty || input.is_aligned && is_along_memory(input),
+            Layout::Reversed => is_empty || input.is_aligned && is_reversed(input),
+        }
+    }
+
+    /// Whether the dimensions of an input but for one lie one in another, if the code asks for that.
+    fn lies_one_in_another(&self, input: &Placed, along: usize) -> bool {
+        let others = (0..input.extents.len()).filter(|axis| *axis != along && input.extents[*axis] != 1);
+        let others: Vec<(usize, isize)> =
+            others.map(|axis| (input.extents[axis], input.strides[axis])).collect();
+        let is_in = |pair: &[(usize, isize)]| pair[0].1 == pair[1].1.wrapping_mul(pair[1].0 as isize);
+        let is_free = |strides: Strides| match strides.elements {
+            Placement::SideBySide { is_dense, .. } => !is_dense,
+            Placement::Apart | Placement::Reversed => true,
+        };
+        self.strides.is_some_and(|strides| is_free(strides) || others.windows(2).all(is_in))
+    }
+
+    /// The strides in bytes in which an input is packed that it does not read where it is.
+    pub(super) fn packed_strides(&self, index: usize, input: &Placed) -> Vec<isize> {
+        let rank = input.extents.len();
+        let order: Vec<usize> = match self.layout(index, input) {
+            Layout::Along(along) => (0..rank).filter(|axis| *axis != along).chain([along]).collect(),
+            Layout::RowMajor | Layout::Apart => (0..rank).collect(),
+            Layout::Reversed => (0..rank).rev().collect(),
+        };
+        let extents: Vec<usize> = order.iter().map(|axis| input.extents[*axis]).collect();
+        let mut strides = vec![0; rank];
+        for (axis, stride) in order.into_iter().zip(row_major(&extents, input.size)) {
+            strides[axis] = stride;
+        }
+        strides
+    }
+
+    /// The strides of an input in elements, as it is read where it is or packed; none if it is contiguous and row-major.
+    pub(super) fn strides(&self, index: usize, input: &Placed) -> Vec<i64> {
+        if self.layout(index, input) == Layout::RowMajor {
+            return Vec::new();
+        }
+        let mut bytes =
+            if self.reads(index, input) { input.strides.clone() } else { self.packed_strides(index, input) };
+        self.skip_ones(index, input, &mut bytes);
+        bytes.into_iter().map(|stride| (stride / input.size as isize) as i64).collect()
+    }
+
+    /// Where dimensions lie one in another, their one stride is that of the last of more than one index: those of others mean nothing.
+    fn skip_ones(&self, index: usize, input: &Placed, strides: &mut [isize]) {
+        let (
+            Layout::Along(along),
+            Some(Strides { elements: Placement::SideBySide { is_dense: true, .. }, .. }),
+        ) = (self.layout(index, input), self.strides)
+        else {
+            return;
+        };
+        let mut others = (0..strides.len()).rev().filter(|axis| *axis != along);
+        let Some(last) = others.clone().next() else { return };
+        if let Some(own) = others.find(|axis| input.extents[*axis] != 1) {
+            strides[last] = strides[own];
+        }
+    }
+
+    /// How much longer a call takes, in bytes, than with inputs that are contiguous: what is packed is written and read again, and what
+    /// is read as if it lay apart takes longer.
+    fn cost(&self, inputs: &[Placed]) -> usize {
+        let of = |(index, input): (usize, &Placed)| {
+            let bytes = input.extents.iter().product::<usize>() * input.size;
+            match (self.reads(index, input), self.layout(index, input)) {
+                (false, _) => bytes.saturating_mul(2),
+                (true, Layout::Apart) if input.direct => bytes,
+                (true, Layout::RowMajor | Layout::Along(_) | Layout::Apart | Layout::Reversed) => 0,
+            }
+        };
+        inputs.iter().enumerate().map(of).fold(0, usize::saturating_add)
+    }
+}
+
+/// Whether elements that lie apart are wide and many, and no further from each other along the last dimension than along any other that
+/// they are not read along again and again.
+fn is_along_memory(input: &Placed) -> bool {
+    let Some((step, others)) = input.strides.split_last() else { return false };
+    let extents = input.extents.iter();
+    let is_further = |(stride, extent): (&isize, &usize)| {
+        *extent == 1 || *stride == 0 || stride.unsigned_abs() >= step.unsigned_abs()
+    };
+    input.size >= NARROWEST_APART
+        && *step != 0
+        && input.extents.last().is_some_and(|extent| *extent >= SHORTEST_APART)
+        && others.iter().zip(extents).all(is_further)
+}
+
+/// Whether an input is contiguous with its dimensions in reverse order.
+fn is_reversed(input: &Placed) -> bool {
+    let mut next = input.size as isize;
+    input.extents.iter().zip(&input.strides).all(|(extent, stride)| {
+        let lies = *extent == 1 || *stride == next;
+        next = next.wrapping_mul(*extent as isize);
+        lies
+    })
+}
+
+/// What to run; nothing if the metadata have the answer.
+pub(super) fn code<'a>(
+    function: &Function,
+    body: Option<&'a dyn Body>,
+    purpose: Purpose,
+    inputs: &[Placed],
+) -> Option<Code<'a>> {
+    let is_static = |expected: &TensorType| expected.extents().iter().all(|&extent| extent >= 0);
+    let compiled = |entry: Entry, stack: *const i64| Code {
+        run: body.map_or(Run::Compiled(entry), |body| Run::Body(body, purpose)),
+        stack,
+        reads_tensors: true,
+        strides: None,
+    };
+    let whole = compiled(function.entry, function.entry_stack);
+    match (purpose, function.shape) {
+        // What runs instead of compiled code takes contiguous inputs.
+        (Purpose::Results | Purpose::Kept, _)
+            if body.is_some() || inputs.iter().all(|input| input.direct) =>
+        {
+            Some(whole)
+        }
+        (Purpose::Results | Purpose::Kept, _) => {
+            let others = function.strided().iter().map(|strided| Code {
+                strides: Some(strided.strides()),
+                ..compiled(strided.entry, strided.entry_stack)
+            });
+            std::iter::once(whole).chain(others).min_by_key(|code| code.cost(inputs))
+        }
+        (Purpose::Shapes, Some(entry)) => {
+            Some(Code { reads_tensors: false, ..compiled(entry, function.shape_stack) })
+        }
+        (Purpose::Shapes, None) if function.output_types().iter().all(is_static) => None,
+        (Purpose::Shapes, None) => Some(whole),
+    }
+}
