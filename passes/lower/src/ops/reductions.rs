@@ -145,10 +145,9 @@ pub(super) fn permuted(graph: &mut Graph, x: NodeId) -> Option<(NodeId, Vec<usiz
 /// row-major ones.
 pub(super) fn permuted_argument(graph: &mut Graph, x: NodeId) -> Option<(NodeId, Vec<usize>)> {
     let (source, places) = permuted(graph, x)?;
-    let (of, dtype) = match graph.node(source).prim {
-        Prim::Convert => (graph.node(source).args[0], Some(graph.node(source).dtype)),
-        _ => (source, None),
-    };
+    let node = graph.node(source);
+    let is_converted = node.prim == Prim::Convert;
+    let (of, dtype) = (if is_converted { node.args[0] } else { source }, is_converted.then_some(node.dtype));
     let Some((argument, order)) = graph.arguments.get(&of).cloned() else { return Some((source, places)) };
     let place_of = |axis: usize| order.iter().position(|own| *own == axis).map(|place| places[place]);
     let places: Vec<usize> = (0..order.len()).map(place_of).collect::<Option<_>>()?;
