@@ -11,6 +11,9 @@ use crate::structures::{
 /// The columns of a comment's text.
 const WIDTH: usize = 110;
 
+/// The longest declaration in one line.
+const LONGEST: usize = 130;
+
 /// The header of a run time: what compiled code calls, for those who write these functions themselves, on a machine for which
 /// `promote-runtime` is not built.
 pub fn runtime_header() -> String {
@@ -101,12 +104,16 @@ pub fn prototype(function: &Prototype) -> String {
     let mut text = String::new();
     comment(&mut text, "", &paragraph(function.docs));
     let parameters: Vec<String> = function.parameters.iter().map(|it| (it.ty.declare)(it.name)).collect();
-    let parameters = if parameters.is_empty() { "void".to_owned() } else { parameters.join(", ") };
-    let declarator = format!("{}({parameters})", function.name);
-    let declared = match function.result {
-        Some(result) => (result.declare)(&declarator),
-        None => format!("void {declarator}"),
+    let declare = |separator: &str| {
+        let parameters = if parameters.is_empty() { "void".to_owned() } else { parameters.join(separator) };
+        let declarator = format!("{}({parameters})", function.name);
+        match function.result {
+            Some(result) => (result.declare)(&declarator),
+            None => format!("void {declarator}"),
+        }
     };
+    let in_a_line = declare(", ");
+    let declared = if in_a_line.len() < LONGEST { in_a_line } else { declare(",\n    ") };
     let _ = writeln!(text, "{declared};");
     text
 }
@@ -176,6 +183,6 @@ mod tests {
         ] {
             assert!(header.contains(number), "{number}");
         }
-        assert!(header.lines().all(|line| line.len() <= 130), "{header}");
+        assert!(header.lines().all(|line| line.len() <= LONGEST), "{header}");
     }
 }

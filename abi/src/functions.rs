@@ -156,6 +156,18 @@ functions! {
         /// Sorts a contiguous `[outer, extent, inner]` array in place along its middle axis, ascending and stable, NaNs last;
         /// `kind` is a number of `SortKind`.
         Sort = promote_rt_sort(context: *mut Context, kind: i32, data: *mut u8, outer: i64, extent: i64, inner: i64);
+        /// Copies the elements of a tensor, of `element_size` bytes each, to one that shares no memory with it. Strides are in
+        /// elements; those of `from` may be zero or negative.
+        Copy = promote_rt_copy(
+            context: *mut Context,
+            rank: i64,
+            dims: *const i64,
+            element_size: i64,
+            to: *mut u8,
+            to_strides: *const i64,
+            from: *const u8,
+            from_strides: *const i64,
+        );
         /// Runs a compiled function on DLPack tensors in CPU memory, and returns a status.
         Call = promote_rt_call(
             function: *const Function,

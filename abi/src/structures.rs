@@ -131,10 +131,10 @@ structures! {
     /// An argument of two or more dimensions has its elements side by side along the dimension that comes `before` dimensions
     /// before the last, if it has that one, and strides along the others. Where `before` is -1, an argument of one or more
     /// dimensions has strides along all of them; where it is -2, one of two or more dimensions is contiguous with its dimensions in
-    /// reverse order, and has no strides. Any other argument is contiguous and row-major.
+    /// reverse order, and has no strides; -3 is like -1, for strides of any kind. Any other argument is contiguous and row-major.
     Strided "promote_rt_strided" {
         /// How many dimensions come after the one along which elements lie side by side; -1 if there is no such dimension, -2 if
-        /// they are in reverse order.
+        /// they are in reverse order, -3 if all that is read is moved, and the order is of no account.
         before: i64,
         /// Whether the others lie one in another, as those of a row-major tensor do: 0 or 1.
         dense: i64,
@@ -311,6 +311,8 @@ pub enum Placement {
     Apart,
     /// Contiguous, with the dimensions in reverse order, as in Fortran.
     Reversed,
+    /// In any order: the code only moves them, which takes as long as packing them.
+    Anyhow,
 }
 
 /// How an argument lies in memory.
@@ -337,8 +339,8 @@ impl Strides {
                 Layout::Along(rank - before - 1)
             }
             Placement::SideBySide { .. } => Layout::RowMajor,
-            Placement::Apart if rank > 0 => Layout::Apart,
-            Placement::Apart => Layout::RowMajor,
+            Placement::Apart | Placement::Anyhow if rank > 0 => Layout::Apart,
+            Placement::Apart | Placement::Anyhow => Layout::RowMajor,
             Placement::Reversed if rank >= 2 => Layout::Reversed,
             Placement::Reversed => Layout::RowMajor,
         }
@@ -348,6 +350,9 @@ impl Strides {
 /// What [`Strided`] has in the place of a number of dimensions for [`Placement::Reversed`].
 pub const REVERSED: i64 = -2;
 
+/// The same for [`Placement::Anyhow`].
+pub const ANYHOW: i64 = -3;
+
 impl Strided {
     /// How the arguments lie.
     pub fn strides(&self) -> Strides {
@@ -356,6 +361,7 @@ impl Strided {
         let elements = match number(self.before) {
             Some(before) => side_by_side(before),
             None if self.before == REVERSED => Placement::Reversed,
+            None if self.before == ANYHOW => Placement::Anyhow,
             None => Placement::Apart,
         };
         Strides { elements, input: number(self.input) }

@@ -10,6 +10,7 @@ use promote_abi::{Body, Context as Handle, DLTensor, Exports, Function, SortKind
 
 use crate::builtins::{__truncdfbf2, __truncsfbf2};
 use crate::context::Context;
+use crate::copy::{self, Strided};
 use crate::{buffer, dlpack, environment, error, pool, sort, tvm};
 
 /// Runs `body`; if it panics, the call fails, and there is `otherwise`.
@@ -225,6 +226,40 @@ pub unsafe extern "C" fn promote_rt_sort(
     });
 }
 
+/// Copies the elements of a tensor, of `element_size` bytes each. Strides are in elements.
+///
+/// # Safety
+/// The context is that of the call. There are `rank` extents, strides of `to` and strides of `from`; all elements that they describe are
+/// readable in `from` and writable in `to`; the two do not overlap, no two elements of `to` do, and nobody else uses them meanwhile.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn promote_rt_copy(
+    context: *mut Handle,
+    rank: i64,
+    dims: *const i64,
+    element_size: i64,
+    to: *mut u8,
+    to_strides: *const i64,
+    from: *const u8,
+    from_strides: *const i64,
+) {
+    // SAFETY: by contract.
+    let context = unsafe { Context::of(context) };
+    guarded(context, (), || {
+        let rank = usize::try_from(rank).unwrap_or(0);
+        // SAFETY: by contract.
+        let [dims, to_strides, from_strides] =
+            [dims, to_strides, from_strides].map(|words| unsafe { std::slice::from_raw_parts(words, rank) });
+        let dims: Vec<usize> = dims.iter().map(|extent| usize::try_from(*extent).unwrap_or(0)).collect();
+        let [to_strides, from_strides] = [to_strides, from_strides].map(|strides| -> Vec<isize> {
+            strides.iter().map(|stride| *stride as isize * element_size as isize).collect()
+        });
+        let to = Strided { data: to, strides: &to_strides };
+        let from = Strided { data: from.cast_mut(), strides: &from_strides };
+        // SAFETY: by contract.
+        unsafe { copy::copy(&dims, usize::try_from(element_size).unwrap_or(0), to, from) };
+    });
+}
+
 /// Runs a compiled function on DLPack tensors in CPU memory, and returns a [`Status`].
 ///
 /// Inputs may be strided in any way. Outputs must have the dtype and shape of the results ([`promote_rt_shapes`] tells
@@ -347,6 +382,7 @@ static EXPORTS: Exports = Exports {
     promote_rt_trap,
     promote_rt_trapped,
     promote_rt_sort,
+    promote_rt_copy,
     promote_rt_call,
     promote_rt_shapes,
     promote_rt_tvm,

@@ -178,6 +178,17 @@ pub struct Kernel {
     pub roots: Vec<Root>,
 }
 
+/// Elements that a kernel moves.
+#[derive(Clone, Copy, Debug)]
+pub struct Moved<'k> {
+    /// Where they are.
+    pub from: &'k Access,
+    /// Where they go.
+    pub to: &'k Access,
+    /// Their dtype.
+    pub dtype: DType,
+}
+
 impl Kernel {
     /// The expression of that id.
     pub fn expr(&self, id: ExprId) -> &Expr {
@@ -216,6 +227,17 @@ impl Kernel {
             Role::Store => {
                 root.sinks.iter().any(|sink| self.reduced().any(|dim| !sink.strides[dim].is_zero()))
             }
+        }
+    }
+
+    /// What the kernel moves, if it does nothing else.
+    pub fn moved(&self) -> Option<Moved<'_>> {
+        let (Form::Map, [expr], [root]) = (self.form, self.exprs.as_slice(), self.roots.as_slice()) else {
+            return None;
+        };
+        match (&expr.code, root.role, root.sinks.as_slice()) {
+            (Code::Load(from), Role::Store, [to]) => Some(Moved { from, to, dtype: expr.dtype }),
+            _ => None,
         }
     }
 

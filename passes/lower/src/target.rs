@@ -33,6 +33,11 @@ pub trait Target {
         false
     }
 
+    /// Whether the target reads what a kernel moves as fast as it packs it, whatever the strides are.
+    fn reads_anyhow(&self, _kernel: &Kernel, _numerics: Numerics) -> bool {
+        false
+    }
+
     /// A symbol of a kernel, and a number: for runs in which the symbol is a multiple of it, the target has faster code. `None` if
     /// for none.
     fn faster_multiple(&self, _kernel: &Kernel, _numerics: Numerics) -> Option<(Symbol, i64)> {

@@ -64,7 +64,10 @@ impl Code<'_> {
                         && self.lies_one_in_another(input, along)
                         && input.extents[along] >= shortest
             }
-            Layout::Apart => input.direct || is_empty || input.is_aligned && is_along_memory(input),
+            Layout::Apart => {
+                let is_anyhow = self.strides.is_some_and(|strides| strides.elements == Placement::Anyhow);
+                input.direct || is_empty || input.is_aligned && (is_anyhow || is_along_memory(input))
+            }
             Layout::Reversed => is_empty || input.is_aligned && is_reversed(input),
         }
     }
@@ -77,7 +80,7 @@ impl Code<'_> {
         let is_in = |pair: &[(usize, isize)]| pair[0].1 == pair[1].1.wrapping_mul(pair[1].0 as isize);
         let is_free = |strides: Strides| match strides.elements {
             Placement::SideBySide { is_dense, .. } => !is_dense,
-            Placement::Apart | Placement::Reversed => true,
+            Placement::Apart | Placement::Reversed | Placement::Anyhow => true,
         };
         self.strides.is_some_and(|strides| is_free(strides) || others.windows(2).all(is_in))
     }

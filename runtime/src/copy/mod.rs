@@ -5,12 +5,12 @@
 //! than the target (a transposition), [`squares`], whose rows go on through the axes that continue them; or runs of the source,
 //! if the rows of the target are shorter than that.
 
+mod rows;
 mod squares;
 #[cfg(target_arch = "x86_64")]
 mod steps;
 
-use std::mem::MaybeUninit;
-
+use self::rows::{rows, runs};
 use self::squares::Dense;
 use crate::pool;
 
@@ -34,8 +34,8 @@ const ROWS: usize = 1 << 16;
 /// The fewest elements on a side of a square.
 const LEAST_SIDE: usize = 4;
 
-/// Rows of fewer elements are interleaved from runs of the source, where squares would take longer: those of narrow elements, and of
-/// few of them.
+/// Rows of fewer elements, with those that continue them, are interleaved from runs of the source, where squares would take longer:
+/// those of narrow elements, and of few of them.
 const SHORT_ROW: usize = 16;
 
 /// Elements of so many bytes are turned in wide registers, of which some lanes are masked: from so many of both axes on, that is faster.
@@ -150,10 +150,6 @@ impl Plan {
         }
         let inner = outer.pop().unwrap_or(NONE);
         let least = if inner.extent < LEAST_SIDE { LONG_RUN } else { LEAST_SIDE };
-        let is_short = |across: usize| {
-            inner.extent < LEAST_SIDE
-                || inner.extent < SHORT_ROW && (size < WIDE || across * inner.extent < MANY)
-        };
         let nearer = |axis: &Axis| {
             axis.from != 0 && axis.from.unsigned_abs() < inner.from.unsigned_abs() && axis.extent >= least
         };
@@ -164,21 +160,25 @@ impl Plan {
             let across = outer.pop().unwrap_or(NONE);
             return Plan { outer, manner: Manner::Rows { across, inner } };
         };
-        let across = outer.remove(place);
-        if is_short(across.extent) {
-            let mut inside = vec![inner];
-            // Those that the target has further inside than the run.
-            while count(&inside) < RUNS
-                && outer.len() > place
-                && let Some(axis) =
-                    outer.pop_if(|axis| count(&inside) * axis.extent * size <= INTERLEAVED / LONG_RUN)
-            {
-                inside.insert(0, axis);
-            }
+        let (rest, across, row) = Plan::sides(outer.clone(), place, inner, size);
+        let (run, width) = (count(&across), count(&row));
+        if width < LEAST_SIDE || width < SHORT_ROW && (size < WIDE || run * width < MANY) {
+            let across = outer.remove(place);
+            let inside = Plan::inside_of_run(&mut outer, place, inner, size);
             return Plan { outer, manner: Manner::Runs { across, inside } };
         }
-        // Axes that continue rows which are short.
-        let (mut across, mut inner) = (vec![across], vec![inner]);
+        Plan { outer: rest, manner: Manner::Squares { across, inner: row } }
+    }
+
+    /// The sides of squares: the axis at `place` of those further out, along which the source runs, and `inner`, along which the
+    /// target does, each with axes that continue it; and what is left of the axes.
+    fn sides(
+        mut outer: Vec<Axis>,
+        place: usize,
+        inner: Axis,
+        size: usize,
+    ) -> (Vec<Axis>, Vec<Axis>, Vec<Axis>) {
+        let (mut across, mut inner) = (vec![outer.remove(place)], vec![inner]);
         while outer.len() > place
             && count(&inner) * size < STREAMED_ROW
             && let Some(axis) = outer.pop_if(|axis| axis.to == length(&inner, |axis| axis.to))
@@ -190,7 +190,20 @@ impl Plan {
         {
             across.insert(0, outer.remove(place));
         }
-        Plan { outer, manner: Manner::Squares { across, inner } }
+        (outer, across, inner)
+    }
+
+    /// Takes those of the axes that the target has further inside than a run, which stood at `place`: as many as fill lines.
+    fn inside_of_run(outer: &mut Vec<Axis>, place: usize, inner: Axis, size: usize) -> Vec<Axis> {
+        let mut inside = vec![inner];
+        while count(&inside) < RUNS
+            && outer.len() > place
+            && let Some(axis) =
+                outer.pop_if(|axis| count(&inside) * axis.extent * size <= INTERLEAVED / LONG_RUN)
+        {
+            inside.insert(0, axis);
+        }
+        inside
     }
 
     /// How many elements of `across` and of `inner` there are, and how many of them are a unit of work.
@@ -368,126 +381,6 @@ impl<'a> Odometer<'a> {
             *index = 0;
             self.to -= axis.extent as isize * axis.to;
             self.from -= axis.extent as isize * axis.from;
-        }
-    }
-}
-
-/// Copies rows along `inner`.
-///
-/// # Safety
-/// As [`copy`], for two axes.
-unsafe fn rows<T: Copy>(across: Axis, inner: Axis, to: Address, from: Address) {
-    let width = size_of::<T>() as isize;
-    let count = inner.extent;
-    // The cases apart, so that each becomes a loop of vectors with a constant stride.
-    // SAFETY: by contract; bytes need no alignment.
-    unsafe {
-        if inner.to != width {
-            each_row(across, to, from, |to, from| strided::<T>(count, to, inner.to, from, inner.from));
-        } else if inner.from == width && count as isize * width >= SHORT {
-            each_row(across, to, from, |to, from| {
-                std::ptr::copy_nonoverlapping(from.0, to.0, count * size_of::<T>())
-            });
-        } else if inner.from == width {
-            each_row(across, to, from, |to, from| strided::<T>(count, to, width, from, width));
-        } else if inner.from == 0 {
-            each_row(across, to, from, |to, from| strided::<T>(count, to, width, from, 0));
-        } else if inner.from == -width {
-            each_row(across, to, from, |to, from| strided::<T>(count, to, width, from, -width));
-        } else {
-            each_row(across, to, from, |to, from| {
-                let copied = in_registers::<T>(count, to, (from, inner.from)) as isize;
-                let (to, from) = (to.at(copied * width), from.at(copied * inner.from));
-                strided::<T>(count - copied as usize, to, width, from, inner.from);
-            });
-        }
-    }
-}
-
-/// Copies runs along `run`, one for each index of the axes `inside`: by way of memory that stays in the first-level cache if their
-/// elements are whole rows of the target, which may lie a power of two apart.
-///
-/// # Safety
-/// As [`copy`], for these axes.
-unsafe fn runs<T: Copy>(run: Axis, inside: &[Axis], to: Address, from: Address) {
-    let size = size_of::<T>();
-    let row = count(inside) * size;
-    let mut dense = size as isize;
-    let is_row = inside.iter().rev().all(|axis| {
-        let follows = axis.to == dense;
-        dense *= axis.extent as isize;
-        follows
-    });
-    if !is_row || run.to <= row as isize || run.extent * row > INTERLEAVED {
-        // SAFETY: by contract.
-        return unsafe { interleave::<T>(run, inside, to, from) };
-    }
-    let mut rows = MaybeUninit::<Rows>::uninit();
-    let there = Address(rows.as_mut_ptr().cast());
-    // SAFETY: by contract; all rows of the run are as large as that memory at most.
-    unsafe {
-        interleave::<T>(Axis { to: row as isize, ..run }, inside, there, from);
-        let copied = Axis { from: row as isize, ..run };
-        each_row(copied, to, there, |to, from| std::ptr::copy_nonoverlapping(from.0, to.0, row));
-    }
-}
-
-/// Rows of the target.
-#[repr(C, align(64))]
-struct Rows([u8; INTERLEAVED]);
-
-/// The same, straight to where elements belong.
-///
-/// # Safety
-/// As [`copy`], for these axes.
-unsafe fn interleave<T: Copy>(run: Axis, inside: &[Axis], to: Address, from: Address) {
-    let (width, length) = (size_of::<T>() as isize, run.extent);
-    let mut odometer = Odometer::new(inside, 0);
-    for _ in 0..count(inside) {
-        let (to, from) = (to.at(odometer.to), from.at(odometer.from));
-        // The case of runs without gaps apart, so that they are read in vectors.
-        // SAFETY: by contract.
-        unsafe {
-            match run.from == width {
-                true => strided::<T>(length, to, run.to, from, width),
-                false => strided::<T>(length, to, run.to, from, run.from),
-            }
-        }
-        odometer.advance();
-    }
-}
-
-/// Copies elements that are a stride apart next to each other, if the processor has registers for that; how many it copied.
-///
-/// # Safety
-/// As [`copy`], for one axis.
-unsafe fn in_registers<T: Copy>(count: usize, to: Address, (from, stride): (Address, isize)) -> usize {
-    let (size, stride) = (size_of::<T>(), usize::try_from(stride).unwrap_or(0));
-    #[cfg(target_arch = "x86_64")]
-    if stride.is_multiple_of(size) {
-        // SAFETY: by contract; between elements so near to each other is memory of the same pages.
-        return unsafe { steps::copy(size, (count, stride / size), to.0, from.0) };
-    }
-    0
-}
-
-#[inline(always)]
-fn each_row(across: Axis, to: Address, from: Address, row: impl Fn(Address, Address)) {
-    for index in 0..across.extent as isize {
-        row(to.at(index * across.to), from.at(index * across.from));
-    }
-}
-
-/// Bytes from which on a call of the C library's copy is worth it.
-const SHORT: isize = 64;
-
-#[inline(always)]
-unsafe fn strided<T: Copy>(count: usize, to: Address, to_stride: isize, from: Address, from_stride: isize) {
-    for index in 0..count as isize {
-        // SAFETY: by the caller's contract.
-        unsafe {
-            let value = from.at(index * from_stride).0.cast::<T>().read_unaligned();
-            to.at(index * to_stride).0.cast::<T>().write_unaligned(value);
         }
     }
 }

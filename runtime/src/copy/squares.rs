@@ -12,6 +12,9 @@ use super::{Address, Offset};
 /// A line of the cache, in bytes.
 pub const LINE: usize = 64;
 
+/// A vector register of any processor, in bytes.
+const REGISTER: usize = 16;
+
 /// How many squares lie side by side in a unit of work: memory is read in runs of so many lines.
 pub const WIDTH: usize = 32;
 
@@ -55,14 +58,17 @@ pub unsafe fn squares<T: Copy>(
     let ahead = start.wrapping_neg() % LINE;
     let head = if is_wide && ahead.is_multiple_of(size) { (ahead / size).min(across.len()) } else { 0 };
     let (head, others) = across.split_at(head);
-    for across in [head].into_iter().filter(|head| !head.is_empty()).chain(others.chunks(side)) {
+    // Registers have masks.
+    let parts =
+        starts(others.len(), side, !is_wide).map(|first| &others[first..others.len().min(first + side)]);
+    for across in [head].into_iter().filter(|head| !head.is_empty()).chain(parts) {
         #[cfg(target_arch = "x86_64")]
         if is_wide && streams && !fill_lines((across, inner), to) {
             // SAFETY: by contract; the processor has the instructions.
             unsafe { wide::turn_rows(size, (across, inner), (to, from)) };
             continue;
         }
-        for first in (0..inner.len()).step_by(side) {
+        for first in starts(inner.len(), side, !is_wide) {
             let below = &inner[first..];
             let inner = &below[..side.min(below.len())];
             #[cfg(target_arch = "x86_64")]
@@ -71,11 +77,11 @@ pub unsafe fn squares<T: Copy>(
                 unsafe { wide::turn(size, (across, inner), (to, from), streams) };
                 continue;
             }
-            let is_whole = dense.source && inner.len() == side && across.len() == side;
+            let is_whole = inner.len() == side && across.len() == side;
             // SAFETY: by contract, and a square has room for as many lines as a line has elements.
             unsafe {
-                if is_whole {
-                    turn::<T>(from.at(across[0].from), below, lines);
+                if dense.source && inner.len().min(across.len()) >= REGISTER / size {
+                    turn::<T>(from.at(across[0].from), (across.len(), inner.len()), below, lines);
                 } else {
                     collect::<T>((across, inner), from, lines);
                 }
@@ -83,6 +89,13 @@ pub unsafe fn squares<T: Copy>(
             }
         }
     }
+}
+
+/// Where parts begin of so many elements, or of all that there are. One that would have fewer ends where the elements do, and has some
+/// of them again, if parts may overlap.
+fn starts(count: usize, part: usize, overlaps: bool) -> impl Iterator<Item = usize> {
+    let last = if overlaps { count.saturating_sub(part) } else { count };
+    (0..count).step_by(part).map(move |first| first.min(last))
 }
 
 /// Whether parts of the rows of the target begin with lines of the cache.
@@ -114,6 +127,11 @@ unsafe fn put_all<T: Copy>(
                 }
             } else if bytes == LINE {
                 put(line, to.at(inner[0].to).0, streams);
+            } else if bytes >= REGISTER {
+                let to = to.at(inner[0].to).0;
+                for first in starts(bytes, REGISTER, true) {
+                    std::ptr::copy_nonoverlapping(line.add(first), to.add(first), REGISTER);
+                }
             } else {
                 std::ptr::copy_nonoverlapping(line, to.at(inner[0].to).0, bytes);
             }
@@ -158,37 +176,39 @@ unsafe fn put(line: *const u8, to: *mut u8, streams: bool) {
     unsafe { std::ptr::copy_nonoverlapping(line, to, LINE) };
 }
 
-/// Turns a whole square: the first ones of the lines that lie `below` each other in the source.
+/// Turns a square, or what there is of it: so many elements `across`, and so many of the lines that lie `below` each other in the source.
 ///
 /// # Safety
-/// There are at least as many offsets as a line of the cache has elements, and at the first ones as many bytes as a line can be
-/// read from `from` on; `lines` is aligned as a line is, and has room for a square.
+/// There are at least as many elements across and lines below as a register has elements, and as many of each as a line of the cache
+/// has at most; `across` elements can be read from `from` on at each of those lines. `lines` has room for a square.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "sse2")]
 #[inline]
-unsafe fn turn<T: Copy>(from: Address, below: &[Offset], lines: *mut u8) {
-    use std::arch::x86_64::{__m128i, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch, _mm_setzero_si128};
+unsafe fn turn<T: Copy>(from: Address, (across, inner): (usize, usize), below: &[Offset], lines: *mut u8) {
+    use std::arch::x86_64::{
+        _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch, _mm_setzero_si128, _mm_storeu_si128,
+    };
     let (size, side) = (size_of::<T>(), side(size_of::<T>()));
     // What a register has: a small square is turned in as many registers.
-    let lanes = 16 / size;
+    let lanes = REGISTER / size;
     let mut registers = [_mm_setzero_si128(); 16];
-    for down in (0..side).step_by(lanes) {
+    for down in starts(inner, lanes, true) {
         let rows: [Address; 16] = std::array::from_fn(|lane| from.at(below[down + lane % lanes].from));
         // The square below.
         for next in below.iter().skip(side + down).take(lanes) {
             _mm_prefetch::<_MM_HINT_T0>(from.at(next.from).0.cast());
         }
-        for part in 0..LINE / 16 {
+        for part in starts(across, lanes, true) {
             for (row, register) in rows.iter().zip(&mut registers[..lanes]) {
                 // SAFETY: by contract.
-                *register = unsafe { _mm_loadu_si128(row.at(part as isize * 16).0.cast::<__m128i>()) };
+                *register = unsafe { _mm_loadu_si128(row.at((part * size) as isize).0.cast()) };
             }
             turn_registers(size, &mut registers);
             for (lane, register) in registers[..lanes].iter().enumerate() {
                 // SAFETY: the lane's line of the square.
                 unsafe {
-                    let to = lines.add((part * lanes + lane) * LINE + down * size);
-                    to.cast::<__m128i>().write(*register);
+                    let to = lines.add((part + lane) * LINE + down * size);
+                    _mm_storeu_si128(to.cast(), *register);
                 }
             }
         }
@@ -222,15 +242,15 @@ fn turn_registers(size: usize, registers: &mut [std::arch::x86_64::__m128i; 16])
     }
 }
 
-/// Turns a whole square: the first ones of the lines that lie `below` each other in the source.
+/// Turns a square, or what there is of it: so many elements `across`, and so many of the lines that lie `below` each other in the source.
 ///
 /// # Safety
-/// There are at least as many offsets as a line of the cache has elements, and at the first ones as many bytes as a line can be
-/// read from `from` on; `lines` is aligned as a line is, and has room for a square.
+/// There are at least as many elements across and lines below as a register has elements, and as many of each as a line of the cache
+/// has at most; `across` elements can be read from `from` on at each of those lines. `lines` has room for a square.
 #[cfg(not(target_arch = "x86_64"))]
-unsafe fn turn<T: Copy>(from: Address, below: &[Offset], lines: *mut u8) {
-    let (size, side) = (size_of::<T>() as isize, side(size_of::<T>()));
-    let across: [Offset; LINE] = std::array::from_fn(|index| Offset { to: 0, from: index as isize * size });
+unsafe fn turn<T: Copy>(from: Address, (across, inner): (usize, usize), below: &[Offset], lines: *mut u8) {
+    let size = size_of::<T>() as isize;
+    let offsets: [Offset; LINE] = std::array::from_fn(|index| Offset { to: 0, from: index as isize * size });
     // SAFETY: by contract.
-    unsafe { collect::<T>((&across[..side], &below[..side]), from, lines) };
+    unsafe { collect::<T>((&offsets[..across], &below[..inner]), from, lines) };
 }

@@ -48,6 +48,19 @@ fn there_is_code_for_other_orders_where_packing_would_show() {
   %r = \"promote.add\"(%x, %t) : ({large}, {large}) -> {large}\n"
     );
     assert_eq!(strided_of(&format!("%x: {large}, %y: {large}"), &turned, large), [alone(1)]);
+    // What is only moved is read in any order, however small it is, but for bools, which are made 0 or 1.
+    let anyhow = EntryKind::Strided(Strides { elements: Placement::Anyhow, input: None });
+    let moved = |ty: &str| {
+        let turned = format!(
+            "  %r = \"promote.permute_dims\"(%x) {{permutation = array<i64: 1, 0>}} : ({ty}) -> {ty}\n"
+        );
+        strided_of(&format!("%x: {ty}"), &turned, ty)
+    };
+    assert_eq!(moved("tensor<64x64xf32>"), [anyhow]);
+    assert_eq!(moved("tensor<?x?xbf16>"), [anyhow]);
+    assert_eq!(strided(large, "sort\"(%x) {axis = array<i64: 0>}", large), [anyhow]);
+    assert_eq!(moved("tensor<512x512xi1>"), [first]);
+    assert_eq!(moved("tensor<40x40xf32>"), []);
     // What is small or is computed for long is packed, and so is what products and sorting take.
     assert_eq!(strided("tensor<64x64xf32>", "negative\"(%x)", "tensor<64x64xf32>"), []);
     assert_eq!(strided(large, "lgamma\"(%x)", large), []);

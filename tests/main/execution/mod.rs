@@ -16,6 +16,7 @@ mod graphs;
 mod kernel_order;
 mod layouts;
 mod moments;
+mod moves;
 mod narrow_products;
 mod places;
 mod processors;

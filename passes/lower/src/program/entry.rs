@@ -40,7 +40,10 @@ impl EntryKind {
     pub const fn is_dense(self) -> bool {
         match self {
             Self::Strided(Strides { elements: Placement::SideBySide { is_dense, .. }, .. }) => is_dense,
-            Self::Strided(Strides { elements: Placement::Apart | Placement::Reversed, .. })
+            Self::Strided(Strides {
+                elements: Placement::Apart | Placement::Reversed | Placement::Anyhow,
+                ..
+            })
             | Self::Public
             | Self::Shapes
             | Self::Private => false,

@@ -220,6 +220,7 @@ impl Display for EntryKind {
                     Placement::SideBySide { before, is_dense: true } => write!(f, "strided {before} dense")?,
                     Placement::Apart => f.write_str("strided apart")?,
                     Placement::Reversed => f.write_str("strided reversed")?,
+                    Placement::Anyhow => f.write_str("strided anyhow")?,
                 }
                 input.map_or(Ok(()), |input| write!(f, " input {input}"))
             }

@@ -180,6 +180,17 @@ void promote_rt_sort(promote_rt_context *context, int32_t kind, uint8_t *data, i
   }
 }
 
+void promote_rt_copy(promote_rt_context *context, int64_t rank, const int64_t *dims, int64_t element_size, uint8_t *to,
+                     const int64_t *to_strides, const uint8_t *from, const int64_t *from_strides) {
+  if (rank == 0) {
+    memcpy(to, from, (size_t)element_size);
+    return;
+  }
+  for (int64_t index = 0; index < dims[0]; index++)
+    promote_rt_copy(context, rank - 1, dims + 1, element_size, to + index * to_strides[0] * element_size, to_strides + 1,
+                    from + index * from_strides[0] * element_size, from_strides + 1);
+}
+
 /* Calls. */
 
 static bool fits(const promote_rt_tensor_type *type, const DLTensor *tensor) {

@@ -40,6 +40,10 @@ impl<'m> Context<'m> {
         if !is_straight(source) || !self.reads_little(function, &worth) {
             return;
         }
+        let anyhow = Strides { elements: Placement::Anyhow, input: None };
+        if self.moves_only(function) && self.add(source, EntryKind::Strided(anyhow), traversals) {
+            return;
+        }
         for strides in orders(source, &worth) {
             // Any strides are better, but where dimensions must be one for sums to be in order.
             let dense = dense(source, strides);
@@ -57,7 +61,13 @@ impl<'m> Context<'m> {
         let (mut made, own) = Builder::new(self, source, entry).function();
         let is_same = |(own, other): (&Traversal, &Traversal)| own.is_same(other);
         let is_in_order = own.len() == traversals.len() && own.iter().zip(traversals).all(is_same);
-        let is_kept = is_in_order && self.reads_in_order(&made);
+        let is_read = match entry {
+            EntryKind::Strided(Strides { elements: Placement::Anyhow, .. }) => self.reads_anyhow(&made),
+            EntryKind::Strided(_) | EntryKind::Public | EntryKind::Shapes | EntryKind::Private => {
+                self.reads_in_order(&made)
+            }
+        };
+        let is_kept = is_in_order && is_read;
         if is_kept {
             self.hold(&mut made);
             self.program.functions.push(made);
@@ -78,6 +88,24 @@ impl<'m> Context<'m> {
         let launches: Vec<&Launch> = launches(function).collect();
         let mut reads = launches.iter().filter(|launch| launch.accesses_any(&inputs));
         launches.len() <= worth.launches && reads.all(|launch| cost(launch) <= worth.cost)
+    }
+
+    /// Whether a function does nothing with its arguments but move them.
+    fn moves_only(&self, function: &Function) -> bool {
+        let inputs: FxHashSet<ValueId> =
+            function.taken().filter_map(|(.., own)| own.first().copied()).collect();
+        let mut reads = launches(function).filter(|launch| launch.accesses_any(&inputs)).peekable();
+        reads.peek().is_some()
+            && reads.all(|launch| self.program.kernels[launch.kernel.0 as usize].moved().is_some())
+    }
+
+    /// Whether the target reads arguments with strides as fast as it packs them.
+    fn reads_anyhow(&self, function: &Function) -> bool {
+        let strided: FxHashSet<ValueId> = function.strided().into_iter().collect();
+        launches(function).filter(|launch| launch.accesses_any(&strided)).all(|launch| {
+            let kernel = &self.program.kernels[launch.kernel.0 as usize];
+            self.target.reads_anyhow(kernel, self.program.numerics)
+        })
     }
 
     /// Whether kernels alone read arguments with strides, and those along memory: elements that lie apart, along the dimension that

@@ -47,9 +47,10 @@ impl Parser<'_> {
                 Placement::Apart
             } else if self.accept_word("reversed")? {
                 Placement::Reversed
+            } else if self.accept_word("anyhow")? {
+                Placement::Anyhow
             } else {
-                let what =
-                    "`apart`, `reversed`, or how many dimensions come after the one along which elements lie";
+                let what = "`apart`, `reversed`, `anyhow`, or how many dimensions come after the one along which elements lie";
                 let before = self.unsigned::<u32>(what)? as usize;
                 Placement::SideBySide { before, is_dense: self.accept_word("dense")? }
             };

@@ -7,11 +7,11 @@ use rustc_hash::FxHashMap;
 
 use super::costs::{GRAIN, PIECES, SMALL};
 use super::function::Function;
-use super::kernel::{self, Compiled, Slot};
+use super::kernel::{self, Compiled, Schedule, Setting, Slot};
 use super::runtime;
 use promote_dialect::extent::{Product, Sum};
 use promote_lower::graph::NodeId;
-use promote_lower::kernel::Kernel;
+use promote_lower::kernel::{Kernel, Moved};
 use promote_lower::order::raises;
 use promote_lower::program::{Arg, Launch, PlaceId};
 
@@ -47,6 +47,11 @@ impl Function<'_, '_> {
 
     /// Compiles a kernel, and runs it on all units.
     pub fn launch(&mut self, launch: &Launch, place: PlaceId) {
+        let kernel = self.lowering.kernel(launch.kernel);
+        let Setting { machine, numerics, .. } = self.lowering.setting;
+        if let Some(moved) = Schedule::new(kernel, machine, numerics).moved(kernel) {
+            return self.copy(moved, &kernel.dims, launch);
+        }
         let (name, compiled) = self.compiled(launch, place);
         let environment = self.environment(&compiled, launch);
         let count = self.units(&compiled, launch);
@@ -74,6 +79,18 @@ impl Function<'_, '_> {
         let body = self.code.address_of(&name);
         let arguments = [self.context, body, environment, count, grain];
         runtime::call(&self.code, Runtime::Parallel, &arguments);
+    }
+
+    /// Has the run time copy what a kernel moves.
+    fn copy(&mut self, Moved { from, to, dtype }: Moved<'_>, dims: &[Product], launch: &Launch) {
+        let [extents, from_strides, to_strides] = [dims, &from.strides, &to.strides].map(|products| {
+            let words: Vec<MlirValue> = products.iter().map(|one| self.product(one, launch)).collect();
+            self.words(&words)
+        });
+        let [from, to] = [from, to].map(|access| self.element(access.buffer, &access.offset, launch));
+        let (rank, size) = (self.code.index(dims.len() as i64), self.code.index(memory_size(dtype) as i64));
+        let arguments = [self.context, rank, extents, size, to, to_strides, from, from_strides];
+        runtime::call(&self.code, Runtime::Copy, &arguments);
     }
 
     /// How many units a thread takes at least: those that are better done together, as far as there are enough pieces of them.
@@ -145,20 +162,22 @@ impl Function<'_, '_> {
             words.push(match slot {
                 Slot::Context => self.context,
                 Slot::Number(sum) => self.sum(sum, launch),
-                Slot::Address(node, offset) => {
-                    let buffer = launch.buffer(*node);
-                    let data = self.data(buffer);
-                    if offset.fixed() == Some(0) {
-                        data
-                    } else {
-                        let size = memory_size(self.source.dtype(buffer)) as i64;
-                        let (offset, size) = (self.sum(offset, launch), self.code.index(size));
-                        let bytes = self.code.int("llvm.mul", offset, size);
-                        self.code.element(data, bytes, self.code.types.i8, 1)
-                    }
-                }
+                Slot::Address(node, offset) => self.element(*node, offset, launch),
             });
         }
         self.words(&words)
+    }
+
+    /// Where the element is that lies so many past the start of a node's buffer.
+    fn element(&mut self, node: NodeId, offset: &Sum, launch: &Launch) -> MlirValue {
+        let buffer = launch.buffer(node);
+        let data = self.data(buffer);
+        if offset.fixed() == Some(0) {
+            return data;
+        }
+        let size = memory_size(self.source.dtype(buffer)) as i64;
+        let (offset, size) = (self.sum(offset, launch), self.code.index(size));
+        let bytes = self.code.int("llvm.mul", offset, size);
+        self.code.element(data, bytes, self.code.types.i8, 1)
     }
 }

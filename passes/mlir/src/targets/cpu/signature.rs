@@ -6,7 +6,9 @@
 
 use std::fmt::Write;
 
-use promote_abi::{Function, Kind, Prototype, REVERSED, Runtime, Strided, Structure, TensorType, fields};
+use promote_abi::{
+    ANYHOW, Function, Kind, Prototype, REVERSED, Runtime, Strided, Structure, TensorType, fields,
+};
 
 use super::names;
 use promote_lower::program::{Placement, Strides};
@@ -177,6 +179,7 @@ fn codes(text: &mut String, export: &Export<'_>) {
             Placement::SideBySide { before, is_dense } => (before as i64, is_dense),
             Placement::Apart => (-1, false),
             Placement::Reversed => (REVERSED, false),
+            Placement::Anyhow => (ANYHOW, false),
         };
         let fields = fields::Strided {
             before: number(Kind::I64, before),

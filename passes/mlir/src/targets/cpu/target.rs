@@ -70,6 +70,10 @@ impl Target for Machine {
         Schedule::new(kernel, *self, numerics).reads_in_order(kernel)
     }
 
+    fn reads_anyhow(&self, kernel: &Kernel, numerics: Numerics) -> bool {
+        Schedule::new(kernel, *self, numerics).moved(kernel).is_some()
+    }
+
     fn packing(&self, product: &Product) -> Option<Packing> {
         let Product { operands, dtype, rows, columns, .. } = *product;
         product.is_in_order(self.has_f16).then(|| {

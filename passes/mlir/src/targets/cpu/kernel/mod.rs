@@ -20,6 +20,7 @@
 //! dimension alone is the same in each iteration, and computed before the loop.
 
 mod beside;
+mod copied;
 mod down;
 mod elements;
 mod forms;
@@ -124,6 +125,7 @@ pub fn compile(
         has_masks,
         is_tiny,
         overlaps,
+        is_copied: _,
     } = Schedule::new(kernel, setting.machine, setting.numerics);
     let emitter = KernelEmitter {
         setting,

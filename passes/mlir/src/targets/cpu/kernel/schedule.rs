@@ -7,9 +7,10 @@ use std::fmt::{self, Display, Formatter};
 
 use promote_dialect::extent::Product;
 use promote_lattice::convert::Numerics;
-use promote_lower::kernel::{Access, Code, Form, Kernel};
+use promote_lower::kernel::{Access, Code, Form, Kernel, Moved};
 use promote_lower::order::{self, Beside, Rows, register_lanes, square_lanes};
 
+use super::copied::is_copied;
 use super::down::Down;
 use super::lanes::{planar, short};
 use super::runs::{Parts, has_blocks_beside};
@@ -47,6 +48,8 @@ pub struct Schedule {
     pub(super) is_tiny: bool,
     /// Whether what is left of a loop after whole vectors is computed in one that ends where the loop does: some of it again.
     pub(super) overlaps: bool,
+    /// Whether the run time does what the kernel does.
+    pub(super) is_copied: bool,
 }
 
 impl Schedule {
@@ -91,13 +94,33 @@ impl Schedule {
                 Form::Columns { .. } => false,
             };
         let overlaps = kernel.form == Form::Map && is_along && !is_tiny;
-        Self { lanes, sums, vector, across, blocks, parts, beside, down, short, has_masks, is_tiny, overlaps }
+        let is_copied = short.is_none() && is_copied(kernel, across);
+        Self {
+            lanes,
+            sums,
+            vector,
+            across,
+            blocks,
+            parts,
+            beside,
+            down,
+            short,
+            has_masks,
+            is_tiny,
+            overlaps,
+            is_copied,
+        }
+    }
+
+    /// What the kernel moves, if the run time copies it.
+    pub fn moved<'k>(&self, kernel: &'k Kernel) -> Option<Moved<'k>> {
+        kernel.moved().filter(|_| self.is_copied)
     }
 
     /// Whether all operands of the kernel are read along memory, so that packing one first would not be faster. Reading a map in
     /// squares takes as long.
     pub fn reads_in_order(&self, kernel: &Kernel) -> bool {
-        let Some(vector) = self.vector else { return true };
+        let Some(vector) = self.vector.filter(|_| !self.is_copied) else { return true };
         // Columns of few rows are far apart where dimensions count as one, and are read again in a later stage.
         let is_costly = kernel.as_one || kernel.roots.iter().any(|root| kernel.expr(root.expr).stage > 0);
         let has_few = |down: &Down| kernel.dims[down.rows].fixed().is_some_and(|rows| rows < LEAST_ROWS_DOWN);
@@ -131,6 +154,9 @@ impl Schedule {
 impl Display for Schedule {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { lanes, has_masks, is_tiny, overlaps, .. } = self;
+        if self.is_copied {
+            return f.write_str("copied by the run time");
+        }
         let Some(vector) = self.vector.filter(|_| *lanes > 1) else { return f.write_str("one by one") };
         if self.beside.is_some() {
             return write!(f, "{lanes} rows of d{vector} side by side");
@@ -236,6 +262,56 @@ kernel @k0 {{
                 "{width}"
             );
         }
+    }
+
+    /// How elements of a dtype are moved, from an order to row-major memory.
+    fn moved(ty: &str, dims: &str, [from, to]: [&str; 2]) -> String {
+        let over: Vec<String> = (0..dims.split(',').count()).map(|dim| format!("d{dim}")).collect();
+        let text = format!(
+            "numerics jax
+
+kernel @k0 {{
+  dims [{dims}]
+  form map
+  e0 = load b0[{from}] : {ty} over [{}] stage 0 node 0
+  r0 = store e0 to b1[{to}] node 1
+}}
+",
+            over.join(", ")
+        );
+        let program = Program::parse(&text).expect("it is a program");
+        let machine = Machine { vector_bytes: 64, ..Machine::default() };
+        Schedule::new(&program.kernels[0], machine, program.numerics).to_string()
+    }
+
+    #[test]
+    fn what_no_vector_moves_is_copied_by_the_run_time() {
+        let (copied, in_order) = ("copied by the run time", "64 lanes along d1, the last vector overlapping");
+        let matrix = |ty: &str, [rows, columns]: [i64; 2], from: [i64; 2]| {
+            let from = format!("{}*d0 + {}*d1", from[0], from[1]);
+            moved(ty, &format!("{rows}, {columns}"), [&from, &format!("{columns}*d0 + d1")])
+        };
+        // Rows of what lies further apart, short ones, and every second element.
+        assert_eq!(matrix("f32", [100, 640], [1000, 1]), in_order);
+        assert_eq!(matrix("f32", [1000, 31], [100, 1]), copied);
+        assert_eq!(matrix("f32", [100, 640], [2000, 2]), copied);
+        assert_ne!(matrix("f32", [100, 20], [2000, 2]), copied, "a call takes as long");
+        assert_ne!(matrix("b1", [100, 640], [2000, 2]), copied, "bytes of bools are made 0 or 1");
+        // Squares, but not those of parts of longer runs, of either tensor.
+        let squares = "squares of 16 along d0 and d1";
+        assert_eq!(matrix("f32", [640, 600], [1, 640]), squares);
+        assert_eq!(matrix("f32", [20, 600], [1, 20]), squares);
+        let reversed = |extents: [i64; 3]| {
+            let [a, b, c] = extents;
+            moved(
+                "f32",
+                &format!("{a}, {b}, {c}"),
+                [&format!("d0 + {a}*d1 + {}*d2", a * b), &format!("{}*d0 + {c}*d1 + d2", b * c)],
+            )
+        };
+        assert_eq!(reversed([63, 10, 70]), copied);
+        assert_eq!(reversed([70, 10, 63]), copied);
+        assert_eq!(reversed([70, 10, 70]), "squares of 16 along d0 and d2");
     }
 
     #[test]

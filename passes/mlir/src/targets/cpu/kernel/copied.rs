@@ -1,0 +1,38 @@
+//! Kernels that do nothing but move elements, as transpositions do: the run time copies those, which knows the extents and the
+//! strides of a call and has code for more orders than a kernel.
+
+use promote_lattice::DType;
+use promote_lower::kernel::{Kernel, Moved};
+use promote_scalar::memory_size;
+
+use crate::targets::cpu::costs::{LEAST_COPIED, SHORTEST_COPIED, SHORTEST_RUN};
+
+/// Whether the run time copies what a kernel moves: many elements, rows of which do not lie side by side in both tensors, or are short.
+/// Those that lie side by side along `across` are read in squares, unless the sides of squares are parts of longer runs of memory.
+pub(super) fn is_copied(kernel: &Kernel, across: Option<usize>) -> bool {
+    let (Some(moved), Some(last)) = (kernel.moved(), kernel.dims.len().checked_sub(1)) else { return false };
+    let count = kernel.dims.iter().try_fold(1_i64, |all, extent| Some(all.saturating_mul(extent.fixed()?)));
+    let has_many = count.is_none_or(|count| count >= LEAST_COPIED);
+    // What is loaded of narrower elements, as of bools, is a number of their dtype whatever their bytes are.
+    let is_whole = |dtype: DType| dtype.bits() as usize == 8 * memory_size(dtype);
+    let is_in_order = match across {
+        Some(across) => !goes_on(kernel, moved, [across, last]),
+        None => {
+            let steps = [moved.from, moved.to].map(|access| access.strides[last].fixed());
+            let is_long = kernel.dims[last].fixed().is_none_or(|extent| extent >= SHORTEST_COPIED);
+            is_long && matches!(steps, [Some(-1..=1), Some(1)])
+        }
+    };
+    has_many && is_whole(moved.dtype) && !is_in_order
+}
+
+/// Whether few elements along one of two sides are a run of memory that another dimension continues: in the first of them, in
+/// which elements are read side by side, or in the last, in which they are written.
+fn goes_on(kernel: &Kernel, moved: Moved<'_>, sides: [usize; 2]) -> bool {
+    [moved.from, moved.to].into_iter().zip(sides).any(|(access, side)| {
+        let Some(extent) = kernel.dims[side].fixed() else { return false };
+        let is_short = extent.saturating_mul(memory_size(moved.dtype) as i64) < SHORTEST_RUN;
+        let mut others = (0..kernel.dims.len()).filter(|dim| !sides.contains(dim));
+        is_short && others.any(|dim| access.strides[dim].fixed() == Some(extent))
+    })
+}

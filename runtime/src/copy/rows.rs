@@ -1,0 +1,127 @@
+//! Rows one by one, and rows that are interleaved from runs of the source.
+
+use std::mem::MaybeUninit;
+
+#[cfg(target_arch = "x86_64")]
+use super::steps;
+use super::{Address, Axis, INTERLEAVED, Odometer, count};
+
+/// Copies rows along `inner`.
+///
+/// # Safety
+/// As [`copy`], for two axes.
+pub(super) unsafe fn rows<T: Copy>(across: Axis, inner: Axis, to: Address, from: Address) {
+    let width = size_of::<T>() as isize;
+    let count = inner.extent;
+    // The cases apart, so that each becomes a loop of vectors with a constant stride.
+    // SAFETY: by contract; bytes need no alignment.
+    unsafe {
+        if inner.to != width {
+            each_row(across, to, from, |to, from| strided::<T>(count, to, inner.to, from, inner.from));
+        } else if inner.from == width && count as isize * width >= SHORT {
+            each_row(across, to, from, |to, from| {
+                std::ptr::copy_nonoverlapping(from.0, to.0, count * size_of::<T>())
+            });
+        } else if inner.from == width {
+            each_row(across, to, from, |to, from| strided::<T>(count, to, width, from, width));
+        } else if inner.from == 0 {
+            each_row(across, to, from, |to, from| strided::<T>(count, to, width, from, 0));
+        } else if inner.from == -width {
+            each_row(across, to, from, |to, from| strided::<T>(count, to, width, from, -width));
+        } else {
+            each_row(across, to, from, |to, from| {
+                let copied = in_registers::<T>(count, to, (from, inner.from)) as isize;
+                let (to, from) = (to.at(copied * width), from.at(copied * inner.from));
+                strided::<T>(count - copied as usize, to, width, from, inner.from);
+            });
+        }
+    }
+}
+
+/// Copies runs along `run`, one for each index of the axes `inside`: by way of memory that stays in the first-level cache if their
+/// elements are whole rows of the target, which may lie a power of two apart.
+///
+/// # Safety
+/// As [`copy`], for these axes.
+pub(super) unsafe fn runs<T: Copy>(run: Axis, inside: &[Axis], to: Address, from: Address) {
+    let size = size_of::<T>();
+    let row = count(inside) * size;
+    let mut dense = size as isize;
+    let is_row = inside.iter().rev().all(|axis| {
+        let follows = axis.to == dense;
+        dense *= axis.extent as isize;
+        follows
+    });
+    if !is_row || run.to <= row as isize || run.extent * row > INTERLEAVED {
+        // SAFETY: by contract.
+        return unsafe { interleave::<T>(run, inside, to, from) };
+    }
+    let mut rows = MaybeUninit::<Rows>::uninit();
+    let there = Address(rows.as_mut_ptr().cast());
+    // SAFETY: by contract; all rows of the run are as large as that memory at most.
+    unsafe {
+        interleave::<T>(Axis { to: row as isize, ..run }, inside, there, from);
+        let copied = Axis { from: row as isize, ..run };
+        each_row(copied, to, there, |to, from| std::ptr::copy_nonoverlapping(from.0, to.0, row));
+    }
+}
+
+/// Rows of the target.
+#[repr(C, align(64))]
+struct Rows([u8; INTERLEAVED]);
+
+/// The same, straight to where elements belong.
+///
+/// # Safety
+/// As [`copy`], for these axes.
+unsafe fn interleave<T: Copy>(run: Axis, inside: &[Axis], to: Address, from: Address) {
+    let (width, length) = (size_of::<T>() as isize, run.extent);
+    let mut odometer = Odometer::new(inside, 0);
+    for _ in 0..count(inside) {
+        let (to, from) = (to.at(odometer.to), from.at(odometer.from));
+        // The case of runs without gaps apart, so that they are read in vectors.
+        // SAFETY: by contract.
+        unsafe {
+            match run.from == width {
+                true => strided::<T>(length, to, run.to, from, width),
+                false => strided::<T>(length, to, run.to, from, run.from),
+            }
+        }
+        odometer.advance();
+    }
+}
+
+/// Copies elements that are a stride apart next to each other, if the processor has registers for that; how many it copied.
+///
+/// # Safety
+/// As [`copy`], for one axis.
+unsafe fn in_registers<T: Copy>(count: usize, to: Address, (from, stride): (Address, isize)) -> usize {
+    let (size, stride) = (size_of::<T>(), usize::try_from(stride).unwrap_or(0));
+    #[cfg(target_arch = "x86_64")]
+    if stride.is_multiple_of(size) {
+        // SAFETY: by contract; between elements so near to each other is memory of the same pages.
+        return unsafe { steps::copy(size, (count, stride / size), to.0, from.0) };
+    }
+    0
+}
+
+#[inline(always)]
+fn each_row(across: Axis, to: Address, from: Address, row: impl Fn(Address, Address)) {
+    for index in 0..across.extent as isize {
+        row(to.at(index * across.to), from.at(index * across.from));
+    }
+}
+
+/// Bytes from which on a call of the C library's copy is worth it.
+const SHORT: isize = 64;
+
+#[inline(always)]
+unsafe fn strided<T: Copy>(count: usize, to: Address, to_stride: isize, from: Address, from_stride: isize) {
+    for index in 0..count as isize {
+        // SAFETY: by the caller's contract.
+        unsafe {
+            let value = from.at(index * from_stride).0.cast::<T>().read_unaligned();
+            to.at(index * to_stride).0.cast::<T>().write_unaligned(value);
+        }
+    }
+}
