@@ -81,13 +81,21 @@ pub unsafe fn copy(extents: &[usize], size: usize, to: Strided<'_>, from: Stride
     let mut axes: Vec<Axis> = (extents.iter().zip(to.strides).zip(from.strides))
         .map(|((&extent, &to), &from)| Axis { extent, to, from })
         .collect();
-    let unit = match size {
+    let mut unit = match size {
         1 | 2 | 4 | 8 | 16 => size,
         _ => {
             axes.push(Axis { extent: size, to: 1, from: 1 });
             1
         }
     };
+    // Elements that lie side by side in both tensors and are as large as a wider one together are moved as such.
+    let is_wider = |axis: &Axis, unit: usize| {
+        let [to, from] = [axis.to, axis.from].map(|stride| stride == unit as isize);
+        to && from && matches!(axis.extent.saturating_mul(unit), 2 | 4 | 8 | 16)
+    };
+    while let Some(place) = axes.iter().position(|axis| axis.extent > 1 && is_wider(axis, unit)) {
+        unit *= axes.remove(place).extent;
+    }
     let plan = Plan::new(axes, unit);
     let (to, from) = (Address(to.data), Address(from.data));
     // SAFETY: by contract, for elements of any of these widths.
@@ -256,7 +264,7 @@ impl Plan {
             let begin = begin as usize;
             let mut odometer = Odometer::new(&self.outer, begin / (cuts[0] * cuts[1]));
             let mut part = begin % (cuts[0] * cuts[1]);
-            let mut sides = [Vec::new(), Vec::new()];
+            let (mut sides, mut at) = ([Vec::new(), Vec::new()], None);
             for _ in begin..end as usize {
                 let (to, from) = (to.at(odometer.to), from.at(odometer.from));
                 // SAFETY: the parts lie in the tensors, and each is visited once.
@@ -266,8 +274,11 @@ impl Plan {
                             // Those that lie along the source follow each other.
                             let [down, along] = [part % cuts[0], part / cuts[0]];
                             let [of_across, of_inner] = &mut sides;
-                            offsets(across, (down * height, height), of_across);
-                            offsets(inner, (along * width, width), of_inner);
+                            // Where there is one part, its sides are the same for all indices further out.
+                            if at.replace(part) != Some(part) {
+                                offsets(across, (down * height, height), of_across);
+                                offsets(inner, (along * width, width), of_inner);
+                            }
                             let size = size_of::<T>() as isize;
                             let dense =
                                 Dense { source: last(across).from == size, target: last(inner).to == size };

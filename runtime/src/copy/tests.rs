@@ -301,3 +301,29 @@ fn every_so_many_elements_are_copied_at_any_length() {
         }
     }
 }
+
+#[test]
+fn short_rows_of_both_tensors_are_moved_as_wider_elements() {
+    let mut random = Random(4);
+    for (size, row) in [(1, 2), (1, 16), (2, 2), (2, 4), (4, 2), (4, 4), (8, 2), (1, 3), (2, 3), (4, 8)] {
+        // Matrices of such rows, of which one has gaps between them, are transposed.
+        for ([rows, columns], gap) in [([33, 70], 0), ([70, 33], 1), ([5, 3], 0)] {
+            let pitch = row * size + gap;
+            let source: Vec<u8> = (0..rows * columns * pitch).map(|_| random.below(256) as u8).collect();
+            let mut target = vec![0u8; rows * columns * row * size];
+            let strides = |[outer, inner]: [usize; 2]| [outer as isize, inner as isize, size as isize];
+            // SAFETY: the views fit their memory.
+            unsafe {
+                let to =
+                    Strided { data: target.as_mut_ptr(), strides: &strides([rows * row * size, row * size]) };
+                let data = source.as_ptr().cast_mut();
+                let from = Strided { data, strides: &strides([pitch, columns * pitch]) };
+                copy(&[columns, rows, row], size, to, from);
+            }
+            let places =
+                (0..columns).flat_map(|column| (0..rows).map(move |row| (row * columns + column) * pitch));
+            let naive: Vec<u8> = places.flat_map(|from| source[from..][..row * size].to_vec()).collect();
+            assert!(target == naive, "{rows} x {columns} of {row} of {size}, {gap} apart");
+        }
+    }
+}

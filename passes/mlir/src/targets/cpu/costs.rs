@@ -95,8 +95,8 @@ pub const MOST_PLANES: i64 = 16;
 pub const LEAST_ROWS: i64 = 16;
 /// The fewest elements that the run time copies: a call of it takes as long as moving some hundred of them.
 pub const LEAST_COPIED: i64 = 1 << 11;
-/// The fewest elements of rows, side by side in both tensors, that a kernel moves in vectors.
-pub const SHORTEST_COPIED: i64 = 1 << 5;
+/// The widest rows, in bytes, side by side in both tensors, that it moves as one element.
+pub const WIDEST_COPIED: i64 = 16;
 /// Shorter runs of memory, in bytes, that go on along another dimension, a kernel would read or write a part of at a time.
 pub const SHORTEST_RUN: i64 = 1 << 8;
 /// The most indices of a map that LLVM may keep in registers whole.

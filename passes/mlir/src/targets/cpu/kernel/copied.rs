@@ -1,29 +1,35 @@
 //! Kernels that do nothing but move elements, as transpositions do: the run time copies those, which knows the extents and the
 //! strides of a call and has code for more orders than a kernel.
 
-use promote_lattice::DType;
 use promote_lower::kernel::{Kernel, Moved};
 use promote_scalar::memory_size;
 
-use crate::targets::cpu::costs::{LEAST_COPIED, SHORTEST_COPIED, SHORTEST_RUN};
+use crate::targets::cpu::costs::{LEAST_COPIED, SHORTEST_RUN, WIDEST_COPIED};
 
-/// Whether the run time copies what a kernel moves: many elements, rows of which do not lie side by side in both tensors, or are short.
-/// Those that lie side by side along `across` are read in squares, unless the sides of squares are parts of longer runs of memory.
+/// Whether the run time copies what a kernel moves: many elements, rows of which do not lie side by side in both tensors, or are
+/// no wider than an element may be. Those that lie side by side along `across` are read in squares, unless the sides of squares are
+/// parts of longer runs of memory.
 pub(super) fn is_copied(kernel: &Kernel, across: Option<usize>) -> bool {
     let (Some(moved), Some(last)) = (kernel.moved(), kernel.dims.len().checked_sub(1)) else { return false };
     let count = kernel.dims.iter().try_fold(1_i64, |all, extent| Some(all.saturating_mul(extent.fixed()?)));
     let has_many = count.is_none_or(|count| count >= LEAST_COPIED);
+    let size = memory_size(moved.dtype);
     // What is loaded of narrower elements, as of bools, is a number of their dtype whatever their bytes are.
-    let is_whole = |dtype: DType| dtype.bits() as usize == 8 * memory_size(dtype);
+    let is_whole = moved.dtype.bits() as usize == 8 * size;
     let is_in_order = match across {
         Some(across) => !goes_on(kernel, moved, [across, last]),
         None => {
             let steps = [moved.from, moved.to].map(|access| access.strides[last].fixed());
-            let is_long = kernel.dims[last].fixed().is_none_or(|extent| extent >= SHORTEST_COPIED);
-            is_long && matches!(steps, [Some(-1..=1), Some(1)])
+            let bytes = kernel.dims[last].fixed().map(|extent| extent.saturating_mul(size as i64));
+            let is_element =
+                bytes.is_some_and(|row| row <= WIDEST_COPIED && row.cast_unsigned().is_power_of_two());
+            match steps {
+                [Some(1), Some(1)] => !is_element,
+                [from, to] => matches!(from, Some(-1 | 0)) && to == Some(1),
+            }
         }
     };
-    has_many && is_whole(moved.dtype) && !is_in_order
+    has_many && is_whole && !is_in_order
 }
 
 /// Whether few elements along one of two sides are a run of memory that another dimension continues: in the first of them, in

@@ -291,9 +291,11 @@ kernel @k0 {{
             let from = format!("{}*d0 + {}*d1", from[0], from[1]);
             moved(ty, &format!("{rows}, {columns}"), [&from, &format!("{columns}*d0 + d1")])
         };
-        // Rows of what lies further apart, short ones, and every second element.
+        // Rows of what lies further apart, those that are as wide as an element may be, and every second element.
         assert_eq!(matrix("f32", [100, 640], [1000, 1]), in_order);
-        assert_eq!(matrix("f32", [1000, 31], [100, 1]), copied);
+        assert_ne!(matrix("f32", [1000, 3], [100, 1]), copied);
+        assert_eq!(matrix("f32", [1000, 4], [100, 1]), copied);
+        assert_ne!(matrix("f64", [1000, 4], [100, 1]), copied);
         assert_eq!(matrix("f32", [100, 640], [2000, 2]), copied);
         assert_ne!(matrix("f32", [100, 20], [2000, 2]), copied, "a call takes as long");
         assert_ne!(matrix("b1", [100, 640], [2000, 2]), copied, "bytes of bools are made 0 or 1");
