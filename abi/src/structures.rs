@@ -186,6 +186,9 @@ structures! {
         entry_stack: *const i64,
         /// The same of `shape`.
         shape_stack: *const i64,
+        /// A bit for each of the first 63 arguments: whether `entry` takes it in any order in memory, reading it by `promote_rt_stage`
+        /// alone.
+        in_any_order: i64,
         /// Number of codes for arguments that lie in memory in another order.
         strided_count: i64,
         /// As many codes; may be null if there are none.

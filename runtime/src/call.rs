@@ -149,7 +149,8 @@ pub unsafe fn invoke(
         .collect::<Result<Vec<_>, _>>()?;
     if let Some(code) = code(function, body, purpose, &placed_inputs) {
         let slots = slots(function, (&code, &placed_inputs), outputs, &placed_outputs);
-        let context = Context::new(function.display_name().to_owned(), slots);
+        let context =
+            Context::new(function.display_name().to_owned(), slots).staging(code.all_staged(&placed_inputs));
         // SAFETY: by contract; every view was checked.
         unsafe {
             run(&context, code, inputs, &placed_inputs)?;

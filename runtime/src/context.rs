@@ -13,6 +13,7 @@ use crate::buffer::{self, Header, Refusal};
 use crate::error::RunError;
 use crate::shape::Shape;
 use crate::stack;
+use crate::stage::Staged;
 use promote_abi::{Status, TensorType, Trap, extents};
 
 /// One call in progress; compiled code only passes a [handle](Context::handle) of it on.
@@ -24,6 +25,8 @@ pub struct Context {
     /// How deep functions have called each other, if it is not.
     depth: AtomicI32,
     state: Mutex<State>,
+    /// The inputs that are copied as they are read, by their numbers.
+    staged: Vec<Option<Staged>>,
 }
 
 struct State {
@@ -107,7 +110,25 @@ impl Context {
     pub fn new(name: String, outputs: Vec<Output>) -> Context {
         let state = State { error: None, place: None, live: Vec::new(), outputs };
         let lowest = stack::lowest();
-        Context { name, trap: AtomicI32::new(0), lowest, depth: AtomicI32::new(0), state: Mutex::new(state) }
+        Context {
+            name,
+            trap: AtomicI32::new(0),
+            lowest,
+            depth: AtomicI32::new(0),
+            state: Mutex::new(state),
+            staged: Vec::new(),
+        }
+    }
+
+    /// The same with inputs that are copied as they are read.
+    pub fn staging(mut self, staged: Vec<Option<Staged>>) -> Context {
+        self.staged = staged;
+        self
+    }
+
+    /// An input, given its number, if it is copied as it is read.
+    pub fn staged(&self, input: usize) -> Option<&Staged> {
+        self.staged.get(input)?.as_ref()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -11,7 +11,7 @@ use promote_abi::{Body, Context as Handle, DLTensor, Exports, Function, SortKind
 use crate::builtins::{__truncdfbf2, __truncsfbf2};
 use crate::context::Context;
 use crate::copy::{self, Strided};
-use crate::{buffer, dlpack, environment, error, pool, sort, tvm};
+use crate::{buffer, dlpack, environment, error, pool, sort, stage, tvm};
 
 /// Runs `body`; if it panics, the call fails, and there is `otherwise`.
 fn guarded<T>(context: &Context, otherwise: T, body: impl FnOnce() -> T) -> T {
@@ -129,6 +129,32 @@ pub unsafe extern "C" fn promote_rt_parallel(
     let context = unsafe { Context::of(context) };
     let env = Shared(env);
     guarded(context, (), || pool::parallel(count, grain, &|begin, end| body(env.get(), begin, end)));
+}
+
+/// The same for a body that reads inputs of the call in the order of row-major memory. Those of them that lie in another order are
+/// copied as they are read, and the body finds the address of such a copy in its environment, as if all of the input lay around it.
+///
+/// # Safety
+/// The context is that of the call; `body` may run with `env`, or a copy of it, on several threads at once, for distinct ranges; `order`
+/// points to the words that say how it reads inputs of the call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn promote_rt_stage(
+    context: *mut Handle,
+    body: Body,
+    env: *mut u8,
+    count: i64,
+    grain: i64,
+    order: *const i64,
+) {
+    // SAFETY: by contract.
+    let context = unsafe { Context::of(context) };
+    guarded(context, (), || {
+        // SAFETY: by contract.
+        unsafe {
+            let order = stage::Order::read(order);
+            stage::run(context, body, env.cast_const().cast(), (count, grain), &order);
+        }
+    });
 }
 
 /// A check made while running did not hold: keeps the message, unless there is one. The code then returns non-zero.
@@ -376,6 +402,7 @@ static EXPORTS: Exports = Exports {
     promote_rt_output,
     promote_rt_shape,
     promote_rt_parallel,
+    promote_rt_stage,
     promote_rt_enter,
     promote_rt_leave,
     promote_rt_fail,

@@ -33,6 +33,7 @@ mod rust;
 mod shape;
 mod sort;
 mod stack;
+mod stage;
 mod tensor;
 mod tvm;
 

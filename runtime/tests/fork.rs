@@ -94,6 +94,7 @@ fn calls_are_right(count: usize) -> bool {
         shape: None,
         entry_stack: std::ptr::null(),
         shape_stack: std::ptr::null(),
+        in_any_order: 0,
         strided_count: 0,
         strided: std::ptr::null(),
     };

@@ -209,6 +209,7 @@ unsafe fn import(
         shape: None,
         entry_stack: std::ptr::null(),
         shape_stack: std::ptr::null(),
+        in_any_order: 0,
         strided_count: 0,
         strided: std::ptr::null(),
     };

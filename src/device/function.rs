@@ -60,6 +60,7 @@ impl DeviceFunction {
             shape: executable.tells_shapes(name).then_some(never as runtime::Entry),
             entry_stack: std::ptr::null(),
             shape_stack: std::ptr::null(),
+            in_any_order: 0,
             strided_count: 0,
             strided: std::ptr::null(),
         };

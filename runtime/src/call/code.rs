@@ -1,6 +1,7 @@
 //! Which code a call runs: the one for which the least of the inputs must be packed.
 
 use super::{Body, Purpose};
+use crate::stage::Staged;
 use crate::tensor::{Placed, row_major};
 use promote_abi::{Entry, Function, Layout, Placement, Strides, TensorType};
 
@@ -21,6 +22,8 @@ pub(super) struct Code<'a> {
     pub(super) reads_tensors: bool,
     /// How inputs lie in memory; none if they are contiguous and row-major.
     pub(super) strides: Option<Strides>,
+    /// A bit for each input that it takes in any order, where inputs are otherwise contiguous and row-major.
+    pub(super) in_any_order: i64,
 }
 
 /// The fewest elements side by side along the last dimension of an input that is read where it is: beginning with each of many shorter
@@ -42,11 +45,25 @@ impl Code<'_> {
         self.strides.map_or(Layout::RowMajor, |strides| strides.layout(index, input.extents.len()))
     }
 
+    /// An input that is copied as it is read.
+    pub(super) fn staged(&self, index: usize, input: &Placed) -> Option<Staged> {
+        let takes = index < 63 && self.in_any_order >> index & 1 == 1;
+        if takes && !input.direct { Staged::new(input) } else { None }
+    }
+
+    /// The inputs that are copied as they are read, by their numbers; empty if there are none.
+    pub(super) fn all_staged(&self, inputs: &[Placed]) -> Vec<Option<Staged>> {
+        if self.in_any_order == 0 || inputs.iter().all(|input| input.direct) {
+            return Vec::new();
+        }
+        inputs.iter().enumerate().map(|(index, input)| self.staged(index, input)).collect()
+    }
+
     /// Whether it reads an input where it is.
     pub(super) fn reads(&self, index: usize, input: &Placed) -> bool {
         let is_empty = input.low == input.high;
         match self.layout(index, input) {
-            Layout::RowMajor => input.direct,
+            Layout::RowMajor => input.direct || self.staged(index, input).is_some(),
             Layout::Along(along) => {
                 let is_forward = input.strides.iter().all(|stride| *stride >= 0);
                 let is_side_by_side = input.strides[along] == input.size as isize;
@@ -129,13 +146,14 @@ impl Code<'_> {
     }
 
     /// How much longer a call takes, in bytes, than with inputs that are contiguous: what is packed is written and read again, and what
-    /// is read as if it lay apart takes longer.
+    /// is copied as it is read, or read as if it lay apart, takes longer.
     fn cost(&self, inputs: &[Placed]) -> usize {
         let of = |(index, input): (usize, &Placed)| {
             let bytes = input.extents.iter().product::<usize>() * input.size;
             match (self.reads(index, input), self.layout(index, input)) {
                 (false, _) => bytes.saturating_mul(2),
                 (true, Layout::Apart) if input.direct => bytes,
+                (true, Layout::RowMajor) if !input.direct => bytes,
                 (true, Layout::RowMajor | Layout::Along(_) | Layout::Apart | Layout::Reversed) => 0,
             }
         };
@@ -180,8 +198,12 @@ pub(super) fn code<'a>(
         stack,
         reads_tensors: true,
         strides: None,
+        in_any_order: 0,
     };
-    let whole = compiled(function.entry, function.entry_stack);
+    let whole = Code {
+        in_any_order: if body.is_none() { function.in_any_order } else { 0 },
+        ..compiled(function.entry, function.entry_stack)
+    };
     match (purpose, function.shape) {
         // What runs instead of compiled code takes contiguous inputs.
         (Purpose::Results | Purpose::Kept, _)

@@ -37,6 +37,7 @@ fn meta(
         shape,
         entry_stack: std::ptr::null(),
         shape_stack: std::ptr::null(),
+        in_any_order: 0,
         strided_count: 0,
         strided: std::ptr::null(),
     }))

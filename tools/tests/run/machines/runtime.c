@@ -180,6 +180,12 @@ void promote_rt_sort(promote_rt_context *context, int32_t kind, uint8_t *data, i
   }
 }
 
+void promote_rt_stage(promote_rt_context *context, promote_rt_body *body, uint8_t *env, int64_t count, int64_t grain,
+                      const int64_t *order) {
+  (void)order; /* inputs are contiguous */
+  promote_rt_parallel(context, body, env, count, grain);
+}
+
 void promote_rt_copy(promote_rt_context *context, int64_t rank, const int64_t *dims, int64_t element_size, uint8_t *to,
                      const int64_t *to_strides, const uint8_t *from, const int64_t *from_strides) {
   if (rank == 0) {

@@ -8,6 +8,7 @@ use std::mem::offset_of;
 use mlir_sys::*;
 use promote_abi::Input;
 use promote_scalar::{Ty, load, memory, memory_size, store};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::emit::Lanes;
 use super::{Lowering, scalars};
@@ -15,12 +16,51 @@ use crate::raw;
 use crate::targets::llvm::Register;
 use crate::targets::llvm::{CALLER, Code, Predicate, block_argument};
 use promote_lower::flow::reverse_postorder;
-use promote_lower::program::{Arg, Block, Edge, End, EntryKind, Function as Source, ValueId, ValueKind};
+use promote_lower::program::{
+    Arg, Block, Edge, End, EntryKind, Function as Source, PlaceId, Step, ValueId, ValueKind,
+};
 use promote_lower::types::{Number, Type};
 
 /// As many words as bytes of a structure that is made of words.
 const fn words(bytes: usize) -> i64 {
     (bytes / 8) as i64
+}
+
+/// The inputs of a public function that nothing but kernels reads, once each: their buffers, and the number of each. None if it is not
+/// plain that nothing else does.
+fn read_by_kernels(source: &Source) -> FxHashMap<ValueId, usize> {
+    let is_plain = |(step, _): &(Step, PlaceId)| match step {
+        Step::Allocate { .. }
+        | Step::Output { .. }
+        | Step::Constant { .. }
+        | Step::Spill { .. }
+        | Step::Cell { .. }
+        | Step::Release(_)
+        | Step::Launch(_)
+        // It sorts what it writes, which inputs are not.
+        | Step::Sort { .. }
+        | Step::CheckExceptions
+        | Step::Arith { .. }
+        | Step::Number { .. }
+        | Step::FailIf { .. } => true,
+        Step::Shape { .. }
+        | Step::Copy { .. }
+        | Step::Choose { .. }
+        | Step::Retain(_)
+        | Step::Matmul(_)
+        | Step::Read { .. }
+        | Step::Write { .. }
+        | Step::Call { .. } => false,
+    };
+    match (source.entry, source.blocks.as_slice()) {
+        (EntryKind::Public, [block]) if block.steps.iter().all(is_plain) => {
+            let tensors = source.taken().filter(|(_, r#type, _)| !r#type.dims().is_empty());
+            tensors.map(|(input, _, own)| (own[0], input)).collect()
+        }
+        (EntryKind::Public | EntryKind::Strided(_) | EntryKind::Shapes | EntryKind::Private, _) => {
+            FxHashMap::default()
+        }
+    }
 }
 
 /// What a value is in code.
@@ -46,11 +86,51 @@ pub struct Function<'l, 'a> {
     blocks: Vec<MlirBlock>,
     /// The block that leaves after a failure.
     pub(super) failure: Option<MlirBlock>,
+    /// The buffers of inputs, where callers from outside give those, and the number of each.
+    pub(super) inputs: FxHashMap<ValueId, usize>,
+    /// The inputs that may lie in any order.
+    pub(super) in_any_order: InAnyOrder,
+}
+
+/// The inputs of a function that may lie in any order in memory: nothing reads them but a few kernels, in the order of row-major
+/// memory, for which the run time [stages](promote_abi::Runtime::Stage) them.
+#[derive(Debug, Default)]
+pub struct InAnyOrder {
+    /// How many kernels read each.
+    readers: FxHashMap<usize, u32>,
+    /// What is read otherwise.
+    others: FxHashSet<usize>,
+}
+
+impl InAnyOrder {
+    /// The most kernels that read an input that is staged for each.
+    const MOST_READERS: u32 = 2;
+
+    /// How many inputs metadata have a bit for.
+    const MOST_INPUTS: usize = 63;
+
+    /// Takes note of a kernel that reads an input in order; whether it may be staged for it.
+    pub fn stages(&mut self, input: usize) -> bool {
+        *self.readers.entry(input).or_default() += 1;
+        input < Self::MOST_INPUTS
+    }
+
+    /// Takes note that an input is read otherwise.
+    pub fn leave(&mut self, input: usize) {
+        self.others.insert(input);
+    }
+
+    /// A bit for each such input.
+    fn bits(&self) -> i64 {
+        let few = self.readers.iter().filter(|(_, readers)| **readers <= Self::MOST_READERS);
+        let staged = few.map(|(input, _)| *input).filter(|input| !self.others.contains(input));
+        staged.filter(|input| *input < Self::MOST_INPUTS).fold(0, |all, input| all | 1 << input)
+    }
 }
 
 impl<'l, 'a> Function<'l, 'a> {
-    /// Makes a function of that symbol.
-    pub fn compile(lowering: &'l mut Lowering<'a>, source: &'a Source, symbol: &str) {
+    /// Makes a function of that symbol. A bit for each of its inputs that may lie in any order in memory.
+    pub fn compile(lowering: &'l mut Lowering<'a>, source: &'a Source, symbol: &str) -> i64 {
         let types = lowering.setting.types;
         let arguments = match source.entry {
             EntryKind::Public | EntryKind::Strided(_) | EntryKind::Shapes => {
@@ -68,9 +148,19 @@ impl<'l, 'a> Function<'l, 'a> {
         let code = Code::function(types, lowering.setting.module, location, symbol, signature, CALLER);
         let context = code.argument(0);
         let values = vec![None; source.values.len()];
-        let mut this =
-            Function { lowering, code, source, context, values, blocks: Vec::new(), failure: None };
+        let mut this = Function {
+            lowering,
+            code,
+            source,
+            context,
+            values,
+            blocks: Vec::new(),
+            failure: None,
+            inputs: read_by_kernels(source),
+            in_any_order: InAnyOrder::default(),
+        };
         this.run();
+        this.in_any_order.bits()
     }
 
     fn run(&mut self) {

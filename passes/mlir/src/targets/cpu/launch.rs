@@ -50,6 +50,7 @@ impl Function<'_, '_> {
         let kernel = self.lowering.kernel(launch.kernel);
         let Setting { machine, numerics, .. } = self.lowering.setting;
         if let Some(moved) = Schedule::new(kernel, machine, numerics).moved(kernel) {
+            self.read_in_place(launch);
             return self.copy(moved, &kernel.dims, launch);
         }
         let (name, compiled) = self.compiled(launch, place);
@@ -62,6 +63,7 @@ impl Function<'_, '_> {
         });
         let total = Self::known(&total, launch).zip(tiles);
         if total.is_some_and(|(total, tiles)| total.saturating_mul(tiles) <= SMALL) {
+            self.read_in_place(launch);
             self.code.call(&name, &[environment, zero, count], None);
             return;
         }
@@ -78,7 +80,14 @@ impl Function<'_, '_> {
         let grain = self.together(compiled.together, grain, count);
         let body = self.code.address_of(&name);
         let arguments = [self.context, body, environment, count, grain];
-        runtime::call(&self.code, Runtime::Parallel, &arguments);
+        match self.order(&compiled, launch) {
+            Some(order) => {
+                runtime::call(&self.code, Runtime::Stage, &[arguments.as_slice(), &[order]].concat());
+            }
+            None => {
+                runtime::call(&self.code, Runtime::Parallel, &arguments);
+            }
+        }
     }
 
     /// Has the run time copy what a kernel moves.
@@ -179,5 +188,48 @@ impl Function<'_, '_> {
         let (offset, size) = (self.sum(offset, launch), self.code.index(size));
         let bytes = self.code.int("llvm.mul", offset, size);
         self.code.element(data, bytes, self.code.types.i8, 1)
+    }
+
+    /// The order in which a kernel reads inputs, for [`Runtime::Stage`]; none if it reads no input in the order of row-major memory.
+    fn order(&mut self, compiled: &Compiled, launch: &Launch) -> Option<MlirValue> {
+        let inputs = self.inputs_of(launch);
+        let reading = compiled.reading.as_ref();
+        let slot = |node: NodeId| {
+            let is_address = |slot: &Slot| matches!(slot, Slot::Address(of, _) if *of == node);
+            compiled.slots.iter().position(is_address)
+        };
+        let mut slots = Vec::new();
+        for (node, input) in inputs {
+            let is_in_order = reading.is_some_and(|reading| reading.nodes.contains(&node));
+            match slot(node).filter(|_| is_in_order) {
+                Some(slot) if self.in_any_order.stages(input) => {
+                    slots.extend([slot as i64, input as i64]);
+                }
+                Some(_) | None => self.in_any_order.leave(input),
+            }
+        }
+        let reading = reading.filter(|_| !slots.is_empty())?;
+        let (extent, piece) = &reading.parts;
+        let extent = self.product(extent, launch);
+        let parts = self.rounded_up(extent, *piece);
+        let [part, row] = [&reading.part, &reading.row].map(|product| self.product(product, launch));
+        let known = [compiled.slots.len() as i64, slots.len() as i64 / 2];
+        let [words, count] = known.map(|number| self.code.index(number));
+        let slots = slots.into_iter().map(|number| self.code.index(number)).collect();
+        let words = [vec![words, parts, part, row, count], slots].concat();
+        Some(self.words(&words))
+    }
+
+    /// Notes that a launch reads inputs where they are.
+    fn read_in_place(&mut self, launch: &Launch) {
+        for (_, input) in self.inputs_of(launch) {
+            self.in_any_order.leave(input);
+        }
+    }
+
+    /// The inputs of the function among what a launch accesses.
+    fn inputs_of(&self, launch: &Launch) -> Vec<(NodeId, usize)> {
+        let nodes = (0..).map(NodeId).zip(&launch.buffers);
+        nodes.filter_map(|(node, buffer)| Some((node, *self.inputs.get(buffer.as_ref()?)?))).collect()
     }
 }

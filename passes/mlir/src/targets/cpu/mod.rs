@@ -198,7 +198,7 @@ impl<'a> Lowering<'a> {
 
     /// Compiles the entries of a function of the source.
     fn function(&mut self, entries: &'a [program::Function], text: &mut String) {
-        let (mut entry, mut shape, mut strided) = (None, None, Vec::new());
+        let (mut entry, mut shape, mut strided, mut in_any_order) = (None, None, Vec::new(), 0);
         for function in entries {
             let name = &function.name;
             if function.entry != EntryKind::Private && !self.claim(function) {
@@ -215,14 +215,15 @@ impl<'a> Lowering<'a> {
                 }
                 EntryKind::Shapes => shape.insert(format!("promote.shape.{}", encoded(name))).clone(),
             };
-            Function::compile(self, function, &symbol);
+            in_any_order |= Function::compile(self, function, &symbol);
             text.push_str(&signature::stack(&symbol));
         }
         if let (Some(entry), [function @ program::Function { name, inputs, outputs, .. }, ..]) =
             (entry, entries)
         {
             let (shape, strided) = (shape.as_deref(), strided.as_slice());
-            let export = signature::Export { name, inputs, outputs, entry: &entry, shape, strided };
+            let export =
+                signature::Export { name, inputs, outputs, entry: &entry, in_any_order, shape, strided };
             text.push_str(&signature::symbols(&export));
             self.keep_type(function);
         }

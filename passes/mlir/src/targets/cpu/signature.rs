@@ -25,6 +25,8 @@ pub struct Export<'a> {
     pub outputs: &'a [Type],
     /// The symbol of its code.
     pub entry: &'a str,
+    /// A bit for each input that its code takes in any order in memory.
+    pub in_any_order: i64,
     /// The symbol of the code that computes its results' shapes, if there is one.
     pub shape: Option<&'a str>,
     /// The symbols of the codes for arguments [with strides](promote_lower::program::EntryKind::Strided).
@@ -122,6 +124,7 @@ pub fn symbols(export: &Export<'_>) -> String {
         shape: address(export.shape.map(str::to_owned)),
         entry_stack: address(Some(stack_symbol(export.entry))),
         shape_stack: address(export.shape.map(stack_symbol)),
+        in_any_order: number(Kind::I64, export.in_any_order),
         strided_count: number(Kind::I64, export.strided.len() as i64),
         strided: address((!export.strided.is_empty()).then(|| array(export, "strided"))),
     };

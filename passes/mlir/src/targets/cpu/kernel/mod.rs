@@ -30,6 +30,7 @@ mod loops;
 mod masks;
 mod memory;
 mod prefetch;
+mod reading;
 mod roots;
 mod row;
 mod runs;
@@ -47,6 +48,7 @@ use rustc_hash::FxHashMap;
 
 use self::down::Down;
 use self::lanes::periodic;
+pub use self::reading::Reading;
 use self::runs::Parts;
 pub use self::schedule::Schedule;
 use self::squares::Bounds;
@@ -83,6 +85,8 @@ pub struct Compiled {
     pub work: Product,
     /// How many units a thread takes at once, if there are enough of them for several threads.
     pub together: i64,
+    /// What is read in the order of row-major memory, and how; none if nothing is, or units are numbered otherwise.
+    pub reading: Option<Reading>,
 }
 
 /// What of a kernel is the same for all of a module.
@@ -314,10 +318,12 @@ impl<'k> KernelEmitter<'k> {
         self.code.go_to(self.entry);
         self.code.branch(start, &[]);
         let work = self.work(&units, &tiles);
+        let is_numbered_along_rows = self.across.is_none() && !self.is_transposed();
+        let reading = is_numbered_along_rows.then(|| Reading::new(self.kernel, &units, &tiles)).flatten();
         let tiles = tiles.into_iter().map(|(dim, tile)| (self.kernel.dims[dim].clone(), tile)).collect();
         let units = units.into_iter().map(|dim| self.kernel.dims[dim].clone()).collect();
         let together = self.down.as_ref().map_or(1, Down::together);
-        Compiled { slots: self.slots, units, tiles, work, together }
+        Compiled { slots: self.slots, units, tiles, work, together, reading }
     }
 
     /// Returns if there is no unit to do: what is computed before the loop may be of elements that are not there.
