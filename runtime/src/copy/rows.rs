@@ -3,7 +3,7 @@
 use std::mem::MaybeUninit;
 
 #[cfg(target_arch = "x86_64")]
-use super::steps;
+use super::steps::Steps;
 use super::{Address, Axis, INTERLEAVED, Odometer, count};
 
 /// Copies rows along `inner`.
@@ -26,15 +26,56 @@ pub(super) unsafe fn rows<T: Copy>(across: Axis, inner: Axis, to: Address, from:
             each_row(across, to, from, |to, from| strided::<T>(count, to, width, from, width));
         } else if inner.from == 0 {
             each_row(across, to, from, |to, from| strided::<T>(count, to, width, from, 0));
-        } else if inner.from == -width {
-            each_row(across, to, from, |to, from| strided::<T>(count, to, width, from, -width));
         } else {
-            each_row(across, to, from, |to, from| {
-                let copied = in_registers::<T>(count, to, (from, inner.from)) as isize;
-                let (to, from) = (to.at(copied * width), from.at(copied * inner.from));
-                strided::<T>(count - copied as usize, to, width, from, inner.from);
-            });
+            let apart = Apart::new(width as usize, inner);
+            match inner.from == -width {
+                true => each_row(across, to, from, |to, from| apart.copy::<T>(count, to, (from, -width))),
+                false => {
+                    each_row(across, to, from, |to, from| apart.copy::<T>(count, to, (from, inner.from)))
+                }
+            }
         }
+    }
+}
+
+/// How elements that do not lie side by side are put next to each other.
+struct Apart {
+    #[cfg(target_arch = "x86_64")]
+    steps: Option<Steps>,
+}
+
+impl Apart {
+    /// For elements of so many bytes, along an axis.
+    fn new(size: usize, Axis { extent, from: stride, .. }: Axis) -> Apart {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let step = stride / size as isize;
+            // Between elements so near to each other is memory of the same pages.
+            let steps = (step * size as isize == stride).then(|| Steps::new(size, (extent, step)));
+            Apart { steps: steps.flatten() }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            let _ = (size, extent, stride);
+            Apart {}
+        }
+    }
+
+    /// Copies a row of them.
+    ///
+    /// # Safety
+    /// As [`copy`], for one axis, of elements that lie as was said.
+    #[inline(always)]
+    unsafe fn copy<T: Copy>(&self, count: usize, to: Address, (from, stride): (Address, isize)) {
+        let width = size_of::<T>() as isize;
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: by contract.
+        let copied = self.steps.as_ref().map_or(0, |steps| unsafe { steps.copy(count, to.0, from.0) });
+        #[cfg(not(target_arch = "x86_64"))]
+        let copied = 0;
+        let (to, from) = (to.at(copied as isize * width), from.at(copied as isize * stride));
+        // SAFETY: by contract.
+        unsafe { strided::<T>(count - copied, to, width, from, stride) };
     }
 }
 
@@ -89,20 +130,6 @@ unsafe fn interleave<T: Copy>(run: Axis, inside: &[Axis], to: Address, from: Add
         }
         odometer.advance();
     }
-}
-
-/// Copies elements that are a stride apart next to each other, if the processor has registers for that; how many it copied.
-///
-/// # Safety
-/// As [`copy`], for one axis.
-unsafe fn in_registers<T: Copy>(count: usize, to: Address, (from, stride): (Address, isize)) -> usize {
-    let (size, stride) = (size_of::<T>(), usize::try_from(stride).unwrap_or(0));
-    #[cfg(target_arch = "x86_64")]
-    if stride.is_multiple_of(size) {
-        // SAFETY: by contract; between elements so near to each other is memory of the same pages.
-        return unsafe { steps::copy(size, (count, stride / size), to.0, from.0) };
-    }
-    0
 }
 
 #[inline(always)]
