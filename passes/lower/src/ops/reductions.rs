@@ -282,10 +282,16 @@ fn is_in_rows(own: &[Extent], gone: &[usize]) -> bool {
 /// A reduction with so few results that they do not occupy all processors is cut, if it is or may be long.
 pub(super) fn cut(graph: &mut Graph, own: &[Extent], gone: &[usize]) -> Option<Cut> {
     let cuts = graph.cuts?;
-    let is_gone = |axis: &usize| gone.contains(axis);
-    let kept = (0..own.len()).filter(|axis| !is_gone(axis));
+    let is_kept = |axis: &usize| !gone.contains(axis);
+    let kept = (0..own.len()).filter(is_kept);
     let kept = kept.fold(Product::number(1), |all, axis| &all * &Product::from(own[axis])).fixed()?;
     let many = if is_in_rows(own, gone) { cuts.many_rows } else { cuts.many_columns };
+    // Columns stand beside each other; other dimensions before them are as good as rows.
+    let columns = (0..own.len()).rev().take_while(is_kept).count();
+    let blocks: Vec<usize> = (0..own.len() - columns).filter(is_kept).collect();
+    if columns > 0 && known(own, &blocks).is_some_and(|blocks| blocks >= cuts.many_rows) {
+        return None;
+    }
     // Parts of an outer dimension are the longest runs of memory.
     let is_long = |axis: &&usize| own[**axis].fixed().is_none_or(|extent| extent >= cuts.most);
     let longest = || gone.iter().max_by_key(|axis| own[**axis].fixed().unwrap_or(i64::MAX));
