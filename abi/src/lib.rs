@@ -30,6 +30,6 @@ pub use functions::{Body, Builtin, Entry, Exports, Library, Parameter, Prototype
 pub use kinds::{Declared, Kind, Kinded, Type};
 pub use numbers::{SortKind, Status, Trap, TypeCode};
 pub use structures::{
-    ANYHOW, Context, DLDataType, DLDevice, DLTensor, Field, Function, Input, Layout, Placement, REVERSED,
-    Strided, Strides, Structure, TensorType, TvmAny, fields, text,
+    ANYHOW, Context, DLDataType, DLDevice, DLTensor, Field, Function, Input, Layout, MOST_IN_ANY_ORDER,
+    Placement, REVERSED, Strided, Strides, Structure, TensorType, TvmAny, fields, text,
 };

@@ -350,6 +350,9 @@ impl Strides {
     }
 }
 
+/// How many arguments [`Function::in_any_order`] has a bit for.
+pub const MOST_IN_ANY_ORDER: usize = 63;
+
 /// What [`Strided`] has in the place of a number of dimensions for [`Placement::Reversed`].
 pub const REVERSED: i64 = -2;
 

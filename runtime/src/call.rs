@@ -1,8 +1,8 @@
 //! Running a compiled function on a caller's tensors.
 //!
 //! Every argument is checked; inputs that compiled code cannot read where they are (strided, misaligned) are packed into
-//! buffers of the call. Some functions have code for inputs that lie in another order, too: of all codes the one is called for
-//! which the least must be packed. Outputs that it cannot write where they are (those, and outputs that share memory with an
+//! buffers of the call, or, where code reads them in order, [staged](crate::stage) part by part. Some functions have code for inputs
+//! that lie in another order, too: of all codes the one is called for which the least must be copied. Outputs that it cannot write where they are (those, and outputs that share memory with an
 //! input or with an earlier output) are staged in buffers and copied at the end, in order.
 
 mod code;
@@ -150,7 +150,7 @@ pub unsafe fn invoke(
     if let Some(code) = code(function, body, purpose, &placed_inputs) {
         let slots = slots(function, (&code, &placed_inputs), outputs, &placed_outputs);
         let context =
-            Context::new(function.display_name().to_owned(), slots).staging(code.all_staged(&placed_inputs));
+            Context::new(function.display_name().to_owned(), slots).staging(code.staged(&placed_inputs));
         // SAFETY: by contract; every view was checked.
         unsafe {
             run(&context, code, inputs, &placed_inputs)?;

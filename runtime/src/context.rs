@@ -126,6 +126,11 @@ impl Context {
         self
     }
 
+    /// Whether some inputs are.
+    pub fn stages(&self) -> bool {
+        !self.staged.is_empty()
+    }
+
     /// An input, given its number, if it is copied as it is read.
     pub fn staged(&self, input: usize) -> Option<&Staged> {
         self.staged.get(input)?.as_ref()

@@ -148,6 +148,10 @@ pub unsafe extern "C" fn promote_rt_stage(
 ) {
     // SAFETY: by contract.
     let context = unsafe { Context::of(context) };
+    if !context.stages() {
+        // SAFETY: by contract.
+        return unsafe { promote_rt_parallel(context.handle(), body, env, count, grain) };
+    }
     guarded(context, (), || {
         // SAFETY: by contract.
         unsafe {
@@ -277,7 +281,8 @@ pub unsafe extern "C" fn promote_rt_copy(
             [dims, to_strides, from_strides].map(|words| unsafe { std::slice::from_raw_parts(words, rank) });
         let dims: Vec<usize> = dims.iter().map(|extent| usize::try_from(*extent).unwrap_or(0)).collect();
         let [to_strides, from_strides] = [to_strides, from_strides].map(|strides| -> Vec<isize> {
-            strides.iter().map(|stride| *stride as isize * element_size as isize).collect()
+            // Those of a dimension of one index may be any numbers.
+            strides.iter().map(|stride| (*stride as isize).wrapping_mul(element_size as isize)).collect()
         });
         let to = Strided { data: to, strides: &to_strides };
         let from = Strided { data: from.cast_mut(), strides: &from_strides };

@@ -2,7 +2,7 @@
 //!
 //! A loop reads a run of the row-major order of an input for each of its units ([`Order`]). Of an input that lies otherwise, the run
 //! of some units is copied at a time, and read while it is in the caches: packing all of it first would write it to memory, and read
-//! it again.
+//! it again. A thread has a block of each such input, which is larger than [`BLOCK`] only if what a single unit reads is.
 
 use promote_abi::{Body, Status};
 
@@ -15,8 +15,6 @@ use crate::tensor::Placed;
 #[derive(Clone, Debug)]
 pub struct Staged {
     input: Placed,
-    /// How many elements are copied at a time, at least.
-    block: usize,
 }
 
 // SAFETY: threads read the input, which lives as long as the call and is not written meanwhile.
@@ -27,13 +25,21 @@ unsafe impl Sync for Staged {}
 /// A line of the cache, in bytes.
 const LINE: usize = 64;
 
-/// How many bytes are copied at a time, if there are as many: they stay in the second-level cache.
+/// How many bytes of an input are copied at a time, if there are as many: they stay in the second-level cache.
 const BLOCK: usize = 1 << 17;
 
-/// The most bytes that are copied at a time so that lines of memory are read whole; if it takes more, all is packed first.
-const MOST: usize = 1 << 20;
+/// The fewest bytes of an input that is not packed as a whole: less stays in the caches, too.
+const SMALLEST: usize = 1 << 18;
 
-/// Bytes on both sides of a copy that code may read, as it does past the end of what it uses of vectors.
+/// So many lines of memory are read whole for each run of the source, if it has as many: what is left of lines at both ends is read
+/// twice.
+const LINES: usize = 4;
+
+/// Pieces of work for each thread, if there are enough units.
+const PIECES: i64 = 2;
+
+/// Bytes on both sides of a copy that code may read though it needs nothing of them: the rest of a vector, which is in the same page of
+/// the input.
 const MARGIN: usize = 1 << 9;
 
 /// How units of work go through the row-major order of what they read.
@@ -72,22 +78,24 @@ impl Order {
     }
 }
 
-/// How many elements of an input are copied at a time so that lines of memory are read whole; none if they are too many.
-fn block(input: &Placed) -> Option<usize> {
+/// Whether an input is copied as it is read, where code allows that, rather than packed: if it is large, and the runs of its memory that
+/// a block has are long.
+pub fn is_worth_it(input: &Placed) -> bool {
     let axes = input.extents.iter().zip(&input.strides).enumerate();
     let apart = axes.filter(|(_, (extent, stride))| **extent > 1 && **stride != 0);
     let nearest = apart.min_by_key(|(_, (_, stride))| stride.unsigned_abs());
-    let Some((axis, (extent, stride))) = nearest else { return Some(BLOCK / input.size) };
-    let a_line = (LINE / stride.unsigned_abs()).clamp(1, *extent);
-    let inside: usize = input.extents[axis + 1..].iter().product();
-    let whole = inside.saturating_mul(a_line);
-    (whole.saturating_mul(input.size) <= MOST).then(|| whole.max(BLOCK / input.size))
+    let needed = nearest.map_or(0, |(axis, (extent, stride))| {
+        let inside: usize = input.extents[axis + 1..].iter().product();
+        inside.saturating_mul((LINES * LINE / stride.unsigned_abs()).clamp(1, *extent))
+    });
+    let count: usize = input.extents.iter().product();
+    count * input.size >= SMALLEST && needed.saturating_mul(input.size) <= BLOCK
 }
 
 impl Staged {
-    /// An input, if copying it as it is read is worth it.
-    pub fn new(input: &Placed) -> Option<Staged> {
-        block(input).map(|block| Staged { input: input.clone(), block })
+    /// An input.
+    pub fn new(input: &Placed) -> Staged {
+        Staged { input: input.clone() }
     }
 
     /// Copies a run of the row-major order of the input: the elements from one to below another.
@@ -161,9 +169,11 @@ pub unsafe fn run(context: &Context, body: Body, env: *const i64, (count, grain)
         pool::parallel(count, grain, &|begin, end| body(env.get().cast_mut().cast(), begin, end));
         return;
     }
-    let units = |staged: &Staged| staged.block.div_ceil(order.part.max(1));
-    let most = staged.iter().map(|(_, staged)| units(staged)).max().unwrap_or(1);
-    let at_once = i64::try_from(most).unwrap_or(i64::MAX).clamp(1, count.max(1));
+    let units = |staged: &Staged| (BLOCK / staged.input.size).div_ceil(order.part.max(1));
+    let least = staged.iter().map(|(_, staged)| units(staged)).min().unwrap_or(1);
+    // As many pieces as threads have work for, though smaller ones read some lines twice.
+    let share = (count / (pool::threads_here() as i64 * PIECES)).max(1);
+    let at_once = i64::try_from(least).unwrap_or(i64::MAX).clamp(1, share);
     pool::parallel(count, grain.max(at_once), &|begin, end| {
         // SAFETY: by contract.
         let mut words = unsafe { std::slice::from_raw_parts(env.get(), order.words) }.to_vec();
@@ -185,7 +195,7 @@ pub unsafe fn run(context: &Context, body: Body, env: *const i64, (count, grain)
                 let to = room.wrapping_add(wanted.wrapping_sub(room.addr()) % LINE);
                 // SAFETY: there is room for the run, which units read; the input has its elements.
                 unsafe { staged.copy((first, last), to) };
-                words[*place] = to.addr().wrapping_sub(wanted) as i64;
+                words[*place] = to.expose_provenance().wrapping_sub(wanted) as i64;
             }
             body(words.as_mut_ptr().cast(), unit, next);
             unit = next;
@@ -242,7 +252,7 @@ mod tests {
 
     #[test]
     fn lines_are_read_whole_or_nothing_is_staged() {
-        let block = |extents: &[usize], strides: &[isize]| {
+        let is_staged = |extents: &[usize], strides: &[isize]| {
             let input = Placed {
                 data: std::ptr::null_mut(),
                 size: 4,
@@ -254,14 +264,16 @@ mod tests {
                 in_order: false,
                 direct: false,
             };
-            block(&input)
+            is_worth_it(&input)
         };
-        // Rows with gaps, a plane that is transposed, sixteen of one that lies innermost, and too much of it.
-        assert_eq!(block(&[1000, 1000], &[1003, 1]), Some(BLOCK / 4));
-        assert_eq!(block(&[9, 300, 400], &[120_000, 1, 300]), Some(BLOCK / 4));
-        assert_eq!(block(&[100, 50, 100], &[1, 100, 5000]), Some(16 * 5000));
-        assert_eq!(block(&[3, 50, 1000], &[1, 3, 150]), Some(3 * 50_000));
-        assert_eq!(block(&[100, 5000, 100], &[1, 100, 500_000]), None);
-        assert_eq!(block(&[1, 7], &[1, 0]), Some(BLOCK / 4));
+        // Rows with gaps, planes that are transposed, of which 64 rows are in a block, and a few that lie innermost.
+        assert!(is_staged(&[1000, 1000], &[1003, 1]));
+        assert!(is_staged(&[9, 300, 512], &[153_600, 1, 300]));
+        assert!(!is_staged(&[9, 300, 513], &[153_900, 1, 300]));
+        assert!(is_staged(&[100, 3, 50, 200], &[30_000, 1, 3, 150]));
+        assert!(!is_staged(&[64, 50, 200], &[1, 64, 3200]));
+        // What is small is packed.
+        assert!(!is_staged(&[9, 70, 100], &[7000, 1, 70]));
+        assert!(!is_staged(&[1, 7], &[1, 0]));
     }
 }

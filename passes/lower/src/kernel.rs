@@ -232,13 +232,10 @@ impl Kernel {
 
     /// What the kernel moves, if it does nothing else.
     pub fn moved(&self) -> Option<Moved<'_>> {
-        let (Form::Map, [expr], [root]) = (self.form, self.exprs.as_slice(), self.roots.as_slice()) else {
-            return None;
-        };
-        match (&expr.code, root.role, root.sinks.as_slice()) {
-            (Code::Load(from), Role::Store, [to]) => Some(Moved { from, to, dtype: expr.dtype }),
-            _ => None,
-        }
+        let ([expr], [root]) = (self.exprs.as_slice(), self.roots.as_slice()) else { return None };
+        let (Code::Load(from), [to]) = (&expr.code, root.sinks.as_slice()) else { return None };
+        let moves = self.form == Form::Map && root.role == Role::Store;
+        moves.then_some(Moved { from, to, dtype: expr.dtype })
     }
 
     /// The dimensions of what uses each expression.

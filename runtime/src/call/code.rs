@@ -1,9 +1,9 @@
 //! Which code a call runs: the one for which the least of the inputs must be packed.
 
 use super::{Body, Purpose};
-use crate::stage::Staged;
+use crate::stage::{self, Staged};
 use crate::tensor::{Placed, row_major};
-use promote_abi::{Entry, Function, Layout, Placement, Strides, TensorType};
+use promote_abi::{Entry, Function, Layout, MOST_IN_ANY_ORDER, Placement, Strides, TensorType};
 
 /// What is run.
 #[derive(Clone, Copy)]
@@ -45,25 +45,24 @@ impl Code<'_> {
         self.strides.map_or(Layout::RowMajor, |strides| strides.layout(index, input.extents.len()))
     }
 
-    /// An input that is copied as it is read.
-    pub(super) fn staged(&self, index: usize, input: &Placed) -> Option<Staged> {
-        let takes = index < 63 && self.in_any_order >> index & 1 == 1;
-        if takes && !input.direct { Staged::new(input) } else { None }
+    /// Whether an input is copied as it is read.
+    fn stages(&self, index: usize, input: &Placed) -> bool {
+        let may = index < MOST_IN_ANY_ORDER && self.in_any_order >> index & 1 == 1;
+        may && !input.direct && stage::is_worth_it(input)
     }
 
-    /// The inputs that are copied as they are read, by their numbers; empty if there are none.
-    pub(super) fn all_staged(&self, inputs: &[Placed]) -> Vec<Option<Staged>> {
-        if self.in_any_order == 0 || inputs.iter().all(|input| input.direct) {
-            return Vec::new();
-        }
-        inputs.iter().enumerate().map(|(index, input)| self.staged(index, input)).collect()
+    /// The inputs that are, by their numbers; empty if there are none.
+    pub(super) fn staged(&self, inputs: &[Placed]) -> Vec<Option<Staged>> {
+        let is_any = inputs.iter().enumerate().any(|(index, input)| self.stages(index, input));
+        let of = |(index, input)| self.stages(index, input).then(|| Staged::new(input));
+        if is_any { inputs.iter().enumerate().map(of).collect() } else { Vec::new() }
     }
 
-    /// Whether it reads an input where it is.
+    /// Whether it reads an input where it is, or a copy of what it reads at a time.
     pub(super) fn reads(&self, index: usize, input: &Placed) -> bool {
         let is_empty = input.low == input.high;
         match self.layout(index, input) {
-            Layout::RowMajor => input.direct || self.staged(index, input).is_some(),
+            Layout::RowMajor => input.direct || self.stages(index, input),
             Layout::Along(along) => {
                 let is_forward = input.strides.iter().all(|stride| *stride >= 0);
                 let is_side_by_side = input.strides[along] == input.size as isize;

@@ -31,6 +31,9 @@ const STREAMED: usize = 1 << 24;
 /// Bytes that are copied as one unit of work, in rows.
 const ROWS: usize = 1 << 16;
 
+/// How many lines of the cache runs of the source have, if axes continue them.
+const LINES: usize = 2;
+
 /// The fewest elements on a side of a square.
 const LEAST_SIDE: usize = 4;
 
@@ -96,8 +99,15 @@ pub unsafe fn copy(extents: &[usize], size: usize, to: Strided<'_>, from: Stride
     while let Some(place) = axes.iter().position(|axis| axis.extent > 1 && is_wider(axis, unit)) {
         unit *= axes.remove(place).extent;
     }
+    let (mut to, mut from) = (Address(to.data), Address(from.data));
+    // What the source has in reverse order is copied from its other end, but along the rows of the target.
+    let rows = axes.iter().filter(|axis| axis.extent > 1).map(|axis| axis.to.unsigned_abs()).min();
+    for axis in axes.iter_mut().filter(|axis| axis.from < 0 && Some(axis.to.unsigned_abs()) != rows) {
+        let last = axis.extent as isize - 1;
+        (to, from) = (to.at(last.wrapping_mul(axis.to)), from.at(last.wrapping_mul(axis.from)));
+        (axis.to, axis.from) = (-axis.to, -axis.from);
+    }
     let plan = Plan::new(axes, unit);
-    let (to, from) = (Address(to.data), Address(from.data));
     // SAFETY: by contract, for elements of any of these widths.
     unsafe {
         match unit {
@@ -182,22 +192,30 @@ impl Plan {
     /// target does, each with axes that continue it; and what is left of the axes.
     fn sides(
         mut outer: Vec<Axis>,
-        place: usize,
+        mut place: usize,
         inner: Axis,
         size: usize,
     ) -> (Vec<Axis>, Vec<Axis>, Vec<Axis>) {
         let (mut across, mut inner) = (vec![outer.remove(place)], vec![inner]);
+        let mut extend = |across: &mut Vec<Axis>, outer: &mut Vec<Axis>, most: usize| {
+            while count(across) < most
+                && let Some(next) =
+                    outer.iter().position(|axis| axis.from == length(across, |axis| axis.from))
+            {
+                place -= usize::from(next < place);
+                across.insert(0, outer.remove(next));
+            }
+            place
+        };
+        // Runs of the source are some lines of the cache before rows of the target grow long.
+        let place = extend(&mut across, &mut outer, LINES * squares::side(size));
         while outer.len() > place
             && count(&inner) * size < STREAMED_ROW
             && let Some(axis) = outer.pop_if(|axis| axis.to == length(&inner, |axis| axis.to))
         {
             inner.insert(0, axis);
         }
-        while count(&across) < squares::WIDTH * squares::side(size)
-            && let Some(place) = outer.iter().position(|axis| axis.from == length(&across, |axis| axis.from))
-        {
-            across.insert(0, outer.remove(place));
-        }
+        extend(&mut across, &mut outer, squares::WIDTH * squares::side(size));
         (outer, across, inner)
     }
 

@@ -80,7 +80,9 @@ pub unsafe fn squares<T: Copy>(
             let is_whole = inner.len() == side && across.len() == side;
             // SAFETY: by contract, and a square has room for as many lines as a line has elements.
             unsafe {
-                if dense.source && inner.len().min(across.len()) >= REGISTER / size {
+                if dense.source && is_whole {
+                    turn::<T>(from.at(across[0].from), (side, side), below, lines);
+                } else if dense.source && inner.len().min(across.len()) >= REGISTER / size {
                     turn::<T>(from.at(across[0].from), (across.len(), inner.len()), below, lines);
                 } else {
                     collect::<T>((across, inner), from, lines);

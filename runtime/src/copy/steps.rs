@@ -97,9 +97,11 @@ macro_rules! lanes {
         #[target_feature(enable = $features)]
         unsafe fn $name(steps: &Steps, count: usize, to: *mut $unit, from: *const $unit) -> usize {
             const LANES: usize = BYTES / size_of::<$unit>();
-            // SAFETY: a row of sources has as many bytes as a register.
-            let source =
-                |register: usize| unsafe { _mm512_load_si512(steps.sources[register].0.as_ptr().cast()) };
+            let source = |register: usize| {
+                let lanes = steps.sources[register].0.as_ptr();
+                // SAFETY: there are as many bytes as in a register, aligned as one.
+                unsafe { _mm512_load_si512(lanes.cast()) }
+            };
             let mut copied = 0;
             if steps.step < 0 {
                 let reversed = source(0);

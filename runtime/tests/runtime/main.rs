@@ -11,6 +11,7 @@ mod arguments;
 mod failures;
 mod outputs;
 mod rust;
+mod staged;
 mod strided;
 mod threads;
 #[cfg(target_os = "linux")]

@@ -55,11 +55,11 @@ pub unsafe fn turn(size: usize, rows: (&[Offset], &[Offset]), addresses: (Addres
 const AHEAD: isize = 2 * LINE as isize;
 
 /// Bytes of squares that are turned before they are written.
-const STAGED: usize = 1 << 14;
+const PARTS: usize = 1 << 14;
 
 /// Parts of rows of the target.
 #[repr(C, align(64))]
-struct Staged([u8; STAGED]);
+struct Parts([u8; PARTS]);
 
 /// Turns squares that follow each other along `inner` in memory that stays in the first-level cache, and then writes their rows past
 /// the caches: a fence must follow. Rows need not begin or end with lines; what is left of lines at both ends goes through the caches.
@@ -73,9 +73,9 @@ pub unsafe fn turn_rows(
     (to, from): (Address, Address),
 ) {
     let (side, bytes) = (LINE / size, inner.len() * size);
-    let mut rows = MaybeUninit::<Staged>::uninit();
+    let mut rows = MaybeUninit::<Parts>::uninit();
     let there = Address(rows.as_mut_ptr().cast());
-    let pitch = (STAGED / side) as isize;
+    let pitch = (PARTS / side) as isize;
     debug_assert!(bytes <= pitch as usize && across.len() <= side);
     let mut turned = [Offset { to: 0, from: 0 }; LINE / 4];
     for ((index, row), turned) in (0..).zip(across).zip(&mut turned) {

@@ -109,14 +109,18 @@ impl<'m> Context<'m> {
     }
 
     /// Whether kernels alone read arguments with strides, and those along memory: elements that lie apart, along the dimension that
-    /// is the last one of the argument.
+    /// is the last one of the argument. A copy of an argument for what reads no strides is no better than packing it.
     fn reads_in_order(&self, function: &Function) -> bool {
         let strided: FxHashSet<ValueId> = function.strided().into_iter().collect();
         let steps = last_steps(function);
         let kernel_of = |launch: &Launch| &self.program.kernels[launch.kernel.0 as usize];
         let is_asked = |launch: &&Launch| launch.accesses_any(&strided) || kernel_of(launch).as_one;
+        let results = results(function);
         launches(function).filter(is_asked).all(|launch| {
             let kernel = kernel_of(launch);
+            if kernel.moved().is_some_and(|moved| !results.contains(&launch.buffer(moved.to.buffer))) {
+                return false;
+            }
             let is_step = |symbol: Symbol| match launch.extents[symbol.0 as usize] {
                 Arg::Value(value) => steps.contains(&value),
                 Arg::Known(_) => false,
@@ -167,6 +171,14 @@ fn last_steps(function: &Function) -> FxHashSet<ValueId> {
     let apart =
         function.taken().filter(|(input, r#type, _)| function.entry.layout(*input, r#type) == Layout::Apart);
     apart.filter_map(|(_, _, own)| own.last().copied()).collect()
+}
+
+/// The memory of a function's results.
+fn results(function: &Function) -> FxHashSet<ValueId> {
+    let steps = function.blocks.iter().flat_map(|block| &block.steps);
+    let outputs = steps
+        .filter_map(|(step, _)| if let Step::Output { buffer, .. } = step { Some(*buffer) } else { None });
+    outputs.collect()
 }
 
 fn launches(function: &Function) -> impl Iterator<Item = &Launch> {

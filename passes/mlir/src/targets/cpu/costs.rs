@@ -97,6 +97,11 @@ pub const LEAST_ROWS: i64 = 16;
 pub const LEAST_COPIED: i64 = 1 << 11;
 /// The widest rows, in bytes, side by side in both tensors, that it moves as one element.
 pub const WIDEST_COPIED: i64 = 16;
+/// The fewest elements of rows, and the most that they are apart from each other, that a kernel loads in vectors among which it chooses.
+pub const SHORTEST_STEPPED: i64 = 1 << 6;
+pub const WIDEST_STEP: i64 = 1 << 4;
+/// Of so many bytes, lines of the caches that are read or written a part at a time are gone when the next part is.
+pub const LEAST_CUT: i64 = 1 << 23;
 /// Shorter runs of memory, in bytes, that go on along another dimension, a kernel would read or write a part of at a time.
 pub const SHORTEST_RUN: i64 = 1 << 8;
 /// The most indices of a map that LLVM may keep in registers whole.

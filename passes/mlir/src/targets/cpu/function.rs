@@ -6,7 +6,7 @@
 use std::mem::offset_of;
 
 use mlir_sys::*;
-use promote_abi::Input;
+use promote_abi::{Input, MOST_IN_ANY_ORDER};
 use promote_scalar::{Ty, load, memory, memory_size, store};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -26,8 +26,8 @@ const fn words(bytes: usize) -> i64 {
     (bytes / 8) as i64
 }
 
-/// The inputs of a public function that nothing but kernels reads, once each: their buffers, and the number of each. None if it is not
-/// plain that nothing else does.
+/// The inputs of a public function that nothing but kernels reads, each of which is launched once: their buffers, and the number of
+/// each. Empty if it is not plain that nothing else does.
 fn read_by_kernels(source: &Source) -> FxHashMap<ValueId, usize> {
     let is_plain = |(step, _): &(Step, PlaceId)| match step {
         Step::Allocate { .. }
@@ -106,13 +106,10 @@ impl InAnyOrder {
     /// The most kernels that read an input that is staged for each.
     const MOST_READERS: u32 = 2;
 
-    /// How many inputs metadata have a bit for.
-    const MOST_INPUTS: usize = 63;
-
     /// Takes note of a kernel that reads an input in order; whether it may be staged for it.
     pub fn stages(&mut self, input: usize) -> bool {
         *self.readers.entry(input).or_default() += 1;
-        input < Self::MOST_INPUTS
+        input < MOST_IN_ANY_ORDER
     }
 
     /// Takes note that an input is read otherwise.
@@ -124,7 +121,7 @@ impl InAnyOrder {
     fn bits(&self) -> i64 {
         let few = self.readers.iter().filter(|(_, readers)| **readers <= Self::MOST_READERS);
         let staged = few.map(|(input, _)| *input).filter(|input| !self.others.contains(input));
-        staged.filter(|input| *input < Self::MOST_INPUTS).fold(0, |all, input| all | 1 << input)
+        staged.filter(|input| *input < MOST_IN_ANY_ORDER).fold(0, |all, input| all | 1 << input)
     }
 }
 

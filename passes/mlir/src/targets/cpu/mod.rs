@@ -215,7 +215,10 @@ impl<'a> Lowering<'a> {
                 }
                 EntryKind::Shapes => shape.insert(format!("promote.shape.{}", encoded(name))).clone(),
             };
-            in_any_order |= Function::compile(self, function, &symbol);
+            let own = Function::compile(self, function, &symbol);
+            if function.entry == EntryKind::Public {
+                in_any_order = own;
+            }
             text.push_str(&signature::stack(&symbol));
         }
         if let (Some(entry), [function @ program::Function { name, inputs, outputs, .. }, ..]) =

@@ -3,8 +3,9 @@
 use super::costs::{IN_FRAME, IN_PLACE};
 use super::kernel::Schedule;
 use super::matmul::{Elements, Tile};
+use promote_dialect::extent;
 use promote_lattice::convert::Numerics;
-use promote_lower::kernel::Kernel;
+use promote_lower::kernel::{Kernel, Moved};
 use promote_lower::target::{Costs, InFrame, InPlace, Packing, Product, Target};
 
 /// A processor.
@@ -71,7 +72,9 @@ impl Target for Machine {
     }
 
     fn reads_anyhow(&self, kernel: &Kernel, numerics: Numerics) -> bool {
-        Schedule::new(kernel, *self, numerics).moved(kernel).is_some()
+        // What is read again and again is better packed once.
+        let is_read_once = |moved: &Moved<'_>| !moved.from.strides.iter().any(extent::Product::is_zero);
+        Schedule::new(kernel, *self, numerics).moved(kernel).is_some_and(|moved| is_read_once(&moved))
     }
 
     fn packing(&self, product: &Product) -> Option<Packing> {

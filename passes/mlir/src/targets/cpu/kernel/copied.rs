@@ -4,7 +4,9 @@
 use promote_lower::kernel::{Kernel, Moved};
 use promote_scalar::memory_size;
 
-use crate::targets::cpu::costs::{LEAST_COPIED, SHORTEST_RUN, WIDEST_COPIED};
+use crate::targets::cpu::costs::{
+    LEAST_COPIED, LEAST_CUT, SHORTEST_RUN, SHORTEST_STEPPED, WIDEST_COPIED, WIDEST_STEP,
+};
 
 /// Whether the run time copies what a kernel moves: many elements, rows of which do not lie side by side in both tensors, or are
 /// no wider than an element may be. Those that lie side by side along `across` are read in squares, unless the sides of squares are
@@ -14,18 +16,25 @@ pub(super) fn is_copied(kernel: &Kernel, across: Option<usize>) -> bool {
     let count = kernel.dims.iter().try_fold(1_i64, |all, extent| Some(all.saturating_mul(extent.fixed()?)));
     let has_many = count.is_none_or(|count| count >= LEAST_COPIED);
     let size = memory_size(moved.dtype);
-    // What is loaded of narrower elements, as of bools, is a number of their dtype whatever their bytes are.
-    let is_whole = moved.dtype.bits() as usize == 8 * size;
+    // What is loaded of narrower elements, as of bools, is a number of their dtype whatever their bytes are. The widest fill registers
+    // one by one.
+    let is_whole = moved.dtype.bits() as usize == 8 * size && (size as i64) < WIDEST_COPIED;
     let is_in_order = match across {
-        Some(across) => !goes_on(kernel, moved, [across, last]),
+        Some(across) => {
+            let is_cached = count.is_none_or(|count| count.saturating_mul(size as i64) < LEAST_CUT);
+            is_cached || !goes_on(kernel, moved, [across, last])
+        }
         None => {
             let steps = [moved.from, moved.to].map(|access| access.strides[last].fixed());
             let bytes = kernel.dims[last].fixed().map(|extent| extent.saturating_mul(size as i64));
             let is_element =
                 bytes.is_some_and(|row| row <= WIDEST_COPIED && row.cast_unsigned().is_power_of_two());
+            let is_long = kernel.dims[last].fixed().is_none_or(|extent| extent >= SHORTEST_STEPPED);
             match steps {
                 [Some(1), Some(1)] => !is_element,
-                [from, to] => matches!(from, Some(-1 | 0)) && to == Some(1),
+                [Some(-1 | 0), Some(1)] => true,
+                [Some(from), Some(1)] => is_long && from.abs() <= WIDEST_STEP,
+                [Some(_) | None, _] => false,
             }
         }
     };

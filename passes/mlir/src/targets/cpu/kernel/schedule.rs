@@ -291,15 +291,19 @@ kernel @k0 {{
             let from = format!("{}*d0 + {}*d1", from[0], from[1]);
             moved(ty, &format!("{rows}, {columns}"), [&from, &format!("{columns}*d0 + d1")])
         };
-        // Rows of what lies further apart, those that are as wide as an element may be, and every second element.
+        // Rows of what lies further apart, and those that are as wide as an element may be.
         assert_eq!(matrix("f32", [100, 640], [1000, 1]), in_order);
         assert_ne!(matrix("f32", [1000, 3], [100, 1]), copied);
         assert_eq!(matrix("f32", [1000, 4], [100, 1]), copied);
         assert_ne!(matrix("f64", [1000, 4], [100, 1]), copied);
-        assert_eq!(matrix("f32", [100, 640], [2000, 2]), copied);
+        // Elements a step apart: a few of them, or far.
+        assert_ne!(matrix("f32", [100, 640], [2000, 2]), copied);
+        assert_eq!(matrix("f32", [100, 40], [2000, 2]), copied);
+        assert_eq!(matrix("f32", [100, 640], [20_000, 17]), copied);
         assert_ne!(matrix("f32", [100, 20], [2000, 2]), copied, "a call takes as long");
-        assert_ne!(matrix("b1", [100, 640], [2000, 2]), copied, "bytes of bools are made 0 or 1");
-        // Squares, but not those of parts of longer runs, of either tensor.
+        assert_ne!(matrix("b1", [100, 40], [2000, 2]), copied, "bytes of bools are made 0 or 1");
+        assert_ne!(matrix("c128", [100, 40], [2000, 2]), copied, "an element fills a register");
+        // Squares, but not those of parts of longer runs, of either tensor, if it is large.
         let squares = "squares of 16 along d0 and d1";
         assert_eq!(matrix("f32", [640, 600], [1, 640]), squares);
         assert_eq!(matrix("f32", [20, 600], [1, 20]), squares);
@@ -311,9 +315,11 @@ kernel @k0 {{
                 [&format!("d0 + {a}*d1 + {}*d2", a * b), &format!("{}*d0 + {c}*d1 + d2", b * c)],
             )
         };
-        assert_eq!(reversed([63, 10, 70]), copied);
-        assert_eq!(reversed([70, 10, 63]), copied);
-        assert_eq!(reversed([70, 10, 70]), "squares of 16 along d0 and d2");
+        assert_eq!(reversed([63, 1000, 70]), copied);
+        assert_eq!(reversed([70, 1000, 63]), copied);
+        let squares = "squares of 16 along d0 and d2";
+        assert_eq!(reversed([70, 1000, 70]), squares);
+        assert_eq!(reversed([63, 100, 70]), squares);
     }
 
     #[test]
