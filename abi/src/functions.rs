@@ -138,11 +138,12 @@ functions! {
         /// Ranges start at multiples of `grain` and are at least that long, except a single one; inside a parallel body
         /// everything is one range.
         Parallel = promote_rt_parallel(context: *mut Context, body: Body, env: *mut u8, count: i64, grain: i64);
-        /// The same, in ranges that start and end anywhere, for a body that reads inputs of the call in the order of row-major memory. Those of them that lie in another
-        /// order are copied as they are read, and the body finds the address of such a copy in its environment, as if all of the
-        /// input lay around it. `order` points to the number of words in the environment, of units that read a row one after the
-        /// other, of elements that each of them reads, and of elements of a row; to a number of inputs; and, for each, to its place
-        /// in the environment and its number. Of a row, the last units may read fewer elements, or none.
+        /// The same, in ranges that start and end anywhere, for a body that reads inputs of the call in the order of row-major
+        /// memory. Those of them that lie in another order are copied as they are read, and the body finds the address of such a
+        /// copy in its environment, as if all of the input lay around it. `order` points to the number of words in the environment,
+        /// of units that read a row one after the other, of elements that each of them reads, and of elements of a row; to a
+        /// number of inputs; and, for each, to its place in the environment and its number. Of a row, the last units may read
+        /// fewer elements, or none.
         Stage = promote_rt_stage(
             context: *mut Context,
             body: Body,

@@ -27,6 +27,7 @@ mod recorded;
 mod shared_panels;
 mod sorting;
 mod stack;
+mod staged;
 pub mod support;
 mod sweep;
 mod takes;
