@@ -102,7 +102,8 @@ pub unsafe fn copy(extents: &[usize], size: usize, to: Strided<'_>, from: Stride
     let (mut to, mut from) = (Address(to.data), Address(from.data));
     // What the source has in reverse order is copied from its other end, but along the rows of the target.
     let rows = axes.iter().filter(|axis| axis.extent > 1).map(|axis| axis.to.unsigned_abs()).min();
-    for axis in axes.iter_mut().filter(|axis| axis.from < 0 && Some(axis.to.unsigned_abs()) != rows) {
+    let is_back = |axis: &&mut Axis| axis.extent > 1 && axis.from < 0;
+    for axis in axes.iter_mut().filter(is_back).filter(|axis| Some(axis.to.unsigned_abs()) != rows) {
         let last = axis.extent as isize - 1;
         (to, from) = (to.at(last.wrapping_mul(axis.to)), from.at(last.wrapping_mul(axis.from)));
         (axis.to, axis.from) = (-axis.to, -axis.from);

@@ -72,7 +72,8 @@ impl Steps {
                 1 => bytes(self, count, to.cast(), from.cast()),
                 2 => halves(self, count, to.cast(), from.cast()),
                 4 => words(self, count, to.cast(), from.cast()),
-                _ => longs(self, count, to.cast(), from.cast()),
+                8 => longs(self, count, to.cast(), from.cast()),
+                size => unreachable!("there are no steps of elements of {size} bytes"),
             }
         }
     }

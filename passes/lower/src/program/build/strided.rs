@@ -83,8 +83,7 @@ impl<'m> Context<'m> {
     /// Whether a function does so little with its arguments that packing them would show.
     fn reads_little(&self, function: &Function, worth: &InPlace) -> bool {
         let cost = |launch: &Launch| self.program.kernels[launch.kernel.0 as usize].cost();
-        let inputs: FxHashSet<ValueId> =
-            function.taken().filter_map(|(.., own)| own.first().copied()).collect();
+        let inputs = inputs(function);
         let launches: Vec<&Launch> = launches(function).collect();
         let mut reads = launches.iter().filter(|launch| launch.accesses_any(&inputs));
         launches.len() <= worth.launches && reads.all(|launch| cost(launch) <= worth.cost)
@@ -92,8 +91,7 @@ impl<'m> Context<'m> {
 
     /// Whether a function does nothing with its arguments but move them.
     fn moves_only(&self, function: &Function) -> bool {
-        let inputs: FxHashSet<ValueId> =
-            function.taken().filter_map(|(.., own)| own.first().copied()).collect();
+        let inputs = inputs(function);
         let mut reads = launches(function).filter(|launch| launch.accesses_any(&inputs)).peekable();
         reads.peek().is_some()
             && reads.all(|launch| self.program.kernels[launch.kernel.0 as usize].moved().is_some())
@@ -171,6 +169,11 @@ fn last_steps(function: &Function) -> FxHashSet<ValueId> {
     let apart =
         function.taken().filter(|(input, r#type, _)| function.entry.layout(*input, r#type) == Layout::Apart);
     apart.filter_map(|(_, _, own)| own.last().copied()).collect()
+}
+
+/// What stands for a function's inputs: their buffers, and those that are numbers.
+fn inputs(function: &Function) -> FxHashSet<ValueId> {
+    function.taken().filter_map(|(.., own)| own.first().copied()).collect()
 }
 
 /// The memory of a function's results.

@@ -74,23 +74,21 @@ fn in_order(kernel: &Kernel, order: &[usize]) -> Vec<NodeId> {
                 lies
             })
     };
-    let loads = kernel.exprs.iter().filter_map(|expr| match &expr.code {
-        Code::Load(access) if is_in_order(access) => Some(access.buffer),
-        _ => None,
-    });
-    let is_read_otherwise = |node: NodeId| {
-        kernel.exprs.iter().any(|expr| match &expr.code {
-            Code::Load(access) => access.buffer == node && !is_in_order(access),
-            Code::Take { access, .. } => access.buffer == node,
+    let reads: Vec<(NodeId, bool)> = (kernel.exprs.iter())
+        .filter_map(|expr| match &expr.code {
+            Code::Load(access) => Some((access.buffer, is_in_order(access))),
+            Code::Take { access, .. } => Some((access.buffer, false)),
             Code::Splat(_)
             | Code::Size(_)
             | Code::Index { .. }
             | Code::Map(..)
             | Code::Convert(_)
-            | Code::Reduced(_) => false,
+            | Code::Reduced(_) => None,
         })
-    };
-    let mut nodes: Vec<NodeId> = loads.filter(|node| !is_read_otherwise(*node)).collect();
+        .collect();
+    let is_in_order = |node: NodeId| reads.iter().all(|(read, in_order)| *read != node || *in_order);
+    let mut nodes: Vec<NodeId> =
+        reads.iter().map(|(node, _)| *node).filter(|node| is_in_order(*node)).collect();
     nodes.sort();
     nodes.dedup();
     nodes
