@@ -62,7 +62,7 @@ fn arguments_in_different_orders_give_the_same_bits() {
             format!("func.func @f{index}(%x: {x}, %y: {y}) -> !u {{\n{body}  return %r : !u\n}}\n")
         });
         let executable = compile(&session("jax", false, false), &functions.collect::<String>());
-        for index in 0..BODIES.len() {
+        for (index, body) in BODIES.iter().enumerate() {
             let run = |[x, y]: [&Laid; 2]| {
                 let results = function(&executable, &format!("f{index}")).run(&[x.tensor(), y.tensor()]);
                 results.expect("it runs")[0].bytes().expect("results are contiguous").to_vec()
@@ -70,11 +70,7 @@ fn arguments_in_different_orders_give_the_same_bits() {
             let expected = run([&all[0][0], &all[0][1]]);
             for (first, [x, _]) in all.iter().enumerate() {
                 for (second, [_, y]) in all.iter().enumerate() {
-                    assert!(
-                        run([x, y]) == expected,
-                        "{dims}, orders {first} and {second}: {}",
-                        BODIES[index]
-                    );
+                    assert!(run([x, y]) == expected, "{dims}, orders {first} and {second}: {body}");
                 }
             }
         }
