@@ -8,7 +8,7 @@ use promote_lattice::dtype::Specials;
 use promote_lattice::{DType, Kind, Op};
 
 use crate::build::Build;
-use crate::emit::{Compare, Element, Emit};
+use crate::emit::{Binary, Cast, Compare, Element, Emit, Ty};
 use crate::ops::{elementwise, takes_first, zeros_in_order};
 use crate::storage::{ends, part, register, round_to};
 
@@ -134,6 +134,78 @@ pub fn combine<E: Emit>(
         return Some(both);
     }
     Some(Element::Real(zeros_in_order(e, op == Op::Min, a.real(), b.real(), both.real())))
+}
+
+/// The integers that stand for floats where `max`, or `min`, of many is sought: their order is that of [`combine`], in which
+/// zeros are told apart and a NaN goes beyond all numbers, so that one instruction takes the more extreme of two. Of several
+/// NaNs it is always the same one, whatever the order.
+///
+/// The bits of a float and of its rank are as many. Numbers keep the order of their bits, those of negative ones turned
+/// round; NaNs of either sign are moved to the end that is sought, past the infinity there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ranks {
+    least: bool,
+    float: Ty,
+}
+
+impl Ranks {
+    /// Those that a reduction of elements of `dtype` may choose among; `None` if it does not choose real floats.
+    pub fn of(op: Op, dtype: DType) -> Option<Self> {
+        let dtype = dtype.storage();
+        let least = match op {
+            Op::Max => false,
+            Op::Min => true,
+            _ => return None,
+        };
+        (dtype.kind() == Kind::Float).then(|| Self { least, float: register(dtype) })
+    }
+
+    /// The type of a rank.
+    pub const fn ty(self) -> Ty {
+        self.float.bits_type()
+    }
+
+    /// How many NaNs have a sign.
+    const fn nans(self) -> i64 {
+        match self.float.bits() {
+            16 => (1 << 10) - 1,
+            32 => (1 << 23) - 1,
+            _ => (1 << 52) - 1,
+        }
+    }
+
+    /// The rank of a float.
+    pub fn rank<E: Emit>(self, e: &mut E, x: E::Value) -> E::Value {
+        let bits = e.to_bits(x);
+        let ordered = self.turn_negative(e, bits);
+        self.moved(e, ordered, !self.least)
+    }
+
+    /// The float of a rank.
+    pub fn float<E: Emit>(self, e: &mut E, rank: E::Value) -> E::Value {
+        let ordered = self.moved(e, rank, self.least);
+        let bits = self.turn_negative(e, ordered);
+        e.cast(Cast::Bitcast, bits, self.float)
+    }
+
+    /// The more extreme of two ranks.
+    pub fn combine<E: Emit>(self, e: &mut E, x: E::Value, y: E::Value) -> E::Value {
+        e.binary(if self.least { Binary::MinS } else { Binary::MaxS }, x, y)
+    }
+
+    /// All bits but the sign flipped, where it is set.
+    fn turn_negative<E: Emit>(self, e: &mut E, bits: E::Value) -> E::Value {
+        let width = self.ty().bits();
+        let sign = e.shift(Binary::ShrS, bits, width - 1);
+        let flipped = e.masked(sign, i64::MAX >> (64 - width));
+        e.xor(bits, flipped)
+    }
+
+    /// Moved by as many places as a sign has NaNs, modulo the number of ranks.
+    fn moved<E: Emit>(self, e: &mut E, rank: E::Value, down: bool) -> E::Value {
+        let places = e.bits(rank, self.nans());
+        e.binary(if down { Binary::Sub } else { Binary::Add }, rank, places)
+    }
 }
 
 /// Of two elements with their places the one that `argmax`, or `argmin`, finds: the more extreme one, and of equal ones, or

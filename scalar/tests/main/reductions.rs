@@ -3,7 +3,7 @@
 use promote_lattice::convert::{Bits, Numerics};
 use promote_lattice::{DType, Kind, Op};
 use promote_scalar::eval::{Eval, Value};
-use promote_scalar::{Element, Ty, accumulator, combine, combine_arg, identity};
+use promote_scalar::{Element, Ranks, Ty, accumulator, combine, combine_arg, identity};
 
 use crate::support::{bits, element, machine, same, samples};
 
@@ -156,6 +156,66 @@ fn elements_of_every_dtype_are_combined() {
         let place = Value::new(Ty::I64, 0);
         for op in [Op::ArgMax, Op::ArgMin] {
             assert!(combine_arg(e, op, dtype, (x, place), (x, place)).is_some(), "{op} of {dtype}");
+        }
+    }
+}
+
+/// Some elements of a floating dtype, and more of its NaNs, of both signs.
+fn with_nans(dtype: DType) -> Vec<Bits> {
+    let mut all = some(dtype);
+    all.extend(
+        samples(dtype, 400).into_iter().filter(|source| is_nan(element(&mut machine(true), dtype, *source))),
+    );
+    all
+}
+
+#[test]
+fn ranks_choose_the_float_that_is_chosen_of_two_elements() {
+    for dtype in DType::strong().filter(|dtype| dtype.kind() == Kind::Float) {
+        let e = &mut machine(true);
+        let all = with_nans(dtype);
+        for op in [Op::Max, Op::Min] {
+            let ranks = Ranks::of(op, dtype).unwrap();
+            for (x, y) in all.iter().flat_map(|x| all.iter().map(move |y| (*x, *y))) {
+                let [a, b] = [x, y].map(|source| element(e, dtype, source));
+                let [first, second] = [a, b].map(|element| ranks.rank(e, element.real()));
+                let both = ranks.combine(e, first, second);
+                let turned = ranks.combine(e, second, first);
+                assert_eq!(both.bits, turned.bits, "{op} of {dtype}: {x:x} and {y:x} in another order");
+                let found = Element::Real(ranks.float(e, both));
+                let expected = combine(e, op, Numerics::NumPy, dtype, a, b).unwrap();
+                let is_right =
+                    is_nan(found) && is_nan(expected) || bits(e, dtype, found) == bits(e, dtype, expected);
+                assert!(is_right, "{op} of {dtype}: {x:x} and {y:x}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_float_is_that_of_its_rank_and_goes_before_none_that_a_reduction_begins_with() {
+    for dtype in DType::strong().filter(|dtype| dtype.kind() == Kind::Float) {
+        let e = &mut machine(true);
+        for op in [Op::Max, Op::Min] {
+            let ranks = Ranks::of(op, dtype).unwrap();
+            for source in with_nans(dtype) {
+                let x = element(e, dtype, source).real();
+                let rank = ranks.rank(e, x);
+                assert_eq!(ranks.float(e, rank).bits, x.bits, "{op} of {dtype}: {source:x}");
+                let start = identity(e, op, Numerics::NumPy, dtype).unwrap().real();
+                let start = ranks.rank(e, start);
+                assert_eq!(ranks.combine(e, start, rank).bits, rank.bits, "{op} of {dtype}: {source:x}");
+            }
+        }
+    }
+}
+
+#[test]
+fn only_extremes_of_real_floats_have_ranks() {
+    for dtype in DType::strong() {
+        for op in [Op::Max, Op::Min, Op::Sum, Op::Maximum, Op::Any] {
+            let expected = matches!(op, Op::Max | Op::Min) && dtype.kind() == Kind::Float;
+            assert_eq!(Ranks::of(op, dtype).is_some(), expected, "{op} of {dtype}");
         }
     }
 }

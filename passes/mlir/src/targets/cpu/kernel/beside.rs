@@ -110,7 +110,7 @@ impl KernelEmitter<'_> {
             }
         }
         let sum = self.registers(root, sums.first()?);
-        Some(self.result(self.kernel.roots[root].role, &sum, lanes))
+        Some(self.result(root, &sum, lanes))
     }
 
     /// Loads what does not lie along the rows' dimension, and transposes it.

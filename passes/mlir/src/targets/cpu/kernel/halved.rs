@@ -80,7 +80,7 @@ impl KernelEmitter<'_> {
                     sum = emitter.halved(root, &sum, &rest, lanes);
                 }
                 let sum = emitter.registers(root, &sum);
-                emitter.results[root] = Some(emitter.result(kernel.roots[root].role, &sum, lanes));
+                emitter.results[root] = Some(emitter.result(root, &sum, lanes));
                 emitter.store_row(&[root], lanes);
                 Vec::new()
             });

@@ -36,6 +36,7 @@ mod row;
 mod runs;
 mod schedule;
 mod search;
+mod settled;
 mod squares;
 mod strided;
 mod sums;

@@ -3,7 +3,8 @@
 use mlir_sys::*;
 use promote_lattice::{DType, Kind, Op};
 use promote_scalar::{
-    Binary, Cast, Compare, Element, Emit, Ty, combine, combine_arg, identity, keeps_first, register, select,
+    Binary, Cast, Compare, Element, Emit, Ranks, Ty, combine, combine_arg, identity, keeps_first, register,
+    select,
 };
 
 use super::elements::{element, memory_of, parts};
@@ -30,8 +31,18 @@ impl<'k> KernelEmitter<'k> {
         self.kernel.expr(self.kernel.roots[root].expr).stage
     }
 
+    /// The ranks that a root accumulates, if it chooses among floats.
+    fn ranks(&self, root: usize) -> Option<Ranks> {
+        let root = &self.kernel.roots[root];
+        let Role::Reduce(op) = root.role else { return None };
+        Ranks::of(op, self.kernel.expr(root.expr).dtype)
+    }
+
     /// The parts of a root's accumulator; none if it has none.
     pub(super) fn accumulator(&self, root: usize) -> Vec<Ty> {
+        if let Some(ranks) = self.ranks(root) {
+            return vec![ranks.ty()];
+        }
         let root = &self.kernel.roots[root];
         let dtype = self.kernel.expr(root.expr).dtype;
         let part = register(dtype);
@@ -61,7 +72,7 @@ impl<'k> KernelEmitter<'k> {
 
     /// What an accumulator begins with.
     pub(super) fn identity(&mut self, root: usize, lanes: usize) -> Vec<MlirValue> {
-        let kernel = self.kernel;
+        let (kernel, ranks) = (self.kernel, self.ranks(root));
         let dtype = kernel.expr(kernel.roots[root].expr).dtype;
         let op = match kernel.roots[root].role {
             Role::Store => return Vec::new(),
@@ -77,6 +88,9 @@ impl<'k> KernelEmitter<'k> {
         let Some(first) = identity(&mut e, op, numerics, dtype) else {
             unreachable!("{op} of {dtype} is a reduction")
         };
+        if let Some(ranks) = ranks {
+            return vec![ranks.rank(&mut e, first.real()).value];
+        }
         let mut values = parts(first);
         if let Some(ty) = index {
             // Nothing was seen yet: any index is better.
@@ -110,6 +124,12 @@ impl<'k> KernelEmitter<'k> {
         let value = self.eval(expr, lanes);
         let types = self.accumulator(root);
         let dtype = kernel.expr(expr).dtype;
+        if let Some(ranks) = self.ranks(root) {
+            let seen = Register { value: old[0], ty: ranks.ty() };
+            let mut e = self.emit(lanes);
+            let rank = ranks.rank(&mut e, value.real());
+            return vec![ranks.combine(&mut e, seen, rank).value];
+        }
         let old: Vec<Register> =
             old.iter().zip(types).map(|(value, ty)| Register { value: *value, ty }).collect();
         let new = match kernel.roots[root].role {
@@ -192,7 +212,6 @@ impl<'k> KernelEmitter<'k> {
 
     /// The result of a reduction: the lanes of its accumulator and that of what remained, as one.
     pub(super) fn finish(&mut self, root: usize, state: &[MlirValue]) -> Element<Register> {
-        let kernel = self.kernel;
         let types = self.accumulator(root);
         let mut all = self.registers(root, &state[..types.len()]);
         let mut lanes = self.lanes;
@@ -209,7 +228,7 @@ impl<'k> KernelEmitter<'k> {
         if state.len() > types.len() {
             all = self.joined_accumulators(root, 1, &all, &self.registers(root, &state[types.len()..]));
         }
-        self.result(kernel.roots[root].role, &all, 1)
+        self.result(root, &all, 1)
     }
 
     /// Two accumulators of a root as one.
@@ -220,6 +239,9 @@ impl<'k> KernelEmitter<'k> {
         x: &[Register],
         y: &[Register],
     ) -> Vec<Register> {
+        if let Some(ranks) = self.ranks(root) {
+            return vec![ranks.combine(&mut self.emit(lanes), x[0], y[0])];
+        }
         let root = &self.kernel.roots[root];
         let dtype = self.kernel.expr(root.expr).dtype;
         match root.role {
@@ -341,12 +363,15 @@ impl<'k> KernelEmitter<'k> {
             _ => self.get_sums_before(root, from, lanes),
         };
         let registers = self.registers(root, &values);
-        self.result(self.kernel.roots[root].role, &registers, lanes)
+        self.result(root, &registers, lanes)
     }
 
-    /// What an accumulator has as the result: of what looks for an index, that.
-    pub(super) fn result(&mut self, role: Role, all: &[Register], lanes: usize) -> Element<Register> {
-        let Role::Arg(_) = role else { return element(all) };
+    /// What an accumulator has as the result: of what looks for an index, that; of a rank, its float.
+    pub(super) fn result(&mut self, root: usize, all: &[Register], lanes: usize) -> Element<Register> {
+        if let Some(ranks) = self.ranks(root) {
+            return Element::Real(ranks.float(&mut self.emit(lanes), all[0]));
+        }
+        let Role::Arg(_) = self.kernel.roots[root].role else { return element(all) };
         let index = all[all.len() - 1];
         Element::Real(match index.ty {
             Ty::I64 => index,

@@ -68,7 +68,7 @@ impl KernelEmitter<'_> {
                 let (own, others) = rest.split_at(self.accumulator(root).len());
                 rest = others;
                 let registers = self.registers(root, own);
-                self.results[root] = Some(self.result(kernel.roots[root].role, &registers, lanes));
+                self.results[root] = Some(self.result(root, &registers, lanes));
             }
         }
         self.store_row(&[], lanes);

@@ -1,0 +1,70 @@
+//! Truth values of long rows: `any` and `all` read no further once a block has settled them.
+//!
+//! ## Laws
+//! - What is not read is without effect: nothing is kept of it, and nothing there may raise an exception.
+
+use mlir_sys::*;
+use promote_lattice::{Kind, Op};
+use promote_lower::kernel::Role;
+use promote_lower::order::raises;
+use promote_scalar::{Binary, Emit, Ty};
+
+use super::squares::Bounds;
+use super::{Body, KernelEmitter};
+use crate::targets::cpu::costs::{LEAST_SETTLED, SETTLED_VECTORS};
+use crate::targets::llvm::Register;
+
+impl<'k> KernelEmitter<'k> {
+    /// The truth value of an element that settles what the roots of a row are, if they are one, and the row is long.
+    pub(super) fn settling(&self, dim: usize, roots: &[usize]) -> Option<bool> {
+        let kernel = self.kernel;
+        let [root] = roots else { return None };
+        let root = &kernel.roots[*root];
+        let Role::Reduce(op) = root.role else { return None };
+        let settling = match op {
+            Op::Any | Op::Max => true,
+            Op::All | Op::Min => false,
+            _ => return None,
+        };
+        let extent = kernel.dims[dim].fixed();
+        let is_long = extent.is_none_or(|extent| extent >= LEAST_SETTLED * self.settled_block());
+        let may_raise = kernel.exprs.iter().any(|expr| raises(expr, self.setting.numerics));
+        let suits = kernel.expr(root.expr).dtype.kind() == Kind::Bool && self.kept.is_empty() && !may_raise;
+        (suits && is_long).then_some(settling)
+    }
+
+    fn settled_block(&self) -> i64 {
+        SETTLED_VECTORS * self.lanes as i64
+    }
+
+    /// The innermost loop of such a row: a block is empty if those before have settled it.
+    pub(super) fn innermost_until(
+        &mut self,
+        settling: bool,
+        (dim, (from, to)): (usize, Bounds),
+        carried: &[MlirValue],
+        body: &mut Body<'_, 'k>,
+    ) -> Vec<MlirValue> {
+        let length = self.settled_block();
+        self.repeat(dim, (from, to), length as usize, carried, &mut |emitter, state| {
+            let (first, length) = (emitter.at(dim), emitter.code.index(length));
+            let end = emitter.code.int("llvm.add", first, length);
+            let end = emitter.code.int("llvm.intr.smin", end, to);
+            let is_settled = emitter.is_settled(settling, state[0]);
+            let index = emitter.code.types.i64;
+            let end = emitter.code.value("llvm.select", &[is_settled, first, end], index, &[]);
+            emitter.innermost(dim, (first, end), state, body)
+        })
+    }
+
+    /// Whether a lane of an accumulator has the value that settles all.
+    fn is_settled(&mut self, settling: bool, seen: MlirValue) -> MlirValue {
+        let (lanes, mut seen) = (self.lanes, Register { value: seen, ty: Ty::I1 });
+        if !settling {
+            let mut e = self.emit(lanes);
+            let ones = e.int(Ty::I1, 1);
+            seen = e.binary(Binary::Xor, seen, ones);
+        }
+        self.code.any(lanes, seen)
+    }
+}
