@@ -24,6 +24,7 @@ mod products;
 mod ragged_rows;
 pub mod random;
 mod recorded;
+mod settled;
 mod shared_panels;
 mod sorting;
 mod stack;
