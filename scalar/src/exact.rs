@@ -33,6 +33,11 @@ struct Number<V> {
     is_zero: V,
 }
 
+/// The bits of the mantissa of a float that are stored.
+pub(crate) fn mantissa_bits(float: Ty) -> u32 {
+    Layout::of(float).mantissa
+}
+
 impl Layout {
     fn of(ty: Ty) -> Self {
         match ty {

@@ -9,6 +9,7 @@ use promote_lattice::{DType, Kind, Op};
 
 use crate::build::Build;
 use crate::emit::{Binary, Cast, Compare, Element, Emit, Ty};
+use crate::exact::mantissa_bits;
 use crate::ops::{elementwise, takes_first, zeros_in_order};
 use crate::storage::{ends, part, register, round_to};
 
@@ -165,15 +166,6 @@ impl Ranks {
         self.float.bits_type()
     }
 
-    /// How many NaNs have a sign.
-    const fn nans(self) -> i64 {
-        match self.float.bits() {
-            16 => (1 << 10) - 1,
-            32 => (1 << 23) - 1,
-            _ => (1 << 52) - 1,
-        }
-    }
-
     /// The rank of a float.
     pub fn rank<E: Emit>(self, e: &mut E, x: E::Value) -> E::Value {
         let bits = e.to_bits(x);
@@ -201,9 +193,9 @@ impl Ranks {
         e.xor(bits, flipped)
     }
 
-    /// Moved by as many places as a sign has NaNs, modulo the number of ranks.
+    /// Moved by as many places as there are NaNs of a sign, modulo the number of ranks.
     fn moved<E: Emit>(self, e: &mut E, rank: E::Value, down: bool) -> E::Value {
-        let places = e.bits(rank, self.nans());
+        let places = e.bits(rank, (1 << mantissa_bits(self.float)) - 1);
         e.binary(if down { Binary::Sub } else { Binary::Add }, rank, places)
     }
 }

@@ -330,6 +330,33 @@ fn extremes_of_zeros_have_the_same_sign_in_every_order() {
     }
 }
 
+#[test]
+fn extremes_of_several_nans_are_the_same_one_in_every_order() {
+    let nans = [0x7fc0_0000_u32, 0xffc0_0000, 0x7fc0_0123, 0xffff_ffff, 0x7fff_fffe];
+    let text = "func.func @max(%x: tensor<1001xf32>) -> !u {\n  %r = \"promote.max\"(%x) : (tensor<1001xf32>) -> !u\n  return %r : !u\n}\n\
+                func.func @min(%x: tensor<1001xf32>) -> !u {\n  %r = \"promote.min\"(%x) : (tensor<1001xf32>) -> !u\n  return %r : !u\n}\n";
+    let executable = compile(&session("jax", true, false), text);
+    for op in ["max", "min"] {
+        let found: Vec<u32> = (0..12_usize)
+            .map(|turn| {
+                let mut numbers: Vec<u32> = (0..1001).map(|place| (place as f32 - 500.0).to_bits()).collect();
+                numbers[3] = f32::INFINITY.to_bits();
+                numbers[4] = f32::NEG_INFINITY.to_bits();
+                for (number, nan) in nans.iter().enumerate() {
+                    numbers[(turn * 89 + number * 197) % 1001] = *nan;
+                }
+                let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+                let tensor = Tensor::new(DType::F32, &[1001], &bytes).expect("it has as many");
+                let results = function(&executable, op).run(&[tensor]).expect("it runs");
+                let result = results[0].bytes().expect("results are contiguous");
+                u32::from_le_bytes([result[0], result[1], result[2], result[3]])
+            })
+            .collect();
+        assert!(f32::from_bits(found[0]).is_nan(), "{op}");
+        assert!(found.iter().all(|bits| *bits == found[0]), "{op}: {found:x?}");
+    }
+}
+
 /// Sums of several arguments, of which dimensions that a run alone knows may be stretched.
 #[test]
 fn sums_of_two_arguments_in_every_order_give_the_same_bits() {

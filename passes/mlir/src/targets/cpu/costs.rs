@@ -14,8 +14,8 @@ pub const FEW_VECTORS: usize = 8;
 pub const WORTH_SHORTENING: usize = 8;
 /// The widest stride, in bytes, at which loading all elements and choosing among them is faster than loading one by one.
 pub const SHUFFLED_BYTES: i64 = 32;
-/// How many vectors of a row are read before it is asked whether they have settled what `any` or `all` is, and the fewest times that of
-/// rows of which it is asked.
+/// How many vectors of a row are read before it is asked whether they have settled what `any` or `all` is, and how many such blocks a
+/// row has at least if it is asked.
 pub const SETTLED_VECTORS: i64 = 32;
 pub const LEAST_SETTLED: i64 = 2;
 /// How many vectors ahead elements that are apart are brought into the caches: processors see few such streams by themselves.

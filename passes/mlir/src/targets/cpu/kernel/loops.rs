@@ -332,7 +332,10 @@ impl<'k> KernelEmitter<'k> {
             emitter.hoist(1 << last, stage);
             let bounds = emitter.bounds(last);
             emitter.next_row = emitter.row_ahead(dims.clone());
-            let next = emitter.innermost_in_blocks(last, bounds, (roots, state), body);
+            let next = match emitter.settling(last, roots) {
+                Some(settling) => emitter.innermost_until(settling, (last, bounds), state, body),
+                None => emitter.innermost_in_blocks(last, bounds, (roots, state), body),
+            };
             emitter.next_row = None;
             next
         })

@@ -1,4 +1,4 @@
-//! Truth values of long rows: `any` and `all` read no further once a block has settled them.
+//! Truth values of long rows: `any` and `all`, and `max` and `min` of bools, read no further once a block has settled them.
 //!
 //! ## Laws
 //! - What is not read is without effect: nothing is kept of it, and nothing there may raise an exception.

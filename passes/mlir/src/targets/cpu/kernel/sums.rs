@@ -99,9 +99,6 @@ impl<'k> KernelEmitter<'k> {
         of_all: (&[usize], &[MlirValue]),
         body: &mut Body<'_, 'k>,
     ) -> Vec<MlirValue> {
-        if let Some(settling) = self.settling(dim, of_all.0) {
-            return self.innermost_until(settling, (dim, bounds), of_all.1, body);
-        }
         let (length, lanes) = (BLOCK * self.lanes as i64, [self.lanes, 1]);
         self.in_blocks(bounds, length, of_all, &lanes, &mut |emitter, bounds, state| {
             emitter.innermost(dim, bounds, state, body)
