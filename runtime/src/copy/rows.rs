@@ -19,8 +19,11 @@ pub(super) unsafe fn rows<T: Copy>(across: Axis, inner: Axis, to: Address, from:
         if inner.to != width {
             each_row(across, to, from, |to, from| strided::<T>(count, to, inner.to, from, inner.from));
         } else if inner.from == width && count as isize * width >= SHORT {
+            let bytes = count * size_of::<T>();
+            let ahead = across.from.wrapping_mul(AHEAD.div_ceil(bytes) as isize);
             each_row(across, to, from, |to, from| {
-                std::ptr::copy_nonoverlapping(from.0, to.0, count * size_of::<T>())
+                bring(from.at(ahead), bytes);
+                std::ptr::copy_nonoverlapping(from.0, to.0, bytes)
             });
         } else if inner.from == width {
             each_row(across, to, from, |to, from| strided::<T>(count, to, width, from, width));
@@ -137,6 +140,22 @@ fn each_row(across: Axis, to: Address, from: Address, row: impl Fn(Address, Addr
     for index in 0..across.extent as isize {
         row(to.at(index * across.to), from.at(index * across.from));
     }
+}
+
+/// How many bytes of rows that lie apart are brought into the caches before they are copied.
+const AHEAD: usize = 1 << 12;
+
+/// Brings so many bytes into the caches, if they are there.
+#[inline(always)]
+fn bring(from: Address, bytes: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for place in (0..bytes).step_by(64) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: what is not there is not brought.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.at(place as isize).0.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (from, bytes);
 }
 
 /// Bytes from which on a call of the C library's copy is worth it.
