@@ -15,6 +15,7 @@ pub(super) enum Run<'a> {
 /// Code to run.
 #[derive(Clone, Copy)]
 pub(super) struct Code<'a> {
+    function: &'a Function,
     pub(super) run: Run<'a>,
     /// Bytes of stack that it takes; null if that is not known.
     pub(super) stack: *const i64,
@@ -29,9 +30,10 @@ pub(super) struct Code<'a> {
 /// The fewest elements side by side along the last dimension of an input that is read where it is: beginning with each of many shorter
 /// runs takes longer than packing them.
 const SHORTEST_RUN: usize = 4;
-/// The same along the first dimension of two: kernels read across the other one then.
+/// The same along another dimension of which the code does not know how long it is: kernels read across those that are further inside.
+/// Code that knows it was made for it.
 const SHORTEST_ACROSS: usize = 8;
-/// The same of more dimensions, along none of which memory is read as far as it goes.
+/// The same of more than two dimensions, along none of which memory is read as far as it goes.
 const SHORTEST_BETWEEN: usize = 16;
 
 /// The fewest elements of an input along its last dimension that are read where they are though they lie apart.
@@ -40,6 +42,12 @@ const SHORTEST_APART: usize = 64;
 const NARROWEST_APART: usize = 4;
 
 impl Code<'_> {
+    /// Whether the type of an input has the extent of a dimension.
+    fn states(&self, index: usize, axis: usize) -> bool {
+        let r#type = self.function.input_types().get(index);
+        r#type.and_then(|r#type| r#type.extents().get(axis)).is_some_and(|extent| *extent >= 0)
+    }
+
     /// How an input lies.
     fn layout(&self, index: usize, input: &Placed) -> Layout {
         self.strides.map_or(Layout::RowMajor, |strides| strides.layout(index, input.extents.len()))
@@ -69,6 +77,7 @@ impl Code<'_> {
                 let is_last = along + 1 == input.extents.len();
                 let shortest = match input.extents.len() {
                     _ if is_last => SHORTEST_RUN,
+                    _ if self.states(index, along) => 0,
                     2 => SHORTEST_ACROSS,
                     _ => SHORTEST_BETWEEN,
                 };
@@ -186,13 +195,14 @@ fn is_reversed(input: &Placed) -> bool {
 
 /// What to run; nothing if the metadata have the answer.
 pub(super) fn code<'a>(
-    function: &Function,
+    function: &'a Function,
     body: Option<&'a dyn Body>,
     purpose: Purpose,
     inputs: &[Placed],
 ) -> Option<Code<'a>> {
     let is_static = |expected: &TensorType| expected.extents().iter().all(|&extent| extent >= 0);
     let compiled = |entry: Entry, stack: *const i64| Code {
+        function,
         run: body.map_or(Run::Compiled(entry), |body| Run::Body(body, purpose)),
         stack,
         reads_tensors: true,

@@ -130,7 +130,7 @@ fn functions(dtype: &str, dims: &[String]) -> (String, usize) {
     (text, count)
 }
 
-fn elements(dtype: DType, count: usize, random: &mut Random) -> Vec<u8> {
+pub(super) fn elements(dtype: DType, count: usize, random: &mut Random) -> Vec<u8> {
     let mut float = || random.below(1 << 24) as f32 / 8_388_608.0 - 1.0;
     match dtype {
         DType::F32 => (0..count).flat_map(|_| float().to_ne_bytes()).collect(),
@@ -142,7 +142,7 @@ fn elements(dtype: DType, count: usize, random: &mut Random) -> Vec<u8> {
 }
 
 /// Extents as types state them.
-fn dims(shape: &[usize], is_open: bool) -> Vec<String> {
+pub(super) fn dims(shape: &[usize], is_open: bool) -> Vec<String> {
     shape.iter().map(|extent| if is_open { "?".to_owned() } else { extent.to_string() }).collect()
 }
 
@@ -152,7 +152,7 @@ fn check(dtype: DType, shape: &[usize], is_open: bool) {
 }
 
 /// Asserts that functions give the same bits of the same numbers in every order. The shapes and the bytes that they give.
-fn check_functions(
+pub(super) fn check_functions(
     (text, count): &(String, usize),
     (dtype, numbers): (DType, &[u8]),
     shape: &[usize],

@@ -2,6 +2,7 @@
 
 mod access;
 mod carries;
+mod columns;
 mod constants;
 mod cumulative;
 mod device_products;

@@ -61,7 +61,7 @@ impl Schedule {
             Form::Map | Form::Rows { .. } => square_lanes(kernel, bytes),
             Form::Columns { .. } => square_lanes(kernel, bytes).min(COLUMNS_UPRIGHT),
         };
-        let across = squares(kernel, square, numerics).filter(|_| short.is_none());
+        let across = squares(kernel, square, numerics, machine.has_masks()).filter(|_| short.is_none());
         let blocks = across.filter(|dim| has_blocks_beside(kernel, *dim, numerics));
         let blocks = blocks.map(|_| square_lanes(kernel, bytes));
         let parts = across.and_then(|dim| Parts::new(kernel, dim, square_lanes(kernel, bytes)));

@@ -12,7 +12,7 @@ use super::KernelEmitter;
 use super::elements::part_count;
 use super::runs::has_blocks_beside;
 use crate::targets::cpu::costs::{
-    MOST_SQUARES, PREFETCHED_ROWS, SQUARE_COST, SQUARE_ROWS, STREAM_ALIGNMENT, STREAMED,
+    FEW_ROWS_ACROSS, MOST_SQUARES, PREFETCHED_ROWS, SQUARE_COST, SQUARE_ROWS, STREAM_ALIGNMENT, STREAMED,
 };
 use crate::targets::llvm::{Level, Predicate, Register, shuffle, vector};
 use promote_dialect::extent::Product;
@@ -41,21 +41,23 @@ pub(super) fn reads(kernel: &Kernel, dim: usize) -> Vec<(ExprId, &Access, DType)
 }
 
 /// The dimension along which most is read across the innermost one, if a kernel is to be computed in squares of so many lanes: a
-/// map, or columns less of which is read across that dimension than across the innermost one.
-pub(super) fn squares(kernel: &Kernel, lanes: usize, numerics: Numerics) -> Option<usize> {
+/// map, or columns less of which is read across that dimension than across the innermost one. Where there are masks, these may be shorter
+/// than a square.
+pub(super) fn squares(kernel: &Kernel, lanes: usize, numerics: Numerics, has_masks: bool) -> Option<usize> {
     let last = kernel.dims.len().checked_sub(1)?;
-    let dim = match kernel.form {
-        Form::Map => (0..last).max_by_key(|dim| reads(kernel, *dim).len())?,
+    let (dim, least) = match kernel.form {
+        Form::Map => ((0..last).max_by_key(|dim| reads(kernel, *dim).len())?, SQUARE_ROWS),
         Form::Rows { .. } => return None,
         Form::Columns { .. } => {
             let dim = kernel.reduced().next_back()?;
-            (kernel.reads_less_across(dim, last) && reduces_only(kernel)).then_some(dim)?
+            let least = if has_masks { FEW_ROWS_ACROSS } else { SQUARE_ROWS };
+            ((kernel.reads_less_across(dim, last) && reduces_only(kernel)).then_some(dim)?, least)
         }
     };
     let found = reads(kernel, dim);
     let is_long = |dim: usize, least: i64| kernel.dims[dim].fixed().is_none_or(|extent| extent >= least);
     let has_columns = is_long(last, lanes as i64) || has_blocks_beside(kernel, dim, numerics);
-    let has_squares = is_long(dim, SQUARE_ROWS) && has_columns;
+    let has_squares = is_long(dim, least) && has_columns;
     let is_worth_it = !found.is_empty() && found.len() <= MOST_SQUARES && kernel.cost() <= SQUARE_COST;
     let is_simple = found.iter().all(|(_, _, dtype)| part_count(*dtype) == 1);
     (is_worth_it && is_simple && has_squares && lanes > 1).then_some(dim)
@@ -162,22 +164,26 @@ impl KernelEmitter<'_> {
         body: &mut dyn FnMut(&mut Self),
     ) {
         let last = self.kernel.dims.len() - 1;
-        let column = self.at(last);
-        let columns: Vec<MlirValue> = (0..self.lanes as i64)
-            .map(|number| {
-                let number = self.code.index(number);
-                self.code.int("llvm.add", column, number)
-            })
-            .collect();
-        self.square_of((dim, row), (last, &columns), prefetched, body);
+        let columns = self.columns_of_square();
+        self.square_of((dim, row), (last, &columns), (prefetched, None), body);
     }
 
-    /// The same of a square whose lanes are at some indices of a dimension.
+    /// The columns from the current one on, as many as there are lanes.
+    pub(super) fn columns_of_square(&mut self) -> Vec<MlirValue> {
+        let column = self.at(self.kernel.dims.len() - 1);
+        let beside = |number| {
+            let number = self.code.index(number);
+            self.code.int("llvm.add", column, number)
+        };
+        (0..self.lanes as i64).map(beside).collect()
+    }
+
+    /// Does something with each row of a square whose lanes are at some indices of a dimension. Of one that has a mask the rows of other lanes are not read.
     pub(super) fn square_of(
         &mut self,
         (dim, row): (usize, MlirValue),
         lanes_at: (usize, &[MlirValue]),
-        prefetched: Option<Ahead>,
+        (prefetched, mask): (Option<Ahead>, Option<MlirValue>),
         body: &mut dyn FnMut(&mut Self),
     ) {
         let lanes = lanes_at.1.len();
@@ -187,7 +193,7 @@ impl KernelEmitter<'_> {
             .iter()
             .map(|(_, access, dtype)| {
                 let ahead = prefetched.map(|ahead| self.elements_ahead(access, (dim, row), ahead));
-                self.load_square(access, *dtype, lanes_at, ahead)
+                self.load_square(access, *dtype, lanes_at, (ahead, mask))
             })
             .collect();
         for number in 0..lanes {
@@ -213,7 +219,7 @@ impl KernelEmitter<'_> {
         access: &Access,
         dtype: DType,
         (along, lanes_at): (usize, &[MlirValue]),
-        prefetched: Option<MlirValue>,
+        (prefetched, mask): (Option<MlirValue>, Option<MlirValue>),
     ) -> Vec<MlirValue> {
         let lanes = lanes_at.len();
         let size = memory(dtype).bits() as usize / 8;
@@ -225,7 +231,14 @@ impl KernelEmitter<'_> {
                 let next = self.code.element(first, ahead, unit, 1);
                 self.code.prefetch(next, Level::First);
             }
-            self.code.load(first, vector(unit, lanes), size)
+            let row = vector(unit, lanes);
+            match mask {
+                Some(mask) => {
+                    let nothing = self.code.value("llvm.mlir.zero", &[], row, &[]);
+                    self.masked_load(first, row, size, (mask, nothing))
+                }
+                None => self.code.load(first, row, size),
+            }
         });
         let rows = rows.collect();
         self.index[along] = outside;
@@ -241,6 +254,11 @@ impl KernelEmitter<'_> {
     ) -> MlirValue {
         let ahead = self.code.index(rows);
         let Some((next, columns)) = then else { return ahead };
+        if let Some(extent) = self.kernel.dims[dim].fixed().filter(|extent| *extent < rows) {
+            // The same rows, of columns so far on that as many rows are in between.
+            let columns = (rows / (columns * extent.max(1)) + 1) * columns;
+            return self.product(&(&access.strides[next] * &Product::number(columns)));
+        }
         let extent = self.product(&self.kernel.dims[dim].clone());
         let step = &access.strides[next] * &Product::number(columns);
         let step = self.product(&step);

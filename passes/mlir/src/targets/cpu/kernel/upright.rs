@@ -14,9 +14,11 @@ use promote_lower::kernel::{Kernel, Role};
 use promote_lower::order::BLOCK;
 use promote_scalar::memory;
 
-use super::KernelEmitter;
 use super::squares::{Ahead, Bounds, reads};
+use super::{KernelEmitter, Scope};
+use crate::raw;
 use crate::targets::cpu::costs::{CACHE_LINE, MOST_PREFETCHED_UPRIGHT, PREFETCHED_UPRIGHT};
+use crate::targets::llvm::{Predicate, block_argument};
 
 /// The bytes of the widest element that is read in squares.
 pub(super) fn widest(kernel: &Kernel, dim: usize) -> i64 {
@@ -87,7 +89,8 @@ impl KernelEmitter<'_> {
         (0..dim).all(is_of_part).then_some((self.kernel.dims.len() - 1, self.lanes as i64))
     }
 
-    /// Adds rows to accumulators: in some squares at once as far as they go, then one by one.
+    /// Adds rows to accumulators: in some squares at once as far as they go, then in single ones, and what is left in a part of one, or
+    /// row by row.
     fn rows_of_columns(
         &mut self,
         (dim, (from, to)): (usize, Bounds),
@@ -99,10 +102,14 @@ impl KernelEmitter<'_> {
         let at_once = squares * lanes as i64;
         let rows = (PREFETCHED_UPRIGHT / widest(self.kernel, dim)).min(MOST_PREFETCHED_UPRIGHT);
         let ahead = Ahead { rows, then: self.next_columns(dim) };
-        let middle = if lanes == 1 { from } else { self.last_whole((from, to), at_once) };
+        if lanes == 1 {
+            return self.row_by_row((dim, (from, to)), roots, state, 1);
+        }
+        let [many, whole] = [at_once, lanes as i64].map(|rows| self.last_whole((from, to), rows));
         let mut state = state.to_vec();
-        if lanes > 1 {
-            state = self.repeat(dim, (from, middle), at_once as usize, &state, &mut |emitter, state| {
+        let rest = (squares > 1).then_some(((many, whole), 1));
+        for (bounds, squares) in std::iter::once(((from, many), squares)).chain(rest) {
+            state = self.repeat(dim, bounds, squares as usize * lanes, &state, &mut |emitter, state| {
                 let (row, mut state) = (emitter.at(dim), state.to_vec());
                 for square in 0..squares {
                     let first = emitter.code.index(square * lanes as i64);
@@ -117,9 +124,66 @@ impl KernelEmitter<'_> {
                 state
             });
         }
-        self.repeat(dim, (middle, to), 1, &state, &mut |emitter, state| {
-            emitter.row_of_columns(roots, state, lanes)
-        })
+        // Whole squares bring in what lies between them, too.
+        let has_whole = self.kernel.dims[dim].fixed().is_none_or(|extent| extent >= lanes as i64);
+        match self.has_masks {
+            true => self.part_of_square((dim, (whole, to)), (!has_whole).then_some(ahead), roots, &state),
+            false => self.row_by_row((dim, (whole, to)), roots, &state, lanes),
+        }
+    }
+
+    /// Adds rows to accumulators one by one.
+    fn row_by_row(
+        &mut self,
+        (dim, bounds): (usize, Bounds),
+        roots: &[usize],
+        state: &[MlirValue],
+        lanes: usize,
+    ) -> Vec<MlirValue> {
+        self.repeat(dim, bounds, 1, state, &mut |emitter, state| emitter.row_of_columns(roots, state, lanes))
+    }
+
+    /// Adds fewer rows than a square has to accumulators: what is read across is loaded as a square, with a mask of the rows that there are.
+    fn part_of_square(
+        &mut self,
+        (dim, (from, to)): (usize, Bounds),
+        ahead: Option<Ahead>,
+        roots: &[usize],
+        state: &[MlirValue],
+    ) -> Vec<MlirValue> {
+        let (last, lanes) = (self.kernel.dims.len() - 1, self.lanes);
+        let types: Vec<MlirType> = state.iter().map(|value| raw::value_type(*value)).collect();
+        let after = self.code.new_block(&types);
+        let outside = self.index[dim].replace(from);
+        self.frames.push(Scope::default());
+        self.go_on_before(dim, to, (after, state));
+        let mask = self.lanes_before(dim, to);
+        let columns = self.columns_of_square();
+        let (mut state, mut rows) = (state.to_vec(), 0);
+        self.square_of((dim, from), (last, &columns), (ahead, Some(mask)), &mut |emitter| {
+            rows += 1;
+            // The last row of a square is not there.
+            if rows == lanes {
+                return;
+            }
+            if rows > 1 {
+                emitter.go_on_before(dim, to, (after, &state));
+            }
+            state = emitter.row_of_columns(roots, &state, lanes);
+        });
+        self.code.branch(after, &state);
+        self.code.go_to(after);
+        self.frames.pop();
+        self.index[dim] = outside;
+        (0..types.len()).map(|value| block_argument(after, value)).collect()
+    }
+
+    /// Goes on if the index of a dimension lies before an end, else elsewhere.
+    fn go_on_before(&mut self, dim: usize, end: MlirValue, (after, state): (MlirBlock, &[MlirValue])) {
+        let (index, here) = (self.at(dim), self.code.new_block(&[]));
+        let is_before = self.code.compare(Predicate::Slt, index, end);
+        self.code.branch_if(is_before, (here, &[]), (after, state));
+        self.code.go_to(here);
     }
 
     /// Adds the elements of the current row to accumulators.
