@@ -152,6 +152,8 @@ functions! {
             grain: i64,
             order: *const i64,
         );
+        /// How many threads a loop that starts here is spread over, at most.
+        Threads = promote_rt_threads() -> i64;
         /// A function of the program calls another, which takes `need` bytes of stack: 0 if that may be, else the code returns
         /// non-zero, and an error is kept. `place` describes the op that calls, in `length` bytes;
         /// null if that is not known.

@@ -131,7 +131,13 @@ pub unsafe extern "C" fn promote_rt_parallel(
     guarded(context, (), || pool::parallel(count, grain, &|begin, end| body(env.get(), begin, end)));
 }
 
-/// The same for a body that reads inputs of the call in the order of row-major memory. Those of them that lie in another order are
+/// How many threads a loop that starts here is spread over, at most.
+#[unsafe(no_mangle)]
+pub extern "C" fn promote_rt_threads() -> i64 {
+    pool::threads_here() as i64
+}
+
+/// The same as `promote_rt_parallel` for a body that reads inputs of the call in the order of row-major memory. Those of them that lie in another order are
 /// copied as they are read, and the body finds the address of such a copy in its environment, as if all of the input lay around it.
 ///
 /// # Safety
@@ -408,6 +414,7 @@ static EXPORTS: Exports = Exports {
     promote_rt_shape,
     promote_rt_parallel,
     promote_rt_stage,
+    promote_rt_threads,
     promote_rt_enter,
     promote_rt_leave,
     promote_rt_fail,

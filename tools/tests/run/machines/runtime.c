@@ -100,6 +100,8 @@ void promote_rt_parallel(promote_rt_context *context, promote_rt_body *body, uin
   if (count > middle) body(env, middle, count);
 }
 
+int64_t promote_rt_threads(void) { return 2; }
+
 int32_t promote_rt_enter(promote_rt_context *context, int64_t need, const uint8_t *place, int64_t length) {
   (void)place, (void)length;
   if (need > 0 && ++context->depth < DEEPEST) return 0;

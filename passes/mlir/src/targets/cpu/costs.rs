@@ -138,8 +138,11 @@ pub const IN_FRAME: InFrame = InFrame { bytes: 1 << 10, all: 1 << 14 };
 
 /// Elements that are worth a thread.
 pub const GRAIN: i64 = 1 << 15;
-/// Units that are better done together are left to so many threads nevertheless.
-pub const PIECES: i64 = 4;
+/// The same in vectors where these follow each other in loops of so many elements at least: a thread takes longer to wake than it takes
+/// to go through less. They are as many fewer as a vector costs this more often.
+pub const VECTORS_GRAIN: i64 = 1 << 13;
+pub const LONG_LOOP: i64 = 1 << 8;
+pub const CHEAP_VECTOR: i64 = 8;
 /// A kernel of fewer elements is called in place.
 pub const SMALL: i64 = 1 << 13;
 

@@ -5,7 +5,7 @@ use promote_abi::Runtime;
 use promote_scalar::memory_size;
 use rustc_hash::FxHashMap;
 
-use super::costs::{GRAIN, PIECES, SMALL};
+use super::costs::SMALL;
 use super::function::Function;
 use super::kernel::{self, Compiled, Schedule, Setting, Slot};
 use super::runtime;
@@ -68,10 +68,10 @@ impl Function<'_, '_> {
             return;
         }
         let grain = match Self::known(&compiled.work, launch) {
-            Some(work) => self.code.index((GRAIN / work.max(1)).max(1)),
+            Some(work) => self.code.index((compiled.grain / work.max(1)).max(1)),
             None => {
                 let work = self.product(&compiled.work, launch);
-                let (one, all) = (self.code.index(1), self.code.index(GRAIN));
+                let (one, all) = (self.code.index(1), self.code.index(compiled.grain));
                 let work = self.code.int("llvm.intr.smax", work, one);
                 let grain = self.code.int("llvm.sdiv", all, work);
                 self.code.int("llvm.intr.smax", grain, one)
@@ -102,13 +102,16 @@ impl Function<'_, '_> {
         runtime::call(&self.code, Runtime::Copy, &arguments);
     }
 
-    /// How many units a thread takes at least: those that are better done together, as far as there are enough pieces of them.
+    /// How many units a thread takes at least: those that are better done together, as far as there are enough of them for all threads.
     fn together(&mut self, units: i64, grain: MlirValue, count: MlirValue) -> MlirValue {
         if units == 1 {
             return grain;
         }
-        let (most, pieces) = (self.code.index(units), self.code.index(PIECES));
-        let share = self.code.int("llvm.sdiv", count, pieces);
+        let most = self.code.index(units);
+        let Some(threads) = runtime::call(&self.code, Runtime::Threads, &[]) else {
+            unreachable!("the function returns a number")
+        };
+        let share = self.code.int("llvm.sdiv", count, threads);
         let share = self.code.int("llvm.intr.smin", share, most);
         self.code.int("llvm.intr.smax", grain, share)
     }

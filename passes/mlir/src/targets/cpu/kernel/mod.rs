@@ -53,14 +53,17 @@ pub use self::reading::Reading;
 use self::runs::Parts;
 pub use self::schedule::Schedule;
 use self::squares::Bounds;
-use super::costs::{MAP_TILE, PARTS_BESIDE, ROWS_BESIDE, SQUARE_ROWS, STREAM_ALIGNMENT, TRANSPOSED_TILE};
+use super::costs::{
+    CHEAP_VECTOR, GRAIN, LONG_LOOP, MAP_TILE, PARTS_BESIDE, ROWS_BESIDE, SQUARE_ROWS, STREAM_ALIGNMENT,
+    TRANSPOSED_TILE, VECTORS_GRAIN,
+};
 use super::target::Machine;
 use crate::targets::llvm::Register;
 use crate::targets::llvm::{Code, LEAF, Level, Predicate, Types};
 use promote_dialect::extent::{Product, Sum};
 use promote_lower::graph::NodeId;
-use promote_lower::kernel::{Code as What, ExprId, Form, Kernel};
-use promote_lower::order::Beside;
+use promote_lower::kernel::{Code as What, Expr, ExprId, Form, Kernel, Role, Root};
+use promote_lower::order::{Beside, register_lanes};
 
 /// Something that a kernel finds in its environment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -84,6 +87,8 @@ pub struct Compiled {
     pub tiles: Vec<(Product, i64)>,
     /// About how many elements a unit goes through.
     pub work: Product,
+    /// Of how many elements the work is worth a thread.
+    pub grain: i64,
     /// How many units a thread takes at once, if there are enough of them for several threads.
     pub together: i64,
     /// What is read in the order of row-major memory, and how; none if nothing is, or units are numbered otherwise.
@@ -324,7 +329,8 @@ impl<'k> KernelEmitter<'k> {
         let tiles = tiles.into_iter().map(|(dim, tile)| (self.kernel.dims[dim].clone(), tile)).collect();
         let units = units.into_iter().map(|dim| self.kernel.dims[dim].clone()).collect();
         let together = self.down.as_ref().map_or(1, Down::together);
-        Compiled { slots: self.slots, units, tiles, work, together, reading }
+        let grain = self.grain();
+        Compiled { slots: self.slots, units, tiles, work, grain, together, reading }
     }
 
     /// Returns if there is no unit to do: what is computed before the loop may be of elements that are not there.
@@ -394,6 +400,34 @@ impl<'k> KernelEmitter<'k> {
                 (None, _) => &all * &self.kernel.dims[dim],
             }
         })
+    }
+
+    /// Of how many elements the work is worth a thread: it is the less, the faster they are gone through.
+    fn grain(&self) -> i64 {
+        let kernel = self.kernel;
+        let is_near = |stride: &Product| stride.fixed().is_some_and(|stride| (-1..=1).contains(&stride));
+        let is_along = |expr: &Expr| match &expr.code {
+            What::Load(access) => access.strides.last().is_some_and(is_near),
+            What::Take { .. } => false,
+            What::Splat(_) | What::Size(_) | What::Index { .. } => true,
+            What::Map(..) | What::Convert(_) | What::Reduced(_) => true,
+        };
+        let is_plain = |root: &Root| match root.role {
+            Role::Store | Role::Reduce(_) => true,
+            Role::Scan(_) | Role::Arg(_) => false,
+        };
+        let is_long =
+            kernel.dims.last().is_some_and(|last| last.fixed().is_none_or(|last| last >= LONG_LOOP));
+        let others = [self.across.is_some(), self.beside.is_some(), self.down.is_some()];
+        let is_fast = is_long
+            && others == [false; 3]
+            && kernel.exprs.iter().all(is_along)
+            && kernel.roots.iter().all(is_plain);
+        if !is_fast {
+            return GRAIN;
+        }
+        let lanes = register_lanes(kernel, self.setting.machine.vector_bytes) as i64;
+        (VECTORS_GRAIN * lanes / (1 + i64::from(kernel.cost()) / CHEAP_VECTOR)).max(GRAIN)
     }
 
     /// Sets the indices of a unit; the bounds of its tiles.
