@@ -182,8 +182,8 @@ impl Costs {
 /// else they are packed, which is less code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InPlace {
-    /// From so many bytes of an argument on.
-    pub bytes: i64,
+    /// From so many elements of an argument on.
+    pub elements: i64,
     /// Where no kernel that reads an argument costs more than that many instructions an index.
     pub cost: u32,
     /// In functions that launch so many kernels at most.

@@ -34,6 +34,8 @@ fn there_is_code_for_other_orders_where_packing_would_show() {
     assert_eq!(strided(large, "max\"(%x)", "tensor<f32>"), [last, first, apart]);
     assert_eq!(strided("tensor<?x?xi64>", "sum\"(%x)", "tensor<i64>"), [last, first, apart]);
     assert_eq!(strided("tensor<?x8xbf16>", "tanh\"(%x)", "tensor<?x8xbf16>"), [last, apart]);
+    // Packing takes as long for a byte as for a word.
+    assert_eq!(strided("tensor<256x128xi1>", "all\"(%x)", "tensor<i1>"), [last, first, apart]);
     let reversed = EntryKind::Strided(Strides { elements: Placement::Reversed, input: None });
     let all = [reversed, last, first, along(2, false, None), apart];
     assert_eq!(strided("tensor<?x?x?xi64>", "sum\"(%x)", "tensor<i64>"), all);

@@ -17,7 +17,6 @@ use crate::strong::{self, Kind};
 use crate::target::InPlace;
 use crate::types::Type;
 use promote_dialect::extent::Symbol;
-use promote_scalar::memory_size;
 
 /// How the kernels of a function, in order, go through what they reduce, where that matters.
 pub(super) type Traversals = Vec<Traversal>;
@@ -192,9 +191,7 @@ fn launches(function: &Function) -> impl Iterator<Item = &Launch> {
 /// Whether packing an argument may take long.
 fn is_large(input: &Type, worth: &InPlace) -> bool {
     let elements = input.dims().iter().try_fold(1_i64, |all, extent| Some(all.saturating_mul((*extent)?)));
-    elements.is_none_or(|elements| {
-        elements.saturating_mul(memory_size(input.dtype().storage()) as i64) >= worth.bytes
-    })
+    elements.is_none_or(|elements| elements >= worth.elements)
 }
 
 /// Whether a function computes tensors in one go: nothing but kernels, sorting and products takes a tensor.
