@@ -17,7 +17,10 @@ use crate::storage::{ends, part, register, round_to};
 /// chooses elements stays in the dtype.
 pub fn accumulator(op: Op, dtype: DType) -> DType {
     let dtype = dtype.storage();
-    if matches!(op, Op::Max | Op::Maximum | Op::Min | Op::Any | Op::All | Op::ArgMax | Op::ArgMin) {
+    if matches!(
+        op,
+        Op::Max | Op::Maximum | Op::Min | Op::Minimum | Op::Any | Op::All | Op::ArgMax | Op::ArgMin
+    ) {
         return dtype;
     }
     match dtype.kind() {
@@ -40,7 +43,7 @@ pub fn identity<E: Emit>(e: &mut E, op: Op, numerics: Numerics, dtype: DType) ->
         Op::Sum | Op::CumulativeSum | Op::CountNonzero | Op::Any => zero,
         Op::Prod | Op::CumulativeProd | Op::All => 1.0,
         Op::Max | Op::Maximum => return Some(end(e, dtype, true)),
-        Op::Min => return Some(end(e, dtype, false)),
+        Op::Min | Op::Minimum => return Some(end(e, dtype, false)),
         _ => return None,
     };
     let constant = |e: &mut E, value: f64| match ty.is_float() {
@@ -73,7 +76,7 @@ pub fn keeps_first(op: Op, numerics: Numerics, dtype: DType) -> bool {
 /// Whether elements in another order may be reduced to something else than a number rounded otherwise. Of complex numbers
 /// NumPy gives the first that has a NaN, with its other part, and in JAX a NaN gives way to what comes after it.
 pub fn depends_on_order(op: Op, dtype: DType) -> bool {
-    matches!(op, Op::Max | Op::Maximum | Op::Min) && dtype.kind() == Kind::Complex
+    matches!(op, Op::Max | Op::Maximum | Op::Min | Op::Minimum) && dtype.kind() == Kind::Complex
 }
 
 /// The least element of a dtype, or the largest.
@@ -104,7 +107,7 @@ fn float_end<E: Emit>(e: &mut E, dtype: DType, least: bool) -> E::Value {
 pub const fn combiner(op: Op) -> Option<Op> {
     Some(match op {
         Op::Max | Op::Maximum => Op::Maximum,
-        Op::Min => Op::Minimum,
+        Op::Min | Op::Minimum => Op::Minimum,
         Op::Sum | Op::CumulativeSum | Op::CountNonzero => Op::Add,
         Op::Prod | Op::CumulativeProd => Op::Multiply,
         Op::Any => Op::LogicalOr,
@@ -116,8 +119,8 @@ pub const fn combiner(op: Op) -> Option<Op> {
 /// Two elements, or two partial results, as one. `None` if the op is no such reduction, or not defined for the dtype.
 ///
 /// `max` and `min` of real numbers do not depend on the order of elements, except for which of several NaNs they are: where
-/// `maximum` and `minimum` take the first of two zeros, they order them -0 < +0, as IEEE 754 does. A reduction by `maximum`
-/// itself is faster. It is for those to whom all zeros are equal.
+/// `maximum` and `minimum` take the first of two zeros, they order them -0 < +0, as IEEE 754 does. A reduction by one
+/// of these is faster. It is for those to whom all zeros are equal.
 pub fn combine<E: Emit>(
     e: &mut E,
     op: Op,

@@ -47,7 +47,7 @@ impl<'k> KernelEmitter<'k> {
         let is_long = extent.is_none_or(|extent| extent >= SHORTEST_SEARCHED * block);
         // In whatever is left of vectors some lanes are masked: nothing raises exceptions, which would be raised twice.
         let suits = self.has_masks && self.lanes > 1 && self.kept.is_empty() && !self.is_tiny;
-        let extreme = if op == Op::ArgMax { Op::Maximum } else { Op::Min };
+        let extreme = if op == Op::ArgMax { Op::Maximum } else { Op::Minimum };
         (suits && is_long).then_some(Sought { root: *root, expr, dtype, op, extreme, block })
     }
 
