@@ -31,5 +31,5 @@ pub use kinds::{Declared, Kind, Kinded, Type};
 pub use numbers::{SortKind, Status, Trap, TypeCode};
 pub use structures::{
     ANYHOW, Context, DLDataType, DLDevice, DLTensor, Field, Function, Input, Layout, MOST_IN_ANY_ORDER,
-    Placement, REVERSED, Strided, Strides, Structure, TensorType, TvmAny, fields, text,
+    Placement, REVERSED, Strided, Strides, Structure, TensorType, TvmAny, fields, shortest_run, text,
 };

@@ -350,6 +350,13 @@ impl Strides {
     }
 }
 
+/// The fewest elements side by side along a dimension, but for the last one, of an argument of so many dimensions that are read where they
+/// are, unless code was made for fewer: beginning with each of many shorter runs takes longer than packing them. Of two dimensions memory
+/// is read along the one or the other as far as it goes.
+pub const fn shortest_run(rank: usize) -> usize {
+    if rank == 2 { 8 } else { 16 }
+}
+
 /// How many arguments [`Function::in_any_order`] has a bit for.
 pub const MOST_IN_ANY_ORDER: usize = 63;
 

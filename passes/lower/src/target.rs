@@ -33,6 +33,11 @@ pub trait Target {
         false
     }
 
+    /// Whether it reads operands along memory, too, where these are [short runs](promote_abi::shortest_run) one after the other.
+    fn reads_short_runs(&self, _kernel: &Kernel, _numerics: Numerics) -> bool {
+        false
+    }
+
     /// Whether the target reads what a kernel moves as fast as it packs it, whatever the strides are.
     fn reads_anyhow(&self, _kernel: &Kernel, _numerics: Numerics) -> bool {
         false

@@ -3,7 +3,7 @@
 use super::{Body, Purpose};
 use crate::stage::{self, Staged};
 use crate::tensor::{Placed, row_major};
-use promote_abi::{Entry, Function, Layout, MOST_IN_ANY_ORDER, Placement, Strides, TensorType};
+use promote_abi::{Entry, Function, Layout, MOST_IN_ANY_ORDER, Placement, Strides, TensorType, shortest_run};
 
 /// What is run.
 #[derive(Clone, Copy)]
@@ -30,12 +30,6 @@ pub(super) struct Code<'a> {
 /// The fewest elements side by side along the last dimension of an input that is read where it is: beginning with each of many shorter
 /// runs takes longer than packing them.
 const SHORTEST_RUN: usize = 4;
-/// The same along another dimension of which the code does not know how long it is: kernels read across those that are further inside.
-/// Code that knows it was made for it.
-const SHORTEST_ACROSS: usize = 8;
-/// The same of more than two dimensions, along none of which memory is read as far as it goes.
-const SHORTEST_BETWEEN: usize = 16;
-
 /// The fewest elements of an input along its last dimension that are read where they are though they lie apart.
 const SHORTEST_APART: usize = 64;
 /// The fewest bytes of such an element: code reads them one by one, as fast as memory only where they are wide.
@@ -75,11 +69,11 @@ impl Code<'_> {
                 let is_forward = input.strides.iter().all(|stride| *stride >= 0);
                 let is_side_by_side = input.strides[along] == input.size as isize;
                 let is_last = along + 1 == input.extents.len();
-                let shortest = match input.extents.len() {
-                    _ if is_last => SHORTEST_RUN,
-                    _ if self.states(index, along) => 0,
-                    2 => SHORTEST_ACROSS,
-                    _ => SHORTEST_BETWEEN,
+                let shortest = match is_last {
+                    true => SHORTEST_RUN,
+                    // Code that knows how long runs are was made for them.
+                    false if self.states(index, along) => 0,
+                    false => shortest_run(input.extents.len()),
                 };
                 input.direct && is_last
                     || is_empty

@@ -39,6 +39,10 @@ fn there_is_code_for_other_orders_where_packing_would_show() {
     let reversed = EntryKind::Strided(Strides { elements: Placement::Reversed, input: None });
     let all = [reversed, last, first, along(2, false, None), apart];
     assert_eq!(strided("tensor<?x?x?xi64>", "sum\"(%x)", "tensor<i64>"), all);
+    // What would be read in runs of two is packed.
+    let of_pairs = [reversed, last, along(2, false, None), apart];
+    let pairs = "any\"(%x) {axis = array<i64: 2>}";
+    assert_eq!(strided("tensor<64x2x512xi1>", pairs, "tensor<64x2xi1>"), of_pairs);
     // Sums over the last dimensions count them as one.
     let of_columns = [reversed, along(2, false, None)];
     assert_eq!(strided("tensor<64x64x128xf32>", "sum\"(%x)", "tensor<f32>"), of_columns);

@@ -16,6 +16,7 @@ use crate::program::{Arg, EntryKind, Function, Launch, Layout, Placement, Step, 
 use crate::strong::{self, Kind};
 use crate::target::InPlace;
 use crate::types::Type;
+use promote_abi::shortest_run;
 use promote_dialect::extent::Symbol;
 
 /// How the kernels of a function, in order, go through what they reduce, where that matters.
@@ -112,9 +113,12 @@ impl<'m> Context<'m> {
         let steps = last_steps(function);
         let kernel_of = |launch: &Launch| &self.program.kernels[launch.kernel.0 as usize];
         let is_asked = |launch: &&Launch| launch.accesses_any(&strided) || kernel_of(launch).as_one;
-        let results = results(function);
+        let (results, short) = (results(function), short(function));
         launches(function).filter(is_asked).all(|launch| {
             let kernel = kernel_of(launch);
+            if launch.accesses_any(&short) && !self.target.reads_short_runs(kernel, self.program.numerics) {
+                return false;
+            }
             if kernel.moved().is_some_and(|moved| !results.contains(&launch.buffer(moved.to.buffer))) {
                 return false;
             }
@@ -168,6 +172,18 @@ fn last_steps(function: &Function) -> FxHashSet<ValueId> {
     let apart =
         function.taken().filter(|(input, r#type, _)| function.entry.layout(*input, r#type) == Layout::Apart);
     apart.filter_map(|(_, _, own)| own.last().copied()).collect()
+}
+
+/// The buffers of arguments whose elements lie side by side in short runs, as their types state.
+fn short(function: &Function) -> FxHashSet<ValueId> {
+    let is_short = |input: usize, r#type: &Type| {
+        let dims = r#type.dims();
+        let Layout::Along(axis) = function.entry.layout(input, r#type) else { return false };
+        let is_below = |extent: i64| extent < shortest_run(dims.len()) as i64;
+        axis + 1 < dims.len() && dims[axis].is_some_and(is_below)
+    };
+    let runs = function.taken().filter(|(input, r#type, _)| is_short(*input, r#type));
+    runs.filter_map(|(.., own)| own.first().copied()).collect()
 }
 
 /// What stands for a function's inputs: their buffers, and those that are numbers.

@@ -71,6 +71,10 @@ impl Target for Machine {
         Schedule::new(kernel, *self, numerics).reads_in_order(kernel)
     }
 
+    fn reads_short_runs(&self, kernel: &Kernel, numerics: Numerics) -> bool {
+        Schedule::new(kernel, *self, numerics).reads_short_runs()
+    }
+
     fn reads_anyhow(&self, kernel: &Kernel, numerics: Numerics) -> bool {
         // What is read again and again is better packed once.
         let is_read_once = |moved: &Moved<'_>| !moved.from.strides.iter().any(extent::Product::is_zero);

@@ -117,6 +117,11 @@ impl Schedule {
         kernel.moved().filter(|_| self.is_copied)
     }
 
+    /// Whether that is so where they are short runs one after the other: squares have parts.
+    pub fn reads_short_runs(&self) -> bool {
+        self.across.is_some()
+    }
+
     /// Whether all operands of the kernel are read along memory, so that packing one first would not be faster. Reading a map in
     /// squares takes as long.
     pub fn reads_in_order(&self, kernel: &Kernel) -> bool {
