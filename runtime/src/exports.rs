@@ -137,8 +137,9 @@ pub extern "C" fn promote_rt_threads() -> i64 {
     pool::threads_here() as i64
 }
 
-/// The same as `promote_rt_parallel` for a body that reads inputs of the call in the order of row-major memory. Those of them that lie in another order are
-/// copied as they are read, and the body finds the address of such a copy in its environment, as if all of the input lay around it.
+/// The same as `promote_rt_parallel` for a body that reads inputs of the call in the order of row-major memory. Those of them
+/// that lie in another order are copied as they are read, and the body finds the address of such a copy in its environment, as
+/// if all of the input lay around it.
 ///
 /// # Safety
 /// The context is that of the call; `body` may run with `env`, or a copy of it, on several threads at once, for distinct ranges; `order`

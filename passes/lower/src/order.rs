@@ -142,10 +142,11 @@ pub fn combines_in_any_order(kernel: &Kernel) -> bool {
     })
 }
 
-/// Whether a reduction of numbers of a dtype is the same in whatever order they are combined. By `maximum` it may be the
+/// Whether a reduction of numbers of a dtype is the same in whatever order they are combined. By `maximum` or `minimum` it may be the
 /// other zero, which is the same to those who subtract it.
 pub fn has_free_order(op: Op, dtype: DType) -> bool {
-    let is_extreme = matches!(op, Op::Max | Op::Maximum | Op::Min) && dtype.kind() != Kind::Complex;
+    let is_extreme =
+        matches!(op, Op::Max | Op::Maximum | Op::Min | Op::Minimum) && dtype.kind() != Kind::Complex;
     is_extreme || matches!(dtype.kind(), Kind::Bool | Kind::Unsigned | Kind::Signed)
 }
 

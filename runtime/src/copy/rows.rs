@@ -2,6 +2,7 @@
 
 use std::mem::MaybeUninit;
 
+use super::squares::LINE;
 #[cfg(target_arch = "x86_64")]
 use super::steps::Steps;
 use super::{Address, Axis, INTERLEAVED, Odometer, count};
@@ -21,10 +22,15 @@ pub(super) unsafe fn rows<T: Copy>(across: Axis, inner: Axis, to: Address, from:
         } else if inner.from == width && count as isize * width >= SHORT {
             let bytes = count * size_of::<T>();
             let ahead = across.from.wrapping_mul(AHEAD.div_ceil(bytes) as isize);
-            each_row(across, to, from, |to, from| {
-                bring(from.at(ahead), bytes);
-                std::ptr::copy_nonoverlapping(from.0, to.0, bytes)
-            });
+            match across.extent > 1 && bytes >= LONG {
+                true => each_row(across, to, from, |to, from| {
+                    bring(from.at(ahead), bytes);
+                    std::ptr::copy_nonoverlapping(from.0, to.0, bytes)
+                }),
+                false => {
+                    each_row(across, to, from, |to, from| std::ptr::copy_nonoverlapping(from.0, to.0, bytes))
+                }
+            }
         } else if inner.from == width {
             each_row(across, to, from, |to, from| strided::<T>(count, to, width, from, width));
         } else if inner.from == 0 {
@@ -142,14 +148,17 @@ fn each_row(across: Axis, to: Address, from: Address, row: impl Fn(Address, Addr
     }
 }
 
-/// How many bytes of rows that lie apart are brought into the caches before they are copied.
+/// The fewest bytes of rows that lie apart for which those after are brought into the caches: processors foresee shorter ones.
+const LONG: usize = 1 << 9;
+
+/// How many bytes of such rows that is.
 const AHEAD: usize = 1 << 12;
 
 /// Brings so many bytes into the caches, if they are there.
 #[inline(always)]
 fn bring(from: Address, bytes: usize) {
     #[cfg(target_arch = "x86_64")]
-    for place in (0..bytes).step_by(64) {
+    for place in (0..bytes).step_by(LINE).chain(bytes.checked_sub(1)) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: what is not there is not brought.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(from.at(place as isize).0.cast()) };

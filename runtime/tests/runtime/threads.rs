@@ -161,6 +161,14 @@ fn calls_run_at_once_from_many_threads() {
 }
 
 #[test]
+fn code_learns_how_many_threads_a_loop_has() {
+    with_threads(3, || {
+        assert_eq!(exports::promote_rt_threads(), 3);
+        parallel(8, 1, &|_, _| assert_eq!(exports::promote_rt_threads(), 1));
+    });
+}
+
+#[test]
 fn the_number_of_threads_can_be_set_from_c() {
     with_threads(2, || {
         promote_set_num_threads(3);

@@ -113,7 +113,7 @@ impl<'m> Context<'m> {
         let steps = last_steps(function);
         let kernel_of = |launch: &Launch| &self.program.kernels[launch.kernel.0 as usize];
         let is_asked = |launch: &&Launch| launch.accesses_any(&strided) || kernel_of(launch).as_one;
-        let (results, short) = (results(function), short(function));
+        let (results, short) = (results(function), self.short(function));
         launches(function).filter(is_asked).all(|launch| {
             let kernel = kernel_of(launch);
             if launch.accesses_any(&short) && !self.target.reads_short_runs(kernel, self.program.numerics) {
@@ -130,6 +130,20 @@ impl<'m> Context<'m> {
             let kernel = side_by_side.as_ref().unwrap_or(kernel);
             self.target.reads_in_order(kernel, self.program.numerics)
         })
+    }
+
+    /// The buffers of large arguments whose elements lie side by side in short runs, as their types state. A dimension of one index has
+    /// no runs: an argument is the same along it.
+    fn short(&self, function: &Function) -> FxHashSet<ValueId> {
+        let Some(worth) = self.target.in_place() else { return FxHashSet::default() };
+        let is_short = |input: usize, r#type: &Type| {
+            let dims = r#type.dims();
+            let Layout::Along(axis) = function.entry.layout(input, r#type) else { return false };
+            let is_below = |extent: i64| (2..shortest_run(dims.len()) as i64).contains(&extent);
+            axis + 1 < dims.len() && dims[axis].is_some_and(is_below) && is_large(r#type, &worth)
+        };
+        let runs = function.taken().filter(|(input, r#type, _)| is_short(*input, r#type));
+        runs.filter_map(|(.., own)| own.first().copied()).collect()
     }
 }
 
@@ -172,18 +186,6 @@ fn last_steps(function: &Function) -> FxHashSet<ValueId> {
     let apart =
         function.taken().filter(|(input, r#type, _)| function.entry.layout(*input, r#type) == Layout::Apart);
     apart.filter_map(|(_, _, own)| own.last().copied()).collect()
-}
-
-/// The buffers of arguments whose elements lie side by side in short runs, as their types state.
-fn short(function: &Function) -> FxHashSet<ValueId> {
-    let is_short = |input: usize, r#type: &Type| {
-        let dims = r#type.dims();
-        let Layout::Along(axis) = function.entry.layout(input, r#type) else { return false };
-        let is_below = |extent: i64| extent < shortest_run(dims.len()) as i64;
-        axis + 1 < dims.len() && dims[axis].is_some_and(is_below)
-    };
-    let runs = function.taken().filter(|(input, r#type, _)| is_short(*input, r#type));
-    runs.filter_map(|(.., own)| own.first().copied()).collect()
 }
 
 /// What stands for a function's inputs: their buffers, and those that are numbers.

@@ -329,8 +329,8 @@ impl Verifier<'_> {
         let fits = match role {
             Role::Store => true,
             Role::Reduce(op) => {
-                let combines =
-                    matches!(op, Op::Sum | Op::Prod | Op::Max | Op::Maximum | Op::Min | Op::Any | Op::All);
+                let chooses = matches!(op, Op::Max | Op::Maximum | Op::Min | Op::Minimum);
+                let combines = chooses || matches!(op, Op::Sum | Op::Prod | Op::Any | Op::All);
                 reduced > 0 && (combines || op == Op::CumulativeSum)
             }
             Role::Arg(op) => reduced == 1 && matches!(op, Op::ArgMax | Op::ArgMin),

@@ -33,8 +33,11 @@ pub const SQUARE_COST: u32 = 48;
 pub const MOST_SQUARES: usize = 4;
 /// How many rows a block of squares has: what a line of the cache holds.
 pub const SQUARE_ROWS: i64 = 16;
-/// The fewest rows of columns that are read in parts of squares, of which the other rows are masked.
-pub const FEW_ROWS_ACROSS: i64 = 3;
+/// The fewest bytes, and rows, of columns that are read in parts of squares, of which the other rows are masked.
+pub const LEAST_BYTES_ACROSS: i64 = 8;
+pub const LEAST_ROWS_ACROSS: i64 = 3;
+/// So few rows that are left of squares are read one by one.
+pub const ROWS_ONE_BY_ONE: i64 = 1;
 /// How many rows ahead squares are brought into the caches.
 pub const PREFETCHED_ROWS: i64 = 32;
 /// The same where columns that lie upright are reduced, in bytes, and at most how many rows that are.

@@ -166,8 +166,13 @@ fn number(bits: Bits, dtype: DType) -> f64 {
 /// What a reduction starts from. `None` if the op is no reduction.
 pub fn initial(op: Op, numerics: Numerics, dtype: DType) -> Option<Bits> {
     let dtype = dtype.storage();
-    if let (Op::Max | Op::Maximum | Op::Min, Some(bits)) = (op, finite_end(dtype, op != Op::Min)) {
-        return Some(bits);
+    let end = match op {
+        Op::Max | Op::Maximum => finite_end(dtype, true),
+        Op::Min | Op::Minimum => finite_end(dtype, false),
+        _ => None,
+    };
+    if end.is_some() {
+        return end;
     }
     let mut machine = Eval::default();
     let start = identity(&mut machine, op, numerics, dtype)?;

@@ -61,14 +61,15 @@ impl Schedule {
             Form::Map | Form::Rows { .. } => square_lanes(kernel, bytes),
             Form::Columns { .. } => square_lanes(kernel, bytes).min(COLUMNS_UPRIGHT),
         };
-        let across = squares(kernel, square, numerics, machine.has_masks()).filter(|_| short.is_none());
+        let rows = Rows::new(kernel, numerics, bytes);
+        let has_masks = machine.has_masks() && !rows.has_rest;
+        let across = squares(kernel, square, numerics, has_masks).filter(|_| short.is_none());
         let blocks = across.filter(|dim| has_blocks_beside(kernel, *dim, numerics));
         let blocks = blocks.map(|_| square_lanes(kernel, bytes));
         let parts = across.and_then(|dim| Parts::new(kernel, dim, square_lanes(kernel, bytes)));
-        let rows = Rows::new(kernel, numerics, bytes);
         let side = register_lanes(kernel, bytes);
         let down = Down::new(kernel, numerics, &rows, side);
-        let Rows { lanes: sums, beside, has_rest } = rows;
+        let Rows { lanes: sums, beside, has_rest: _ } = rows;
         let lanes = match (across, short, &down) {
             (Some(_), _, _) => square,
             (None, Some(_), _) => {
@@ -83,7 +84,6 @@ impl Schedule {
         let innermost = kernel.dims.len().checked_sub(1);
         let side_by_side = beside.as_ref().map(|beside| beside.rows);
         let vector = side_by_side.or(down.as_ref().map(|down| down.rows)).or(innermost);
-        let has_masks = machine.has_masks() && !has_rest;
         let count = kernel.dims.iter().try_fold(1i64, |all, extent| all.checked_mul(extent.fixed()?));
         let is_along = [across.is_some(), short.is_some(), beside.is_some(), down.is_some()] == [false; 4];
         let is_tiny = is_along
@@ -117,9 +117,9 @@ impl Schedule {
         kernel.moved().filter(|_| self.is_copied)
     }
 
-    /// Whether that is so where they are short runs one after the other: squares have parts.
+    /// Whether what is read along memory may be short runs one after the other: squares have parts, and rows side by side may be short.
     pub fn reads_short_runs(&self) -> bool {
-        self.across.is_some()
+        self.across.is_some() || self.beside.is_some()
     }
 
     /// Whether all operands of the kernel are read along memory, so that packing one first would not be faster. Reading a map in

@@ -37,8 +37,27 @@ impl<'k> KernelEmitter<'k> {
         SETTLED_VECTORS * self.lanes as i64
     }
 
-    /// The innermost loop of such a row: a block is empty if those before have settled it.
+    /// The innermost loop of such a row: a block is empty if those before have settled it. Nothing is asked before the first one of a
+    /// row that may be short.
     pub(super) fn innermost_until(
+        &mut self,
+        settling: bool,
+        (dim, (from, to)): (usize, Bounds),
+        carried: &[MlirValue],
+        body: &mut Body<'_, 'k>,
+    ) -> Vec<MlirValue> {
+        let length = self.settled_block();
+        if self.kernel.dims[dim].fixed().is_some() {
+            return self.blocks_until(settling, (dim, (from, to)), carried, body);
+        }
+        let block = self.code.index(length);
+        let middle = self.code.int("llvm.add", from, block);
+        let middle = self.code.int("llvm.intr.smin", middle, to);
+        let state = self.innermost(dim, (from, middle), carried, body);
+        self.blocks_until(settling, (dim, (middle, to)), &state, body)
+    }
+
+    fn blocks_until(
         &mut self,
         settling: bool,
         (dim, (from, to)): (usize, Bounds),

@@ -11,8 +11,10 @@ use rustc_hash::FxHashMap;
 use super::KernelEmitter;
 use super::elements::part_count;
 use super::runs::has_blocks_beside;
+use super::upright::widest;
 use crate::targets::cpu::costs::{
-    FEW_ROWS_ACROSS, MOST_SQUARES, PREFETCHED_ROWS, SQUARE_COST, SQUARE_ROWS, STREAM_ALIGNMENT, STREAMED,
+    LEAST_BYTES_ACROSS, LEAST_ROWS_ACROSS, MOST_SQUARES, PREFETCHED_ROWS, SQUARE_COST, SQUARE_ROWS,
+    STREAM_ALIGNMENT, STREAMED,
 };
 use crate::targets::llvm::{Level, Predicate, Register, shuffle, vector};
 use promote_dialect::extent::Product;
@@ -50,7 +52,8 @@ pub(super) fn squares(kernel: &Kernel, lanes: usize, numerics: Numerics, has_mas
         Form::Rows { .. } => return None,
         Form::Columns { .. } => {
             let dim = kernel.reduced().next_back()?;
-            let least = if has_masks { FEW_ROWS_ACROSS } else { SQUARE_ROWS };
+            let least = (LEAST_BYTES_ACROSS / widest(kernel, dim).max(1)).max(LEAST_ROWS_ACROSS);
+            let least = if has_masks { least } else { SQUARE_ROWS };
             ((kernel.reads_less_across(dim, last) && reduces_only(kernel)).then_some(dim)?, least)
         }
     };
@@ -178,7 +181,8 @@ impl KernelEmitter<'_> {
         (0..self.lanes as i64).map(beside).collect()
     }
 
-    /// Does something with each row of a square whose lanes are at some indices of a dimension. Of one that has a mask the rows of other lanes are not read.
+    /// Does something with each row of a square whose lanes are at some indices of a dimension. Of one that has a mask the
+    /// rows of other lanes are not read.
     pub(super) fn square_of(
         &mut self,
         (dim, row): (usize, MlirValue),

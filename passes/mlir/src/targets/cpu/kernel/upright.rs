@@ -17,7 +17,7 @@ use promote_scalar::memory;
 use super::squares::{Ahead, Bounds, reads};
 use super::{KernelEmitter, Scope};
 use crate::raw;
-use crate::targets::cpu::costs::{CACHE_LINE, MOST_PREFETCHED_UPRIGHT, PREFETCHED_UPRIGHT};
+use crate::targets::cpu::costs::{CACHE_LINE, MOST_PREFETCHED_UPRIGHT, PREFETCHED_UPRIGHT, ROWS_ONE_BY_ONE};
 use crate::targets::llvm::{Predicate, block_argument};
 
 /// The bytes of the widest element that is read in squares.
@@ -98,13 +98,13 @@ impl KernelEmitter<'_> {
         state: &[MlirValue],
         lanes: usize,
     ) -> Vec<MlirValue> {
+        if lanes == 1 {
+            return self.row_by_row((dim, (from, to)), roots, state, 1);
+        }
         let squares = self.squares_of_lines(dim, lanes);
         let at_once = squares * lanes as i64;
         let rows = (PREFETCHED_UPRIGHT / widest(self.kernel, dim)).min(MOST_PREFETCHED_UPRIGHT);
         let ahead = Ahead { rows, then: self.next_columns(dim) };
-        if lanes == 1 {
-            return self.row_by_row((dim, (from, to)), roots, state, 1);
-        }
         let [many, whole] = [at_once, lanes as i64].map(|rows| self.last_whole((from, to), rows));
         let mut state = state.to_vec();
         let rest = (squares > 1).then_some(((many, whole), 1));
@@ -126,10 +126,20 @@ impl KernelEmitter<'_> {
         }
         // Whole squares bring in what lies between them, too.
         let has_whole = self.kernel.dims[dim].fixed().is_none_or(|extent| extent >= lanes as i64);
-        match self.has_masks {
+        match self.has_masks && !self.leaves_few(dim, lanes) {
             true => self.part_of_square((dim, (whole, to)), (!has_whole).then_some(ahead), roots, &state),
             false => self.row_by_row((dim, (whole, to)), roots, &state, lanes),
         }
+    }
+
+    /// Whether whole squares are known to leave so few rows of a column that a square takes longer than reading them one by one.
+    fn leaves_few(&self, dim: usize, lanes: usize) -> bool {
+        let chunk = self.kernel.chunk.as_ref().filter(|chunk| chunk.dim == dim);
+        let length = match chunk {
+            Some(chunk) => chunk.length.fixed(),
+            None => self.kernel.dims[dim].fixed(),
+        };
+        length.is_some_and(|length| length % lanes as i64 <= ROWS_ONE_BY_ONE)
     }
 
     /// Adds rows to accumulators one by one.
