@@ -44,11 +44,14 @@ fn there_is_code_for_other_orders_where_packing_would_show() {
     let pairs = "any\"(%x) {axis = array<i64: 2>}";
     assert_eq!(strided("tensor<64x2x512xi1>", pairs, "tensor<64x2xi1>"), of_pairs);
     // But what is stretched along them has none.
-    let rows = "  %s = \"promote.multiply\"(%x, %y) : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
-  %t = \"promote.multiply\"(%s, %z) : (tensor<512x512xf32>, tensor<1x512xf32>) -> tensor<512x512xf32>
-  %r = \"promote.sum\"(%t) {axis = array<i64: 1>} : (tensor<512x512xf32>) -> tensor<512xf32>\n";
+    let rows = format!(
+        "  %s = \"promote.multiply\"(%x, %y) : ({large}, {large}) -> {large}
+  %b = \"promote.broadcast_to\"(%z) {{shape = array<i64: 512, 512>}} : (tensor<1x512xf32>) -> {large}
+  %t = \"promote.multiply\"(%s, %b) : ({large}, {large}) -> {large}
+  %r = \"promote.sum\"(%t) {{axis = array<i64: 1>}} : ({large}) -> tensor<512xf32>\n"
+    );
     let arguments = format!("%x: {large}, %y: {large}, %z: tensor<1x512xf32>");
-    assert!(strided_of(&arguments, rows, "tensor<512xf32>").contains(&first));
+    assert!(strided_of(&arguments, &rows, "tensor<512xf32>").contains(&first));
     // Sums over the last dimensions count them as one.
     let of_columns = [reversed, along(2, false, None)];
     assert_eq!(strided("tensor<64x64x128xf32>", "sum\"(%x)", "tensor<f32>"), of_columns);
