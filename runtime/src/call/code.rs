@@ -71,7 +71,7 @@ impl Code<'_> {
                 let is_last = along + 1 == input.extents.len();
                 let shortest = match is_last {
                     true => SHORTEST_RUN,
-                    // Whoever lowers a program drops the code that is no good for a length that it knows.
+                    // Lowering drops code that is no good for large arguments of a length that it knows.
                     false if self.states(index, along) => 0,
                     false => shortest_run(input.extents.len()),
                 };

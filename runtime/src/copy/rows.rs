@@ -24,7 +24,7 @@ pub(super) unsafe fn rows<T: Copy>(across: Axis, inner: Axis, to: Address, from:
             let ahead = across.from.wrapping_mul(AHEAD.div_ceil(bytes) as isize);
             match across.extent > 1 && bytes >= LONG {
                 true => each_row(across, to, from, |to, from| {
-                    bring(from.at(ahead), bytes);
+                    bring(from.at(ahead), bytes.min(AHEAD));
                     std::ptr::copy_nonoverlapping(from.0, to.0, bytes)
                 }),
                 false => {
@@ -148,10 +148,10 @@ fn each_row(across: Axis, to: Address, from: Address, row: impl Fn(Address, Addr
     }
 }
 
-/// The fewest bytes of rows that lie apart for which those after are brought into the caches: processors foresee shorter ones.
+/// The fewest bytes of rows that lie apart from which on those after them are prefetched: processors foresee shorter ones.
 const LONG: usize = 1 << 9;
 
-/// How many bytes of such rows that is.
+/// How many bytes ahead, and at most how many of a row.
 const AHEAD: usize = 1 << 12;
 
 /// Brings so many bytes into the caches, if they are there.

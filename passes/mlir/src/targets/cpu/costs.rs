@@ -142,7 +142,7 @@ pub const IN_FRAME: InFrame = InFrame { bytes: 1 << 10, all: 1 << 14 };
 /// Elements that are worth a thread.
 pub const GRAIN: i64 = 1 << 15;
 /// The same in vectors where these follow each other in loops of so many elements at least: a thread takes longer to wake than it takes
-/// to go through less. They are as many fewer as a vector costs this more often.
+/// to go through less. They are fewer where a vector costs more than this.
 pub const VECTORS_GRAIN: i64 = 1 << 13;
 pub const LONG_LOOP: i64 = 1 << 8;
 pub const CHEAP_VECTOR: i64 = 8;

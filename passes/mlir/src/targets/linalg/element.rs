@@ -166,13 +166,12 @@ fn number(bits: Bits, dtype: DType) -> f64 {
 /// What a reduction starts from. `None` if the op is no reduction.
 pub fn initial(op: Op, numerics: Numerics, dtype: DType) -> Option<Bits> {
     let dtype = dtype.storage();
-    let end = match op {
-        Op::Max | Op::Maximum => finite_end(dtype, true),
-        Op::Min | Op::Minimum => finite_end(dtype, false),
-        _ => None,
-    };
-    if end.is_some() {
-        return end;
+    let is_least = matches!(op, Op::Max | Op::Maximum);
+    if is_least || matches!(op, Op::Min | Op::Minimum) {
+        let end = finite_end(dtype, is_least);
+        if end.is_some() {
+            return end;
+        }
     }
     let mut machine = Eval::default();
     let start = identity(&mut machine, op, numerics, dtype)?;

@@ -402,7 +402,7 @@ impl<'k> KernelEmitter<'k> {
         })
     }
 
-    /// Of how many elements the work is worth a thread: it is the less, the faster they are gone through.
+    /// How many elements are worth a thread: the more, the faster they are gone through.
     fn grain(&self) -> i64 {
         let kernel = self.kernel;
         let is_near = |stride: &Product| stride.fixed().is_some_and(|stride| (-1..=1).contains(&stride));
@@ -417,7 +417,7 @@ impl<'k> KernelEmitter<'k> {
             Role::Scan(_) | Role::Arg(_) => false,
         };
         let is_long =
-            kernel.dims.last().is_some_and(|last| last.fixed().is_none_or(|last| last >= LONG_LOOP));
+            kernel.dims.last().is_some_and(|last| last.fixed().is_some_and(|last| last >= LONG_LOOP));
         let others = [self.across.is_some(), self.beside.is_some(), self.down.is_some()];
         let is_fast = is_long
             && others == [false; 3]

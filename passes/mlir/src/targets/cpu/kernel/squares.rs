@@ -52,14 +52,17 @@ pub(super) fn squares(kernel: &Kernel, lanes: usize, numerics: Numerics, has_mas
         Form::Rows { .. } => return None,
         Form::Columns { .. } => {
             let dim = kernel.reduced().next_back()?;
-            let least = (LEAST_BYTES_ACROSS / widest(kernel, dim).max(1)).max(LEAST_ROWS_ACROSS);
+            let least = (LEAST_BYTES_ACROSS / widest(kernel, dim)).max(LEAST_ROWS_ACROSS);
             let least = if has_masks { least } else { SQUARE_ROWS };
             ((kernel.reads_less_across(dim, last) && reduces_only(kernel)).then_some(dim)?, least)
         }
     };
     let found = reads(kernel, dim);
     let is_long = |dim: usize, least: i64| kernel.dims[dim].fixed().is_none_or(|extent| extent >= least);
-    let has_columns = is_long(last, lanes as i64) || has_blocks_beside(kernel, dim, numerics);
+    // What is less than a square has a part of one only where columns fill vectors.
+    let fills = is_long(last, lanes as i64);
+    let least = if fills { least } else { SQUARE_ROWS };
+    let has_columns = fills || has_blocks_beside(kernel, dim, numerics);
     let has_squares = is_long(dim, least) && has_columns;
     let is_worth_it = !found.is_empty() && found.len() <= MOST_SQUARES && kernel.cost() <= SQUARE_COST;
     let is_simple = found.iter().all(|(_, _, dtype)| part_count(*dtype) == 1);

@@ -134,12 +134,14 @@ impl KernelEmitter<'_> {
 
     /// Whether whole squares are known to leave so few rows of a column that a square takes longer than reading them one by one.
     fn leaves_few(&self, dim: usize, lanes: usize) -> bool {
-        let chunk = self.kernel.chunk.as_ref().filter(|chunk| chunk.dim == dim);
-        let length = match chunk {
-            Some(chunk) => chunk.length.fixed(),
-            None => self.kernel.dims[dim].fixed(),
-        };
-        length.is_some_and(|length| length % lanes as i64 <= ROWS_ONE_BY_ONE)
+        let Some(extent) = self.kernel.dims[dim].fixed() else { return false };
+        let is_few = |rows: i64| rows % lanes as i64 <= ROWS_ONE_BY_ONE;
+        match self.kernel.chunk.as_ref().filter(|chunk| chunk.dim == dim) {
+            Some(chunk) => {
+                chunk.length.fixed().is_some_and(|length| is_few(length) && is_few(extent % length.max(1)))
+            }
+            None => is_few(extent),
+        }
     }
 
     /// Adds rows to accumulators one by one.
