@@ -30,6 +30,7 @@ pub(super) struct Code<'a> {
 /// The fewest elements side by side along the last dimension of an input that is read where it is: beginning with each of many shorter
 /// runs takes longer than packing them.
 const SHORTEST_RUN: usize = 4;
+
 /// The fewest elements of an input along its last dimension that are read where they are though they lie apart.
 const SHORTEST_APART: usize = 64;
 /// The fewest bytes of such an element: code reads them one by one, as fast as memory only where they are wide.

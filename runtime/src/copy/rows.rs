@@ -160,7 +160,7 @@ fn bring(from: Address, bytes: usize) {
     #[cfg(target_arch = "x86_64")]
     for place in (0..bytes).step_by(LINE).chain(bytes.checked_sub(1)) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: what is not there is not brought.
+        // SAFETY: a prefetch does not fault, whatever the address.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(from.at(place as isize).0.cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]

@@ -213,7 +213,7 @@ fn a_float_is_that_of_its_rank_and_goes_before_none_that_a_reduction_begins_with
 #[test]
 fn only_extremes_of_real_floats_have_ranks() {
     for dtype in DType::strong() {
-        for op in [Op::Max, Op::Min, Op::Sum, Op::Maximum, Op::Any] {
+        for op in [Op::Max, Op::Min, Op::Sum, Op::Maximum, Op::Minimum, Op::Any] {
             let expected = matches!(op, Op::Max | Op::Min) && dtype.kind() == Kind::Float;
             assert_eq!(Ranks::of(op, dtype).is_some(), expected, "{op} of {dtype}");
         }

@@ -141,10 +141,11 @@ pub const IN_FRAME: InFrame = InFrame { bytes: 1 << 10, all: 1 << 14 };
 
 /// Elements that are worth a thread.
 pub const GRAIN: i64 = 1 << 15;
-/// The same in vectors where these follow each other in loops of so many elements at least: a thread takes longer to wake than it takes
-/// to go through less. They are fewer where a vector costs more than this.
+/// The same in vectors, where these follow each other in memory: waking a thread takes longer than going through fewer.
 pub const VECTORS_GRAIN: i64 = 1 << 13;
+/// In loops of so many elements at least.
 pub const LONG_LOOP: i64 = 1 << 8;
+/// Divided by one more than how often the cost of a vector holds this one.
 pub const CHEAP_VECTOR: i64 = 8;
 /// A kernel of fewer elements is called in place.
 pub const SMALL: i64 = 1 << 13;

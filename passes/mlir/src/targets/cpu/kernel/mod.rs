@@ -87,7 +87,7 @@ pub struct Compiled {
     pub tiles: Vec<(Product, i64)>,
     /// About how many elements a unit goes through.
     pub work: Product,
-    /// Of how many elements the work is worth a thread.
+    /// How many elements are worth a thread.
     pub grain: i64,
     /// How many units a thread takes at once, if there are enough of them for several threads.
     pub together: i64,

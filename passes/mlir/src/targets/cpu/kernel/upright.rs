@@ -155,7 +155,8 @@ impl KernelEmitter<'_> {
         self.repeat(dim, bounds, 1, state, &mut |emitter, state| emitter.row_of_columns(roots, state, lanes))
     }
 
-    /// Adds fewer rows than a square has to accumulators: what is read across is loaded as a square, with a mask of the rows that there are.
+    /// Adds fewer rows than a square has to accumulators: what is read across is loaded as a square, with a mask of the rows
+    /// that there are.
     fn part_of_square(
         &mut self,
         (dim, (from, to)): (usize, Bounds),
