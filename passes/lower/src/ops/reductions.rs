@@ -7,7 +7,7 @@ use super::views::{expand, flattened, permute, squeeze, view};
 use super::{Call, accumulator, axes, axis, convert, map, splat};
 use crate::graph::{Cut, Graph, Index, NodeId, Prim};
 use crate::kernel::Taken;
-use crate::order::{SHORT_ROW, has_any_order, has_free_order};
+use crate::order::{BLOCK, SHORT_ROW, has_any_order, has_free_order};
 use promote_dialect::extent::{Extent, Product, Rule};
 
 /// What is reduced by less than this is not worth writing and reading once more.
@@ -49,7 +49,7 @@ fn cut_of_scan(graph: &mut Graph, own: &[Extent], axis: usize) -> Option<Cut> {
     }
     let length = Extent::Fixed(length);
     // As many parts as there are of that length.
-    let parts = graph.extents.of(Rule::PartLength { extent: own[axis], parts: length });
+    let parts = graph.extents.of(Rule::PartLength { extent: own[axis], parts: length, block: 1 });
     Some(Cut { axis, parts, length, taken: Taken::Own })
 }
 
@@ -302,7 +302,9 @@ pub(super) fn cut(graph: &mut Graph, own: &[Extent], gone: &[usize]) -> Option<C
         return None;
     }
     let parts = graph.extents.of(Rule::Parts { count, length, most: cuts.most });
-    let length = graph.extents.of(Rule::PartLength { extent: own[axis], parts });
+    // Whole blocks of rows, which are read in squares and begin where lines of the cache do.
+    let block = if gone.len() == 1 && !is_in_rows(own, gone) { BLOCK } else { 1 };
+    let length = graph.extents.of(Rule::PartLength { extent: own[axis], parts, block });
     Some(Cut { axis, parts, length, taken: Taken::Own })
 }
 

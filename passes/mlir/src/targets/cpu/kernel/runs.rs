@@ -15,7 +15,7 @@ use promote_lower::order::{BLOCK, has_free_order, is_summed_in_blocks};
 use promote_scalar::memory;
 
 use super::roots::accumulator_bytes;
-use super::squares::{Ahead, Bounds, reads};
+use super::squares::{Ahead, Bounds, Then, reads};
 use super::upright::widest;
 use super::{KernelEmitter, Scope};
 use crate::targets::cpu::costs::{COLUMN_BYTES, LEAST_RUNS, LONGEST_RUNS, PARTS_BESIDE, PREFETCHED_RUNS};
@@ -70,7 +70,7 @@ impl Parts {
         let longest = LONGEST_RUNS / rows / widest(kernel, dim);
         let is_worth_it = lanes >= LEAST_RUNS
             && (rows..=longest).contains(&length)
-            && extent / length >= least_full(lanes)
+            && extent / length >= rows * 3 / 4
             && bytes * rows * PARTS_BESIDE <= COLUMN_BYTES;
         (can_be && is_worth_it && is_in_squares(kernel, dim)).then_some(Self { chunk, length, lanes })
     }
@@ -96,8 +96,8 @@ struct Runs<'a> {
     /// How many rows each has, at least as many as there are lanes; those of all its [blocks](BLOCK) but the last are a whole number of
     /// squares.
     length: i64,
-    /// The dimension of the columns, if the next one is read after the last rows.
-    then: Option<(usize, i64)>,
+    /// What is read after the last rows.
+    then: Then,
 }
 
 impl KernelEmitter<'_> {
@@ -120,7 +120,7 @@ impl KernelEmitter<'_> {
         let (first, count) = self.firsts(groups.index, (BLOCK, left), lanes);
         let outside = self.vector.replace(dim);
         let start = self.start_of(roots, lanes);
-        let runs = Runs { dim, first: &first, length: BLOCK, then: None };
+        let runs = Runs { dim, first: &first, length: BLOCK, then: Then::Unknown };
         let bounds = (self.code.index(0), block);
         let sums = self.rows_of_runs(runs, bounds, roots, &start);
         self.vector = outside;
@@ -234,7 +234,7 @@ impl KernelEmitter<'_> {
         let (rows, left) = (self.code.index(length), self.code.int("llvm.sub", end, part));
         let row = self.code.int("llvm.mul", part, rows);
         let (first, _) = self.firsts(row, (length, left), lanes);
-        let runs = Runs { dim: chunk.dim, first: &first, length, then: Some((last, 1)) };
+        let runs = Runs { dim: chunk.dim, first: &first, length, then: Then::Column(last) };
         let outside = self.vector.replace(chunk.dim);
         let start = self.start_of(&roots, lanes);
         let bounds = (self.code.index(0), rows);

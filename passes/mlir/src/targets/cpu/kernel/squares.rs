@@ -86,9 +86,19 @@ pub(super) type Bounds = (MlirValue, MlirValue);
 pub(super) struct Ahead {
     /// How many rows ahead it is.
     pub(super) rows: i64,
-    /// A dimension, and a number of its indices: so much further on are the first rows, which are read after the last ones. Else nothing
-    /// is known of what is read then.
-    pub(super) then: Option<(usize, i64)>,
+    /// What is read after the last rows.
+    pub(super) then: Then,
+}
+
+/// The first rows of what is read after the last ones.
+#[derive(Clone, Copy)]
+pub(super) enum Then {
+    /// Of the next column, along a dimension.
+    Column(usize),
+    /// Of the columns of the next unit.
+    Unit,
+    /// Nothing is known of it.
+    Unknown,
 }
 
 impl KernelEmitter<'_> {
@@ -154,7 +164,7 @@ impl KernelEmitter<'_> {
 
     /// The results of a square from a row on.
     fn square_of_results(&mut self, dim: usize, row: MlirValue) {
-        let ahead = Some(Ahead { rows: PREFETCHED_ROWS, then: None });
+        let ahead = Some(Ahead { rows: PREFETCHED_ROWS, then: Then::Unknown });
         self.square(dim, row, ahead, &mut |emitter| {
             (0..emitter.kernel.roots.len()).for_each(|root| emitter.store_root(root, emitter.lanes));
         });
@@ -174,12 +184,16 @@ impl KernelEmitter<'_> {
         self.square_of((dim, row), (last, &columns), (prefetched, None), body);
     }
 
-    /// The columns from the current one on, as many as there are lanes.
+    /// The columns from the current one on, as many as there are lanes: of fewer the last one again.
     pub(super) fn columns_of_square(&mut self) -> Vec<MlirValue> {
         let column = self.at(self.kernel.dims.len() - 1);
         let beside = |number| {
             let number = self.code.index(number);
-            self.code.int("llvm.add", column, number)
+            let column = self.code.int("llvm.add", column, number);
+            match self.last_column {
+                Some(last) => self.code.int("llvm.intr.smin", column, last),
+                None => column,
+            }
         };
         (0..self.lanes as i64).map(beside).collect()
     }
@@ -260,20 +274,32 @@ impl KernelEmitter<'_> {
         Ahead { rows, then }: Ahead,
     ) -> MlirValue {
         let ahead = self.code.index(rows);
-        let Some((next, columns)) = then else { return ahead };
+        let (step, columns) = match then {
+            Then::Column(next) => (self.product(&access.strides[next].clone()), 1),
+            Then::Unit => (self.next_unit(access), self.lanes as i64),
+            Then::Unknown => return ahead,
+        };
         if let Some(extent) = self.kernel.dims[dim].fixed().filter(|extent| *extent < rows) {
             // The same rows, of columns so far on that as many rows are in between.
-            let columns = (rows / (columns * extent.max(1)) + 1) * columns;
-            return self.product(&(&access.strides[next] * &Product::number(columns)));
+            let steps = self.code.index(rows / (columns * extent.max(1)) + 1);
+            return self.code.int("llvm.mul", step, steps);
         }
         let extent = self.product(&self.kernel.dims[dim].clone());
-        let step = &access.strides[next] * &Product::number(columns);
-        let step = self.product(&step);
         let back = self.code.int("llvm.sub", step, extent);
         let beyond = self.code.int("llvm.add", ahead, back);
         let reached = self.code.int("llvm.add", row, ahead);
         let is_beyond = self.code.compare(Predicate::Sge, reached, extent);
         self.code.value("llvm.select", &[is_beyond, beyond, ahead], self.code.types.i64, &[])
+    }
+
+    /// How many elements further on the columns of the next unit are.
+    fn next_unit(&mut self, access: &Access) -> MlirValue {
+        let last = self.kernel.dims.len() - 1;
+        let columns = &access.strides[last] * &Product::number(self.lanes as i64);
+        let columns = self.product(&columns);
+        let Some((dim, is_nearer)) = self.fastest else { return columns };
+        let other = self.product(&access.strides[dim].clone());
+        self.code.select(is_nearer, columns, other)
     }
 
     /// Brings what is read along rows soon into the caches.

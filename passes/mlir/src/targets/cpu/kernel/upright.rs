@@ -4,7 +4,7 @@
 //! A vector of a row would be gathered from as many lines of the cache. The accumulators of the columns at hand stay in
 //! registers, and so do their results, for later stages, which read columns again that are still in the caches.
 //!
-//! Columns that fill no vector, and those of short parts, are reduced [one by one](super::runs).
+//! Long columns that fill no vector, and those of short parts, are reduced [one by one](super::runs).
 //!
 //! ## Laws
 //! - The elements of a column are combined one after the other in blocks of rows, as where they lie in rows.
@@ -14,10 +14,12 @@ use promote_lower::kernel::{Kernel, Role};
 use promote_lower::order::BLOCK;
 use promote_scalar::memory;
 
-use super::squares::{Ahead, Bounds, reads};
+use super::squares::{Ahead, Bounds, Then, reads};
 use super::{KernelEmitter, Scope};
 use crate::raw;
-use crate::targets::cpu::costs::{CACHE_LINE, MOST_PREFETCHED_UPRIGHT, PREFETCHED_UPRIGHT, ROWS_ONE_BY_ONE};
+use crate::targets::cpu::costs::{
+    CACHE_LINE, COLUMNS_ONE_BY_ONE, LONG_COLUMN, MOST_PREFETCHED_UPRIGHT, PREFETCHED_UPRIGHT, ROWS_ONE_BY_ONE,
+};
 use crate::targets::llvm::{Predicate, block_argument};
 
 /// The bytes of the widest element that is read in squares.
@@ -31,12 +33,57 @@ impl KernelEmitter<'_> {
     pub(super) fn columns_upright(&mut self, dim: usize, (from, to): Bounds) {
         let (last, lanes) = (self.kernel.dims.len() - 1, self.lanes);
         let middle = self.last_whole((from, to), lanes as i64);
-        for (bounds, lanes) in [((from, middle), lanes), ((middle, to), 1)] {
+        let few = self.few_columns(dim);
+        let rest = few.map_or(to, |few| self.unless_more((middle, to), few));
+        for (bounds, lanes) in [((from, middle), lanes), ((middle, rest), 1)] {
             self.repeat(last, bounds, lanes, &[], &mut |emitter, _| {
                 emitter.some_columns(dim, lanes);
                 Vec::new()
             });
         }
+        if few.is_some() {
+            self.part_of_columns(dim, (rest, to));
+        }
+    }
+
+    /// Up to how many columns, of those that fill no vector, are reduced one by one; none if any number is.
+    fn few_columns(&self, dim: usize) -> Option<i64> {
+        let kernel = self.kernel;
+        let fills =
+            kernel.dims.last().is_some_and(|last| last.fixed().is_none_or(|last| last >= self.lanes as i64));
+        if !self.has_masks || !fills {
+            return None;
+        }
+        let rows = match kernel.chunk.filter(|chunk| chunk.dim == dim) {
+            Some(chunk) => chunk.length.fixed(),
+            None => kernel.dims[dim].fixed(),
+        };
+        let is_long = self.blocks.is_some() && rows.is_none_or(|rows| rows >= LONG_COLUMN);
+        Some(if is_long { COLUMNS_ONE_BY_ONE } else { 0 })
+    }
+
+    /// The end of a range if it has so many indices at most, else its start.
+    fn unless_more(&mut self, (from, to): Bounds, most: i64) -> MlirValue {
+        let (count, most) = (self.code.int("llvm.sub", to, from), self.code.index(most));
+        let is_more = self.code.compare(Predicate::Sgt, count, most);
+        self.code.select(is_more, from, to)
+    }
+
+    /// Columns that fill no vector in one some lanes of which are masked: in these the last column is read again.
+    fn part_of_columns(&mut self, dim: usize, (from, to): Bounds) {
+        let (last, lanes) = (self.kernel.dims.len() - 1, self.lanes);
+        let is_exact = self.kernel.dims[last].fixed().is_some_and(|columns| columns % lanes as i64 == 0);
+        if is_exact {
+            return;
+        }
+        self.repeat(last, (from, to), lanes, &[], &mut |emitter, _| {
+            let one = emitter.code.index(1);
+            emitter.last_column = Some(emitter.code.int("llvm.sub", to, one));
+            emitter.mask = Some(emitter.lanes_before(last, to));
+            emitter.some_columns(dim, lanes);
+            (emitter.mask, emitter.last_column) = (None, None);
+            Vec::new()
+        });
     }
 
     /// So many columns from the current one on.
@@ -81,12 +128,9 @@ impl KernelEmitter<'_> {
         (CACHE_LINE / (lanes as i64 * widest(self.kernel, dim))).max(1)
     }
 
-    /// The dimension of the columns, and how many of them are reduced at once, if the first rows of those that follow are read after
-    /// the last rows of these: units are in the order of the parts of a column, if it has parts, and then of the columns.
-    fn next_columns(&self, dim: usize) -> Option<(usize, i64)> {
-        let is_of_part =
-            |outer: usize| self.kernel.chunk.is_some_and(|chunk| chunk.by == outer && chunk.dim == dim);
-        (0..dim).all(is_of_part).then_some((self.kernel.dims.len() - 1, self.lanes as i64))
+    /// What is read after the last rows of some columns: those of the next unit, but where there are columns of other reduced dimensions.
+    fn after_columns(&self) -> Then {
+        if self.kernel.reduced().len() == 1 { Then::Unit } else { Then::Unknown }
     }
 
     /// Adds rows to accumulators: in some squares at once as far as they go, then in single ones, and what is left in a part of one, or
@@ -104,7 +148,7 @@ impl KernelEmitter<'_> {
         let squares = self.squares_of_lines(dim, lanes);
         let at_once = squares * lanes as i64;
         let rows = (PREFETCHED_UPRIGHT / widest(self.kernel, dim)).min(MOST_PREFETCHED_UPRIGHT);
-        let ahead = Ahead { rows, then: self.next_columns(dim) };
+        let ahead = Ahead { rows, then: self.after_columns() };
         let [many, whole] = [at_once, lanes as i64].map(|rows| self.last_whole((from, to), rows));
         let mut state = state.to_vec();
         let rest = (squares > 1).then_some(((many, whole), 1));

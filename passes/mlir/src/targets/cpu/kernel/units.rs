@@ -1,0 +1,215 @@
+//! How units of work are numbered, and how many elements are worth a thread.
+
+use mlir_sys::*;
+use promote_dialect::extent::Product;
+use promote_lower::kernel::{Code as What, Expr, Form, Role, Root};
+use promote_lower::order::register_lanes;
+use promote_scalar::Ty;
+
+use super::KernelEmitter;
+use super::squares::{Bounds, reads};
+use crate::targets::cpu::costs::{
+    CHEAP_VECTOR, GRAIN, LONG_LOOP, MAP_TILE, PARTS_BESIDE, ROWS_BESIDE, SQUARE_ROWS, TRANSPOSED_TILE,
+    VECTORS_GRAIN,
+};
+use crate::targets::llvm::Predicate;
+
+impl KernelEmitter<'_> {
+    /// The parallel dimensions, each index of which is a unit, and those that are cut into tiles, with their sizes.
+    pub(super) fn units(&self) -> (Vec<usize>, Vec<(usize, i64)>) {
+        let (rank, reduced) = (self.kernel.dims.len(), self.kernel.reduced());
+        let parallel = (0..rank).filter(|dim| !reduced.contains(dim));
+        let tiles = match (self.kernel.form, self.across) {
+            (Form::Rows { .. }, _) => match (&self.beside, &self.down) {
+                (Some(beside), _) => vec![(beside.rows, ROWS_BESIDE)],
+                (None, Some(down)) => vec![(down.rows, down.unit())],
+                (None, None) => Vec::new(),
+            },
+            (Form::Map, _) if rank == 0 => Vec::new(),
+            (Form::Map, _) if self.short.is_some() => vec![(rank - 2, MAP_TILE / 4)],
+            (Form::Map, Some(across)) => vec![(rank - 1, TRANSPOSED_TILE), (across, SQUARE_ROWS)],
+            (Form::Map, None) if self.is_transposed() => vec![(rank - 1, TRANSPOSED_TILE)],
+            (Form::Map, None) => vec![(rank - 1, MAP_TILE)],
+            (Form::Columns { .. }, Some(_)) => match self.parts {
+                Some(parts) => vec![(rank - 1, parts.lanes as i64), (parts.by(), PARTS_BESIDE)],
+                None => vec![(rank - 1, self.lanes as i64)],
+            },
+            (Form::Columns { .. }, None) => vec![(rank - 1, self.column_tile())],
+        };
+        let is_inside = |dim: &usize| self.short.is_some() && *dim == rank - 1;
+        let is_tiled = |dim: &usize| tiles.iter().any(|(tiled, _)| tiled == dim);
+        let mut units: Vec<usize> = parallel.filter(|dim| !is_tiled(dim) && !is_inside(dim)).collect();
+        // The parts of a row follow each other, as they do in memory, and so do those of columns that lie upright.
+        let is_along = |dim: usize| dim + 1 == rank || self.is_upright(dim);
+        let is_part =
+            |dim: &usize| self.kernel.chunk.is_some_and(|chunk| is_along(chunk.dim) && chunk.by == *dim);
+        units.sort_by_key(is_part);
+        (units, tiles)
+    }
+
+    /// Whether columns lie along a dimension in memory, and are read so.
+    fn is_upright(&self, dim: usize) -> bool {
+        matches!(self.kernel.form, Form::Columns { .. }) && self.across == Some(dim)
+    }
+
+    /// Whether a map reads or writes along another dimension than the innermost one: it goes through all of one tile first.
+    pub(super) fn is_transposed(&self) -> bool {
+        let strides = self.kernel.exprs.iter().filter_map(|expr| match &expr.code {
+            What::Load(access) => Some(&access.strides),
+            _ => None,
+        });
+        let is_across = |strides: &Vec<Product>| {
+            let [before @ .., last] = strides.as_slice() else { return false };
+            last.fixed().is_none_or(|last| !(-1..=1).contains(&last))
+                && before.iter().any(|stride| stride.fixed() == Some(1))
+        };
+        self.kernel.form == Form::Map && strides.into_iter().any(is_across)
+    }
+
+    pub(super) fn work(&self, units: &[usize], tiles: &[(usize, i64)]) -> Product {
+        let inside = (0..self.kernel.dims.len()).filter(|dim| !units.contains(dim));
+        inside.fold(Product::number(1), |all, dim| {
+            let tile = tiles.iter().find(|(tiled, _)| *tiled == dim);
+            match (tile, self.kernel.dims[dim].fixed()) {
+                (Some((_, tile)), extent) => {
+                    &all * &Product::number(extent.map_or(*tile, |extent| extent.min(*tile)))
+                }
+                (None, _) => &all * &self.kernel.dims[dim],
+            }
+        })
+    }
+
+    /// How many elements are worth a thread: the more, the faster they are gone through.
+    pub(super) fn grain(&self) -> i64 {
+        let kernel = self.kernel;
+        let is_near = |stride: &Product| stride.fixed().is_some_and(|stride| (-1..=1).contains(&stride));
+        let is_along = |expr: &Expr| match &expr.code {
+            What::Load(access) => access.strides.last().is_some_and(is_near),
+            What::Take { .. } => false,
+            What::Splat(_) | What::Size(_) | What::Index { .. } => true,
+            What::Map(..) | What::Convert(_) | What::Reduced(_) => true,
+        };
+        let is_plain = |root: &Root| match root.role {
+            Role::Store | Role::Reduce(_) => true,
+            Role::Scan(_) | Role::Arg(_) => false,
+        };
+        let is_long =
+            kernel.dims.last().is_some_and(|last| last.fixed().is_some_and(|last| last >= LONG_LOOP));
+        let others = [self.across.is_some(), self.beside.is_some(), self.down.is_some()];
+        let is_fast = is_long
+            && others == [false; 3]
+            && kernel.exprs.iter().all(is_along)
+            && kernel.roots.iter().all(is_plain);
+        if !is_fast {
+            return GRAIN;
+        }
+        let lanes = register_lanes(kernel, self.setting.machine.vector_bytes) as i64;
+        (VECTORS_GRAIN * lanes / (1 + i64::from(kernel.cost()) / CHEAP_VECTOR)).max(GRAIN)
+    }
+
+    /// Sets the indices of a unit; the bounds of its tiles.
+    ///
+    /// Tiles of the innermost dimension follow each other, or, where elements are read across, the other indices of one: the
+    /// lines of the cache that it reads of are all used before the next. Of columns that lie upright, it is what lies nearer in memory.
+    pub(super) fn decode(&mut self, unit: MlirValue, units: &[usize], tiles: &[(usize, i64)]) -> Vec<Bounds> {
+        let mut rest = unit;
+        let mut bounds = vec![None; tiles.len()];
+        let is_outermost = self.across.is_some() || self.is_transposed();
+        // From the inside out: what follows each other, the tiles and then the indices.
+        let mut order: Vec<usize> = (0..tiles.len()).rev().collect();
+        if is_outermost {
+            order.retain(|tile| *tile > 0);
+        }
+        let has_more = |inside: usize| inside + usize::from(is_outermost) < tiles.len() || !units.is_empty();
+        for (inside, tile) in order.iter().enumerate() {
+            let number = self.tile_number(tiles[*tile], &mut rest, has_more(inside + 1) || is_outermost);
+            bounds[*tile] = Some(self.tile_bounds(tiles[*tile], number));
+        }
+        let mut outermost = None;
+        for (position, dim) in units.iter().enumerate().rev() {
+            if outermost.is_none() && self.is_beside_columns(*dim) {
+                let others = &units[..=position];
+                (outermost, rest) = self.columns_and_others((*dim, others), tiles[0], rest);
+            }
+            let index = if position == 0 && !is_outermost {
+                rest
+            } else {
+                let extent = self.product(&self.kernel.dims[*dim].clone());
+                let index = self.code.int("llvm.urem", rest, extent);
+                rest = self.code.int("llvm.udiv", rest, extent);
+                index
+            };
+            self.index[*dim] = Some(index);
+        }
+        if is_outermost {
+            bounds[0] = Some(self.tile_bounds(tiles[0], outermost.unwrap_or(rest)));
+        }
+        bounds.into_iter().flatten().collect()
+    }
+
+    /// Whether columns lie upright, and beside them along a dimension, which none is cut along.
+    fn is_beside_columns(&self, dim: usize) -> bool {
+        let is_upright = self.across.is_some_and(|across| self.is_upright(across));
+        is_upright && self.kernel.chunk.is_none_or(|chunk| chunk.by != dim)
+    }
+
+    /// The number of the tile of columns that a unit is in, and what counts the other dimensions: tiles follow each other if columns
+    /// lie nearer to each other in memory than along the innermost of those dimensions, else the indices of that one do.
+    fn columns_and_others(
+        &mut self,
+        (dim, others): (usize, &[usize]),
+        tile: (usize, i64),
+        rest: MlirValue,
+    ) -> (Option<MlirValue>, MlirValue) {
+        let (last, across) = (tile.0, self.across.unwrap_or(dim));
+        let is_nearer = match reads(self.kernel, across).first() {
+            Some((_, access, _)) => {
+                let [column, other] = [last, dim].map(|dim| self.product(&access.strides[dim].clone()));
+                self.code.compare(Predicate::Sle, column, other)
+            }
+            None => self.code.constant(Ty::I1, 1, 1),
+        };
+        let extents = others.iter().map(|dim| &self.kernel.dims[*dim]);
+        let count = extents.fold(Product::number(1), |all, extent| &all * extent);
+        let (count, tiles) = (self.product(&count), self.tile_count(tile));
+        let inside = self.code.select(is_nearer, tiles, count);
+        let (outer, inner) =
+            (self.code.int("llvm.udiv", rest, inside), self.code.int("llvm.urem", rest, inside));
+        self.fastest = Some((dim, is_nearer));
+        let number = self.code.select(is_nearer, inner, outer);
+        (Some(number), self.code.select(is_nearer, outer, inner))
+    }
+
+    /// How many tiles a dimension has.
+    fn tile_count(&mut self, (dim, tile): (usize, i64)) -> MlirValue {
+        let extent = self.product(&self.kernel.dims[dim].clone());
+        let (size, less, one) = (self.code.index(tile), self.code.index(tile - 1), self.code.index(1));
+        let count = self.code.int("llvm.add", extent, less);
+        let count = self.code.int("llvm.sdiv", count, size);
+        self.code.int("llvm.intr.smax", count, one)
+    }
+
+    /// The number of the tile that a unit is in; what is left of the unit's number counts those of other dimensions, if there
+    /// are some.
+    fn tile_number(&mut self, (dim, tile): (usize, i64), rest: &mut MlirValue, has_more: bool) -> MlirValue {
+        if !has_more {
+            return *rest;
+        }
+        let count = self.tile_count((dim, tile));
+        let number = self.code.int("llvm.urem", *rest, count);
+        *rest = self.code.int("llvm.udiv", *rest, count);
+        number
+    }
+
+    fn tile_bounds(&mut self, (dim, tile): (usize, i64), number: MlirValue) -> Bounds {
+        let extent = self.kernel.dims[dim].clone();
+        let extent_value = self.product(&extent);
+        if extent.fixed().is_some_and(|extent| extent <= tile) {
+            return (self.code.index(0), extent_value);
+        }
+        let size = self.code.index(tile);
+        let from = self.code.int("llvm.mul", number, size);
+        let to = self.code.int("llvm.add", from, size);
+        (from, self.code.int("llvm.intr.smin", to, extent_value))
+    }
+}
