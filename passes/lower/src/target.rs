@@ -197,6 +197,8 @@ pub struct InPlace {
     pub dims: usize,
     /// For one argument alone that lies in another order, where no more than so many have two or more dimensions.
     pub alone: usize,
+    /// Where one in so many elements of an argument is taken, or fewer, whatever its strides are.
+    pub few: i64,
 }
 
 /// What is copied in the frame of a function faster than memory with references is made for it.

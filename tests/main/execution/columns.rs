@@ -5,22 +5,36 @@ use promote::DType;
 use super::layouts::{check_functions, dims, elements};
 use super::support::Random;
 
-/// Functions of one tensor that reduce its columns, and how many there are.
-fn functions(x: &str) -> (String, usize) {
-    let of = |op: &str, operand: &str, ty: &str| {
-        format!("  %r = \"promote.{op}\"({operand}) {{axis = array<i64: 0>}} : ({ty}) -> !u\n")
+/// Functions of one tensor of so many dimensions that reduce its columns along an axis, and how many there are.
+fn functions(x: &str, rank: usize, axis: usize) -> (String, usize) {
+    let of = |name: &str, op: &str, operand: &str, ty: &str| {
+        format!("  %{name} = \"promote.{op}\"({operand}) {{axis = array<i64: {axis}>}} : ({ty}) -> !u\n")
     };
     let squares = format!("  %s = \"promote.multiply\"(%x, %x) : ({x}, {x}) -> !u\n");
-    // What is the same in a row is read with it, and there is nothing of it in rows that are not there.
-    let scaled = format!(
-        "  %f = \"promote.slice\"(%x) {{start = array<i64: 0, 0>, stop = array<i64: 9223372036854775807, 1>, \
-         step = array<i64: 1, 1>}} : ({x}) -> !u
-  %s = \"promote.multiply\"(%x, %f) : ({x}, !u) -> !u\n"
-    );
-    let bodies = ["sum", "prod", "max", "argmin", "any", "var"]
-        .map(|op| of(op, "%x", x))
-        .into_iter()
-        .chain([squares + &of("sum", "%s", "!u"), scaled + &of("sum", "%s", "!u")]);
+    // What is the same in a row is read with it, and there is nothing of it in rows that are not there; so is what is the same in a
+    // column.
+    let scaled = |along: usize| {
+        let stop = |dim: usize| if dim == along { i64::MAX } else { 1 };
+        let stop: Vec<String> = (0..rank).map(|dim| stop(dim).to_string()).collect();
+        let (starts, steps) = (vec!["0"; rank].join(", "), vec!["1"; rank].join(", "));
+        format!(
+            "  %f = \"promote.slice\"(%x) {{start = array<i64: {starts}>, stop = array<i64: {}>, \
+             step = array<i64: {steps}>}} : ({x}) -> !u
+  %s = \"promote.multiply\"(%x, %f) : ({x}, !u) -> !u\n",
+            stop.join(", ")
+        )
+    };
+    let (by_row, by_column) = (scaled(axis), scaled(rank - 1));
+    // Several of the same columns, and what is computed of all of them.
+    let both = of("m", "max", "%x", x) + &of("s", "sum", "%x", x);
+    let both = both + "  %r = \"promote.subtract\"(%m, %s) : (!u, !u) -> !u\n";
+    let bodies = ["sum", "prod", "max", "argmin", "any", "var"].map(|op| of("r", op, "%x", x));
+    let bodies = bodies.into_iter().chain([
+        squares + &of("r", "sum", "%s", "!u"),
+        by_row + &of("r", "sum", "%s", "!u"),
+        by_column + &of("r", "sum", "%s", "!u"),
+        both,
+    ]);
     let functions = bodies
         .enumerate()
         .map(|(index, body)| format!("func.func @f{index}(%x: {x}) -> !u {{\n{body}  return %r : !u\n}}\n"));
@@ -28,16 +42,16 @@ fn functions(x: &str) -> (String, usize) {
     (functions.concat(), functions.len())
 }
 
-fn check(dtype: DType, shape: [usize; 2], is_open: bool) {
+fn check<const N: usize>(dtype: DType, (shape, axis): ([usize; N], usize), is_open: bool) {
     let x = format!("tensor<{}x{}>", dims(&shape, is_open).join("x"), dtype.mlir());
-    let numbers = elements(dtype, shape.iter().product(), &mut Random::new(shape[0] as u64));
-    check_functions(&functions(&x), (dtype, &numbers), &shape, is_open);
+    let numbers = elements(dtype, shape.iter().product(), &mut Random::new(shape[axis] as u64));
+    check_functions(&functions(&x, N, axis), (dtype, &numbers), &shape, is_open);
 }
 
 #[test]
 fn columns_of_few_rows_give_the_same_bits_in_every_order() {
     for rows in 2..=34 {
-        check(DType::F32, [rows, (1 << 17) / rows + 1], false);
+        check(DType::F32, ([rows, (1 << 17) / rows + 1], 0), false);
     }
 }
 
@@ -45,10 +59,10 @@ fn columns_of_few_rows_give_the_same_bits_in_every_order() {
 fn columns_of_any_number_of_rows_give_the_same_bits_in_every_order() {
     // Blocks of sums have 64 rows, and parts of columns some of them.
     for rows in [61, 65, 79, 127, 191, 200, 403, 1031] {
-        check(DType::F32, [rows, 1003], false);
+        check(DType::F32, ([rows, 1003], 0), false);
     }
     for rows in [3, 8, 21, 71] {
-        check(DType::F32, [rows, 50_000 / rows], true);
+        check(DType::F32, ([rows, 50_000 / rows], 0), true);
     }
 }
 
@@ -56,7 +70,35 @@ fn columns_of_any_number_of_rows_give_the_same_bits_in_every_order() {
 fn columns_of_other_dtypes_give_the_same_bits_in_every_order() {
     for dtype in [DType::F64, DType::BF16, DType::I8] {
         for rows in [3, 7, 9, 15, 23, 31, 37, 75] {
-            check(dtype, [rows, (1 << 19) / rows + 3], false);
+            check(dtype, ([rows, (1 << 19) / rows + 3], 0), false);
         }
     }
+}
+
+#[test]
+fn columns_beside_others_give_the_same_bits_in_every_order() {
+    // Few rows, and parts; columns that fill vectors, and those of which one or some are left, along the innermost dimension and before it.
+    for (shape, axis) in [
+        ([7, 61, 83], 0),
+        ([75, 19, 32], 0),
+        ([130, 17, 25], 0),
+        ([520, 9, 11], 0),
+        ([1100, 5, 27], 0),
+        ([9, 67, 59], 1),
+        ([3, 600, 22], 1),
+    ] {
+        check(DType::F32, (shape, axis), false);
+    }
+    for dtype in [DType::F64, DType::F16, DType::I32, DType::I8, DType::B1] {
+        check(dtype, ([150, 31, 13], 0), false);
+    }
+    check(DType::F32, ([67, 21, 29], 0), true);
+    check(DType::BF16, ([5, 90, 77], 1), true);
+}
+
+#[test]
+fn columns_of_more_dimensions_give_the_same_bits_in_every_order() {
+    check(DType::F32, ([70, 6, 7, 13], 0), false);
+    check(DType::F32, ([5, 70, 7, 12], 1), false);
+    check(DType::F32, ([5, 6, 70, 11], 2), true);
 }

@@ -136,7 +136,13 @@ pub(super) fn elements(dtype: DType, count: usize, random: &mut Random) -> Vec<u
         DType::F32 => (0..count).flat_map(|_| float().to_ne_bytes()).collect(),
         DType::F64 => (0..count).flat_map(|_| f64::from(float()).to_ne_bytes()).collect(),
         DType::BF16 => (0..count).flat_map(|_| ((float().to_bits() >> 16) as u16).to_ne_bytes()).collect(),
+        DType::F16 => {
+            let of = |bits: usize| (bits as u16 & 0x8fff | 0x3000).to_ne_bytes();
+            (0..count).flat_map(|_| of(random.below(1 << 16))).collect()
+        }
+        DType::I32 => (0..count).flat_map(|_| (random.below(1 << 32) as u32).to_ne_bytes()).collect(),
         DType::I8 => (0..count).map(|_| random.below(256) as u8).collect(),
+        DType::B1 => (0..count).map(|_| u8::from(random.below(97) == 0)).collect(),
         other => unreachable!("there are no elements of {other}"),
     }
 }

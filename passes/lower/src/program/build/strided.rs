@@ -11,6 +11,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Builder, Context};
+use crate::kernel::Code;
 use crate::order::Traversal;
 use crate::program::{Arg, EntryKind, Function, Launch, Layout, Placement, Step, Strides, ValueId};
 use crate::strong::{self, Kind};
@@ -37,11 +38,13 @@ impl<'m> Context<'m> {
         let (Some(worth), Some(function)) = (self.target.in_place(), self.program.functions.last()) else {
             return;
         };
-        if !is_straight(source) || !self.reads_little(function, &worth) {
+        if !is_straight(source) {
             return;
         }
+        let (takes_few, reads_little) = (self.takes_few(function), self.reads_little(function, &worth));
         let anyhow = Strides { elements: Placement::Anyhow, input: None };
-        if self.moves_only(function) && self.add(source, EntryKind::Strided(anyhow), traversals) {
+        let may_be_anyhow = takes_few || reads_little && self.moves_only(function);
+        if may_be_anyhow && self.add(source, EntryKind::Strided(anyhow), traversals) || !reads_little {
             return;
         }
         for strides in orders(source, &worth) {
@@ -97,8 +100,44 @@ impl<'m> Context<'m> {
             && reads.all(|launch| self.program.kernels[launch.kernel.0 as usize].moved().is_some())
     }
 
-    /// Whether the target reads arguments with strides as fast as it packs them.
+    /// Whether a function takes a few elements of each argument that is large, by their indices, and reads no more of others: packing
+    /// would read all of it.
+    fn takes_few(&self, function: &Function) -> bool {
+        let Some(worth) = self.target.in_place() else { return false };
+        let inputs = inputs(function);
+        let large: FxHashMap<ValueId, i64> = function
+            .taken()
+            .filter_map(|(_, r#type, own)| Some((*own.first()?, known_elements(r#type)?)))
+            .filter(|(_, elements)| *elements >= worth.elements)
+            .collect();
+        let mut reads = launches(function).filter(|launch| launch.accesses_any(&inputs)).peekable();
+        let takes = |launch: &Launch| {
+            let kernel = &self.program.kernels[launch.kernel.0 as usize];
+            let count = kernel.dims.iter().try_fold(1_i64, |all, dim| all.checked_mul(dim.fixed()?));
+            let count = count.and_then(|count| count.checked_mul(worth.few));
+            kernel.exprs.iter().all(|expr| match &expr.code {
+                Code::Take { access, .. } => match large.get(&launch.buffer(access.buffer)) {
+                    Some(elements) => count.is_some_and(|count| count <= *elements),
+                    None => true,
+                },
+                Code::Load(access) => !large.contains_key(&launch.buffer(access.buffer)),
+                Code::Splat(_)
+                | Code::Size(_)
+                | Code::Index { .. }
+                | Code::Map(..)
+                | Code::Convert(_)
+                | Code::Reduced(_) => true,
+            })
+        };
+        let is_stated = function.taken().all(|(_, r#type, _)| known_elements(r#type).is_some());
+        is_stated && !large.is_empty() && reads.peek().is_some() && reads.all(takes)
+    }
+
+    /// Whether the target reads arguments with strides as fast as it packs them, or little of them.
     fn reads_anyhow(&self, function: &Function) -> bool {
+        if self.takes_few(function) {
+            return true;
+        }
         let strided: FxHashSet<ValueId> = function.strided().into_iter().collect();
         launches(function).filter(|launch| launch.accesses_any(&strided)).all(|launch| {
             let kernel = &self.program.kernels[launch.kernel.0 as usize];
@@ -208,8 +247,12 @@ fn launches(function: &Function) -> impl Iterator<Item = &Launch> {
 
 /// Whether packing an argument may take long.
 fn is_large(input: &Type, worth: &InPlace) -> bool {
-    let elements = input.dims().iter().try_fold(1_i64, |all, extent| Some(all.saturating_mul((*extent)?)));
-    elements.is_none_or(|elements| elements >= worth.elements)
+    known_elements(input).is_none_or(|elements| elements >= worth.elements)
+}
+
+/// How many elements a tensor has, as its type states.
+fn known_elements(input: &Type) -> Option<i64> {
+    input.dims().iter().try_fold(1_i64, |all, extent| Some(all.saturating_mul((*extent)?)))
 }
 
 /// Whether a function computes tensors in one go: nothing but kernels, sorting and products takes a tensor.

@@ -136,7 +136,8 @@ pub const MAX_KEPT: i64 = 1 << 14;
 
 /// When there is code for arguments that are not contiguous and row-major: where kernels do little with what they read, and packing it
 /// takes longer than a call.
-pub const IN_PLACE: InPlace = InPlace { elements: 1 << 15, cost: 16, launches: 4, dims: 5, alone: 3 };
+pub const IN_PLACE: InPlace =
+    InPlace { elements: 1 << 15, cost: 16, launches: 4, dims: 5, alone: 3, few: 1 << 5 };
 
 /// Allocating, counting and freeing takes about as long as copying a kilobyte twice. Callers need not have much stack, and functions
 /// that call themselves take it again.
