@@ -206,6 +206,9 @@ fn rows_and_what_is_little_are_taken_without_a_copy() {
     // There are functions for elements side by side along the last dimension and the first, and for elements apart.
     assert_eq!(copies("tensor<5000x64xf32>", &few, 0, "tensor<100x64xf32>"), [0, 0, 0]);
     assert_eq!(copies("tensor<64x5000xf32>", &few, 1, "tensor<64x100xf32>"), [0, 0, 0]);
+    // Where they are as few as that, there is one for any strides, too, and none but that where they are not read along memory.
+    assert_eq!(copies("tensor<320000xi8>", &few, 0, "tensor<100xi8>"), [0]);
+    assert_eq!(copies("tensor<3200xi8>", &few, 0, "tensor<100xi8>"), [0; 0]);
     // Of rows there may be any number. Many elements across them would be looked up in a copy: such an argument is packed, and has no
     // function.
     assert_eq!(copies("tensor<5000x64xf32>", &many, 0, "tensor<10000x64xf32>"), [0]);

@@ -43,11 +43,14 @@ impl<'m> Context<'m> {
         }
         let (takes_few, reads_little) = (self.takes_few(function), self.reads_little(function, &worth));
         let anyhow = Strides { elements: Placement::Anyhow, input: None };
-        let may_be_anyhow = takes_few || reads_little && self.moves_only(function);
-        if may_be_anyhow && self.add(source, EntryKind::Strided(anyhow), traversals) || !reads_little {
+        let moves_only = reads_little && self.moves_only(function);
+        if moves_only && self.add(source, EntryKind::Strided(anyhow), traversals) {
             return;
         }
-        for strides in orders(source, &worth) {
+        // Elements that lie apart are taken along memory or not; a call that fits several functions runs the first of them.
+        let is_asked =
+            |strides: &Strides| reads_little && !(takes_few && strides.elements == Placement::Apart);
+        for strides in orders(source, &worth).into_iter().filter(is_asked) {
             // Any strides are better, but where dimensions must be one for sums to be in order.
             let dense = dense(source, strides);
             for strides in std::iter::once(strides).chain(dense) {
@@ -55,6 +58,9 @@ impl<'m> Context<'m> {
                     break;
                 }
             }
+        }
+        if takes_few {
+            self.add(source, EntryKind::Strided(anyhow), traversals);
         }
     }
 
