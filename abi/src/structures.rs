@@ -314,7 +314,7 @@ pub enum Placement {
     Apart,
     /// Contiguous, with the dimensions in reverse order, as in Fortran.
     Reversed,
-    /// In any order: the code only moves them, which takes as long as packing them.
+    /// In any order: the code only moves them, which takes as long as packing them, or takes a few of many.
     Anyhow,
 }
 

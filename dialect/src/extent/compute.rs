@@ -82,6 +82,8 @@ pub fn compute<A: Arithmetic>(on: &mut A, rule: &Rule) -> A::Number {
         }
         Rule::PartLength { extent, parts, block } => {
             let (extent, parts) = (on.extent(*extent), on.extent(*parts));
+            // Of nothing there may be no parts.
+            let parts = on.max(parts, one.clone());
             let length = rounded_up(on, extent, parts);
             if *block <= 1 {
                 return length;

@@ -58,7 +58,7 @@ pub enum Rule {
         extent: Extent,
         /// Into how many.
         parts: Extent,
-        /// Of so many indices or more, a multiple of as many.
+        /// A part of so many indices or more has a multiple of as many: 1 for any number.
         block: i64,
     },
 }

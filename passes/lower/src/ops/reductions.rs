@@ -302,9 +302,14 @@ pub(super) fn cut(graph: &mut Graph, own: &[Extent], gone: &[usize]) -> Option<C
         return None;
     }
     let parts = graph.extents.of(Rule::Parts { count, length, most: cuts.most });
-    // Whole blocks of rows, which are read in squares and begin where lines of the cache do.
-    let block = if gone.len() == 1 && !is_in_rows(own, gone) { BLOCK } else { 1 };
-    let length = graph.extents.of(Rule::PartLength { extent: own[axis], parts, block });
+    let part_length = |block: i64| Rule::PartLength { extent: own[axis], parts, block };
+    if gone.len() > 1 || is_in_rows(own, gone) {
+        let length = graph.extents.of(part_length(1));
+        return Some(Cut { axis, parts, length, taken: Taken::Own });
+    }
+    // Whole blocks of rows, which are read in squares and begin where lines of the cache do: there are fewer parts of them.
+    let length = graph.extents.of(part_length(BLOCK));
+    let parts = graph.extents.of(Rule::PartLength { extent: own[axis], parts: length, block: 1 });
     Some(Cut { axis, parts, length, taken: Taken::Own })
 }
 

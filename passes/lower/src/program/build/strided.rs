@@ -6,7 +6,7 @@
 //! side by side along another dimension than the last one by itself, too. Callers' tensors are then read where they are.
 //!
 //! Such a function is kept if it computes the same bits, which the [traversals](Traversal) of its kernels tell, and if the
-//! target reads all arguments along memory.
+//! target reads all arguments along memory, or a few elements of them.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -64,7 +64,7 @@ impl<'m> Context<'m> {
         }
     }
 
-    /// Adds such a function if it computes the same bits, and reads along memory; whether it does.
+    /// Adds such a function if it computes the same bits, and reads as fast as it would pack; whether it does.
     fn add(&mut self, source: &'m strong::Function, entry: EntryKind, traversals: &Traversals) -> bool {
         let (kernels, constants) = (self.program.kernels.len(), self.program.constants.len());
         let (mut made, own) = Builder::new(self, source, entry).function();
@@ -106,8 +106,8 @@ impl<'m> Context<'m> {
             && reads.all(|launch| self.program.kernels[launch.kernel.0 as usize].moved().is_some())
     }
 
-    /// Whether a function takes a few elements of each argument that is large, by their indices, and reads no more of others: packing
-    /// would read all of it.
+    /// Whether a function takes a few elements of each argument that is large, by their indices, and kernels read no more of it: packing
+    /// would read all of it. What is no kernel reads no strides: such an argument is copied by one that does.
     fn takes_few(&self, function: &Function) -> bool {
         let Some(worth) = self.target.in_place() else { return false };
         let inputs = inputs(function);

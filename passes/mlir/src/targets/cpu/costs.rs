@@ -38,9 +38,14 @@ pub const LEAST_BYTES_ACROSS: i64 = 8;
 pub const LEAST_ROWS_ACROSS: i64 = 3;
 /// So few rows that are left of squares are read one by one.
 pub const ROWS_ONE_BY_ONE: i64 = 1;
-/// The same of columns that fill no vector, where blocks of each may be reduced beside each other, and they have so many rows at least.
-pub const COLUMNS_ONE_BY_ONE: i64 = 2;
+/// So few columns that are left of vectors are reduced one by one.
+pub const COLUMNS_ONE_BY_ONE: i64 = 1;
+/// The same of long ones, where blocks of a column may be reduced beside each other.
+pub const LONG_ONE_BY_ONE: i64 = 2;
+/// How many rows those have, at least.
 pub const LONG_COLUMN: i64 = 1 << 9;
+/// With fewer rows, numbering units of columns in an order that a run alone knows takes longer than reading them in another.
+pub const LEAST_BY_STRIDES: i64 = 16;
 /// How many rows ahead squares are brought into the caches.
 pub const PREFETCHED_ROWS: i64 = 32;
 /// The same where columns that lie upright are reduced, in bytes, and at most how many rows that are.

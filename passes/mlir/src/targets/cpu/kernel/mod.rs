@@ -170,7 +170,7 @@ pub fn compile(
         kept: FxHashMap::default(),
         stage: 0,
         tile: None,
-        fastest: None,
+        by_strides: None,
         last_column: None,
         users: kernel.users(),
         places,
@@ -249,8 +249,9 @@ struct KernelEmitter<'k> {
     stage: usize,
     /// The first column of the tile at hand.
     tile: Option<MlirValue>,
-    /// Of columns that lie upright the other dimension whose indices follow each other, and whether tiles of columns do instead.
-    fastest: Option<(usize, MlirValue)>,
+    /// Where strides decide in which order units are: the dimension whose next index the next unit is of, and whether it is of the next
+    /// columns instead.
+    by_strides: Option<(usize, MlirValue)>,
     /// The last of the columns at hand, if they are fewer than there are lanes.
     last_column: Option<MlirValue>,
     users: Vec<u64>,

@@ -70,7 +70,7 @@ impl Parts {
         let longest = LONGEST_RUNS / rows / widest(kernel, dim);
         let is_worth_it = lanes >= LEAST_RUNS
             && (rows..=longest).contains(&length)
-            && extent / length >= rows * 3 / 4
+            && extent / length >= least_parts(lanes)
             && bytes * rows * PARTS_BESIDE <= COLUMN_BYTES;
         (can_be && is_worth_it && is_in_squares(kernel, dim)).then_some(Self { chunk, length, lanes })
     }
@@ -79,6 +79,11 @@ impl Parts {
     pub(super) const fn by(&self) -> usize {
         self.chunk.by
     }
+}
+
+/// The fewest parts that are worth vectors of so many lanes, rather than those of as many columns.
+const fn least_parts(lanes: usize) -> i64 {
+    lanes as i64 * 3 / 4
 }
 
 /// The fewest parts that are left for a vector of so many lanes: those of all lanes take as long.

@@ -297,7 +297,7 @@ impl KernelEmitter<'_> {
         let last = self.kernel.dims.len() - 1;
         let columns = &access.strides[last] * &Product::number(self.lanes as i64);
         let columns = self.product(&columns);
-        let Some((dim, is_nearer)) = self.fastest else { return columns };
+        let Some((dim, is_nearer)) = self.by_strides else { return columns };
         let other = self.product(&access.strides[dim].clone());
         self.code.select(is_nearer, columns, other)
     }

@@ -4,13 +4,12 @@ use mlir_sys::*;
 use promote_dialect::extent::Product;
 use promote_lower::kernel::{Code as What, Expr, Form, Role, Root};
 use promote_lower::order::register_lanes;
-use promote_scalar::Ty;
 
 use super::KernelEmitter;
 use super::squares::{Bounds, reads};
 use crate::targets::cpu::costs::{
-    CHEAP_VECTOR, GRAIN, LONG_LOOP, MAP_TILE, PARTS_BESIDE, ROWS_BESIDE, SQUARE_ROWS, TRANSPOSED_TILE,
-    VECTORS_GRAIN,
+    CHEAP_VECTOR, GRAIN, LEAST_BY_STRIDES, LONG_LOOP, MAP_TILE, PARTS_BESIDE, ROWS_BESIDE, SQUARE_ROWS,
+    TRANSPOSED_TILE, VECTORS_GRAIN,
 };
 use crate::targets::llvm::Predicate;
 
@@ -125,11 +124,11 @@ impl KernelEmitter<'_> {
             let number = self.tile_number(tiles[*tile], &mut rest, has_more(inside + 1) || is_outermost);
             bounds[*tile] = Some(self.tile_bounds(tiles[*tile], number));
         }
-        let mut outermost = None;
+        let mut columns = None;
         for (position, dim) in units.iter().enumerate().rev() {
-            if outermost.is_none() && self.is_beside_columns(*dim) {
-                let others = &units[..=position];
-                (outermost, rest) = self.columns_and_others((*dim, others), tiles[0], rest);
+            if columns.is_none() && self.is_numbered_by_strides(*dim) {
+                let (tile, others) = self.columns_and_others((*dim, &units[..=position]), tiles[0], rest);
+                (columns, rest) = (Some(tile), others);
             }
             let index = if position == 0 && !is_outermost {
                 rest
@@ -142,42 +141,50 @@ impl KernelEmitter<'_> {
             self.index[*dim] = Some(index);
         }
         if is_outermost {
-            bounds[0] = Some(self.tile_bounds(tiles[0], outermost.unwrap_or(rest)));
+            bounds[0] = Some(self.tile_bounds(tiles[0], columns.unwrap_or(rest)));
         }
         bounds.into_iter().flatten().collect()
     }
 
-    /// Whether columns lie upright, and beside them along a dimension, which none is cut along.
-    fn is_beside_columns(&self, dim: usize) -> bool {
-        let is_upright = self.across.is_some_and(|across| self.is_upright(across));
-        is_upright && self.kernel.chunk.is_none_or(|chunk| chunk.by != dim)
+    /// How many rows of a column a unit reads: those of a part, if columns are cut; none if a run alone knows.
+    pub(super) fn rows_of_unit(&self, dim: usize) -> Option<i64> {
+        match self.kernel.chunk.filter(|chunk| chunk.dim == dim) {
+            Some(chunk) => chunk.length.fixed(),
+            None => self.kernel.dims[dim].fixed(),
+        }
+    }
+
+    /// Whether the strides of columns that lie upright decide if columns beside them along a dimension follow, or the next tile: it is
+    /// none that they are cut along. Of a few rows too little is read for that.
+    fn is_numbered_by_strides(&self, dim: usize) -> bool {
+        let is_long = |across: usize| self.rows_of_unit(across).is_none_or(|rows| rows >= LEAST_BY_STRIDES);
+        let is_worth_it = self.across.is_some_and(|across| self.is_upright(across) && is_long(across));
+        is_worth_it && self.kernel.chunk.is_none_or(|chunk| chunk.by != dim)
     }
 
     /// The number of the tile of columns that a unit is in, and what counts the other dimensions: tiles follow each other if columns
-    /// lie nearer to each other in memory than along the innermost of those dimensions, else the indices of that one do.
+    /// of what is read first lie nearer to each other in memory than along the innermost of those dimensions, else the indices of that
+    /// one do.
     fn columns_and_others(
         &mut self,
         (dim, others): (usize, &[usize]),
         tile: (usize, i64),
         rest: MlirValue,
-    ) -> (Option<MlirValue>, MlirValue) {
-        let (last, across) = (tile.0, self.across.unwrap_or(dim));
-        let is_nearer = match reads(self.kernel, across).first() {
-            Some((_, access, _)) => {
-                let [column, other] = [last, dim].map(|dim| self.product(&access.strides[dim].clone()));
-                self.code.compare(Predicate::Sle, column, other)
-            }
-            None => self.code.constant(Ty::I1, 1, 1),
+    ) -> (MlirValue, MlirValue) {
+        let read = self.across.and_then(|across| reads(self.kernel, across).into_iter().next());
+        let Some((_, access, _)) = read else {
+            unreachable!("columns are upright as something is read across")
         };
+        let [column, other] = [tile.0, dim].map(|dim| self.product(&access.strides[dim].clone()));
+        let is_nearer = self.code.compare(Predicate::Sle, column, other);
         let extents = others.iter().map(|dim| &self.kernel.dims[*dim]);
         let count = extents.fold(Product::number(1), |all, extent| &all * extent);
         let (count, tiles) = (self.product(&count), self.tile_count(tile));
         let inside = self.code.select(is_nearer, tiles, count);
         let (outer, inner) =
             (self.code.int("llvm.udiv", rest, inside), self.code.int("llvm.urem", rest, inside));
-        self.fastest = Some((dim, is_nearer));
-        let number = self.code.select(is_nearer, inner, outer);
-        (Some(number), self.code.select(is_nearer, outer, inner))
+        self.by_strides = Some((dim, is_nearer));
+        (self.code.select(is_nearer, inner, outer), self.code.select(is_nearer, outer, inner))
     }
 
     /// How many tiles a dimension has.

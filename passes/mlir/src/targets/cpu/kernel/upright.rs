@@ -4,7 +4,8 @@
 //! A vector of a row would be gathered from as many lines of the cache. The accumulators of the columns at hand stay in
 //! registers, and so do their results, for later stages, which read columns again that are still in the caches.
 //!
-//! Long columns that fill no vector, and those of short parts, are reduced [one by one](super::runs).
+//! What is left of columns and fills no vector is reduced in one with a mask; one column, a few that are long, all where there are no
+//! masks, and those of short parts, [one by one](super::runs).
 //!
 //! ## Laws
 //! - The elements of a column are combined one after the other in blocks of rows, as where they lie in rows.
@@ -18,7 +19,8 @@ use super::squares::{Ahead, Bounds, Then, reads};
 use super::{KernelEmitter, Scope};
 use crate::raw;
 use crate::targets::cpu::costs::{
-    CACHE_LINE, COLUMNS_ONE_BY_ONE, LONG_COLUMN, MOST_PREFETCHED_UPRIGHT, PREFETCHED_UPRIGHT, ROWS_ONE_BY_ONE,
+    CACHE_LINE, COLUMNS_ONE_BY_ONE, LONG_COLUMN, LONG_ONE_BY_ONE, MOST_PREFETCHED_UPRIGHT,
+    PREFETCHED_UPRIGHT, ROWS_ONE_BY_ONE,
 };
 use crate::targets::llvm::{Predicate, block_argument};
 
@@ -33,33 +35,43 @@ impl KernelEmitter<'_> {
     pub(super) fn columns_upright(&mut self, dim: usize, (from, to): Bounds) {
         let (last, lanes) = (self.kernel.dims.len() - 1, self.lanes);
         let middle = self.last_whole((from, to), lanes as i64);
-        let few = self.few_columns(dim);
-        let rest = few.map_or(to, |few| self.unless_more((middle, to), few));
+        let left = self.kernel.dims[last].fixed().map(|columns| columns % lanes as i64);
+        // What is left is reduced one by one if it is so little, and there may be more of it.
+        let few = self.most_one_by_one(dim);
+        let rest = match (left, few) {
+            (Some(left), Some(few)) if left > few => middle,
+            (None, Some(few)) => self.unless_more((middle, to), few),
+            (Some(_) | None, _) => to,
+        };
         for (bounds, lanes) in [((from, middle), lanes), ((middle, rest), 1)] {
             self.repeat(last, bounds, lanes, &[], &mut |emitter, _| {
                 emitter.some_columns(dim, lanes);
                 Vec::new()
             });
         }
-        if few.is_some() {
+        if few.is_some_and(|few| left.is_none_or(|left| left > few)) {
             self.part_of_columns(dim, (rest, to));
         }
     }
 
-    /// Up to how many columns, of those that fill no vector, are reduced one by one; none if any number is.
-    fn few_columns(&self, dim: usize) -> Option<i64> {
+    /// How many columns that fill no vector are reduced one by one, at most: more are reduced in a vector with a mask. None if any number
+    /// is.
+    fn most_one_by_one(&self, dim: usize) -> Option<i64> {
         let kernel = self.kernel;
         let fills =
             kernel.dims.last().is_some_and(|last| last.fixed().is_none_or(|last| last >= self.lanes as i64));
         if !self.has_masks || !fills {
             return None;
         }
-        let rows = match kernel.chunk.filter(|chunk| chunk.dim == dim) {
-            Some(chunk) => chunk.length.fixed(),
-            None => kernel.dims[dim].fixed(),
-        };
+        let (rows, lanes) = (self.rows_of_unit(dim), self.lanes as i64);
+        let is_short = rows.is_some_and(|rows| rows < lanes);
         let is_long = self.blocks.is_some() && rows.is_none_or(|rows| rows >= LONG_COLUMN);
-        Some(if is_long { COLUMNS_ONE_BY_ONE } else { 0 })
+        Some(match (is_short, is_long) {
+            // Less than a square of them is read anyway.
+            (true, _) => lanes / 2,
+            (false, true) => LONG_ONE_BY_ONE,
+            (false, false) => COLUMNS_ONE_BY_ONE,
+        })
     }
 
     /// The end of a range if it has so many indices at most, else its start.
@@ -72,10 +84,6 @@ impl KernelEmitter<'_> {
     /// Columns that fill no vector in one some lanes of which are masked: in these the last column is read again.
     fn part_of_columns(&mut self, dim: usize, (from, to): Bounds) {
         let (last, lanes) = (self.kernel.dims.len() - 1, self.lanes);
-        let is_exact = self.kernel.dims[last].fixed().is_some_and(|columns| columns % lanes as i64 == 0);
-        if is_exact {
-            return;
-        }
         self.repeat(last, (from, to), lanes, &[], &mut |emitter, _| {
             let one = emitter.code.index(1);
             emitter.last_column = Some(emitter.code.int("llvm.sub", to, one));
@@ -128,9 +136,13 @@ impl KernelEmitter<'_> {
         (CACHE_LINE / (lanes as i64 * widest(self.kernel, dim))).max(1)
     }
 
-    /// What is read after the last rows of some columns: those of the next unit, but where there are columns of other reduced dimensions.
-    fn after_columns(&self) -> Then {
-        if self.kernel.reduced().len() == 1 { Then::Unit } else { Then::Unknown }
+    /// What is read after the last rows of some columns: those of the next unit, if that is known, but where there are columns of other
+    /// reduced dimensions.
+    fn after_columns(&self, dim: usize) -> Then {
+        let is_of_part =
+            |outer: usize| self.kernel.chunk.is_some_and(|chunk| chunk.by == outer && chunk.dim == dim);
+        let is_known = self.by_strides.is_some() || (0..dim).all(is_of_part);
+        if is_known && self.kernel.reduced().len() == 1 { Then::Unit } else { Then::Unknown }
     }
 
     /// Adds rows to accumulators: in some squares at once as far as they go, then in single ones, and what is left in a part of one, or
@@ -148,7 +160,7 @@ impl KernelEmitter<'_> {
         let squares = self.squares_of_lines(dim, lanes);
         let at_once = squares * lanes as i64;
         let rows = (PREFETCHED_UPRIGHT / widest(self.kernel, dim)).min(MOST_PREFETCHED_UPRIGHT);
-        let ahead = Ahead { rows, then: self.after_columns() };
+        let ahead = Ahead { rows, then: self.after_columns(dim) };
         let [many, whole] = [at_once, lanes as i64].map(|rows| self.last_whole((from, to), rows));
         let mut state = state.to_vec();
         let rest = (squares > 1).then_some(((many, whole), 1));
