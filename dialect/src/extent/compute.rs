@@ -80,20 +80,9 @@ pub fn compute<A: Arithmetic>(on: &mut A, rule: &Rule) -> A::Number {
             let parts = on.max(parts, one);
             on.min(parts, most)
         }
-        Rule::PartLength { extent, parts, block } => {
+        Rule::PartLength { extent, parts } => {
             let (extent, parts) = (on.extent(*extent), on.extent(*parts));
-            // Of nothing there may be no parts.
-            let parts = on.max(parts, one.clone());
-            let length = rounded_up(on, extent, parts);
-            if *block <= 1 {
-                return length;
-            }
-            let block = on.constant(*block);
-            let blocks = rounded_up(on, length.clone(), block.clone());
-            let whole = on.mul(blocks, block.clone());
-            let has_block = on.div(length.clone(), block);
-            let has_block = on.min(has_block, one.clone());
-            on.if_one(has_block, whole, length)
+            rounded_up(on, extent, parts)
         }
     }
 }

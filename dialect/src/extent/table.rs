@@ -58,8 +58,6 @@ pub enum Rule {
         extent: Extent,
         /// Into how many.
         parts: Extent,
-        /// A part of so many indices or more has a multiple of as many: 1 for any number.
-        block: i64,
     },
 }
 
@@ -79,7 +77,7 @@ impl Rule {
             Self::Total(extents) | Self::Broadcast(extents) => extents.clone(),
             Self::Quotient(product, by) => of(&[product, by]),
             Self::Parts { count, .. } => of(&[count]),
-            Self::PartLength { extent, parts, .. } => vec![*extent, *parts],
+            Self::PartLength { extent, parts } => vec![*extent, *parts],
         }
     }
 }
@@ -173,8 +171,8 @@ impl Extents {
             Rule::Broadcast(extents) => Rule::Broadcast(all(extents)),
             Rule::Stretch(extent) => Rule::Stretch(resolve(extent)),
             Rule::Parts { count, length, most } => Rule::Parts { count: self.simplify(&count), length, most },
-            Rule::PartLength { extent, parts, block } => {
-                Rule::PartLength { extent: resolve(extent), parts: resolve(parts), block }
+            Rule::PartLength { extent, parts } => {
+                Rule::PartLength { extent: resolve(extent), parts: resolve(parts) }
             }
         }
     }

@@ -49,7 +49,7 @@ fn cut_of_scan(graph: &mut Graph, own: &[Extent], axis: usize) -> Option<Cut> {
     }
     let length = Extent::Fixed(length);
     // As many parts as there are of that length.
-    let parts = graph.extents.of(Rule::PartLength { extent: own[axis], parts: length, block: 1 });
+    let parts = graph.extents.of(Rule::PartLength { extent: own[axis], parts: length });
     Some(Cut { axis, parts, length, taken: Taken::Own })
 }
 
@@ -302,14 +302,16 @@ pub(super) fn cut(graph: &mut Graph, own: &[Extent], gone: &[usize]) -> Option<C
         return None;
     }
     let parts = graph.extents.of(Rule::Parts { count, length, most: cuts.most });
-    let part_length = |block: i64| Rule::PartLength { extent: own[axis], parts, block };
-    if gone.len() > 1 || is_in_rows(own, gone) {
-        let length = graph.extents.of(part_length(1));
-        return Some(Cut { axis, parts, length, taken: Taken::Own });
+    let length = graph.extents.of(Rule::PartLength { extent: own[axis], parts });
+    if let (Extent::Fixed(extent), Extent::Fixed(length @ BLOCK..)) = (own[axis], length)
+        && gone.len() == 1
+        && !is_in_rows(own, gone)
+    {
+        // Whole blocks of rows, which are read in squares and begin where lines of the cache do.
+        let length = (length + BLOCK / 2) / BLOCK * BLOCK;
+        let parts = Extent::Fixed(extent.unsigned_abs().div_ceil(length.unsigned_abs()) as i64);
+        return Some(Cut { axis, parts, length: Extent::Fixed(length), taken: Taken::Own });
     }
-    // Whole blocks of rows, which are read in squares and begin where lines of the cache do: there are fewer parts of them.
-    let length = graph.extents.of(part_length(BLOCK));
-    let parts = graph.extents.of(Rule::PartLength { extent: own[axis], parts: length, block: 1 });
     Some(Cut { axis, parts, length, taken: Taken::Own })
 }
 
