@@ -303,14 +303,14 @@ pub(super) fn cut(graph: &mut Graph, own: &[Extent], gone: &[usize]) -> Option<C
     }
     let parts = graph.extents.of(Rule::Parts { count, length, most: cuts.most });
     let length = graph.extents.of(Rule::PartLength { extent: own[axis], parts });
-    if let (Extent::Fixed(extent), Extent::Fixed(length @ BLOCK..)) = (own[axis], length)
+    if let (Extent::Fixed(_), Extent::Fixed(length @ BLOCK..)) = (own[axis], length)
         && gone.len() == 1
         && !is_in_rows(own, gone)
     {
         // Whole blocks of rows, which are read in squares and begin where lines of the cache do.
-        let length = (length + BLOCK / 2) / BLOCK * BLOCK;
-        let parts = Extent::Fixed(extent.unsigned_abs().div_ceil(length.unsigned_abs()) as i64);
-        return Some(Cut { axis, parts, length: Extent::Fixed(length), taken: Taken::Own });
+        let length = Extent::Fixed((length + BLOCK / 2) / BLOCK * BLOCK);
+        let parts = graph.extents.of(Rule::PartLength { extent: own[axis], parts: length });
+        return Some(Cut { axis, parts, length, taken: Taken::Own });
     }
     Some(Cut { axis, parts, length, taken: Taken::Own })
 }

@@ -47,7 +47,7 @@ impl<'m> Context<'m> {
         if moves_only && self.add(source, EntryKind::Strided(anyhow), traversals) {
             return;
         }
-        // Elements that lie apart are taken along memory or not; a call that fits several functions runs the first of them.
+        // Of several functions that fit a call the first one runs: rows are read along memory where they lie so, before any strides.
         let is_asked =
             |strides: &Strides| reads_little && !(takes_few && strides.elements == Placement::Apart);
         for strides in orders(source, &worth).into_iter().filter(is_asked) {
@@ -107,7 +107,7 @@ impl<'m> Context<'m> {
     }
 
     /// Whether a function takes a few elements of each argument that is large, by their indices, and kernels read no more of it: packing
-    /// would read all of it. What is no kernel reads no strides: such an argument is copied by one that does.
+    /// would read all of it. Steps that launch no kernel read no strides: what they take is copied by one that is launched before.
     fn takes_few(&self, function: &Function) -> bool {
         let Some(worth) = self.target.in_place() else { return false };
         let inputs = inputs(function);

@@ -53,9 +53,9 @@ impl KernelEmitter<'_> {
 
     /// Whether a map reads or writes along another dimension than the innermost one: it goes through all of one tile first.
     pub(super) fn is_transposed(&self) -> bool {
-        let strides = self.kernel.exprs.iter().filter_map(|expr| match &expr.code {
-            What::Load(access) => Some(&access.strides),
-            _ => None,
+        let strides = self.kernel.exprs.iter().filter_map(|expr| {
+            let What::Load(access) = &expr.code else { return None };
+            Some(&access.strides)
         });
         let is_across = |strides: &Vec<Product>| {
             let [before @ .., last] = strides.as_slice() else { return false };

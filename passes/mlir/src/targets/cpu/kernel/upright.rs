@@ -136,8 +136,8 @@ impl KernelEmitter<'_> {
         (CACHE_LINE / (lanes as i64 * widest(self.kernel, dim))).max(1)
     }
 
-    /// What is read after the last rows of some columns: those of the next unit, if that is known, but where there are columns of other
-    /// reduced dimensions.
+    /// What is brought into the cache with the last rows of some columns: the columns of the next unit, or, where strides do not number
+    /// units, those beside them. Of other reduced dimensions there are more columns before.
     fn after_columns(&self, dim: usize) -> Then {
         let is_of_part =
             |outer: usize| self.kernel.chunk.is_some_and(|chunk| chunk.by == outer && chunk.dim == dim);
