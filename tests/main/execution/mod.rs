@@ -14,6 +14,7 @@ mod entries;
 mod exchange;
 mod functions;
 mod graphs;
+mod grouped;
 mod kernel_order;
 mod layouts;
 mod moments;

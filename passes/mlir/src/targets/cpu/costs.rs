@@ -67,8 +67,17 @@ pub const PARTS_BESIDE: i64 = 1 << 6;
 /// How many elements ahead the next rows are prefetched where several short ones are reduced to one result: processors do not foresee
 /// where each begins. Longer rows are not prefetched so.
 pub const ROWS_AHEAD: i64 = 1 << 10;
-/// A tile of rows that are computed side by side.
+/// A tile of rows that are computed side by side, or reduced in groups.
 pub const ROWS_BESIDE: i64 = 1 << 8;
+/// How many rows that are read again and again are reduced at once: a power of two.
+pub const GROUPED_ROWS: usize = 4;
+/// How many rows there are then at least: a group that is not whole takes some again. A tile has as many where a run alone knows how
+/// long they are.
+pub const LEAST_GROUPED: i64 = 1 << 4;
+/// How many registers their sums take, at most.
+pub const GROUPED_REGISTERS: i64 = 16;
+/// How many bytes of rows that are read again and again stay in the first-level cache.
+pub const STAYING_BYTES: i64 = 1 << 15;
 /// How many rows that are reduced down their columns are a unit of work.
 pub const ROWS_DOWN: i64 = 1 << 6;
 /// The most such rows that are reduced together: their columns are read in runs as long.

@@ -21,32 +21,15 @@ use super::elements::parts;
 use super::squares::Bounds;
 use super::{KernelEmitter, Scope};
 use crate::targets::cpu::costs::ROWS_BESIDE;
-use crate::targets::llvm::{Predicate, vector};
-use crate::targets::llvm::{Register, shuffle};
+use crate::targets::llvm::{Register, shuffle, vector};
 
 impl KernelEmitter<'_> {
     /// A tile of rows.
-    pub(super) fn rows_beside(&mut self, beside: &Beside, (from, to): Bounds) {
+    pub(super) fn rows_beside(&mut self, beside: &Beside, tile: Bounds) {
         let (rows, lanes) = (beside.rows, self.lanes);
         self.hoist(3 << rows, 0);
-        let width = self.code.index(lanes as i64);
-        let count = self.code.int("llvm.sub", to, from);
-        let are_enough = self.code.compare(Predicate::Sge, count, width);
-        let end = self.code.select(are_enough, to, from);
-        let last = self.code.int("llvm.sub", to, width);
-        self.repeat(rows, (from, end), lanes, &[], &mut |emitter, _| {
-            let row = emitter.at(rows);
-            emitter.index[rows] = Some(emitter.code.int("llvm.intr.smin", row, last));
-            emitter.some_rows(beside, lanes);
-            Vec::new()
-        });
-        let left = self.kernel.dims[rows].fixed().map(|rows| rows % ROWS_BESIDE);
-        if left.is_some_and(|left| left == 0 || left >= lanes as i64) {
-            return;
-        }
-        self.repeat(rows, (end, to), 1, &[], &mut |emitter, _| {
-            emitter.some_rows(beside, 1);
-            Vec::new()
+        self.rows_in_groups(rows, tile, (lanes, ROWS_BESIDE), &mut |emitter, count| {
+            emitter.some_rows(beside, count)
         });
     }
 

@@ -75,8 +75,14 @@ impl KernelEmitter<'_> {
                 made.unwrap_or_else(|| unreachable!("{op} of {dtypes:?} is in no program that is valid"))
             }
             What::Reduced(root) => match self.results[*root] {
-                // Rows side by side have a result in each lane, and so have columns that are read in squares, and rows down them.
-                Some(result) if self.beside.is_some() || self.across.is_some() || self.down.is_some() => {
+                // Rows side by side have a result in each lane, and so have columns that are read in squares, rows down them, and
+                // those of a group.
+                Some(result)
+                    if self.beside.is_some()
+                        || self.across.is_some()
+                        || self.down.is_some()
+                        || self.grouped.is_some() =>
+                {
                     result
                 }
                 Some(result) => {

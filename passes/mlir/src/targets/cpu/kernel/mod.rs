@@ -9,7 +9,7 @@
 //!   is read across it is read in [`squares`].
 //! - [`Form::Rows`](promote_lower::kernel::Form::Rows): for each row, stage by stage, the reduced dimensions are run
 //!   through; accumulators are vectors, added up lane by lane at the end. Rows too short for that are computed
-//!   [side by side](beside); what lies the other way round in memory is read [down its columns](down).
+//!   [side by side](beside); what lies the other way round in memory is read [down its columns](down), and rows of few vectors in [groups](grouped).
 //! - [`Form::Columns`](promote_lower::kernel::Form::Columns): a tile of columns is accumulated in the second-level
 //!   cache, row after row. What lies the other way round in memory is read [from top to bottom](upright).
 //!
@@ -24,6 +24,7 @@ mod copied;
 mod down;
 mod elements;
 mod forms;
+mod grouped;
 mod halved;
 mod lanes;
 mod loops;
@@ -49,6 +50,7 @@ use promote_scalar::{Element, Ty};
 use rustc_hash::FxHashMap;
 
 use self::down::Down;
+use self::grouped::Grouped;
 use self::lanes::periodic;
 pub use self::reading::Reading;
 use self::runs::Parts;
@@ -128,6 +130,7 @@ pub fn compile(
         parts,
         beside,
         down,
+        grouped,
         short,
         has_masks,
         is_tiny,
@@ -150,6 +153,7 @@ pub fn compile(
         parts,
         beside,
         down,
+        grouped,
         short,
         phase: 0,
         is_periodic: periodic(kernel, short),
@@ -212,6 +216,8 @@ struct KernelEmitter<'k> {
     beside: Option<Beside>,
     /// How rows are reduced down their columns.
     down: Option<Down>,
+    /// How rows are reduced in groups.
+    grouped: Option<Grouped>,
     /// How many indices the innermost dimension has, where it is run through with the one before as one.
     short: Option<i64>,
     /// Which vector of an iteration this is, where the innermost dimension is short.
@@ -310,6 +316,10 @@ impl<'k> KernelEmitter<'k> {
                     }
                     step = units;
                 }
+                (None, None, [bounds]) => match self.grouped {
+                    Some(grouped) => self.rows_grouped(grouped, *bounds),
+                    None => unreachable!("only rows in groups, and those side by side or down, have tiles"),
+                },
                 _ => self.rows(),
             },
             (Form::Columns { .. }, Some(across), [columns]) => self.columns_upright(across, *columns),
@@ -328,7 +338,7 @@ impl<'k> KernelEmitter<'k> {
         self.code.go_to(self.entry);
         self.code.branch(start, &[]);
         let work = self.work(&units, &tiles);
-        let is_numbered_along_rows = self.across.is_none() && !self.is_transposed();
+        let is_numbered_along_rows = !self.has_outer_tiles();
         let reading = is_numbered_along_rows.then(|| Reading::new(self.kernel, &units, &tiles)).flatten();
         let tiles = tiles.into_iter().map(|(dim, tile)| (self.kernel.dims[dim].clone(), tile)).collect();
         let units = units.into_iter().map(|dim| self.kernel.dims[dim].clone()).collect();

@@ -12,11 +12,12 @@ use promote_lower::order::{self, Beside, Rows, register_lanes, square_lanes};
 
 use super::copied::is_copied;
 use super::down::Down;
+use super::grouped::Grouped;
 use super::lanes::{planar, short};
 use super::runs::{Parts, has_blocks_beside};
 use super::squares::squares;
 use crate::targets::cpu::costs::{
-    COLUMNS_UPRIGHT, FEW_VECTORS, IN_REGISTERS, LEAST_ROWS_DOWN, WORTH_SHORTENING,
+    COLUMNS_UPRIGHT, FEW_VECTORS, GROUPED_ROWS, IN_REGISTERS, LEAST_ROWS_DOWN, WORTH_SHORTENING,
 };
 use crate::targets::cpu::target::Machine;
 
@@ -39,6 +40,8 @@ pub struct Schedule {
     pub(super) beside: Option<Beside>,
     /// How rows are reduced down their columns.
     pub(super) down: Option<Down>,
+    /// How rows are reduced in groups.
+    pub(super) grouped: Option<Grouped>,
     /// How many indices the innermost dimension has, where it is run through with the one before as one.
     pub(super) short: Option<i64>,
     /// Whether what is left of a loop after whole vectors is computed in a vector, too, of which some lanes are masked.
@@ -69,6 +72,7 @@ impl Schedule {
         let parts = across.and_then(|dim| Parts::new(kernel, dim, square_lanes(kernel, bytes)));
         let side = register_lanes(kernel, bytes);
         let down = Down::new(kernel, numerics, &rows, side);
+        let grouped = Grouped::new(kernel, &rows, bytes).filter(|_| has_masks && down.is_none());
         let Rows { lanes: sums, beside, has_rest: _ } = rows;
         let lanes = match (across, short, &down) {
             (Some(_), _, _) => square,
@@ -85,7 +89,8 @@ impl Schedule {
         let side_by_side = beside.as_ref().map(|beside| beside.rows);
         let vector = side_by_side.or(down.as_ref().map(|down| down.rows)).or(innermost);
         let count = kernel.dims.iter().try_fold(1i64, |all, extent| all.checked_mul(extent.fixed()?));
-        let is_along = [across.is_some(), short.is_some(), beside.is_some(), down.is_some()] == [false; 4];
+        let others = [across.is_some(), short.is_some(), beside.is_some(), down.is_some(), grouped.is_some()];
+        let is_along = others == [false; 5];
         let is_tiny = is_along
             && count.is_some_and(|count| count <= IN_REGISTERS)
             && match kernel.form {
@@ -104,6 +109,7 @@ impl Schedule {
             parts,
             beside,
             down,
+            grouped,
             short,
             has_masks,
             is_tiny,
@@ -181,6 +187,9 @@ impl Display for Schedule {
         }
         match self.short {
             Some(_) => write!(f, "{lanes} lanes along d{} and d{vector} as one", vector - 1),
+            None if self.grouped.is_some() => {
+                write!(f, "{lanes} lanes along d{vector}, the rest masked, {GROUPED_ROWS} rows at once")
+            }
             None if *is_tiny => write!(f, "{lanes} lanes along d{vector}, the rest in registers"),
             None if *overlaps => write!(f, "{lanes} lanes along d{vector}, the last vector overlapping"),
             None if *has_masks => write!(f, "{lanes} lanes along d{vector}, the rest masked"),
@@ -408,6 +417,48 @@ kernel @k0 {{
         let program = Program::parse(&text).expect("it is a program");
         let machine = Machine { vector_bytes, ..Machine::default() };
         Schedule::new(&program.kernels[0], machine, program.numerics).to_string()
+    }
+
+    /// How the distances of points to others are summed up: so many of them, each of so many numbers.
+    fn of_pairs(ty: &str, [rows, within]: [&str; 2], from: &str, vector_bytes: usize) -> String {
+        let text = format!(
+            "numerics jax
+
+kernel @k0 {{
+  dims [s0, {rows}, {within}]
+  form rows reduced 1
+  e0 = load b0[{from}] : {ty} over [d0, d2] stage 0 node 0
+  e1 = load b1[{within}*d1 + d2] : {ty} over [d1, d2] stage 0 node 1
+  e2 = promote.subtract e0, e1 : {ty} over [d0, d1, d2] stage 0 node 2
+  r0 = reduce sum e2 to b2[{rows}*d0 + d1] node 2
+}}
+"
+        );
+        let program = Program::parse(&text).expect("it is a program");
+        let machine = Machine { vector_bytes, ..Machine::default() };
+        Schedule::new(&program.kernels[0], machine, program.numerics).to_string()
+    }
+
+    #[test]
+    fn rows_that_are_read_again_are_reduced_in_groups() {
+        let grouped = ", 4 rows at once";
+        for (ty, extents, vector_bytes, is_grouped) in [
+            ("f32", ["1000", "64"], 64, true),
+            ("f32", ["1000", "5000"], 64, true),
+            ("f64", ["s1", "s2"], 64, true),
+            ("f32", ["16", "64"], 64, true),
+            // Too few of them.
+            ("f32", ["15", "64"], 64, false),
+            // Side by side.
+            ("f32", ["1000", "5"], 64, false),
+            // Their sums do not fit into registers, or vectors have no masks.
+            ("c64", ["1000", "64"], 64, false),
+            ("f32", ["1000", "64"], 32, false),
+        ] {
+            let [_, within] = extents;
+            let found = of_pairs(ty, extents, &format!("{within}*d0 + d2"), vector_bytes);
+            assert_eq!(found.ends_with(grouped), is_grouped, "{ty} {extents:?}: {found}");
+        }
     }
 
     #[test]

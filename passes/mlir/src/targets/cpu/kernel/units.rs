@@ -22,7 +22,9 @@ impl KernelEmitter<'_> {
             (Form::Rows { .. }, _) => match (&self.beside, &self.down) {
                 (Some(beside), _) => vec![(beside.rows, ROWS_BESIDE)],
                 (None, Some(down)) => vec![(down.rows, down.unit())],
-                (None, None) => Vec::new(),
+                (None, None) => {
+                    self.grouped.map(|grouped| (grouped.rows, grouped.tile)).into_iter().collect()
+                }
             },
             (Form::Map, _) if rank == 0 => Vec::new(),
             (Form::Map, _) if self.short.is_some() => vec![(rank - 2, MAP_TILE / 4)],
@@ -63,6 +65,11 @@ impl KernelEmitter<'_> {
                 && before.iter().any(|stride| stride.fixed() == Some(1))
         };
         self.kernel.form == Form::Map && strides.into_iter().any(is_across)
+    }
+
+    /// Whether the tiles of the first dimension that is cut follow each other last.
+    pub(super) fn has_outer_tiles(&self) -> bool {
+        self.across.is_some() || self.is_transposed() || self.grouped.is_some()
     }
 
     pub(super) fn work(&self, units: &[usize], tiles: &[(usize, i64)]) -> Product {
@@ -113,7 +120,7 @@ impl KernelEmitter<'_> {
     pub(super) fn decode(&mut self, unit: MlirValue, units: &[usize], tiles: &[(usize, i64)]) -> Vec<Bounds> {
         let mut rest = unit;
         let mut bounds = vec![None; tiles.len()];
-        let is_outermost = self.across.is_some() || self.is_transposed();
+        let is_outermost = self.has_outer_tiles();
         // From the inside out: what follows each other, the tiles and then the indices.
         let mut order: Vec<usize> = (0..tiles.len()).rev().collect();
         if is_outermost {
