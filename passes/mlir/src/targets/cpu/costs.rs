@@ -84,13 +84,13 @@ pub const ROWS_DOWN: i64 = 1 << 6;
 pub const MOST_ROWS_DOWN: i64 = 1 << 12;
 /// Of how many neighbouring sums columns are read one after the other, where there is room for the accumulators of all rows:
 /// columns of few rows are short runs of memory.
-pub const GROUPS_DOWN: [i64; 3] = [8, 4, 2];
+pub const GROUPS_DOWN: [i64; 6] = [64, 32, 16, 8, 4, 2];
 /// How many columns are added to the accumulators of such rows at once: processors read so many streams side by side.
-pub const COLUMNS_DOWN: i64 = 4;
+pub const COLUMNS_DOWN: i64 = 8;
 /// The most that the elements of those columns cost together.
 pub const COLUMNS_DOWN_COST: i64 = 1 << 7;
 /// The most that the elements of a row, and adding them up, cost together where the code of each of its columns is emitted.
-pub const COLUMNS_AT_ONCE: i64 = 144;
+pub const COLUMNS_AT_ONCE: i64 = 256;
 /// How many rows ahead those are brought into the caches.
 pub const PREFETCHED_COLUMNS: i64 = 1 << 7;
 /// The fewest rows that are reduced down their columns where those are far apart or read several times: fewer are packed.

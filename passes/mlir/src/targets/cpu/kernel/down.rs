@@ -73,7 +73,10 @@ impl Down {
         };
         let at_once = at_once(kernel, numerics, rows.lanes);
         let all = kernel.dims[dim].fixed().unwrap_or(i64::MAX);
-        let has_all = |group: &i64| *group <= rows.lanes as i64 && all <= 1 << tall(*group).ilog2();
+        // All rows, in whole vectors, and in whole units if they are several.
+        let whole = if all > ROWS_DOWN { ROWS_DOWN } else { lanes.max(1) as i64 };
+        let room = all.saturating_add(whole - 1) / whole * whole;
+        let has_all = |group: &i64| *group <= rows.lanes as i64 && room <= tall(*group);
         let group = GROUPS_DOWN.into_iter().find(has_all).unwrap_or(1);
         let waiting = |columns: usize| {
             let bytes: i64 = kernel.roots.iter().map(|root| accumulator_bytes(kernel, root)).sum();
@@ -83,15 +86,18 @@ impl Down {
             Some(columns) => (ROWS_DOWN_BYTES / waiting(columns).max(1)).clamp(1, MOST_ROWS_DOWN),
             None => tall(group),
         };
+        let tall = if room <= tall { room } else { 1 << tall.ilog2() };
         let has_room = tall >= lanes as i64;
         let columns = (COLUMNS_DOWN_COST / i64::from(kernel.cost().max(1))).clamp(1, COLUMNS_DOWN);
+        let of_sum = kernel.length().fixed().map_or(COLUMNS_DOWN, |all| all / rows.lanes.max(1) as i64);
+        let columns = columns.min(of_sum.max(1));
         let is_done = reduced.end == kernel.dims.len() && lanes > 1 && is_plain && is_better && has_room;
         (is_done && reduces_only(kernel)).then(|| Self {
             rows: dim,
             sums: rows.lanes,
             at_once,
             group,
-            tall: 1 << tall.ilog2(),
+            tall,
             columns,
         })
     }
@@ -462,7 +468,10 @@ impl<'k> KernelEmitter<'k> {
             for (indices, ahead, scope) in &columns {
                 emitter.index.clone_from(indices);
                 emitter.index[down.rows] = row;
-                emitter.next_row = Some(NextRow { ahead: ahead.clone(), level: Level::Second });
+                // Several streams are foreseen, one that moves far on is not.
+                if at_once == 1 {
+                    emitter.next_row = Some(NextRow { ahead: ahead.clone(), level: Level::First });
+                }
                 emitter.frames.push(scope.clone());
                 for ((root, _), own) in places.iter().zip(&mut all) {
                     *own = emitter.accumulate(*root, own, lanes);

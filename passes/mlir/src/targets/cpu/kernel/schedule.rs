@@ -363,11 +363,11 @@ kernel @k0 {{
     fn rows_of_few_columns_are_read_at_once_with_accumulators_that_fit_on_the_stack() {
         for (ty, bytes, columns, is_at_once) in [
             ("f32", 4, 33, true),
-            ("f32", 4, 144, true),
-            ("f32", 4, 145, false),
-            ("f64", 8, 144, true),
-            ("c128", 16, 144, true),
-            ("bf16", 4, 72, true),
+            ("f32", 4, 256, true),
+            ("f32", 4, 257, false),
+            ("f64", 8, 256, true),
+            ("c128", 16, 256, true),
+            ("bf16", 4, 128, true),
         ] {
             let (sum, convert) = if ty == "bf16" {
                 ("e1", "  e1 = convert e0 : f32 over [d0, d1] stage 0 node 2\n")
