@@ -91,6 +91,8 @@ pub const COLUMNS_DOWN: i64 = 8;
 pub const COLUMNS_DOWN_COST: i64 = 1 << 7;
 /// The most that the elements of a row, and adding them up, cost together where the code of each of its columns is emitted.
 pub const COLUMNS_AT_ONCE: i64 = 256;
+/// From so many bytes on that are read for each op, processors are far enough ahead by themselves.
+pub const BYTES_AHEAD: i64 = 2;
 /// How many rows ahead those are brought into the caches.
 pub const PREFETCHED_COLUMNS: i64 = 1 << 7;
 /// The fewest rows that are reduced down their columns where those are far apart or read several times: fewer are packed.

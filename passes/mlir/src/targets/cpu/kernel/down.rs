@@ -468,10 +468,12 @@ impl<'k> KernelEmitter<'k> {
             for (indices, ahead, scope) in &columns {
                 emitter.index.clone_from(indices);
                 emitter.index[down.rows] = row;
-                // Several streams are foreseen, one that moves far on is not.
-                if at_once == 1 {
-                    emitter.next_row = Some(NextRow { ahead: ahead.clone(), level: Level::First });
-                }
+                // That one column follows another far from it, no processor sees.
+                let level = match at_once {
+                    1 => Some(Level::First),
+                    _ => (!emitter.runs_ahead()).then_some(Level::Second),
+                };
+                emitter.next_row = level.map(|level| NextRow { ahead: ahead.clone(), level });
                 emitter.frames.push(scope.clone());
                 for ((root, _), own) in places.iter().zip(&mut all) {
                     *own = emitter.accumulate(*root, own, lanes);

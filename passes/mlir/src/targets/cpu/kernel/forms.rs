@@ -252,6 +252,7 @@ impl<'k> KernelEmitter<'k> {
             }
         }
         let is_part = kernel.dims[dim].fixed().is_none_or(|extent| extent > self.column_tile());
+        let is_ahead = self.runs_ahead();
         for stage in 0..=last {
             let roots: Vec<usize> =
                 reductions.iter().copied().filter(|root| self.stage(*root) == stage).collect();
@@ -277,8 +278,8 @@ impl<'k> KernelEmitter<'k> {
                         emitter.hoist(1 << dim, stage);
                     }
                     let next = emitter.code.index(rows);
-                    emitter.next_row =
-                        is_part.then_some(NextRow { ahead: vec![(innermost, next)], level: Level::Second });
+                    emitter.next_row = (is_part && !is_ahead)
+                        .then_some(NextRow { ahead: vec![(innermost, next)], level: Level::Second });
                     emitter.innermost(dim, (from, to), &[], &mut |emitter, lanes, _| {
                         emitter.accumulate_rows(&roots, (innermost, rows), from, lanes);
                         Vec::new()

@@ -64,7 +64,10 @@ impl KernelEmitter<'_> {
             self.innermost(down.rows, tile, &[], &mut |emitter, lanes, _| {
                 (emitter.stage, emitter.results) = (0, vec![None; kernel.roots.len()]);
                 emitter.share(row, 0, lanes);
-                emitter.next_row = Some(NextRow { ahead: vec![(down.rows, ahead)], level: Level::Second });
+                if !emitter.runs_ahead() {
+                    emitter.next_row =
+                        Some(NextRow { ahead: vec![(down.rows, ahead)], level: Level::Second });
+                }
                 let mut sum = emitter.sum_of_every(root, (first, passes, down.sums), whole, lanes);
                 for pair in 1..=pairs {
                     let other = emitter.column(root, waiting[(depth - pair) as usize], lanes);

@@ -2,13 +2,30 @@
 
 use mlir_sys::*;
 use promote_dialect::extent::Product;
-use promote_lower::kernel::Access;
+use promote_lattice::Op;
+use promote_lower::kernel::{Access, Code as What, Expr, Role};
+use promote_scalar::memory;
 
 use super::{KernelEmitter, NextRow};
-use crate::targets::cpu::costs::CACHE_LINE;
+use crate::targets::cpu::costs::{BYTES_AHEAD, CACHE_LINE};
 use crate::targets::llvm::Level;
 
 impl KernelEmitter<'_> {
+    /// Whether so little is done with each byte that processors are far enough ahead by themselves, where they see how it goes on:
+    /// numbers of 32 bits and more are added up, or their squares.
+    pub(super) fn runs_ahead(&self) -> bool {
+        let kernel = self.kernel;
+        let sums = kernel.roots.iter().filter(|root| root.role != Role::Store);
+        let bytes = |expr: &Expr| match expr.code {
+            What::Load(_) => i64::from(memory(expr.dtype).bits()) / 8,
+            What::Take { .. } | What::Splat(_) | What::Size(_) | What::Index { .. } => 0,
+            What::Map(..) | What::Convert(_) | What::Reduced(_) => 0,
+        };
+        let read: i64 = kernel.exprs.iter().map(bytes).sum();
+        let ops = i64::from(kernel.cost()) + sums.clone().count() as i64;
+        ops * BYTES_AHEAD <= read && sums.into_iter().all(|root| root.role == Role::Reduce(Op::Sum))
+    }
+
     /// Brings as many bytes of the next row into the caches.
     pub(super) fn prefetch_next_row(
         &mut self,
