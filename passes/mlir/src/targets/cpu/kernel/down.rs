@@ -92,7 +92,7 @@ impl Down {
         let of_sum = kernel.length().fixed().map_or(COLUMNS_DOWN, |all| all / rows.lanes.max(1) as i64);
         let columns = columns.min(of_sum.max(1));
         let is_done = reduced.end == kernel.dims.len() && lanes > 1 && is_plain && is_better && has_room;
-        (is_done && reduces_only(kernel)).then(|| Self {
+        (is_done && reduces_only(kernel)).then_some(Self {
             rows: dim,
             sums: rows.lanes,
             at_once,
