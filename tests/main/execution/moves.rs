@@ -138,3 +138,94 @@ fn short_and_long_dimensions_are_moved_from_every_order() {
         }
     }
 }
+
+#[test]
+fn small_blocks_are_permuted_wherever_they_lie() {
+    for (dtype, size) in
+        [(DType::B1, 1), (DType::I8, 1), (DType::BF16, 2), (DType::F32, 4), (DType::I64, 8), (DType::C64, 8)]
+    {
+        // Blocks that fill vectors with others, and by themselves; fewer of them than that takes, and one more; tiles of them.
+        for shape in
+            [vec![65, 3], vec![64, 2, 3], vec![17, 7, 5], vec![3, 4, 4], vec![1, 11, 11], vec![5000, 2, 2]]
+        {
+            check(dtype, size, &shape, false);
+        }
+        check(dtype, size, &[19, 4, 2, 4], false);
+        check(dtype, size, &[2, 9, 3, 5], false);
+    }
+}
+
+/// What is computed of permuted blocks, beside tensors in the order of the results and such that have an element for each block, or one
+/// for all of a place within them.
+#[test]
+fn what_is_computed_of_small_blocks_is_that_of_their_elements() {
+    let operands = |x: &str, turned: bool| {
+        let turn = "  %t = \"promote.permute_dims\"(%x) {permutation = array<i64: 0, 2, 1>} : (X) -> !u\n";
+        let (turn, t) = if turned { (turn, ("%t", "!u")) } else { ("", ("%x", "X")) };
+        let (name, ty) = t;
+        format!(
+            "{turn}  %a = \"promote.multiply\"({name}, %y) : ({ty}, Y) -> !u
+  %b = \"promote.add\"(%a, %v) : (!u, V) -> !u
+  %r = \"promote.subtract\"(%b, %w) : (!u, W) -> !u
+"
+        )
+        .replace('X', x)
+    };
+    let mut random = Random::new(5);
+    for (count, [rows, columns]) in [(70, [2, 3]), (33, [4, 4]), (5, [3, 2]), (2100, [5, 1]), (40, [9, 11])] {
+        for ty in ["ui8", "i16", "bf16", "f32", "f64"] {
+            let (dtype, size) = match ty {
+                "ui8" => (DType::U8, 1),
+                "i16" => (DType::I16, 2),
+                "bf16" => (DType::BF16, 2),
+                "f32" => (DType::F32, 4),
+                _ => (DType::F64, 8),
+            };
+            let bytes = |count: usize, random: &mut Random| -> Vec<u8> {
+                (0..count).map(|_| random.below(0x60) as u8).collect()
+            };
+            let x = bytes(count * rows * columns * size, &mut random);
+            let turned: Vec<u8> = x
+                .chunks(rows * columns * size)
+                .flat_map(|block| {
+                    (0..columns).flat_map(move |column| {
+                        (0..rows)
+                            .flat_map(move |row| block[(row * columns + column) * size..][..size].to_vec())
+                    })
+                })
+                .collect();
+            let [y, v, w] = [count * columns * rows, count, rows].map(|count| bytes(count * 4, &mut random));
+            let text = |x: &str, is_turned: bool| {
+                let types = [
+                    ("Y", format!("tensor<{count}x{columns}x{rows}xf32>")),
+                    ("V", format!("tensor<{count}x1x1xf32>")),
+                    ("W", format!("tensor<{rows}xf32>")),
+                ];
+                let body =
+                    types.iter().fold(operands(x, is_turned), |body, (name, ty)| body.replace(*name, ty));
+                let [y, v, w] = &types;
+                format!(
+                    "func.func @main(%x: {x}, %y: {}, %v: {}, %w: {}) -> !u {{\n{body}  return %r : !u\n}}\n",
+                    y.1, v.1, w.1
+                )
+            };
+            let run = |x: &[u8], shape: [usize; 3], is_turned: bool| {
+                let [a, b, c] = shape;
+                let ty = format!("tensor<{a}x{b}x{c}x{ty}>");
+                let executable = compile(&session("jax", true, false), &text(&ty, is_turned));
+                let tensor = |dtype: DType, shape: &[usize], bytes| {
+                    let shape: Vec<i64> = shape.iter().map(|extent| *extent as i64).collect();
+                    Tensor::new(dtype, &shape, bytes).expect("there are as many elements")
+                };
+                let others = [(vec![count, columns, rows], &y), (vec![count, 1, 1], &v), (vec![rows], &w)];
+                let mut arguments = vec![tensor(dtype, &shape, x)];
+                arguments.extend(others.iter().map(|(shape, bytes)| tensor(DType::F32, shape, bytes)));
+                let results = function(&executable, "main").run(&arguments).expect("it runs");
+                results[0].bytes().expect("results are contiguous").to_vec()
+            };
+            let (found, wanted) =
+                (run(&x, [count, rows, columns], true), run(&turned, [count, columns, rows], false));
+            assert!(found == wanted, "{count} blocks of {rows} by {columns} {ty}");
+        }
+    }
+}

@@ -121,6 +121,10 @@ pub const STREAMED_ROW: i64 = 1 << 12;
 pub const MOST_PLANES: i64 = 16;
 /// The fewest elements of a plane that are worth it.
 pub const LEAST_ROWS: i64 = 16;
+/// How many registers a block that is permuted fills, at most.
+pub const MOST_SHUFFLED: i64 = 16;
+/// How many shuffles it takes, at most.
+pub const MOST_SHUFFLES: i64 = 1 << 7;
 /// The fewest elements that the run time copies: a call of it takes as long as moving some hundred of them.
 pub const LEAST_COPIED: i64 = 1 << 11;
 /// The widest rows, in bytes, side by side in both tensors, that it moves as one element.

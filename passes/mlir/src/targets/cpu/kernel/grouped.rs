@@ -22,7 +22,7 @@ use super::{KernelEmitter, Scope};
 use crate::targets::cpu::costs::{
     CHEAP_ROW, GROUPED_REGISTERS, GROUPED_ROWS, LEAST_GROUPED, ROWS_BESIDE, STAYING_BYTES,
 };
-use crate::targets::llvm::{Predicate, Register, shuffle};
+use crate::targets::llvm::{Register, shuffle};
 
 /// How rows are reduced in groups.
 #[derive(Clone, Copy, Debug)]
@@ -86,39 +86,10 @@ fn bytes_of_rows(kernel: &Kernel, [around, rows, within]: [usize; 3]) -> Option<
 }
 
 impl<'k> KernelEmitter<'k> {
-    /// A tile of rows, so many at once, the last of them again if need be; if there are fewer, one by one.
-    pub(super) fn rows_in_groups(
-        &mut self,
-        rows: usize,
-        (from, to): Bounds,
-        (lanes, tile): (usize, i64),
-        body: &mut dyn FnMut(&mut Self, usize),
-    ) {
-        let width = self.code.index(lanes as i64);
-        let count = self.code.int("llvm.sub", to, from);
-        let are_enough = self.code.compare(Predicate::Sge, count, width);
-        let end = self.code.select(are_enough, to, from);
-        let last = self.code.int("llvm.sub", to, width);
-        self.repeat(rows, (from, end), lanes, &[], &mut |emitter, _| {
-            let row = emitter.at(rows);
-            emitter.index[rows] = Some(emitter.code.int("llvm.intr.smin", row, last));
-            body(emitter, lanes);
-            Vec::new()
-        });
-        let left = self.kernel.dims[rows].fixed().map(|rows| rows % tile);
-        if left.is_some_and(|left| left == 0 || left >= lanes as i64) {
-            return;
-        }
-        self.repeat(rows, (end, to), 1, &[], &mut |emitter, _| {
-            body(emitter, 1);
-            Vec::new()
-        });
-    }
-
     /// A tile of rows that are reduced in groups.
     pub(super) fn rows_grouped(&mut self, Grouped { rows, tile }: Grouped, bounds: Bounds) {
         self.hoist(3 << rows, 0);
-        self.rows_in_groups(rows, bounds, (GROUPED_ROWS, tile), &mut |emitter, count| match count {
+        self.in_groups(rows, bounds, bounds.0, (GROUPED_ROWS, tile), &mut |emitter, count| match count {
             1 => emitter.rows(),
             _ => emitter.group(rows, count),
         });

@@ -50,6 +50,42 @@ impl<'k> KernelEmitter<'k> {
         self.code.int("llvm.sub", to, rest)
     }
 
+    /// A tile of indices, from `start` on: so many at once, the last of them with some before, if need be; if the tile has fewer, one by
+    /// one. Tiles have up to `tile` indices.
+    pub(super) fn in_groups(
+        &mut self,
+        dim: usize,
+        (from, to): Bounds,
+        start: MlirValue,
+        (count, tile): (usize, i64),
+        body: &mut dyn FnMut(&mut Self, usize),
+    ) {
+        let mut one_by_one = |emitter: &mut Self, from: MlirValue| {
+            emitter.repeat(dim, (from, to), 1, &[], &mut |emitter, _| {
+                body(emitter, 1);
+                Vec::new()
+            });
+        };
+        if count == 1 {
+            return one_by_one(self, start);
+        }
+        let width = self.code.index(count as i64);
+        let all = self.code.int("llvm.sub", to, from);
+        let are_enough = self.code.compare(Predicate::Sge, all, width);
+        let end = self.code.select(are_enough, to, from);
+        let left = self.kernel.dims[dim].fixed().map(|extent| extent % tile);
+        if left.is_none_or(|left| left != 0 && left < count as i64) {
+            one_by_one(self, end);
+        }
+        let last = self.code.int("llvm.sub", to, width);
+        self.repeat(dim, (start, end), count, &[], &mut |emitter, _| {
+            let index = emitter.at(dim);
+            emitter.index[dim] = Some(emitter.code.int("llvm.intr.smin", index, last));
+            body(emitter, count);
+            Vec::new()
+        });
+    }
+
     /// The innermost loop: in vectors as far as they go, then one by one.
     pub(super) fn innermost(
         &mut self,

@@ -38,6 +38,7 @@ mod runs;
 mod schedule;
 mod search;
 mod settled;
+mod shuffled;
 mod squares;
 mod strided;
 mod sums;
@@ -55,6 +56,7 @@ use self::lanes::periodic;
 pub use self::reading::Reading;
 use self::runs::Parts;
 pub use self::schedule::Schedule;
+use self::shuffled::Shuffled;
 use super::costs::STREAM_ALIGNMENT;
 use super::target::Machine;
 use crate::targets::llvm::Register;
@@ -131,6 +133,7 @@ pub fn compile(
         beside,
         down,
         grouped,
+        shuffled,
         short,
         has_masks,
         is_tiny,
@@ -154,6 +157,7 @@ pub fn compile(
         beside,
         down,
         grouped,
+        shuffled,
         short,
         phase: 0,
         is_periodic: periodic(kernel, short),
@@ -218,6 +222,8 @@ struct KernelEmitter<'k> {
     down: Option<Down>,
     /// How rows are reduced in groups.
     grouped: Option<Grouped>,
+    /// How blocks are permuted, if they are.
+    shuffled: Option<Shuffled>,
     /// How many indices the innermost dimension has, where it is run through with the one before as one.
     short: Option<i64>,
     /// Which vector of an iteration this is, where the innermost dimension is short.
@@ -304,6 +310,9 @@ impl<'k> KernelEmitter<'k> {
         let bounds = self.decode(units_loop.index, &units, &tiles);
         let mut step = self.code.index(1);
         match (self.kernel.form, self.across, bounds.as_slice()) {
+            (Form::Map, None, [bounds]) if let Some(shuffled) = self.shuffled => {
+                self.map_shuffled(shuffled, *bounds)
+            }
             (Form::Map, Some(across), [columns, rows]) => self.map_squares(across, *rows, *columns),
             (Form::Map, _, bounds) => self.map(bounds.first().copied()),
             (Form::Rows { .. }, _, bounds) => match (self.beside.clone(), self.down.clone(), bounds) {

@@ -15,6 +15,7 @@ use super::down::Down;
 use super::grouped::Grouped;
 use super::lanes::{planar, short};
 use super::runs::{Parts, has_blocks_beside};
+use super::shuffled::Shuffled;
 use super::squares::squares;
 use crate::targets::cpu::costs::{
     COLUMNS_UPRIGHT, FEW_VECTORS, GROUPED_ROWS, IN_REGISTERS, LEAST_ROWS_DOWN, WORTH_SHORTENING,
@@ -42,6 +43,8 @@ pub struct Schedule {
     pub(super) down: Option<Down>,
     /// How rows are reduced in groups.
     pub(super) grouped: Option<Grouped>,
+    /// How blocks are permuted, if they are.
+    pub(super) shuffled: Option<Shuffled>,
     /// How many indices the innermost dimension has, where it is run through with the one before as one.
     pub(super) short: Option<i64>,
     /// Whether what is left of a loop after whole vectors is computed in a vector, too, of which some lanes are masked.
@@ -58,7 +61,6 @@ pub struct Schedule {
 impl Schedule {
     /// The schedule of a kernel.
     pub fn new(kernel: &Kernel, machine: Machine, numerics: Numerics) -> Self {
-        let short = short(kernel, machine);
         let bytes = machine.vector_bytes;
         let square = match kernel.form {
             Form::Map | Form::Rows { .. } => square_lanes(kernel, bytes),
@@ -66,11 +68,14 @@ impl Schedule {
         };
         let rows = Rows::new(kernel, numerics, bytes);
         let has_masks = machine.has_masks() && !rows.has_rest;
-        let across = squares(kernel, square, numerics, has_masks).filter(|_| short.is_none());
+        let side = register_lanes(kernel, bytes);
+        let shuffled = Shuffled::new(kernel, numerics, side).filter(|_| has_masks);
+        let short = short(kernel, machine).filter(|_| shuffled.is_none());
+        let across =
+            squares(kernel, square, numerics, has_masks).filter(|_| short.is_none() && shuffled.is_none());
         let blocks = across.filter(|dim| has_blocks_beside(kernel, *dim, numerics));
         let blocks = blocks.map(|_| square_lanes(kernel, bytes));
         let parts = across.and_then(|dim| Parts::new(kernel, dim, square_lanes(kernel, bytes)));
-        let side = register_lanes(kernel, bytes);
         let down = Down::new(kernel, numerics, &rows, side);
         let grouped = Grouped::new(kernel, &rows, bytes).filter(|_| has_masks && down.is_none());
         let Rows { lanes: sums, beside, has_rest: _ } = rows;
@@ -82,6 +87,7 @@ impl Schedule {
                 rows.map_or(most, |rows| most.min(1 << rows.ilog2()))
             }
             (None, None, Some(_)) => side,
+            (None, None, None) if shuffled.is_some() => side,
             (None, None, None) if kernel.form == Form::Map => map_lanes(kernel, sums, side),
             (None, None, None) => sums,
         };
@@ -90,7 +96,7 @@ impl Schedule {
         let vector = side_by_side.or(down.as_ref().map(|down| down.rows)).or(innermost);
         let count = kernel.dims.iter().try_fold(1i64, |all, extent| all.checked_mul(extent.fixed()?));
         let others = [across.is_some(), short.is_some(), beside.is_some(), down.is_some(), grouped.is_some()];
-        let is_along = others == [false; 5];
+        let is_along = others == [false; 5] && shuffled.is_none();
         let is_tiny = is_along
             && count.is_some_and(|count| count <= IN_REGISTERS)
             && match kernel.form {
@@ -99,7 +105,7 @@ impl Schedule {
                 Form::Columns { .. } => false,
             };
         let overlaps = kernel.form == Form::Map && is_along && !is_tiny;
-        let is_copied = short.is_none() && is_copied(kernel, across);
+        let is_copied = short.is_none() && shuffled.is_none() && is_copied(kernel, across);
         Self {
             lanes,
             sums,
@@ -110,6 +116,7 @@ impl Schedule {
             beside,
             down,
             grouped,
+            shuffled,
             short,
             has_masks,
             is_tiny,
@@ -184,6 +191,9 @@ impl Display for Schedule {
                 Some(blocks) => write!(f, ", the rest in {blocks} blocks of d{across}"),
                 None => Ok(()),
             };
+        }
+        if let Some(Shuffled { inner, block, .. }) = self.shuffled {
+            return write!(f, "{lanes} lanes, blocks of {block} from d{inner} on permuted");
         }
         match self.short {
             Some(_) => write!(f, "{lanes} lanes along d{} and d{vector} as one", vector - 1),

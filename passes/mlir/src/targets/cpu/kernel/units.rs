@@ -27,6 +27,7 @@ impl KernelEmitter<'_> {
                 }
             },
             (Form::Map, _) if rank == 0 => Vec::new(),
+            (Form::Map, _) if let Some(shuffled) = self.shuffled => vec![shuffled.tile()],
             (Form::Map, _) if self.short.is_some() => vec![(rank - 2, MAP_TILE / 4)],
             (Form::Map, Some(across)) => vec![(rank - 1, TRANSPOSED_TILE), (across, SQUARE_ROWS)],
             (Form::Map, None) if self.is_transposed() => vec![(rank - 1, TRANSPOSED_TILE)],
@@ -37,7 +38,12 @@ impl KernelEmitter<'_> {
             },
             (Form::Columns { .. }, None) => vec![(rank - 1, self.column_tile())],
         };
-        let is_inside = |dim: &usize| self.short.is_some() && *dim == rank - 1;
+        let inside = match self.shuffled {
+            Some(shuffled) => shuffled.inner,
+            None if self.short.is_some() => rank - 1,
+            None => rank,
+        };
+        let is_inside = |dim: &usize| *dim >= inside;
         let is_tiled = |dim: &usize| tiles.iter().any(|(tiled, _)| tiled == dim);
         let mut units: Vec<usize> = parallel.filter(|dim| !is_tiled(dim) && !is_inside(dim)).collect();
         // The parts of a row follow each other, as they do in memory, and so do those of columns that lie upright.
@@ -64,7 +70,7 @@ impl KernelEmitter<'_> {
             last.fixed().is_none_or(|last| !(-1..=1).contains(&last))
                 && before.iter().any(|stride| stride.fixed() == Some(1))
         };
-        self.kernel.form == Form::Map && strides.into_iter().any(is_across)
+        self.kernel.form == Form::Map && self.shuffled.is_none() && strides.into_iter().any(is_across)
     }
 
     /// Whether the tiles of the first dimension that is cut follow each other last.
