@@ -71,9 +71,13 @@ pub const ROWS_AHEAD: i64 = 1 << 10;
 pub const ROWS_BESIDE: i64 = 1 << 8;
 /// How many rows that are read again and again are reduced at once: a power of two.
 pub const GROUPED_ROWS: usize = 4;
-/// How many rows there are then at least: a group that is not whole takes some again. A tile has as many where a run alone knows how
-/// long they are.
+/// How many rows there are then at least, or are taken one by one: a group that is not whole takes some again.
 pub const LEAST_GROUPED: i64 = 1 << 4;
+/// How many bytes of what is around them stay in the third-level cache, which is shared with others: else a tile has as many rows.
+pub const OTHERS_CACHED: i64 = 8 << 20;
+/// The most that the elements of such rows cost, and any op of theirs less than: what waits for a divider gains nothing.
+pub const CHEAP_GROUPED: u32 = 8;
+pub const DEAR_OP: u32 = 4;
 /// How many registers their sums take, at most.
 pub const GROUPED_REGISTERS: i64 = 16;
 /// How many bytes of rows that are read again and again stay in the first-level cache.
@@ -89,12 +93,14 @@ pub const GROUPS_DOWN: [i64; 6] = [64, 32, 16, 8, 4, 2];
 pub const COLUMNS_DOWN: i64 = 8;
 /// The most that the elements of those columns cost together.
 pub const COLUMNS_DOWN_COST: i64 = 1 << 7;
-/// The most that the elements of a row, and adding them up, cost together where the code of each of its columns is emitted.
+/// The most that an element costs where it shows how long the runs are in which columns are read.
+pub const LONG_RUNS_COST: u32 = 1 << 5;
+/// The most that the elements of a row, and adding up their parts, cost together where the code of each of its columns is emitted.
 pub const COLUMNS_AT_ONCE: i64 = 256;
-/// From so many bytes on that are read for each op, processors are far enough ahead by themselves.
-pub const BYTES_AHEAD: i64 = 2;
 /// How many rows ahead those are brought into the caches.
 pub const PREFETCHED_COLUMNS: i64 = 1 << 7;
+/// From so many bytes on that are read for each op, processors are far enough ahead by themselves.
+pub const BYTES_AHEAD: i64 = 2;
 /// The fewest rows that are reduced down their columns where those are far apart or read several times: fewer are packed.
 pub const LEAST_ROWS_DOWN: i64 = 48;
 /// The bytes of the accumulators of a tile of rows that are reduced down their columns. They are on the stack, of which callers

@@ -28,7 +28,7 @@ impl KernelEmitter<'_> {
     pub(super) fn rows_beside(&mut self, beside: &Beside, tile: Bounds) {
         let (rows, lanes) = (beside.rows, self.lanes);
         self.hoist(3 << rows, 0);
-        self.in_groups(rows, tile, tile.0, (lanes, ROWS_BESIDE), &mut |emitter, count| {
+        self.in_groups(rows, tile, tile.0, (lanes, lanes as i64, ROWS_BESIDE), &mut |emitter, count| {
             emitter.some_rows(beside, count)
         });
     }

@@ -20,7 +20,7 @@ use super::roots::accumulator_bytes;
 use super::squares::{Bounds, reduces_only};
 use super::{KernelEmitter, NextRow, Scope};
 use crate::targets::cpu::costs::{
-    COLUMNS_DOWN, COLUMNS_DOWN_COST, GROUPS_DOWN, MOST_ROWS_DOWN, ROWS_DOWN, ROWS_DOWN_BYTES,
+    COLUMNS_DOWN, COLUMNS_DOWN_COST, GROUPS_DOWN, LONG_RUNS_COST, MOST_ROWS_DOWN, ROWS_DOWN, ROWS_DOWN_BYTES,
 };
 use crate::targets::llvm::{Level, Predicate};
 
@@ -39,6 +39,8 @@ pub(super) struct Down {
     pub(super) tall: i64,
     /// How many columns are added to them at once.
     columns: i64,
+    /// Whether so little is done that how long the runs are in which columns are read shows.
+    shows_runs: bool,
 }
 
 /// The accumulators of a root, and the first row of the tile that they are of.
@@ -99,6 +101,7 @@ impl Down {
             group,
             tall,
             columns,
+            shows_runs: kernel.cost() <= LONG_RUNS_COST,
         })
     }
 
@@ -109,7 +112,7 @@ impl Down {
 
     /// How many units a thread takes at once: the runs in which it reads columns are as long.
     pub(super) fn together(&self) -> i64 {
-        if self.columns == COLUMNS_DOWN { self.tall / self.unit() } else { 1 }
+        if self.shows_runs { self.tall / self.unit() } else { 1 }
     }
 }
 
@@ -468,7 +471,7 @@ impl<'k> KernelEmitter<'k> {
             for (indices, ahead, scope) in &columns {
                 emitter.index.clone_from(indices);
                 emitter.index[down.rows] = row;
-                // That one column follows another far from it, no processor sees.
+                // Processors do not see where one column follows another, far from it: it is read from where it was brought to.
                 let level = match at_once {
                     1 => Some(Level::First),
                     _ => (!emitter.runs_ahead()).then_some(Level::Second),

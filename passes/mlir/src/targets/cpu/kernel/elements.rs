@@ -1,7 +1,7 @@
 //! The values of expressions, and the registers that elements are in.
 
 use promote_lattice::{DType, Kind};
-use promote_lower::kernel::{Code as What, ExprId};
+use promote_lower::kernel::{Code as What, Expr, ExprId};
 use promote_scalar::{Element, Ty, convert, elementwise, memory};
 
 use super::{KernelEmitter, Slot};
@@ -111,6 +111,11 @@ impl KernelEmitter<'_> {
             Kind::Bool | Kind::Unsigned | Kind::Signed | Kind::Float => Element::Real(number(bits)),
         }
     }
+}
+
+/// How many bytes an element of an expression has in memory.
+pub(super) fn read_bytes(expr: &Expr) -> i64 {
+    i64::from(memory(expr.dtype).bits()) / 8 * part_count(expr.dtype) as i64
 }
 
 /// 2 for complex numbers.

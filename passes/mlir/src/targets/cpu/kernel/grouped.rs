@@ -1,9 +1,8 @@
 //! Rows that are read again at each index around them, some at a time, as of distances between all pairs of points.
 //!
-//! The rows of a tile stay in the first-level cache while the indices around them are gone through, and what is read at those is read
-//! once for the rows of a group. Halving the lanes of a sum takes
-//! as many steps for one row as for several, if those share a vector: each step leaves half the lanes of every row, and what is left
-//! of two vectors is put into one until all rows of the group are in it.
+//! A tile of rows stays in a cache while the indices around it are gone through, and what is read at those is read once for the rows
+//! of a group. Halving the lanes of a sum takes as many steps for one row as for several, if those share a vector: each step leaves
+//! half the lanes of every row, and what is left of two vectors is put into one until all rows of the group are in it.
 //!
 //! ## Laws
 //! - The same lanes of a row are combined in the same steps as where it is reduced by itself.
@@ -11,16 +10,16 @@
 
 use mlir_sys::*;
 use promote_lattice::Kind;
-use promote_lower::kernel::{Code, Expr, Form, Kernel, Role, Root};
+use promote_lower::kernel::{Code, Expr, Form, Kernel, Role, Root, cost};
 use promote_lower::order::Rows;
-use promote_scalar::memory;
 
-use super::elements::part_count;
+use super::elements::read_bytes;
 use super::roots::accumulator_bytes;
 use super::squares::Bounds;
 use super::{KernelEmitter, Scope};
 use crate::targets::cpu::costs::{
-    CHEAP_ROW, GROUPED_REGISTERS, GROUPED_ROWS, LEAST_GROUPED, ROWS_BESIDE, STAYING_BYTES,
+    CHEAP_GROUPED, DEAR_OP, GROUPED_REGISTERS, GROUPED_ROWS, LEAST_GROUPED, OTHERS_CACHED, ROWS_BESIDE,
+    STAYING_BYTES,
 };
 use crate::targets::llvm::{Register, shuffle};
 
@@ -29,21 +28,22 @@ use crate::targets::llvm::{Register, shuffle};
 pub(super) struct Grouped {
     /// The dimension of the rows.
     pub(super) rows: usize,
-    /// How many rows a tile has: as many as stay in the first-level cache.
+    /// How many rows a tile has.
     pub(super) tile: i64,
 }
 
 impl Grouped {
-    /// How the rows of a kernel are reduced in groups with registers of so many bytes, if they have nothing but sums of so many lanes
-    /// that fit into registers, and are read again and again.
+    /// How the rows of a kernel are reduced in groups with registers of so many bytes, if they have nothing but reductions, little is
+    /// done with each element, the accumulators of so many lanes fit into registers, and the rows are read again and again.
     pub(super) fn new(kernel: &Kernel, sums: &Rows, bytes: usize) -> Option<Self> {
         let (Form::Rows { reduced: 1 }, None) = (kernel.form, kernel.chunk) else { return None };
         let within = kernel.reduced().start;
         let rows = within.checked_sub(1)?;
-        let read = bytes_of_rows(kernel, [rows.checked_sub(1)?, rows, within])?;
+        let around = rows.checked_sub(1)?;
+        let is_again = loads_within(kernel, within).all(|expr| !has(expr, rows) || !has(expr, around));
         let are_many = kernel.dims[rows].fixed().is_none_or(|count| count >= LEAST_GROUPED);
         // What is settled early is not read to its end.
-        let is_sum = |root: &Root| match root.role {
+        let is_reduced = |root: &Root| match root.role {
             Role::Reduce(_) => {
                 let expr = kernel.expr(root.expr);
                 expr.stage == 0 && expr.dtype.kind() != Kind::Bool
@@ -51,24 +51,47 @@ impl Grouped {
             Role::Store => kernel.expr(root.expr).dims & 1 << within == 0,
             Role::Scan(_) | Role::Arg(_) => false,
         };
+        let is_cheap = |expr: &Expr| match expr.code {
+            Code::Map(op, _) => cost(op) < DEAR_OP,
+            _ => true,
+        };
         let row: i64 = kernel.roots.iter().map(|root| accumulator_bytes(kernel, root)).sum();
         let accumulators = row * (sums.lanes * GROUPED_ROWS) as i64;
         let fit = accumulators <= GROUPED_REGISTERS * bytes as i64;
-        let suits = sums.beside.is_none() && !sums.has_rest && sums.lanes >= GROUPED_ROWS;
-        let is_cheap = kernel.cost() <= CHEAP_ROW;
-        (suits && fit && is_cheap && are_many && kernel.roots.iter().all(is_sum)).then(|| {
-            let fitting = match kernel.dims[within].fixed() {
-                Some(extent) => STAYING_BYTES / read.saturating_mul(extent).max(1),
-                None => LEAST_GROUPED,
-            };
-            Self { rows, tile: 1 << fitting.clamp(GROUPED_ROWS as i64, ROWS_BESIDE).ilog2() }
-        })
+        let is_plain = sums.beside.is_none() && !sums.has_rest && sums.lanes >= GROUPED_ROWS;
+        let suits = kernel.cost() <= CHEAP_GROUPED && kernel.exprs.iter().all(is_cheap);
+        let suits = suits && kernel.roots.iter().all(is_reduced);
+        let suits = suits && is_again && is_plain && fit && are_many;
+        let tile = tile(kernel, [around, rows, within]).filter(|_| suits)?;
+        Some(Self { rows, tile })
     }
 }
 
-/// The bytes that are read of rows for each index within one, if they are the same at each index of the dimension around the rows.
-fn bytes_of_rows(kernel: &Kernel, [around, rows, within]: [usize; 3]) -> Option<i64> {
-    let is_read = |expr: &&Expr| match expr.code {
+/// How many rows a tile has: as many as stay in the first-level cache, if those are enough for what is around them to be read again for
+/// each tile. Longer rows are worth it where there are more of them than stay in any cache, and what is around them does.
+fn tile(kernel: &Kernel, [around, rows, within]: [usize; 3]) -> Option<i64> {
+    let bytes_along = |dim: usize| -> Option<i64> {
+        let of = loads_within(kernel, within).filter(|expr| has(expr, dim));
+        of.map(read_bytes).sum::<i64>().checked_mul(kernel.dims[within].fixed()?)
+    };
+    let all_along = |dim: usize, others: std::ops::Range<usize>| {
+        let extents = std::iter::once(dim).chain(others).map(|dim| kernel.dims[dim].fixed());
+        extents.into_iter().try_fold(bytes_along(dim)?, |all, extent| all.checked_mul(extent?))
+    };
+    let row = bytes_along(rows)?;
+    let others = all_along(around, 0..around).unwrap_or(i64::MAX);
+    let fitting = (STAYING_BYTES / row.max(1)).min(ROWS_BESIDE);
+    let least = if others <= OTHERS_CACHED { GROUPED_ROWS as i64 } else { LEAST_GROUPED };
+    if fitting >= least {
+        return Some(1 << fitting.ilog2());
+    }
+    let are_far = all_along(rows, 0..0).is_none_or(|all| all > OTHERS_CACHED);
+    (are_far && others <= OTHERS_CACHED).then_some(GROUPED_ROWS as i64)
+}
+
+/// What is loaded along a dimension.
+fn loads_within(kernel: &Kernel, dim: usize) -> impl Iterator<Item = &Expr> {
+    let is_load = |expr: &&Expr| match expr.code {
         Code::Load(_) | Code::Take { .. } => true,
         Code::Splat(_)
         | Code::Size(_)
@@ -77,22 +100,27 @@ fn bytes_of_rows(kernel: &Kernel, [around, rows, within]: [usize; 3]) -> Option<
         | Code::Convert(_)
         | Code::Reduced(_) => false,
     };
-    let has = |expr: &Expr, dim: usize| expr.dims & 1 << dim != 0;
-    let read = kernel.exprs.iter().filter(is_read);
-    let of_rows: Vec<&Expr> = read.filter(|expr| has(expr, rows) && has(expr, within)).collect();
-    let bytes = |expr: &&Expr| i64::from(memory(expr.dtype).bits()) / 8 * part_count(expr.dtype) as i64;
-    let stay = of_rows.iter().all(|expr| !has(expr, around));
-    stay.then(|| of_rows.iter().map(bytes).sum())
+    kernel.exprs.iter().filter(is_load).filter(move |expr| has(expr, dim))
+}
+
+fn has(expr: &Expr, dim: usize) -> bool {
+    expr.dims & 1 << dim != 0
 }
 
 impl<'k> KernelEmitter<'k> {
     /// A tile of rows that are reduced in groups.
     pub(super) fn rows_grouped(&mut self, Grouped { rows, tile }: Grouped, bounds: Bounds) {
         self.hoist(3 << rows, 0);
-        self.in_groups(rows, bounds, bounds.0, (GROUPED_ROWS, tile), &mut |emitter, count| match count {
-            1 => emitter.rows(),
-            _ => emitter.group(rows, count),
-        });
+        self.in_groups(
+            rows,
+            bounds,
+            bounds.0,
+            (GROUPED_ROWS, LEAST_GROUPED.min(tile), tile),
+            &mut |emitter, count| match count {
+                1 => emitter.rows(),
+                _ => emitter.group(rows, count),
+            },
+        );
     }
 
     /// So many rows from the current one on.
@@ -132,8 +160,8 @@ impl<'k> KernelEmitter<'k> {
         for root in &full {
             let own = at..at + self.accumulator(*root).len();
             at = own.end;
-            let rows = sums.chunks(parts).map(|row| self.registers(*root, &row[own.clone()])).collect();
-            let halved = self.halved_together(*root, rows);
+            let sums = sums.chunks(parts).map(|row| self.registers(*root, &row[own.clone()])).collect();
+            let halved = self.halved_together(*root, sums);
             self.results[*root] = Some(self.result(*root, &halved, count));
         }
         let outside = self.vector.replace(rows);
@@ -180,5 +208,63 @@ impl<'k> KernelEmitter<'k> {
         }
         debug_assert_eq!(together, count);
         rows.swap_remove(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use promote_lower::order::Rows;
+    use promote_lower::program::Program;
+
+    use super::Grouped;
+
+    /// How many rows a tile has with AVX-512 if distances are summed up in groups: of so many points to so many others, of so many
+    /// numbers each.
+    fn tile(ty: &str, [around, rows, within]: [&str; 3], op: &str) -> Option<i64> {
+        let text = format!(
+            "numerics jax
+
+kernel @k0 {{
+  dims [{around}, {rows}, {within}]
+  form rows reduced 1
+  e0 = load b0[{within}*d0 + d2] : {ty} over [d0, d2] stage 0 node 0
+  e1 = load b1[{within}*d1 + d2] : {ty} over [d1, d2] stage 0 node 1
+  e2 = promote.{op} e0, e1 : {ty} over [d0, d1, d2] stage 0 node 2
+  r0 = reduce sum e2 to b2[{rows}*d0 + d1] node 2
+}}
+"
+        );
+        let program = Program::parse(&text).expect("it is a program");
+        let kernel = &program.kernels[0];
+        let grouped = Grouped::new(kernel, &Rows::new(kernel, program.numerics, 64), 64)?;
+        assert_eq!(grouped.rows, 1);
+        Some(grouped.tile)
+    }
+
+    #[test]
+    fn tiles_of_rows_that_are_read_again_stay_in_a_cache() {
+        for (ty, extents, wanted) in [
+            // Of 32 KiB.
+            ("f32", ["1000", "1000", "64"], Some(128)),
+            ("f64", ["1000", "1000", "64"], Some(64)),
+            ("f32", ["1000", "s0", "64"], Some(128)),
+            ("f32", ["s0", "1000", "64"], Some(128)),
+            ("c64", ["1000", "1000", "40"], Some(64)),
+            // Long rows: what is around them stays in a cache, or not.
+            ("f32", ["500", "500", "1000"], Some(8)),
+            ("f32", ["20000", "500", "1000"], None),
+            ("f32", ["s0", "500", "1000"], None),
+            ("f32", ["1000", "64", "5000"], None),
+            ("f32", ["10", "1000", "20000"], Some(4)),
+            // What a run alone knows.
+            ("f32", ["1000", "1000", "s0"], None),
+            // Too few of them, side by side, and sums that do not fit into registers.
+            ("f32", ["1000", "15", "64"], None),
+            ("f32", ["1000", "1000", "5"], None),
+            ("c64", ["1000", "1000", "64"], None),
+        ] {
+            assert_eq!(tile(ty, extents, "subtract"), wanted, "{ty} {extents:?}");
+        }
+        assert_eq!(tile("f32", ["1000", "1000", "64"], "divide"), None, "divisions take longer");
     }
 }

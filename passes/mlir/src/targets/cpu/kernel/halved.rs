@@ -14,6 +14,7 @@ use promote_lower::kernel::{Kernel, Role};
 use promote_lower::order;
 
 use super::down::Down;
+use super::elements::part_count;
 use super::squares::Bounds;
 use super::{KernelEmitter, NextRow, Scope};
 use crate::targets::cpu::costs::{COLUMNS_AT_ONCE, COLUMNS_UPRIGHT, PREFETCHED_COLUMNS};
@@ -28,11 +29,13 @@ pub(super) fn passes(columns: usize, sums: usize) -> usize {
 /// How many columns the rows of a kernel have, if few enough to have all of them emitted.
 pub(super) fn at_once(kernel: &Kernel, numerics: Numerics, lanes: usize) -> Option<usize> {
     let columns = kernel.length().fixed().filter(|_| kernel.as_one || kernel.reduced().len() == 1)?;
-    let cost = (i64::from(kernel.cost()) + 1).checked_mul(columns)?;
     let mut sums = kernel.roots.iter().filter(|root| root.role != Role::Store);
     let (Some(sum), None) = (sums.next(), sums.next()) else { return None };
-    let is_plain =
-        kernel.expr(sum.expr).stage == 0 && !order::is_summed_in_blocks(kernel, sum, numerics, lanes);
+    let expr = kernel.expr(sum.expr);
+    // Where a column is must be computed for each if dimensions count as one.
+    let each = i64::from(kernel.cost()) + part_count(expr.dtype) as i64 + i64::from(kernel.as_one);
+    let cost = each.checked_mul(columns)?;
+    let is_plain = expr.stage == 0 && !order::is_summed_in_blocks(kernel, sum, numerics, lanes);
     (cost <= COLUMNS_AT_ONCE && is_plain).then_some(columns as usize)
 }
 

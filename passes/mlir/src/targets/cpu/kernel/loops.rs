@@ -50,14 +50,14 @@ impl<'k> KernelEmitter<'k> {
         self.code.int("llvm.sub", to, rest)
     }
 
-    /// A tile of indices, from `start` on: so many at once, the last of them with some before, if need be; if the tile has fewer, one by
-    /// one. Tiles have up to `tile` indices.
+    /// A tile of indices, from `start` on: so many at once, the last of them with some before, if need be; if the tile has less than
+    /// `least`, one by one. Tiles have up to `tile` indices.
     pub(super) fn in_groups(
         &mut self,
         dim: usize,
         (from, to): Bounds,
         start: MlirValue,
-        (count, tile): (usize, i64),
+        (count, least, tile): (usize, i64, i64),
         body: &mut dyn FnMut(&mut Self, usize),
     ) {
         let mut one_by_one = |emitter: &mut Self, from: MlirValue| {
@@ -70,11 +70,11 @@ impl<'k> KernelEmitter<'k> {
             return one_by_one(self, start);
         }
         let width = self.code.index(count as i64);
-        let all = self.code.int("llvm.sub", to, from);
-        let are_enough = self.code.compare(Predicate::Sge, all, width);
+        let (all, enough) = (self.code.int("llvm.sub", to, from), self.code.index(least));
+        let are_enough = self.code.compare(Predicate::Sge, all, enough);
         let end = self.code.select(are_enough, to, from);
         let left = self.kernel.dims[dim].fixed().map(|extent| extent % tile);
-        if left.is_none_or(|left| left != 0 && left < count as i64) {
+        if left.is_none_or(|left| left != 0 && left < least) {
             one_by_one(self, end);
         }
         let last = self.code.int("llvm.sub", to, width);

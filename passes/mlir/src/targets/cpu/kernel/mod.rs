@@ -9,7 +9,7 @@
 //!   is read across it is read in [`squares`].
 //! - [`Form::Rows`](promote_lower::kernel::Form::Rows): for each row, stage by stage, the reduced dimensions are run
 //!   through; accumulators are vectors, added up lane by lane at the end. Rows too short for that are computed
-//!   [side by side](beside); what lies the other way round in memory is read [down its columns](down), and rows of few vectors in [groups](grouped).
+//!   [side by side](beside); what lies the other way round in memory is read [down its columns](down), and rows that are read again and again in [groups](grouped).
 //! - [`Form::Columns`](promote_lower::kernel::Form::Columns): a tile of columns is accumulated in the second-level
 //!   cache, row after row. What lies the other way round in memory is read [from top to bottom](upright).
 //!

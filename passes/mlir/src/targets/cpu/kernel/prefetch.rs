@@ -4,20 +4,20 @@ use mlir_sys::*;
 use promote_dialect::extent::Product;
 use promote_lattice::Op;
 use promote_lower::kernel::{Access, Code as What, Expr, Role};
-use promote_scalar::memory;
 
+use super::elements::read_bytes;
 use super::{KernelEmitter, NextRow};
 use crate::targets::cpu::costs::{BYTES_AHEAD, CACHE_LINE};
 use crate::targets::llvm::Level;
 
 impl KernelEmitter<'_> {
-    /// Whether so little is done with each byte that processors are far enough ahead by themselves, where they see how it goes on:
-    /// numbers of 32 bits and more are added up, or their squares.
+    /// Whether so little is done with each byte that processors are far enough ahead by themselves, where they see how it goes on, as
+    /// where numbers of 32 bits are added up, or their squares.
     pub(super) fn runs_ahead(&self) -> bool {
         let kernel = self.kernel;
         let sums = kernel.roots.iter().filter(|root| root.role != Role::Store);
         let bytes = |expr: &Expr| match expr.code {
-            What::Load(_) => i64::from(memory(expr.dtype).bits()) / 8,
+            What::Load(_) => read_bytes(expr),
             What::Take { .. } | What::Splat(_) | What::Size(_) | What::Index { .. } => 0,
             What::Map(..) | What::Convert(_) | What::Reduced(_) => 0,
         };

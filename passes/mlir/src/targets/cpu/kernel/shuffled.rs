@@ -173,7 +173,7 @@ impl KernelEmitter<'_> {
                 });
             start = first[0];
         }
-        self.in_groups(blocks, bounds, start, (shuffled.together, tile), &mut |emitter, count| {
+        self.in_groups(blocks, bounds, start, (shuffled.together, count, tile), &mut |emitter, count| {
             emitter.some_blocks(shuffled, count, false);
         });
     }

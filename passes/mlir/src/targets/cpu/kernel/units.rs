@@ -122,7 +122,8 @@ impl KernelEmitter<'_> {
     /// Sets the indices of a unit; the bounds of its tiles.
     ///
     /// Tiles of the innermost dimension follow each other, or, where elements are read across, the other indices of one: the
-    /// lines of the cache that it reads of are all used before the next. Of columns that lie upright, it is what lies nearer in memory.
+    /// lines of the cache that it reads of are all used before the next. So do the indices around rows that are reduced in groups. Of
+    /// columns that lie upright, it is what lies nearer in memory.
     pub(super) fn decode(&mut self, unit: MlirValue, units: &[usize], tiles: &[(usize, i64)]) -> Vec<Bounds> {
         let mut rest = unit;
         let mut bounds = vec![None; tiles.len()];
