@@ -5,7 +5,8 @@
 //!
 //! ## Laws
 //! - Nothing is read outside of what lies between the first and the last element of the blocks at hand.
-//! - The last blocks of a tile are taken with some that the vector before had, so that a vector has as many.
+//! - The last blocks of a tile are taken with some that the vector before had, so that a vector has as many. What a vector that they do
+//!   not fill writes behind them belongs to blocks of the same tile that follow, and is written by those afterwards.
 
 use mlir_sys::*;
 use promote_lattice::DType;
@@ -84,7 +85,10 @@ impl Shuffled {
             if !is_near || part_count(expr.dtype) != 1 || expr.dims & 1 << last == 0 {
                 return None;
             }
-            is_permuted |= offsets.windows(2).any(|pair| pair[1] != pair[0] + 1);
+            // What is the same all along a dimension is in order as far as it differs.
+            let differs = (inner..=last).all(|dim| !access.strides[dim].is_zero());
+            let of_block = &offsets[..block as usize];
+            is_permuted |= differs && of_block.windows(2).any(|pair| pair[1] != pair[0] + 1);
         }
         let reads_rows = |expr: &Expr| match &expr.code {
             What::Load(access) => {
@@ -156,49 +160,41 @@ impl KernelEmitter<'_> {
         let (blocks, tile) = shuffled.tile();
         let inside = (blocks..self.kernel.dims.len()).fold(0, |all, dim| all | 1u64 << dim);
         self.hoist(inside, usize::MAX);
-        let (lanes, count) = (self.lanes as i64, shuffled.together as i64);
-        let (elements, mut start) = (shuffled.block * count, bounds.0);
-        if elements % lanes != 0 {
+        let (lanes, together) = (self.lanes, shuffled.together);
+        let elements = shuffled.block as usize * together;
+        let same = self.same_for_all(shuffled, together);
+        let mut start = bounds.0;
+        if !elements.is_multiple_of(lanes) {
             // As many blocks as whole vectors reach into: all but the first ones are stored again by those after them.
-            let reached = (elements.div_euclid(lanes) + 1) * lanes;
-            let reached = (reached + shuffled.block - 1) / shuffled.block;
-            let others = self.code.index(reached - 1);
+            let reached = elements.next_multiple_of(lanes).div_ceil(shuffled.block as usize);
+            let others = self.code.index(reached as i64 - 1);
             let end = self.code.int("llvm.sub", bounds.1, others);
-            let step = self.code.index(count);
-            let first =
-                self.repeat(blocks, (bounds.0, end), count as usize, &[bounds.0], &mut |emitter, _| {
-                    emitter.some_blocks(shuffled, count as usize, true);
-                    let own = emitter.at(blocks);
-                    vec![emitter.code.int("llvm.add", own, step)]
-                });
-            start = first[0];
+            let step = self.code.index(together as i64);
+            start = self.repeat(blocks, (start, end), together, &[start], &mut |emitter, _| {
+                emitter.some_blocks(shuffled, together, (&same, true));
+                let own = emitter.at(blocks);
+                vec![emitter.code.int("llvm.add", own, step)]
+            })[0];
         }
-        self.in_groups(blocks, bounds, start, (shuffled.together, count, tile), &mut |emitter, count| {
-            emitter.some_blocks(shuffled, count, false);
+        let groups = (together, together as i64, tile);
+        self.in_groups(blocks, bounds, start, groups, &mut |emitter, count| {
+            if count == together {
+                return emitter.some_blocks(shuffled, count, (&same, false));
+            }
+            let same = emitter.same_for_all(shuffled, count);
+            emitter.some_blocks(shuffled, count, (&same, false));
         });
     }
 
-    /// So many blocks from the current one on. Where others follow, the vectors stored are whole.
-    fn some_blocks(&mut self, shuffled: Shuffled, count: usize, others_follow: bool) {
+    /// So many blocks from the current one on, beside what is the same for all. Where others follow, the vectors stored are whole.
+    fn some_blocks(&mut self, shuffled: Shuffled, count: usize, (same, others_follow): (&[Scope], bool)) {
         let (kernel, lanes, last) = (self.kernel, self.lanes, self.kernel.dims.len() - 1);
-        let loads = shuffled.loads(kernel).into_iter();
-        let loaded: Vec<Loaded> = loads
-            .map(|(id, access, expr)| {
-                let Some(offsets) = shuffled.offsets(kernel, access, count) else {
-                    unreachable!("the strides of blocks are known")
-                };
-                self.load_blocks(id, (access, expr.dtype), &offsets)
-            })
-            .collect();
+        let loaded = self.load_all(shuffled, count, true);
         let elements = shuffled.block as usize * count;
-        for first in (0..elements).step_by(lanes) {
+        for (first, same) in (0..elements).step_by(lanes).zip(same) {
             let own = lanes.min(elements - first);
-            let mut frame = Scope::default();
-            for load in &loaded {
-                let raw = self.chosen_lanes(load, first, own);
-                let element = promote_scalar::load(&mut self.emit(lanes), load.dtype, raw);
-                frame.insert((load.id, lanes, 0), Element::Real(element));
-            }
+            let mut frame = self.vector_of(&loaded, first, elements);
+            frame.extend(same.iter().map(|(key, value)| (*key, *value)));
             self.mask = (own < lanes && !others_follow).then(|| self.first_lanes(own));
             self.index[last] = Some(self.code.index(first as i64));
             self.frames.push(frame);
@@ -206,6 +202,39 @@ impl KernelEmitter<'_> {
             self.frames.pop();
             (self.mask, self.index[last]) = (None, None);
         }
+    }
+
+    /// What is the same for all blocks, for so many of them at once: for each vector of results.
+    fn same_for_all(&mut self, shuffled: Shuffled, count: usize) -> Vec<Scope> {
+        let (loaded, elements) = (self.load_all(shuffled, count, false), shuffled.block as usize * count);
+        let firsts = (0..elements).step_by(self.lanes);
+        firsts.map(|first| self.vector_of(&loaded, first, elements)).collect()
+    }
+
+    /// Loads what differs from block to block, or what does not.
+    fn load_all(&mut self, shuffled: Shuffled, count: usize, differs: bool) -> Vec<Loaded> {
+        let kernel = self.kernel;
+        let is_own = |expr: &Expr| (expr.dims & 1 << (shuffled.inner - 1) != 0) == differs;
+        let loads = shuffled.loads(kernel).into_iter().filter(|(_, _, expr)| is_own(expr));
+        loads
+            .map(|(id, access, expr)| {
+                let Some(offsets) = shuffled.offsets(kernel, access, count) else {
+                    unreachable!("the strides of blocks are known")
+                };
+                self.load_blocks(id, (access, expr.dtype), &offsets)
+            })
+            .collect()
+    }
+
+    /// A vector of results of what was loaded, from one of so many elements on.
+    fn vector_of(&mut self, loaded: &[Loaded], first: usize, elements: usize) -> Scope {
+        let (mut frame, lanes) = (Scope::default(), self.lanes);
+        for load in loaded {
+            let raw = self.chosen_lanes(load, first, lanes.min(elements - first));
+            let element = promote_scalar::load(&mut self.emit(lanes), load.dtype, raw);
+            frame.insert((load.id, lanes, 0), Element::Real(element));
+        }
+        frame
     }
 
     /// Loads all that lies between the first and the last of some elements.
@@ -296,8 +325,9 @@ kernel @k0 {{
             // Blocks apart: one is taken at a time where it fills half of a vector, or all parts of one.
             ("1000, 3, 3", ["s0*d0 + d1 + 3*d2", "9*d0 + 3*d1 + d2"], Some((2, 3, 3))),
             ("1000, 4, 4", ["s0*d0 + d1 + 4*d2", "16*d0 + 4*d1 + d2"], Some((1, 16, 1))),
-            // In order, of rows that fill vectors, and of more than fit into registers.
+            // In order, the same for all blocks, of rows that fill vectors, and of more than fit into registers.
             ("1000, 2, 3", ["6*d0 + 3*d1 + d2", "6*d0 + 3*d1 + d2"], None),
+            ("1000, 2, 3", ["d2", "6*d0 + 3*d1 + d2"], None),
             ("1000, 2, 16", ["32*d0 - 16*d1 + d2 + 16", "32*d0 + 16*d1 + d2"], None),
             ("1000, 20, 20", ["400*d0 + d1 + 20*d2", "400*d0 + 20*d1 + d2"], None),
             // What lies together in one of the tensors only.
