@@ -200,6 +200,21 @@ def cases(np, jnp, jax, rng, program):
             ((4096, 4096), f32), lambda x, y: x.T + y, lambda x, y, out: np.add(x.T, y, out=out),
             inductor=lambda t, x, y: x.T + y,
         ),
+        "the last two of f32 [10⁶,3,2] turned": case(
+            lambda: [normal(1_000_000, 3, 2)], ["r = permute_dims(x) {permutation = array<i64: 0, 2, 1>}"],
+            ((1_000_000, 2, 3), f32), lambda x: x.transpose(0, 2, 1), lambda x, out: np.copyto(out, x.transpose(0, 2, 1)),
+            inductor=lambda t, x: x.transpose(1, 2).contiguous(),
+        ),
+        "the last three of f32 [10⁵,4,4,4] reversed": case(
+            lambda: [normal(100_000, 4, 4, 4)], ["r = permute_dims(x) {permutation = array<i64: 0, 3, 2, 1>}"],
+            ((100_000, 4, 4, 4), f32), lambda x: x.transpose(0, 3, 2, 1),
+            lambda x, out: np.copyto(out, x.transpose(0, 3, 2, 1)), inductor=lambda t, x: x.permute(0, 3, 2, 1).contiguous(),
+        ),
+        "the colours of u8 [4000,4000,3] flipped": case(
+            lambda: [rng.integers(0, 255, (4000, 4000, 3)).astype(np.uint8)], ["r = flip(x) {axis = array<i64: 2>}"],
+            ((4000, 4000, 3), np.uint8), lambda x: jnp.flip(x, 2), lambda x, out: np.copyto(out, x[:, :, ::-1]),
+            inductor=lambda t, x: t.flip(x, [2]),
+        ),
         "sum of x.T, axis 0, [4096,8192]": case(
             wide, [f"t = permute_dims(x) {TURN}", f"r = sum(t) {along(0)}"], ((4096,), f32), lambda x: x.T.sum(0),
             lambda x, out: np.sum(x.T, axis=0, out=out), inductor=lambda t, x: x.T.sum(0),
@@ -278,6 +293,12 @@ def cases(np, jnp, jax, rng, program):
         "pairwise distances, 1000 · 1000 of 64": case(
             lambda: [normal(1000, 1, 64), normal(1, 1000, 64)],
             ["d = subtract(x, y)", "q = square(d)", f"r = sum(q) {along(2)}"], ((1000, 1000), f32),
+            lambda x, y: jnp.square(x - y).sum(2), moved=False, numba="distances",
+            inductor=lambda t, x, y: t.square(x - y).sum(2),
+        ),
+        "pairwise distances, 500 · 500 of 1000": case(
+            lambda: [normal(500, 1, 1000), normal(1, 500, 1000)],
+            ["d = subtract(x, y)", "q = square(d)", f"r = sum(q) {along(2)}"], ((500, 500), f32),
             lambda x, y: jnp.square(x - y).sum(2), moved=False, numba="distances",
             inductor=lambda t, x, y: t.square(x - y).sum(2),
         ),

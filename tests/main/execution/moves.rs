@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use promote::{DType, Tensor};
+use promote::{DType, Tensor, TensorMut};
 use promote_reference::indices;
 
 use super::layouts::{Laid, Spread};
@@ -141,91 +141,132 @@ fn short_and_long_dimensions_are_moved_from_every_order() {
 
 #[test]
 fn small_blocks_are_permuted_wherever_they_lie() {
+    // Complex numbers are not.
     for (dtype, size) in
         [(DType::B1, 1), (DType::I8, 1), (DType::BF16, 2), (DType::F32, 4), (DType::I64, 8), (DType::C64, 8)]
     {
         // Blocks that fill vectors with others, and by themselves; fewer of them than that takes, and one more; tiles of them.
-        for shape in
-            [vec![65, 3], vec![64, 2, 3], vec![17, 7, 5], vec![3, 4, 4], vec![1, 11, 11], vec![5000, 2, 2]]
-        {
+        for shape in [
+            vec![65, 3],
+            vec![64, 2, 3],
+            vec![17, 7, 5],
+            vec![3, 4, 4],
+            vec![2, 11, 11],
+            vec![5000, 2, 2],
+            // A tile has 2730 and 910 of these blocks: one is left, or 3.
+            vec![2731, 3],
+            vec![913, 3, 3],
+        ] {
             check(dtype, size, &shape, false);
         }
         check(dtype, size, &[19, 4, 2, 4], false);
         check(dtype, size, &[2, 9, 3, 5], false);
     }
+    // Blocks that fill no vectors, some at once.
+    for count in [1, 2, 3, 7, 8] {
+        check(DType::I8, 1, &[count, 5, 5], false);
+        check(DType::I8, 1, &[count, 3, 7], false);
+    }
 }
 
-/// What is computed of permuted blocks, beside tensors in the order of the results and such that have an element for each block, or one
-/// for all of a place within them.
+/// How many bytes in front of a result and behind it are looked at.
+const BESIDE: usize = 64;
+
+/// Bytes of numbers that are not too large for any dtype.
+fn small(dtype: DType, count: usize, random: &mut Random) -> Vec<u8> {
+    let size = if dtype == DType::U8 { 1 } else { dtype.bits() as usize / 8 };
+    (0..count * size).map(|_| random.below(0x48) as u8).collect()
+}
+
+/// What is computed of permuted blocks, beside tensors in the order of the results, such that have an element for each place within a
+/// block, and, as the blocks are not permuted then, for each block.
 #[test]
 fn what_is_computed_of_small_blocks_is_that_of_their_elements() {
-    let operands = |x: &str, turned: bool| {
-        let turn = "  %t = \"promote.permute_dims\"(%x) {permutation = array<i64: 0, 2, 1>} : (X) -> !u\n";
-        let (turn, t) = if turned { (turn, ("%t", "!u")) } else { ("", ("%x", "X")) };
-        let (name, ty) = t;
-        format!(
-            "{turn}  %a = \"promote.multiply\"({name}, %y) : ({ty}, Y) -> !u
-  %b = \"promote.add\"(%a, %v) : (!u, V) -> !u
-  %r = \"promote.subtract\"(%b, %w) : (!u, W) -> !u
-"
-        )
-        .replace('X', x)
-    };
     let mut random = Random::new(5);
-    for (count, [rows, columns]) in [(70, [2, 3]), (33, [4, 4]), (5, [3, 2]), (2100, [5, 1]), (40, [9, 11])] {
-        for ty in ["ui8", "i16", "bf16", "f32", "f64"] {
-            let (dtype, size) = match ty {
-                "ui8" => (DType::U8, 1),
-                "i16" => (DType::I16, 2),
-                "bf16" => (DType::BF16, 2),
-                "f32" => (DType::F32, 4),
-                _ => (DType::F64, 8),
-            };
-            let bytes = |count: usize, random: &mut Random| -> Vec<u8> {
-                (0..count).map(|_| random.below(0x60) as u8).collect()
-            };
-            let x = bytes(count * rows * columns * size, &mut random);
-            let turned: Vec<u8> = x
-                .chunks(rows * columns * size)
-                .flat_map(|block| {
-                    (0..columns).flat_map(move |column| {
-                        (0..rows)
-                            .flat_map(move |row| block[(row * columns + column) * size..][..size].to_vec())
-                    })
-                })
-                .collect();
-            let [y, v, w] = [count * columns * rows, count, rows].map(|count| bytes(count * 4, &mut random));
-            let text = |x: &str, is_turned: bool| {
-                let types = [
-                    ("Y", format!("tensor<{count}x{columns}x{rows}xf32>")),
-                    ("V", format!("tensor<{count}x1x1xf32>")),
-                    ("W", format!("tensor<{rows}xf32>")),
-                ];
-                let body =
-                    types.iter().fold(operands(x, is_turned), |body, (name, ty)| body.replace(*name, ty));
-                let [y, v, w] = &types;
-                format!(
-                    "func.func @main(%x: {x}, %y: {}, %v: {}, %w: {}) -> !u {{\n{body}  return %r : !u\n}}\n",
-                    y.1, v.1, w.1
-                )
-            };
-            let run = |x: &[u8], shape: [usize; 3], is_turned: bool| {
-                let [a, b, c] = shape;
-                let ty = format!("tensor<{a}x{b}x{c}x{ty}>");
-                let executable = compile(&session("jax", true, false), &text(&ty, is_turned));
-                let tensor = |dtype: DType, shape: &[usize], bytes| {
-                    let shape: Vec<i64> = shape.iter().map(|extent| *extent as i64).collect();
-                    Tensor::new(dtype, &shape, bytes).expect("there are as many elements")
+    for (count, [rows, columns]) in [
+        (70, [2, 3]),
+        (33, [4, 4]),
+        (5, [3, 3]),
+        (911, [3, 3]),
+        (2100, [17, 1]),
+        (40, [9, 11]),
+        (1, [5, 2]),
+        (0, [2, 2]),
+    ] {
+        for (from, to) in [
+            (DType::U8, DType::F32),
+            (DType::F32, DType::BF16),
+            (DType::F32, DType::I8),
+            (DType::F32, DType::F16),
+            (DType::I64, DType::I32),
+            (DType::BF16, DType::BF16),
+            (DType::F64, DType::F64),
+        ] {
+            for is_of_blocks in [false, true] {
+                let x = small(from, count * rows * columns, &mut random);
+                let size = x.len().checked_div(count * rows * columns).unwrap_or(1);
+                let moved = Move { order: vec![0, 2, 1], flipped: vec![1] };
+                let turned = if count == 0 { Vec::new() } else { moved.of(&[count, rows, columns], &x) };
+                assert_eq!(turned.len(), count * rows * columns * size);
+                let y = small(from, count * columns * rows, &mut random);
+                let [v, w] = [count, rows].map(|count| small(from, count, &mut random));
+                let run = |x: &[u8], shape: [usize; 3], is_turned: bool, is_open: bool| {
+                    let ty = |shape: &[usize]| {
+                        let dims = shape.iter().enumerate().map(|(axis, extent)| match axis {
+                            0 if is_open && shape.len() == 3 => "?".to_owned(),
+                            _ => extent.to_string(),
+                        });
+                        format!("tensor<{}x{}>", dims.collect::<Vec<_>>().join("x"), from.mlir())
+                    };
+                    let shapes = [shape.to_vec(), vec![count, columns, rows], vec![count, 1, 1], vec![rows]];
+                    let [tx, ty, tv, tw] = shapes.each_ref().map(|shape| ty(shape));
+                    let (turn, name, own) = match is_turned {
+                        true => (moved.text(&tx).replace("%r", "%t"), "%t", "!u"),
+                        false => (String::new(), "%x", tx.as_str()),
+                    };
+                    let (other, tother) = if is_of_blocks { ("%v", &tv) } else { ("%y", &ty) };
+                    let first = if is_open { "?".to_owned() } else { count.to_string() };
+                    let result = format!("tensor<{first}x{columns}x{rows}x{}>", to.mlir());
+                    let text = format!(
+                        "func.func @main(%x: {tx}, %y: {ty}, %v: {tv}, %w: {tw}) -> {result} {{
+{turn}  %a = \"promote.add\"({name}, %y) : ({own}, {ty}) -> !u
+  %b = \"promote.add\"(%a, {other}) : (!u, {tother}) -> !u
+  %c = \"promote.add\"(%b, %w) : (!u, {tw}) -> !u
+  %r = \"promote.convert\"(%c) : (!u) -> {result}
+  return %r : {result}
+}}
+"
+                    );
+                    let executable = compile(&session("jax", true, false), &text);
+                    let bytes = [x, &y, &v, &w];
+                    let tensors: Vec<Tensor<'_>> = (shapes.iter().zip(bytes))
+                        .map(|(shape, bytes)| {
+                            let shape: Vec<i64> = shape.iter().map(|extent| *extent as i64).collect();
+                            Tensor::new(from, &shape, bytes).expect("there are as many elements")
+                        })
+                        .collect();
+                    // Nothing beside the result is written.
+                    let all = count * columns * rows * (to.bits() as usize / 8);
+                    let mut memory = vec![0x55; all + 2 * BESIDE];
+                    let shape = [count, columns, rows].map(|extent| extent as i64);
+                    let target = TensorMut::new(to, &shape, &mut memory[BESIDE..][..all]);
+                    let target = target.expect("there is as much memory");
+                    function(&executable, "main").run_into(&tensors, &mut [target]).expect("it runs");
+                    let result = memory[BESIDE..][..all].to_vec();
+                    let is_beside = |place: &usize| !(BESIDE..BESIDE + all).contains(place);
+                    let is_whole = (0..memory.len()).filter(is_beside).all(|place| memory[place] == 0x55);
+                    assert!(is_whole, "{count} blocks of {rows} by {columns}, {from} to {to}: wrote beside");
+                    result
                 };
-                let others = [(vec![count, columns, rows], &y), (vec![count, 1, 1], &v), (vec![rows], &w)];
-                let mut arguments = vec![tensor(dtype, &shape, x)];
-                arguments.extend(others.iter().map(|(shape, bytes)| tensor(DType::F32, shape, bytes)));
-                let results = function(&executable, "main").run(&arguments).expect("it runs");
-                results[0].bytes().expect("results are contiguous").to_vec()
-            };
-            let (found, wanted) =
-                (run(&x, [count, rows, columns], true), run(&turned, [count, columns, rows], false));
-            assert!(found == wanted, "{count} blocks of {rows} by {columns} {ty}");
+                let wanted = run(&turned, [count, columns, rows], false, false);
+                for is_open in [false, true] {
+                    let found = run(&x, [count, rows, columns], true, is_open);
+                    assert!(
+                        found == wanted,
+                        "{count} blocks of {rows} by {columns}, {from} to {to}, open: {is_open}"
+                    );
+                }
+            }
         }
     }
 }

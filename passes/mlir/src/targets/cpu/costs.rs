@@ -75,8 +75,9 @@ pub const GROUPED_ROWS: usize = 4;
 pub const LEAST_GROUPED: i64 = 1 << 4;
 /// How many bytes of what is around them stay in the third-level cache, which is shared with others: else a tile has as many rows.
 pub const OTHERS_CACHED: i64 = 8 << 20;
-/// The most that the elements of such rows cost, and any op of theirs less than: what waits for a divider gains nothing.
+/// The most that the elements of such rows cost.
 pub const CHEAP_GROUPED: u32 = 8;
+/// What an op of theirs costs at least that gains nothing, as one that waits for a divider.
 pub const DEAR_OP: u32 = 4;
 /// How many registers their sums take, at most.
 pub const GROUPED_REGISTERS: i64 = 16;
@@ -127,10 +128,10 @@ pub const STREAMED_ROW: i64 = 1 << 12;
 pub const MOST_PLANES: i64 = 16;
 /// The fewest elements of a plane that are worth it.
 pub const LEAST_ROWS: i64 = 16;
-/// How many registers a block that is permuted fills, at most.
+/// How many registers what is loaded of blocks that are permuted together fills, at most, and so do the results.
 pub const MOST_SHUFFLED: i64 = 16;
-/// How many shuffles it takes, at most.
-pub const MOST_SHUFFLES: i64 = 1 << 7;
+/// How many shuffles one of them takes, at most.
+pub const MOST_SHUFFLES: usize = 1 << 7;
 /// The fewest elements that the run time copies: a call of it takes as long as moving some hundred of them.
 pub const LEAST_COPIED: i64 = 1 << 11;
 /// The widest rows, in bytes, side by side in both tensors, that it moves as one element.

@@ -53,7 +53,13 @@ impl Grouped {
         };
         let is_cheap = |expr: &Expr| match expr.code {
             Code::Map(op, _) => cost(op) < DEAR_OP,
-            _ => true,
+            Code::Load(_)
+            | Code::Take { .. }
+            | Code::Splat(_)
+            | Code::Size(_)
+            | Code::Index { .. }
+            | Code::Convert(_)
+            | Code::Reduced(_) => true,
         };
         let row: i64 = kernel.roots.iter().map(|root| accumulator_bytes(kernel, root)).sum();
         let accumulators = row * (sums.lanes * GROUPED_ROWS) as i64;

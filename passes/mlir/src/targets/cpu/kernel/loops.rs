@@ -51,7 +51,8 @@ impl<'k> KernelEmitter<'k> {
     }
 
     /// A tile of indices, from `start` on: so many at once, the last of them with some before, if need be; if the tile has less than
-    /// `least`, one by one. Tiles have up to `tile` indices.
+    /// `least`, one by one. Tiles have up to `tile` indices; `least` is no less than are taken at once, and a tile with less begins at
+    /// `start`.
     pub(super) fn in_groups(
         &mut self,
         dim: usize,

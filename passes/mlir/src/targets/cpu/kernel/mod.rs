@@ -6,7 +6,7 @@
 //!
 //! ## Algorithm
 //! - [`Form::Map`](promote_lower::kernel::Form::Map): the innermost dimension is run through in vectors, tile by tile. What
-//!   is read across it is read in [`squares`].
+//!   is read across it is read in [`squares`]; small blocks of memory are [permuted in registers](shuffled).
 //! - [`Form::Rows`](promote_lower::kernel::Form::Rows): for each row, stage by stage, the reduced dimensions are run
 //!   through; accumulators are vectors, added up lane by lane at the end. Rows too short for that are computed
 //!   [side by side](beside); what lies the other way round in memory is read [down its columns](down), and rows that are read again and again in [groups](grouped).

@@ -69,7 +69,7 @@ impl Schedule {
         let rows = Rows::new(kernel, numerics, bytes);
         let has_masks = machine.has_masks() && !rows.has_rest;
         let side = register_lanes(kernel, bytes);
-        let shuffled = Shuffled::new(kernel, numerics, side).filter(|_| has_masks);
+        let shuffled = Shuffled::new(kernel, side).filter(|_| has_masks);
         let short = short(kernel, machine).filter(|_| shuffled.is_none());
         let across =
             squares(kernel, square, numerics, has_masks).filter(|_| short.is_none() && shuffled.is_none());

@@ -1,24 +1,22 @@
 //! Maps that permute small blocks of memory, as those that turn or flip the short innermost dimensions of a tensor.
 //!
-//! The elements of a block lie together in each tensor, in other orders. What is read of a block, or of several that follow each
-//! other, is loaded whole, and each vector of results is chosen from it in registers.
+//! The elements of a block lie together in the results, and not further apart than twice as many in what is read, in any order. What
+//! is read of a block, or of several that follow each other, is loaded whole, and each vector of results is chosen from it in registers.
 //!
 //! ## Laws
 //! - Nothing is read outside of what lies between the first and the last element of the blocks at hand.
-//! - The last blocks of a tile are taken with some that the vector before had, so that a vector has as many. What a vector that they do
+//! - The last blocks of a tile are taken with some that the group before had, so that a group has as many. What a vector that they do
 //!   not fill writes behind them belongs to blocks of the same tile that follow, and is written by those afterwards.
 
 use mlir_sys::*;
 use promote_lattice::DType;
-use promote_lattice::convert::Numerics;
 use promote_lower::kernel::{Access, Code as What, Expr, ExprId, Form, Kernel};
-use promote_lower::order::raises;
 use promote_scalar::{Element, memory};
 
 use super::elements::part_count;
 use super::squares::Bounds;
 use super::{KernelEmitter, Scope};
-use crate::targets::cpu::costs::{MAP_TILE, MOST_SHUFFLED, MOST_SHUFFLES};
+use crate::targets::cpu::costs::{MAP_TILE, MOST_SHUFFLED, MOST_SHUFFLES, MOST_SQUARES, SQUARE_COST};
 use crate::targets::llvm::{Register, shuffle, vector};
 
 /// How a map permutes blocks.
@@ -33,16 +31,17 @@ pub(super) struct Shuffled {
 }
 
 impl Shuffled {
-    /// How a kernel permutes blocks in vectors of so many lanes: in the largest that fit into registers.
-    pub(super) fn new(kernel: &Kernel, numerics: Numerics, lanes: usize) -> Option<Self> {
+    /// How a kernel permutes blocks in vectors of so many lanes, in the largest that fit into registers: one of few operands that
+    /// does little with each element, for each vector of a group has code of its own.
+    pub(super) fn new(kernel: &Kernel, lanes: usize) -> Option<Self> {
         let last = kernel.dims.len().checked_sub(1)?;
         let is_simple = |expr: &Expr| match &expr.code {
-            What::Load(_) | What::Splat(_) | What::Size(_) | What::Map(..) | What::Convert(_) => {
-                !raises(expr, numerics)
-            }
+            What::Load(_) | What::Splat(_) | What::Size(_) | What::Map(..) | What::Convert(_) => true,
             What::Index { .. } | What::Take { .. } | What::Reduced(_) => false,
         };
-        if kernel.form != Form::Map || lanes < 2 || !kernel.exprs.iter().all(is_simple) {
+        let loads = kernel.exprs.iter().filter(|expr| matches!(expr.code, What::Load(_))).count();
+        let is_small = kernel.cost() <= SQUARE_COST && loads <= MOST_SQUARES;
+        if kernel.form != Form::Map || lanes < 2 || !is_small || !kernel.exprs.iter().all(is_simple) {
             return None;
         }
         (1..=last).find_map(|inner| Self::within(kernel, inner, lanes))
@@ -54,10 +53,12 @@ impl Shuffled {
         let block =
             kernel.dims[inner..].iter().try_fold(1_i64, |all, extent| all.checked_mul(extent.fixed()?))?;
         let most = MOST_SHUFFLED * lanes as i64;
-        // A vector of results is chosen from as many registers as there are, or as it has lanes.
-        let registers = block.cast_unsigned().div_ceil(lanes as u64).cast_signed();
-        let shuffles = registers * registers.min(lanes as i64);
-        if !(2..=most).contains(&block) || shuffles > MOST_SHUFFLES {
+        if !(2..=most).contains(&block) {
+            return None;
+        }
+        // Each vector of a large block is chosen from as many registers as it fills, or as a vector has lanes, at most.
+        let registers = (block as usize).div_ceil(lanes);
+        if registers * registers.min(lanes) > MOST_SHUFFLES {
             return None;
         }
         let is_dense = |access: &Access| {
@@ -90,19 +91,15 @@ impl Shuffled {
             let of_block = &offsets[..block as usize];
             is_permuted |= differs && of_block.windows(2).any(|pair| pair[1] != pair[0] + 1);
         }
-        let reads_rows = |expr: &Expr| match &expr.code {
-            What::Load(access) => {
-                access.strides[last].fixed() == Some(1) && kernel.dims[last].fixed() >= Some(lanes as i64)
-            }
-            _ => true,
-        };
+        let reads_rows = |(_, access, _): (ExprId, &Access, &Expr)| access.strides[last].fixed() == Some(1);
         let is_stored = kernel.roots.iter().all(|root| {
             kernel.expr(root.expr).dims & inside != 0
                 && part_count(kernel.expr(root.expr).dtype) == 1
                 && root.sinks.iter().all(is_dense)
         });
         let fills = block as usize * together * 2 > lanes;
-        let has_rows = kernel.exprs.iter().all(reads_rows);
+        let is_long = kernel.dims[last].fixed().is_some_and(|extent| extent >= lanes as i64);
+        let has_rows = is_long && found.loads(kernel).into_iter().all(reads_rows);
         (is_permuted && is_stored && fills && !has_rows).then_some(found)
     }
 
@@ -196,11 +193,13 @@ impl KernelEmitter<'_> {
             let mut frame = self.vector_of(&loaded, first, elements);
             frame.extend(same.iter().map(|(key, value)| (*key, *value)));
             self.mask = (own < lanes && !others_follow).then(|| self.first_lanes(own));
+            // A mask has more lanes than one: see the laws of masks.
+            self.rest = (own == 1 && !others_follow).then_some(1);
             self.index[last] = Some(self.code.index(first as i64));
             self.frames.push(frame);
             (0..kernel.roots.len()).for_each(|root| self.store_root(root, lanes));
             self.frames.pop();
-            (self.mask, self.index[last]) = (None, None);
+            (self.mask, self.rest, self.index[last]) = (None, None, None);
         }
     }
 
@@ -308,7 +307,7 @@ kernel @k0 {{
             over.join(", ")
         );
         let program = Program::parse(&text).expect("it is a program");
-        let shuffled = Shuffled::new(&program.kernels[0], program.numerics, lanes)?;
+        let shuffled = Shuffled::new(&program.kernels[0], lanes)?;
         Some((shuffled.inner, shuffled.block, shuffled.together))
     }
 
