@@ -20,7 +20,8 @@ pub(super) fn planar(kernel: &Kernel) -> Vec<(ExprId, &Access, DType)> {
     let ids = (0..).map(ExprId).zip(&kernel.exprs);
     let reads = ids.filter_map(|(id, expr)| match &expr.code {
         What::Load(access) if is_planar(access) => Some((id, access, expr.dtype)),
-        _ => None,
+        What::Load(_) | What::Take { .. } | What::Splat(_) | What::Size(_) | What::Index { .. } => None,
+        What::Map(..) | What::Convert(_) | What::Reduced(_) => None,
     });
     reads.collect()
 }

@@ -77,7 +77,7 @@ impl Shuffled {
         let together = if are_few { filling as i64 } else { lanes as i64 / block };
         let together = together.min(there_are).max(1) as usize;
         let found = Self { inner, block, together };
-        let (mut is_permuted, inside) = (false, (inner - 1..=last).fold(0, |all, dim| all | 1u64 << dim));
+        let mut is_permuted = false;
         for (_, access, expr) in found.loads(kernel) {
             let offsets = found.offsets(kernel, access, together)?;
             let (low, high) = (*offsets.iter().min()?, *offsets.iter().max()?);
@@ -93,7 +93,7 @@ impl Shuffled {
         }
         let reads_rows = |(_, access, _): (ExprId, &Access, &Expr)| access.strides[last].fixed() == Some(1);
         let is_stored = kernel.roots.iter().all(|root| {
-            kernel.expr(root.expr).dims & inside != 0
+            kernel.expr(root.expr).dims & found.inside(kernel) != 0
                 && part_count(kernel.expr(root.expr).dtype) == 1
                 && root.sinks.iter().all(is_dense)
         });
@@ -103,9 +103,14 @@ impl Shuffled {
         (is_permuted && is_stored && fills && !has_rows).then_some(found)
     }
 
+    /// The dimensions within blocks, and the one that counts them.
+    fn inside(&self, kernel: &Kernel) -> u64 {
+        (self.inner - 1..kernel.dims.len()).fold(0, |all, dim| all | 1 << dim)
+    }
+
     /// What is loaded of blocks.
     fn loads<'k>(&self, kernel: &'k Kernel) -> Vec<(ExprId, &'k Access, &'k Expr)> {
-        let inside = (self.inner - 1..kernel.dims.len()).fold(0, |all, dim| all | 1u64 << dim);
+        let inside = self.inside(kernel);
         let ids = (0..).map(ExprId).zip(&kernel.exprs);
         let loads = ids.filter_map(|(id, expr)| match &expr.code {
             What::Load(access) if expr.dims & inside != 0 => Some((id, access, expr)),
@@ -155,8 +160,7 @@ impl KernelEmitter<'_> {
     /// A tile of blocks.
     pub(super) fn map_shuffled(&mut self, shuffled: Shuffled, bounds: Bounds) {
         let (blocks, tile) = shuffled.tile();
-        let inside = (blocks..self.kernel.dims.len()).fold(0, |all, dim| all | 1u64 << dim);
-        self.hoist(inside, usize::MAX);
+        self.hoist(shuffled.inside(self.kernel), usize::MAX);
         let (lanes, together) = (self.lanes, shuffled.together);
         let elements = shuffled.block as usize * together;
         let same = self.same_for_all(shuffled, together);
