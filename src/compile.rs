@@ -126,6 +126,7 @@ pub fn processor(target: &Target) -> Machine {
         has_fma: target.has_fma(),
         has_vnni: target.has_vnni(),
         has_bf16: target.has_bf16(),
+        narrowest_chosen: target.narrowest_chosen(),
     }
 }
 

@@ -210,6 +210,13 @@ impl Target {
         self.family() == Family::X86 && self.has("avx512bf16")
     }
 
+    /// The narrowest elements, in bits, that an instruction chooses by their places in two of the widest vectors; none if there is no such
+    /// instruction.
+    pub fn narrowest_chosen(&self) -> Option<u32> {
+        let has_any = self.family() == Family::X86 && self.vector_bytes() == 64 && self.has("avx512bw");
+        has_any.then(|| if self.has("avx512vbmi") { 8 } else { 16 })
+    }
+
     /// The width of the vectors to compute with, in bytes.
     pub fn vector_bytes(&self) -> usize {
         match self.family() {

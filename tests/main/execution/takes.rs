@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use promote::DType;
+use promote::{DType, Kind, TensorMut};
 use promote_lower::program::{EntryKind, Step};
 use promote_reference::{Array, Number, Program, Value};
 
@@ -60,9 +60,11 @@ fn views() -> Vec<Viewed> {
 
 /// Numbers that each occur once, as far as the dtype has as many.
 fn numbers(dtype: DType, shape: &[usize]) -> Array {
-    let number = |number: usize| match dtype.is_integer() {
-        true => Number::Int(number as i128 % 128),
-        false => Number::Real(number as f64).fit(DType::F64),
+    let number = |number: usize| match dtype.kind() {
+        Kind::Bool => Number::Int(number as i128 % 2),
+        Kind::Unsigned | Kind::Signed => Number::Int(number as i128 % 128),
+        Kind::Float if dtype.bits() <= 16 => Number::Real((number % 128) as f64),
+        Kind::Float | Kind::Complex => Number::Real(number as f64).fit(DType::F64),
     };
     Array::new(dtype, shape.to_vec(), (0..shape.iter().product()).map(number))
 }
@@ -230,4 +232,119 @@ fn what_is_computed_is_not_computed_whole_to_take_from_its_first_rows() {
     );
     let program = in_steps(&session("jax", false, false), &jax.semantics, &text).expect("it is lowered");
     assert!(!program.to_string().contains("allocate [5000, 64]"), "{program}");
+}
+
+/// Programs that take so many elements along an axis of some shape, and compute with them.
+fn from_short_axes(dtype: DType, shape: &[usize], is_open: bool, (axis, count): (usize, usize)) -> String {
+    let extent = |(number, extent): (usize, &usize)| match number {
+        0 if is_open => "?".to_owned(),
+        _ => extent.to_string(),
+    };
+    let x: Vec<String> = shape.iter().enumerate().map(extent).collect();
+    let (x, ty) = (format!("tensor<{}x{}>", x.join("x"), dtype.mlir()), dtype.mlir());
+    let i = format!("tensor<{count}xi32>");
+    known(&format!(
+        "func.func @taken(%x: {x}, %i: {i}, %y: tensor<1x{ty}>) -> !u {{
+  %r = \"promote.take\"(%x, %i) {{axis = {axis} : i64}} : ({x}, {i}) -> !u
+  return %r : !u
+}}
+func.func @reversed(%x: {x}, %i: {i}, %y: tensor<1x{ty}>) -> !u {{
+  %v = \"promote.flip\"(%x) {{axis = array<i64: {axis}>}} : ({x}) -> !u
+  %j = \"promote.bitwise_invert\"(%i) : ({i}) -> !u
+  %t = \"promote.take\"(%v, %j) {{axis = {axis} : i64}} : (!u, !u) -> !u
+  %r = \"promote.maximum\"(%t, %y) : (!u, tensor<1x{ty}>) -> !u
+  return %r : !u
+}}
+"
+    ))
+}
+
+/// Whatever part of a vector, or how many of them, they fill: a processor may choose them in registers.
+#[test]
+fn along_axes_that_are_shorter_than_vectors() {
+    /// The bytes beside the result that are looked at.
+    const BESIDE: usize = 128;
+    for system in System::all().iter().filter(|system| ["jax", "numpy2", "torch"].contains(&system.name)) {
+        let session = session(system.name, system.x64, false);
+        let mut random = Random::new(33);
+        let dtypes = [DType::B1, DType::I8, DType::I16, DType::BF16, DType::F16, DType::F32, DType::F64];
+        for dtype in dtypes.into_iter().filter(|one| system.has(*one)) {
+            for (shape, axis, count) in [
+                // Colours; columns more often than there are; rows that fill a register, or several, and of which few are taken.
+                (vec![301, 3], 1, 2),
+                (vec![9, 67, 4], 2, 4),
+                (vec![530, 2], 1, 9),
+                (vec![1000, 1], 1, 3),
+                (vec![131, 13], 1, 52),
+                (vec![70, 64], 1, 33),
+                (vec![40, 129], 1, 100),
+                (vec![90, 100], 1, 2),
+                // With neighbours.
+                (vec![203, 7, 4], 1, 5),
+                (vec![100, 5, 8], 1, 6),
+                (vec![50, 3, 2, 3], 1, 4),
+                (vec![3, 5, 7], 0, 40),
+                // Few rows, or none.
+                (vec![2, 5], 1, 3),
+                (vec![0, 5], 1, 3),
+            ] {
+                let x = numbers(dtype, &shape);
+                let places = indices(shape[axis], count, system.name == "jax", &mut random);
+                let arguments = [x, places, numbers(dtype, &[1])];
+                let given = arguments.each_ref().map(tensor);
+                let arguments = arguments.map(Value::Array);
+                for is_open in [false, true] {
+                    let text = from_short_axes(dtype, &shape, is_open, (axis, count));
+                    let executable = compile(&session, &text);
+                    let program = Program::read(&text).expect("the interpreter reads the program");
+                    for name in ["taken", "reversed"] {
+                        let of = format!(
+                            "{} {name} {dtype} {shape:?}, {count} along {axis}, open: {is_open}",
+                            system.name
+                        );
+                        let wanted = program.run(&system.semantics, name, &arguments).expect("it runs");
+                        let [Value::Array(wanted)] = wanted.results.as_slice() else { panic!("{of}") };
+                        let mut found = tensor(wanted);
+                        let extents = found.shape().to_vec();
+                        let bytes = found.bytes_mut().expect("the tensor is owned");
+                        let all = bytes.len();
+                        let mut memory = vec![0x55; all + 2 * BESIDE];
+                        let target = TensorMut::new(dtype, &extents, &mut memory[BESIDE..][..all]);
+                        let mut targets = [target.expect("there is as much memory")];
+                        function(&executable, name).run_into(&given, &mut targets).expect("it runs");
+                        bytes.copy_from_slice(&memory[BESIDE..][..all]);
+                        assert_eq!(&array(&found), wanted, "{of}");
+                        let is_beside = |place: &usize| !(BESIDE..BESIDE + all).contains(place);
+                        let is_whole = (0..memory.len()).filter(is_beside).all(|place| memory[place] == 0x55);
+                        assert!(is_whole, "{of}: wrote beside");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// As if each were looked up by itself: if there is nothing to take from, nothing is looked up.
+#[test]
+fn indices_out_of_range_of_short_axes_end_the_call() {
+    for system in System::all().iter().filter(|system| ["numpy2", "torch"].contains(&system.name)) {
+        let session = session(system.name, system.x64, false);
+        let text = from_short_axes(DType::F32, &[1, 5], true, (1, 3));
+        let executable = compile(&session, &text);
+        for (rows, index, is_fine) in [(100, 4, true), (100, -5, true), (100, 5, false), (1, -6, false)] {
+            let places = Array::new(DType::I32, vec![3], [0, index, 1].map(Number::Int));
+            let of = [&numbers(DType::F32, &[rows, 5]), &places, &numbers(DType::F32, &[1])];
+            let outcome = function(&executable, "taken").run(&of.map(tensor));
+            let message = outcome.err().map(|error| error.to_string());
+            let is_said =
+                message.as_ref().is_some_and(|message| message.contains("an index is out of range"));
+            assert_eq!(is_said, !is_fine, "{} {rows} {index}: {message:?}", system.name);
+        }
+        let places = Array::new(DType::I32, vec![3], [0, 5, 1].map(Number::Int));
+        let arguments = [numbers(DType::F32, &[0, 5]), places, numbers(DType::F32, &[1])];
+        let program = Program::read(&text).expect("the interpreter reads the program");
+        let wanted = program.run(&system.semantics, "taken", &arguments.clone().map(Value::Array));
+        let found = function(&executable, "taken").run(&arguments.each_ref().map(tensor));
+        assert_eq!(wanted.is_ok(), found.is_ok(), "{} of nothing", system.name);
+    }
 }

@@ -132,6 +132,10 @@ pub const LEAST_ROWS: i64 = 16;
 pub const MOST_SHUFFLED: i64 = 16;
 /// How many shuffles one of them takes, at most.
 pub const MOST_SHUFFLES: usize = 1 << 7;
+/// How many registers what is taken from is loaded to, at most.
+pub const MOST_TAKEN: usize = 8;
+/// How many groups of blocks there are at least where places that a run alone knows are computed in front of them.
+pub const LEAST_TAKEN: i64 = 4;
 /// The fewest elements that the run time copies: a call of it takes as long as moving some hundred of them.
 pub const LEAST_COPIED: i64 = 1 << 11;
 /// The widest rows, in bytes, side by side in both tensors, that it moves as one element.

@@ -23,6 +23,8 @@ pub struct Machine {
     pub has_vnni: bool,
     /// Whether an instruction adds two products of `bf16` to each element of the widest vectors, one after the other.
     pub has_bf16: bool,
+    /// The narrowest elements, in bits, that an instruction chooses by their places in two of the widest vectors, if one does.
+    pub narrowest_chosen: Option<u32>,
 }
 
 impl Default for Machine {
@@ -35,6 +37,7 @@ impl Default for Machine {
             has_fma: false,
             has_vnni: false,
             has_bf16: false,
+            narrowest_chosen: None,
         }
     }
 }

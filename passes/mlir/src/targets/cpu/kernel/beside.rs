@@ -181,8 +181,13 @@ impl KernelEmitter<'_> {
 
     /// Truth in the first lanes.
     pub(super) fn first_lanes(&self, count: usize) -> MlirValue {
-        let lanes: Vec<i32> = (0..self.lanes).map(|lane| i32::from(lane < count)).collect();
-        let r#type = self.code.types.lanes(promote_scalar::Ty::I1, self.lanes);
+        self.lanes_of(count, self.lanes)
+    }
+
+    /// The first of so many lanes.
+    pub(super) fn lanes_of(&self, count: usize, lanes: usize) -> MlirValue {
+        let lanes: Vec<i32> = (0..lanes).map(|lane| i32::from(lane < count)).collect();
+        let r#type = self.code.types.lanes(promote_scalar::Ty::I1, lanes.len());
         // SAFETY: the type is a vector of as many truth values as there are.
         let value = unsafe { mlirDenseElementsAttrBoolGet(r#type, lanes.len() as isize, lanes.as_ptr()) };
         self.code.value("llvm.mlir.constant", &[], r#type, &[("value", value)])

@@ -2,14 +2,13 @@
 
 use mlir_sys::*;
 use promote_lattice::DType;
-use promote_lattice::convert::Numerics;
-use promote_scalar::{Binary, Compare, Element, Emit, Trap, Ty, convert, filler, memory};
+use promote_scalar::{Binary, Element, Emit, Ty, memory};
 
 use super::elements::{element, part_count, parts};
 use super::{KernelEmitter, Slot};
 use crate::targets::llvm::{self, Register, vector};
-use promote_dialect::extent::{Extent, Product, Sum};
-use promote_lower::kernel::{Access, ExprId};
+use promote_dialect::extent::{Product, Sum};
+use promote_lower::kernel::Access;
 
 impl<'k> KernelEmitter<'k> {
     /// The current index of a dimension.
@@ -103,7 +102,7 @@ impl<'k> KernelEmitter<'k> {
     }
 
     /// From one lane of an access to the next.
-    fn stride(&self, access: &Access) -> Product {
+    pub(super) fn stride(&self, access: &Access) -> Product {
         self.vector.map_or_else(|| Product::number(0), |dim| access.strides[dim].clone())
     }
 
@@ -376,94 +375,5 @@ impl<'k> KernelEmitter<'k> {
             let address = self.code.value("llvm.extractelement", &[addresses, place], pointer, &[]);
             self.code.store(own, address, size);
         }
-    }
-
-    /// Elements at indices that are values.
-    pub(super) fn take(
-        &mut self,
-        (access, index): (&Access, ExprId),
-        (stride, extent): (&Product, Extent),
-        dtype: DType,
-        lanes: usize,
-    ) -> Element<Register> {
-        let (of_index, numerics) = (self.kernel.expr(index), self.setting.numerics);
-        let index_dtype = of_index.dtype;
-        let varies = self.vector.is_some_and(|dim| of_index.dims & 1 << dim != 0);
-        // Where all lanes have one index, they are loaded as from anywhere.
-        let index_lanes = if varies { lanes } else { 1 };
-        let node = self.current;
-        let index = self.eval(index, index_lanes);
-        self.current = node;
-        let extent_value = self.product(&extent.into());
-        let extent_value =
-            llvm::splat(&mut self.code, Register { value: extent_value, ty: Ty::I64 }, index_lanes);
-        let mut e = self.emit(index_lanes);
-        let index = convert(&mut e, index_dtype, DType::I64, numerics, index).real();
-        let zero = e.int(Ty::I64, 0);
-        let is_large = e.compare(Compare::LtS, index, zero);
-        let is_large = match index_dtype {
-            // Beyond the range of signed integers, so beyond any extent.
-            DType::U64 => is_large,
-            _ => e.int(Ty::I1, 0),
-        };
-        let from_end = e.binary(Binary::Add, index, extent_value);
-        let is_negative = e.compare(Compare::LtS, index, zero);
-        let place = e.select(is_negative, from_end, index);
-        let fits = e.compare(Compare::LtU, place, extent_value);
-        let not_large = e.int(Ty::I1, 1);
-        let not_large = e.binary(Binary::Xor, is_large, not_large);
-        let fits = e.binary(Binary::And, fits, not_large);
-        let place = e.select(fits, place, zero);
-        if numerics != Numerics::Jax {
-            let yes = e.int(Ty::I1, 1);
-            let misses = e.binary(Binary::Xor, fits, yes);
-            e.trap(misses, Trap::IndexOutOfRange);
-        }
-        let filler = self.constant(filler(dtype), dtype, lanes);
-        if extent.fixed() == Some(0) {
-            return filler;
-        }
-        let stride_value = self.product(stride);
-        let loaded = if varies && lanes > 1 {
-            self.take_lanes((access, place, stride_value), dtype, lanes)
-        } else {
-            let steps = self.code.int("llvm.mul", place.value, stride_value);
-            self.load(access, dtype, lanes, Some(steps))
-        };
-        let fits = if index_lanes == lanes { fits } else { llvm::splat(&mut self.code, fits, lanes) };
-        let mut e = self.emit(lanes);
-        let chosen: Vec<Register> = parts(loaded)
-            .into_iter()
-            .zip(parts(filler))
-            .map(|(loaded, filler)| e.select(fits, loaded, filler))
-            .collect();
-        element(&chosen)
-    }
-
-    pub(super) fn take_lanes(
-        &mut self,
-        (access, place, stride): (&Access, Register, MlirValue),
-        dtype: DType,
-        lanes: usize,
-    ) -> Element<Register> {
-        let (first, unit) = self.first(access, dtype, None);
-        let count = part_count(dtype);
-        let stride = llvm::splat(&mut self.code, Register { value: stride, ty: Ty::I64 }, lanes);
-        let own = self.stride(access);
-        let own = self.lane_steps(&own, lanes);
-        let mut e = self.emit(lanes);
-        let steps = e.binary(Binary::Mul, place, stride);
-        let steps = e.binary(Binary::Add, steps, own);
-        let parts = e.int(Ty::I64, count as i64);
-        let steps = e.binary(Binary::Mul, steps, parts);
-        let ty = memory(dtype);
-        let size = ty.bits() as usize / 8;
-        let loaded: Vec<Register> = (0..count as i64)
-            .map(|part| {
-                let raw = Register { value: self.gather((first, steps, part), unit, lanes, size), ty };
-                promote_scalar::load(&mut self.emit(lanes), dtype.real_part(), raw)
-            })
-            .collect();
-        element(&loaded)
     }
 }

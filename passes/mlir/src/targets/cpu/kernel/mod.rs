@@ -30,6 +30,7 @@ mod lanes;
 mod loops;
 mod masks;
 mod memory;
+mod permuted;
 mod prefetch;
 mod reading;
 mod roots;
@@ -42,6 +43,7 @@ mod shuffled;
 mod squares;
 mod strided;
 mod sums;
+mod taken;
 mod units;
 mod upright;
 
@@ -57,6 +59,7 @@ pub use self::reading::Reading;
 use self::runs::Parts;
 pub use self::schedule::Schedule;
 use self::shuffled::Shuffled;
+use self::taken::Kept as KeptPlaces;
 use super::costs::STREAM_ALIGNMENT;
 use super::target::Machine;
 use crate::targets::llvm::Register;
@@ -176,6 +179,7 @@ pub fn compile(
         sums_before: vec![Vec::new(); kernel.roots.len()],
         before_block: FxHashMap::default(),
         kept: FxHashMap::default(),
+        kept_places: FxHashMap::default(),
         stage: 0,
         tile: None,
         by_strides: None,
@@ -257,6 +261,8 @@ struct KernelEmitter<'k> {
     before_block: FxHashMap<usize, Vec<MlirValue>>,
     /// Where expressions of the row at hand are kept for later stages, and in which stage they are computed.
     kept: FxHashMap<ExprId, Kept>,
+    /// Where elements of blocks that are permuted are taken from.
+    kept_places: FxHashMap<ExprId, KeptPlaces>,
     /// The stage at hand.
     stage: usize,
     /// The first column of the tile at hand.
@@ -304,6 +310,7 @@ impl<'k> KernelEmitter<'k> {
         self.hoist(u64::MAX, 0);
         self.hoist_periodic();
         self.plan_kept();
+        self.keep_places();
         let (begin, end) = (self.code.argument(1), self.code.argument(2));
         let units_loop = self.code.open((begin, end, 1), &[]);
         self.frames.push(FxHashMap::default());

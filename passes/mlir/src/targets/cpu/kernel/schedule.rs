@@ -69,7 +69,7 @@ impl Schedule {
         let rows = Rows::new(kernel, numerics, bytes);
         let has_masks = machine.has_masks() && !rows.has_rest;
         let side = register_lanes(kernel, bytes);
-        let shuffled = Shuffled::new(kernel, side).filter(|_| has_masks);
+        let shuffled = Shuffled::new(kernel, machine, numerics);
         let short = short(kernel, machine).filter(|_| shuffled.is_none());
         let across =
             squares(kernel, square, numerics, has_masks).filter(|_| short.is_none() && shuffled.is_none());
@@ -87,7 +87,7 @@ impl Schedule {
                 rows.map_or(most, |rows| most.min(1 << rows.ilog2()))
             }
             (None, None, Some(_)) => side,
-            (None, None, None) if shuffled.is_some() => side,
+            (None, None, None) if let Some(shuffled) = shuffled => shuffled.lanes,
             (None, None, None) if kernel.form == Form::Map => map_lanes(kernel, sums, side),
             (None, None, None) => sums,
         };

@@ -1,23 +1,20 @@
-//! Maps that permute small blocks of memory, as those that turn or flip the short innermost dimensions of a tensor.
+//! Maps that permute small blocks of memory, as those that turn or flip the short innermost dimensions of a tensor, or take from them.
 //!
 //! The elements of a block lie together in the results, and not further apart than twice as many in what is read, in any order. What
 //! is read of a block, or of several that follow each other, is loaded whole, and each vector of results is chosen from it in registers.
-//!
-//! ## Laws
-//! - Nothing is read outside of what lies between the first and the last element of the blocks at hand.
-//! - The last blocks of a tile are taken with some that the group before had, so that a group has as many. What a vector that they do
-//!   not fill writes behind them belongs to blocks of the same tile that follow, and is written by those afterwards.
+//! Where indices say which elements are taken, and are the same for all blocks, their places are computed once in front of the loops.
 
-use mlir_sys::*;
-use promote_lattice::DType;
+use promote_dialect::extent::{Extent, Product};
+use promote_lattice::convert::Numerics;
 use promote_lower::kernel::{Access, Code as What, Expr, ExprId, Form, Kernel};
-use promote_scalar::{Element, memory};
+use promote_lower::order;
+use promote_scalar::{memory, register};
 
-use super::elements::part_count;
-use super::squares::Bounds;
-use super::{KernelEmitter, Scope};
-use crate::targets::cpu::costs::{MAP_TILE, MOST_SHUFFLED, MOST_SHUFFLES, MOST_SQUARES, SQUARE_COST};
-use crate::targets::llvm::{Register, shuffle, vector};
+use super::elements::{part_count, read_bytes};
+use crate::targets::cpu::costs::{
+    LEAST_TAKEN, MAP_TILE, MOST_SHUFFLED, MOST_SHUFFLES, MOST_SQUARES, MOST_TAKEN, SQUARE_COST,
+};
+use crate::targets::cpu::target::Machine;
 
 /// How a map permutes blocks.
 #[derive(Clone, Copy, Debug)]
@@ -26,29 +23,61 @@ pub(super) struct Shuffled {
     pub(super) inner: usize,
     /// How many elements a block has.
     pub(super) block: i64,
-    /// How many blocks a vector has.
+    /// How many blocks are permuted at once.
     pub(super) together: usize,
+    /// How many elements a vector has.
+    pub(super) lanes: usize,
+}
+
+/// What is read of blocks.
+pub(super) struct Read<'k> {
+    pub(super) id: ExprId,
+    pub(super) expr: &'k Expr,
+    /// Where it is, or the first of those that may be taken.
+    pub(super) access: &'k Access,
+    /// What is taken, if something is.
+    pub(super) taken: Option<Taken<'k>>,
+}
+
+/// How elements are taken.
+pub(super) struct Taken<'k> {
+    pub(super) index: ExprId,
+    /// From one to the next.
+    pub(super) stride: &'k Product,
+    /// How many there are.
+    pub(super) extent: Extent,
 }
 
 impl Shuffled {
-    /// How a kernel permutes blocks in vectors of so many lanes, in the largest that fit into registers: one of few operands that
-    /// does little with each element, for each vector of a group has code of its own.
-    pub(super) fn new(kernel: &Kernel, lanes: usize) -> Option<Self> {
+    /// How a kernel permutes blocks, if the processor has masks: one of few operands that does little with each element, for each vector
+    /// of a group has code of its own.
+    pub(super) fn new(kernel: &Kernel, machine: Machine, numerics: Numerics) -> Option<Self> {
         let last = kernel.dims.len().checked_sub(1)?;
+        let used = in_vectors(kernel);
+        let used = || kernel.exprs.iter().zip(&used).filter(|(_, is_used)| **is_used).map(|(expr, _)| expr);
         let is_simple = |expr: &Expr| match &expr.code {
             What::Load(_) | What::Splat(_) | What::Size(_) | What::Map(..) | What::Convert(_) => true,
-            What::Index { .. } | What::Take { .. } | What::Reduced(_) => false,
+            // Only an instruction chooses elements by places that a run alone knows.
+            What::Take { .. } => {
+                machine.narrowest_chosen.is_some_and(|least| memory(expr.dtype).bits() >= least)
+            }
+            What::Index { .. } | What::Reduced(_) => false,
         };
-        let loads = kernel.exprs.iter().filter(|expr| matches!(expr.code, What::Load(_))).count();
-        let is_small = kernel.cost() <= SQUARE_COST && loads <= MOST_SQUARES;
-        if kernel.form != Form::Map || lanes < 2 || !is_small || !kernel.exprs.iter().all(is_simple) {
+        // Indices are looked at in front of the loops; nothing else may end the run.
+        let raises = |expr: &Expr| !matches!(expr.code, What::Take { .. }) && order::raises(expr, numerics);
+        let reads = used().filter(|expr| matches!(expr.code, What::Load(_) | What::Take { .. })).count();
+        let is_small = kernel.cost() <= SQUARE_COST && reads <= MOST_SQUARES;
+        let widest = used().filter(|expr| expr.dims != 0).map(|expr| register(expr.dtype).bits().div_ceil(8));
+        let lanes = machine.vector_bytes / widest.max().unwrap_or(1) as usize;
+        let fits = machine.has_masks() && kernel.form == Form::Map && lanes >= 2 && is_small;
+        if !fits || kernel.exprs.iter().any(raises) || !used().all(is_simple) {
             return None;
         }
-        (1..=last).find_map(|inner| Self::within(kernel, inner, lanes))
+        (1..=last).find_map(|inner| Self::within(kernel, inner, lanes, machine))
     }
 
     /// The same, in blocks of the dimensions from one on.
-    fn within(kernel: &Kernel, inner: usize, lanes: usize) -> Option<Self> {
+    fn within(kernel: &Kernel, inner: usize, lanes: usize, machine: Machine) -> Option<Self> {
         let last = kernel.dims.len() - 1;
         let block =
             kernel.dims[inner..].iter().try_fold(1_i64, |all, extent| all.checked_mul(extent.fixed()?))?;
@@ -56,9 +85,11 @@ impl Shuffled {
         if !(2..=most).contains(&block) {
             return None;
         }
+        let mut found = Self { inner, block, together: 1, lanes };
+        let takes = found.reads(kernel).iter().any(|read| read.taken.is_some());
         // Each vector of a large block is chosen from as many registers as it fills, or as a vector has lanes, at most.
         let registers = (block as usize).div_ceil(lanes);
-        if registers * registers.min(lanes) > MOST_SHUFFLES {
+        if !takes && registers * registers.min(lanes) > MOST_SHUFFLES {
             return None;
         }
         let is_dense = |access: &Access| {
@@ -69,66 +100,114 @@ impl Shuffled {
                 lies
             })
         };
-        // Blocks that fill whole vectors, if those are few.
+        // Blocks that fill whole vectors, if those are few. What is taken is chosen from all that is loaded.
         let shared = 1 << block.trailing_zeros().min(lanes.trailing_zeros());
         let filling = lanes / shared;
         let there_are = kernel.dims[inner - 1].fixed().unwrap_or(i64::MAX);
         let are_few = block / shared as i64 <= MOST_SHUFFLED && there_are >= filling as i64;
-        let together = if are_few { filling as i64 } else { lanes as i64 / block };
-        let together = together.min(there_are).max(1) as usize;
-        let found = Self { inner, block, together };
+        let together = if are_few && !takes { filling as i64 } else { lanes as i64 / block };
+        found.together = together.min(there_are).max(1) as usize;
         let mut is_permuted = false;
-        for (_, access, expr) in found.loads(kernel) {
-            let offsets = found.offsets(kernel, access, together)?;
-            let (low, high) = (*offsets.iter().min()?, *offsets.iter().max()?);
+        for read in found.reads(kernel) {
+            let (low, high) = found.span(kernel, &read, found.together)?;
             let span = high - low + 1;
-            let is_near = span <= most && span <= 2 * block * together as i64;
-            if !is_near || part_count(expr.dtype) != 1 || expr.dims & 1 << last == 0 {
+            if part_count(read.expr.dtype) != 1 || read.expr.dims & 1 << last == 0 {
+                return None;
+            }
+            if let Some(taken) = &read.taken {
+                let width = machine.vector_bytes / read_bytes(read.expr) as usize;
+                if !found.is_worth_taking(kernel, taken, (span as usize, width)) {
+                    return None;
+                }
+                is_permuted = true;
+                continue;
+            }
+            if span > most.min(2 * block * found.together as i64) {
                 return None;
             }
             // What is the same all along a dimension is in order as far as it differs.
-            let differs = (inner..=last).all(|dim| !access.strides[dim].is_zero());
-            let of_block = &offsets[..block as usize];
+            let differs = (inner..=last).all(|dim| !read.access.strides[dim].is_zero());
+            let of_block = &found.offsets(kernel, read.access, 1)?;
             is_permuted |= differs && of_block.windows(2).any(|pair| pair[1] != pair[0] + 1);
         }
-        let reads_rows = |(_, access, _): (ExprId, &Access, &Expr)| access.strides[last].fixed() == Some(1);
+        let reads_rows = |read: &Read<'_>| {
+            let stride = read.access.strides[last].fixed();
+            let is_along = |index: ExprId| kernel.expr(index).dims & 1 << last == 0;
+            stride == Some(1) && read.taken.as_ref().is_none_or(|taken| is_along(taken.index))
+        };
         let is_stored = kernel.roots.iter().all(|root| {
             kernel.expr(root.expr).dims & found.inside(kernel) != 0
                 && part_count(kernel.expr(root.expr).dtype) == 1
                 && root.sinks.iter().all(is_dense)
         });
-        let fills = block as usize * together * 2 > lanes;
+        let fills = block as usize * found.together * 2 > lanes;
         let is_long = kernel.dims[last].fixed().is_some_and(|extent| extent >= lanes as i64);
-        let has_rows = is_long && found.loads(kernel).into_iter().all(reads_rows);
+        let has_rows = is_long && found.reads(kernel).iter().all(reads_rows);
         (is_permuted && is_stored && fills && !has_rows).then_some(found)
     }
 
+    /// Whether what is taken from so many neighbouring elements, in registers of so many, is chosen from them faster than one by one.
+    fn is_worth_taking(&self, kernel: &Kernel, taken: &Taken<'_>, (span, width): (usize, usize)) -> bool {
+        let elements = self.block as usize * self.together;
+        let registers = span.div_ceil(width);
+        // In pairs, and then by which of them has it.
+        let choices = (registers + registers % 2 - 1) * elements.div_ceil(self.lanes);
+        // The places of bytes are bytes.
+        let most = if width == 64 { 256 / width } else { MOST_TAKEN };
+        let of_index = kernel.expr(taken.index).dims;
+        let is_within = of_index != 0 && of_index & ((1 << self.inner) - 1) == 0;
+        let mut outer = kernel.dims[..self.inner].iter();
+        let blocks = outer.try_fold(1_i64, |all, extent| all.checked_mul(extent.fixed()?));
+        let are_many = blocks.is_none_or(|blocks| blocks >= LEAST_TAKEN * self.together as i64);
+        is_within && registers <= most && registers + choices <= elements && are_many
+    }
+
     /// The dimensions within blocks, and the one that counts them.
-    fn inside(&self, kernel: &Kernel) -> u64 {
+    pub(super) fn inside(&self, kernel: &Kernel) -> u64 {
         (self.inner - 1..kernel.dims.len()).fold(0, |all, dim| all | 1 << dim)
     }
 
-    /// What is loaded of blocks.
-    fn loads<'k>(&self, kernel: &'k Kernel) -> Vec<(ExprId, &'k Access, &'k Expr)> {
+    /// What is read of blocks.
+    pub(super) fn reads<'k>(&self, kernel: &'k Kernel) -> Vec<Read<'k>> {
         let inside = self.inside(kernel);
-        let ids = (0..).map(ExprId).zip(&kernel.exprs);
-        let loads = ids.filter_map(|(id, expr)| match &expr.code {
-            What::Load(access) if expr.dims & inside != 0 => Some((id, access, expr)),
-            What::Load(_)
-            | What::Take { .. }
-            | What::Splat(_)
+        let exprs = (0..).map(ExprId).zip(&kernel.exprs).zip(in_vectors(kernel));
+        let own = exprs.filter(|((_, expr), is_used)| *is_used && expr.dims & inside != 0);
+        let reads = own.filter_map(|((id, expr), _)| match &expr.code {
+            What::Load(access) => Some(Read { id, expr, access, taken: None }),
+            What::Take { access, index, stride, extent } => {
+                let taken = Taken { index: *index, stride, extent: *extent };
+                Some(Read { id, expr, access, taken: Some(taken) })
+            }
+            What::Splat(_)
             | What::Size(_)
             | What::Index { .. }
             | What::Map(..)
             | What::Convert(_)
             | What::Reduced(_) => None,
         });
-        loads.collect()
+        reads.collect()
+    }
+
+    /// How far from the first element of a block the first and the last one in memory are that may be read of so many of them; none if a
+    /// run alone knows.
+    pub(super) fn span(&self, kernel: &Kernel, read: &Read<'_>, blocks: usize) -> Option<(i64, i64)> {
+        let along = |extent: Option<i64>, stride: &Product| Some((extent? - 1) * stride.fixed()?);
+        let apart = match blocks {
+            1 => Some(0),
+            _ => along(Some(blocks as i64), &read.access.strides[self.inner - 1]),
+        };
+        let own = (self.inner..kernel.dims.len())
+            .map(|dim| along(kernel.dims[dim].fixed(), &read.access.strides[dim]));
+        let taken = read.taken.as_ref().map(|taken| along(taken.extent.fixed(), taken.stride));
+        let steps = own.chain([apart]).chain(taken);
+        steps
+            .into_iter()
+            .try_fold((0, 0), |(low, high), step| Some((low + step?.min(0), high + step?.max(0))))
     }
 
     /// How far from the first element of a block those of so many blocks are, in the order of the results; none if a run alone
     /// knows.
-    fn offsets(&self, kernel: &Kernel, access: &Access, blocks: usize) -> Option<Vec<i64>> {
+    pub(super) fn offsets(&self, kernel: &Kernel, access: &Access, blocks: usize) -> Option<Vec<i64>> {
         let apart = match blocks {
             1 => 0,
             _ => access.strides[self.inner - 1].fixed()?,
@@ -148,170 +227,73 @@ impl Shuffled {
     }
 }
 
-/// What is loaded of blocks: the registers, and how far the element of each lane of results lies from the first of them.
-struct Loaded {
-    id: ExprId,
-    dtype: DType,
-    registers: Vec<MlirValue>,
-    places: Vec<usize>,
-}
-
-impl KernelEmitter<'_> {
-    /// A tile of blocks.
-    pub(super) fn map_shuffled(&mut self, shuffled: Shuffled, bounds: Bounds) {
-        let (blocks, tile) = shuffled.tile();
-        self.hoist(shuffled.inside(self.kernel), usize::MAX);
-        let (lanes, together) = (self.lanes, shuffled.together);
-        let elements = shuffled.block as usize * together;
-        let same = self.same_for_all(shuffled, together);
-        let mut start = bounds.0;
-        if !elements.is_multiple_of(lanes) {
-            // As many blocks as whole vectors reach into: all but the first ones are stored again by those after them.
-            let reached = elements.next_multiple_of(lanes).div_ceil(shuffled.block as usize);
-            let others = self.code.index(reached as i64 - 1);
-            let end = self.code.int("llvm.sub", bounds.1, others);
-            let step = self.code.index(together as i64);
-            start = self.repeat(blocks, (start, end), together, &[start], &mut |emitter, _| {
-                emitter.some_blocks(shuffled, together, (&same, true));
-                let own = emitter.at(blocks);
-                vec![emitter.code.int("llvm.add", own, step)]
-            })[0];
-        }
-        let groups = (together, together as i64, tile);
-        self.in_groups(blocks, bounds, start, groups, &mut |emitter, count| {
-            if count == together {
-                return emitter.some_blocks(shuffled, count, (&same, false));
-            }
-            let same = emitter.same_for_all(shuffled, count);
-            emitter.some_blocks(shuffled, count, (&same, false));
-        });
+/// The expressions that are computed in vectors: all but those that say which elements are taken.
+fn in_vectors(kernel: &Kernel) -> Vec<bool> {
+    let mut used = vec![false; kernel.exprs.len()];
+    for root in &kernel.roots {
+        used[root.expr.0 as usize] = true;
     }
-
-    /// So many blocks from the current one on, beside what is the same for all. Where others follow, the vectors stored are whole.
-    fn some_blocks(&mut self, shuffled: Shuffled, count: usize, (same, others_follow): (&[Scope], bool)) {
-        let (kernel, lanes, last) = (self.kernel, self.lanes, self.kernel.dims.len() - 1);
-        let loaded = self.load_all(shuffled, count, true);
-        let elements = shuffled.block as usize * count;
-        for (first, same) in (0..elements).step_by(lanes).zip(same) {
-            let own = lanes.min(elements - first);
-            let mut frame = self.vector_of(&loaded, first, elements);
-            frame.extend(same.iter().map(|(key, value)| (*key, *value)));
-            self.mask = (own < lanes && !others_follow).then(|| self.first_lanes(own));
-            // A mask has more lanes than one: see the laws of masks.
-            self.rest = (own == 1 && !others_follow).then_some(1);
-            self.index[last] = Some(self.code.index(first as i64));
-            self.frames.push(frame);
-            (0..kernel.roots.len()).for_each(|root| self.store_root(root, lanes));
-            self.frames.pop();
-            (self.mask, self.rest, self.index[last]) = (None, None, None);
+    // An expression comes after its operands.
+    for (number, expr) in kernel.exprs.iter().enumerate().rev() {
+        if used[number] && !matches!(expr.code, What::Take { .. }) {
+            let operands = kernel.operands(ExprId(number as u32));
+            operands.iter().for_each(|operand| used[operand.0 as usize] = true);
         }
     }
-
-    /// What is the same for all blocks, for so many of them at once: for each vector of results.
-    fn same_for_all(&mut self, shuffled: Shuffled, count: usize) -> Vec<Scope> {
-        let (loaded, elements) = (self.load_all(shuffled, count, false), shuffled.block as usize * count);
-        let firsts = (0..elements).step_by(self.lanes);
-        firsts.map(|first| self.vector_of(&loaded, first, elements)).collect()
-    }
-
-    /// Loads what differs from block to block, or what does not.
-    fn load_all(&mut self, shuffled: Shuffled, count: usize, differs: bool) -> Vec<Loaded> {
-        let kernel = self.kernel;
-        let is_own = |expr: &Expr| (expr.dims & 1 << (shuffled.inner - 1) != 0) == differs;
-        let loads = shuffled.loads(kernel).into_iter().filter(|(_, _, expr)| is_own(expr));
-        loads
-            .map(|(id, access, expr)| {
-                let Some(offsets) = shuffled.offsets(kernel, access, count) else {
-                    unreachable!("the strides of blocks are known")
-                };
-                self.load_blocks(id, (access, expr.dtype), &offsets)
-            })
-            .collect()
-    }
-
-    /// A vector of results of what was loaded, from one of so many elements on.
-    fn vector_of(&mut self, loaded: &[Loaded], first: usize, elements: usize) -> Scope {
-        let (mut frame, lanes) = (Scope::default(), self.lanes);
-        for load in loaded {
-            let raw = self.chosen_lanes(load, first, lanes.min(elements - first));
-            let element = promote_scalar::load(&mut self.emit(lanes), load.dtype, raw);
-            frame.insert((load.id, lanes, 0), Element::Real(element));
-        }
-        frame
-    }
-
-    /// Loads all that lies between the first and the last of some elements.
-    fn load_blocks(&mut self, id: ExprId, (access, dtype): (&Access, DType), offsets: &[i64]) -> Loaded {
-        let lanes = self.lanes as i64;
-        let (low, high) = offsets
-            .iter()
-            .fold((i64::MAX, i64::MIN), |(low, high), offset| (low.min(*offset), high.max(*offset)));
-        let size = memory(dtype).bits() as usize / 8;
-        let registers = (low..=high)
-            .step_by(lanes as usize)
-            .map(|from| {
-                let from_first = self.code.index(from);
-                let (address, unit) = self.first(access, dtype, Some(from_first));
-                let (whole, left) = (vector(unit, lanes as usize), high - from + 1);
-                if left >= lanes {
-                    return self.code.load(address, whole, size);
-                }
-                let mask = self.first_lanes(left as usize);
-                let nothing = self.code.value("llvm.mlir.zero", &[], whole, &[]);
-                self.masked_load(address, whole, size, (mask, nothing))
-            })
-            .collect();
-        let places = offsets.iter().map(|offset| (offset - low) as usize).collect();
-        Loaded { id, dtype, registers, places }
-    }
-
-    /// So many lanes of results from one on, of the registers that have them.
-    fn chosen_lanes(&self, loaded: &Loaded, first: usize, own: usize) -> Register {
-        let (lanes, ty) = (self.lanes, memory(loaded.dtype));
-        let place = |lane: usize| loaded.places[first + lane.min(own - 1)];
-        let mut used: Vec<usize> = (0..own).map(|lane| place(lane) / lanes).collect();
-        used.sort_unstable();
-        used.dedup();
-        let r#type = self.code.types.lanes(ty, lanes);
-        let mut all = loaded.registers[used[0]];
-        for (step, pair) in used.windows(2.min(used.len())).enumerate() {
-            let second = pair[pair.len() - 1];
-            // What was chosen before is where it belongs.
-            let from = |lane: usize| match (place(lane) / lanes, place(lane) % lanes) {
-                (register, own) if register == second && pair.len() == 2 => lanes + own,
-                (register, own) if register == used[0] && step == 0 => own,
-                _ => lane,
-            };
-            let mask: Vec<i32> = (0..lanes).map(|lane| from(lane) as i32).collect();
-            all = shuffle(&self.code, (all, loaded.registers[second]), r#type, &mask);
-        }
-        Register { value: all, ty }
-    }
+    used
 }
 
 #[cfg(test)]
 mod tests {
     use promote_lower::program::Program;
 
-    use super::Shuffled;
+    use super::{Machine, Shuffled};
 
     /// How many blocks of how many elements are permuted at once, from which dimension on, in vectors of so many lanes.
     fn found(dims: &str, [from, to]: [&str; 2], lanes: usize) -> Option<(usize, i64, usize)> {
-        let over: Vec<String> = (0..dims.split(',').count()).map(|dim| format!("d{dim}")).collect();
+        let all = over(dims);
+        let machine = Machine { vector_bytes: 4 * lanes, ..Machine::default() };
+        permuted(dims, &format!("  e0 = load b0[{from}] : f32 over {all} stage 0 node 0\n"), to, machine)
+    }
+
+    /// The same of what is taken, along so many elements that lie so far apart, at the indices of a dimension.
+    fn taken(
+        dims: &str,
+        [ty, from, stride]: [&str; 3],
+        (extent, of): (i64, &str),
+        to: &str,
+    ) -> Option<(usize, i64, usize)> {
+        let all = over(dims);
+        let text = format!(
+            "  e0 = load b2[{of}] : i32 over [{of}] stage 0 node 0
+  e1 = take b0[{from}] at e0 stride {stride} extent {extent} : {ty} over {all} stage 0 node 1
+"
+        );
+        let machine = Machine { vector_bytes: 64, narrowest_chosen: Some(8), ..Machine::default() };
+        let without = Machine { narrowest_chosen: None, ..machine };
+        assert_eq!(permuted(dims, &text, to, without), None, "by no instruction: {dims}");
+        permuted(dims, &text, to, machine)
+    }
+
+    fn over(dims: &str) -> String {
+        let all: Vec<String> = (0..dims.split(',').count()).map(|dim| format!("d{dim}")).collect();
+        format!("[{}]", all.join(", "))
+    }
+
+    fn permuted(dims: &str, exprs: &str, to: &str, machine: Machine) -> Option<(usize, i64, usize)> {
+        let last = exprs.lines().count() - 1;
         let text = format!(
             "numerics jax
 
 kernel @k0 {{
   dims [{dims}]
   form map
-  e0 = load b0[{from}] : f32 over [{}] stage 0 node 0
-  r0 = store e0 to b1[{to}] node 1
+{exprs}  r0 = store e{last} to b1[{to}] node 1
 }}
-",
-            over.join(", ")
+"
         );
         let program = Program::parse(&text).expect("it is a program");
-        let shuffled = Shuffled::new(&program.kernels[0], lanes)?;
+        let shuffled = Shuffled::new(&program.kernels[0], machine, program.numerics)?;
         Some((shuffled.inner, shuffled.block, shuffled.together))
     }
 
@@ -338,6 +320,30 @@ kernel @k0 {{
             ("1000, 2, 3", ["6*d0 + d1 + 2*d2", "12*d0 + 6*d1 + d2"], None),
         ] {
             assert_eq!(found(dims, access, 16), wanted, "{dims}: {access:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_taken_of_short_rows_is_chosen_from_them() {
+        for (dims, access, along, to, wanted) in [
+            // Two colours of three, a column of two eight times, and all of a row that fills a register.
+            ("1000, 2", ["u8", "3*d0", "1"], (3, "d1"), "2*d0 + d1", Some((1, 2, 32))),
+            ("1000, 8", ["f32", "2*d0", "1"], (2, "d1"), "8*d0 + d1", Some((1, 8, 2))),
+            ("s0, 16", ["f32", "16*d0", "1"], (16, "d1"), "16*d0 + d1", Some((1, 16, 1))),
+            // With their neighbours, and of what lies anyhow.
+            ("1000, 5, 4", ["f32", "28*d0 + d2", "4"], (7, "d1"), "20*d0 + 4*d1 + d2", Some((1, 20, 1))),
+            ("1000, 5, 4", ["f32", "28*d0 + 7*d2", "1"], (7, "d1"), "20*d0 + 4*d1 + d2", Some((1, 20, 1))),
+            // Rows of more than the places of bytes, or as many registers; whole rows; few blocks, or one.
+            ("1000, 100", ["u8", "257*d0", "1"], (257, "d1"), "100*d0 + d1", None),
+            ("1000, 100", ["f32", "129*d0", "1"], (129, "d1"), "100*d0 + d1", None),
+            ("1000, 5, 16", ["f32", "112*d0 + d2", "16"], (7, "d1"), "80*d0 + 16*d1 + d2", None),
+            ("6, 8", ["f32", "2*d0", "1"], (2, "d1"), "8*d0 + d1", None),
+            ("100", ["f32", "0", "1"], (2, "d0"), "d0", None),
+            // More is read than chosen, or it is another one of each row.
+            ("1000, 2", ["f32", "100*d0", "1"], (100, "d1"), "2*d0 + d1", None),
+            ("1000, 8", ["f32", "2*d0", "1"], (2, "d0"), "8*d0 + d1", None),
+        ] {
+            assert_eq!(taken(dims, access, along, to), wanted, "{dims}: {access:?}");
         }
     }
 }
