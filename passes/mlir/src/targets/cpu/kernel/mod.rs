@@ -59,6 +59,7 @@ pub use self::reading::Reading;
 use self::runs::Parts;
 pub use self::schedule::Schedule;
 use self::shuffled::Shuffled;
+use self::squares::Bounds;
 use self::taken::Kept as KeptPlaces;
 use super::costs::STREAM_ALIGNMENT;
 use super::target::Machine;
@@ -315,8 +316,32 @@ impl<'k> KernelEmitter<'k> {
         let units_loop = self.code.open((begin, end, 1), &[]);
         self.frames.push(FxHashMap::default());
         let bounds = self.decode(units_loop.index, &units, &tiles);
+        let step = match self.run_of_units(&units, &tiles) {
+            Some(dim) => self.run_along(dim, (units_loop.index, end), (&units, &tiles), &bounds),
+            None => self.unit((units_loop.index, end), &bounds),
+        };
+        self.frames.pop();
+        self.code.close_by(&units_loop, step, &[]);
+        if self.has_streamed {
+            self.code.fence();
+        }
+        self.code.r#return(None);
+        self.code.go_to(self.entry);
+        self.code.branch(start, &[]);
+        let work = self.work(&units, &tiles);
+        let is_numbered_along_rows = !self.has_outer_tiles();
+        let reading = is_numbered_along_rows.then(|| Reading::new(self.kernel, &units, &tiles)).flatten();
+        let tiles = tiles.into_iter().map(|(dim, tile)| (self.kernel.dims[dim].clone(), tile)).collect();
+        let units = units.into_iter().map(|dim| self.kernel.dims[dim].clone()).collect();
+        let together = self.down.as_ref().map_or(1, Down::together);
+        let grain = self.grain();
+        Compiled { slots: self.slots, units, tiles, work, grain, together, reading }
+    }
+
+    /// A unit, and perhaps some that follow it, of all that end where the range of `unit` does; how many.
+    fn unit(&mut self, unit: Bounds, bounds: &[Bounds]) -> MlirValue {
         let mut step = self.code.index(1);
-        match (self.kernel.form, self.across, bounds.as_slice()) {
+        match (self.kernel.form, self.across, bounds) {
             (Form::Map, None, [bounds]) if let Some(shuffled) = self.shuffled => {
                 self.map_shuffled(shuffled, *bounds)
             }
@@ -325,7 +350,7 @@ impl<'k> KernelEmitter<'k> {
             (Form::Rows { .. }, _, bounds) => match (self.beside.clone(), self.down.clone(), bounds) {
                 (Some(beside), _, [bounds]) => self.rows_beside(&beside, *bounds),
                 (_, Some(down), [bounds]) => {
-                    let (taller, units) = self.taller(&down, (units_loop.index, end), *bounds);
+                    let (taller, units) = self.taller(&down, unit, *bounds);
                     match down.at_once {
                         Some(columns) => self.rows_halved(&down, columns, taller),
                         None => self.rows_down(&down, taller),
@@ -345,22 +370,7 @@ impl<'k> KernelEmitter<'k> {
             },
             (Form::Columns { .. }, _, bounds) => self.columns(bounds.first().copied()),
         }
-        self.frames.pop();
-        self.code.close_by(&units_loop, step, &[]);
-        if self.has_streamed {
-            self.code.fence();
-        }
-        self.code.r#return(None);
-        self.code.go_to(self.entry);
-        self.code.branch(start, &[]);
-        let work = self.work(&units, &tiles);
-        let is_numbered_along_rows = !self.has_outer_tiles();
-        let reading = is_numbered_along_rows.then(|| Reading::new(self.kernel, &units, &tiles)).flatten();
-        let tiles = tiles.into_iter().map(|(dim, tile)| (self.kernel.dims[dim].clone(), tile)).collect();
-        let units = units.into_iter().map(|dim| self.kernel.dims[dim].clone()).collect();
-        let together = self.down.as_ref().map_or(1, Down::together);
-        let grain = self.grain();
-        Compiled { slots: self.slots, units, tiles, work, grain, together, reading }
+        step
     }
 
     /// Returns if there is no unit to do: what is computed before the loop may be of elements that are not there.

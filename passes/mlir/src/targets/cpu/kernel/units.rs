@@ -160,6 +160,48 @@ impl KernelEmitter<'_> {
         bounds.into_iter().flatten().collect()
     }
 
+    /// The dimension whose next index the next unit is of, where it takes divisions to find out which unit has a number, but for the last
+    /// index. Of tiles there is one of each dimension then, as far as types state it.
+    pub(super) fn run_of_units(&self, units: &[usize], tiles: &[(usize, i64)]) -> Option<usize> {
+        let is_outermost = self.has_outer_tiles();
+        let inner = if is_outermost { &tiles[1..] } else { tiles };
+        let may_be_one =
+            |(dim, tile): &(usize, i64)| self.kernel.dims[*dim].fixed().is_none_or(|extent| extent <= *tile);
+        let takes_divisions = units.len() + usize::from(is_outermost) > 1;
+        let is_known = !units.iter().any(|dim| self.is_numbered_by_strides(*dim));
+        let is_one_by_one = self.down.is_none() && !self.is_tiny && is_known;
+        units.last().copied().filter(|_| takes_divisions && is_one_by_one && inner.iter().all(may_be_one))
+    }
+
+    /// The units from one on whose other indices are the same, as far as the range goes; how many.
+    pub(super) fn run_along(
+        &mut self,
+        dim: usize,
+        (unit, end): Bounds,
+        (units, tiles): (&[usize], &[(usize, i64)]),
+        bounds: &[Bounds],
+    ) -> MlirValue {
+        let from = self.at(dim);
+        let extent = self.product(&self.kernel.dims[dim].clone());
+        let (left, own) = (self.code.int("llvm.sub", end, unit), self.code.int("llvm.sub", extent, from));
+        let mut count = self.code.int("llvm.intr.smin", left, own);
+        let one = self.code.index(1);
+        let inner = if self.has_outer_tiles() { &tiles[1..] } else { tiles };
+        for tile in inner.iter().filter(|(dim, _)| self.kernel.dims[*dim].fixed().is_none()) {
+            let tiles = self.tile_count(*tile);
+            let is_one = self.code.compare(Predicate::Eq, tiles, one);
+            count = self.code.select(is_one, count, one);
+        }
+        let outside = units.iter().filter(|other| **other != dim).fold(0, |all, dim| all | 1u64 << dim);
+        self.hoist(!outside, 0);
+        let to = self.code.int("llvm.add", from, count);
+        self.repeat(dim, (from, to), 1, &[], &mut |emitter, _| {
+            emitter.unit((unit, end), bounds);
+            Vec::new()
+        });
+        count
+    }
+
     /// How many rows of a column a unit reads: those of a part, if columns are cut; none if a run alone knows.
     pub(super) fn rows_of_unit(&self, dim: usize) -> Option<i64> {
         match self.kernel.chunk.filter(|chunk| chunk.dim == dim) {
