@@ -255,6 +255,11 @@ func.func @reversed(%x: {x}, %i: {i}, %y: tensor<1x{ty}>) -> !u {{
   %r = \"promote.maximum\"(%t, %y) : (!u, tensor<1x{ty}>) -> !u
   return %r : !u
 }}
+func.func @reduced(%x: {x}, %i: {i}, %y: tensor<1x{ty}>) -> !u {{
+  %t = \"promote.take\"(%x, %i) {{axis = {axis} : i64}} : ({x}, {i}) -> !u
+  %r = \"promote.max\"(%t) {{axis = array<i64: -1>}} : (!u) -> !u
+  return %r : !u
+}}
 "
     ))
 }
@@ -284,6 +289,9 @@ fn along_axes_that_are_shorter_than_vectors() {
                 (vec![100, 5, 8], 1, 6),
                 (vec![50, 3, 2, 3], 1, 4),
                 (vec![3, 5, 7], 0, 40),
+                // Of longer rows, and longer ones.
+                (vec![60, 301], 1, 77),
+                (vec![33, 17, 40], 1, 9),
                 // Few rows, or none.
                 (vec![2, 5], 1, 3),
                 (vec![0, 5], 1, 3),
@@ -297,7 +305,7 @@ fn along_axes_that_are_shorter_than_vectors() {
                     let text = from_short_axes(dtype, &shape, is_open, (axis, count));
                     let executable = compile(&session, &text);
                     let program = Program::read(&text).expect("the interpreter reads the program");
-                    for name in ["taken", "reversed"] {
+                    for name in ["taken", "reversed", "reduced"] {
                         let of = format!(
                             "{} {name} {dtype} {shape:?}, {count} along {axis}, open: {is_open}",
                             system.name

@@ -134,7 +134,9 @@ pub const MOST_SHUFFLED: i64 = 16;
 pub const MOST_SHUFFLES: usize = 1 << 7;
 /// How many registers what is taken from is loaded to, at most.
 pub const MOST_TAKEN: usize = 8;
-/// How many groups of blocks there are at least where places that a run alone knows are computed in front of them.
+/// The most indices whose places are computed in front of all loops.
+pub const MOST_PLACES: i64 = 1 << 10;
+/// How often they are used again at least.
 pub const LEAST_TAKEN: i64 = 4;
 /// The fewest elements that the run time copies: a call of it takes as long as moving some hundred of them.
 pub const LEAST_COPIED: i64 = 1 << 11;

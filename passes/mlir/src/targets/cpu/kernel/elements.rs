@@ -56,9 +56,7 @@ impl KernelEmitter<'_> {
                 self.load_periodic(access, expr.dtype, lanes)
             }
             What::Load(access) => self.load(access, expr.dtype, lanes, None),
-            What::Take { access, index, stride, extent } => {
-                self.take((access, *index), (stride, *extent), expr.dtype, lanes)
-            }
+            What::Take { .. } => self.take(id, lanes),
             What::Convert(operand) => {
                 let from = kernel.expr(*operand).dtype;
                 let value = self.eval(*operand, lanes);

@@ -262,7 +262,7 @@ struct KernelEmitter<'k> {
     before_block: FxHashMap<usize, Vec<MlirValue>>,
     /// Where expressions of the row at hand are kept for later stages, and in which stage they are computed.
     kept: FxHashMap<ExprId, Kept>,
-    /// Where elements of blocks that are permuted are taken from.
+    /// Where elements are taken from, if that was computed in front of all loops.
     kept_places: FxHashMap<ExprId, KeptPlaces>,
     /// The stage at hand.
     stage: usize,

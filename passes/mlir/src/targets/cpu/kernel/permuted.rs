@@ -29,7 +29,7 @@ enum Places {
     /// So far from the first one of the registers.
     Known(Vec<usize>),
     /// Where a run finds it. The first one of the registers is so far from the first one of the blocks.
-    Kept(Kept, i64),
+    Kept(MlirValue, i64),
 }
 
 impl KernelEmitter<'_> {
@@ -102,8 +102,10 @@ impl KernelEmitter<'_> {
                     unreachable!("the strides of blocks are known")
                 };
                 let places = match self.kept_places.get(&read.id) {
-                    Some(kept) => Places::Kept(*kept, span.0),
-                    None => Places::Known(offsets.iter().map(|offset| (offset - span.0) as usize).collect()),
+                    Some(Kept::OfBlocks(room)) => Places::Kept(*room, span.0),
+                    Some(Kept::OfIndices { .. }) | None => {
+                        Places::Known(offsets.iter().map(|offset| (offset - span.0) as usize).collect())
+                    }
                 };
                 let registers = self.load_blocks(&read, span);
                 Loaded { id: read.id, dtype: read.expr.dtype, registers, places }
@@ -150,8 +152,8 @@ impl KernelEmitter<'_> {
         let (lanes, ty) = (self.lanes, memory(loaded.dtype));
         let places = match &loaded.places {
             Places::Known(places) => places,
-            Places::Kept(kept, low) => {
-                return self.chosen_places((*kept, first), (&loaded.registers, *low), loaded.dtype);
+            Places::Kept(room, low) => {
+                return self.chosen_places((*room, first), (&loaded.registers, *low), loaded.dtype);
             }
         };
         let place = |lane: usize| places[first + lane.min(own - 1)];

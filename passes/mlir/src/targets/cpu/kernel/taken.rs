@@ -4,48 +4,58 @@ use mlir_sys::*;
 use promote_dialect::extent::{Extent, Product};
 use promote_lattice::DType;
 use promote_lattice::convert::Numerics;
-use promote_lower::kernel::{Access, ExprId};
+use promote_lower::kernel::{Access, Code, Expr, ExprId};
 use promote_scalar::{Binary, Cast, Compare, Element, Emit, Trap, Ty, convert, filler, memory};
 
-use super::KernelEmitter;
 use super::elements::{element, part_count, parts};
 use super::shuffled::{Read, Shuffled};
+use super::{KernelEmitter, Scope};
+use crate::targets::cpu::costs::{LEAST_TAKEN, MOST_PLACES};
 use crate::targets::llvm::{self, Register, intrinsic, shuffle};
 
-/// Where the elements of blocks that are permuted are taken from, kept on the stack.
-#[derive(Clone, Copy)]
-pub(super) struct Kept {
-    /// How far each of them is from the first element of its block, as an `i32`.
-    room: MlirValue,
+/// Where elements are taken from, kept on the stack.
+#[derive(Clone)]
+pub(super) enum Kept {
+    /// Those of blocks that are permuted: how far from the first element of the block, as an `i32`.
+    OfBlocks(MlirValue),
+    /// Those at the indices of some dimensions: how far from the first element that may be taken, as an `i64`, and whether the index is
+    /// in range, as a byte.
+    OfIndices { dims: Vec<usize>, places: MlirValue, fits: MlirValue },
 }
 
-/// In the place of an index that is out of range.
+/// In the place of an index that is out of range, in blocks.
 const OUT_OF_RANGE: i64 = i32::MIN as i64;
 
 impl KernelEmitter<'_> {
     /// Elements at indices that are values.
-    pub(super) fn take(
-        &mut self,
-        (access, index): (&Access, ExprId),
-        (stride, extent): (&Product, Extent),
-        dtype: DType,
-        lanes: usize,
-    ) -> Element<Register> {
-        let varies = self.vector.is_some_and(|dim| self.kernel.expr(index).dims & 1 << dim != 0);
+    pub(super) fn take(&mut self, id: ExprId, lanes: usize) -> Element<Register> {
+        let (kernel, dtype) = (self.kernel, self.kernel.expr(id).dtype);
+        let Code::Take { access, index, stride, extent } = &kernel.expr(id).code else {
+            unreachable!("only what is taken is")
+        };
+        let filler = self.constant(filler(dtype), dtype, lanes);
+        let varies = self.vector.is_some_and(|dim| kernel.expr(*index).dims & 1 << dim != 0);
         // Where all lanes have one index, they are loaded as from anywhere.
         let index_lanes = if varies { lanes } else { 1 };
-        let (place, fits) = self.place((index, extent), index_lanes);
-        let filler = self.constant(filler(dtype), dtype, lanes);
+        let kept = self.kept_places.get(&id).cloned();
+        let mut room = None;
+        let (steps, fits) = match kept {
+            Some(Kept::OfIndices { dims, places, fits }) => {
+                let number = self.number_of(&dims);
+                room = Some(self.code.element(places, number, self.code.types.i64, 1));
+                self.kept_place((places, fits), number, index_lanes)
+            }
+            Some(Kept::OfBlocks(_)) | None => self.place((*index, *extent, stride), index_lanes),
+        };
         if extent.fixed() == Some(0) {
             return filler;
         }
-        let stride_value = self.product(stride);
         let loaded = if varies && lanes > 1 {
-            self.take_lanes((access, place, stride_value), dtype, lanes)
+            self.take_lanes((access, steps, room), dtype, lanes)
         } else {
-            let steps = self.code.int("llvm.mul", place.value, stride_value);
-            self.load(access, dtype, lanes, Some(steps))
+            self.load(access, dtype, lanes, Some(steps.value))
         };
+        let Some(fits) = fits else { return loaded };
         let fits = if index_lanes == lanes { fits } else { llvm::splat(&mut self.code, fits, lanes) };
         let mut e = self.emit(lanes);
         let chosen: Vec<Register> = parts(loaded)
@@ -56,14 +66,21 @@ impl KernelEmitter<'_> {
         element(&chosen)
     }
 
-    /// How many elements after the first one those at an index are, which is an `i64`, and whether it is in range; else the first one is.
-    fn place(&mut self, (index, extent): (ExprId, Extent), lanes: usize) -> (Register, Register) {
+    /// How far from the first element that may be taken those at an index are, as an `i64`, and whether it is in range, where that does
+    /// not end the call; if it is not, the first one is.
+    fn place(
+        &mut self,
+        (index, extent, stride): (ExprId, Extent, &Product),
+        lanes: usize,
+    ) -> (Register, Option<Register>) {
         let (dtype, numerics) = (self.kernel.expr(index).dtype, self.setting.numerics);
         let node = self.current;
         let index = self.eval(index, lanes);
         self.current = node;
-        let extent = Register { value: self.product(&extent.into()), ty: Ty::I64 };
-        let extent = llvm::splat(&mut self.code, extent, lanes);
+        let [extent, stride] = [&extent.into(), stride].map(|number| {
+            let number = Register { value: self.product(number), ty: Ty::I64 };
+            llvm::splat(&mut self.code, number, lanes)
+        });
         let mut e = self.emit(lanes);
         let index = convert(&mut e, dtype, DType::I64, numerics, index).real();
         let zero = e.int(Ty::I64, 0);
@@ -77,117 +94,208 @@ impl KernelEmitter<'_> {
         let is_negative = e.compare(Compare::LtS, index, zero);
         let place = e.select(is_negative, from_end, index);
         let fits = e.compare(Compare::LtU, place, extent);
-        let not_large = e.int(Ty::I1, 1);
-        let not_large = e.binary(Binary::Xor, is_large, not_large);
+        let yes = e.int(Ty::I1, 1);
+        let not_large = e.binary(Binary::Xor, is_large, yes);
         let fits = e.binary(Binary::And, fits, not_large);
         let place = e.select(fits, place, zero);
-        if numerics != Numerics::Jax {
-            let yes = e.int(Ty::I1, 1);
-            let misses = e.binary(Binary::Xor, fits, yes);
-            e.trap(misses, Trap::IndexOutOfRange);
+        let step = e.binary(Binary::Mul, place, stride);
+        match numerics {
+            Numerics::Jax => (step, Some(fits)),
+            Numerics::NumPy | Numerics::Torch => {
+                let misses = e.binary(Binary::Xor, fits, yes);
+                e.trap(misses, Trap::IndexOutOfRange);
+                (step, None)
+            }
         }
-        (place, fits)
     }
 
+    /// The same of indices whose places were kept, from a number of them on.
+    fn kept_place(
+        &mut self,
+        (places, fits): (MlirValue, MlirValue),
+        number: MlirValue,
+        lanes: usize,
+    ) -> (Register, Option<Register>) {
+        let loaded = |from: MlirValue, ty: Ty| {
+            let (one, size) = (self.code.types.scalar(ty), ty.bits() as usize / 8);
+            let from = self.code.element(from, number, one, 1);
+            Register { value: self.code.load(from, llvm::vector(one, lanes), size), ty }
+        };
+        let step = loaded(places, Ty::I64);
+        if self.setting.numerics != Numerics::Jax {
+            return (step, None);
+        }
+        let fits = loaded(fits, Ty::I8);
+        (step, Some(self.emit(lanes).cast(Cast::Truncate, fits, Ty::I1)))
+    }
+
+    /// Elements at steps from the first one that may be taken, which are kept somewhere, if they are.
     fn take_lanes(
         &mut self,
-        (access, place, stride): (&Access, Register, MlirValue),
+        (access, steps, kept): (&Access, Register, Option<MlirValue>),
         dtype: DType,
         lanes: usize,
     ) -> Element<Register> {
         let (first, unit) = self.first(access, dtype, None);
-        let count = part_count(dtype);
-        let stride = llvm::splat(&mut self.code, Register { value: stride, ty: Ty::I64 }, lanes);
-        let own = self.stride(access);
-        let own = self.lane_steps(&own, lanes);
-        let mut e = self.emit(lanes);
-        let steps = e.binary(Binary::Mul, place, stride);
-        let steps = e.binary(Binary::Add, steps, own);
-        let parts = e.int(Ty::I64, count as i64);
-        let steps = e.binary(Binary::Mul, steps, parts);
+        let (count, stride) = (part_count(dtype), self.stride(access));
         let ty = memory(dtype);
         let size = ty.bits() as usize / 8;
         let loaded: Vec<Register> = (0..count as i64)
             .map(|part| {
-                let raw = Register { value: self.gather((first, steps, part), unit, lanes, size), ty };
-                promote_scalar::load(&mut self.emit(lanes), dtype.real_part(), raw)
+                let value = match kept.filter(|_| self.mask.is_none()) {
+                    // Loading steps one by one takes less than taking them from a vector.
+                    Some(kept) => self.lane_by_lane((unit, size), lanes, |emitter, lane| {
+                        let (i64, number) = (emitter.code.types.i64, emitter.code.index(lane));
+                        let at = emitter.code.element(kept, number, i64, 1);
+                        let step = emitter.code.load(at, i64, 8);
+                        let own = emitter.product(&(&stride * &Product::number(lane)));
+                        let step = emitter.code.int("llvm.add", step, own);
+                        let (parts, part) = (emitter.code.index(count as i64), emitter.code.index(part));
+                        let step = emitter.code.int("llvm.mul", step, parts);
+                        let step = emitter.code.int("llvm.add", step, part);
+                        emitter.code.element(first, step, unit, 1)
+                    }),
+                    None => {
+                        let own = self.lane_steps(&stride, lanes);
+                        let mut e = self.emit(lanes);
+                        let steps = e.binary(Binary::Add, steps, own);
+                        let parts = e.int(Ty::I64, count as i64);
+                        let steps = e.binary(Binary::Mul, steps, parts);
+                        self.gather((first, steps, part), unit, lanes, size)
+                    }
+                };
+                promote_scalar::load(&mut self.emit(lanes), dtype.real_part(), Register { value, ty })
             })
             .collect();
         element(&loaded)
     }
 
-    /// Computes where the elements of blocks that are permuted are taken from, which is the same for all of them. If there is no block,
-    /// no index is out of range.
+    /// Computes in front of all loops where elements are taken from, as far as that is the same again and again.
     pub(super) fn keep_places(&mut self) {
-        let Some(shuffled) = self.shuffled else { return };
-        for read in shuffled.reads(self.kernel) {
-            if read.taken.is_some() {
-                let elements = (shuffled.block as usize * shuffled.together).next_multiple_of(self.lanes);
-                let i32 = self.code.types.scalar(Ty::I32);
-                let kept = Kept { room: self.code.stack(i32, elements as i64, 64) };
-                let blocks = shuffled.inner - 1;
-                let (zero, one) = (self.code.index(0), self.code.index(1));
-                let extent = self.product(&self.kernel.dims[blocks].clone());
-                let first = self.code.int("llvm.intr.smin", extent, one);
-                self.repeat(blocks, (zero, first), 1, &[], &mut |emitter, _| {
-                    emitter.keep_places_within(shuffled, (&read, kept), shuffled.inner, zero);
-                    Vec::new()
+        let kernel = self.kernel;
+        if let Some(shuffled) = self.shuffled {
+            return shuffled.reads(kernel).iter().for_each(|read| self.keep_places_of_blocks(shuffled, read));
+        }
+        for (id, expr) in (0..).map(ExprId).zip(&kernel.exprs) {
+            let Code::Take { access: _, index, stride, extent } = &expr.code else { continue };
+            let Some(dims) = self.dims_to_keep(expr, *index) else { continue };
+            let count = dims.iter().filter_map(|dim| kernel.dims[*dim].fixed()).product();
+            let [whole, byte] = [Ty::I64, Ty::I8].map(|ty| self.code.types.scalar(ty));
+            let (places, fits) = (self.code.stack(whole, count, 64), self.code.stack(byte, count, 64));
+            self.once_if_any(expr.dims, &mut |emitter| {
+                emitter.each_of(&dims, None, &mut |emitter, number| {
+                    emitter.current = Some(expr.node);
+                    let (place, is_in_range) = emitter.place((*index, *extent, stride), 1);
+                    let to = emitter.code.element(places, number, whole, 1);
+                    emitter.code.store(place.value, to, 8);
+                    if let Some(is_in_range) = is_in_range {
+                        let to = emitter.code.element(fits, number, byte, 1);
+                        let is_in_range = emitter.emit(1).cast(Cast::ZExt, is_in_range, Ty::I8);
+                        emitter.code.store(is_in_range.value, to, 1);
+                    }
                 });
-                self.kept_places.insert(read.id, kept);
-            }
+            });
+            self.kept_places.insert(id, Kept::OfIndices { dims, places, fits });
         }
     }
 
-    /// The same in blocks of the dimensions from one on, whose number in memory is known so far.
-    fn keep_places_within(
+    /// The dimensions of an index that is the same for many others outside of them, if it has few.
+    fn dims_to_keep(&self, expr: &Expr, index: ExprId) -> Option<Vec<usize>> {
+        let (kernel, of_index) = (self.kernel, self.kernel.expr(index).dims);
+        let dims: Vec<usize> = (0..kernel.dims.len()).filter(|dim| of_index & 1 << dim != 0).collect();
+        let (first, last) = (*dims.first()?, *dims.last()?);
+        let is_in_order = self.vector.is_none_or(|dim| !dims.contains(&dim) || dim == last);
+        let all = |dims: Vec<usize>| {
+            dims.into_iter().try_fold(1_i64, |all, dim| all.checked_mul(kernel.dims[dim].fixed()?))
+        };
+        let are_few = all(dims.clone()).is_some_and(|count| (1..=MOST_PLACES).contains(&count));
+        let again = all((0..first).filter(|dim| expr.dims & 1 << dim != 0).collect());
+        let is_used_again = again.is_none_or(|again| again >= LEAST_TAKEN);
+        (is_in_order && are_few && is_used_again && !self.is_tiny).then_some(dims)
+    }
+
+    /// Does something once if there is an index of each of some dimensions.
+    fn once_if_any(&mut self, dims: u64, body: &mut dyn FnMut(&mut Self)) {
+        let (zero, mut count) = (self.code.index(0), self.code.index(1));
+        for dim in (0..self.kernel.dims.len()).filter(|dim| dims & 1 << dim != 0) {
+            let extent = self.product(&self.kernel.dims[dim].clone());
+            count = self.code.int("llvm.intr.smin", count, extent);
+        }
+        let open = self.code.open((zero, count, 1), &[]);
+        self.frames.push(Scope::default());
+        body(self);
+        self.frames.pop();
+        self.code.close(&open, &[]);
+    }
+
+    /// Loops over the indices of some dimensions, of which those outside of them are `before`; the body takes how many there were.
+    fn each_of(
         &mut self,
-        shuffled: Shuffled,
-        (read, kept): (&Read<'_>, Kept),
-        dim: usize,
-        number: MlirValue,
+        dims: &[usize],
+        before: Option<MlirValue>,
+        body: &mut dyn FnMut(&mut Self, MlirValue),
     ) {
-        if dim < self.kernel.dims.len() {
-            let (zero, extent) = (self.code.index(0), self.product(&self.kernel.dims[dim].clone()));
-            self.repeat(dim, (zero, extent), 1, &[], &mut |emitter, _| {
-                let index = emitter.at(dim);
-                let outside = emitter.code.int("llvm.mul", number, extent);
-                let number = emitter.code.int("llvm.add", outside, index);
-                emitter.keep_places_within(shuffled, (read, kept), dim + 1, number);
-                Vec::new()
-            });
-            return;
+        let number = before.unwrap_or_else(|| self.code.index(0));
+        let Some((dim, inner)) = dims.split_first() else { return body(self, number) };
+        let (zero, extent) = (self.code.index(0), self.product(&self.kernel.dims[*dim].clone()));
+        self.repeat(*dim, (zero, extent), 1, &[], &mut |emitter, _| {
+            let index = emitter.at(*dim);
+            let outside = emitter.code.int("llvm.mul", number, extent);
+            let number = emitter.code.int("llvm.add", outside, index);
+            emitter.each_of(inner, Some(number), body);
+            Vec::new()
+        });
+    }
+
+    /// The number of the current indices of some dimensions among all of them.
+    fn number_of(&mut self, dims: &[usize]) -> MlirValue {
+        let mut number = self.code.index(0);
+        for dim in dims {
+            let (index, extent) = (self.at(*dim), self.product(&self.kernel.dims[*dim].clone()));
+            number = self.code.int("llvm.mul", number, extent);
+            number = self.code.int("llvm.add", number, index);
         }
-        let Some(taken) = &read.taken else { unreachable!("only what is taken has places that a run knows") };
-        self.current = Some(read.expr.node);
-        let (place, fits) = self.place((taken.index, taken.extent), 1);
-        let stride = self.product(taken.stride);
-        let mut step = self.code.int("llvm.mul", place.value, stride);
-        for dim in shuffled.inner..self.kernel.dims.len() {
-            let (index, stride) = (self.at(dim), self.product(&read.access.strides[dim].clone()));
-            let own = self.code.int("llvm.mul", index, stride);
-            step = self.code.int("llvm.add", step, own);
-        }
-        let apart = self.product(&read.access.strides[shuffled.inner - 1].clone());
+        number
+    }
+
+    /// Keeps the places of what is taken of blocks, which are the same for all of them.
+    fn keep_places_of_blocks(&mut self, shuffled: Shuffled, read: &Read<'_>) {
+        let Some(taken) = &read.taken else { return };
+        let elements = (shuffled.block as usize * shuffled.together).next_multiple_of(self.lanes);
         let i32 = self.code.types.scalar(Ty::I32);
-        for block in 0..shuffled.together {
-            let before = self.code.index(block as i64);
-            let before = self.code.int("llvm.mul", before, apart);
-            let own = self.code.int("llvm.add", step, before);
-            let missing = self.code.index(OUT_OF_RANGE);
-            let own = self.code.select(fits.value, own, missing);
-            let own = self.code.value("llvm.trunc", &[own], i32, &[]);
-            let to = self.code.index(block as i64 * shuffled.block);
-            let to = self.code.int("llvm.add", to, number);
-            let to = self.code.element(kept.room, to, i32, 1);
-            self.code.store(own, to, 4);
-        }
+        let room = self.code.stack(i32, elements as i64, 64);
+        let dims: Vec<usize> = (shuffled.inner..self.kernel.dims.len()).collect();
+        let apart = self.product(&read.access.strides[shuffled.inner - 1].clone());
+        self.once_if_any(read.expr.dims, &mut |emitter| {
+            emitter.each_of(&dims, None, &mut |emitter, number| {
+                emitter.current = Some(read.expr.node);
+                let (place, fits) = emitter.place((taken.index, taken.extent, taken.stride), 1);
+                let within = emitter.scalar_linear(&read.access.strides, None);
+                let step = emitter.code.int("llvm.add", place.value, within);
+                for block in 0..shuffled.together {
+                    let before = emitter.code.index(block as i64);
+                    let before = emitter.code.int("llvm.mul", before, apart);
+                    let mut own = emitter.code.int("llvm.add", step, before);
+                    if let Some(fits) = fits {
+                        let missing = emitter.code.index(OUT_OF_RANGE);
+                        own = emitter.code.select(fits.value, own, missing);
+                    }
+                    let own = emitter.code.value("llvm.trunc", &[own], i32, &[]);
+                    let to = emitter.code.index(block as i64 * shuffled.block);
+                    let to = emitter.code.int("llvm.add", to, number);
+                    let to = emitter.code.element(room, to, i32, 1);
+                    emitter.code.store(own, to, 4);
+                }
+            });
+        });
+        self.kept_places.insert(read.id, Kept::OfBlocks(room));
     }
 
     /// The lanes of results from one of a group of blocks on, chosen from registers whose first element is so far from the first one of
     /// the group.
     pub(super) fn chosen_places(
         &mut self,
-        (kept, first): (Kept, usize),
+        (room, first): (MlirValue, usize),
         (registers, low): (&[MlirValue], i64),
         dtype: DType,
     ) -> Register {
@@ -195,7 +303,7 @@ impl KernelEmitter<'_> {
         let own = Ty::integer(ty.bits());
         let i32 = self.code.types.scalar(Ty::I32);
         let from = self.code.index(first as i64);
-        let from = self.code.element(kept.room, from, i32, 1);
+        let from = self.code.element(room, from, i32, 1);
         let place = Register { value: self.code.load(from, llvm::vector(i32, lanes), 4), ty: Ty::I32 };
         let mut e = self.emit(lanes);
         let missing = e.int(Ty::I32, OUT_OF_RANGE);
