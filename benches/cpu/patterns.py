@@ -285,6 +285,21 @@ def cases(np, jnp, jax, rng, program):
             ["r = take(x, y) {axis = 0 : i64}"], ((1_000_000, 64), f32), lambda x, y: jnp.take(x, y, axis=0),
             lambda x, y, out: np.take(x, y, axis=0, out=out, mode="clip"), inductor=lambda t, x, y: x[y],
         ),
+        "take, two colours of u8 [4000,4000,3]": case(
+            lambda: [rng.integers(0, 255, (4000, 4000, 3)).astype(np.uint8), np.array([2, 0], np.int32)],
+            ["r = take(x, y) {axis = 2 : i64}"], ((4000, 4000, 2), np.uint8), lambda x, y: jnp.take(x, y, axis=2),
+            lambda x, y, out: np.take(x, y, axis=2, out=out, mode="clip"), inductor=lambda t, x, y: x[:, :, y],
+        ),
+        "take, 5 along axis 1 of [300000,7,4]": case(
+            lambda: [normal(300_000, 7, 4), np.array([6, 0, 3, 3, 1], np.int32)],
+            ["r = take(x, y) {axis = 1 : i64}"], ((300_000, 5, 4), f32), lambda x, y: jnp.take(x, y, axis=1),
+            lambda x, y, out: np.take(x, y, axis=1, out=out, mode="clip"), inductor=lambda t, x, y: x[:, y],
+        ),
+        "take, 100 columns of [20000,1000]": case(
+            lambda: [normal(20_000, 1000), rng.integers(0, 1000, 100).astype(np.int32)],
+            ["r = take(x, y) {axis = 1 : i64}"], ((20_000, 100), f32), lambda x, y: jnp.take(x, y, axis=1),
+            lambda x, y, out: np.take(x, y, axis=1, out=out, mode="clip"), inductor=lambda t, x, y: x[:, y],
+        ),
         "take, 10⁴ rows of an argument x[:, 5:69], [50000,73]": case(
             lambda: [normal(50_000, 73)[:, 5:69], rng.integers(0, 50_000, 10_000).astype(np.int32)],
             ["r = take(x, y) {axis = 0 : i64}"], ((10_000, 64), f32), lambda x, y: jnp.take(x, y, axis=0),

@@ -194,19 +194,42 @@ impl<'k> KernelEmitter<'k> {
         if !self.has_masks {
             return self.repeat(dim, (from, to), 1, carried, &mut |emitter, state| body(emitter, 1, state));
         }
+        let whole = self.lanes;
+        let rest = self.kernel.dims[dim].fixed().map(|extent| extent as usize % whole);
+        if matches!(self.kernel.form, Form::Columns { .. })
+            && let Some(rest) = rest
+        {
+            // Each lane is a column of its own, in registers of which some lane counts.
+            let register = register_lanes(self.kernel, self.setting.machine.vector_bytes);
+            self.lanes = rest.next_power_of_two().max(register).min(whole);
+        }
         let lanes = self.lanes;
-        let extent = self.kernel.dims[dim].fixed().filter(|_| self.is_tiny);
-        self.repeat(dim, (from, to), lanes, carried, &mut |emitter, state| {
-            emitter.rest = extent.map(|extent| extent as usize % lanes);
-            emitter.mask = Some(match emitter.rest {
-                // Elements are stored one by one then, without a mask.
+        // Where elements are stored one by one, or not at all, the mask may be a constant: registers without a lane that counts are left
+        // out.
+        let known = rest.filter(|_| self.is_tiny || self.only_reduces());
+        let carried = self.repeat(dim, (from, to), lanes, carried, &mut |emitter, state| {
+            emitter.rest = known.filter(|_| emitter.is_tiny);
+            emitter.mask = Some(match known {
                 Some(rest) => emitter.first_lanes(rest),
                 None => emitter.lanes_before(dim, to),
             });
             let next = body(emitter, lanes, state);
             (emitter.mask, emitter.rest) = (None, None);
             next
-        })
+        });
+        self.lanes = whole;
+        carried
+    }
+
+    /// Whether the stage at hand of rows that are gone through as a whole stores nothing of them.
+    fn only_reduces(&self) -> bool {
+        let kernel = self.kernel;
+        let is_stored = |root: usize| match kernel.roots[root].role {
+            Role::Store | Role::Scan(_) => kernel.is_full(root) && self.stage(root) == self.stage,
+            Role::Reduce(_) | Role::Arg(_) => false,
+        };
+        let is_whole = matches!(kernel.form, Form::Rows { .. }) && kernel.chunk.is_none();
+        is_whole && !(0..kernel.roots.len()).any(is_stored)
     }
 
     /// Less than a vector, of a kernel that carries nothing: in vectors that are half as long each, down to one element. None is in a
