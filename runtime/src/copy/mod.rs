@@ -28,6 +28,15 @@ const SQUARES: usize = 256;
 /// From so many bytes on, squares are written past the caches: they would not stay there, and need not be read first.
 const STREAMED: usize = 1 << 24;
 
+/// Elements of the source that rows of the target take so few of one after the other are chosen from registers: squares of them would
+/// not be filled.
+const STEPS: isize = 15;
+/// The same of wider elements, in bytes.
+const STEPPED: usize = 24;
+
+/// Bytes of each row that are copied as one unit of work, where rows take turns in the source.
+const STEPPED_ROW: usize = 1 << 13;
+
 /// Bytes that are copied as one unit of work, in rows.
 const ROWS: usize = 1 << 16;
 
@@ -179,6 +188,10 @@ impl Plan {
             let across = outer.pop().unwrap_or(NONE);
             return Plan { outer, manner: Manner::Rows { across, inner } };
         };
+        if takes_turns(size, outer[place], inner) {
+            let across = outer.remove(place);
+            return Plan { outer, manner: Manner::Rows { across, inner } };
+        }
         let (rest, across, row) = Plan::sides(outer.clone(), place, inner, size);
         let (run, width) = (count(&across), count(&row));
         if width < LEAST_SIDE || width < SHORT_ROW && (size < WIDE || run * width < MANY) {
@@ -239,6 +252,9 @@ impl Plan {
             Manner::Squares { across, inner } => {
                 let side = squares::side(size);
                 [(count(across), squares::WIDTH * side), (count(inner), count(inner).min(SQUARES.max(side)))]
+            }
+            Manner::Rows { across, inner } if takes_turns(size, *across, *inner) => {
+                [(across.extent, across.extent), (inner.extent, inner.extent.min(STEPPED_ROW / size))]
             }
             Manner::Rows { across, inner } => {
                 let length = inner.extent.min(ROWS / size);
@@ -330,6 +346,14 @@ impl Plan {
             }
         });
     }
+}
+
+/// Whether rows along `inner` take turns in the source, few of them, whose elements are put next to each other in registers.
+fn takes_turns(size: usize, across: Axis, inner: Axis) -> bool {
+    let step = inner.from / size as isize;
+    let is_near = step * size as isize == inner.from && step <= STEPS && inner.from <= STEPPED as isize;
+    let takes_turns = across.from == size as isize && across.extent as isize <= step;
+    is_near && takes_turns && rows::has_steps(size, (inner.extent, step))
 }
 
 impl Axis {

@@ -47,6 +47,19 @@ pub(super) unsafe fn rows<T: Copy>(across: Axis, inner: Axis, to: Address, from:
     }
 }
 
+/// Whether so many elements, so many steps apart, are put next to each other in registers.
+pub(super) fn has_steps(size: usize, elements: (usize, isize)) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        Steps::suit(size, elements)
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = (size, elements);
+        false
+    }
+}
+
 /// How elements that do not lie side by side are put next to each other.
 struct Apart {
     #[cfg(target_arch = "x86_64")]

@@ -26,11 +26,10 @@ pub struct Steps {
 struct Lanes([u8; BYTES]);
 
 impl Steps {
-    /// For so many elements of so many bytes; none if the processor has no instructions for them, if they fill no two registers, or if
-    /// the step is too wide.
-    pub fn new(size: usize, (count, step): (usize, isize)) -> Option<Steps> {
+    /// Whether there are instructions for so many elements of so many bytes, these fill two registers, and the step is not too wide.
+    pub fn suit(size: usize, (count, step): (usize, isize)) -> bool {
         if count * size < 2 * BYTES {
-            return None;
+            return false;
         }
         let is_near = step == -1 || (2..=STEPS as isize).contains(&step) && step as usize * size <= BYTES;
         let has_words = is_x86_feature_detected!("avx512f");
@@ -42,7 +41,12 @@ impl Steps {
             4 | 8 => has_words,
             _ => false,
         };
-        (is_near && has).then(|| {
+        is_near && has
+    }
+
+    /// For elements that they suit.
+    pub fn new(size: usize, (count, step): (usize, isize)) -> Option<Steps> {
+        Steps::suit(size, (count, step)).then(|| {
             let mut sources = [Lanes([0; BYTES]); STEPS];
             let lanes = BYTES / size;
             for (register, sources) in sources[..step.unsigned_abs()].iter_mut().enumerate() {

@@ -1,5 +1,6 @@
 //! Copies of views of all kinds beside naive ones.
 
+use super::rows::has_steps;
 use super::*;
 
 /// A generator of the same numbers every time.
@@ -134,6 +135,52 @@ fn few_or_narrow_elements_are_interleaved_and_not_turned() {
     assert_eq!(manner([5000, 16], 2), "squares");
     assert_eq!(manner([15, 3], 8), "rows");
     assert_eq!(manner([16, 3], 8), "runs");
+    // Few rows of the target that take turns in the source are not squares, where registers are wide.
+    for (rows, size, least) in [(5, 1, 128), (15, 1, 128), (12, 2, 64), (6, 4, 32), (3, 8, 16)] {
+        let has_registers = has_steps(size, (least, rows as isize));
+        assert_eq!(
+            manner([rows, least], size) == "rows",
+            has_registers || rows < LEAST_SIDE,
+            "{rows} of {size}"
+        );
+    }
+    assert_eq!(manner([16, 5000], 1), "squares");
+    assert_eq!(manner([13, 5000], 2), "squares");
+    assert_eq!(manner([7, 5000], 4), "squares");
+}
+
+#[test]
+fn rows_that_take_turns_are_put_next_to_each_other() {
+    let mut random = Random(5);
+    for size in [1, 2, 4, 8] {
+        for rows in 2..17 {
+            for (length, others) in [(5, 1), (64, 3), (129, 2), (9000 / size, 2)] {
+                // No byte more than there is may be read or written.
+                let all = others * rows * length * size;
+                let source: Vec<u8> = (0..all).map(|_| random.below(256) as u8).collect();
+                let mut target = vec![0xa5_u8; all + 64];
+                let strides = |strides: [usize; 3]| strides.map(|stride| (stride * size) as isize);
+                // SAFETY: the views fit their memory.
+                unsafe {
+                    let to =
+                        Strided { data: target.as_mut_ptr(), strides: &strides([rows * length, length, 1]) };
+                    let data = source.as_ptr().cast_mut();
+                    let from = Strided { data, strides: &strides([rows * length, 1, rows]) };
+                    copy(&[others, rows, length], size, to, from);
+                }
+                let place = |other: usize, row: usize, index: usize| {
+                    (other * rows * length + index * rows + row) * size
+                };
+                let naive: Vec<u8> = (0..others)
+                    .flat_map(|other| (0..rows).map(move |row| (other, row)))
+                    .flat_map(|(other, row)| (0..length).map(move |index| place(other, row, index)))
+                    .flat_map(|place| source[place..place + size].to_vec())
+                    .collect();
+                assert!(target[..all] == naive, "{rows} rows of {length} of {size}");
+                assert!(target[all..].iter().all(|byte| *byte == 0xa5), "{rows} rows of {length} of {size}");
+            }
+        }
+    }
 }
 
 #[test]

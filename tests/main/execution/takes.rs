@@ -354,5 +354,112 @@ fn indices_out_of_range_of_short_axes_end_the_call() {
         let wanted = program.run(&system.semantics, "taken", &arguments.clone().map(Value::Array));
         let found = function(&executable, "taken").run(&arguments.each_ref().map(tensor));
         assert_eq!(wanted.is_ok(), found.is_ok(), "{} of nothing", system.name);
+        // Of rows without elements, none is read.
+        for is_open in [false, true] {
+            let executable = compile(&session, &from_short_axes(DType::F32, &[1000, 0], is_open, (1, 8)));
+            let places = Array::new(DType::I32, vec![8], vec![Number::Int(0); 8]);
+            let of = [&numbers(DType::F32, &[1000, 0]), &places, &numbers(DType::F32, &[1])];
+            let outcome = function(&executable, "taken").run(&of.map(tensor));
+            let message = outcome.err().map(|error| error.to_string()).unwrap_or_default();
+            assert!(message.contains("an index is out of range"), "{}: {message}", system.name);
+        }
     }
+}
+
+/// Runs a program of small integers, and the interpreter.
+fn runs_as_the_interpreter(text: &str, shapes: &[(DType, &[usize])]) {
+    let jax = System::all().into_iter().find(|system| system.name == "jax").expect("it is one of them");
+    let mut random = Random::new(34);
+    let mut array = |(dtype, shape): &(DType, &[usize])| {
+        let numbers = (0..shape.iter().product()).map(|_| Number::Int(random.below(7) as i128));
+        Value::Array(Array::new(*dtype, shape.to_vec(), numbers.collect::<Vec<_>>()))
+    };
+    let arguments: Vec<Value> = shapes.iter().map(&mut array).collect();
+    let text = known(text);
+    let executable = compile(&session("jax", true, false), &text);
+    let program = Program::read(&text).expect("the interpreter reads the program");
+    let wanted = program.run(&jax.semantics, "f", &arguments).expect("it runs").results;
+    let found = run(&function(&executable, "f"), &arguments).expect("it runs");
+    assert_eq!(found.into_iter().map(Value::Array).collect::<Vec<_>>(), wanted, "{text}");
+}
+
+/// Which elements are taken is not known before the rows that the kernel goes through.
+#[test]
+fn indices_that_wait_for_a_reduction() {
+    for [rows, columns] in [[4, 5], [20, 40], [300, 5]] {
+        let z = format!("tensor<{rows}x{columns}xi32>");
+        let text = format!(
+            "func.func @f(%z: {z}, %i: tensor<{columns}xi32>, %x: tensor<{rows}x10xi32>) -> !u {{
+  %m = \"promote.max\"(%z) : ({z}) -> !u
+  %j = \"promote.add\"(%i, %m) : (tensor<{columns}xi32>, !u) -> !u
+  %t = \"promote.take\"(%x, %j) {{axis = 1 : i64}} : (tensor<{rows}x10xi32>, !u) -> !u
+  %r = \"promote.add\"(%t, %z) : (!u, {z}) -> !u
+  return %r : !u
+}}
+"
+        );
+        let shapes: [&[usize]; 3] = [&[rows, columns], &[columns], &[rows, 10]];
+        runs_as_the_interpreter(&text, &shapes.map(|shape| (DType::I32, shape)));
+    }
+}
+
+/// More of what else is read of a block than fits into registers.
+#[test]
+fn beside_what_is_wide() {
+    let [x, i, y, z] =
+        ["tensor<80x130xui8>", "tensor<3x300xi32>", "tensor<80x3x300xui8>", "tensor<80x1x300xui8>"];
+    let text = format!(
+        "func.func @f(%x: {x}, %i: {i}, %y: {y}, %z: {z}) -> !u {{
+  %t = \"promote.take\"(%x, %i) {{axis = 1 : i64}} : ({x}, {i}) -> !u
+  %a = \"promote.add\"(%t, %y) : (!u, {y}) -> !u
+  %r = \"promote.subtract\"(%a, %z) : (!u, {z}) -> !u
+  return %r : !u
+}}
+"
+    );
+    let bytes = |shape: &'static [usize]| (DType::U8, shape);
+    let arguments = [bytes(&[80, 130]), (DType::I32, &[3, 300]), bytes(&[80, 3, 300]), bytes(&[80, 1, 300])];
+    runs_as_the_interpreter(&text, &arguments);
+}
+
+/// Places are kept on the stack, of which callers need not have much.
+#[test]
+fn many_takes_of_one_kernel() {
+    let (mut text, mut sum) = (String::new(), "%x");
+    let names: Vec<String> = (0..40).map(|number| format!("%s{number}")).collect();
+    for (number, next) in names.iter().enumerate() {
+        let of = if number == 0 { "tensor<9x600xi32>" } else { "!u" };
+        writeln!(
+            text,
+            "  %c{number} = \"promote.constant\"() {{value = dense<{number}> : tensor<i32>}} : () -> tensor<i32>
+  %j{number} = \"promote.add\"(%i, %c{number}) : (tensor<600xi32>, tensor<i32>) -> !u
+  %t{number} = \"promote.take\"(%x, %j{number}) {{axis = 1 : i64}} : (tensor<9x600xi32>, !u) -> !u
+  {next} = \"promote.add\"({sum}, %t{number}) : ({of}, !u) -> !u"
+        )
+        .expect("text can be written");
+        sum = next;
+    }
+    let text = known(&format!(
+        "func.func @f(%x: tensor<9x600xi32>, %i: tensor<600xi32>) -> !u {{\n{text}  return {sum} : !u\n}}\n"
+    ));
+    let executable = compile(&session("jax", true, false), &text);
+    let on_small_stack = || {
+        let arguments = [numbers(DType::I32, &[9, 600]), numbers(DType::I32, &[600])].map(Value::Array);
+        let found = run(&function(&executable, "f"), &arguments).map_err(|error| error.to_string())?;
+        let [Value::Array(x), Value::Array(i)] = &arguments else { unreachable!("they are arrays") };
+        let at = |row: usize, index: i128| x.elements[row * 600 + index as usize];
+        let wanted = |number: usize| {
+            let Number::Int(index) = i.elements[number % 600] else { unreachable!("it is an integer") };
+            let taken = (0..40).map(|more| at(number / 600, index + more));
+            let all = taken.chain([at(number / 600, (number % 600) as i128)]);
+            Number::Int(all.map(|one| if let Number::Int(one) = one { one } else { 0 }).sum())
+        };
+        assert_eq!(found[0].elements, (0..9 * 600).map(wanted).collect::<Vec<_>>());
+        Ok::<(), String>(())
+    };
+    let outcome = std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(192 << 10);
+        thread.spawn_scoped(scope, on_small_stack).expect("a thread is made").join()
+    });
+    assert_eq!(outcome.expect("it ends"), Ok(()));
 }

@@ -132,11 +132,11 @@ pub const LEAST_ROWS: i64 = 16;
 pub const MOST_SHUFFLED: i64 = 16;
 /// How many shuffles one of them takes, at most.
 pub const MOST_SHUFFLES: usize = 1 << 7;
-/// How many registers what is taken from is loaded to, at most.
+/// How many registers what is taken from is loaded to, at most; of bytes, as many as the numbers of bytes count.
 pub const MOST_TAKEN: usize = 8;
-/// The most indices whose places are computed in front of all loops.
+/// The most indices of a kernel whose places are computed in front of all loops. They are on the stack.
 pub const MOST_PLACES: i64 = 1 << 10;
-/// How often they are used again at least.
+/// How often places that are computed in front of all loops, or of groups of blocks, are used at least.
 pub const LEAST_TAKEN: i64 = 4;
 /// The fewest elements that the run time copies: a call of it takes as long as moving some hundred of them.
 pub const LEAST_COPIED: i64 = 1 << 11;
@@ -145,6 +145,8 @@ pub const WIDEST_COPIED: i64 = 16;
 /// The fewest elements of rows, and the most that they are apart from each other, that a kernel loads in vectors among which it chooses.
 pub const SHORTEST_STEPPED: i64 = 1 << 6;
 pub const WIDEST_STEP: i64 = 1 << 4;
+/// The same of words that take turns in memory with those of other rows: of more rows, the run time writes longer parts at a time.
+pub const WIDEST_TURN: i64 = 4;
 /// Of so many bytes, lines of the caches that are read or written a part at a time are gone when the next part is.
 pub const LEAST_CUT: i64 = 1 << 23;
 /// Shorter runs of memory, in bytes, that go on along another dimension, a kernel would read or write a part of at a time.

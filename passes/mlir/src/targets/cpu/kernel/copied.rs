@@ -5,7 +5,7 @@ use promote_lower::kernel::{Kernel, Moved};
 use promote_scalar::memory_size;
 
 use crate::targets::cpu::costs::{
-    LEAST_COPIED, LEAST_CUT, SHORTEST_RUN, SHORTEST_STEPPED, WIDEST_COPIED, WIDEST_STEP,
+    LEAST_COPIED, LEAST_CUT, SHORTEST_RUN, SHORTEST_STEPPED, WIDEST_COPIED, WIDEST_STEP, WIDEST_TURN,
 };
 
 /// Whether the run time copies what a kernel moves: many elements, rows of which do not lie side by side in both tensors, or are
@@ -33,7 +33,13 @@ pub(super) fn is_copied(kernel: &Kernel, across: Option<usize>) -> bool {
             match steps {
                 [Some(1), Some(1)] => !is_element,
                 [Some(-1 | 0), Some(1)] => true,
-                [Some(from), Some(1)] => is_long && from.abs() <= WIDEST_STEP,
+                [Some(from), Some(1)] => {
+                    let others = &moved.from.strides[..last];
+                    let is_nearer = |stride: i64| stride != 0 && stride.abs() < from.abs();
+                    let takes_turns = others.iter().any(|stride| stride.fixed().is_some_and(is_nearer));
+                    let widest = if takes_turns && size == 4 { WIDEST_TURN } else { WIDEST_STEP };
+                    is_long && from.abs() <= widest
+                }
                 [Some(_) | None, _] => false,
             }
         }

@@ -60,7 +60,7 @@ use self::runs::Parts;
 pub use self::schedule::Schedule;
 use self::shuffled::Shuffled;
 use self::squares::Bounds;
-use self::taken::Kept as KeptPlaces;
+use self::taken::KeptPlaces;
 use super::costs::STREAM_ALIGNMENT;
 use super::target::Machine;
 use crate::targets::llvm::Register;
@@ -317,7 +317,7 @@ impl<'k> KernelEmitter<'k> {
         self.frames.push(FxHashMap::default());
         let bounds = self.decode(units_loop.index, &units, &tiles);
         let step = match self.run_of_units(&units, &tiles) {
-            Some(dim) => self.run_along(dim, (units_loop.index, end), (&units, &tiles), &bounds),
+            Some(run) => self.run_along(&run, (units_loop.index, end), &units, &bounds),
             None => self.unit((units_loop.index, end), &bounds),
         };
         self.frames.pop();

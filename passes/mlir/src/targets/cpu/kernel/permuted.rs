@@ -12,7 +12,7 @@ use promote_scalar::{Element, memory};
 
 use super::shuffled::{Read, Shuffled};
 use super::squares::Bounds;
-use super::taken::Kept;
+use super::taken::KeptPlaces;
 use super::{KernelEmitter, Scope};
 use crate::targets::llvm::{Register, shuffle, vector};
 
@@ -97,15 +97,18 @@ impl KernelEmitter<'_> {
         let reads = shuffled.reads(kernel).into_iter().filter(|read| is_own(read.expr));
         reads
             .map(|read| {
-                let offsets = shuffled.offsets(kernel, read.access, count);
-                let (Some(span), Some(offsets)) = (shuffled.span(kernel, &read, count), offsets) else {
+                let Some(span) = shuffled.span(kernel, &read, count) else {
                     unreachable!("the strides of blocks are known")
                 };
                 let places = match self.kept_places.get(&read.id) {
-                    Some(Kept::OfBlocks(room)) => Places::Kept(*room, span.0),
-                    Some(Kept::OfIndices { .. }) | None => {
-                        Places::Known(offsets.iter().map(|offset| (offset - span.0) as usize).collect())
-                    }
+                    Some(KeptPlaces::OfBlocks(room)) => Places::Kept(*room, span.0),
+                    Some(KeptPlaces::OfIndices { .. }) => unreachable!("these are of blocks"),
+                    None => match shuffled.offsets(kernel, read.access, count) {
+                        Some(offsets) => {
+                            Places::Known(offsets.iter().map(|offset| (offset - span.0) as usize).collect())
+                        }
+                        None => unreachable!("they lie in the span"),
+                    },
                 };
                 let registers = self.load_blocks(&read, span);
                 Loaded { id: read.id, dtype: read.expr.dtype, registers, places }

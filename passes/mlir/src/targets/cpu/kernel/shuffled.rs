@@ -86,10 +86,11 @@ impl Shuffled {
             return None;
         }
         let mut found = Self { inner, block, together: 1, lanes };
-        let takes = found.reads(kernel).iter().any(|read| read.taken.is_some());
+        let [takes, loads] = [true, false]
+            .map(|is_taken| found.reads(kernel).iter().any(|read| read.taken.is_some() == is_taken));
         // Each vector of a large block is chosen from as many registers as it fills, or as a vector has lanes, at most.
         let registers = (block as usize).div_ceil(lanes);
-        if !takes && registers * registers.min(lanes) > MOST_SHUFFLES {
+        if loads && registers * registers.min(lanes) > MOST_SHUFFLES {
             return None;
         }
         let is_dense = |access: &Access| {
@@ -189,9 +190,12 @@ impl Shuffled {
     }
 
     /// How far from the first element of a block the first and the last one in memory are that may be read of so many of them; none if a
-    /// run alone knows.
+    /// run alone knows, or if there is none.
     pub(super) fn span(&self, kernel: &Kernel, read: &Read<'_>, blocks: usize) -> Option<(i64, i64)> {
-        let along = |extent: Option<i64>, stride: &Product| Some((extent? - 1) * stride.fixed()?);
+        let along = |extent: Option<i64>, stride: &Product| {
+            let last = extent?.checked_sub(1).filter(|last| *last >= 0)?;
+            last.checked_mul(stride.fixed()?)
+        };
         let apart = match blocks {
             1 => Some(0),
             _ => along(Some(blocks as i64), &read.access.strides[self.inner - 1]),

@@ -15,16 +15,27 @@ use crate::targets::llvm::{self, Register, intrinsic, shuffle};
 
 /// Where elements are taken from, kept on the stack.
 #[derive(Clone)]
-pub(super) enum Kept {
+pub(super) enum KeptPlaces {
     /// Those of blocks that are permuted: how far from the first element of the block, as an `i32`.
     OfBlocks(MlirValue),
-    /// Those at the indices of some dimensions: how far from the first element that may be taken, as an `i64`, and whether the index is
-    /// in range, as a byte.
-    OfIndices { dims: Vec<usize>, places: MlirValue, fits: MlirValue },
+    /// Those at the indices of some dimensions: how far from the first element that may be taken, as an `i64`, and, where that does not
+    /// end the call, whether the index is in range, as a byte.
+    OfIndices { dims: Vec<usize>, places: MlirValue, fits: Option<MlirValue> },
+}
+
+/// Where elements are taken from, by lanes.
+enum Steps {
+    /// So far from the first element that may be taken.
+    Computed(Register),
+    /// The same, one after the other in memory.
+    Kept(MlirValue),
 }
 
 /// In the place of an index that is out of range, in blocks.
 const OUT_OF_RANGE: i64 = i32::MIN as i64;
+
+/// How many bytes a register has that an [instruction] chooses from.
+const REGISTER: usize = 64;
 
 impl KernelEmitter<'_> {
     /// Elements at indices that are values.
@@ -37,23 +48,33 @@ impl KernelEmitter<'_> {
         let varies = self.vector.is_some_and(|dim| kernel.expr(*index).dims & 1 << dim != 0);
         // Where all lanes have one index, they are loaded as from anywhere.
         let index_lanes = if varies { lanes } else { 1 };
-        let kept = self.kept_places.get(&id).cloned();
-        let mut room = None;
-        let (steps, fits) = match kept {
-            Some(Kept::OfIndices { dims, places, fits }) => {
+        let (steps, fits) = match self.kept_places.get(&id).cloned() {
+            Some(KeptPlaces::OfIndices { dims, places, fits }) => {
                 let number = self.number_of(&dims);
-                room = Some(self.code.element(places, number, self.code.types.i64, 1));
-                self.kept_place((places, fits), number, index_lanes)
+                let steps = self.code.element(places, number, self.code.types.i64, 1);
+                let fits = fits.map(|fits| {
+                    let byte = self.code.types.scalar(Ty::I8);
+                    let from = self.code.element(fits, number, byte, 1);
+                    let value = self.code.load(from, llvm::vector(byte, index_lanes), 1);
+                    self.emit(index_lanes).cast(Cast::Truncate, Register { value, ty: Ty::I8 }, Ty::I1)
+                });
+                (Steps::Kept(steps), fits)
             }
-            Some(Kept::OfBlocks(_)) | None => self.place((*index, *extent, stride), index_lanes),
+            Some(KeptPlaces::OfBlocks(_)) | None => {
+                let (steps, fits) = self.place((*index, *extent, stride), index_lanes);
+                (Steps::Computed(steps), fits)
+            }
         };
         if extent.fixed() == Some(0) {
             return filler;
         }
-        let loaded = if varies && lanes > 1 {
-            self.take_lanes((access, steps, room), dtype, lanes)
-        } else {
-            self.load(access, dtype, lanes, Some(steps.value))
+        let loaded = match steps {
+            steps if varies && lanes > 1 => self.take_lanes((access, steps), dtype, lanes),
+            Steps::Computed(step) => self.load(access, dtype, lanes, Some(step.value)),
+            Steps::Kept(from) => {
+                let step = self.code.load(from, self.code.types.i64, 8);
+                self.load(access, dtype, lanes, Some(step))
+            }
         };
         let Some(fits) = fits else { return loaded };
         let fits = if index_lanes == lanes { fits } else { llvm::splat(&mut self.code, fits, lanes) };
@@ -109,30 +130,10 @@ impl KernelEmitter<'_> {
         }
     }
 
-    /// The same of indices whose places were kept, from a number of them on.
-    fn kept_place(
-        &mut self,
-        (places, fits): (MlirValue, MlirValue),
-        number: MlirValue,
-        lanes: usize,
-    ) -> (Register, Option<Register>) {
-        let loaded = |from: MlirValue, ty: Ty| {
-            let (one, size) = (self.code.types.scalar(ty), ty.bits() as usize / 8);
-            let from = self.code.element(from, number, one, 1);
-            Register { value: self.code.load(from, llvm::vector(one, lanes), size), ty }
-        };
-        let step = loaded(places, Ty::I64);
-        if self.setting.numerics != Numerics::Jax {
-            return (step, None);
-        }
-        let fits = loaded(fits, Ty::I8);
-        (step, Some(self.emit(lanes).cast(Cast::Truncate, fits, Ty::I1)))
-    }
-
-    /// Elements at steps from the first one that may be taken, which are kept somewhere, if they are.
+    /// Elements that are so far from the first one that may be taken.
     fn take_lanes(
         &mut self,
-        (access, steps, kept): (&Access, Register, Option<MlirValue>),
+        (access, steps): (&Access, Steps),
         dtype: DType,
         lanes: usize,
     ) -> Element<Register> {
@@ -142,11 +143,11 @@ impl KernelEmitter<'_> {
         let size = ty.bits() as usize / 8;
         let loaded: Vec<Register> = (0..count as i64)
             .map(|part| {
-                let value = match kept.filter(|_| self.mask.is_none()) {
+                let value = match steps {
                     // Loading steps one by one takes less than taking them from a vector.
-                    Some(kept) => self.lane_by_lane((unit, size), lanes, |emitter, lane| {
+                    Steps::Kept(from) => self.lane_by_lane((unit, size), lanes, |emitter, lane| {
                         let (i64, number) = (emitter.code.types.i64, emitter.code.index(lane));
-                        let at = emitter.code.element(kept, number, i64, 1);
+                        let at = emitter.code.element(from, number, i64, 1);
                         let step = emitter.code.load(at, i64, 8);
                         let own = emitter.product(&(&stride * &Product::number(lane)));
                         let step = emitter.code.int("llvm.add", step, own);
@@ -155,7 +156,7 @@ impl KernelEmitter<'_> {
                         let step = emitter.code.int("llvm.add", step, part);
                         emitter.code.element(first, step, unit, 1)
                     }),
-                    None => {
+                    Steps::Computed(steps) => {
                         let own = self.lane_steps(&stride, lanes);
                         let mut e = self.emit(lanes);
                         let steps = e.binary(Binary::Add, steps, own);
@@ -176,42 +177,49 @@ impl KernelEmitter<'_> {
         if let Some(shuffled) = self.shuffled {
             return shuffled.reads(kernel).iter().for_each(|read| self.keep_places_of_blocks(shuffled, read));
         }
+        let mut room = MOST_PLACES;
         for (id, expr) in (0..).map(ExprId).zip(&kernel.exprs) {
             let Code::Take { access: _, index, stride, extent } = &expr.code else { continue };
-            let Some(dims) = self.dims_to_keep(expr, *index) else { continue };
-            let count = dims.iter().filter_map(|dim| kernel.dims[*dim].fixed()).product();
+            let Some((dims, count)) = self.dims_to_keep(expr, *index, room) else { continue };
+            room -= count;
             let [whole, byte] = [Ty::I64, Ty::I8].map(|ty| self.code.types.scalar(ty));
-            let (places, fits) = (self.code.stack(whole, count, 64), self.code.stack(byte, count, 64));
+            let places = self.code.stack(whole, count, 64);
+            let fits = (self.setting.numerics == Numerics::Jax).then(|| self.code.stack(byte, count, 64));
             self.once_if_any(expr.dims, &mut |emitter| {
-                emitter.each_of(&dims, None, &mut |emitter, number| {
+                emitter.each_of(&dims, &mut |emitter| {
                     emitter.current = Some(expr.node);
+                    let number = emitter.number_of(&dims);
                     let (place, is_in_range) = emitter.place((*index, *extent, stride), 1);
                     let to = emitter.code.element(places, number, whole, 1);
                     emitter.code.store(place.value, to, 8);
-                    if let Some(is_in_range) = is_in_range {
+                    if let (Some(fits), Some(is_in_range)) = (fits, is_in_range) {
                         let to = emitter.code.element(fits, number, byte, 1);
                         let is_in_range = emitter.emit(1).cast(Cast::ZExt, is_in_range, Ty::I8);
                         emitter.code.store(is_in_range.value, to, 1);
                     }
                 });
             });
-            self.kept_places.insert(id, Kept::OfIndices { dims, places, fits });
+            self.kept_places.insert(id, KeptPlaces::OfIndices { dims, places, fits });
         }
     }
 
-    /// The dimensions of an index that is the same for many others outside of them, if it has few.
-    fn dims_to_keep(&self, expr: &Expr, index: ExprId) -> Option<Vec<usize>> {
-        let (kernel, of_index) = (self.kernel, self.kernel.expr(index).dims);
-        let dims: Vec<usize> = (0..kernel.dims.len()).filter(|dim| of_index & 1 << dim != 0).collect();
+    /// The dimensions of an index that is the same for many others outside of them, and how many indices they have, if that is no more
+    /// than there is room for. What is taken is never masked, and its lanes follow each other along one dimension: that of the index, or
+    /// none of them.
+    fn dims_to_keep(&self, expr: &Expr, index: ExprId, room: i64) -> Option<(Vec<usize>, i64)> {
+        let (kernel, of_index) = (self.kernel, self.kernel.expr(index));
+        let dims: Vec<usize> = (0..kernel.dims.len()).filter(|dim| of_index.dims & 1 << dim != 0).collect();
         let (first, last) = (*dims.first()?, *dims.last()?);
-        let is_in_order = self.vector.is_none_or(|dim| !dims.contains(&dim) || dim == last);
-        let all = |dims: Vec<usize>| {
-            dims.into_iter().try_fold(1_i64, |all, dim| all.checked_mul(kernel.dims[dim].fixed()?))
+        let is_along = self.vector.is_none_or(|dim| !dims.contains(&dim) || dim == last);
+        let is_in_order = is_along && self.across.is_none() && !self.is_tiny;
+        let all = |dims: &[usize]| {
+            dims.iter().try_fold(1_i64, |all, dim| all.checked_mul(kernel.dims[*dim].fixed()?))
         };
-        let are_few = all(dims.clone()).is_some_and(|count| (1..=MOST_PLACES).contains(&count));
-        let again = all((0..first).filter(|dim| expr.dims & 1 << dim != 0).collect());
-        let is_used_again = again.is_none_or(|again| again >= LEAST_TAKEN);
-        (is_in_order && are_few && is_used_again && !self.is_tiny).then_some(dims)
+        let count = all(&dims).filter(|count| (1..=room).contains(count))?;
+        let outside: Vec<usize> = (0..first).filter(|dim| expr.dims & 1 << dim != 0).collect();
+        let is_used_again = all(&outside).is_none_or(|again| again >= LEAST_TAKEN);
+        // What waits for a reduction is not known in front of all loops.
+        (is_in_order && is_used_again && of_index.stage == 0).then_some((dims, count))
     }
 
     /// Does something once if there is an index of each of some dimensions.
@@ -228,21 +236,12 @@ impl KernelEmitter<'_> {
         self.code.close(&open, &[]);
     }
 
-    /// Loops over the indices of some dimensions, of which those outside of them are `before`; the body takes how many there were.
-    fn each_of(
-        &mut self,
-        dims: &[usize],
-        before: Option<MlirValue>,
-        body: &mut dyn FnMut(&mut Self, MlirValue),
-    ) {
-        let number = before.unwrap_or_else(|| self.code.index(0));
-        let Some((dim, inner)) = dims.split_first() else { return body(self, number) };
+    /// Loops over the indices of some dimensions.
+    fn each_of(&mut self, dims: &[usize], body: &mut dyn FnMut(&mut Self)) {
+        let Some((dim, inner)) = dims.split_first() else { return body(self) };
         let (zero, extent) = (self.code.index(0), self.product(&self.kernel.dims[*dim].clone()));
         self.repeat(*dim, (zero, extent), 1, &[], &mut |emitter, _| {
-            let index = emitter.at(*dim);
-            let outside = emitter.code.int("llvm.mul", number, extent);
-            let number = emitter.code.int("llvm.add", outside, index);
-            emitter.each_of(inner, Some(number), body);
+            emitter.each_of(inner, body);
             Vec::new()
         });
     }
@@ -267,8 +266,9 @@ impl KernelEmitter<'_> {
         let dims: Vec<usize> = (shuffled.inner..self.kernel.dims.len()).collect();
         let apart = self.product(&read.access.strides[shuffled.inner - 1].clone());
         self.once_if_any(read.expr.dims, &mut |emitter| {
-            emitter.each_of(&dims, None, &mut |emitter, number| {
+            emitter.each_of(&dims, &mut |emitter| {
                 emitter.current = Some(read.expr.node);
+                let number = emitter.number_of(&dims);
                 let (place, fits) = emitter.place((taken.index, taken.extent, taken.stride), 1);
                 let within = emitter.scalar_linear(&read.access.strides, None);
                 let step = emitter.code.int("llvm.add", place.value, within);
@@ -288,7 +288,7 @@ impl KernelEmitter<'_> {
                 }
             });
         });
-        self.kept_places.insert(read.id, Kept::OfBlocks(room));
+        self.kept_places.insert(read.id, KeptPlaces::OfBlocks(room));
     }
 
     /// The lanes of results from one of a group of blocks on, chosen from registers whose first element is so far from the first one of
@@ -329,7 +329,7 @@ impl KernelEmitter<'_> {
     /// The elements at places in registers, which are whole.
     fn picked(&mut self, registers: &[MlirValue], place: Register) -> MlirValue {
         let (lanes, own) = (self.lanes, place.ty);
-        let width = self.setting.machine.vector_bytes * 8 / own.bits() as usize;
+        let width = REGISTER * 8 / own.bits() as usize;
         let (whole, part) = (self.code.types.lanes(own, width), self.code.types.lanes(own, lanes));
         let lane_numbers = |count: usize| -> Vec<i32> {
             (0..count).map(|lane| if lane < lanes { lane as i32 } else { 0 }).collect()
@@ -364,7 +364,7 @@ impl KernelEmitter<'_> {
     }
 }
 
-/// The instruction that chooses elements by their places in two registers.
+/// The instruction that chooses elements by their places in two registers of the widest kind.
 fn instruction(ty: Ty) -> &'static str {
     match ty {
         Ty::I8 => "llvm.x86.avx512.vpermi2var.qi.512",

@@ -13,6 +13,14 @@ use crate::targets::cpu::costs::{
 };
 use crate::targets::llvm::Predicate;
 
+/// How units follow each other.
+pub(super) struct Run {
+    /// The dimension whose next index the next unit is of, but for the last index.
+    dim: usize,
+    /// The dimensions that are cut into tiles, but into one as it seems: a run alone knows.
+    open: Vec<(usize, i64)>,
+}
+
 impl KernelEmitter<'_> {
     /// The parallel dimensions, each index of which is a unit, and those that are cut into tiles, with their sizes.
     pub(super) fn units(&self) -> (Vec<usize>, Vec<(usize, i64)>) {
@@ -160,42 +168,46 @@ impl KernelEmitter<'_> {
         bounds.into_iter().flatten().collect()
     }
 
-    /// The dimension whose next index the next unit is of, where it takes divisions to find out which unit has a number, but for the last
-    /// index. Of tiles there is one of each dimension then, as far as types state it.
-    pub(super) fn run_of_units(&self, units: &[usize], tiles: &[(usize, i64)]) -> Option<usize> {
+    /// How units follow each other along a dimension, where it takes divisions to find out which indices a unit has.
+    pub(super) fn run_of_units(&self, units: &[usize], tiles: &[(usize, i64)]) -> Option<Run> {
         let is_outermost = self.has_outer_tiles();
         let inner = if is_outermost { &tiles[1..] } else { tiles };
-        let may_be_one =
-            |(dim, tile): &(usize, i64)| self.kernel.dims[*dim].fixed().is_none_or(|extent| extent <= *tile);
         let takes_divisions = units.len() + usize::from(is_outermost) > 1;
         let is_known = !units.iter().any(|dim| self.is_numbered_by_strides(*dim));
+        // Rows that are reduced down their columns are several units at once.
         let is_one_by_one = self.down.is_none() && !self.is_tiny && is_known;
-        units.last().copied().filter(|_| takes_divisions && is_one_by_one && inner.iter().all(may_be_one))
+        let extent = |(dim, _): &(usize, i64)| self.kernel.dims[*dim].fixed();
+        let has_one_each = inner.iter().all(|tile| extent(tile).is_none_or(|extent| extent <= tile.1));
+        let dim = *units.last().filter(|_| takes_divisions && is_one_by_one && has_one_each)?;
+        let open = inner.iter().copied().filter(|tile| extent(tile).is_none()).collect();
+        Some(Run { dim, open })
     }
 
     /// The units from one on whose other indices are the same, as far as the range goes; how many.
     pub(super) fn run_along(
         &mut self,
-        dim: usize,
+        run: &Run,
         (unit, end): Bounds,
-        (units, tiles): (&[usize], &[(usize, i64)]),
+        units: &[usize],
         bounds: &[Bounds],
     ) -> MlirValue {
-        let from = self.at(dim);
-        let extent = self.product(&self.kernel.dims[dim].clone());
+        let from = self.at(run.dim);
+        let extent = self.product(&self.kernel.dims[run.dim].clone());
         let (left, own) = (self.code.int("llvm.sub", end, unit), self.code.int("llvm.sub", extent, from));
         let mut count = self.code.int("llvm.intr.smin", left, own);
         let one = self.code.index(1);
-        let inner = if self.has_outer_tiles() { &tiles[1..] } else { tiles };
-        for tile in inner.iter().filter(|(dim, _)| self.kernel.dims[*dim].fixed().is_none()) {
+        for tile in &run.open {
             let tiles = self.tile_count(*tile);
             let is_one = self.code.compare(Predicate::Eq, tiles, one);
             count = self.code.select(is_one, count, one);
         }
-        let outside = units.iter().filter(|other| **other != dim).fold(0, |all, dim| all | 1u64 << dim);
+        let outside = units.iter().filter(|dim| **dim != run.dim).fold(0, |all, dim| all | 1u64 << dim);
         self.hoist(!outside, 0);
         let to = self.code.int("llvm.add", from, count);
-        self.repeat(dim, (from, to), 1, &[], &mut |emitter, _| {
+        self.repeat(run.dim, (from, to), 1, &[], &mut |emitter, _| {
+            let before = emitter.at(run.dim);
+            let before = emitter.code.int("llvm.sub", before, from);
+            let unit = emitter.code.int("llvm.add", unit, before);
             emitter.unit((unit, end), bounds);
             Vec::new()
         });
