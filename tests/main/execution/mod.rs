@@ -20,6 +20,7 @@ mod layouts;
 mod moments;
 mod moves;
 mod narrow_products;
+mod narrowed;
 mod places;
 mod processors;
 mod products;

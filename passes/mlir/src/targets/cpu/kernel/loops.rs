@@ -206,7 +206,7 @@ impl<'k> KernelEmitter<'k> {
         let lanes = self.lanes;
         // Where elements are stored one by one, or not at all, the mask may be a constant: registers without a lane that counts are left
         // out.
-        let known = rest.filter(|_| self.is_tiny || self.only_reduces());
+        let known = rest.filter(|_| self.is_tiny || self.only_reduces(dim));
         let carried = self.repeat(dim, (from, to), lanes, carried, &mut |emitter, state| {
             emitter.rest = known.filter(|_| emitter.is_tiny);
             emitter.mask = Some(match known {
@@ -221,15 +221,15 @@ impl<'k> KernelEmitter<'k> {
         carried
     }
 
-    /// Whether the stage at hand of rows that are gone through as a whole stores nothing of them.
-    fn only_reduces(&self) -> bool {
+    /// Whether the stage at hand goes through a whole reduced dimension, and stores nothing along it. Along others, results are stored.
+    fn only_reduces(&self, dim: usize) -> bool {
         let kernel = self.kernel;
         let is_stored = |root: usize| match kernel.roots[root].role {
             Role::Store | Role::Scan(_) => kernel.is_full(root) && self.stage(root) == self.stage,
             Role::Reduce(_) | Role::Arg(_) => false,
         };
-        let is_whole = matches!(kernel.form, Form::Rows { .. }) && kernel.chunk.is_none();
-        is_whole && !(0..kernel.roots.len()).any(is_stored)
+        let is_reduced = matches!(kernel.form, Form::Rows { .. }) && kernel.reduced().contains(&dim);
+        is_reduced && kernel.chunk.is_none() && !(0..kernel.roots.len()).any(is_stored)
     }
 
     /// Less than a vector, of a kernel that carries nothing: in vectors that are half as long each, down to one element. None is in a
