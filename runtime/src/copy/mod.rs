@@ -10,7 +10,7 @@ mod squares;
 #[cfg(target_arch = "x86_64")]
 mod steps;
 
-use self::rows::{rows, runs};
+use self::rows::{Apart, rows, runs};
 use self::squares::Dense;
 use crate::pool;
 
@@ -21,6 +21,9 @@ struct Axis {
     to: isize,
     from: isize,
 }
+
+/// An axis of one element.
+const NONE: Axis = Axis { extent: 1, to: 0, from: 0 };
 
 /// Elements of the target's rows that are copied as one unit of work, in squares.
 const SQUARES: usize = 256;
@@ -33,6 +36,9 @@ const STREAMED: usize = 1 << 24;
 const STEPS: isize = 15;
 /// The same of wider elements, in bytes.
 const STEPPED: usize = 24;
+
+/// Their rows have so many bytes at least.
+const LEAST_STEPPED: usize = 1 << 9;
 
 /// Bytes of each row that are copied as one unit of work, where rows take turns in the source.
 const STEPPED_ROW: usize = 1 << 13;
@@ -163,7 +169,6 @@ struct Plan {
 impl Plan {
     /// How axes are copied of elements of so many bytes.
     fn new(mut axes: Vec<Axis>, size: usize) -> Plan {
-        const NONE: Axis = Axis { extent: 1, to: 0, from: 0 };
         axes.retain(|axis| axis.extent != 1);
         axes.sort_by_key(|axis| std::cmp::Reverse(axis.to.unsigned_abs()));
         let mut outer: Vec<Axis> = Vec::new();
@@ -293,6 +298,11 @@ impl Plan {
         let outer = count(&self.outer);
         let grain = (GRAIN / (height * width * self.inside() * size_of::<T>())).max(1);
         let streams = self.streams(size_of::<T>());
+        let along = match &self.manner {
+            Manner::Rows { inner, .. } => *inner,
+            Manner::Squares { .. } | Manner::Runs { .. } => NONE,
+        };
+        let apart = Apart::new(size_of::<T>(), along);
         pool::parallel((outer * cuts[0] * cuts[1]) as i64, grain as i64, &|begin, end| {
             // A whole address, not its field, is what closures may share.
             let (to, from) = (to.at(0), from.at(0));
@@ -323,7 +333,7 @@ impl Plan {
                             let (across, at) = across.part(part / cuts[1] * height, height);
                             let (to, from) = (to.at(at.to), from.at(at.from));
                             let (inner, at) = inner.part(part % cuts[1] * width, width);
-                            rows::<T>(across, inner, to.at(at.to), from.at(at.from));
+                            rows::<T>(across, (inner, &apart), to.at(at.to), from.at(at.from));
                         }
                         Manner::Runs { across, inside } => {
                             let (across, at) = across.part(part * height, height);
@@ -353,7 +363,8 @@ fn takes_turns(size: usize, across: Axis, inner: Axis) -> bool {
     let step = inner.from / size as isize;
     let is_near = step * size as isize == inner.from && step <= STEPS && inner.from <= STEPPED as isize;
     let takes_turns = across.from == size as isize && across.extent as isize <= step;
-    is_near && takes_turns && rows::has_steps(size, (inner.extent, step))
+    let is_long = inner.extent.saturating_mul(size) >= LEAST_STEPPED;
+    is_near && is_long && takes_turns && rows::has_steps(size, (inner.extent, step))
 }
 
 impl Axis {

@@ -7,11 +7,11 @@ use super::squares::LINE;
 use super::steps::Steps;
 use super::{Address, Axis, INTERLEAVED, Odometer, count};
 
-/// Copies rows along `inner`.
+/// Copies rows along `inner`, or a part of it, whose elements are put next to each other so.
 ///
 /// # Safety
 /// As [`copy`], for two axes.
-pub(super) unsafe fn rows<T: Copy>(across: Axis, inner: Axis, to: Address, from: Address) {
+pub(super) unsafe fn rows<T: Copy>(across: Axis, (inner, apart): (Axis, &Apart), to: Address, from: Address) {
     let width = size_of::<T>() as isize;
     let count = inner.extent;
     // The cases apart, so that each becomes a loop of vectors with a constant stride.
@@ -36,7 +36,6 @@ pub(super) unsafe fn rows<T: Copy>(across: Axis, inner: Axis, to: Address, from:
         } else if inner.from == 0 {
             each_row(across, to, from, |to, from| strided::<T>(count, to, width, from, 0));
         } else {
-            let apart = Apart::new(width as usize, inner);
             match inner.from == -width {
                 true => each_row(across, to, from, |to, from| apart.copy::<T>(count, to, (from, -width))),
                 false => {
@@ -61,14 +60,14 @@ pub(super) fn has_steps(size: usize, elements: (usize, isize)) -> bool {
 }
 
 /// How elements that do not lie side by side are put next to each other.
-struct Apart {
+pub(super) struct Apart {
     #[cfg(target_arch = "x86_64")]
     steps: Option<Steps>,
 }
 
 impl Apart {
     /// For elements of so many bytes, along an axis.
-    fn new(size: usize, Axis { extent, from: stride, .. }: Axis) -> Apart {
+    pub(super) fn new(size: usize, Axis { extent, from: stride, .. }: Axis) -> Apart {
         #[cfg(target_arch = "x86_64")]
         {
             let step = stride / size as isize;

@@ -136,7 +136,7 @@ fn few_or_narrow_elements_are_interleaved_and_not_turned() {
     assert_eq!(manner([15, 3], 8), "rows");
     assert_eq!(manner([16, 3], 8), "runs");
     // Few rows of the target that take turns in the source are not squares, where registers are wide.
-    for (rows, size, least) in [(5, 1, 128), (15, 1, 128), (12, 2, 64), (6, 4, 32), (3, 8, 16)] {
+    for (rows, size, least) in [(5, 1, 512), (15, 1, 512), (12, 2, 256), (6, 4, 128), (3, 8, 64)] {
         let has_registers = has_steps(size, (least, rows as isize));
         assert_eq!(
             manner([rows, least], size) == "rows",
@@ -144,6 +144,7 @@ fn few_or_narrow_elements_are_interleaved_and_not_turned() {
             "{rows} of {size}"
         );
     }
+    assert_eq!(manner([5, 511], 1), "squares");
     assert_eq!(manner([16, 5000], 1), "squares");
     assert_eq!(manner([13, 5000], 2), "squares");
     assert_eq!(manner([7, 5000], 4), "squares");

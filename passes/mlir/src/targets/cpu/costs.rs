@@ -145,8 +145,10 @@ pub const WIDEST_COPIED: i64 = 16;
 /// The fewest elements of rows, and the most that they are apart from each other, that a kernel loads in vectors among which it chooses.
 pub const SHORTEST_STEPPED: i64 = 1 << 6;
 pub const WIDEST_STEP: i64 = 1 << 4;
-/// The same of words that take turns in memory with those of other rows: of more rows, the run time writes longer parts at a time.
-pub const WIDEST_TURN: i64 = 4;
+/// The same of words that take turns in memory with those of other rows, of so many bytes: of more rows, the run time writes longer
+/// parts at a time.
+pub const WIDEST_TURN: i64 = 6;
+pub const LONG_TURN: i64 = 1 << 16;
 /// Of so many bytes, lines of the caches that are read or written a part at a time are gone when the next part is.
 pub const LEAST_CUT: i64 = 1 << 23;
 /// Shorter runs of memory, in bytes, that go on along another dimension, a kernel would read or write a part of at a time.

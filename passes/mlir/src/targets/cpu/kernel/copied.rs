@@ -5,7 +5,8 @@ use promote_lower::kernel::{Kernel, Moved};
 use promote_scalar::memory_size;
 
 use crate::targets::cpu::costs::{
-    LEAST_COPIED, LEAST_CUT, SHORTEST_RUN, SHORTEST_STEPPED, WIDEST_COPIED, WIDEST_STEP, WIDEST_TURN,
+    LEAST_COPIED, LEAST_CUT, LONG_TURN, SHORTEST_RUN, SHORTEST_STEPPED, WIDEST_COPIED, WIDEST_STEP,
+    WIDEST_TURN,
 };
 
 /// Whether the run time copies what a kernel moves: many elements, rows of which do not lie side by side in both tensors, or are
@@ -37,7 +38,8 @@ pub(super) fn is_copied(kernel: &Kernel, across: Option<usize>) -> bool {
                     let others = &moved.from.strides[..last];
                     let is_nearer = |stride: i64| stride != 0 && stride.abs() < from.abs();
                     let takes_turns = others.iter().any(|stride| stride.fixed().is_some_and(is_nearer));
-                    let widest = if takes_turns && size == 4 { WIDEST_TURN } else { WIDEST_STEP };
+                    let are_long = bytes.is_none_or(|bytes| bytes >= LONG_TURN);
+                    let widest = if takes_turns && size == 4 && are_long { WIDEST_TURN } else { WIDEST_STEP };
                     is_long && from.abs() <= widest
                 }
                 [Some(_) | None, _] => false,
