@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use promote::{DType, Session, Target, Tensor, set_threads, threads};
+use promote::{DType, Session, Target, Tensor, TensorMut, set_threads, threads};
 
 use super::support::{Random, compile_for, function, known, session};
 
@@ -168,5 +168,39 @@ fn the_last_tile_of_a_transposition_is_computed_whole() {
         let turned = (0..columns).flat_map(|column| (0..rows).map(move |row| row * columns + column));
         let expected: Vec<u8> = turned.flat_map(|at| numbers[at].to_ne_bytes()).collect();
         assert!(result.bytes().expect("results are contiguous") == expected, "{rows} rows");
+    }
+}
+
+/// Results that are written past the caches, which takes whole lines of them: a tile begins with the first one, wherever that is.
+#[test]
+fn a_large_transposition_is_computed_whole_wherever_its_result_begins() {
+    let [rows, columns] = [1040_usize, 4100];
+    let x = format!("tensor<{rows}x{columns}xf32>");
+    let text = known(&format!(
+        "func.func @f(%x: {x}) -> !u {{
+  %0 = \"promote.permute_dims\"(%x) {{permutation = array<i64: 1, 0>}} : ({x}) -> !u
+  return %0 : !u
+}}
+"
+    ));
+    let session = session("jax", true, false);
+    let numbers: Vec<f32> = (0..rows * columns).map(|number| number as f32).collect();
+    let given = Tensor::of(&numbers, &[rows as i64, columns as i64]).expect("there are as many elements");
+    let turned = |number: usize| numbers[number % rows * columns + number / rows];
+    let wanted: Vec<u8> = (0..rows * columns).flat_map(|number| turned(number).to_le_bytes()).collect();
+    for target in targets() {
+        let executable = compile_for(&session, &text, target).expect("it is compiled");
+        let mut memory = vec![0_u8; wanted.len() + 512];
+        let line = memory.as_ptr().align_offset(64) + 128;
+        for begin in [line, line + 4, line + 16, line + 60] {
+            memory.fill(0x55);
+            let result = &mut memory[begin..][..wanted.len()];
+            let result = TensorMut::new(DType::F32, &[columns as i64, rows as i64], result);
+            let mut results = [result.expect("there is as much memory")];
+            function(&executable, "f").run_into(std::slice::from_ref(&given), &mut results).expect("it runs");
+            let (before, after) = (&memory[..begin], &memory[begin + wanted.len()..]);
+            assert!(memory[begin..][..wanted.len()] == wanted, "{} bytes behind a line", begin - line);
+            assert!(before.iter().chain(after).all(|byte| *byte == 0x55), "{} bytes behind", begin - line);
+        }
     }
 }

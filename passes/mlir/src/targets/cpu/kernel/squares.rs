@@ -14,7 +14,7 @@ use super::runs::has_blocks_beside;
 use super::upright::widest;
 use crate::targets::cpu::costs::{
     LEAST_BYTES_ACROSS, LEAST_ROWS_ACROSS, MOST_SQUARES, PREFETCHED_ROWS, SQUARE_COST, SQUARE_ROWS,
-    STREAM_ALIGNMENT, STREAMED,
+    STREAM_ALIGNMENT, STREAMED, TRANSPOSED_TILE,
 };
 use crate::targets::llvm::{Level, Predicate, Register, shuffle, vector};
 use promote_dialect::extent::Product;
@@ -112,16 +112,17 @@ impl KernelEmitter<'_> {
         let [squares, single, after] = [(); 3].map(|()| self.code.new_block(&[]));
         self.code.branch_if(is_whole, (squares, &[]), (single, &[]));
         self.code.go_to(squares);
-        let middle = self.last_whole(columns, self.lanes as i64);
-        match self.can_stream_squares(dim, (rows.0, columns.0)) {
-            None => self.block_of_squares(dim, rows.0, (columns.0, middle)),
+        let (from, to) = self.beginning_with_lines((dim, rows), columns);
+        let middle = self.last_whole((from, to), self.lanes as i64);
+        match self.can_stream_squares(dim, (rows.0, from)) {
+            None => self.block_of_squares(dim, rows.0, (from, middle)),
             Some(condition) => {
                 let [streams, plain, joined] = [(); 3].map(|()| self.code.new_block(&[]));
                 self.code.branch_if(condition, (streams, &[]), (plain, &[]));
                 for (block, is_streamed) in [(streams, true), (plain, false)] {
                     self.code.go_to(block);
                     self.streams = is_streamed;
-                    self.block_of_squares(dim, rows.0, (columns.0, middle));
+                    self.block_of_squares(dim, rows.0, (from, middle));
                     self.code.branch(joined, &[]);
                 }
                 self.has_streamed = true;
@@ -129,7 +130,7 @@ impl KernelEmitter<'_> {
             }
         }
         self.streams = false;
-        self.one_by_one(dim, rows, (middle, columns.1));
+        self.one_by_one(dim, rows, (middle, to));
         self.code.branch(after, &[]);
         self.code.go_to(single);
         self.one_by_one(dim, rows, columns);
@@ -357,6 +358,52 @@ impl KernelEmitter<'_> {
         let bits = chunk.ilog2();
         let reversed = |row: usize| (0..bits).fold(0, |all, bit| all << 1 | row >> bit & 1);
         (0..lanes).map(|row| rows[row / chunk * chunk + reversed(row % chunk)]).collect()
+    }
+
+    /// The columns of a tile, begun with the first line of the cache that is whole, and ended with the one of the next tile, where that
+    /// lets them be stored past the caches: tensors begin anywhere. What is before it in the first tile is done.
+    fn beginning_with_lines(&mut self, (dim, rows): (usize, Bounds), (from, to): Bounds) -> Bounds {
+        // The first line of each tile is as far behind its beginning.
+        const { assert!(TRANSPOSED_TILE % STREAM_ALIGNMENT as i64 == 0) };
+        let (kernel, last) = (self.kernel, self.kernel.dims.len() - 1);
+        let [root] = kernel.roots.as_slice() else { return (from, to) };
+        let [sink] = root.sinks.as_slice() else { return (from, to) };
+        let dtype = kernel.expr(root.expr).dtype;
+        let bytes = i64::from(memory(dtype).bits()) / 8;
+        if part_count(dtype) != 1 || sink.strides[last].fixed() != Some(1) {
+            return (from, to);
+        }
+        let Some(are_many) = self.are_many(STREAMED / bytes) else { return (from, to) };
+        self.index[dim] = Some(rows.0);
+        let address = self.bytes_ahead((sink, dtype), last, from);
+        self.index[dim] = None;
+        let [zero, size, line] = [0, bytes, STREAM_ALIGNMENT as i64].map(|number| self.code.index(number));
+        let [in_size, in_line] = [size, line].map(|all| {
+            let one = self.code.index(1);
+            self.code.int("llvm.sub", all, one)
+        });
+        let before = self.code.int("llvm.sub", zero, address);
+        let before = self.code.int("llvm.and", before, in_line);
+        // In all rows, and of whole elements.
+        let stride = self.product(&sink.strides[dim].clone());
+        let stride = self.code.int("llvm.mul", stride, size);
+        let (odd_rows, odd) =
+            (self.code.int("llvm.and", stride, in_line), self.code.int("llvm.and", before, in_size));
+        let odd = self.code.int("llvm.or", odd_rows, odd);
+        let is_even = self.code.compare(Predicate::Eq, odd, zero);
+        let truths = self.code.types.scalar(Ty::I1);
+        let shifts = self.code.value("llvm.and", &[are_many, is_even], truths, &[]);
+        let shift = self.code.int("llvm.udiv", before, size);
+        let shift = self.code.select(shifts, shift, zero);
+        let extent = self.product(&kernel.dims[last].clone());
+        let end = self.code.int("llvm.add", to, shift);
+        let end = self.code.int("llvm.intr.smin", end, extent);
+        let start = self.code.int("llvm.add", from, shift);
+        let start = self.code.int("llvm.intr.smin", start, end);
+        let is_first = self.code.compare(Predicate::Eq, from, zero);
+        let begin = self.code.select(is_first, from, start);
+        self.one_by_one(dim, rows, (begin, start));
+        (start, end)
     }
 
     /// Whether, at run time, results may be stored past the caches, as they are many, and all vectors of them are aligned.
