@@ -377,11 +377,8 @@ impl KernelEmitter<'_> {
         self.index[dim] = Some(rows.0);
         let address = self.bytes_ahead((sink, dtype), last, from);
         self.index[dim] = None;
-        let [zero, size, line] = [0, bytes, STREAM_ALIGNMENT as i64].map(|number| self.code.index(number));
-        let [in_size, in_line] = [size, line].map(|all| {
-            let one = self.code.index(1);
-            self.code.int("llvm.sub", all, one)
-        });
+        let [zero, size, in_size, in_line] =
+            [0, bytes, bytes - 1, STREAM_ALIGNMENT as i64 - 1].map(|number| self.code.index(number));
         let before = self.code.int("llvm.sub", zero, address);
         let before = self.code.int("llvm.and", before, in_line);
         // In all rows, and of whole elements.
