@@ -31,13 +31,12 @@ const SQUARES: usize = 256;
 /// From so many bytes on, squares are written past the caches: they would not stay there, and need not be read first.
 const STREAMED: usize = 1 << 24;
 
-/// Elements of the source that rows of the target take so few of one after the other are chosen from registers: squares of them would
-/// not be filled.
+/// Where so few rows of the target take turns in the source, their elements are chosen in registers: they would not fill squares.
 const STEPS: isize = 15;
-/// The same of wider elements, in bytes.
+/// The most bytes from an element of such a row to the next.
 const STEPPED: usize = 24;
 
-/// Their rows have so many bytes at least.
+/// The fewest bytes that such a row has.
 const LEAST_STEPPED: usize = 1 << 9;
 
 /// Bytes of each row that are copied as one unit of work, where rows take turns in the source.
@@ -363,8 +362,9 @@ fn takes_turns(size: usize, across: Axis, inner: Axis) -> bool {
     let step = inner.from / size as isize;
     let is_near = step * size as isize == inner.from && step <= STEPS && inner.from <= STEPPED as isize;
     let takes_turns = across.from == size as isize && across.extent as isize <= step;
+    let is_dense = inner.to == size as isize;
     let is_long = inner.extent.saturating_mul(size) >= LEAST_STEPPED;
-    is_near && is_long && takes_turns && rows::has_steps(size, (inner.extent, step))
+    is_near && is_long && is_dense && takes_turns && rows::has_steps(size, (inner.extent, step))
 }
 
 impl Axis {

@@ -7,7 +7,7 @@ use super::squares::LINE;
 use super::steps::Steps;
 use super::{Address, Axis, INTERLEAVED, Odometer, count};
 
-/// Copies rows along `inner`, or a part of it, whose elements are put next to each other so.
+/// Copies rows along `inner`; `apart` is made for it, or for an axis that it is a part of.
 ///
 /// # Safety
 /// As [`copy`], for two axes.

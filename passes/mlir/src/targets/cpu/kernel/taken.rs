@@ -106,11 +106,8 @@ impl KernelEmitter<'_> {
         let index = convert(&mut e, dtype, DType::I64, numerics, index).real();
         let zero = e.int(Ty::I64, 0);
         let is_large = e.compare(Compare::LtS, index, zero);
-        let is_large = match dtype {
-            // Beyond the range of signed integers, so beyond any extent.
-            DType::U64 => is_large,
-            _ => e.int(Ty::I1, 0),
-        };
+        // Beyond the range of signed integers, so beyond any extent.
+        let is_large = if dtype == DType::U64 { is_large } else { e.int(Ty::I1, 0) };
         let from_end = e.binary(Binary::Add, index, extent);
         let is_negative = e.compare(Compare::LtS, index, zero);
         let place = e.select(is_negative, from_end, index);
@@ -310,10 +307,11 @@ impl KernelEmitter<'_> {
         let fits = e.compare(Compare::Ne, place, missing);
         let low = e.int(Ty::I32, low);
         let place = e.binary(Binary::Sub, place, low);
-        let place = match own.bits() {
-            32 => place,
-            64 => e.cast(Cast::ZExt, place, own),
-            _ => e.cast(Cast::Truncate, place, own),
+        let place = match own {
+            Ty::I32 => place,
+            Ty::I64 => e.cast(Cast::ZExt, place, own),
+            Ty::I8 | Ty::I16 => e.cast(Cast::Truncate, place, own),
+            Ty::I1 | Ty::F16 | Ty::F32 | Ty::F64 => unreachable!("they are chosen as integers"),
         };
         let value = self.picked(registers, place);
         let value = Register { value, ty: own };

@@ -17,7 +17,7 @@ use crate::targets::llvm::Predicate;
 pub(super) struct Run {
     /// The dimension whose next index the next unit is of, but for the last index.
     dim: usize,
-    /// The dimensions that are cut into tiles, but into one as it seems: a run alone knows.
+    /// The dimensions that may have one tile, with its size: a run alone knows.
     open: Vec<(usize, i64)>,
 }
 
