@@ -171,9 +171,9 @@ fn the_last_tile_of_a_transposition_is_computed_whole() {
     }
 }
 
-/// Results that are written past the caches, which takes whole lines of them: a tile begins with the first one, wherever that is.
+/// Large tensors are read and written in whole lines of the cache: a tile begins with the first one, wherever that is.
 #[test]
-fn a_large_transposition_is_computed_whole_wherever_its_result_begins() {
+fn a_large_transposition_is_computed_whole_wherever_its_argument_and_its_result_begin() {
     let [rows, columns] = [1040_usize, 4100];
     let x = format!("tensor<{rows}x{columns}xf32>");
     let text = known(&format!(
@@ -185,22 +185,29 @@ fn a_large_transposition_is_computed_whole_wherever_its_result_begins() {
     ));
     let session = session("jax", true, false);
     let numbers: Vec<f32> = (0..rows * columns).map(|number| number as f32).collect();
-    let given = Tensor::of(&numbers, &[rows as i64, columns as i64]).expect("there are as many elements");
+    let given: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+    let mut space = vec![0_u8; given.len() + 256];
+    let first_line = space.as_ptr().align_offset(64);
     let turned = |number: usize| numbers[number % rows * columns + number / rows];
     let wanted: Vec<u8> = (0..rows * columns).flat_map(|number| turned(number).to_le_bytes()).collect();
     for target in targets() {
         let executable = compile_for(&session, &text, target).expect("it is compiled");
         let mut memory = vec![0_u8; wanted.len() + 512];
         let line = memory.as_ptr().align_offset(64) + 128;
-        for begin in [line, line + 4, line + 16, line + 60] {
+        for (behind, begin) in [(0, line), (16, line + 4), (4, line + 16), (60, line + 60), (28, line)] {
             memory.fill(0x55);
+            let argument = &mut space[first_line + behind..][..given.len()];
+            argument.copy_from_slice(&given);
+            let argument = Tensor::new(DType::F32, &[rows as i64, columns as i64], argument);
+            let argument = argument.expect("there is as much memory");
             let result = &mut memory[begin..][..wanted.len()];
             let result = TensorMut::new(DType::F32, &[columns as i64, rows as i64], result);
             let mut results = [result.expect("there is as much memory")];
-            function(&executable, "f").run_into(std::slice::from_ref(&given), &mut results).expect("it runs");
+            function(&executable, "f").run_into(&[argument], &mut results).expect("it runs");
             let (before, after) = (&memory[..begin], &memory[begin + wanted.len()..]);
-            assert!(memory[begin..][..wanted.len()] == wanted, "{} bytes behind a line", begin - line);
-            assert!(before.iter().chain(after).all(|byte| *byte == 0x55), "{} bytes behind", begin - line);
+            let places = format!("{behind} and {} bytes behind lines", begin - line);
+            assert!(memory[begin..][..wanted.len()] == wanted, "{places}");
+            assert!(before.iter().chain(after).all(|byte| *byte == 0x55), "{places}");
         }
     }
 }

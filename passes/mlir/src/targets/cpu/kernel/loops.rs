@@ -366,15 +366,15 @@ impl<'k> KernelEmitter<'k> {
         }
     }
 
-    /// The address of a sink at an index of the innermost dimension, as a number.
+    /// The address of what is read or written at an index of a dimension, as a number.
     pub(super) fn bytes_ahead(
         &mut self,
-        (sink, dtype): (&Access, DType),
+        (access, dtype): (&Access, DType),
         dim: usize,
         index: MlirValue,
     ) -> MlirValue {
         let outside = self.index[dim].replace(index);
-        let (address, _) = self.first(sink, dtype, None);
+        let (address, _) = self.first(access, dtype, None);
         self.index[dim] = outside;
         self.code.value("llvm.ptrtoint", &[address], self.code.types.i64, &[])
     }

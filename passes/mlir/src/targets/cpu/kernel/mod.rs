@@ -27,6 +27,7 @@ mod forms;
 mod grouped;
 mod halved;
 mod lanes;
+mod lines;
 mod loops;
 mod masks;
 mod memory;

@@ -14,7 +14,6 @@ use super::runs::has_blocks_beside;
 use super::upright::widest;
 use crate::targets::cpu::costs::{
     LEAST_BYTES_ACROSS, LEAST_ROWS_ACROSS, MOST_SQUARES, PREFETCHED_ROWS, SQUARE_COST, SQUARE_ROWS,
-    STREAM_ALIGNMENT, STREAMED, TRANSPOSED_TILE,
 };
 use crate::targets::llvm::{Level, Predicate, Register, shuffle, vector};
 use promote_dialect::extent::Product;
@@ -107,12 +106,17 @@ impl KernelEmitter<'_> {
         let last = self.kernel.dims.len() - 1;
         self.index[dim] = None;
         self.hoist(1 << last | 1 << dim, usize::MAX);
+        let columns = self.beginning_with_lines((last, columns), (dim, rows.0));
+        let rows = self.beginning_with_lines((dim, rows), (last, columns.all.0));
+        self.one_by_one(dim, rows.before(), columns.all);
+        let rows = rows.whole;
         let (count, whole) = (self.code.int("llvm.sub", rows.1, rows.0), self.code.index(SQUARE_ROWS));
         let is_whole = self.code.compare(Predicate::Eq, count, whole);
         let [squares, single, after] = [(); 3].map(|()| self.code.new_block(&[]));
         self.code.branch_if(is_whole, (squares, &[]), (single, &[]));
         self.code.go_to(squares);
-        let (from, to) = self.beginning_with_lines((dim, rows), columns);
+        self.one_by_one(dim, rows, columns.before());
+        let (from, to) = columns.whole;
         let middle = self.last_whole((from, to), self.lanes as i64);
         match self.can_stream_squares(dim, (rows.0, from)) {
             None => self.block_of_squares(dim, rows.0, (from, middle)),
@@ -133,7 +137,7 @@ impl KernelEmitter<'_> {
         self.one_by_one(dim, rows, (middle, to));
         self.code.branch(after, &[]);
         self.code.go_to(single);
-        self.one_by_one(dim, rows, columns);
+        self.one_by_one(dim, rows, columns.all);
         self.code.branch(after, &[]);
         self.code.go_to(after);
     }
@@ -358,83 +362,5 @@ impl KernelEmitter<'_> {
         let bits = chunk.ilog2();
         let reversed = |row: usize| (0..bits).fold(0, |all, bit| all << 1 | row >> bit & 1);
         (0..lanes).map(|row| rows[row / chunk * chunk + reversed(row % chunk)]).collect()
-    }
-
-    /// The columns of a tile, begun with the first line of the cache that is whole, and ended with the one of the next tile, where that
-    /// lets them be stored past the caches: tensors begin anywhere. What is before it in the first tile is done.
-    fn beginning_with_lines(&mut self, (dim, rows): (usize, Bounds), (from, to): Bounds) -> Bounds {
-        // The first line of each tile is as far behind its beginning.
-        const { assert!(TRANSPOSED_TILE % STREAM_ALIGNMENT as i64 == 0) };
-        let (kernel, last) = (self.kernel, self.kernel.dims.len() - 1);
-        let [root] = kernel.roots.as_slice() else { return (from, to) };
-        let [sink] = root.sinks.as_slice() else { return (from, to) };
-        let dtype = kernel.expr(root.expr).dtype;
-        let bytes = i64::from(memory(dtype).bits()) / 8;
-        if part_count(dtype) != 1 || sink.strides[last].fixed() != Some(1) {
-            return (from, to);
-        }
-        let Some(are_many) = self.are_many(STREAMED / bytes) else { return (from, to) };
-        self.index[dim] = Some(rows.0);
-        let address = self.bytes_ahead((sink, dtype), last, from);
-        self.index[dim] = None;
-        let [zero, size, in_size, in_line] =
-            [0, bytes, bytes - 1, STREAM_ALIGNMENT as i64 - 1].map(|number| self.code.index(number));
-        let before = self.code.int("llvm.sub", zero, address);
-        let before = self.code.int("llvm.and", before, in_line);
-        // In all rows, and of whole elements.
-        let stride = self.product(&sink.strides[dim].clone());
-        let stride = self.code.int("llvm.mul", stride, size);
-        let (odd_rows, odd) =
-            (self.code.int("llvm.and", stride, in_line), self.code.int("llvm.and", before, in_size));
-        let odd = self.code.int("llvm.or", odd_rows, odd);
-        let is_even = self.code.compare(Predicate::Eq, odd, zero);
-        let truths = self.code.types.scalar(Ty::I1);
-        let shifts = self.code.value("llvm.and", &[are_many, is_even], truths, &[]);
-        let shift = self.code.int("llvm.udiv", before, size);
-        let shift = self.code.select(shifts, shift, zero);
-        let extent = self.product(&kernel.dims[last].clone());
-        let end = self.code.int("llvm.add", to, shift);
-        let end = self.code.int("llvm.intr.smin", end, extent);
-        let start = self.code.int("llvm.add", from, shift);
-        let start = self.code.int("llvm.intr.smin", start, end);
-        let is_first = self.code.compare(Predicate::Eq, from, zero);
-        let begin = self.code.select(is_first, from, start);
-        self.one_by_one(dim, rows, (begin, start));
-        (start, end)
-    }
-
-    /// Whether, at run time, results may be stored past the caches, as they are many, and all vectors of them are aligned.
-    fn can_stream_squares(&mut self, dim: usize, (row, column): Bounds) -> Option<MlirValue> {
-        let (kernel, last) = (self.kernel, self.kernel.dims.len() - 1);
-        let sinks: Vec<(&Access, DType)> = kernel
-            .roots
-            .iter()
-            .flat_map(|root| root.sinks.iter().map(|sink| (sink, kernel.expr(root.expr).dtype)))
-            .collect();
-        let bytes = |dtype: DType| i64::from(memory(dtype).bits()) / 8;
-        let fills_lines = |(sink, dtype): &(&Access, DType)| {
-            part_count(*dtype) == 1
-                && sink.strides[last].fixed() == Some(1)
-                && (self.lanes as i64 * bytes(*dtype)) % STREAM_ALIGNMENT as i64 == 0
-        };
-        if sinks.is_empty() || !sinks.iter().all(fills_lines) {
-            return None;
-        }
-        let mut condition = self.are_many(STREAMED / bytes(sinks[0].1))?;
-        self.stream_alignment = STREAM_ALIGNMENT;
-        let truths = self.code.types.scalar(Ty::I1);
-        let (mask, zero) = (self.code.index(STREAM_ALIGNMENT as i64 - 1), self.code.index(0));
-        for (sink, dtype) in sinks {
-            self.index[dim] = Some(row);
-            let first = self.bytes_ahead((sink, dtype), last, column);
-            self.index[dim] = None;
-            let (stride, size) = (self.product(&sink.strides[dim].clone()), self.code.index(bytes(dtype)));
-            let step = self.code.int("llvm.mul", stride, size);
-            let either = self.code.int("llvm.or", first, step);
-            let rest = self.code.int("llvm.and", either, mask);
-            let is_aligned = self.code.compare(Predicate::Eq, rest, zero);
-            condition = self.code.value("llvm.and", &[condition, is_aligned], truths, &[]);
-        }
-        Some(condition)
     }
 }

@@ -1,0 +1,126 @@
+//! Squares that begin with lines of the cache, wherever tensors begin.
+//!
+//! A vector that is as long as a line, and lies in two, is loaded in twice the time, and cannot be stored past the caches. NumPy's
+//! large arrays begin 16 bytes behind a line.
+
+use mlir_sys::*;
+use promote_scalar::{Ty, memory};
+
+use super::KernelEmitter;
+use super::elements::part_count;
+use super::squares::{Bounds, reads};
+use crate::targets::cpu::costs::{CACHE_LINE, SQUARE_ROWS, STREAM_ALIGNMENT, STREAMED, TRANSPOSED_TILE};
+use crate::targets::llvm::Predicate;
+use promote_lattice::DType;
+use promote_lower::kernel::Access;
+
+/// The indices of a tile along one dimension.
+pub(super) struct Tile {
+    /// All of them.
+    pub(super) all: Bounds,
+    /// Those from the first line of the cache on.
+    pub(super) whole: Bounds,
+}
+
+impl Tile {
+    /// The indices before the first line of the cache.
+    pub(super) fn before(&self) -> Bounds {
+        (self.all.0, self.whole.0)
+    }
+}
+
+impl KernelEmitter<'_> {
+    /// A tile of a dimension that is begun with a line of the cache, and ended with one, in what is read or written along it, if enough is:
+    /// tensors begin anywhere. What is before the first line is of the first tile.
+    pub(super) fn beginning_with_lines(
+        &mut self,
+        (dim, (from, to)): (usize, Bounds),
+        other: (usize, MlirValue),
+    ) -> Tile {
+        let shift = self.before_lines(dim, other);
+        let Some(shift) = shift else { return Tile { all: (from, to), whole: (from, to) } };
+        let (zero, extent) = (self.code.index(0), self.product(&self.kernel.dims[dim].clone()));
+        let end = self.code.int("llvm.add", to, shift);
+        let end = self.code.int("llvm.intr.smin", end, extent);
+        let start = self.code.int("llvm.add", from, shift);
+        let start = self.code.int("llvm.intr.smin", start, end);
+        let is_first = self.code.compare(Predicate::Eq, from, zero);
+        let begin = self.code.select(is_first, from, start);
+        Tile { all: (begin, end), whole: (start, end) }
+    }
+
+    /// How many elements of what is read or written along a dimension are before its first line of the cache: 0 where that is not the same
+    /// at all indices of the other dimension, one of which is given; none where it is not worth it.
+    fn before_lines(&mut self, dim: usize, (other, index): (usize, MlirValue)) -> Option<MlirValue> {
+        // The first line of each tile is as far behind its beginning, and so are parts of lines that hold the rows of a block.
+        const { assert!(TRANSPOSED_TILE % STREAM_ALIGNMENT as i64 == 0) };
+        let (kernel, last) = (self.kernel, self.kernel.dims.len() - 1);
+        let (access, dtype, line) = if dim == last {
+            let [root] = kernel.roots.as_slice() else { return None };
+            let [sink] = root.sinks.as_slice() else { return None };
+            (sink, kernel.expr(root.expr).dtype, STREAM_ALIGNMENT as i64)
+        } else {
+            let (_, access, dtype) = reads(kernel, dim).into_iter().next()?;
+            let bytes = i64::from(memory(dtype).bits()) / 8;
+            (access, dtype, (SQUARE_ROWS * bytes).min(CACHE_LINE))
+        };
+        if part_count(dtype) != 1 || access.strides[dim].fixed() != Some(1) {
+            return None;
+        }
+        let bytes = i64::from(memory(dtype).bits()) / 8;
+        let are_many = self.are_many(STREAMED / bytes)?;
+        let outside = self.index[other].replace(index);
+        let zero = self.code.index(0);
+        let address = self.bytes_ahead((access, dtype), dim, zero);
+        self.index[other] = outside;
+        let [size, in_size, in_line] = [bytes, bytes - 1, line - 1].map(|number| self.code.index(number));
+        let before = self.code.int("llvm.sub", zero, address);
+        let before = self.code.int("llvm.and", before, in_line);
+        // In all rows, and of whole elements.
+        let stride = self.product(&access.strides[other].clone());
+        let stride = self.code.int("llvm.mul", stride, size);
+        let (odd_rows, odd) =
+            (self.code.int("llvm.and", stride, in_line), self.code.int("llvm.and", before, in_size));
+        let odd = self.code.int("llvm.or", odd_rows, odd);
+        let is_even = self.code.compare(Predicate::Eq, odd, zero);
+        let truths = self.code.types.scalar(Ty::I1);
+        let shifts = self.code.value("llvm.and", &[are_many, is_even], truths, &[]);
+        let shift = self.code.int("llvm.udiv", before, size);
+        Some(self.code.select(shifts, shift, zero))
+    }
+
+    /// Whether, at run time, results may be stored past the caches, as they are many, and all vectors of them are aligned.
+    pub(super) fn can_stream_squares(&mut self, dim: usize, (row, column): Bounds) -> Option<MlirValue> {
+        let (kernel, last) = (self.kernel, self.kernel.dims.len() - 1);
+        let sinks: Vec<(&Access, DType)> = kernel
+            .roots
+            .iter()
+            .flat_map(|root| root.sinks.iter().map(|sink| (sink, kernel.expr(root.expr).dtype)))
+            .collect();
+        let bytes = |dtype: DType| i64::from(memory(dtype).bits()) / 8;
+        let fills_lines = |(sink, dtype): &(&Access, DType)| {
+            part_count(*dtype) == 1
+                && sink.strides[last].fixed() == Some(1)
+                && (self.lanes as i64 * bytes(*dtype)) % STREAM_ALIGNMENT as i64 == 0
+        };
+        if sinks.is_empty() || !sinks.iter().all(fills_lines) {
+            return None;
+        }
+        let mut condition = self.are_many(STREAMED / bytes(sinks[0].1))?;
+        self.stream_alignment = STREAM_ALIGNMENT;
+        let truths = self.code.types.scalar(Ty::I1);
+        let (mask, zero) = (self.code.index(STREAM_ALIGNMENT as i64 - 1), self.code.index(0));
+        for (sink, dtype) in sinks {
+            self.index[dim] = Some(row);
+            let first = self.bytes_ahead((sink, dtype), last, column);
+            self.index[dim] = None;
+            let (stride, size) = (self.product(&sink.strides[dim].clone()), self.code.index(bytes(dtype)));
+            let step = self.code.int("llvm.mul", stride, size);
+            let either = self.code.int("llvm.or", first, step);
+            let rest = self.code.int("llvm.and", either, mask);
+            let is_aligned = self.code.compare(Predicate::Eq, rest, zero);
+            condition = self.code.value("llvm.and", &[condition, is_aligned], truths, &[]);
+        }
+        Some(condition)
+    }
+}
