@@ -36,5 +36,6 @@ pub mod support;
 mod sweep;
 mod takes;
 mod threads;
+mod transpositions;
 mod turned;
 mod wide_rows;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use promote::{DType, Session, Target, Tensor, TensorMut, set_threads, threads};
+use promote::{Session, Target, Tensor, set_threads, threads};
 
 use super::support::{Random, compile_for, function, known, session};
 
@@ -142,72 +142,5 @@ func.func @beside(%x: {x}, %a: {a}) -> !u {{
         let both: Vec<f32> = pairs.flat_map(|(sums, differences)| [sums, differences].concat()).collect();
         let beside = function(&executable, "beside").run(&arguments).expect("it runs");
         assert!(beside[0].elements::<f32>() == Some(both.as_slice()), "both of {rows} x {width}");
-    }
-}
-
-/// Complex numbers are transposed in tiles of 256, of which the last one may have fewer elements than a vector that ends there.
-#[test]
-fn the_last_tile_of_a_transposition_is_computed_whole() {
-    let session = session("jax", true, false);
-    for rows in [255, 256, 257, 259, 265, 300] {
-        let columns = 500;
-        let x = format!("tensor<{rows}x{columns}xcomplex<f32>>");
-        let text = known(&format!(
-            "func.func @f(%x: {x}) -> !u {{
-  %0 = \"promote.permute_dims\"(%x) {{permutation = array<i64: 1, 0>}} : ({x}) -> !u
-  return %0 : !u
-}}
-"
-        ));
-        let executable = compile_for(&session, &text, Target::host()).expect("it is compiled");
-        let numbers: Vec<u64> = (0..rows * columns).map(|at| at as u64 * 0x9e37_79b9).collect();
-        let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_ne_bytes()).collect();
-        let shape = [rows as i64, columns as i64];
-        let argument = Tensor::new(DType::C64, &shape, &bytes).expect("there are as many bytes");
-        let result = function(&executable, "f").run(&[argument]).expect("it runs").remove(0);
-        let turned = (0..columns).flat_map(|column| (0..rows).map(move |row| row * columns + column));
-        let expected: Vec<u8> = turned.flat_map(|at| numbers[at].to_ne_bytes()).collect();
-        assert!(result.bytes().expect("results are contiguous") == expected, "{rows} rows");
-    }
-}
-
-/// Large tensors are read and written in whole lines of the cache: a tile begins with the first one, wherever that is.
-#[test]
-fn a_large_transposition_is_computed_whole_wherever_its_argument_and_its_result_begin() {
-    let [rows, columns] = [1040_usize, 4100];
-    let x = format!("tensor<{rows}x{columns}xf32>");
-    let text = known(&format!(
-        "func.func @f(%x: {x}) -> !u {{
-  %0 = \"promote.permute_dims\"(%x) {{permutation = array<i64: 1, 0>}} : ({x}) -> !u
-  return %0 : !u
-}}
-"
-    ));
-    let session = session("jax", true, false);
-    let numbers: Vec<f32> = (0..rows * columns).map(|number| number as f32).collect();
-    let given: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
-    let mut space = vec![0_u8; given.len() + 256];
-    let first_line = space.as_ptr().align_offset(64);
-    let turned = |number: usize| numbers[number % rows * columns + number / rows];
-    let wanted: Vec<u8> = (0..rows * columns).flat_map(|number| turned(number).to_le_bytes()).collect();
-    for target in targets() {
-        let executable = compile_for(&session, &text, target).expect("it is compiled");
-        let mut memory = vec![0_u8; wanted.len() + 512];
-        let line = memory.as_ptr().align_offset(64) + 128;
-        for (behind, begin) in [(0, line), (16, line + 4), (4, line + 16), (60, line + 60), (28, line)] {
-            memory.fill(0x55);
-            let argument = &mut space[first_line + behind..][..given.len()];
-            argument.copy_from_slice(&given);
-            let argument = Tensor::new(DType::F32, &[rows as i64, columns as i64], argument);
-            let argument = argument.expect("there is as much memory");
-            let result = &mut memory[begin..][..wanted.len()];
-            let result = TensorMut::new(DType::F32, &[columns as i64, rows as i64], result);
-            let mut results = [result.expect("there is as much memory")];
-            function(&executable, "f").run_into(&[argument], &mut results).expect("it runs");
-            let (before, after) = (&memory[..begin], &memory[begin + wanted.len()..]);
-            let places = format!("{behind} and {} bytes behind lines", begin - line);
-            assert!(memory[begin..][..wanted.len()] == wanted, "{places}");
-            assert!(before.iter().chain(after).all(|byte| *byte == 0x55), "{places}");
-        }
     }
 }

@@ -27,11 +27,15 @@ pub const PREFETCHED_APART: i64 = 192;
 pub const FROM_ONE_ADDRESS: i64 = 4;
 /// A line of the cache, in bytes.
 pub const CACHE_LINE: i64 = 64;
+/// Lines that are so many bytes apart, or a multiple of it, share a set of the first-level cache.
+pub const SET_STRIDE: i64 = 1 << 12;
 /// The cost of a map up to which it is computed in squares: it is emitted as often as a vector has lanes.
 pub const SQUARE_COST: u32 = 48;
 /// The most operands that are transposed at once: their squares are in registers together.
 pub const MOST_SQUARES: usize = 4;
-/// How many rows a block of squares has: what a line of the cache holds.
+/// How many registers what is read across is transposed in, where several squares lie beside each other.
+pub const REGISTERS_OF_SQUARES: usize = 16;
+/// How many rows a block of squares has at least: what a line of the cache holds of common elements.
 pub const SQUARE_ROWS: i64 = 16;
 /// The fewest bytes, and rows, of columns that are read in parts of squares, of which the other rows are masked.
 pub const LEAST_BYTES_ACROSS: i64 = 8;

@@ -151,7 +151,7 @@ impl KernelEmitter<'_> {
                     self.load_part(first, (unit, size), length - start)
                 })
                 .collect();
-            let square = self.transposed(rows, memory(dtype));
+            let square = self.transposed(rows, lanes, memory(dtype));
             columns.extend(&square[block - start..(length - start).min(lanes)]);
         }
         columns
@@ -234,7 +234,7 @@ impl KernelEmitter<'_> {
         for (block, values) in values.chunks(lanes).enumerate() {
             let mut square = values.to_vec();
             square.resize(lanes, self.code.poison(r#type));
-            for (row, value) in self.transposed(square, memory(dtype)).into_iter().enumerate() {
+            for (row, value) in self.transposed(square, lanes, memory(dtype)).into_iter().enumerate() {
                 let (first, _, size) = self.element_of_row(beside, (sink, dtype), (row, block * lanes));
                 let value = Register { value, ty: memory(dtype) };
                 self.store_part(value, first, size, values.len());

@@ -6,63 +6,76 @@
 use mlir_sys::*;
 use promote_scalar::{Ty, memory};
 
-use super::KernelEmitter;
 use super::elements::part_count;
 use super::squares::{Bounds, reads};
-use crate::targets::cpu::costs::{CACHE_LINE, SQUARE_ROWS, STREAM_ALIGNMENT, STREAMED, TRANSPOSED_TILE};
+use super::{KernelEmitter, Scope};
+use crate::targets::cpu::costs::{CACHE_LINE, STREAM_ALIGNMENT, STREAMED, TRANSPOSED_TILE};
 use crate::targets::llvm::Predicate;
 use promote_lattice::DType;
 use promote_lower::kernel::Access;
 
 /// The indices of a tile along one dimension.
 pub(super) struct Tile {
-    /// All of them.
-    pub(super) all: Bounds,
-    /// Those from the first line of the cache on.
-    pub(super) whole: Bounds,
+    bounds: Bounds,
+    /// The first index whose element begins a line of the cache, if that is known.
+    line: Option<MlirValue>,
 }
 
 impl Tile {
-    /// The indices before the first line of the cache.
-    pub(super) fn before(&self) -> Bounds {
-        (self.all.0, self.whole.0)
+    /// The first index.
+    pub(super) fn begin(&self) -> MlirValue {
+        self.bounds.0
     }
 }
 
 impl KernelEmitter<'_> {
-    /// A tile of a dimension that is begun with a line of the cache, and ended with one, in what is read or written along it, if enough is:
-    /// tensors begin anywhere. What is before the first line is of the first tile.
+    /// A tile that begins with a line of the cache in what is read or written along a dimension, and ends with one, if enough is: tensors begin
+    /// anywhere. What is before the first line is of the first tile.
     pub(super) fn beginning_with_lines(
         &mut self,
         (dim, (from, to)): (usize, Bounds),
         other: (usize, MlirValue),
     ) -> Tile {
-        let shift = self.before_lines(dim, other);
-        let Some(shift) = shift else { return Tile { all: (from, to), whole: (from, to) } };
+        let Some(shift) = self.before_lines(dim, other) else {
+            return Tile { bounds: (from, to), line: None };
+        };
         let (zero, extent) = (self.code.index(0), self.product(&self.kernel.dims[dim].clone()));
         let end = self.code.int("llvm.add", to, shift);
         let end = self.code.int("llvm.intr.smin", end, extent);
-        let start = self.code.int("llvm.add", from, shift);
-        let start = self.code.int("llvm.intr.smin", start, end);
+        let line = self.code.int("llvm.add", from, shift);
+        let line = self.code.int("llvm.intr.smin", line, end);
         let is_first = self.code.compare(Predicate::Eq, from, zero);
-        let begin = self.code.select(is_first, from, start);
-        Tile { all: (begin, end), whole: (start, end) }
+        let begin = self.code.select(is_first, from, line);
+        Tile { bounds: (begin, end), line: Some(line) }
+    }
+
+    /// Does something with what is before the first line of a tile, which may be nothing, and with the rest of it.
+    pub(super) fn in_lines(&mut self, tile: &Tile, body: &mut dyn FnMut(&mut Self, Bounds)) {
+        let (from, to) = tile.bounds;
+        let Some(line) = tile.line else { return body(self, tile.bounds) };
+        let [zero, two] = [0, 2].map(|number| self.code.index(number));
+        let parts = self.code.open((zero, two, 1), &[]);
+        self.frames.push(Scope::default());
+        let is_before = self.code.compare(Predicate::Eq, parts.index, zero);
+        let bounds = (self.code.select(is_before, from, line), self.code.select(is_before, line, to));
+        body(self, bounds);
+        self.frames.pop();
+        self.code.close(&parts, &[]);
     }
 
     /// How many elements of what is read or written along a dimension are before its first line of the cache: 0 where that is not the same
     /// at all indices of the other dimension, one of which is given; none where it is not worth it.
     fn before_lines(&mut self, dim: usize, (other, index): (usize, MlirValue)) -> Option<MlirValue> {
-        // The first line of each tile is as far behind its beginning, and so are parts of lines that hold the rows of a block.
-        const { assert!(TRANSPOSED_TILE % STREAM_ALIGNMENT as i64 == 0) };
+        // The first line of each tile is as far behind its beginning.
+        const { assert!(TRANSPOSED_TILE % CACHE_LINE == 0) };
         let (kernel, last) = (self.kernel, self.kernel.dims.len() - 1);
-        let (access, dtype, line) = if dim == last {
+        let (access, dtype) = if dim == last {
             let [root] = kernel.roots.as_slice() else { return None };
             let [sink] = root.sinks.as_slice() else { return None };
-            (sink, kernel.expr(root.expr).dtype, STREAM_ALIGNMENT as i64)
+            (sink, kernel.expr(root.expr).dtype)
         } else {
             let (_, access, dtype) = reads(kernel, dim).into_iter().next()?;
-            let bytes = i64::from(memory(dtype).bits()) / 8;
-            (access, dtype, (SQUARE_ROWS * bytes).min(CACHE_LINE))
+            (access, dtype)
         };
         if part_count(dtype) != 1 || access.strides[dim].fixed() != Some(1) {
             return None;
@@ -73,7 +86,8 @@ impl KernelEmitter<'_> {
         let zero = self.code.index(0);
         let address = self.bytes_ahead((access, dtype), dim, zero);
         self.index[other] = outside;
-        let [size, in_size, in_line] = [bytes, bytes - 1, line - 1].map(|number| self.code.index(number));
+        let [size, in_size, in_line] =
+            [bytes, bytes - 1, CACHE_LINE - 1].map(|number| self.code.index(number));
         let before = self.code.int("llvm.sub", zero, address);
         let before = self.code.int("llvm.and", before, in_line);
         // In all rows, and of whole elements.

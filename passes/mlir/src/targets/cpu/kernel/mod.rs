@@ -130,6 +130,7 @@ pub fn compile(
     let entry = code.block();
     let Schedule {
         lanes,
+        side,
         sums,
         vector,
         across,
@@ -149,6 +150,7 @@ pub fn compile(
         setting,
         kernel,
         lanes,
+        side,
         sums,
         has_masks,
         is_tiny,
@@ -202,6 +204,8 @@ struct KernelEmitter<'k> {
     kernel: &'k Kernel,
     code: Code,
     lanes: usize,
+    /// How many rows a square has.
+    side: usize,
     /// How many sums a row has at once.
     sums: usize,
     /// The dimension along which the lanes of vectors lie: the innermost one, or that of rows side by side.

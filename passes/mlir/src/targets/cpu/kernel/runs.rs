@@ -332,12 +332,17 @@ impl KernelEmitter<'_> {
         let first = runs.first.iter();
         let lanes_at: Vec<MlirValue> = first.map(|first| self.code.int("llvm.add", *first, row)).collect();
         let (mut sums, mut number) = (state.to_vec(), 0);
-        self.square_of((runs.dim, lanes_at[0]), (runs.dim, &lanes_at), (None, None), &mut |emitter| {
-            if number >= skipped {
-                sums = emitter.row_of_columns(roots, &sums, lanes_at.len());
-            }
-            number += 1;
-        });
+        self.square_of(
+            (runs.dim, lanes_at[0], lanes_at.len()),
+            (runs.dim, &lanes_at),
+            (None, None),
+            &mut |emitter| {
+                if number >= skipped {
+                    sums = emitter.row_of_columns(roots, &sums, lanes_at.len());
+                }
+                number += 1;
+            },
+        );
         sums
     }
 

@@ -16,7 +16,7 @@ use super::grouped::Grouped;
 use super::lanes::{planar, short};
 use super::runs::{Parts, has_blocks_beside};
 use super::shuffled::Shuffled;
-use super::squares::squares;
+use super::squares::{columns_at_once, squares};
 use crate::targets::cpu::costs::{
     COLUMNS_UPRIGHT, FEW_VECTORS, GROUPED_ROWS, IN_REGISTERS, LEAST_ROWS_DOWN, WORTH_SHORTENING,
 };
@@ -27,6 +27,8 @@ use crate::targets::cpu::target::Machine;
 pub struct Schedule {
     /// How many elements are computed at once.
     pub(super) lanes: usize,
+    /// How many rows a square has that is transposed in registers: as many as lanes, or a map has several squares beside each other.
+    pub(super) side: usize,
     /// How many sums a row has at once.
     pub(super) sums: usize,
     /// The dimension along which the lanes of vectors lie: the innermost one, or that of rows side by side.
@@ -80,6 +82,7 @@ impl Schedule {
         let grouped = Grouped::new(kernel, &rows, bytes).filter(|_| has_masks && down.is_none());
         let Rows { lanes: sums, beside, has_rest: _ } = rows;
         let lanes = match (across, short, &down) {
+            (Some(dim), _, _) if kernel.form == Form::Map => columns_at_once(kernel, dim, square, bytes),
             (Some(_), _, _) => square,
             (None, Some(_), _) => {
                 let most = order::lanes(kernel, numerics, bytes, true);
@@ -108,6 +111,7 @@ impl Schedule {
         let is_copied = short.is_none() && shuffled.is_none() && is_copied(kernel, across);
         Self {
             lanes,
+            side: square,
             sums,
             vector,
             across,
@@ -171,7 +175,7 @@ impl Schedule {
 
 impl Display for Schedule {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { lanes, has_masks, is_tiny, overlaps, .. } = self;
+        let Self { lanes, side, has_masks, is_tiny, overlaps, .. } = self;
         if self.is_copied {
             return f.write_str("copied by the run time");
         }
@@ -186,7 +190,10 @@ impl Display for Schedule {
             if let Some(Parts { lanes, .. }) = self.parts {
                 write!(f, "{lanes} parts of d{across} beside each other, the rest in ")?;
             }
-            write!(f, "squares of {lanes} along d{across} and d{vector}")?;
+            write!(f, "squares of {side} along d{across} and d{vector}")?;
+            if lanes > side {
+                write!(f, ", {} at once", lanes / side)?;
+            }
             return match self.blocks {
                 Some(blocks) => write!(f, ", the rest in {blocks} blocks of d{across}"),
                 None => Ok(()),
@@ -331,6 +338,10 @@ kernel @k0 {{
         let squares = "squares of 16 along d0 and d1";
         assert_eq!(matrix("f32", [640, 600], [1, 640]), squares);
         assert_eq!(matrix("f32", [20, 600], [1, 20]), squares);
+        // Of narrow elements so many that their columns fill a line of the cache, and no more than there are.
+        assert_eq!(matrix("bf16", [640, 600], [1, 640]), format!("{squares}, 2 at once"));
+        assert_eq!(matrix("i8", [640, 600], [1, 640]), format!("{squares}, 4 at once"));
+        assert_eq!(matrix("i8", [640, 40], [1, 640]), format!("{squares}, 2 at once"));
         let reversed = |extents: [i64; 3]| {
             let [a, b, c] = extents;
             moved(

@@ -13,9 +13,10 @@ use super::elements::part_count;
 use super::runs::has_blocks_beside;
 use super::upright::widest;
 use crate::targets::cpu::costs::{
-    LEAST_BYTES_ACROSS, LEAST_ROWS_ACROSS, MOST_SQUARES, PREFETCHED_ROWS, SQUARE_COST, SQUARE_ROWS,
+    CACHE_LINE, COLUMNS_UPRIGHT, LEAST_BYTES_ACROSS, LEAST_ROWS_ACROSS, MOST_SQUARES, PREFETCHED_ROWS,
+    REGISTERS_OF_SQUARES, SET_STRIDE, SQUARE_COST, SQUARE_ROWS,
 };
-use crate::targets::llvm::{Level, Predicate, Register, shuffle, vector};
+use crate::targets::llvm::{Level, Predicate, Register, block_argument, shuffle, vector};
 use promote_dialect::extent::Product;
 use promote_lattice::DType;
 use promote_lattice::convert::Numerics;
@@ -68,6 +69,22 @@ pub(super) fn squares(kernel: &Kernel, lanes: usize, numerics: Numerics, has_mas
     (is_worth_it && is_simple && has_squares && lanes > 1).then_some(dim)
 }
 
+/// In how many lanes a map is computed in squares of so many rows: in as many as fill a line of the cache with the narrowest elements,
+/// as far as there are registers for what is read across, and columns.
+pub(super) fn columns_at_once(kernel: &Kernel, dim: usize, side: usize, vector_bytes: usize) -> usize {
+    let size = |dtype: DType| memory(dtype).bits() as usize / 8;
+    let read: Vec<usize> = reads(kernel, dim).into_iter().map(|(_, _, dtype)| size(dtype)).collect();
+    let stored = kernel.roots.iter().map(|root| size(kernel.expr(root.expr).dtype));
+    let narrowest = stored.chain(read.iter().copied()).min().unwrap_or(1);
+    let widest = read.iter().copied().max().unwrap_or(1);
+    let most =
+        (vector_bytes / narrowest).min(REGISTERS_OF_SQUARES * vector_bytes / (side * widest)).max(side);
+    let extent = kernel.dims.last().and_then(Product::fixed).unwrap_or(i64::MAX);
+    std::iter::successors(Some(most), |lanes| Some(lanes / 2))
+        .find(|lanes| *lanes <= side || *lanes as i64 <= extent)
+        .unwrap_or(side)
+}
+
 /// Whether nothing is stored at each index of the reduced dimensions.
 pub(super) fn reduces_only(kernel: &Kernel) -> bool {
     kernel.roots.iter().enumerate().all(|(number, root)| match root.role {
@@ -107,39 +124,46 @@ impl KernelEmitter<'_> {
         self.index[dim] = None;
         self.hoist(1 << last | 1 << dim, usize::MAX);
         let columns = self.beginning_with_lines((last, columns), (dim, rows.0));
-        let rows = self.beginning_with_lines((dim, rows), (last, columns.all.0));
-        self.one_by_one(dim, rows.before(), columns.all);
-        let rows = rows.whole;
-        let (count, whole) = (self.code.int("llvm.sub", rows.1, rows.0), self.code.index(SQUARE_ROWS));
-        let is_whole = self.code.compare(Predicate::Eq, count, whole);
-        let [squares, single, after] = [(); 3].map(|()| self.code.new_block(&[]));
-        self.code.branch_if(is_whole, (squares, &[]), (single, &[]));
-        self.code.go_to(squares);
-        self.one_by_one(dim, rows, columns.before());
-        let (from, to) = columns.whole;
-        let middle = self.last_whole((from, to), self.lanes as i64);
-        match self.can_stream_squares(dim, (rows.0, from)) {
-            None => self.block_of_squares(dim, rows.0, (from, middle)),
-            Some(condition) => {
-                let [streams, plain, joined] = [(); 3].map(|()| self.code.new_block(&[]));
-                self.code.branch_if(condition, (streams, &[]), (plain, &[]));
-                for (block, is_streamed) in [(streams, true), (plain, false)] {
-                    self.code.go_to(block);
-                    self.streams = is_streamed;
-                    self.block_of_squares(dim, rows.0, (from, middle));
-                    self.code.branch(joined, &[]);
-                }
-                self.has_streamed = true;
-                self.code.go_to(joined);
-            }
+        let rows = self.beginning_with_lines((dim, rows), (last, columns.begin()));
+        self.in_lines(&rows, &mut |emitter, rows| {
+            emitter.in_lines(&columns, &mut |emitter, columns| emitter.block(dim, rows, columns));
+        });
+    }
+
+    /// Rows and columns: in squares if there are enough for one, and past the caches if a unit has all its rows.
+    fn block(&mut self, dim: usize, rows: Bounds, columns: Bounds) {
+        let (whole_rows, side) = (self.block_rows(dim), self.side as i64);
+        let after = self.code.new_block(&[]);
+        let [height, width] = [rows, columns].map(|(from, to)| self.code.int("llvm.sub", to, from));
+        let [most, least] = [whole_rows, side].map(|count| self.code.index(count));
+        let [is_whole, is_high, is_wide] =
+            [(Predicate::Eq, height, most), (Predicate::Sge, height, least), (Predicate::Sge, width, least)]
+                .map(|(predicate, count, bound)| self.code.compare(predicate, count, bound));
+        if self.kernel.dims[dim].fixed().is_none_or(|extent| extent >= whole_rows) {
+            self.branch_to(after, &[is_wide, is_whole], &mut |emitter| {
+                emitter.whole_block(dim, rows, columns)
+            });
         }
-        self.streams = false;
-        self.one_by_one(dim, rows, (middle, to));
-        self.code.branch(after, &[]);
-        self.code.go_to(single);
-        self.one_by_one(dim, rows, columns.all);
+        if whole_rows > side {
+            self.branch_to(after, &[is_wide, is_high], &mut |emitter| {
+                emitter.part_of_block(dim, rows, columns)
+            });
+        }
+        self.one_by_one(dim, rows, columns);
         self.code.branch(after, &[]);
         self.code.go_to(after);
+    }
+
+    /// Does something and goes elsewhere if conditions hold.
+    fn branch_to(&mut self, after: MlirBlock, conditions: &[MlirValue; 2], body: &mut dyn FnMut(&mut Self)) {
+        let truths = self.code.types.scalar(Ty::I1);
+        let condition = self.code.value("llvm.and", conditions, truths, &[]);
+        let [inside, outside] = [(); 2].map(|()| self.code.new_block(&[]));
+        self.code.branch_if(condition, (inside, &[]), (outside, &[]));
+        self.code.go_to(inside);
+        body(self);
+        self.code.branch(after, &[]);
+        self.code.go_to(outside);
     }
 
     fn one_by_one(&mut self, dim: usize, rows: Bounds, columns: Bounds) {
@@ -153,26 +177,110 @@ impl KernelEmitter<'_> {
         });
     }
 
-    /// Columns of squares, one after the other: lines that lie side by side are read together.
-    fn block_of_squares(&mut self, dim: usize, row: MlirValue, columns: Bounds) {
+    /// All rows of a unit, in squares side by side. Columns that are left of whole ones are computed in squares that end where the columns do:
+    /// some of them again.
+    fn whole_block(&mut self, dim: usize, rows: Bounds, (from, to): Bounds) {
+        let (lanes, side) = (self.lanes, self.side);
+        let mut all_rows = |emitter: &mut Self| emitter.rows_of_squares(dim, rows);
+        let middle = self.last_whole((from, to), lanes as i64);
+        let mut from = from;
+        if let Some(condition) = self.can_stream_squares(dim, (rows.0, from)) {
+            let (streams, joined) = (self.code.new_block(&[]), self.code.new_block(&[self.code.types.i64]));
+            self.code.branch_if(condition, (streams, &[]), (joined, &[from]));
+            self.code.go_to(streams);
+            self.streams = true;
+            self.columns_of_squares(dim, (from, middle), false, &mut all_rows);
+            (self.streams, self.has_streamed) = (false, true);
+            self.code.branch(joined, &[middle]);
+            self.code.go_to(joined);
+            from = block_argument(joined, 0);
+        }
+        if lanes > side {
+            self.columns_of_squares(dim, (from, middle), false, &mut all_rows);
+            from = middle;
+            self.lanes = side;
+        }
+        self.columns_of_squares(dim, (from, to), true, &mut all_rows);
+        self.lanes = lanes;
+    }
+
+    /// Some rows of a unit: what is left of whole squares is computed in those that end where rows and columns do.
+    fn part_of_block(&mut self, dim: usize, rows: Bounds, columns: Bounds) {
+        let (lanes, side) = (self.lanes, self.side);
+        self.lanes = side;
+        let last = self.code.index(side as i64);
+        let last = self.code.int("llvm.sub", rows.1, last);
+        self.columns_of_squares(dim, columns, true, &mut |emitter| {
+            emitter.repeat(dim, rows, side, &[], &mut |emitter, _| {
+                let row = emitter.at(dim);
+                let row = emitter.code.int("llvm.intr.smin", row, last);
+                emitter.square_of_results(dim, row);
+                Vec::new()
+            });
+        });
+        self.lanes = lanes;
+    }
+
+    /// Does something with columns, as many at once as there are lanes, and with those that are left at the end, if it may do so with some of
+    /// them twice: lines that lie side by side are read together.
+    fn columns_of_squares(
+        &mut self,
+        dim: usize,
+        columns: Bounds,
+        overlaps: bool,
+        body: &mut dyn FnMut(&mut Self),
+    ) {
         let (last, lanes) = (self.kernel.dims.len() - 1, self.lanes);
+        let last_square = self.code.index(lanes as i64);
+        let last_square = self.code.int("llvm.sub", columns.1, last_square);
         self.repeat(last, columns, lanes, &[], &mut |emitter, _| {
+            if overlaps {
+                let column = emitter.at(last);
+                emitter.index[last] = Some(emitter.code.int("llvm.intr.smin", column, last_square));
+            }
             emitter.share(1 << dim, usize::MAX, lanes);
-            for ahead in (0..SQUARE_ROWS).step_by(lanes) {
+            body(emitter);
+            Vec::new()
+        });
+    }
+
+    /// All rows of a unit, of as many columns as there are lanes.
+    fn rows_of_squares(&mut self, dim: usize, rows: Bounds) {
+        let squares = |emitter: &mut Self, row: MlirValue| {
+            for ahead in (0..SQUARE_ROWS).step_by(emitter.side) {
                 let ahead = emitter.code.index(ahead);
                 let row = emitter.code.int("llvm.add", row, ahead);
                 emitter.square_of_results(dim, row);
             }
+        };
+        if self.block_rows(dim) == SQUARE_ROWS {
+            return squares(self, rows.0);
+        }
+        self.repeat(dim, rows, SQUARE_ROWS as usize, &[], &mut |emitter, _| {
+            let row = emitter.at(dim);
+            squares(emitter, row);
             Vec::new()
         });
     }
 
     /// The results of a square from a row on.
     fn square_of_results(&mut self, dim: usize, row: MlirValue) {
-        let ahead = Some(Ahead { rows: PREFETCHED_ROWS, then: Then::Unknown });
-        self.square(dim, row, ahead, &mut |emitter| {
+        let ahead = Ahead { rows: self.rows_ahead(dim), then: Then::Unknown };
+        self.square(dim, row, Some(ahead), &mut |emitter| {
             (0..emitter.kernel.roots.len()).for_each(|root| emitter.store_root(root, emitter.lanes));
         });
+    }
+
+    /// How many rows ahead memory is brought into the caches.
+    fn rows_ahead(&self, dim: usize) -> i64 {
+        PREFETCHED_ROWS.max(self.block_rows(dim))
+    }
+
+    /// How many rows a unit of squares has: as many as the lines of what is read across hold.
+    pub(super) fn block_rows(&self, dim: usize) -> i64 {
+        let sizes =
+            reads(self.kernel, dim).into_iter().map(|(_, _, dtype)| i64::from(memory(dtype).bits()) / 8);
+        sizes.map(|size| CACHE_LINE / size).fold(SQUARE_ROWS, i64::max)
     }
 
     /// Does something with each row of a square from one on, of which what is read across is at hand. What is so many rows ahead is
@@ -186,7 +294,7 @@ impl KernelEmitter<'_> {
     ) {
         let last = self.kernel.dims.len() - 1;
         let columns = self.columns_of_square();
-        self.square_of((dim, row), (last, &columns), (prefetched, None), body);
+        self.square_of((dim, row, self.side), (last, &columns), (prefetched, None), body);
     }
 
     /// The columns from the current one on, as many as there are lanes: of fewer the last one again.
@@ -203,11 +311,11 @@ impl KernelEmitter<'_> {
         (0..self.lanes as i64).map(beside).collect()
     }
 
-    /// Does something with each row of a square whose lanes are at some indices of a dimension. Of one that has a mask the
-    /// rows of other lanes are not read.
+    /// Does something with each of some rows from one on, whose lanes are at some indices of a dimension: rows are as many as lanes, or there are
+    /// several squares beside each other. Of one that has a mask the rows of other lanes are not read.
     pub(super) fn square_of(
         &mut self,
-        (dim, row): (usize, MlirValue),
+        (dim, row, count): (usize, MlirValue, usize),
         lanes_at: (usize, &[MlirValue]),
         (prefetched, mask): (Option<Ahead>, Option<MlirValue>),
         body: &mut dyn FnMut(&mut Self),
@@ -219,10 +327,10 @@ impl KernelEmitter<'_> {
             .iter()
             .map(|(_, access, dtype)| {
                 let ahead = prefetched.map(|ahead| self.elements_ahead(access, (dim, row), ahead));
-                self.load_square(access, *dtype, lanes_at, (ahead, mask))
+                self.load_square((access, *dtype, count), lanes_at, (ahead, mask))
             })
             .collect();
-        for number in 0..lanes {
+        for number in 0..count {
             let ahead = self.code.index(number as i64);
             self.index[dim] = Some(self.code.int("llvm.add", row, ahead));
             let mut frame = FxHashMap::default();
@@ -239,25 +347,29 @@ impl KernelEmitter<'_> {
         self.index[dim] = None;
     }
 
-    /// A square of an operand, vector by vector along its lanes, which are at some indices of a dimension.
+    /// So many rows of an operand, vector by vector along their lanes, which are at some indices of a dimension.
     fn load_square(
         &mut self,
-        access: &Access,
-        dtype: DType,
+        (access, dtype, count): (&Access, DType, usize),
         (along, lanes_at): (usize, &[MlirValue]),
         (prefetched, mask): (Option<MlirValue>, Option<MlirValue>),
     ) -> Vec<MlirValue> {
-        let lanes = lanes_at.len();
         let size = memory(dtype).bits() as usize / 8;
+        let unit = self.code.types.scalar(memory(dtype));
         let outside = self.index[along];
-        let rows = lanes_at.iter().map(|index| {
+        let is_in_set = |stride: i64| stride % SET_STRIDE * size as i64 % SET_STRIDE == 0;
+        let level = match access.strides[along].fixed() {
+            Some(stride) if is_in_set(stride) && lanes_at.len() > COLUMNS_UPRIGHT => Level::Second,
+            Some(_) | None => Level::First,
+        };
+        let loaded = lanes_at.iter().map(|index| {
             self.index[along] = Some(*index);
-            let (first, unit) = self.first(access, dtype, None);
+            let (first, _) = self.first(access, dtype, None);
             if let Some(ahead) = prefetched {
                 let next = self.code.element(first, ahead, unit, 1);
-                self.code.prefetch(next, Level::First);
+                self.code.prefetch(next, level);
             }
-            let row = vector(unit, lanes);
+            let row = vector(unit, count);
             match mask {
                 Some(mask) => {
                     let nothing = self.code.value("llvm.mlir.zero", &[], row, &[]);
@@ -266,9 +378,11 @@ impl KernelEmitter<'_> {
                 None => self.code.load(first, row, size),
             }
         });
-        let rows = rows.collect();
+        let loaded: Vec<MlirValue> = loaded.collect();
         self.index[along] = outside;
-        self.transposed(rows, memory(dtype))
+        let beside = |number: usize| loaded[number..].iter().step_by(count).copied().collect();
+        let rows = (0..count).map(|number| self.joined(beside(number), (unit, count))).collect();
+        self.transposed(rows, lanes_at.len(), memory(dtype))
     }
 
     /// How many elements ahead that is which is brought into the cache with a square from a row on.
@@ -315,7 +429,7 @@ impl KernelEmitter<'_> {
                 && access.strides.last().and_then(Product::fixed) == Some(1)
                 && !access.strides[dim].is_zero()
             {
-                let rows = &access.strides[dim] * &Product::number(PREFETCHED_ROWS);
+                let rows = &access.strides[dim] * &Product::number(self.rows_ahead(dim));
                 let extra = self.product(&rows);
                 let (next, _) = self.first(access, expr.dtype, Some(extra));
                 self.code.prefetch(next, Level::First);
@@ -323,18 +437,18 @@ impl KernelEmitter<'_> {
         }
     }
 
-    /// The transposed square of elements of that type.
+    /// The transposed squares of elements of that type that lie beside each other in as many vectors as they have rows, of so many lanes.
     ///
     /// Each step takes rows in pairs and moves a bit of an element's row into its column, and a bit of its column into its
     /// row. Shuffles within 16 bytes and of 16 bytes are one instruction each: first neighbours are interleaved, in units of
     /// 1, 2, 4, … elements, until that moved all bits within 16 bytes, the highest bits of columns first; then every other 16
     /// bytes of a pair are chosen, which moves the remaining bits, the lowest first.
-    pub(super) fn transposed(&self, mut rows: Vec<MlirValue>, ty: Ty) -> Vec<MlirValue> {
-        let lanes = rows.len();
+    pub(super) fn transposed(&self, mut rows: Vec<MlirValue>, lanes: usize, ty: Ty) -> Vec<MlirValue> {
+        let side = rows.len();
         let r#type = self.code.types.lanes(ty, lanes);
-        let chunk = (16 * 8 / ty.bits() as usize).min(lanes);
+        let chunk = (16 * 8 / ty.bits() as usize).min(side);
         let mut distance = 1;
-        while distance < lanes {
+        while distance < side {
             // The lane of the first, or the second, row of a pair that is in a lane of its first, or second, result.
             let lane_from = |lane: usize, result: usize| -> usize {
                 if distance < chunk {
@@ -342,15 +456,15 @@ impl KernelEmitter<'_> {
                     let unit = place / (2 * distance) * distance + place % distance;
                     start + result * chunk / 2 + unit + place / distance % 2 * lanes
                 } else {
-                    let (number, count) = (lane / chunk, lanes / chunk);
+                    let (start, number, count) = (lane / side * side, lane % side / chunk, side / chunk);
                     let (number, second) = (number % (count / 2), number / (count / 2));
-                    (2 * number + result) * chunk + lane % chunk + second * lanes
+                    start + (2 * number + result) * chunk + lane % chunk + second * lanes
                 }
             };
             let masks: Vec<Vec<i32>> = (0..2)
                 .map(|result| (0..lanes).map(|lane| lane_from(lane, result) as i32).collect())
                 .collect();
-            for first in (0..lanes).filter(|row| row & distance == 0) {
+            for first in (0..side).filter(|row| row & distance == 0) {
                 let pair = (rows[first], rows[first + distance]);
                 for (result, mask) in masks.iter().enumerate() {
                     rows[first + result * distance] = shuffle(&self.code, pair, r#type, mask);
@@ -361,6 +475,6 @@ impl KernelEmitter<'_> {
         // The bits of columns within 16 bytes were moved in reverse.
         let bits = chunk.ilog2();
         let reversed = |row: usize| (0..bits).fold(0, |all, bit| all << 1 | row >> bit & 1);
-        (0..lanes).map(|row| rows[row / chunk * chunk + reversed(row % chunk)]).collect()
+        (0..side).map(|row| rows[row / chunk * chunk + reversed(row % chunk)]).collect()
     }
 }

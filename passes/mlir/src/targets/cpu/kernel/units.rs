@@ -8,8 +8,8 @@ use promote_lower::order::register_lanes;
 use super::KernelEmitter;
 use super::squares::{Bounds, reads};
 use crate::targets::cpu::costs::{
-    CHEAP_VECTOR, GRAIN, LEAST_BY_STRIDES, LONG_LOOP, MAP_TILE, PARTS_BESIDE, ROWS_BESIDE, SQUARE_ROWS,
-    TRANSPOSED_TILE, VECTORS_GRAIN,
+    CHEAP_VECTOR, GRAIN, LEAST_BY_STRIDES, LONG_LOOP, MAP_TILE, PARTS_BESIDE, ROWS_BESIDE, TRANSPOSED_TILE,
+    VECTORS_GRAIN,
 };
 use crate::targets::llvm::Predicate;
 
@@ -37,7 +37,7 @@ impl KernelEmitter<'_> {
             (Form::Map, _) if rank == 0 => Vec::new(),
             (Form::Map, _) if let Some(shuffled) = self.shuffled => vec![shuffled.tile()],
             (Form::Map, _) if self.short.is_some() => vec![(rank - 2, MAP_TILE / 4)],
-            (Form::Map, Some(across)) => vec![(rank - 1, TRANSPOSED_TILE), (across, SQUARE_ROWS)],
+            (Form::Map, Some(across)) => vec![(rank - 1, TRANSPOSED_TILE), (across, self.block_rows(across))],
             (Form::Map, None) if self.is_transposed() => vec![(rank - 1, TRANSPOSED_TILE)],
             (Form::Map, None) => vec![(rank - 1, MAP_TILE)],
             (Form::Columns { .. }, Some(_)) => match self.parts {

@@ -229,7 +229,7 @@ impl KernelEmitter<'_> {
         let mask = self.lanes_before(dim, to);
         let columns = self.columns_of_square();
         let (mut state, mut rows) = (state.to_vec(), 0);
-        self.square_of((dim, from), (last, &columns), (ahead, Some(mask)), &mut |emitter| {
+        self.square_of((dim, from, lanes), (last, &columns), (ahead, Some(mask)), &mut |emitter| {
             rows += 1;
             // The last row of a square is not there.
             if rows == lanes {
