@@ -182,28 +182,37 @@ impl Plan {
         }
         let inner = outer.pop().unwrap_or(NONE);
         let least = if inner.extent < LEAST_SIDE { LONG_RUN } else { LEAST_SIDE };
-        let nearer = |axis: &Axis| {
-            axis.from != 0 && axis.from.unsigned_abs() < inner.from.unsigned_abs() && axis.extent >= least
+        let nearest = |is_long: &dyn Fn(usize) -> bool| {
+            let is_nearer =
+                |axis: &Axis| axis.from != 0 && axis.from.unsigned_abs() < inner.from.unsigned_abs();
+            let places = (0..outer.len()).filter(|place| is_nearer(&outer[*place]) && is_long(*place));
+            places.min_by_key(|place| outer[*place].from.unsigned_abs())
         };
-        let nearest = (0..outer.len())
-            .filter(|&place| nearer(&outer[place]))
-            .min_by_key(|&place| outer[place].from.unsigned_abs());
-        let Some(place) = nearest else {
-            let across = outer.pop().unwrap_or(NONE);
-            return Plan { outer, manner: Manner::Rows { across, inner } };
-        };
-        if takes_turns(size, outer[place], inner) {
-            let across = outer.remove(place);
-            return Plan { outer, manner: Manner::Rows { across, inner } };
+        // The sides of squares may begin with a short axis that others continue; what is interleaved is one axis.
+        let of_squares = nearest(&|place| run_from(&outer, place) >= least);
+        let of_runs = nearest(&|place| outer[place].extent >= least);
+        if let Some(place) = of_squares {
+            if takes_turns(size, outer[place], inner) {
+                let across = outer.remove(place);
+                return Plan { outer, manner: Manner::Rows { across, inner } };
+            }
+            let (rest, across, row) = Plan::sides(outer.clone(), place, inner, size);
+            let (run, width) = (count(&across), count(&row));
+            if width >= SHORT_ROW || width >= LEAST_SIDE && size >= WIDE && run * width >= MANY {
+                return Plan { outer: rest, manner: Manner::Squares { across, inner: row } };
+            }
         }
-        let (rest, across, row) = Plan::sides(outer.clone(), place, inner, size);
-        let (run, width) = (count(&across), count(&row));
-        if width < LEAST_SIDE || width < SHORT_ROW && (size < WIDE || run * width < MANY) {
-            let across = outer.remove(place);
-            let inside = Plan::inside_of_run(&mut outer, place, inner, size);
-            return Plan { outer, manner: Manner::Runs { across, inside } };
+        match of_runs {
+            Some(place) => {
+                let across = outer.remove(place);
+                let inside = Plan::inside_of_run(&mut outer, place, inner, size);
+                Plan { outer, manner: Manner::Runs { across, inside } }
+            }
+            None => {
+                let across = outer.pop().unwrap_or(NONE);
+                Plan { outer, manner: Manner::Rows { across, inner } }
+            }
         }
-        Plan { outer: rest, manner: Manner::Squares { across, inner: row } }
     }
 
     /// The sides of squares: the axis at `place` of those further out, along which the source runs, and `inner`, along which the
@@ -379,6 +388,16 @@ impl Axis {
 /// How far apart rows are, in bytes, that follow each other in one of the tensors, given the stride of an axis in it.
 fn length(row: &[Axis], stride: impl Fn(&Axis) -> isize) -> isize {
     count(row) as isize * stride(&last(row))
+}
+
+/// How many elements follow each other in the source along an axis and those that continue it.
+fn run_from(axes: &[Axis], place: usize) -> usize {
+    let (mut run, mut stride) = (axes[place].extent, axes[place].extent as isize * axes[place].from);
+    while let Some(next) = axes.iter().find(|axis| axis.from == stride && axis.extent > 1) {
+        run *= next.extent;
+        stride *= next.extent as isize;
+    }
+    run
 }
 
 /// The innermost axis of a row.

@@ -111,6 +111,9 @@ fn axes_continue_short_rows_of_squares_in_both_tensors() {
     assert_eq!(plan([600, 7, 9, 2000]), (vec![7, 9], vec![600], vec![2000]));
     assert_eq!(plan([600, 7, 9, 1000]), (vec![7], vec![600], vec![9, 1000]));
     assert_eq!(plan([300, 7, 9, 2000]), (vec![9], vec![7, 300], vec![2000]));
+    // The source runs along few elements, which another axis continues.
+    assert_eq!(plan([2, 32, 256, 509]), (vec![], vec![32, 2], vec![256, 509]));
+    assert_eq!(plan([3, 2, 64, 5000]), (vec![], vec![64, 2, 3], vec![5000]));
 }
 
 #[test]
@@ -148,6 +151,10 @@ fn few_or_narrow_elements_are_interleaved_and_not_turned() {
     assert_eq!(manner([16, 5000], 1), "squares");
     assert_eq!(manner([13, 5000], 2), "squares");
     assert_eq!(manner([7, 5000], 4), "squares");
+    // Of a few elements in turn there are no runs that could be interleaved, though other axes continue them.
+    let axis = |extent, to, from| Axis { extent, to, from };
+    let plan = Plan::new(vec![axis(3, 192, 4), axis(8, 24, 12), axis(2, 12, 96), axis(3, 4, 192)], 4);
+    assert!(matches!(plan.manner, Manner::Rows { .. }), "{:?}", plan.manner);
 }
 
 #[test]
