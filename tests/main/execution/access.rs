@@ -1,4 +1,4 @@
-//! What is read across rows, and in steps: permuted and sliced operands of every dtype, against the interpreter.
+//! What is read across rows, in steps, and for short rows: permuted, sliced and broadcast operands of every dtype, against the interpreter.
 
 use std::fmt::Write;
 
@@ -106,6 +106,40 @@ fn interleaved(
     Case { text, name, arguments: arrays.into_iter().map(Value::Array).collect() }
 }
 
+/// Short rows with one element for each row, of all of the batch or the same for it: of numbers and of masks.
+fn beside_rows(
+    dtype: DType,
+    [batch, width, rows]: [usize; 3],
+    is_open: bool,
+    random_numbers: &mut Random,
+) -> Case {
+    let name = format!("beside_rows_{batch}_{width}_{rows}_{is_open}");
+    let of = |extent: usize| if is_open { "?x".to_owned() } else { format!("{extent}x") };
+    let t = |shape: &[String], dtype: DType| format!("tensor<{}{}>", shape.concat(), dtype.mlir());
+    let (all, each, shared) = ([batch, rows, width], [batch, rows, 1], [rows, 1]);
+    // How long a row is is always known.
+    let [of_all, of_each] = [width, 1].map(|last| [of(batch), of(rows), format!("{last}x")]);
+    let (to, masks, ones) = (t(&of_all, dtype), t(&of_all, DType::B1), t(&of_each, dtype));
+    let (each_mask, row) = (t(&of_each[1..], DType::B1), tensor(&[width], dtype, false));
+    let text = format!(
+        r#"func.func @{name}(%m: {masks}, %y: {to}, %v: {ones}, %p: {each_mask}, %z: {row}) -> ({to}, {to}, {to}) {{
+  %r = "promote.where"(%m, %y, %v) : ({masks}, {to}, {ones}) -> {to}
+  %s = "promote.where"(%p, %y, %v) : ({each_mask}, {to}, {ones}) -> {to}
+  %t = "promote.where"(%p, %v, %z) : ({each_mask}, {ones}, {row}) -> {to}
+  return %r, %s, %t : {to}, {to}, {to}
+}}
+"#
+    );
+    let arrays = [
+        random(DType::B1, &all, random_numbers),
+        random(dtype, &all, random_numbers),
+        random(dtype, &each, random_numbers),
+        random(DType::B1, &shared, random_numbers),
+        random(dtype, &[width], random_numbers),
+    ];
+    Case { text, name, arguments: arrays.into_iter().map(Value::Array).collect() }
+}
+
 /// A permutation of three dimensions, none of which stays where it is.
 fn rolled(dtype: DType, random_numbers: &mut Random) -> Case {
     let [from, to] = [[5, 19, 35], [35, 5, 19]];
@@ -141,7 +175,7 @@ fn stepped(dtype: DType, step: i64, random_numbers: &mut Random) -> Case {
 }
 
 #[test]
-fn permuted_and_sliced_operands_of_every_dtype() {
+fn permuted_sliced_and_broadcast_operands_of_every_dtype() {
     let systems = System::all();
     for (number, dtype) in DType::strong().enumerate() {
         let Some(system) = systems.iter().find(|system| system.has(dtype)) else { continue };
@@ -153,6 +187,7 @@ fn permuted_and_sliced_operands_of_every_dtype() {
         }
         for extents in PLANES {
             cases.extend([false, true].map(|is_open| interleaved(dtype, extents, is_open, &mut numbers)));
+            cases.extend([false, true].map(|is_open| beside_rows(dtype, extents, is_open, &mut numbers)));
         }
         cases.extend(STEPS.map(|step| stepped(dtype, step, &mut numbers)));
         let mut text = String::new();

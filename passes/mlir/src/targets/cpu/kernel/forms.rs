@@ -4,7 +4,8 @@ use mlir_sys::*;
 use promote_scalar::Element;
 use rustc_hash::FxHashMap;
 
-use super::lanes::planar;
+use super::elements::each;
+use super::lanes::{planar, repeated};
 use super::{KernelEmitter, NextRow, Scope};
 use crate::targets::cpu::costs::{CHEAP_ROW, LONG_ROW, NARROW_ROW, ROWS_AT_ONCE};
 use crate::targets::llvm::{Level, Predicate, Register, shuffle};
@@ -50,13 +51,14 @@ impl<'k> KernelEmitter<'k> {
         let rounds = self.code.open((from, to, step), &[]);
         let start = self.code.int("llvm.intr.smin", rounds.index, last);
         let row = self.code.int("llvm.udiv", start, width);
-        let planes = self.load_planes(extent, row);
+        let (planes, rows) = (self.load_planes(extent, row), self.values_of_rows(row));
         self.index[dim - 1] = Some(zero);
         for phase in 0..extent as usize {
             self.phase = phase;
             let ahead = self.code.index((phase * self.lanes) as i64);
             self.index[dim] = Some(self.code.int("llvm.add", start, ahead));
-            let frame = self.interleaved(&planes);
+            let mut frame = self.interleaved(&planes);
+            frame.extend(self.repeated(extent, &rows));
             self.frames.push(frame);
             roots.iter().for_each(|root| self.store_root(*root, self.lanes));
             self.frames.pop();
@@ -94,6 +96,32 @@ impl<'k> KernelEmitter<'k> {
         }
         self.vector = outside;
         planes
+    }
+
+    /// What is the same along the innermost dimension, for as many rows as there are lanes, from one on.
+    fn values_of_rows(&mut self, row: MlirValue) -> Vec<(ExprId, Element<Register>)> {
+        let dim = self.kernel.dims.len() - 1;
+        let outside = self.vector.replace(dim - 1);
+        (self.index[dim - 1], self.index[dim]) = (Some(row), Some(self.code.index(0)));
+        self.frames.push(Scope::default());
+        let ids = repeated(self.kernel).into_iter();
+        let values = ids.map(|id| (id, self.eval(id, self.lanes))).collect();
+        self.frames.pop();
+        self.vector = outside;
+        values
+    }
+
+    /// Of the values of the rows of a round, those of the elements that the vector of the phase has.
+    fn repeated(&mut self, extent: i64, rows: &[(ExprId, Element<Register>)]) -> Scope {
+        let lanes = self.lanes;
+        let row = |lane: usize| (self.phase * lanes + lane) / extent as usize;
+        let mask: Vec<i32> = (0..lanes).map(|lane| row(lane) as i32).collect();
+        let code = &self.code;
+        let spread = |part: Register| {
+            let r#type = code.types.lanes(part.ty, lanes);
+            Register { value: shuffle(code, (part.value, part.value), r#type, &mask), ty: part.ty }
+        };
+        rows.iter().map(|(id, value)| ((*id, lanes, 0), each(*value, spread))).collect()
     }
 
     /// Of what a round reads in planes, the elements that the vector of the phase has, in order.

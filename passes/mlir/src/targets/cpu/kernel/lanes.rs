@@ -26,8 +26,17 @@ pub(super) fn planar(kernel: &Kernel) -> Vec<(ExprId, &Access, DType)> {
     reads.collect()
 }
 
+/// What is computed for each index of the dimension before the innermost one, and the same along that: for a short innermost dimension, in
+/// vectors of rows, whose lanes are repeated.
+pub(super) fn repeated(kernel: &Kernel) -> Vec<ExprId> {
+    let Some(before) = kernel.dims.len().checked_sub(2) else { return Vec::new() };
+    let ids = (0..).map(ExprId).zip(&kernel.exprs).zip(kernel.users());
+    let is_repeated = |expr: &Expr, users: u64| expr.dims >> before & 3 == 1 && users >> before & 2 != 0;
+    ids.filter(|((_, expr), users)| is_repeated(expr, *users)).map(|((id, _), _)| id).collect()
+}
+
 /// The extent of an innermost dimension that is too short for vectors, if the one before it is stored right before it
-/// wherever something varies with both. Some of it may be read [in planes](is_planar).
+/// wherever something varies with both. Some of it may be read [in planes](is_planar), or be [the same](repeated) along it.
 pub(super) fn short(kernel: &Kernel, machine: Machine) -> Option<i64> {
     let (Form::Map, [.., _, last]) = (kernel.form, kernel.dims.as_slice()) else { return None };
     let extent =
@@ -41,8 +50,10 @@ pub(super) fn short(kernel: &Kernel, machine: Machine) -> Option<i64> {
         let is_alone = last.is_zero() || outer.iter().all(Product::is_zero);
         in_order || before.is_zero() && is_alone
     };
+    let is_repeated = |access: &Access| access.strides.last().is_some_and(Product::is_zero);
     let is_simple = |expr: &Expr| match &expr.code {
         What::Load(access) if is_planar(access) => part_count(expr.dtype) == 1,
+        What::Load(access) if is_repeated(access) => true,
         What::Load(access) => suits(&access.strides),
         What::Index { .. } | What::Take { .. } | What::Reduced(_) => false,
         What::Splat(_) | What::Size(_) | What::Map(..) | What::Convert(_) => true,
@@ -52,9 +63,10 @@ pub(super) fn short(kernel: &Kernel, machine: Machine) -> Option<i64> {
             && strides.last().is_some_and(|last| !last.is_zero())
             && strides[strides.len() - 2].fixed() == Some(extent)
     };
-    let planes = planar(kernel).len();
+    let (planes, repeated) = (planar(kernel).len() as i64, repeated(kernel).len() as i64);
     let has_rows = kernel.dims[kernel.dims.len() - 2].fixed().is_none_or(|rows| rows >= LEAST_ROWS);
-    let has_registers = planes as i64 * extent <= MOST_PLANES && (planes == 0 || has_rows);
+    let vectors = planes * extent + repeated;
+    let has_registers = vectors <= MOST_PLANES && (vectors == 0 || has_rows);
     let is_in_order = kernel.exprs.iter().all(is_simple) && stored.into_iter().all(is_stored_in_order);
     (is_in_order && has_registers).then_some(extent)
 }

@@ -13,7 +13,7 @@ use promote_lower::order::{self, Beside, Rows, register_lanes, square_lanes};
 use super::copied::is_copied;
 use super::down::Down;
 use super::grouped::Grouped;
-use super::lanes::{planar, short};
+use super::lanes::{planar, repeated, short};
 use super::runs::{Parts, has_blocks_beside};
 use super::shuffled::Shuffled;
 use super::squares::{columns_at_once, squares};
@@ -86,7 +86,8 @@ impl Schedule {
             (Some(_), _, _) => square,
             (None, Some(_), _) => {
                 let most = order::lanes(kernel, numerics, bytes, true);
-                let rows = kernel.dims[kernel.dims.len() - 2].fixed().filter(|_| !planar(kernel).is_empty());
+                let has_vectors = !(planar(kernel).is_empty() && repeated(kernel).is_empty());
+                let rows = kernel.dims[kernel.dims.len() - 2].fixed().filter(|_| has_vectors);
                 rows.map_or(most, |rows| most.min(1 << rows.ilog2()))
             }
             (None, None, Some(_)) => side,
