@@ -15,6 +15,7 @@ mod exchange;
 mod functions;
 mod graphs;
 mod grouped;
+mod in_turn;
 mod kernel_order;
 mod layouts;
 mod moments;

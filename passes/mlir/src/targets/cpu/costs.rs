@@ -128,6 +128,8 @@ pub const STREAMED: i64 = 1 << 24;
 /// The shortest rows, in bytes, of which whole lines are written past the caches and both ends are not: shorter ones share many of
 /// their lines.
 pub const STREAMED_ROW: i64 = 1 << 12;
+/// The most columns that take turns in memory and are reduced in as many vectors: their accumulators are in registers.
+pub const MOST_IN_TURN: i64 = 16;
 /// How many vectors of planes that are interleaved are in registers, at most.
 pub const MOST_PLANES: i64 = 16;
 /// The fewest elements of a plane that are worth it.

@@ -11,7 +11,7 @@
 //!   through; accumulators are vectors, added up lane by lane at the end. Rows too short for that are computed
 //!   [side by side](beside); what lies the other way round in memory is read [down its columns](down), and rows that are read again and again in [groups](grouped).
 //! - [`Form::Columns`](promote_lower::kernel::Form::Columns): a tile of columns is accumulated in the second-level
-//!   cache, row after row. What lies the other way round in memory is read [from top to bottom](upright).
+//!   cache, row after row; a few that take turns in memory, [in vectors of all of them](in_turn). What lies the other way round in memory is read [from top to bottom](upright).
 //!
 //! Expressions are computed as far outside as their dimensions allow.
 //!
@@ -26,6 +26,7 @@ mod elements;
 mod forms;
 mod grouped;
 mod halved;
+mod in_turn;
 mod lanes;
 mod lines;
 mod loops;
@@ -55,6 +56,7 @@ use rustc_hash::FxHashMap;
 
 use self::down::Down;
 use self::grouped::Grouped;
+use self::in_turn::InTurn;
 use self::lanes::periodic;
 pub use self::reading::Reading;
 use self::runs::Parts;
@@ -140,6 +142,7 @@ pub fn compile(
         down,
         grouped,
         shuffled,
+        in_turn,
         short,
         has_masks,
         is_tiny,
@@ -165,6 +168,7 @@ pub fn compile(
         down,
         grouped,
         shuffled,
+        in_turn,
         short,
         phase: 0,
         is_periodic: periodic(kernel, short),
@@ -234,6 +238,8 @@ struct KernelEmitter<'k> {
     grouped: Option<Grouped>,
     /// How blocks are permuted, if they are.
     shuffled: Option<Shuffled>,
+    /// How columns that take turns are reduced, if they are.
+    in_turn: Option<InTurn>,
     /// How many indices the innermost dimension has, where it is run through with the one before as one.
     short: Option<i64>,
     /// Which vector of an iteration this is, where the innermost dimension is short.
@@ -373,6 +379,9 @@ impl<'k> KernelEmitter<'k> {
                 Some(parts) => self.parts_of_columns(parts, *columns, *bounds),
                 None => unreachable!("only parts have a tile beside that of the columns"),
             },
+            (Form::Columns { .. }, None, [columns]) if let Some(in_turn) = self.in_turn => {
+                self.columns_in_turn(in_turn, *columns);
+            }
             (Form::Columns { .. }, _, bounds) => self.columns(bounds.first().copied()),
         }
         step

@@ -13,6 +13,7 @@ use promote_lower::order::{self, Beside, Rows, register_lanes, square_lanes};
 use super::copied::is_copied;
 use super::down::Down;
 use super::grouped::Grouped;
+use super::in_turn::InTurn;
 use super::lanes::{planar, repeated, short};
 use super::runs::{Parts, has_blocks_beside};
 use super::shuffled::Shuffled;
@@ -47,6 +48,8 @@ pub struct Schedule {
     pub(super) grouped: Option<Grouped>,
     /// How blocks are permuted, if they are.
     pub(super) shuffled: Option<Shuffled>,
+    /// How columns that take turns are reduced, if they are.
+    pub(super) in_turn: Option<InTurn>,
     /// How many indices the innermost dimension has, where it is run through with the one before as one.
     pub(super) short: Option<i64>,
     /// Whether what is left of a loop after whole vectors is computed in a vector, too, of which some lanes are masked.
@@ -122,6 +125,7 @@ impl Schedule {
             down,
             grouped,
             shuffled,
+            in_turn: InTurn::new(kernel, bytes).filter(|_| across.is_none()),
             short,
             has_masks,
             is_tiny,
@@ -202,6 +206,9 @@ impl Display for Schedule {
         }
         if let Some(Shuffled { inner, block, .. }) = self.shuffled {
             return write!(f, "{lanes} lanes, blocks of {block} from d{inner} on permuted");
+        }
+        if let Some(InTurn { columns, lanes }) = self.in_turn {
+            return write!(f, "{lanes} lanes of {columns} columns that take turns");
         }
         match self.short {
             Some(_) => write!(f, "{lanes} lanes along d{} and d{vector} as one", vector - 1),
