@@ -191,11 +191,12 @@ impl Plan {
         // The sides of squares may begin with a short axis that others continue; what is interleaved is one axis.
         let of_squares = nearest(&|place| run_from(&outer, place) >= least);
         let of_runs = nearest(&|place| outer[place].extent >= least);
+        let mut places = [of_squares, of_runs].into_iter().flatten();
+        if let Some(place) = places.find(|place| takes_turns(size, outer[*place], inner)) {
+            let across = outer.remove(place);
+            return Plan { outer, manner: Manner::Rows { across, inner } };
+        }
         if let Some(place) = of_squares {
-            if takes_turns(size, outer[place], inner) {
-                let across = outer.remove(place);
-                return Plan { outer, manner: Manner::Rows { across, inner } };
-            }
             let (rest, across, row) = Plan::sides(outer.clone(), place, inner, size);
             let (run, width) = (count(&across), count(&row));
             if width >= SHORT_ROW || width >= LEAST_SIDE && size >= WIDE && run * width >= MANY {
@@ -390,7 +391,7 @@ fn length(row: &[Axis], stride: impl Fn(&Axis) -> isize) -> isize {
     count(row) as isize * stride(&last(row))
 }
 
-/// How many elements follow each other in the source along an axis and those that continue it.
+/// How many elements follow each other in the source along an axis, whose stride there is not zero, and those that continue it.
 fn run_from(axes: &[Axis], place: usize) -> usize {
     let (mut run, mut stride) = (axes[place].extent, axes[place].extent as isize * axes[place].from);
     while let Some(next) = axes.iter().find(|axis| axis.from == stride && axis.extent > 1) {

@@ -106,14 +106,15 @@ fn interleaved(
     Case { text, name, arguments: arrays.into_iter().map(Value::Array).collect() }
 }
 
-/// Short rows with one element for each row, of all of the batch or the same for it: of numbers and of masks.
+/// Short rows with one element for each row, of all of the batch or the same for it: of numbers and of masks; and with
+/// a row of them all, if there is one.
 fn beside_rows(
     dtype: DType,
     [batch, width, rows]: [usize; 3],
-    is_open: bool,
+    (is_open, has_row): (bool, bool),
     random_numbers: &mut Random,
 ) -> Case {
-    let name = format!("beside_rows_{batch}_{width}_{rows}_{is_open}");
+    let name = format!("beside_rows_{batch}_{width}_{rows}_{is_open}_{has_row}");
     let of = |extent: usize| if is_open { "?x".to_owned() } else { format!("{extent}x") };
     let t = |shape: &[String], dtype: DType| format!("tensor<{}{}>", shape.concat(), dtype.mlir());
     let (all, each, shared) = ([batch, rows, width], [batch, rows, 1], [rows, 1]);
@@ -121,11 +122,15 @@ fn beside_rows(
     let [of_all, of_each] = [width, 1].map(|last| [of(batch), of(rows), format!("{last}x")]);
     let (to, masks, ones) = (t(&of_all, dtype), t(&of_all, DType::B1), t(&of_each, dtype));
     let (each_mask, row) = (t(&of_each[1..], DType::B1), tensor(&[width], dtype, false));
+    let (last, third) = match has_row {
+        true => ("%v, %z", format!("({each_mask}, {ones}, {row})")),
+        false => ("%v, %y", format!("({each_mask}, {ones}, {to})")),
+    };
     let text = format!(
         r#"func.func @{name}(%m: {masks}, %y: {to}, %v: {ones}, %p: {each_mask}, %z: {row}) -> ({to}, {to}, {to}) {{
   %r = "promote.where"(%m, %y, %v) : ({masks}, {to}, {ones}) -> {to}
   %s = "promote.where"(%p, %y, %v) : ({each_mask}, {to}, {ones}) -> {to}
-  %t = "promote.where"(%p, %v, %z) : ({each_mask}, {ones}, {row}) -> {to}
+  %t = "promote.where"(%p, {last}) : {third} -> {to}
   return %r, %s, %t : {to}, {to}, {to}
 }}
 "#
@@ -187,7 +192,9 @@ fn permuted_sliced_and_broadcast_operands_of_every_dtype() {
         }
         for extents in PLANES {
             cases.extend([false, true].map(|is_open| interleaved(dtype, extents, is_open, &mut numbers)));
-            cases.extend([false, true].map(|is_open| beside_rows(dtype, extents, is_open, &mut numbers)));
+            for is in [(false, true), (true, true), (true, false)] {
+                cases.push(beside_rows(dtype, extents, is, &mut numbers));
+            }
         }
         cases.extend(STEPS.map(|step| stepped(dtype, step, &mut numbers)));
         let mut text = String::new();

@@ -33,7 +33,7 @@ pub const SET_STRIDE: i64 = 1 << 12;
 pub const SQUARE_COST: u32 = 48;
 /// The most operands that are transposed at once: their squares are in registers together.
 pub const MOST_SQUARES: usize = 4;
-/// How many registers what is read across is transposed in, where several squares lie beside each other.
+/// How many registers an operand that is read across is transposed in, where several squares lie beside each other.
 pub const REGISTERS_OF_SQUARES: usize = 16;
 /// How many rows a block of squares has at least: what a line of the cache holds of common elements.
 pub const SQUARE_ROWS: i64 = 16;
@@ -130,7 +130,7 @@ pub const STREAMED: i64 = 1 << 24;
 pub const STREAMED_ROW: i64 = 1 << 12;
 /// The most columns that take turns in memory and are reduced in as many vectors: their accumulators are in registers.
 pub const MOST_IN_TURN: i64 = 16;
-/// How many vectors of planes that are interleaved are in registers, at most.
+/// How many vectors of planes that are interleaved, and of rows whose lanes are repeated, are in registers, at most.
 pub const MOST_PLANES: i64 = 16;
 /// The fewest elements of a plane that are worth it.
 pub const LEAST_ROWS: i64 = 16;

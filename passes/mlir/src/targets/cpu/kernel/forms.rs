@@ -5,7 +5,7 @@ use promote_scalar::Element;
 use rustc_hash::FxHashMap;
 
 use super::elements::each;
-use super::lanes::{planar, repeated};
+use super::lanes::{goes_by_row, planar, repeated};
 use super::{KernelEmitter, NextRow, Scope};
 use crate::targets::cpu::costs::{CHEAP_ROW, LONG_ROW, NARROW_ROW, ROWS_AT_ONCE};
 use crate::targets::llvm::{Level, Predicate, Register, shuffle};
@@ -32,9 +32,10 @@ impl<'k> KernelEmitter<'k> {
     }
 
     /// A map whose innermost dimension is short: `bounds` are those of the dimension before it. Where they are no whole number of
-    /// rounds apart, the last round computes again what the one before did; where they are less than one apart, all is computed one by
-    /// one.
-    pub(super) fn short_map(&mut self, extent: i64, (from, to): (MlirValue, MlirValue), roots: &[usize]) {
+    /// rounds apart, the last round computes again what the one before did; where they are less than one apart, all is computed row by
+    /// row, or one by one.
+    pub(super) fn short_map(&mut self, extent: i64, rows_at: (MlirValue, MlirValue), roots: &[usize]) {
+        let (from, to) = rows_at;
         let dim = self.kernel.dims.len() - 1;
         self.hoist(3 << (dim - 1), usize::MAX);
         let (width, zero) = (self.code.index(extent), self.code.index(0));
@@ -68,6 +69,11 @@ impl<'k> KernelEmitter<'k> {
         self.code.close(&rounds, &[]);
         self.code.branch(after, &[]);
         self.code.go_to(single);
+        if goes_by_row(self.kernel) {
+            self.short_rows(extent, rows_at, roots);
+            self.code.branch(after, &[]);
+            return self.code.go_to(after);
+        }
         self.repeat(dim, (from, to), 1, &[], &mut |emitter, _| {
             let index = emitter.at(dim);
             emitter.index[dim - 1] = Some(emitter.code.int("llvm.udiv", index, width));
@@ -78,6 +84,23 @@ impl<'k> KernelEmitter<'k> {
         });
         self.code.branch(after, &[]);
         self.code.go_to(after);
+    }
+
+    /// Rows of a short innermost dimension, each in vectors along it.
+    fn short_rows(&mut self, extent: i64, rows: (MlirValue, MlirValue), roots: &[usize]) {
+        let dim = self.kernel.dims.len() - 1;
+        let (lanes, again) = (self.lanes, self.computes_again);
+        (self.lanes, self.computes_again) = (self.lanes_of_row, true);
+        let (zero, width) = (self.code.index(0), self.code.index(extent));
+        self.repeat(dim - 1, rows, 1, &[], &mut |emitter, _| {
+            emitter.hoist(1 << dim, usize::MAX);
+            emitter.innermost(dim, (zero, width), &[], &mut |emitter, lanes, _| {
+                roots.iter().for_each(|root| emitter.store_root(*root, lanes));
+                Vec::new()
+            });
+            Vec::new()
+        });
+        (self.lanes, self.computes_again) = (lanes, again);
     }
 
     /// What a round reads in planes from a row on: of each expression, a vector of each plane.

@@ -66,9 +66,18 @@ pub(super) fn short(kernel: &Kernel, machine: Machine) -> Option<i64> {
     let (planes, repeated) = (planar(kernel).len() as i64, repeated(kernel).len() as i64);
     let has_rows = kernel.dims[kernel.dims.len() - 2].fixed().is_none_or(|rows| rows >= LEAST_ROWS);
     let vectors = planes * extent + repeated;
-    let has_registers = vectors <= MOST_PLANES && (vectors == 0 || has_rows);
+    // Fewer rows than there are lanes are gone through one by one, which what is periodic, or in planes, is not made for.
+    let is_open = kernel.dims[kernel.dims.len() - 2].fixed().is_none();
+    let goes_by_row = !is_open || repeated == 0 || goes_by_row(kernel);
+    let is_worth_it = vectors == 0 || vectors <= MOST_PLANES && has_rows && goes_by_row;
     let is_in_order = kernel.exprs.iter().all(is_simple) && stored.into_iter().all(is_stored_in_order);
-    (is_in_order && has_registers).then_some(extent)
+    (is_in_order && is_worth_it).then_some(extent)
+}
+
+/// Whether rows of a short innermost dimension may be computed one by one, in vectors along it: nothing is read in planes, or depends on
+/// that dimension alone.
+pub(super) fn goes_by_row(kernel: &Kernel) -> bool {
+    planar(kernel).is_empty() && !periodic(kernel, Some(0)).contains(&true)
 }
 
 /// The expressions that depend on a short innermost dimension and no other.

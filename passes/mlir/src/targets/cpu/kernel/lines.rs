@@ -10,7 +10,7 @@ use super::elements::part_count;
 use super::squares::{Bounds, reads};
 use super::{KernelEmitter, Scope};
 use crate::targets::cpu::costs::{CACHE_LINE, STREAM_ALIGNMENT, STREAMED, TRANSPOSED_TILE};
-use crate::targets::llvm::Predicate;
+use crate::targets::llvm::{Predicate, block_argument};
 use promote_lattice::DType;
 use promote_lower::kernel::Access;
 
@@ -49,12 +49,14 @@ impl KernelEmitter<'_> {
         Tile { bounds: (begin, end), line: Some(line) }
     }
 
-    /// Does something with what is before the first line of a tile, which may be nothing, and with the rest of it.
+    /// Does something with what is before the first line of a tile, if there is something, and with the rest of it.
     pub(super) fn in_lines(&mut self, tile: &Tile, body: &mut dyn FnMut(&mut Self, Bounds)) {
         let (from, to) = tile.bounds;
         let Some(line) = tile.line else { return body(self, tile.bounds) };
-        let [zero, two] = [0, 2].map(|number| self.code.index(number));
-        let parts = self.code.open((zero, two, 1), &[]);
+        let [zero, one, two] = [0, 1, 2].map(|number| self.code.index(number));
+        let begins_with_line = self.code.compare(Predicate::Eq, from, line);
+        let first = self.code.select(begins_with_line, one, zero);
+        let parts = self.code.open((first, two, 1), &[]);
         self.frames.push(Scope::default());
         let is_before = self.code.compare(Predicate::Eq, parts.index, zero);
         let bounds = (self.code.select(is_before, from, line), self.code.select(is_before, line, to));
@@ -63,10 +65,12 @@ impl KernelEmitter<'_> {
         self.code.close(&parts, &[]);
     }
 
-    /// How many elements of what is read or written along a dimension are before its first line of the cache: 0 where that is not the same
-    /// at all indices of the other dimension, one of which is given; none where it is not worth it.
+    /// How many elements of what is written along the innermost dimension, or else of what is read first along the other one of squares, are
+    /// before its first line of the cache: 0 where that is not the same at all indices of the other dimension, one of which is given; none
+    /// where it is not worth it, or several results are stored.
     fn before_lines(&mut self, dim: usize, (other, index): (usize, MlirValue)) -> Option<MlirValue> {
-        // The first line of each tile is as far behind its beginning.
+        // The first line of each tile is as far behind its beginning: tiles of columns are whole lines, and so are
+        // [blocks of rows](Self::block_rows), at least.
         const { assert!(TRANSPOSED_TILE % CACHE_LINE == 0) };
         let (kernel, last) = (self.kernel, self.kernel.dims.len() - 1);
         let (access, dtype) = if dim == last {
@@ -82,8 +86,11 @@ impl KernelEmitter<'_> {
         }
         let bytes = i64::from(memory(dtype).bits()) / 8;
         let are_many = self.are_many(STREAMED / bytes)?;
-        let outside = self.index[other].replace(index);
+        let (many, after) = (self.code.new_block(&[]), self.code.new_block(&[self.code.types.i64]));
         let zero = self.code.index(0);
+        self.code.branch_if(are_many, (many, &[]), (after, &[zero]));
+        self.code.go_to(many);
+        let outside = self.index[other].replace(index);
         let address = self.bytes_ahead((access, dtype), dim, zero);
         self.index[other] = outside;
         let [size, in_size, in_line] =
@@ -97,10 +104,11 @@ impl KernelEmitter<'_> {
             (self.code.int("llvm.and", stride, in_line), self.code.int("llvm.and", before, in_size));
         let odd = self.code.int("llvm.or", odd_rows, odd);
         let is_even = self.code.compare(Predicate::Eq, odd, zero);
-        let truths = self.code.types.scalar(Ty::I1);
-        let shifts = self.code.value("llvm.and", &[are_many, is_even], truths, &[]);
         let shift = self.code.int("llvm.udiv", before, size);
-        Some(self.code.select(shifts, shift, zero))
+        let shift = self.code.select(is_even, shift, zero);
+        self.code.branch(after, &[shift]);
+        self.code.go_to(after);
+        Some(block_argument(after, 0))
     }
 
     /// Whether, at run time, results may be stored past the caches, as they are many, and all vectors of them are aligned.

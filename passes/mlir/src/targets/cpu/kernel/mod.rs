@@ -132,6 +132,7 @@ pub fn compile(
     let entry = code.block();
     let Schedule {
         lanes,
+        lanes_of_row,
         side,
         sums,
         vector,
@@ -153,6 +154,7 @@ pub fn compile(
         setting,
         kernel,
         lanes,
+        lanes_of_row,
         side,
         sums,
         has_masks,
@@ -208,6 +210,8 @@ struct KernelEmitter<'k> {
     kernel: &'k Kernel,
     code: Code,
     lanes: usize,
+    /// The same where rows of a short innermost dimension are computed one by one.
+    lanes_of_row: usize,
     /// How many rows a square has.
     side: usize,
     /// How many sums a row has at once.

@@ -28,7 +28,9 @@ use crate::targets::cpu::target::Machine;
 pub struct Schedule {
     /// How many elements are computed at once.
     pub(super) lanes: usize,
-    /// How many rows a square has that is transposed in registers: as many as lanes, or a map has several squares beside each other.
+    /// The same where rows of a short innermost dimension are computed one by one, as there are too few.
+    pub(super) lanes_of_row: usize,
+    /// How many rows a square has that is transposed in registers: as many as it has columns. A map may have several beside each other.
     pub(super) side: usize,
     /// How many sums a row has at once.
     pub(super) sums: usize,
@@ -73,7 +75,7 @@ impl Schedule {
         };
         let rows = Rows::new(kernel, numerics, bytes);
         let has_masks = machine.has_masks() && !rows.has_rest;
-        let side = register_lanes(kernel, bytes);
+        let register = register_lanes(kernel, bytes);
         let shuffled = Shuffled::new(kernel, machine, numerics);
         let short = short(kernel, machine).filter(|_| shuffled.is_none());
         let across =
@@ -81,7 +83,7 @@ impl Schedule {
         let blocks = across.filter(|dim| has_blocks_beside(kernel, *dim, numerics));
         let blocks = blocks.map(|_| square_lanes(kernel, bytes));
         let parts = across.and_then(|dim| Parts::new(kernel, dim, square_lanes(kernel, bytes)));
-        let down = Down::new(kernel, numerics, &rows, side);
+        let down = Down::new(kernel, numerics, &rows, register);
         let grouped = Grouped::new(kernel, &rows, bytes).filter(|_| has_masks && down.is_none());
         let Rows { lanes: sums, beside, has_rest: _ } = rows;
         let lanes = match (across, short, &down) {
@@ -93,9 +95,9 @@ impl Schedule {
                 let rows = kernel.dims[kernel.dims.len() - 2].fixed().filter(|_| has_vectors);
                 rows.map_or(most, |rows| most.min(1 << rows.ilog2()))
             }
-            (None, None, Some(_)) => side,
+            (None, None, Some(_)) => register,
             (None, None, None) if let Some(shuffled) = shuffled => shuffled.lanes,
-            (None, None, None) if kernel.form == Form::Map => map_lanes(kernel, sums, side),
+            (None, None, None) if kernel.form == Form::Map => map_lanes(kernel, sums, register),
             (None, None, None) => sums,
         };
         let innermost = kernel.dims.len().checked_sub(1);
@@ -115,6 +117,7 @@ impl Schedule {
         let is_copied = short.is_none() && shuffled.is_none() && is_copied(kernel, across);
         Self {
             lanes,
+            lanes_of_row: map_lanes(kernel, sums, register),
             side: square,
             sums,
             vector,

@@ -70,7 +70,7 @@ pub(super) fn squares(kernel: &Kernel, lanes: usize, numerics: Numerics, has_mas
 }
 
 /// In how many lanes a map is computed in squares of so many rows: in as many as fill a line of the cache with the narrowest elements,
-/// as far as there are registers for what is read across, and columns.
+/// as far as there are registers for an operand that is read across, and columns.
 pub(super) fn columns_at_once(kernel: &Kernel, dim: usize, side: usize, vector_bytes: usize) -> usize {
     let size = |dtype: DType| memory(dtype).bits() as usize / 8;
     let read: Vec<usize> = reads(kernel, dim).into_iter().map(|(_, _, dtype)| size(dtype)).collect();
@@ -357,9 +357,10 @@ impl KernelEmitter<'_> {
         let size = memory(dtype).bits() as usize / 8;
         let unit = self.code.types.scalar(memory(dtype));
         let outside = self.index[along];
-        let is_in_set = |stride: i64| stride % SET_STRIDE * size as i64 % SET_STRIDE == 0;
+        // More lines than a set of the first-level cache holds push each other out of it.
+        let share_set = |stride: i64| stride % SET_STRIDE * size as i64 % SET_STRIDE == 0;
         let level = match access.strides[along].fixed() {
-            Some(stride) if is_in_set(stride) && lanes_at.len() > COLUMNS_UPRIGHT => Level::Second,
+            Some(stride) if share_set(stride) && lanes_at.len() > COLUMNS_UPRIGHT => Level::Second,
             Some(_) | None => Level::First,
         };
         let loaded = lanes_at.iter().map(|index| {
