@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::elements::each;
 use super::lanes::{goes_by_row, planar, repeated};
+use super::squares::Bounds;
 use super::{KernelEmitter, NextRow, Scope};
 use crate::targets::cpu::costs::{CHEAP_ROW, LONG_ROW, NARROW_ROW, ROWS_AT_ONCE};
 use crate::targets::llvm::{Level, Predicate, Register, shuffle};
@@ -31,35 +32,55 @@ impl<'k> KernelEmitter<'k> {
         });
     }
 
-    /// A map whose innermost dimension is short: `bounds` are those of the dimension before it. Where they are no whole number of
+    /// A map whose innermost dimension is short: `rows` are those of the dimension before it. Where they are no whole number of
     /// rounds apart, the last round computes again what the one before did; where they are less than one apart, all is computed row by
     /// row, or one by one.
-    pub(super) fn short_map(&mut self, extent: i64, rows_at: (MlirValue, MlirValue), roots: &[usize]) {
-        let (from, to) = rows_at;
+    pub(super) fn short_map(&mut self, extent: i64, rows: Bounds, roots: &[usize]) {
         let dim = self.kernel.dims.len() - 1;
         self.hoist(3 << (dim - 1), usize::MAX);
-        let (width, zero) = (self.code.index(extent), self.code.index(0));
+        let width = self.code.index(extent);
         // From here on the innermost dimension counts the elements of both.
-        let (from, to) = (self.code.int("llvm.mul", from, width), self.code.int("llvm.mul", to, width));
-        let step = self.lanes as i64 * extent;
-        let size = self.code.index(step);
+        let [from, to] = [rows.0, rows.1].map(|row| self.code.int("llvm.mul", row, width));
+        let size = self.code.index(self.lanes as i64 * extent);
         let count = self.code.int("llvm.sub", to, from);
         let has_rounds = self.code.compare(Predicate::Sge, count, size);
-        let [whole, single, after] = [(); 3].map(|()| self.code.new_block(&[]));
-        self.code.branch_if(has_rounds, (whole, &[]), (single, &[]));
-        self.code.go_to(whole);
+        let after = self.code.new_block(&[]);
+        self.branch_to(after, has_rounds, &mut |emitter| emitter.short_rounds(extent, (from, to), roots));
+        match goes_by_row(self.kernel) {
+            true => self.short_rows(extent, rows, roots),
+            false => {
+                self.repeat(dim, (from, to), 1, &[], &mut |emitter, _| {
+                    let index = emitter.at(dim);
+                    emitter.index[dim - 1] = Some(emitter.code.int("llvm.udiv", index, width));
+                    emitter.index[dim] = Some(emitter.code.int("llvm.urem", index, width));
+                    roots.iter().for_each(|root| emitter.store_root(*root, 1));
+                    emitter.index[dim - 1] = None;
+                    Vec::new()
+                });
+            }
+        }
+        self.code.branch(after, &[]);
+        self.code.go_to(after);
+    }
+
+    /// Elements of a short innermost dimension and the one before it, at least as many as a round has: as many vectors as the innermost one
+    /// has indices. The last round has some of them again.
+    fn short_rounds(&mut self, extent: i64, (from, to): Bounds, roots: &[usize]) {
+        let dim = self.kernel.dims.len() - 1;
+        let step = self.lanes as i64 * extent;
+        let [width, zero, size] = [extent, 0, step].map(|number| self.code.index(number));
         let last = self.code.int("llvm.sub", to, size);
         let rounds = self.code.open((from, to, step), &[]);
         let start = self.code.int("llvm.intr.smin", rounds.index, last);
         let row = self.code.int("llvm.udiv", start, width);
-        let (planes, rows) = (self.load_planes(extent, row), self.values_of_rows(row));
+        let (planes, values) = (self.load_planes(extent, row), self.values_of_rows(row));
         self.index[dim - 1] = Some(zero);
         for phase in 0..extent as usize {
             self.phase = phase;
             let ahead = self.code.index((phase * self.lanes) as i64);
             self.index[dim] = Some(self.code.int("llvm.add", start, ahead));
             let mut frame = self.interleaved(&planes);
-            frame.extend(self.repeated(extent, &rows));
+            frame.extend(self.repeated(extent, &values));
             self.frames.push(frame);
             roots.iter().for_each(|root| self.store_root(*root, self.lanes));
             self.frames.pop();
@@ -67,27 +88,10 @@ impl<'k> KernelEmitter<'k> {
         self.phase = 0;
         (self.index[dim - 1], self.index[dim]) = (None, None);
         self.code.close(&rounds, &[]);
-        self.code.branch(after, &[]);
-        self.code.go_to(single);
-        if goes_by_row(self.kernel) {
-            self.short_rows(extent, rows_at, roots);
-            self.code.branch(after, &[]);
-            return self.code.go_to(after);
-        }
-        self.repeat(dim, (from, to), 1, &[], &mut |emitter, _| {
-            let index = emitter.at(dim);
-            emitter.index[dim - 1] = Some(emitter.code.int("llvm.udiv", index, width));
-            emitter.index[dim] = Some(emitter.code.int("llvm.urem", index, width));
-            roots.iter().for_each(|root| emitter.store_root(*root, 1));
-            emitter.index[dim - 1] = None;
-            Vec::new()
-        });
-        self.code.branch(after, &[]);
-        self.code.go_to(after);
     }
 
     /// Rows of a short innermost dimension, each in vectors along it.
-    fn short_rows(&mut self, extent: i64, rows: (MlirValue, MlirValue), roots: &[usize]) {
+    fn short_rows(&mut self, extent: i64, rows: Bounds, roots: &[usize]) {
         let dim = self.kernel.dims.len() - 1;
         let (lanes, again) = (self.lanes, self.computes_again);
         (self.lanes, self.computes_again) = (self.lanes_of_row, true);
@@ -135,7 +139,7 @@ impl<'k> KernelEmitter<'k> {
     }
 
     /// Of the values of the rows of a round, those of the elements that the vector of the phase has.
-    fn repeated(&mut self, extent: i64, rows: &[(ExprId, Element<Register>)]) -> Scope {
+    fn repeated(&mut self, extent: i64, values: &[(ExprId, Element<Register>)]) -> Scope {
         let lanes = self.lanes;
         let row = |lane: usize| (self.phase * lanes + lane) / extent as usize;
         let mask: Vec<i32> = (0..lanes).map(|lane| row(lane) as i32).collect();
@@ -144,7 +148,7 @@ impl<'k> KernelEmitter<'k> {
             let r#type = code.types.lanes(part.ty, lanes);
             Register { value: shuffle(code, (part.value, part.value), r#type, &mask), ty: part.ty }
         };
-        rows.iter().map(|(id, value)| ((*id, lanes, 0), each(*value, spread))).collect()
+        values.iter().map(|(id, value)| ((*id, lanes, 0), each(*value, spread))).collect()
     }
 
     /// Of what a round reads in planes, the elements that the vector of the phase has, in order.

@@ -7,7 +7,6 @@
 
 use mlir_sys::*;
 use promote_lattice::{Kind, Op};
-use promote_scalar::Ranks;
 
 use super::elements::part_count;
 use super::squares::Bounds;
@@ -31,18 +30,19 @@ impl InTurn {
     /// How the columns of a kernel are reduced, if they are so few.
     pub(super) fn new(kernel: &Kernel, vector_bytes: usize) -> Option<Self> {
         let reduced = kernel.reduced();
-        let last = kernel.dims.len().checked_sub(1)?;
-        let (Form::Columns { .. }, [rows, columns]) = (kernel.form, kernel.dims.get(last - 1..)?) else {
+        let (Form::Columns { .. }, [outer @ .., rows, columns]) = (kernel.form, kernel.dims.as_slice())
+        else {
             return None;
         };
+        let (before, last) = (outer.len(), outer.len() + 1);
         let columns = columns.fixed().filter(|columns| (2..=MOST_IN_TURN).contains(columns))?;
         let lanes = register_lanes(kernel, vector_bytes);
-        // A part of a column may have fewer rows, and its kernel knows.
+        // Fewer rows than a round has are known at run time, too: open ones, and those of a part.
         let has_rows = rows.fixed().is_none_or(|rows| rows >= 2 * lanes as i64);
         let stride = |access: &Access, dim: usize| access.strides[dim].fixed();
         let suits = |access: &Access| {
-            let is_alone = access.strides[last - 1..].iter().all(Product::is_zero);
-            is_alone || stride(access, last) == Some(1) && stride(access, last - 1) == Some(columns)
+            let is_alone = access.strides[before..].iter().all(Product::is_zero);
+            is_alone || stride(access, last) == Some(1) && stride(access, before) == Some(columns)
         };
         let is_simple = kernel.exprs.iter().all(|expr| match &expr.code {
             What::Load(access) => suits(access) && part_count(expr.dtype) == 1,
@@ -51,24 +51,18 @@ impl InTurn {
         });
         let is_in_any_order = kernel.roots.iter().all(|root| match root.role {
             Role::Reduce(Op::Any | Op::All) => true,
-            Role::Reduce(op @ (Op::Max | Op::Min)) => {
-                let dtype = kernel.expr(root.expr).dtype;
-                match dtype.kind() {
-                    Kind::Bool | Kind::Unsigned | Kind::Signed => true,
-                    Kind::Float => Ranks::of(op, dtype).is_some(),
-                    Kind::Complex => false,
-                }
-            }
+            Role::Reduce(Op::Max | Op::Min) => kernel.expr(root.expr).dtype.kind() != Kind::Complex,
             Role::Reduce(_) | Role::Arg(_) | Role::Scan(_) | Role::Store => false,
         });
-        let is_one = reduced.len() == 1 && reduced.start == last - 1 && kernel.roots.len() == 1;
+        let is_one = reduced.len() == 1 && reduced.start == before && kernel.roots.len() == 1;
         (is_one && has_rows && is_simple && is_in_any_order && lanes > 1).then_some(Self { columns, lanes })
     }
 }
 
 impl KernelEmitter<'_> {
     /// Columns that take turns, if there are enough rows, or row by row.
-    pub(super) fn columns_in_turn(&mut self, InTurn { columns, lanes }: InTurn, tile: Bounds) {
+    pub(super) fn columns_in_turn(&mut self, in_turn: InTurn, tile: Bounds) {
+        let InTurn { columns, lanes } = in_turn;
         let last = self.kernel.dims.len() - 1;
         self.hoist(3 << (last - 1), usize::MAX);
         let rows = self.bounds(last - 1);
@@ -77,13 +71,20 @@ impl KernelEmitter<'_> {
         let size = self.code.index(columns * lanes as i64);
         let count = self.code.int("llvm.sub", to, from);
         let has_rounds = self.code.compare(Predicate::Sge, count, size);
-        let [in_turn, by_rows, after] = [(); 3].map(|()| self.code.new_block(&[]));
-        self.code.branch_if(has_rounds, (in_turn, &[]), (by_rows, &[]));
-        self.code.go_to(in_turn);
+        let after = self.code.new_block(&[]);
+        self.branch_to(after, has_rounds, &mut |emitter| emitter.rounds(in_turn, (from, to)));
+        self.columns(Some(tile));
+        self.code.branch(after, &[]);
+        self.code.go_to(after);
+    }
+
+    /// A run of memory in which columns take turns, of a round at least. The last round has some rows again.
+    fn rounds(&mut self, InTurn { columns, lanes }: InTurn, (from, to): Bounds) {
+        let last = self.kernel.dims.len() - 1;
+        let size = self.code.index(columns * lanes as i64);
         let last_round = self.code.int("llvm.sub", to, size);
         let first: Vec<MlirValue> = (0..columns).flat_map(|_| self.identity(0, lanes)).collect();
         let rounds = self.code.open((from, to, columns * lanes as i64), &first);
-        // The last round has some rows again.
         let start = self.code.int("llvm.intr.smin", rounds.index, last_round);
         self.index[last - 1] = Some(self.code.index(0));
         let mut seen = Vec::new();
@@ -104,11 +105,6 @@ impl KernelEmitter<'_> {
             self.store_result(0, result, 1);
         }
         self.index[last] = None;
-        self.code.branch(after, &[]);
-        self.code.go_to(by_rows);
-        self.columns(Some(tile));
-        self.code.branch(after, &[]);
-        self.code.go_to(after);
     }
 
     /// The columns that take turns in the lanes of as many vectors: each half of the lanes has whole rows.
@@ -136,6 +132,7 @@ mod tests {
     use promote_lower::program::Program;
 
     use super::super::Schedule;
+    use super::InTurn;
     use crate::targets::cpu::target::Machine;
 
     /// How rows of so many columns are reduced with AVX-512.
@@ -170,5 +167,23 @@ kernel @k0 {{
             assert_ne!(scheduled("sum", rows, 3), in_turn(3));
         }
         assert_ne!(scheduled("max", "31", 3), in_turn(3));
+    }
+    #[test]
+    fn kernels_of_fewer_dimensions_have_no_columns() {
+        for (dims, at, over) in [("[]", "0", ""), ("[s0]", "d0", "d0")] {
+            let text = format!(
+                "numerics jax
+
+kernel @k0 {{
+  dims {dims}
+  form map
+  e0 = load b0[{at}] : f32 over [{over}] stage 0 node 0
+  r0 = store e0 to b1[{at}] node 1
+}}
+"
+            );
+            let program = Program::parse(&text).expect("it is a program");
+            assert!(InTurn::new(&program.kernels[0], 64).is_none(), "{dims}");
+        }
     }
 }

@@ -66,10 +66,10 @@ pub(super) fn short(kernel: &Kernel, machine: Machine) -> Option<i64> {
     let (planes, repeated) = (planar(kernel).len() as i64, repeated(kernel).len() as i64);
     let has_rows = kernel.dims[kernel.dims.len() - 2].fixed().is_none_or(|rows| rows >= LEAST_ROWS);
     let vectors = planes * extent + repeated;
-    // Fewer rows than there are lanes are gone through one by one, which what is periodic, or in planes, is not made for.
+    // Open rows may be fewer than a round has, and elements one by one take longer than what is left where this is not chosen.
     let is_open = kernel.dims[kernel.dims.len() - 2].fixed().is_none();
-    let goes_by_row = !is_open || repeated == 0 || goes_by_row(kernel);
-    let is_worth_it = vectors == 0 || vectors <= MOST_PLANES && has_rows && goes_by_row;
+    let has_others = !is_open || repeated == 0 || goes_by_row(kernel);
+    let is_worth_it = vectors == 0 || vectors <= MOST_PLANES && has_rows && has_others;
     let is_in_order = kernel.exprs.iter().all(is_simple) && stored.into_iter().all(is_stored_in_order);
     (is_in_order && is_worth_it).then_some(extent)
 }

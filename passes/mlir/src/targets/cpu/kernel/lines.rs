@@ -112,7 +112,11 @@ impl KernelEmitter<'_> {
     }
 
     /// Whether, at run time, results may be stored past the caches, as they are many, and all vectors of them are aligned.
-    pub(super) fn can_stream_squares(&mut self, dim: usize, (row, column): Bounds) -> Option<MlirValue> {
+    pub(super) fn can_stream_squares(
+        &mut self,
+        dim: usize,
+        (row, column): (MlirValue, MlirValue),
+    ) -> Option<MlirValue> {
         let (kernel, last) = (self.kernel, self.kernel.dims.len() - 1);
         let sinks: Vec<(&Access, DType)> = kernel
             .roots

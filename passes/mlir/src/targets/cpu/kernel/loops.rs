@@ -36,6 +36,21 @@ impl<'k> KernelEmitter<'k> {
         open.carried
     }
 
+    /// Does something and goes elsewhere, if a condition holds.
+    pub(super) fn branch_to(
+        &mut self,
+        after: MlirBlock,
+        condition: MlirValue,
+        body: &mut dyn FnMut(&mut Self),
+    ) {
+        let [inside, outside] = [(); 2].map(|()| self.code.new_block(&[]));
+        self.code.branch_if(condition, (inside, &[]), (outside, &[]));
+        self.code.go_to(inside);
+        body(self);
+        self.code.branch(after, &[]);
+        self.code.go_to(outside);
+    }
+
     /// Where the whole runs of `size` indices of a range end, `size` being a power of two. A range that ends before it begins
     /// has none, and nothing is left of it.
     ///

@@ -136,34 +136,22 @@ impl KernelEmitter<'_> {
         let after = self.code.new_block(&[]);
         let [height, width] = [rows, columns].map(|(from, to)| self.code.int("llvm.sub", to, from));
         let [most, least] = [whole_rows, side].map(|count| self.code.index(count));
-        let [is_whole, is_high, is_wide] =
-            [(Predicate::Eq, height, most), (Predicate::Sge, height, least), (Predicate::Sge, width, least)]
-                .map(|(predicate, count, bound)| self.code.compare(predicate, count, bound));
-        if self.kernel.dims[dim].fixed().is_none_or(|extent| extent >= whole_rows) {
-            self.branch_to(after, &[is_wide, is_whole], &mut |emitter| {
-                emitter.whole_block(dim, rows, columns)
+        let truths = self.code.types.scalar(Ty::I1);
+        let is_wide = self.code.compare(Predicate::Sge, width, least);
+        let [is_whole, is_part] =
+            [(Predicate::Eq, most), (Predicate::Sge, least)].map(|(predicate, bound)| {
+                let is_high = self.code.compare(predicate, height, bound);
+                self.code.value("llvm.and", &[is_wide, is_high], truths, &[])
             });
+        if self.kernel.dims[dim].fixed().is_none_or(|extent| extent >= whole_rows) {
+            self.branch_to(after, is_whole, &mut |emitter| emitter.whole_block(dim, rows, columns));
         }
         if whole_rows > side {
-            self.branch_to(after, &[is_wide, is_high], &mut |emitter| {
-                emitter.part_of_block(dim, rows, columns)
-            });
+            self.branch_to(after, is_part, &mut |emitter| emitter.part_of_block(dim, rows, columns));
         }
         self.one_by_one(dim, rows, columns);
         self.code.branch(after, &[]);
         self.code.go_to(after);
-    }
-
-    /// Does something and goes elsewhere if conditions hold.
-    fn branch_to(&mut self, after: MlirBlock, conditions: &[MlirValue; 2], body: &mut dyn FnMut(&mut Self)) {
-        let truths = self.code.types.scalar(Ty::I1);
-        let condition = self.code.value("llvm.and", conditions, truths, &[]);
-        let [inside, outside] = [(); 2].map(|()| self.code.new_block(&[]));
-        self.code.branch_if(condition, (inside, &[]), (outside, &[]));
-        self.code.go_to(inside);
-        body(self);
-        self.code.branch(after, &[]);
-        self.code.go_to(outside);
     }
 
     fn one_by_one(&mut self, dim: usize, rows: Bounds, columns: Bounds) {
