@@ -35,6 +35,7 @@ pub use emit::{Binary, Cast, Compare, Element, Emit, Trap, Ty, Unary};
 pub use exact::{fma_exact, fma_in_parts, remainder_exact};
 pub use ops::{elementwise, filler, is_before, is_defined, select};
 pub use reduce::{
-    Ranks, accumulator, combine, combine_arg, combiner, depends_on_order, identity, keeps_first,
+    Ranks, accumulator, combine, combine_arg, combine_next_arg, combiner, depends_on_order, identity,
+    keeps_first,
 };
 pub use storage::{load, memory, memory_size, register, round_to, store};

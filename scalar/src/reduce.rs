@@ -10,7 +10,7 @@ use promote_lattice::{DType, Kind, Op};
 use crate::build::Build;
 use crate::emit::{Binary, Cast, Compare, Element, Emit, Ty};
 use crate::exact::mantissa_bits;
-use crate::ops::{elementwise, takes_first, zeros_in_order};
+use crate::ops::{elementwise, select, takes_first, zeros_in_order};
 use crate::storage::{ends, part, register, round_to};
 
 /// The dtype that a reduction of elements of `dtype` adds up in: `f32` for narrower floats, else the dtype. What only
@@ -213,11 +213,7 @@ pub fn combine_arg<E: Emit>(
     a: (Element<E::Value>, E::Value),
     b: (Element<E::Value>, E::Value),
 ) -> Option<(Element<E::Value>, E::Value)> {
-    let least = match op {
-        Op::ArgMax => false,
-        Op::ArgMin => true,
-        _ => return None,
-    };
+    let least = seeks_least(op)?;
     let dtype = dtype.storage();
     // The places of complex numbers, which JAX does not order, are NumPy's.
     let a_first = takes_first(e, Numerics::NumPy, least, dtype, a.0, b.0);
@@ -225,12 +221,26 @@ pub fn combine_arg<E: Emit>(
     let is_level = e.and(a_first, b_first);
     let is_before = e.compare(Compare::LeS, a.1, b.1);
     let a_taken = e.select(is_level, is_before, a_first);
-    let select = |e: &mut E, a, b| e.select(a_taken, a, b);
-    let element = match (a.0, b.0) {
-        (Element::Complex(re, im), Element::Complex(other_re, other_im)) => {
-            Element::Complex(select(e, re, other_re), select(e, im, other_im))
-        }
-        (a, b) => Element::Real(select(e, a.real(), b.real())),
-    };
-    Some((element, select(e, a.1, b.1)))
+    Some((select(e, a_taken, a.0, b.0), e.select(a_taken, a.1, b.1)))
+}
+
+/// The same where the place of `b` is the greater one, as of the next element of a row.
+pub fn combine_next_arg<E: Emit>(
+    e: &mut E,
+    op: Op,
+    dtype: DType,
+    a: (Element<E::Value>, E::Value),
+    b: (Element<E::Value>, E::Value),
+) -> Option<(Element<E::Value>, E::Value)> {
+    let a_taken = takes_first(e, Numerics::NumPy, seeks_least(op)?, dtype.storage(), a.0, b.0);
+    Some((select(e, a_taken, a.0, b.0), e.select(a_taken, a.1, b.1)))
+}
+
+/// Whether an op seeks the place of the least element, and not of the greatest; none if it seeks no place.
+const fn seeks_least(op: Op) -> Option<bool> {
+    match op {
+        Op::ArgMax => Some(false),
+        Op::ArgMin => Some(true),
+        _ => None,
+    }
 }

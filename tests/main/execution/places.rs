@@ -1,4 +1,4 @@
-//! `argmax` and `argmin` along rows: the first of the most extreme elements, wherever it is, and of NaNs the first.
+//! `argmax` and `argmin` along rows and columns: the first of the most extreme elements, wherever it is, and of NaNs the first.
 
 use std::fmt::Write;
 
@@ -9,16 +9,16 @@ use super::support::{Random, compile_for, function, known, session};
 
 const DTYPES: [&str; 6] = ["i1", "i8", "i16", "i64", "f32", "f64"];
 
-/// Functions that look for both extremes of rows of each dtype, of extents that are stated or open.
-fn text(rows: usize, length: usize) -> String {
+/// Functions that look for both extremes along an axis of each dtype, of extents that are stated or open.
+fn text([rows, columns]: [usize; 2], axis: usize) -> String {
     let mut text = String::new();
-    for (name, dims) in [("stated", format!("{rows}x{length}")), ("open", "?x?".to_owned())] {
+    for (name, dims) in [("stated", format!("{rows}x{columns}")), ("open", "?x?".to_owned())] {
         for (op, dtype) in DTYPES.into_iter().flat_map(|dtype| [("argmax", dtype), ("argmin", dtype)]) {
             let x = format!("tensor<{dims}x{dtype}>");
             let _ = write!(
                 text,
                 "func.func @{name}_{op}_{dtype}(%x: {x}) -> !u {{
-  %0 = \"promote.{op}\"(%x) {{axis = array<i64: 1>}} : ({x}) -> !u
+  %0 = \"promote.{op}\"(%x) {{axis = array<i64: {axis}>}} : ({x}) -> !u
   return %0 : !u
 }}
 "
@@ -53,16 +53,23 @@ fn first<T: PartialOrd>(row: &[T], is_better: impl Fn(&T, &T) -> bool) -> i64 {
     nan.unwrap_or(best) as i64
 }
 
-fn check(session: &Session, target: &Target, length: usize) {
-    const ROWS: usize = 12;
-    let executable = compile_for(session, &text(ROWS, length), target.clone()).expect("it is compiled");
+/// The columns of rows of so many elements, one after another.
+fn columns<T: Copy>(rows: &[T], length: usize) -> Vec<T> {
+    (0..length).flat_map(|column| rows.iter().skip(column).step_by(length).copied()).collect()
+}
+
+/// Looks in so many rows of so many elements, or, along axis 0, in as many columns.
+fn check(session: &Session, target: &Target, [count, length]: [usize; 2], axis: usize) {
+    let shape = if axis == 1 { [count, length] } else { [length, count] };
+    let executable = compile_for(session, &text(shape, axis), target.clone()).expect("it is compiled");
+    let shape = shape.map(|extent| extent as i64);
     let mut random = Random::new(length as u64);
-    let numbers = rows(ROWS, length, &mut random);
-    let places = [(); 2].map(|()| random.below(ROWS * length));
+    let numbers = rows(count, length, &mut random);
+    let places = [(); 2].map(|()| random.below(count * length));
     macro_rules! check {
         ($dtype:literal, $numbers:expr, $tensor:expr) => {
             let numbers = $numbers;
-            let shape = [ROWS as i64, length as i64];
+            let laid = if axis == 1 { numbers.clone() } else { columns(&numbers, length) };
             for (extents, op) in
                 [("stated", "argmax"), ("stated", "argmin"), ("open", "argmax"), ("open", "argmin")]
             {
@@ -70,11 +77,16 @@ fn check(session: &Session, target: &Target, length: usize) {
                     .chunks_exact(length)
                     .map(|row| first(row, |x, y| if op == "argmax" { x > y } else { x < y }))
                     .collect();
-                let tensor = $tensor(&numbers, &shape).expect("there are as many elements");
+                let tensor = $tensor(&laid, &shape).expect("there are as many elements");
                 let name = format!("{extents}_{op}_{}", $dtype);
                 let results = function(&executable, &name).run(&[tensor]).expect("it runs");
                 let found = results[0].elements::<i64>().expect("places are i64");
-                assert_eq!(found, expected, "{name} of rows of {length} on {}", target.cpu());
+                assert_eq!(
+                    found,
+                    expected,
+                    "{name} of {count} times {length} along {axis} on {}",
+                    target.cpu()
+                );
             }
         };
     }
@@ -106,7 +118,19 @@ fn the_first_extreme_is_found_in_rows_of_every_length() {
     let session = session("jax", true, false);
     for target in targets() {
         for length in [1, 64, 193, 768, 1535, 1537, 3072, 5003] {
-            check(&session, &target, length);
+            check(&session, &target, [12, length], 1);
+        }
+    }
+}
+
+/// Places are in as many bits as elements, if those are enough: of up to 127 rows in 8.
+#[test]
+fn the_first_extreme_is_found_in_columns_of_every_length() {
+    let session = session("jax", true, false);
+    for target in targets() {
+        for (count, length) in [(300, 3), (70, 127), (5, 128), (131, 129), (1100, 5)] {
+            check(&session, &target, [count, length], 0);
+            check(&session, &target, [count, length], 1);
         }
     }
 }
@@ -116,7 +140,8 @@ fn the_first_extreme_is_found_on_any_number_of_threads() {
     let (session, before) = (session("jax", true, false), threads());
     for count in [1, 2, 3] {
         set_threads(count);
-        check(&session, &Target::host(), 70_001);
+        check(&session, &Target::host(), [12, 70_001], 1);
+        check(&session, &Target::host(), [3001, 260], 0);
     }
     set_threads(before);
 }

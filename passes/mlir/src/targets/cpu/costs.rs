@@ -111,8 +111,11 @@ pub const LEAST_ROWS_DOWN: i64 = 48;
 /// The bytes of the accumulators of a tile of rows that are reduced down their columns. They are on the stack, of which callers
 /// need not have more than 128 KiB.
 pub const ROWS_DOWN_BYTES: i64 = 1 << 16;
-/// The bytes of the accumulators of a tile of columns, which stay in the second-level cache. They are on the stack, too.
-pub const COLUMN_BYTES: i64 = 1 << 15;
+/// The bytes of the accumulators of a tile of columns, which stay in the first-level cache beside what is read. They are on the stack,
+/// too.
+pub const COLUMN_BYTES: i64 = 1 << 14;
+/// The most bytes of accumulators of columns that lie along memory, whose runs are added up beside each other.
+pub const RUNS_BYTES: i64 = 1 << 15;
 /// The most columns of a tile.
 pub const MOST_COLUMNS: i64 = 1 << 13;
 /// How many rows are added to the accumulators of columns at once: a power of two that divides the length of a block of a sum.
@@ -121,6 +124,8 @@ pub const ROWS_AT_ONCE: i64 = 4;
 pub const LONG_ROW: i64 = 1 << 10;
 /// The same below which it is done with rows that fill no whole registers.
 pub const NARROW_ROW: i64 = 96;
+/// How many bytes further on in such rows those are that are brought into the first-level cache.
+pub const BYTES_AHEAD_OF_COLUMNS: i64 = 1 << 11;
 /// The most that a kernel may cost to be emitted as often.
 pub const CHEAP_ROW: u32 = 16;
 /// From so many bytes on, results are written past the caches: they would not stay there, and need not be read first.

@@ -7,9 +7,9 @@ use rustc_hash::FxHashMap;
 use super::elements::each;
 use super::lanes::{goes_by_row, planar, repeated};
 use super::squares::Bounds;
-use super::{KernelEmitter, NextRow, Scope};
+use super::{KernelEmitter, Scope};
 use crate::targets::cpu::costs::{CHEAP_ROW, LONG_ROW, NARROW_ROW, ROWS_AT_ONCE};
-use crate::targets::llvm::{Level, Predicate, Register, shuffle};
+use crate::targets::llvm::{Predicate, Register, shuffle};
 use promote_lattice::DType;
 use promote_lower::kernel::{ExprId, Role};
 use promote_lower::order::BLOCK;
@@ -306,8 +306,6 @@ impl<'k> KernelEmitter<'k> {
                 }
             }
         }
-        let is_part = kernel.dims[dim].fixed().is_none_or(|extent| extent > self.column_tile());
-        let is_ahead = self.runs_ahead();
         for stage in 0..=last {
             let roots: Vec<usize> =
                 reductions.iter().copied().filter(|root| self.stage(*root) == stage).collect();
@@ -332,14 +330,13 @@ impl<'k> KernelEmitter<'k> {
                     if rows == 1 {
                         emitter.hoist(1 << dim, stage);
                     }
-                    let next = emitter.code.index(rows);
-                    emitter.next_row = (is_part && !is_ahead)
-                        .then_some(NextRow { ahead: vec![(innermost, next)], level: Level::Second });
+                    let ahead = emitter.ahead_of_columns((innermost, rows), (from, to));
                     emitter.innermost(dim, (from, to), &[], &mut |emitter, lanes, _| {
+                        emitter.next_row = ahead.map(|ahead| emitter.next_columns((innermost, dim), ahead));
                         emitter.accumulate_rows(&roots, (innermost, rows), from, lanes);
+                        emitter.next_row = None;
                         Vec::new()
                     });
-                    emitter.next_row = None;
                 });
                 Vec::new()
             });
@@ -387,7 +384,7 @@ impl<'k> KernelEmitter<'k> {
         let bytes: i64 = self.accumulator(*root).iter().map(|ty| i64::from(ty.bits() / 8)).sum();
         let row =
             self.kernel.dims.last().and_then(|extent| extent.fixed()).unwrap_or(0).saturating_mul(bytes);
-        let is_reduced = matches!(self.kernel.roots[*root].role, Role::Reduce(_));
+        let is_reduced = matches!(self.kernel.roots[*root].role, Role::Reduce(_) | Role::Arg(_));
         let register = self.setting.machine.vector_bytes as i64;
         let is_narrow = row < NARROW_ROW && row % register != 0;
         let is_worth_it = is_reduced && (row >= LONG_ROW || is_narrow) && self.kernel.cost() <= CHEAP_ROW;

@@ -6,9 +6,21 @@ use promote_lattice::Op;
 use promote_lower::kernel::{Access, Code as What, Expr, Role};
 
 use super::elements::read_bytes;
+use super::squares::Bounds;
 use super::{KernelEmitter, NextRow};
-use crate::targets::cpu::costs::{BYTES_AHEAD, CACHE_LINE};
-use crate::targets::llvm::Level;
+use crate::targets::cpu::costs::{BYTES_AHEAD, BYTES_AHEAD_OF_COLUMNS, CACHE_LINE, LONG_ROW};
+use crate::targets::llvm::{Level, Predicate};
+
+/// What is read after columns.
+#[derive(Clone, Copy)]
+pub(super) struct AheadOfColumns {
+    /// How many columns further on in the same rows.
+    columns: MlirValue,
+    /// From which column on that is behind the tile.
+    end: MlirValue,
+    /// How many rows and columns further on is what is read instead.
+    then: (MlirValue, MlirValue),
+}
 
 impl KernelEmitter<'_> {
     /// Whether so little is done with each byte that processors are far enough ahead by themselves, where they see how it goes on, as
@@ -16,14 +28,47 @@ impl KernelEmitter<'_> {
     pub(super) fn runs_ahead(&self) -> bool {
         let kernel = self.kernel;
         let sums = kernel.roots.iter().filter(|root| root.role != Role::Store);
-        let bytes = |expr: &Expr| match expr.code {
-            What::Load(_) => read_bytes(expr),
-            What::Take { .. } | What::Splat(_) | What::Size(_) | What::Index { .. } => 0,
-            What::Map(..) | What::Convert(_) | What::Reduced(_) => 0,
-        };
-        let read: i64 = kernel.exprs.iter().map(bytes).sum();
+        let read: i64 = kernel.exprs.iter().map(loaded_bytes).sum();
         let ops = i64::from(kernel.cost()) + sums.clone().count() as i64;
         ops * BYTES_AHEAD <= read && sums.into_iter().all(|root| root.role == Role::Reduce(Op::Sum))
+    }
+
+    /// What is read after so many rows of a tile of columns, and while they are: the next rows, or, after the last ones, the first of
+    /// the next tile, unless there are rows along other dimensions. None where rows are short or processors are ahead by themselves.
+    pub(super) fn ahead_of_columns(
+        &mut self,
+        (along, rows): (usize, i64),
+        (from, to): Bounds,
+    ) -> Option<AheadOfColumns> {
+        let widest = self.kernel.exprs.iter().map(loaded_bytes).max().filter(|widest| *widest > 0)?;
+        let extent = self.kernel.dims.last().and_then(Product::fixed);
+        let is_short = extent.is_some_and(|extent| extent.saturating_mul(widest) < LONG_ROW);
+        if is_short || self.runs_ahead() {
+            return None;
+        }
+        let columns = self.code.index(BYTES_AHEAD_OF_COLUMNS / widest);
+        let (next, width) = (self.code.index(rows), self.code.int("llvm.sub", to, from));
+        let back = self.code.int("llvm.sub", columns, width);
+        let end = self.code.int("llvm.sub", to, columns);
+        if self.kernel.reduced().len() > 1 {
+            return Some(AheadOfColumns { columns, end, then: (next, back) });
+        }
+        let (first, last) = self.bounds(along);
+        let row = self.at(along);
+        let after = self.code.int("llvm.add", row, next);
+        let is_last = self.code.compare(Predicate::Sge, after, last);
+        let to_first = self.code.int("llvm.sub", first, row);
+        let then = (self.code.select(is_last, to_first, next), self.code.select(is_last, columns, back));
+        Some(AheadOfColumns { columns, end, then })
+    }
+
+    /// What is to be brought into the caches with a vector of columns.
+    pub(super) fn next_columns(&mut self, (along, dim): (usize, usize), ahead: AheadOfColumns) -> NextRow {
+        let (column, zero) = (self.at(dim), self.code.index(0));
+        let is_behind = self.code.compare(Predicate::Sge, column, ahead.end);
+        let rows = self.code.select(is_behind, ahead.then.0, zero);
+        let columns = self.code.select(is_behind, ahead.then.1, ahead.columns);
+        NextRow { ahead: vec![(along, rows), (dim, columns)], level: Level::First }
     }
 
     /// Brings as many bytes of the next row into the caches.
@@ -56,5 +101,14 @@ impl KernelEmitter<'_> {
             let address = self.code.element(first, ahead, self.code.types.i8, 1);
             self.code.prefetch(address, level);
         }
+    }
+}
+
+/// How many bytes an expression reads in order at each index.
+fn loaded_bytes(expr: &Expr) -> i64 {
+    match expr.code {
+        What::Load(_) => read_bytes(expr),
+        What::Take { .. } | What::Splat(_) | What::Size(_) | What::Index { .. } => 0,
+        What::Map(..) | What::Convert(_) | What::Reduced(_) => 0,
     }
 }

@@ -3,8 +3,8 @@
 use mlir_sys::*;
 use promote_lattice::{DType, Kind, Op};
 use promote_scalar::{
-    Binary, Cast, Compare, Element, Emit, Ranks, Ty, combine, combine_arg, identity, keeps_first, register,
-    select,
+    Binary, Cast, Compare, Element, Emit, Ranks, Ty, combine, combine_arg, combine_next_arg, identity,
+    keeps_first, register, select,
 };
 
 use super::elements::{element, memory_of, parts};
@@ -39,26 +39,28 @@ impl<'k> KernelEmitter<'k> {
     }
 
     /// The parts of a root's accumulator; none if it has none.
-    pub(super) fn accumulator(&self, root: usize) -> Vec<Ty> {
-        if let Some(ranks) = self.ranks(root) {
+    pub(super) fn accumulator(&self, number: usize) -> Vec<Ty> {
+        if let Some(ranks) = self.ranks(number) {
             return vec![ranks.ty()];
         }
-        let root = &self.kernel.roots[root];
+        let root = &self.kernel.roots[number];
         let dtype = self.kernel.expr(root.expr).dtype;
         let part = register(dtype);
         let mut parts = if dtype.kind() == Kind::Complex { vec![part, part] } else { vec![part] };
         match root.role {
             Role::Store => parts.clear(),
             Role::Reduce(_) | Role::Scan(_) => {}
-            Role::Arg(_) => parts.push(self.index_type()),
+            Role::Arg(_) => parts.push(self.index_type(number)),
         }
         parts
     }
 
-    /// What indices are in that are sought: 32 bits where that is enough, for twice as many lanes a register.
-    fn index_type(&self) -> Ty {
-        let extent = self.kernel.dims[self.kernel.reduced().start].fixed();
-        if extent.is_some_and(|extent| extent <= i32::MAX.into()) { Ty::I32 } else { Ty::I64 }
+    /// What indices are in that are sought: as many bits as elements, if those are enough, for as many lanes a register.
+    fn index_type(&self, root: usize) -> Ty {
+        let dtype = self.kernel.expr(self.kernel.roots[root].expr).dtype;
+        let extent = self.kernel.dims[self.kernel.reduced().start].fixed().unwrap_or(i64::MAX);
+        let holds = |ty: &Ty| ty.bits() >= register(dtype).bits() && extent <= i64::MAX >> (64 - ty.bits());
+        [Ty::I8, Ty::I16, Ty::I32].into_iter().find(holds).unwrap_or(Ty::I64)
     }
 
     /// How many accumulators a root has: for vectors and for what remains.
@@ -82,7 +84,7 @@ impl<'k> KernelEmitter<'k> {
         };
         let (numerics, index) = (
             self.setting.numerics,
-            matches!(kernel.roots[root].role, Role::Arg(_)).then(|| self.index_type()),
+            matches!(kernel.roots[root].role, Role::Arg(_)).then(|| self.index_type(root)),
         );
         let mut e = self.emit(lanes);
         let Some(first) = identity(&mut e, op, numerics, dtype) else {
@@ -93,8 +95,8 @@ impl<'k> KernelEmitter<'k> {
         }
         let mut values = parts(first);
         if let Some(ty) = index {
-            // Nothing was seen yet: any index is better.
-            values.push(e.int(ty, i64::MAX >> (64 - ty.bits())));
+            // Where no element is more extreme than this one, all are level with it, and the first is sought.
+            values.push(e.int(ty, 0));
         }
         values.into_iter().map(|register| register.value).collect()
     }
@@ -149,9 +151,9 @@ impl<'k> KernelEmitter<'k> {
                 parts(all)
             }
             Role::Arg(op) => {
-                let index = self.index_along(lanes);
+                let index = self.index_along(root, lanes);
                 let (seen, at) = (element(&old[..old.len() - 1]), old[old.len() - 1]);
-                let (best, at) = self.chosen((op, dtype), lanes, (seen, at), (value, index));
+                let (best, at) = self.next_chosen((op, dtype), lanes, (seen, at), (value, index));
                 let mut all = parts(best);
                 all.push(at);
                 all
@@ -172,8 +174,8 @@ impl<'k> KernelEmitter<'k> {
 
     /// The indices of the dimension that an op looks for one along, the only one that is reduced: of lanes beside each other
     /// there, or of one for all of them.
-    pub(super) fn index_along(&mut self, lanes: usize) -> Register {
-        let (dim, ty) = (self.kernel.reduced().start, self.index_type());
+    pub(super) fn index_along(&mut self, root: usize, lanes: usize) -> Register {
+        let (dim, ty) = (self.kernel.reduced().start, self.index_type(root));
         let index = Register { value: self.at(dim), ty: Ty::I64 };
         let index = if ty == Ty::I64 { index } else { self.emit(1).cast(Cast::Truncate, index, ty) };
         let first = llvm::splat(&mut self.code, index, lanes);
@@ -206,6 +208,19 @@ impl<'k> KernelEmitter<'k> {
         y: (Element<Register>, Register),
     ) -> (Element<Register>, Register) {
         let chosen = combine_arg(&mut self.emit(lanes), op, dtype, x, y);
+        chosen
+            .unwrap_or_else(|| unreachable!("{op}, which looks for an element, chooses among every dtype's"))
+    }
+
+    /// The same where the second one is behind the first.
+    pub(super) fn next_chosen(
+        &mut self,
+        (op, dtype): (Op, DType),
+        lanes: usize,
+        seen: (Element<Register>, Register),
+        next: (Element<Register>, Register),
+    ) -> (Element<Register>, Register) {
+        let chosen = combine_next_arg(&mut self.emit(lanes), op, dtype, seen, next);
         chosen
             .unwrap_or_else(|| unreachable!("{op}, which looks for an element, chooses among every dtype's"))
     }

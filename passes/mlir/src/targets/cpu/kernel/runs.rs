@@ -18,7 +18,7 @@ use super::roots::accumulator_bytes;
 use super::squares::{Ahead, Bounds, Then, reads};
 use super::upright::widest;
 use super::{KernelEmitter, Scope};
-use crate::targets::cpu::costs::{COLUMN_BYTES, LEAST_RUNS, LONGEST_RUNS, PARTS_BESIDE, PREFETCHED_RUNS};
+use crate::targets::cpu::costs::{LEAST_RUNS, LONGEST_RUNS, PARTS_BESIDE, PREFETCHED_RUNS, RUNS_BYTES};
 use crate::targets::llvm::{Level, Predicate, Register};
 
 /// Whether nothing varies along a column but what is read in squares.
@@ -71,7 +71,7 @@ impl Parts {
         let is_worth_it = lanes >= LEAST_RUNS
             && (rows..=longest).contains(&length)
             && extent / length >= least_parts(lanes)
-            && bytes * rows * PARTS_BESIDE <= COLUMN_BYTES;
+            && bytes * rows * PARTS_BESIDE <= RUNS_BYTES;
         (can_be && is_worth_it && is_in_squares(kernel, dim)).then_some(Self { chunk, length, lanes })
     }
 

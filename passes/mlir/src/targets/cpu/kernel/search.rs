@@ -62,8 +62,8 @@ impl<'k> KernelEmitter<'k> {
             let end = emitter.code.int("llvm.intr.smin", end, to);
             let extreme = emitter.extreme(sought, dim, (first, end));
             let before = emitter.registers(root, state);
-            let place = emitter.index_along(1);
-            let (best, place) = emitter.chosen(
+            let place = emitter.index_along(root, 1);
+            let (best, place) = emitter.next_chosen(
                 (op, dtype),
                 1,
                 (element(&before[..1]), before[1]),
