@@ -23,6 +23,12 @@ pub trait Target {
     /// How the target runs the loops of a kernel, in a few words.
     fn schedule(&self, kernel: &Kernel, numerics: Numerics) -> String;
 
+    /// Whether the target runs along memory in all that a kernel reads where it writes as many elements, or goes through squares of it. It
+    /// may read across short rows, and through few elements in any order.
+    fn runs_along_memory(&self, _kernel: &Kernel, _numerics: Numerics) -> bool {
+        true
+    }
+
     /// When the target reads arguments where a caller has them, though they are not contiguous and row-major; `None` if never.
     fn in_place(&self) -> Option<InPlace> {
         None

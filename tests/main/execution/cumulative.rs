@@ -170,3 +170,66 @@ fn cumulative_sums_beside_other_results_of_a_row_are_as_if_they_were_alone() {
         }
     }
 }
+
+/// Functions of a tensor: one that permutes it and goes along an axis, and one for either alone.
+fn halves((dtype, op): (DType, &str), shape: &[usize], order: &[usize], axis: usize) -> String {
+    let of = |shape: &[usize]| {
+        let dims: String = shape.iter().map(|extent| format!("{extent}x")).collect();
+        format!("tensor<{dims}{}>", dtype.mlir())
+    };
+    let turned: Vec<usize> = order.iter().map(|axis| shape[*axis]).collect();
+    let (x, y) = (of(shape), of(&turned));
+    let order: Vec<String> = order.iter().map(usize::to_string).collect();
+    let permuted = format!(
+        "\"promote.permute_dims\"(%x) {{permutation = array<i64: {}>}} : ({x}) -> {y}",
+        order.join(", ")
+    );
+    let along = format!("\"promote.{op}\"(%y) {{axis = array<i64: {axis}>}} : ({y}) -> {y}");
+    format!(
+        "func.func @both(%x: {x}) -> {y} {{
+  %y = {permuted}
+  %0 = {along}
+  return %0 : {y}
+}}
+func.func @first(%x: {x}) -> {y} {{
+  %y = {permuted}
+  return %y : {y}
+}}
+func.func @second(%y: {y}) -> {y} {{
+  %0 = {along}
+  return %0 : {y}
+}}"
+    )
+}
+
+#[test]
+fn what_is_permuted_before_has_the_bits_of_what_lies_so() {
+    const SHAPES: [(&[usize], &[usize]); 5] = [
+        (&[70, 90], &[1, 0]),
+        (&[4100, 3], &[1, 0]),
+        (&[31, 9, 65], &[2, 1, 0]),
+        (&[12, 33, 17], &[1, 2, 0]),
+        (&[8, 100, 21], &[0, 2, 1]),
+    ];
+    let (session, mut random) = (session("jax", true, false), Random::new(8));
+    for (shape, order) in SHAPES {
+        for dtype in [DType::F32, DType::F64, DType::BF16, DType::I32] {
+            let part = if dtype.is_integer() { 0.0 } else { 0.3 };
+            let number = |random: &mut Random| random.below(9) as f64 - 4.0 + part;
+            let numbers: Vec<f64> = (0..shape.iter().product()).map(|_| number(&mut random)).collect();
+            let x = Array::of_reals(dtype, shape, &numbers);
+            let ops = ["cumulative_sum", "cumulative_prod", "softmax"];
+            for op in &ops[..if dtype.is_integer() { 2 } else { 3 }] {
+                for axis in 0..shape.len() {
+                    let executable = compile(&session, &halves((dtype, op), shape, order, axis));
+                    let of = |name: &str, x: &Array| {
+                        let mut results = run(&function(&executable, name), &[Value::Array(x.clone())]);
+                        results.as_mut().expect("it runs").remove(0)
+                    };
+                    let (both, halves) = (of("both", &x), of("second", &of("first", &x)));
+                    assert_eq!(both, halves, "{op} of {dtype} {shape:?} as {order:?} along {axis}");
+                }
+            }
+        }
+    }
+}

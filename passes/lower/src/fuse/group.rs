@@ -52,6 +52,8 @@ pub struct Wanted {
     pub reduction: Option<Reduction>,
     /// The node in whose buffer the values go, and from which indices on.
     pub into: Option<(NodeId, Vec<Sum>)>,
+    /// Whether it is computed in a kernel of its own.
+    pub is_alone: bool,
 }
 
 impl Group {
@@ -69,7 +71,7 @@ impl Group {
             space,
             position,
             reduced: wanted.reduction.clone(),
-            is_closed: matches!(wanted.role, Role::Scan(_)),
+            is_closed: wanted.is_alone || matches!(wanted.role, Role::Scan(_)),
             tracer: Tracer::new(rank + shift),
             members: Vec::new(),
         }

@@ -10,6 +10,7 @@
 //!    A kernel over `P × R` takes element-wise roots over `P × R`, reductions over `R`, and roots over `P`: softmax
 //!    and normalisations are one kernel, and their rows stay in the cache.
 //! 3. A root that another kernel needs is stored.
+//! 4. Where a kernel reads [across rows](turned) that it writes, what turns them is a root, too, and all is planned again.
 
 mod group;
 mod lookups;
@@ -17,6 +18,7 @@ mod order;
 mod product;
 #[cfg(test)]
 mod tests;
+mod turned;
 
 use rustc_hash::FxHashSet;
 
@@ -24,6 +26,7 @@ use self::group::{Group, Member, Reduction, Wanted};
 use self::lookups::looked_up;
 use self::order::{Order, UnitId};
 pub use self::product::matmul;
+pub use self::turned::fuse;
 use super::graph::{Cut, Graph, NodeId, Prim};
 use super::kernel::{Chunk, Code, Kernel, Role, Root, cost};
 use super::order::combines_in_any_order;
@@ -79,17 +82,6 @@ pub struct Plan {
 /// How many of the kernels made last are looked through for one over the same space.
 const NEIGHBOURS: usize = 4;
 
-/// Plans how the `needed` nodes come into memory.
-pub fn fuse(graph: &Graph, needed: &[NodeId], costs: &Costs) -> Plan {
-    let mut fusion = Fusion::new(graph, needed, costs);
-    for index in 0..graph.nodes.len() {
-        if fusion.live[index] {
-            fusion.place(NodeId(index as u32));
-        }
-    }
-    fusion.finish()
-}
-
 /// What becomes of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
@@ -112,6 +104,7 @@ enum Unit {
 struct Fusion<'g> {
     graph: &'g Graph,
     costs: &'g Costs,
+    apart: &'g FxHashSet<NodeId>,
     live: Vec<bool>,
     uses: Vec<u32>,
     /// Whether the node must be in memory.
@@ -126,7 +119,7 @@ struct Fusion<'g> {
 }
 
 impl<'g> Fusion<'g> {
-    fn new(graph: &'g Graph, needed: &[NodeId], costs: &'g Costs) -> Self {
+    fn new(graph: &'g Graph, needed: &[NodeId], apart: &'g FxHashSet<NodeId>, costs: &'g Costs) -> Self {
         let count = graph.nodes.len();
         let (mut live, mut uses, mut stored) = (vec![false; count], vec![0; count], vec![false; count]);
         for node in needed {
@@ -171,6 +164,7 @@ impl<'g> Fusion<'g> {
         Self {
             graph,
             costs,
+            apart,
             live,
             uses,
             stored,
@@ -231,7 +225,7 @@ impl<'g> Fusion<'g> {
         self.cost[index] = of_args.saturating_add(instructions(&node.prim));
         let is_expensive = self.uses[index] > 1 && self.cost[index] >= self.costs.expensive
             || self.cost[index] >= self.costs.too_long;
-        if self.stored[index] || is_expensive {
+        if self.stored[index] || is_expensive || self.apart.contains(&id) {
             self.root(id, Role::Store, None);
         }
     }
@@ -272,6 +266,7 @@ impl<'g> Fusion<'g> {
             role: Role::Store,
             reduction: None,
             into,
+            is_alone: false,
         })
     }
 
@@ -279,7 +274,8 @@ impl<'g> Fusion<'g> {
         let args = self.graph.node(node).args.as_slice();
         let traced = if role == Role::Store { node } else { args[0] };
         let start = if matches!(role, Role::Scan(_)) { args.get(1).copied() } else { None };
-        let unit = self.join(&Wanted { node, traced, start, role, reduction, into: None });
+        let is_alone = self.apart.contains(&node);
+        let unit = self.join(&Wanted { node, traced, start, role, reduction, into: None, is_alone });
         self.places[node.0 as usize] = Place::Root(unit);
         self.cost[node.0 as usize] = 1;
     }
@@ -293,7 +289,8 @@ impl<'g> Fusion<'g> {
             in_memory.extend(others_in_memory);
         }
         let recent = self.units.len().saturating_sub(NEIGHBOURS)..self.units.len();
-        let mut candidates: Vec<UnitId> = needs.iter().copied().chain(recent).collect();
+        let candidates = needs.iter().copied().chain(recent).filter(|_| !wanted.is_alone);
+        let mut candidates: Vec<UnitId> = candidates.collect();
         candidates.sort_unstable();
         candidates.dedup();
         for unit in candidates.into_iter().rev() {

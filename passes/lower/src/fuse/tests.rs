@@ -73,7 +73,7 @@ fn steps_read_what_steps_before_them_wrote() {
     for seed in 0..20_000 {
         let (graph, needed) = graph(&mut Random(seed));
         let costs = if seed % 2 == 0 { COSTS } else { Costs { max_roots: 2, ..COSTS } };
-        let plan = fuse(&graph, &needed, &costs);
+        let plan = fuse(&graph, &needed, &costs, &|_| seed % 3 != 0);
         let mut last_write = vec![0; graph.nodes.len()];
         for (index, step) in plan.steps.iter().enumerate() {
             step.writes().iter().for_each(|node| last_write[node.0 as usize] = index);
@@ -110,9 +110,30 @@ fn many_results_are_of_several_kernels() {
             graph.push(Prim::Map(Op::Add), &[x, spread], DType::F32, shape.clone())
         })
         .collect();
-    let plan = fuse(&graph, &results, &COSTS);
+    let plan = fuse(&graph, &results, &COSTS, &|_| true);
     let counts: Vec<usize> = plan.steps.iter().map(|step| step.writes().len()).collect();
     assert_eq!(counts, [64, 64, 22]);
+}
+
+/// What is permuted is read across the rows of a cumulative sum of its exponentials, and across none of their sum, which stores no rows.
+#[test]
+fn what_turns_the_elements_of_a_cumulative_sum_is_computed_before() {
+    let mut graph = Graph::default();
+    let x = graph.source(0, DType::F32, &[Some(100), Some(200)]);
+    let shape: Vec<Extent> = graph.shape(x).into_iter().rev().collect();
+    let turned =
+        graph.push(Prim::View(vec![Index::same(1), Index::same(0)]), &[x], DType::F32, shape.clone());
+    let exp = graph.push(Prim::Map(Op::Exp), &[turned], DType::F32, shape.clone());
+    let scan = graph.push(Prim::Scan(Op::CumulativeSum, 1, None), &[exp], DType::F32, shape.clone());
+    let sum = graph.push(Prim::Reduce(Op::Sum, vec![1]), &[exp], DType::F32, shape[..1].to_vec());
+    let stores_rows = |kernel: &Kernel| kernel.roots.iter().any(|root| matches!(root.role, Role::Scan(_)));
+    let written = |runs_along_memory: &dyn Fn(&Kernel) -> bool, needed: NodeId| -> Vec<Vec<NodeId>> {
+        let plan = fuse(&graph, &[needed], &COSTS, runs_along_memory);
+        plan.steps.iter().map(Step::writes).collect()
+    };
+    assert_eq!(written(&|_| true, scan), [vec![scan]]);
+    assert_eq!(written(&|kernel| !stores_rows(kernel), scan), [vec![turned], vec![scan]]);
+    assert_eq!(written(&|kernel| !stores_rows(kernel), sum), [vec![sum]]);
 }
 
 /// `a` is stretched to `b`, that to `c`, and so on: whether `a` is 1 says all.
@@ -155,7 +176,7 @@ fn reduced_across(op: Prim, dtype: DType, kept: i64) -> (Form, Vec<Product>) {
     let turned = Prim::View(vec![Index::same(1), Index::same(0)]);
     let view = graph.push(turned, &[source], DType::F32, permuted);
     let result = graph.push(op, &[view], dtype, vec![Extent::Fixed(kept)]);
-    let plan = fuse(&graph, &[result], &COSTS);
+    let plan = fuse(&graph, &[result], &COSTS, &|_| true);
     let [Step::Kernel(kernel, _)] = &plan.steps[..] else { panic!("{:?}", plan.steps) };
     let loads: Vec<_> = kernel.exprs.iter().filter_map(|expr| expr.code.strides().cloned()).collect();
     (kernel.form, loads[0].clone())

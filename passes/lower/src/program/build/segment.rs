@@ -170,7 +170,9 @@ impl Builder<'_, '_> {
 
     fn compute(&mut self, wanted: &[NodeId], places: &FxHashMap<NodeId, usize>) -> Places {
         self.skip_converts();
-        let plan = fuse(&self.segment.graph, wanted, &self.context.target.costs());
+        let (target, numerics) = (self.context.target, self.context.program.numerics);
+        let runs_along_memory = |kernel: &Kernel| target.runs_along_memory(kernel, numerics);
+        let plan = fuse(&self.segment.graph, wanted, &target.costs(), &runs_along_memory);
         let mut stored = Places::default();
         let buffers: FxHashSet<NodeId> = plan.buffers.iter().copied().collect();
         let steps: Vec<(Vec<NodeId>, Vec<NodeId>)> =

@@ -66,6 +66,10 @@ impl Target for Machine {
         Schedule::new(kernel, *self, numerics).to_string()
     }
 
+    fn runs_along_memory(&self, kernel: &Kernel, numerics: Numerics) -> bool {
+        Schedule::new(kernel, *self, numerics).runs_along_memory(kernel)
+    }
+
     fn in_place(&self) -> Option<InPlace> {
         Some(IN_PLACE)
     }
