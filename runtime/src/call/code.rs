@@ -105,14 +105,20 @@ impl Code<'_> {
         self.strides.is_some_and(|strides| is_free(strides) || others.windows(2).all(is_in))
     }
 
-    /// The strides in bytes in which an input is packed that it does not read where it is.
-    pub(super) fn packed_strides(&self, index: usize, input: &Placed) -> Vec<isize> {
+    /// The dimensions of an input in the order in which it is packed, outermost first.
+    fn packed_order(&self, index: usize, input: &Placed) -> Vec<usize> {
         let rank = input.extents.len();
-        let order: Vec<usize> = match self.layout(index, input) {
+        match self.layout(index, input) {
             Layout::Along(along) => (0..rank).filter(|axis| *axis != along).chain([along]).collect(),
             Layout::RowMajor | Layout::Apart => (0..rank).collect(),
             Layout::Reversed => (0..rank).rev().collect(),
-        };
+        }
+    }
+
+    /// The strides in bytes in which an input is packed that it does not read where it is.
+    pub(super) fn packed_strides(&self, index: usize, input: &Placed) -> Vec<isize> {
+        let rank = input.extents.len();
+        let order = self.packed_order(index, input);
         let extents: Vec<usize> = order.iter().map(|axis| input.extents[*axis]).collect();
         let mut strides = vec![0; rank];
         for (axis, stride) in order.into_iter().zip(row_major(&extents, input.size)) {
@@ -159,6 +165,20 @@ impl Code<'_> {
                 (true, Layout::RowMajor) if !input.direct => bytes,
                 (true, Layout::RowMajor | Layout::Along(_) | Layout::Apart | Layout::Reversed) => 0,
             }
+        };
+        inputs.iter().enumerate().map(of).fold(0, usize::saturating_add)
+    }
+
+    /// How far apart in memory those elements of inputs are that packing puts side by side: it takes longer for what is further. Code
+    /// for another order is no good for short runs.
+    fn distance(&self, inputs: &[Placed]) -> usize {
+        let of = |(index, input): (usize, &Placed)| {
+            let order = self.packed_order(index, input);
+            let innermost = order.into_iter().rfind(|axis| input.extents[*axis] != 1);
+            let Some(axis) = innermost.filter(|_| !self.reads(index, input)) else { return 0 };
+            let is_short = input.extents[axis] < shortest_run(input.extents.len());
+            let is_row_major = self.layout(index, input) == Layout::RowMajor;
+            if is_short && !is_row_major { usize::MAX } else { input.strides[axis].unsigned_abs() }
         };
         inputs.iter().enumerate().map(of).fold(0, usize::saturating_add)
     }
@@ -220,7 +240,7 @@ pub(super) fn code<'a>(
                 strides: Some(strided.strides()),
                 ..compiled(strided.entry, strided.entry_stack)
             });
-            std::iter::once(whole).chain(others).min_by_key(|code| code.cost(inputs))
+            std::iter::once(whole).chain(others).min_by_key(|code| (code.cost(inputs), code.distance(inputs)))
         }
         (Purpose::Shapes, Some(entry)) => {
             Some(Code { reads_tensors: false, ..compiled(entry, function.shape_stack) })

@@ -211,6 +211,16 @@ fn short_runs_and_misaligned_inputs_are_packed() {
     assert_eq!(run([0, 16], [140, 1], 0), ROW_MAJOR);
 }
 
+/// Elements that are two apart down the columns are 300 apart along the rows.
+#[test]
+fn what_is_packed_is_put_in_the_order_in_which_it_lies() {
+    assert_eq!(called((0, [2, 300]), (0, [2, 300])), [1, 1, 150, 1, 150]);
+    assert_eq!(called((0, [320, 2]), (0, [320, 2])), [ROW_MAJOR, 160, 1, 160, 1]);
+    let run = |dims, strides| code_of(&SIDE_BY_SIDE, dims, strides, 0);
+    assert_eq!(run([8, 128], [2, 16]), 1);
+    assert_eq!(run([7, 128], [2, 14]), ROW_MAJOR);
+}
+
 /// What is read where it is must be read before it is written over.
 #[test]
 fn an_output_may_be_an_input_that_is_read_where_it_is() {
