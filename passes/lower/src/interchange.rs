@@ -54,7 +54,7 @@ impl Kernel {
     /// Whether something is read that lies side by side along a dimension, which is long enough for vectors.
     pub fn reads_along(&self, dim: usize) -> bool {
         let is_long = self.dims[dim].fixed().is_none_or(|extent| extent >= SHORT);
-        is_long && self.read_strides().any(|strides| strides[dim].fixed() == Some(1))
+        is_long && self.read_strides().any(|strides| matches!(strides[dim].fixed(), Some(-1 | 1)))
     }
 
     /// Whether less is read across a dimension than across another.

@@ -23,8 +23,8 @@ pub trait Target {
     /// How the target runs the loops of a kernel, in a few words.
     fn schedule(&self, kernel: &Kernel, numerics: Numerics) -> String;
 
-    /// Whether the target runs along memory in all that a kernel reads where it writes as many elements, or goes through squares of it. It
-    /// may read across short rows, and through few elements in any order.
+    /// Whether the target runs along memory in all that a kernel reads and writes which reduces and stores as many elements as it reads, or
+    /// turns them in registers. If not, fusion has [a kernel before it](crate::fuse::fuse) that turns them.
     fn runs_along_memory(&self, _kernel: &Kernel, _numerics: Numerics) -> bool {
         true
     }

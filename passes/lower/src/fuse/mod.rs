@@ -74,8 +74,8 @@ impl Step {
 pub struct Plan {
     /// In order.
     pub steps: Vec<Step>,
-    /// The nodes that are given a buffer, which some step writes. Not among them are sources, constants, and other shapes
-    /// of a buffer.
+    /// The nodes that are given a buffer, which some step writes, sorted. Not among them are sources, constants, and other
+    /// shapes of a buffer.
     pub buffers: Vec<NodeId>,
 }
 

@@ -1,18 +1,19 @@
 //! Kernels that read across the rows that they write.
 //!
 //! A cumulative op stores each of its steps, and softmax its rows. Where what they read was permuted before, no order of loops has
-//! both side by side. A map would go through squares; what reduces, too, does not. The view that turns the elements is then computed
-//! by a map of its own.
+//! both side by side. A map goes through squares, but where rows are short. What turns the elements is then a kernel of its own,
+//! which does nothing else.
 
 use rustc_hash::FxHashSet;
 
 use super::{Fusion, Plan, Step};
 use crate::graph::{Graph, NodeId, Prim};
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, Root};
 use crate::target::Costs;
 use promote_dialect::extent::Extent;
 
-/// Plans how the `needed` nodes come into memory, given whether the target runs along memory in what a kernel reads and writes.
+/// Plans how the `needed` nodes come into memory, given whether the target [runs along memory](crate::target::Target::runs_along_memory)
+/// in what a kernel reads and writes.
 pub fn fuse(
     graph: &Graph,
     needed: &[NodeId],
@@ -47,13 +48,16 @@ fn planned(graph: &Graph, needed: &[NodeId], apart: &FxHashSet<NodeId>, costs: &
     fusion.finish()
 }
 
-/// The views that turn what a kernel reads, in which they are computed: they are not among the `stored` nodes.
+/// The views that turn what a kernel reads and that it computes itself: they are not among the `stored` nodes, which are sorted.
 fn turned(graph: &Graph, kernel: &Kernel, stored: &[NodeId]) -> Vec<NodeId> {
     let mut seen: FxHashSet<NodeId> = kernel.roots.iter().map(|root| root.node).collect();
     let mut rest: Vec<NodeId> = seen.iter().copied().collect();
-    let mut found = Vec::new();
+    let mut found: Vec<NodeId> = kernel.roots.iter().filter_map(|root| turned_before(graph, root)).collect();
     while let Some(node) = rest.pop() {
-        for arg in graph.node(node).args.iter().filter(|arg| !stored.contains(arg)) {
+        let node = graph.node(node);
+        // What elements are taken from is looked up, and few of it may be.
+        let read = if matches!(node.prim, Prim::Take(_)) { &node.args[1..] } else { node.args.as_slice() };
+        for arg in read.iter().filter(|arg| stored.binary_search(arg).is_err()) {
             if !seen.insert(*arg) {
                 continue;
             }
@@ -63,7 +67,19 @@ fn turned(graph: &Graph, kernel: &Kernel, stored: &[NodeId]) -> Vec<NodeId> {
     found
 }
 
-/// Whether a node is a view of as many elements as it has, of which others lie side by side.
+/// What a root that turns elements itself can leave to a kernel before it: the turning, if it writes them beside others, or else what it
+/// computes of each.
+fn turned_before(graph: &Graph, root: &Root) -> Option<NodeId> {
+    if !turns(graph, root.node) {
+        return None;
+    }
+    let is_own = root.sinks.iter().any(|sink| sink.buffer == root.node);
+    let operand = graph.node(root.node).args[0];
+    let is_computed = matches!(graph.node(operand).prim, Prim::Map(_) | Prim::Convert);
+    if is_own { is_computed.then_some(operand) } else { Some(root.node) }
+}
+
+/// Whether a node is a view that repeats no elements, in which others are side by side than in what it is of.
 fn turns(graph: &Graph, node: NodeId) -> bool {
     let Prim::View(indices) = &graph.node(node).prim else { return false };
     let (own, source) = (graph.shape(node), graph.shape(graph.node(node).args[0]));

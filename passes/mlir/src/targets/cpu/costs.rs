@@ -242,3 +242,5 @@ pub const STREAMED_BYTES: i64 = 1 << 14;
 pub const STREAMED_AGAIN: i64 = 1 << 11;
 /// Products of elements that are worth a thread.
 pub const PRODUCTS_GRAIN: i64 = 1 << 18;
+/// The fewest elements that are turned by a kernel of their own before one that stores none of the rows that it reads.
+pub const LEAST_TURNED: i64 = 1 << 12;

@@ -19,6 +19,7 @@
 //! the one before it as one: an iteration does as many vectors as that dimension has indices, so that what depends on that
 //! dimension alone is the same in each iteration, and computed before the loop.
 
+mod along;
 mod beside;
 mod copied;
 mod down;

@@ -7,7 +7,7 @@ use std::fmt::{self, Display, Formatter};
 
 use promote_dialect::extent::Product;
 use promote_lattice::convert::Numerics;
-use promote_lower::kernel::{Access, Code, Expr, Form, Kernel, Moved};
+use promote_lower::kernel::{Access, Code, Form, Kernel, Moved};
 use promote_lower::order::{self, Beside, Rows, register_lanes, square_lanes};
 
 use super::copied::is_copied;
@@ -145,26 +145,6 @@ impl Schedule {
     /// Whether what is read along memory may be short runs one after the other: squares have parts, and rows side by side may be short.
     pub fn reads_short_runs(&self) -> bool {
         self.across.is_some() || self.beside.is_some()
-    }
-
-    /// Whether vectors lie along all that the kernel reads where it reduces and stores as many elements, too. Short rows side by side are
-    /// turned in registers.
-    pub fn runs_along_memory(&self, kernel: &Kernel) -> bool {
-        let Some(vector) = self.vector.filter(|_| kernel.form != Form::Map && self.beside.is_none()) else {
-            return true;
-        };
-        let is_along = |access: &Access| {
-            let stride = access.strides[vector].fixed();
-            stride.is_some_and(|stride| (-1..=1).contains(&stride))
-        };
-        let is_full = |access: &&Access| kernel.reduced().any(|dim| !access.strides[dim].is_zero());
-        let stored = || kernel.roots.iter().flat_map(|root| &root.sinks).filter(is_full);
-        let is_read_along = |expr: &Expr| match &expr.code {
-            Code::Load(access) => is_along(access),
-            Code::Take { .. } | Code::Splat(_) | Code::Size(_) | Code::Index { .. } => true,
-            Code::Map(..) | Code::Convert(_) | Code::Reduced(_) => true,
-        };
-        stored().next().is_none() || stored().all(is_along) && kernel.exprs.iter().all(is_read_along)
     }
 
     /// Whether all operands of the kernel are read along memory, so that packing one first would not be faster. Reading a map in
