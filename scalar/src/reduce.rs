@@ -224,7 +224,8 @@ pub fn combine_arg<E: Emit>(
     Some((select(e, a_taken, a.0, b.0), e.select(a_taken, a.1, b.1)))
 }
 
-/// The same where the place of `b` is the greater one, as of the next element of a row.
+/// The same where the place of `b` is the greater one, as of the next element of a row. A search may begin with the
+/// [`identity`] and the first place: where no element is more extreme, all are level with it.
 pub fn combine_next_arg<E: Emit>(
     e: &mut E,
     op: Op,

@@ -5,6 +5,7 @@ use promote_lattice::convert::{Numerics, is_exact};
 use promote_lattice::{DType, Kind};
 use promote_scalar::{memory, register};
 
+use crate::graph::NodeId;
 use crate::kernel::Kernel;
 
 /// A target of programs.
@@ -23,10 +24,10 @@ pub trait Target {
     /// How the target runs the loops of a kernel, in a few words.
     fn schedule(&self, kernel: &Kernel, numerics: Numerics) -> String;
 
-    /// Whether the target runs along memory in all that a kernel reads and writes which reduces and stores as many elements as it reads, or
-    /// turns them in registers. If not, fusion has [a kernel before it](crate::fuse::fuse) that turns them.
-    fn runs_along_memory(&self, _kernel: &Kernel, _numerics: Numerics) -> bool {
-        true
+    /// The nodes whose buffers a kernel reads across vectors, which takes longer than to turn what is read [before](crate::fuse::fuse):
+    /// one element at a time, or against the order in which it stores as many elements.
+    fn reads_across(&self, _kernel: &Kernel, _numerics: Numerics) -> Vec<NodeId> {
+        Vec::new()
     }
 
     /// When the target reads arguments where a caller has them, though they are not contiguous and row-major; `None` if never.

@@ -52,7 +52,7 @@ pub struct Wanted {
     pub reduction: Option<Reduction>,
     /// The node in whose buffer the values go, and from which indices on.
     pub into: Option<(NodeId, Vec<Sum>)>,
-    /// Whether it is computed in a kernel of its own.
+    /// Whether it is computed in a kernel of its own: it joins no group, and nothing joins the one that it starts.
     pub is_alone: bool,
 }
 

@@ -10,7 +10,8 @@
 //!    A kernel over `P × R` takes element-wise roots over `P × R`, reductions over `R`, and roots over `P`: softmax
 //!    and normalisations are one kernel, and their rows stay in the cache.
 //! 3. A root that another kernel needs is stored.
-//! 4. Where a kernel reads [across rows](turned) that it writes, what turns them is a root, too, and all is planned again.
+//! 4. Where a kernel reads [across rows](turned) that it writes, what turns them is a root of a kernel of its own, and all is
+//!    planned again.
 
 mod group;
 mod lookups;
@@ -104,6 +105,7 @@ enum Unit {
 struct Fusion<'g> {
     graph: &'g Graph,
     costs: &'g Costs,
+    /// What is computed by kernels of its own.
     apart: &'g FxHashSet<NodeId>,
     live: Vec<bool>,
     uses: Vec<u32>,

@@ -1,8 +1,8 @@
 //! Kernels that read across the rows that they write.
 //!
 //! A cumulative op stores each of its steps, and softmax its rows. Where what they read was permuted before, no order of loops has
-//! both side by side. A map goes through squares, but where rows are short. What turns the elements is then a kernel of its own,
-//! which does nothing else.
+//! both side by side. The view that turns the elements is then computed by a kernel of its own, which does nothing else, into memory
+//! of its own. So it is where other kernels would read short rows one element at a time.
 
 use rustc_hash::FxHashSet;
 
@@ -12,23 +12,24 @@ use crate::kernel::{Kernel, Root};
 use crate::target::Costs;
 use promote_dialect::extent::Extent;
 
-/// Plans how the `needed` nodes come into memory, given whether the target [runs along memory](crate::target::Target::runs_along_memory)
-/// in what a kernel reads and writes.
+/// Plans how the `needed` nodes come into memory, given the buffers that a kernel [reads across](crate::target::Target::reads_across).
 pub fn fuse(
     graph: &Graph,
     needed: &[NodeId],
     costs: &Costs,
-    runs_along_memory: &dyn Fn(&Kernel) -> bool,
+    reads_across: &dyn Fn(&Kernel) -> Vec<NodeId>,
 ) -> Plan {
     let mut apart = FxHashSet::default();
+    // No node is added twice, so this ends.
     loop {
         let plan = planned(graph, needed, &apart, costs);
         let before = apart.len();
         for step in &plan.steps {
-            if let Step::Kernel(kernel, _) = step
-                && !runs_along_memory(kernel)
-            {
-                apart.extend(turned(graph, kernel, &plan.buffers));
+            let Step::Kernel(kernel, _) = step else { continue };
+            let across: Vec<NodeId> = reads_across(kernel).into_iter().map(|node| graph.base(node)).collect();
+            if !across.is_empty() {
+                let turning = Turning { graph, stored: &plan.buffers, across: &across };
+                apart.extend(turning.of(kernel));
             }
         }
         if apart.len() == before {
@@ -48,47 +49,88 @@ fn planned(graph: &Graph, needed: &[NodeId], apart: &FxHashSet<NodeId>, costs: &
     fusion.finish()
 }
 
-/// The views that turn what a kernel reads and that it computes itself: they are not among the `stored` nodes, which are sorted.
-fn turned(graph: &Graph, kernel: &Kernel, stored: &[NodeId]) -> Vec<NodeId> {
-    let mut seen: FxHashSet<NodeId> = kernel.roots.iter().map(|root| root.node).collect();
-    let mut rest: Vec<NodeId> = seen.iter().copied().collect();
-    let mut found: Vec<NodeId> = kernel.roots.iter().filter_map(|root| turned_before(graph, root)).collect();
-    while let Some(node) = rest.pop() {
-        let node = graph.node(node);
-        // What elements are taken from is looked up, and few of it may be.
-        let read = if matches!(node.prim, Prim::Take(_)) { &node.args[1..] } else { node.args.as_slice() };
-        for arg in read.iter().filter(|arg| stored.binary_search(arg).is_err()) {
-            if !seen.insert(*arg) {
+/// Looks for what turns the elements that a kernel reads.
+struct Turning<'g> {
+    graph: &'g Graph,
+    /// The nodes that kernels write, sorted.
+    stored: &'g [NodeId],
+    /// The nodes whose buffers are read across.
+    across: &'g [NodeId],
+}
+
+impl Turning<'_> {
+    /// The nodes that are to have kernels of their own: nothing that is less than what it is a view of is computed as a whole.
+    fn of(&self, kernel: &Kernel) -> Vec<NodeId> {
+        let mut seen: FxHashSet<NodeId> = kernel.roots.iter().map(|root| root.node).collect();
+        let mut rest: Vec<NodeId> = seen.iter().copied().collect();
+        let mut found: Vec<NodeId> = kernel.roots.iter().filter_map(|root| self.before_root(root)).collect();
+        while let Some(node) = rest.pop() {
+            if !self.is_whole(node) {
                 continue;
             }
-            if turns(graph, *arg) { found.push(*arg) } else { rest.push(*arg) }
+            let node = self.graph.node(node);
+            // What elements are taken from is looked up, and few of it may be.
+            let read =
+                if matches!(node.prim, Prim::Take(_)) { &node.args[1..] } else { node.args.as_slice() };
+            for arg in read.iter().filter(|arg| !self.is_stored(**arg)) {
+                if seen.insert(*arg) {
+                    if self.turns(*arg) { found.push(*arg) } else { rest.push(*arg) }
+                }
+            }
         }
+        found
     }
-    found
-}
 
-/// What a root that turns elements itself can leave to a kernel before it: the turning, if it writes them beside others, or else what it
-/// computes of each.
-fn turned_before(graph: &Graph, root: &Root) -> Option<NodeId> {
-    if !turns(graph, root.node) {
-        return None;
+    /// What a root that turns elements itself can leave to a kernel before it: the turning, if it writes them beside others, or else what
+    /// it computes of each.
+    fn before_root(&self, root: &Root) -> Option<NodeId> {
+        if !self.turns(root.node) {
+            return None;
+        }
+        let is_own = root.sinks.iter().any(|sink| sink.buffer == root.node);
+        let operand = self.graph.node(root.node).args[0];
+        let is_computed = matches!(self.graph.node(operand).prim, Prim::Map(_) | Prim::Convert);
+        if is_own { (is_computed && self.is_whole(root.node)).then_some(operand) } else { Some(root.node) }
     }
-    let is_own = root.sinks.iter().any(|sink| sink.buffer == root.node);
-    let operand = graph.node(root.node).args[0];
-    let is_computed = matches!(graph.node(operand).prim, Prim::Map(_) | Prim::Convert);
-    if is_own { is_computed.then_some(operand) } else { Some(root.node) }
-}
 
-/// Whether a node is a view that repeats no elements, in which others are side by side than in what it is of.
-fn turns(graph: &Graph, node: NodeId) -> bool {
-    let Prim::View(indices) = &graph.node(node).prim else { return false };
-    let (own, source) = (graph.shape(node), graph.shape(graph.node(node).args[0]));
-    let is_long = |extent: &Extent| *extent != Extent::Fixed(1);
-    let (Some(last), Some(innermost)) = (own.iter().rposition(is_long), source.iter().rposition(is_long))
-    else {
-        return false;
-    };
-    let is_used = |dim: usize| indices.iter().any(|index| index.dim == Some(dim));
-    let has_all = (0..own.len()).all(|dim| !is_long(&own[dim]) || is_used(dim));
-    has_all && indices[innermost].dim.is_some_and(|dim| dim != last)
+    fn is_stored(&self, node: NodeId) -> bool {
+        self.stored.binary_search(&node).is_ok()
+    }
+
+    /// Whether a node is a view that uses each dimension of its result, of elements that are read across, where others are side by side
+    /// than in what they are read from. Views of views are one.
+    fn turns(&self, node: NodeId) -> bool {
+        let Prim::View(indices) = &self.graph.node(node).prim else { return false };
+        let own = self.graph.shape(node);
+        let is_used = |dim: usize| indices.iter().any(|index| index.dim == Some(dim));
+        if !(0..own.len()).all(|dim| own[dim] == Extent::Fixed(1) || is_used(dim)) {
+            return false;
+        }
+        let (mut viewed, mut is_turned) = (node, false);
+        while let Prim::View(indices) = &self.graph.node(viewed).prim {
+            let source = self.graph.node(viewed).args[0];
+            let innermost =
+                |node: NodeId| self.graph.shape(node).iter().rposition(|extent| *extent != Extent::Fixed(1));
+            let dim = innermost(source).and_then(|dim| indices[dim].dim);
+            is_turned |= dim.is_some() && dim != innermost(viewed);
+            viewed = source;
+            if self.is_stored(viewed) {
+                break;
+            }
+        }
+        let prim = &self.graph.node(viewed).prim;
+        let is_read =
+            self.is_stored(viewed) || matches!(prim, Prim::Source(_) | Prim::Dense(_) | Prim::Reshape);
+        is_turned && (!is_read || self.across.contains(&self.graph.base(viewed)))
+    }
+
+    /// Whether a node is not a view of some elements only of what it is of.
+    fn is_whole(&self, node: NodeId) -> bool {
+        let Prim::View(indices) = &self.graph.node(node).prim else { return true };
+        let (own, source) = (self.graph.shape(node), self.graph.shape(self.graph.node(node).args[0]));
+        indices.iter().zip(&source).all(|(index, extent)| match index.dim {
+            Some(dim) => own[dim] == *extent,
+            None => *extent == Extent::Fixed(1),
+        })
+    }
 }

@@ -171,8 +171,8 @@ impl Builder<'_, '_> {
     fn compute(&mut self, wanted: &[NodeId], places: &FxHashMap<NodeId, usize>) -> Places {
         self.skip_converts();
         let (target, numerics) = (self.context.target, self.context.program.numerics);
-        let runs_along_memory = |kernel: &Kernel| target.runs_along_memory(kernel, numerics);
-        let plan = fuse(&self.segment.graph, wanted, &target.costs(), &runs_along_memory);
+        let reads_across = |kernel: &Kernel| target.reads_across(kernel, numerics);
+        let plan = fuse(&self.segment.graph, wanted, &target.costs(), &reads_across);
         let mut stored = Places::default();
         let buffers: FxHashSet<NodeId> = plan.buffers.iter().copied().collect();
         let steps: Vec<(Vec<NodeId>, Vec<NodeId>)> =

@@ -124,8 +124,10 @@ pub const ROWS_AT_ONCE: i64 = 4;
 pub const LONG_ROW: i64 = 1 << 10;
 /// The same below which it is done with rows that fill no whole registers.
 pub const NARROW_ROW: i64 = 96;
-/// How many bytes further on in such rows those are that are brought into the first-level cache.
+/// How many bytes further on in a row of columns those are that are brought into the first-level cache.
 pub const BYTES_AHEAD_OF_COLUMNS: i64 = 1 << 11;
+/// The shortest rows of columns, in bytes, of which any are.
+pub const SHORTEST_AHEAD: i64 = 1 << 10;
 /// The most that a kernel may cost to be emitted as often.
 pub const CHEAP_ROW: u32 = 16;
 /// From so many bytes on, results are written past the caches: they would not stay there, and need not be read first.

@@ -5,6 +5,7 @@ use super::kernel::Schedule;
 use super::matmul::{Elements, Tile};
 use promote_dialect::extent;
 use promote_lattice::convert::Numerics;
+use promote_lower::graph::NodeId;
 use promote_lower::kernel::{Kernel, Moved};
 use promote_lower::target::{Costs, InFrame, InPlace, Packing, Product, Target};
 
@@ -66,8 +67,8 @@ impl Target for Machine {
         Schedule::new(kernel, *self, numerics).to_string()
     }
 
-    fn runs_along_memory(&self, kernel: &Kernel, numerics: Numerics) -> bool {
-        Schedule::new(kernel, *self, numerics).runs_along_memory(kernel)
+    fn reads_across(&self, kernel: &Kernel, numerics: Numerics) -> Vec<NodeId> {
+        Schedule::new(kernel, *self, numerics).reads_across(kernel, numerics)
     }
 
     fn in_place(&self) -> Option<InPlace> {

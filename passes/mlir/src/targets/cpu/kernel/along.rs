@@ -1,32 +1,39 @@
-//! Whether the vectors of a kernel lie along memory, or what it reads is better turned before.
+//! What a kernel reads across its vectors, so that it is better turned before.
 
-use promote_lower::kernel::{Access, Code, Kernel};
+use promote_lattice::convert::Numerics;
+use promote_lower::graph::NodeId;
+use promote_lower::kernel::{Access, Code, Form, Kernel, Role};
+use promote_lower::order::has_any_order;
 
 use super::schedule::Schedule;
 use crate::targets::cpu::costs::LEAST_TURNED;
 
+/// Whether elements lie side by side along a dimension, or are one for all of it.
+pub(super) fn is_along(access: &Access, dim: usize) -> bool {
+    access.strides[dim].fixed().is_some_and(|stride| (-1..=1).contains(&stride))
+}
+
 impl Schedule {
-    /// Whether vectors lie along all that the kernel reads, and writes where it reduces, too, or what does not lie so is turned in
-    /// registers. Few elements are read across as fast.
-    pub fn runs_along_memory(&self, kernel: &Kernel) -> bool {
+    /// The buffers of what is read across vectors and not turned in registers. Where the kernel reduces and stores as many elements as it
+    /// reads, vectors are to lie along both: if they do not lie along what is stored, that is all that is read.
+    pub fn reads_across(&self, kernel: &Kernel, numerics: Numerics) -> Vec<NodeId> {
         let Some(vector) = self.vector.filter(|_| !self.is_copied && self.beside.is_none()) else {
-            return true;
-        };
-        let is_along = |access: &Access| {
-            let stride = access.strides[vector].fixed();
-            stride.is_some_and(|stride| (-1..=1).contains(&stride))
+            return Vec::new();
         };
         let is_full = |access: &&Access| kernel.reduced().any(|dim| !access.strides[dim].is_zero());
         let mut stored = kernel.roots.iter().flat_map(|root| &root.sinks).filter(is_full).peekable();
         if stored.peek().is_none() && (self.turns_in_registers() || is_small(kernel)) {
-            return true;
+            return Vec::new();
         }
-        stored.all(is_along)
-            && kernel.exprs.iter().all(|expr| match &expr.code {
-                Code::Load(access) => is_along(access),
-                Code::Take { .. } | Code::Splat(_) | Code::Size(_) | Code::Index { .. } => true,
-                Code::Map(..) | Code::Convert(_) | Code::Reduced(_) => true,
-            })
+        let loads: Vec<&Access> = kernel.exprs.iter().filter_map(|expr| loaded(&expr.code)).collect();
+        let across: Vec<NodeId> =
+            loads.iter().filter(|access| !is_along(access, vector)).map(|access| access.buffer).collect();
+        if stored.all(|access| is_along(access, vector))
+            || across.is_empty() && scans_in_order(kernel, numerics)
+        {
+            return across;
+        }
+        loads.into_iter().map(|access| access.buffer).collect()
     }
 
     /// Whether what is read across vectors is turned in registers.
@@ -35,6 +42,24 @@ impl Schedule {
         let turns = across.is_some() || blocks.is_some() || down.is_some() || grouped.is_some();
         turns || shuffled.is_some() || in_turn.is_some() || short.is_some()
     }
+}
+
+/// What an expression loads from memory; what it takes is looked up.
+const fn loaded(code: &Code) -> Option<&Access> {
+    match code {
+        Code::Load(access) => Some(access),
+        Code::Take { .. } | Code::Splat(_) | Code::Size(_) | Code::Index { .. } => None,
+        Code::Map(..) | Code::Convert(_) | Code::Reduced(_) => None,
+    }
+}
+
+/// Whether columns are gone through by cumulative ops whose steps must follow one another: along rows they would be computed one by one.
+fn scans_in_order(kernel: &Kernel, numerics: Numerics) -> bool {
+    matches!(kernel.form, Form::Columns { .. })
+        && kernel.roots.iter().all(|root| match root.role {
+            Role::Scan(op) => !has_any_order(op, kernel.expr(root.expr).dtype, numerics),
+            Role::Store | Role::Reduce(_) | Role::Arg(_) => true,
+        })
 }
 
 /// Whether a kernel has so few indices that reading across them takes no longer than turning what it reads.

@@ -8,18 +8,20 @@ use promote_lower::kernel::{Access, Code as What, Expr, Role};
 use super::elements::read_bytes;
 use super::squares::Bounds;
 use super::{KernelEmitter, NextRow};
-use crate::targets::cpu::costs::{BYTES_AHEAD, BYTES_AHEAD_OF_COLUMNS, CACHE_LINE, LONG_ROW};
+use crate::targets::cpu::costs::{BYTES_AHEAD, BYTES_AHEAD_OF_COLUMNS, CACHE_LINE, SHORTEST_AHEAD};
 use crate::targets::llvm::{Level, Predicate};
 
-/// What is read after columns.
+/// What is read after the columns at hand.
 #[derive(Clone, Copy)]
 pub(super) struct AheadOfColumns {
-    /// How many columns further on in the same rows.
+    /// How many columns further on it is, in the same rows.
     columns: MlirValue,
-    /// From which column on that is behind the tile.
+    /// The column from which on that is in the next tile.
     end: MlirValue,
-    /// How many rows and columns further on is what is read instead.
-    then: (MlirValue, MlirValue),
+    /// How many rows further on is what is read from there on.
+    rows_then: MlirValue,
+    /// How many columns further on that is.
+    columns_then: MlirValue,
 }
 
 impl KernelEmitter<'_> {
@@ -33,8 +35,10 @@ impl KernelEmitter<'_> {
         ops * BYTES_AHEAD <= read && sums.into_iter().all(|root| root.role == Role::Reduce(Op::Sum))
     }
 
-    /// What is read after so many rows of a tile of columns, and while they are: the next rows, or, after the last ones, the first of
-    /// the next tile, unless there are rows along other dimensions. None where rows are short or processors are ahead by themselves.
+    /// What is read after so many rows of a tile of columns, and while they are. After them it is the next rows of the tile; after its last
+    /// rows, the first ones of the next tile. There may be none, as after the last tile, or the same tile may be read again in another
+    /// stage: nothing depends on what is brought into the caches. Where rows go along several dimensions, the next ones are always of the
+    /// innermost. None if rows are short or processors are ahead by themselves.
     pub(super) fn ahead_of_columns(
         &mut self,
         (along, rows): (usize, i64),
@@ -42,7 +46,7 @@ impl KernelEmitter<'_> {
     ) -> Option<AheadOfColumns> {
         let widest = self.kernel.exprs.iter().map(loaded_bytes).max().filter(|widest| *widest > 0)?;
         let extent = self.kernel.dims.last().and_then(Product::fixed);
-        let is_short = extent.is_some_and(|extent| extent.saturating_mul(widest) < LONG_ROW);
+        let is_short = extent.is_some_and(|extent| extent.saturating_mul(widest) < SHORTEST_AHEAD);
         if is_short || self.runs_ahead() {
             return None;
         }
@@ -51,23 +55,24 @@ impl KernelEmitter<'_> {
         let back = self.code.int("llvm.sub", columns, width);
         let end = self.code.int("llvm.sub", to, columns);
         if self.kernel.reduced().len() > 1 {
-            return Some(AheadOfColumns { columns, end, then: (next, back) });
+            return Some(AheadOfColumns { columns, end, rows_then: next, columns_then: back });
         }
         let (first, last) = self.bounds(along);
         let row = self.at(along);
         let after = self.code.int("llvm.add", row, next);
         let is_last = self.code.compare(Predicate::Sge, after, last);
         let to_first = self.code.int("llvm.sub", first, row);
-        let then = (self.code.select(is_last, to_first, next), self.code.select(is_last, columns, back));
-        Some(AheadOfColumns { columns, end, then })
+        let rows_then = self.code.select(is_last, to_first, next);
+        let columns_then = self.code.select(is_last, columns, back);
+        Some(AheadOfColumns { columns, end, rows_then, columns_then })
     }
 
     /// What is to be brought into the caches with a vector of columns.
     pub(super) fn next_columns(&mut self, (along, dim): (usize, usize), ahead: AheadOfColumns) -> NextRow {
         let (column, zero) = (self.at(dim), self.code.index(0));
         let is_behind = self.code.compare(Predicate::Sge, column, ahead.end);
-        let rows = self.code.select(is_behind, ahead.then.0, zero);
-        let columns = self.code.select(is_behind, ahead.then.1, ahead.columns);
+        let rows = self.code.select(is_behind, ahead.rows_then, zero);
+        let columns = self.code.select(is_behind, ahead.columns_then, ahead.columns);
         NextRow { ahead: vec![(along, rows), (dim, columns)], level: Level::First }
     }
 

@@ -39,18 +39,18 @@ impl<'k> KernelEmitter<'k> {
     }
 
     /// The parts of a root's accumulator; none if it has none.
-    pub(super) fn accumulator(&self, number: usize) -> Vec<Ty> {
-        if let Some(ranks) = self.ranks(number) {
+    pub(super) fn accumulator(&self, root: usize) -> Vec<Ty> {
+        if let Some(ranks) = self.ranks(root) {
             return vec![ranks.ty()];
         }
-        let root = &self.kernel.roots[number];
-        let dtype = self.kernel.expr(root.expr).dtype;
+        let Root { expr, role, .. } = self.kernel.roots[root];
+        let dtype = self.kernel.expr(expr).dtype;
         let part = register(dtype);
         let mut parts = if dtype.kind() == Kind::Complex { vec![part, part] } else { vec![part] };
-        match root.role {
+        match role {
             Role::Store => parts.clear(),
             Role::Reduce(_) | Role::Scan(_) => {}
-            Role::Arg(_) => parts.push(self.index_type(number)),
+            Role::Arg(_) => parts.push(self.index_type(root)),
         }
         parts
     }
@@ -95,8 +95,11 @@ impl<'k> KernelEmitter<'k> {
         }
         let mut values = parts(first);
         if let Some(ty) = index {
-            // Where no element is more extreme than this one, all are level with it, and the first is sought.
-            values.push(e.int(ty, 0));
+            // Where no element is more extreme than this one, all are level with it, and the first is sought: of each lane, where lanes are
+            // beside each other.
+            let is_along = lanes > 1 && self.vector == Some(kernel.reduced().start);
+            let first = if is_along { self.iota(ty, lanes) } else { self.emit(lanes).int(ty, 0).value };
+            values.push(Register { value: first, ty });
         }
         values.into_iter().map(|register| register.value).collect()
     }

@@ -7,9 +7,10 @@ use std::fmt::{self, Display, Formatter};
 
 use promote_dialect::extent::Product;
 use promote_lattice::convert::Numerics;
-use promote_lower::kernel::{Access, Code, Form, Kernel, Moved};
+use promote_lower::kernel::{Code, Form, Kernel, Moved};
 use promote_lower::order::{self, Beside, Rows, register_lanes, square_lanes};
 
+use super::along::is_along;
 use super::copied::is_copied;
 use super::down::Down;
 use super::grouped::Grouped;
@@ -158,13 +159,11 @@ impl Schedule {
         if !is_down.unwrap_or(!kernel.as_one) {
             return false;
         }
-        let stride = |access: &Access, dim: usize| access.strides[dim].fixed();
         let across = self.across.filter(|_| kernel.form != Form::Map);
         kernel.exprs.iter().all(|expr| match (&expr.code, &self.beside) {
             (Code::Load(access), Some(beside)) => beside.layout(access, expr.dtype).is_some(),
             (Code::Load(access), _) => {
-                stride(access, vector).is_some_and(|stride| (-1..=1).contains(&stride))
-                    || across.is_some_and(|dim| stride(access, dim) == Some(1))
+                is_along(access, vector) || across.is_some_and(|dim| access.strides[dim].fixed() == Some(1))
             }
             (
                 // What is taken from where it is, is few elements or whole rows: lowering copies all else.
