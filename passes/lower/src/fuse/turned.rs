@@ -7,7 +7,7 @@
 use rustc_hash::FxHashSet;
 
 use super::{Fusion, Plan, Step};
-use crate::graph::{Graph, NodeId, Prim};
+use crate::graph::{Graph, Index, NodeId, Prim};
 use crate::kernel::{Kernel, Root};
 use crate::target::Costs;
 use promote_dialect::extent::Extent;
@@ -98,7 +98,7 @@ impl Turning<'_> {
     }
 
     /// Whether a node is a view that uses each dimension of its result, of elements that are read across, where others are side by side
-    /// than in what they are read from. Views of views are one.
+    /// than in what they are read from. A view of a view is one with it.
     fn turns(&self, node: NodeId) -> bool {
         let Prim::View(indices) = &self.graph.node(node).prim else { return false };
         let own = self.graph.shape(node);
@@ -106,18 +106,19 @@ impl Turning<'_> {
         if !(0..own.len()).all(|dim| own[dim] == Extent::Fixed(1) || is_used(dim)) {
             return false;
         }
-        let (mut viewed, mut is_turned) = (node, false);
+        let (mut viewed, mut views) = (node, Vec::new());
         while let Prim::View(indices) = &self.graph.node(viewed).prim {
-            let source = self.graph.node(viewed).args[0];
-            let innermost =
-                |node: NodeId| self.graph.shape(node).iter().rposition(|extent| *extent != Extent::Fixed(1));
-            let dim = innermost(source).and_then(|dim| indices[dim].dim);
-            is_turned |= dim.is_some() && dim != innermost(viewed);
-            viewed = source;
+            views.push(indices);
+            viewed = self.graph.node(viewed).args[0];
             if self.is_stored(viewed) {
                 break;
             }
         }
+        let innermost =
+            |node: NodeId| self.graph.shape(node).iter().rposition(|extent| *extent != Extent::Fixed(1));
+        let up = |dim: Option<usize>, indices: &&Vec<Index>| dim.and_then(|dim| indices[dim].dim);
+        let dim = views.iter().rev().fold(innermost(viewed), up);
+        let is_turned = dim.is_some() && dim != innermost(node);
         let prim = &self.graph.node(viewed).prim;
         let is_read =
             self.is_stored(viewed) || matches!(prim, Prim::Source(_) | Prim::Dense(_) | Prim::Reshape);

@@ -15,7 +15,8 @@ pub(super) fn is_along(access: &Access, dim: usize) -> bool {
 
 impl Schedule {
     /// The buffers of what is read across vectors and not turned in registers. Where the kernel reduces and stores as many elements as it
-    /// reads, vectors are to lie along both: if they do not lie along what is stored, that is all that is read.
+    /// reads, vectors are to lie along both: if they do not lie along what is stored, that is all that is read. What is one element for
+    /// each row comes with it: rows are one dimension then, as where nothing was turned, and are reduced in the same order.
     pub fn reads_across(&self, kernel: &Kernel, numerics: Numerics) -> Vec<NodeId> {
         let Some(vector) = self.vector.filter(|_| !self.is_copied && self.beside.is_none()) else {
             return Vec::new();
@@ -25,15 +26,17 @@ impl Schedule {
         if stored.peek().is_none() && (self.turns_in_registers() || is_small(kernel)) {
             return Vec::new();
         }
+        let reduces = stored.peek().is_some();
+        let is_written_along = stored.all(|access| is_along(access, vector));
         let loads: Vec<&Access> = kernel.exprs.iter().filter_map(|expr| loaded(&expr.code)).collect();
-        let across: Vec<NodeId> =
-            loads.iter().filter(|access| !is_along(access, vector)).map(|access| access.buffer).collect();
-        if stored.all(|access| is_along(access, vector))
-            || across.is_empty() && scans_in_order(kernel, numerics)
-        {
-            return across;
+        let is_any_across = !loads.iter().all(|access| is_along(access, vector));
+        if !is_any_across && (is_written_along || scans_in_order(kernel, numerics)) {
+            return Vec::new();
         }
-        loads.into_iter().map(|access| access.buffer).collect()
+        let is_of_row = |access: &Access| reduces && access.strides[vector].is_zero();
+        let is_turned =
+            |access: &&Access| !is_written_along || !is_along(access, vector) || is_of_row(access);
+        loads.into_iter().filter(is_turned).map(|access| access.buffer).collect()
     }
 
     /// Whether what is read across vectors is turned in registers.
