@@ -162,7 +162,8 @@ fn a_call_that_a_small_stack_does_not_hold_is_refused() {
             Err(_) => refused(outcome.clone(), "promote_flat: the call needs "),
         }
     }
-    let (least, most) = (&outcomes[8], &outcomes[63]);
+    // A thread may be given the stack of one that ended, of up to four times the size.
+    let (least, most) = (&outcomes[1], &outcomes[63]);
     assert!(least.is_err() && most.is_ok(), "{least:?}, {most:?}");
 }
 
