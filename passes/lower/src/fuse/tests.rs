@@ -117,7 +117,7 @@ fn many_results_are_of_several_kernels() {
     assert_eq!(counts, [64, 64, 22]);
 }
 
-/// What is permuted is read across the rows of a cumulative sum of its exponentials, and across none of their sum, which stores no rows.
+/// A permutation is a kernel of its own if the cumulative sum reads its buffer across, and if all of it is read.
 #[test]
 fn what_turns_the_elements_of_a_cumulative_sum_is_computed_before() {
     let mut graph = Graph::default();

@@ -23,17 +23,17 @@ impl Schedule {
         };
         let is_full = |access: &&Access| kernel.reduced().any(|dim| !access.strides[dim].is_zero());
         let mut stored = kernel.roots.iter().flat_map(|root| &root.sinks).filter(is_full).peekable();
-        if stored.peek().is_none() && (self.turns_in_registers() || is_small(kernel)) {
+        let stores_rows = stored.peek().is_some();
+        if !stores_rows && (self.turns_in_registers() || is_small(kernel)) {
             return Vec::new();
         }
-        let reduces = stored.peek().is_some();
         let is_written_along = stored.all(|access| is_along(access, vector));
         let loads: Vec<&Access> = kernel.exprs.iter().filter_map(|expr| loaded(&expr.code)).collect();
         let is_any_across = !loads.iter().all(|access| is_along(access, vector));
         if !is_any_across && (is_written_along || scans_in_order(kernel, numerics)) {
             return Vec::new();
         }
-        let is_of_row = |access: &Access| reduces && access.strides[vector].is_zero();
+        let is_of_row = |access: &Access| stores_rows && access.strides[vector].is_zero();
         let is_turned =
             |access: &&Access| !is_written_along || !is_along(access, vector) || is_of_row(access);
         loads.into_iter().filter(is_turned).map(|access| access.buffer).collect()
