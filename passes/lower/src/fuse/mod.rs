@@ -10,8 +10,8 @@
 //!    A kernel over `P × R` takes element-wise roots over `P × R`, reductions over `R`, and roots over `P`: softmax
 //!    and normalisations are one kernel, and their rows stay in the cache.
 //! 3. A root that another kernel needs is stored.
-//! 4. Where a kernel reads [across rows](turned) that it writes, what turns them is a root of a kernel of its own, and all is
-//!    planned again.
+//! 4. Where a kernel reads across rows that it writes, what turns them is a root of a kernel of its own, and all is planned
+//!    again (`turned.rs`).
 
 mod group;
 mod lookups;
