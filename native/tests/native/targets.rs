@@ -43,6 +43,10 @@ fn features_follow_from_names() {
     let choosing = ["x86-64-v3", "x86-64-v4", "skylake-avx512", "icelake-server", "znver4"];
     let chosen = choosing.map(|name| known(name).narrowest_chosen());
     assert_eq!(chosen, [None, Some(16), Some(16), Some(8), Some(8)]);
+    assert_eq!(
+        ["x86-64-v4", "znver4", "znver5"].map(|name| known(name).has_many_misses()),
+        [false, false, true]
+    );
     assert_eq!(Target::named("native").expect("it is always known"), Target::host());
     assert_eq!(of(&Target::host()).2 >= 32, std::arch::is_x86_feature_detected!("avx"));
     assert_eq!(of(&Target::host()).1, std::arch::is_x86_feature_detected!("fma"));

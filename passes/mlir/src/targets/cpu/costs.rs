@@ -58,8 +58,11 @@ pub const MOST_PREFETCHED_UPRIGHT: i64 = 1 << 9;
 /// The most such columns at once, or of rows that are read down them: that many lines which are a power of two apart fit in a set of
 /// a cache.
 pub const COLUMNS_UPRIGHT: usize = 8;
-/// How many bytes ahead memory is brought into the caches where runs of a column are reduced beside each other.
-pub const PREFETCHED_RUNS: i64 = 10 << 10;
+/// How many bytes ahead memory is brought into the first-level cache where runs of a column are reduced beside each other.
+pub const RUNS_AHEAD: i64 = 10 << 10;
+/// The same where that is the second-level cache, and from there into the first-level one.
+pub const RUNS_FAR_AHEAD: i64 = 16 << 10;
+pub const RUNS_NEXT: i64 = 3 << 10;
 /// The most bytes of the runs that are reduced beside each other: the first lines of the last one are in the cache, too, when they are
 /// begun with.
 pub const LONGEST_RUNS: i64 = 6 << 10;

@@ -3,6 +3,7 @@
 use super::costs::{IN_FRAME, IN_PLACE};
 use super::kernel::Schedule;
 use super::matmul::{Elements, Tile};
+use crate::targets::llvm::Level;
 use promote_dialect::extent;
 use promote_lattice::convert::Numerics;
 use promote_lower::graph::NodeId;
@@ -26,6 +27,9 @@ pub struct Machine {
     pub has_bf16: bool,
     /// The narrowest elements, in bits, that an instruction chooses by their places in two of the widest vectors, if one does.
     pub narrowest_chosen: Option<u32>,
+    /// Whether as many lines may be on their way to the first-level cache as reading memory at its full speed takes. Elsewhere what is read
+    /// later is brought into the second-level cache.
+    pub has_many_misses: bool,
 }
 
 impl Default for Machine {
@@ -39,6 +43,7 @@ impl Default for Machine {
             has_vnni: false,
             has_bf16: false,
             narrowest_chosen: None,
+            has_many_misses: false,
         }
     }
 }
@@ -47,6 +52,11 @@ impl Machine {
     /// Whether lanes of a vector can be masked at no cost, as with AVX-512.
     pub const fn has_masks(&self) -> bool {
         self.vector_bytes >= 64
+    }
+
+    /// The level of the caches into which what is read later is brought from memory.
+    pub const fn level_ahead(&self) -> Level {
+        if self.has_many_misses { Level::First } else { Level::Second }
     }
 }
 

@@ -473,7 +473,7 @@ impl<'k> KernelEmitter<'k> {
                 emitter.index[down.rows] = row;
                 // Processors do not see where one column follows another, far from it: it is read from where it was brought to.
                 let level = match at_once {
-                    1 => Some(Level::First),
+                    1 => Some(emitter.setting.machine.level_ahead()),
                     _ => (!emitter.runs_ahead()).then_some(Level::Second),
                 };
                 emitter.next_row = level.map(|level| NextRow { ahead: ahead.clone(), level });

@@ -11,7 +11,7 @@ use super::{Body, KernelEmitter, NextRow};
 use crate::targets::cpu::costs::{
     MOST_PARTS, PART_ALIGNMENT, ROWS_AHEAD, STREAM_ALIGNMENT, STREAMED, STREAMED_ROW,
 };
-use crate::targets::llvm::{Level, Predicate};
+use crate::targets::llvm::Predicate;
 use promote_dialect::extent::Product;
 use promote_lower::kernel::{Access, Code as What, ExprId, Form, Role, Taken};
 use promote_lower::order::register_lanes;
@@ -421,7 +421,7 @@ impl<'k> KernelEmitter<'k> {
         let [.., rows, within] = dims.collect::<Vec<_>>()[..] else { return None };
         let extent = self.kernel.dims[within].fixed().filter(|extent| (1..ROWS_AHEAD).contains(extent))?;
         let ahead = self.code.index(ROWS_AHEAD / extent);
-        Some(NextRow { ahead: vec![(rows, ahead)], level: Level::First })
+        Some(NextRow { ahead: vec![(rows, ahead)], level: self.setting.machine.level_ahead() })
     }
 
     /// Loops over dimensions one by one.

@@ -12,7 +12,7 @@ use promote_scalar::{Compare, Emit, Ty};
 
 use super::KernelEmitter;
 use crate::targets::llvm::vector;
-use crate::targets::llvm::{Level, Register, shuffle, splat};
+use crate::targets::llvm::{Register, shuffle, splat};
 
 impl KernelEmitter<'_> {
     /// The lanes from the current index of a dimension on that are before an end.
@@ -70,7 +70,8 @@ impl KernelEmitter<'_> {
             Some(rest) => self.load_lanes((first, unit, size), rest * count, (nothing, result)),
             None => {
                 // A prefetch does not wait for the mask, which may be computed after much that waits for memory itself.
-                self.prefetch_lines(first, lanes * count * size, Level::First);
+                let level = self.setting.machine.level_ahead();
+                self.prefetch_lines(first, lanes * count * size, level);
                 let mask = self.mask_of_parts(count);
                 self.masked_load(first, result, size, (mask, nothing))
             }

@@ -25,14 +25,15 @@ pub(super) struct AheadOfColumns {
 }
 
 impl KernelEmitter<'_> {
-    /// Whether so little is done with each byte that processors are far enough ahead by themselves, where they see how it goes on, as
-    /// where numbers of 32 bits are added up, or their squares.
+    /// Whether so little is done with each byte that the processor is far enough ahead by itself, where it sees how it goes on, as where
+    /// numbers of 32 bits are added up, or their squares.
     pub(super) fn runs_ahead(&self) -> bool {
         let kernel = self.kernel;
         let sums = kernel.roots.iter().filter(|root| root.role != Role::Store);
         let read: i64 = kernel.exprs.iter().map(loaded_bytes).sum();
         let ops = i64::from(kernel.cost()) + sums.clone().count() as i64;
-        ops * BYTES_AHEAD <= read && sums.into_iter().all(|root| root.role == Role::Reduce(Op::Sum))
+        let is_ahead = self.setting.machine.has_many_misses && ops * BYTES_AHEAD <= read;
+        is_ahead && sums.into_iter().all(|root| root.role == Role::Reduce(Op::Sum))
     }
 
     /// What is read after so many rows of a tile of columns, and while they are. After them it is the next rows of the tile; after its last
@@ -73,7 +74,7 @@ impl KernelEmitter<'_> {
         let is_behind = self.code.compare(Predicate::Sge, column, ahead.end);
         let rows = self.code.select(is_behind, ahead.rows_then, zero);
         let columns = self.code.select(is_behind, ahead.columns_then, ahead.columns);
-        NextRow { ahead: vec![(along, rows), (dim, columns)], level: Level::First }
+        NextRow { ahead: vec![(along, rows), (dim, columns)], level: self.setting.machine.level_ahead() }
     }
 
     /// Brings as many bytes of the next row into the caches.

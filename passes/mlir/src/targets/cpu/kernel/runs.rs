@@ -18,7 +18,9 @@ use super::roots::accumulator_bytes;
 use super::squares::{Ahead, Bounds, Then, reads};
 use super::upright::widest;
 use super::{KernelEmitter, Scope};
-use crate::targets::cpu::costs::{LEAST_RUNS, LONGEST_RUNS, PARTS_BESIDE, PREFETCHED_RUNS, RUNS_BYTES};
+use crate::targets::cpu::costs::{
+    LEAST_RUNS, LONGEST_RUNS, PARTS_BESIDE, RUNS_AHEAD, RUNS_BYTES, RUNS_FAR_AHEAD, RUNS_NEXT,
+};
 use crate::targets::llvm::{Level, Predicate, Register};
 
 /// Whether nothing varies along a column but what is read in squares.
@@ -354,14 +356,20 @@ impl KernelEmitter<'_> {
         let size = self.code.index(lanes);
         let done = self.code.int("llvm.mul", row, size);
         let row = self.code.int("llvm.add", runs.first[0], done);
+        let aheads = match self.setting.machine.level_ahead() {
+            Level::First => &[(RUNS_AHEAD, Level::First)][..],
+            Level::Second => &[(RUNS_FAR_AHEAD, Level::Second), (RUNS_NEXT, Level::First)],
+        };
         for (_, access, dtype) in reads(kernel, runs.dim) {
             let bytes = i64::from(memory(dtype).bits()) / 8;
-            let ahead = Ahead { rows: PREFETCHED_RUNS / bytes, then: runs.then };
-            let ahead = self.elements_ahead(access, (runs.dim, row), ahead);
-            let outside = self.index[runs.dim].replace(row);
-            let (first, _) = self.first(access, dtype, Some(ahead));
-            self.index[runs.dim] = outside;
-            self.prefetch_lines(first, (lanes * lanes * bytes) as usize, Level::First);
+            for (ahead, level) in aheads.iter().copied() {
+                let ahead = Ahead { rows: ahead / bytes, then: runs.then };
+                let ahead = self.elements_ahead(access, (runs.dim, row), ahead);
+                let outside = self.index[runs.dim].replace(row);
+                let (first, _) = self.first(access, dtype, Some(ahead));
+                self.index[runs.dim] = outside;
+                self.prefetch_lines(first, (lanes * lanes * bytes) as usize, level);
+            }
         }
         self.code.in_order();
     }

@@ -349,7 +349,7 @@ impl KernelEmitter<'_> {
         let share_set = |stride: i64| stride % SET_STRIDE * size as i64 % SET_STRIDE == 0;
         let level = match access.strides[along].fixed() {
             Some(stride) if share_set(stride) && lanes_at.len() > COLUMNS_UPRIGHT => Level::Second,
-            Some(_) | None => Level::First,
+            Some(_) | None => self.setting.machine.level_ahead(),
         };
         let loaded = lanes_at.iter().map(|index| {
             self.index[along] = Some(*index);
@@ -421,7 +421,7 @@ impl KernelEmitter<'_> {
                 let rows = &access.strides[dim] * &Product::number(self.rows_ahead(dim));
                 let extra = self.product(&rows);
                 let (next, _) = self.first(access, expr.dtype, Some(extra));
-                self.code.prefetch(next, Level::First);
+                self.code.prefetch(next, self.setting.machine.level_ahead());
             }
         }
     }

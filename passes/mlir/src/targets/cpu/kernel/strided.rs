@@ -6,7 +6,7 @@ use super::KernelEmitter;
 use crate::targets::cpu::costs::{
     CACHE_LINE, FROM_ONE_ADDRESS, PREFETCHED_APART, PREFETCHED_STEPS, SHUFFLED_BYTES,
 };
-use crate::targets::llvm::{self, Level, vector};
+use crate::targets::llvm::{self, vector};
 
 impl KernelEmitter<'_> {
     /// Every so many elements from an address, in a vector register after the other.
@@ -22,7 +22,7 @@ impl KernelEmitter<'_> {
         for line in (0..lanes as i64).step_by((CACHE_LINE / step).max(1) as usize) {
             let ahead = self.code.index((PREFETCHED_STEPS * lanes as i64 + line) * stride);
             let address = self.code.element(first, ahead, unit, 1);
-            self.code.prefetch(address, Level::First);
+            self.code.prefetch(address, self.setting.machine.level_ahead());
         }
         let own = (self.setting.machine.vector_bytes / size).clamp(1, lanes);
         let pieces: Vec<MlirValue> = (0..lanes / own)
@@ -67,7 +67,7 @@ impl KernelEmitter<'_> {
                     start = self.code.element(start, steps[FROM_ONE_ADDRESS as usize], unit, 1);
                 }
                 let next = self.code.element(start, ahead, unit, 1);
-                self.code.prefetch(next, Level::First);
+                self.code.prefetch(next, self.setting.machine.level_ahead());
             }
             addresses.push(self.code.element(start, steps[within], unit, 1));
         }

@@ -19,7 +19,7 @@ use crate::targets::cpu::costs::{
 };
 use crate::targets::cpu::kernel::Setting;
 use crate::targets::cpu::target::Machine;
-use crate::targets::llvm::{Level, Predicate};
+use crate::targets::llvm::Predicate;
 
 /// How products of few rows are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -238,7 +238,7 @@ impl Emitter {
             let at = (columns.lanes, columns.mask);
             for ahead in &aheads {
                 let address = m.of(right, *ahead, columns.first);
-                m.code.prefetch(address, Level::First);
+                m.code.prefetch(address, m.setting.machine.level_ahead());
             }
             let rights: Vec<MlirValue> = starts
                 .iter()
