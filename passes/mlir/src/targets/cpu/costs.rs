@@ -154,6 +154,11 @@ pub const MOST_TAKEN: usize = 8;
 pub const MOST_PLACES: i64 = 1 << 10;
 /// How often places that are computed in front of all loops, or of groups of blocks, are used at least.
 pub const LEAST_TAKEN: i64 = 4;
+/// How many rows ahead those that are taken are brought into the caches, and of each how many bytes: processors see how it goes on.
+pub const ROWS_TAKEN_AHEAD: i64 = 16;
+pub const NEAR_ROW: i64 = 1 << 9;
+/// How many bytes that rows are taken from are in the second-level cache anyway.
+pub const NEAR_TAKEN: i64 = 1 << 19;
 /// The fewest elements that the run time copies: a call of it takes as long as moving some hundred of them.
 pub const LEAST_COPIED: i64 = 1 << 11;
 /// The widest rows, in bytes, side by side in both tensors, that it moves as one element.

@@ -26,6 +26,7 @@ impl<'k> KernelEmitter<'k> {
             return self.short_map(extent, bounds, &roots);
         }
         self.hoist(1 << dim, usize::MAX);
+        self.prefetch_taken(dim, bounds.0);
         self.innermost(dim, bounds, &[], &mut |emitter, lanes, _| {
             roots.iter().for_each(|root| emitter.store_root(*root, lanes));
             Vec::new()

@@ -7,10 +7,10 @@ use promote_lattice::convert::Numerics;
 use promote_lower::kernel::{Access, Code, Expr, ExprId};
 use promote_scalar::{Binary, Cast, Compare, Element, Emit, Trap, Ty, convert, filler, memory};
 
-use super::elements::{element, part_count, parts};
+use super::elements::{element, part_count, parts, read_bytes};
 use super::shuffled::{Read, Shuffled};
 use super::{KernelEmitter, Scope};
-use crate::targets::cpu::costs::{LEAST_TAKEN, MOST_PLACES};
+use crate::targets::cpu::costs::{LEAST_TAKEN, MOST_PLACES, NEAR_ROW, NEAR_TAKEN, ROWS_TAKEN_AHEAD};
 use crate::targets::llvm::{self, Register, intrinsic, shuffle};
 
 /// Where elements are taken from, kept on the stack.
@@ -87,13 +87,71 @@ impl KernelEmitter<'_> {
         element(&chosen)
     }
 
+    /// Brings into the caches what is taken from a row on with a later index of the dimension before: processors do not foresee where it
+    /// is, and wait for the memory of few rows at once.
+    pub(super) fn prefetch_taken(&mut self, dim: usize, from: MlirValue) {
+        let kernel = self.kernel;
+        let Some(rows) = dim.checked_sub(1) else { return };
+        for (id, expr) in (0..).map(ExprId).zip(&kernel.exprs) {
+            let Code::Take { access, index, stride, extent } = &expr.code else { continue };
+            let bytes = read_bytes(expr);
+            let all =
+                extent.fixed().zip(stride.fixed()).map(|(extent, stride)| extent.saturating_mul(stride));
+            let is_near = all.is_some_and(|all| all.saturating_mul(bytes) <= NEAR_TAKEN);
+            let is_read = kernel.expr(*index).dims >> rows == 1 && self.is_read(*index);
+            let is_row = access.strides[dim].fixed() == Some(1) && !self.kept_places.contains_key(&id);
+            if is_near || !is_read || !is_row {
+                continue;
+            }
+            // What was computed of the row at hand is not of the later one.
+            let outside = (self.index.clone(), std::mem::take(&mut self.frames));
+            let (last, ahead) = (self.product(&kernel.dims[rows].clone()), self.code.index(ROWS_TAKEN_AHEAD));
+            let (one, row) = (self.code.index(1), self.at(rows));
+            let last = self.code.int("llvm.sub", last, one);
+            let later = self.code.int("llvm.add", row, ahead);
+            self.index[rows] = Some(self.code.int("llvm.intr.smin", later, last));
+            self.index[dim] = Some(from);
+            self.frames.push(Scope::default());
+            let (place, _) = self.place_in_range((*index, *extent, stride), 1);
+            let (first, _) = self.first(access, expr.dtype, Some(place.value));
+            (self.index, self.frames) = outside;
+            let row = kernel.dims[dim].fixed().map_or(NEAR_ROW, |extent| extent.saturating_mul(bytes));
+            self.prefetch_lines(first, row.min(NEAR_ROW) as usize, self.setting.machine.level_ahead());
+        }
+    }
+
+    /// Whether an expression is read from memory and converted, and no more.
+    fn is_read(&self, id: ExprId) -> bool {
+        match self.kernel.expr(id).code {
+            Code::Load(_) => true,
+            Code::Convert(operand) => self.is_read(operand),
+            Code::Take { .. } | Code::Splat(_) | Code::Size(_) | Code::Index { .. } => false,
+            Code::Map(..) | Code::Reduced(_) => false,
+        }
+    }
+
     /// How far from the first element that may be taken those at an index are, as an `i64`, and whether it is in range, where that does
     /// not end the call; if it is not, the first one is.
-    fn place(
+    fn place(&mut self, taken: (ExprId, Extent, &Product), lanes: usize) -> (Register, Option<Register>) {
+        let (step, fits) = self.place_in_range(taken, lanes);
+        match self.setting.numerics {
+            Numerics::Jax => (step, Some(fits)),
+            Numerics::NumPy | Numerics::Torch => {
+                let mut e = self.emit(lanes);
+                let yes = e.int(Ty::I1, 1);
+                let misses = e.binary(Binary::Xor, fits, yes);
+                e.trap(misses, Trap::IndexOutOfRange);
+                (step, None)
+            }
+        }
+    }
+
+    /// The same, and whether the index is in range, whatever comes of it if it is not.
+    fn place_in_range(
         &mut self,
         (index, extent, stride): (ExprId, Extent, &Product),
         lanes: usize,
-    ) -> (Register, Option<Register>) {
+    ) -> (Register, Register) {
         let (dtype, numerics) = (self.kernel.expr(index).dtype, self.setting.numerics);
         let node = self.current;
         let index = self.eval(index, lanes);
@@ -116,15 +174,7 @@ impl KernelEmitter<'_> {
         let not_large = e.binary(Binary::Xor, is_large, yes);
         let fits = e.binary(Binary::And, fits, not_large);
         let place = e.select(fits, place, zero);
-        let step = e.binary(Binary::Mul, place, stride);
-        match numerics {
-            Numerics::Jax => (step, Some(fits)),
-            Numerics::NumPy | Numerics::Torch => {
-                let misses = e.binary(Binary::Xor, fits, yes);
-                e.trap(misses, Trap::IndexOutOfRange);
-                (step, None)
-            }
-        }
+        (e.binary(Binary::Mul, place, stride), fits)
     }
 
     /// Elements that are so far from the first one that may be taken.
