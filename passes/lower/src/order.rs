@@ -35,6 +35,8 @@ const SHORT_ROW_COST: i64 = 2048;
 pub const SHORT_ROW_SUMS: usize = 4;
 /// The longest rows of which vectors hold some side by side in memory: longer ones are transposed in squares.
 const INTERLEAVED_ROW: i64 = 4;
+/// How many elements apart those of a row are, at most, that are chosen from all of it: others are read one by one.
+const ROW_STEP: i64 = 8;
 /// The most lanes of a vector, in as many registers as it takes.
 pub const MOST_LANES: i64 = 128;
 /// The lanes of a vector of cumulative sums.
@@ -278,8 +280,13 @@ pub enum Layout {
     Along,
     /// Rows side by side, without anything between them, and so short that vectors hold several.
     Interleaved,
+    /// Each element by itself: those of a row are far apart.
+    Apart,
     /// Each row by itself.
-    Squares,
+    Squares {
+        /// How many elements of memory there are from one of the row to the next.
+        step: i64,
+    },
 }
 
 impl Beside {
@@ -303,7 +310,11 @@ impl Beside {
         };
         let ends = kernel.roots.iter().all(|root| {
             let dtype = kernel.expr(root.expr).dtype;
-            let is_stored_along = |sink: &Access| beside.layout(sink, dtype).is_some();
+            let is_stored_along = |sink: &Access| match beside.layout(sink, dtype) {
+                Some(Layout::Along | Layout::Interleaved) => true,
+                Some(Layout::Squares { step }) => step == 1,
+                Some(Layout::Apart) | None => false,
+            };
             (root.role == Role::Store || varies(root.expr)) && root.sinks.iter().all(is_stored_along)
         });
         (is_many && is_cheap && ends && (0..).map(ExprId).zip(&kernel.exprs).all(suits)).then_some(beside)
@@ -329,11 +340,21 @@ impl Beside {
         if rows.is_zero() || rows.fixed() == Some(1) {
             return Some(Layout::Along);
         }
-        if within.fixed() != Some(1) || dtype.kind() == Kind::Complex {
-            return within.is_zero().then_some(Layout::Along);
+        if within.is_zero() {
+            return Some(Layout::Along);
         }
-        let length = self.length as i64;
-        let is_dense = rows.fixed() == Some(length);
-        Some(if is_dense && length <= INTERLEAVED_ROW { Layout::Interleaved } else { Layout::Squares })
+        if dtype.kind() == Kind::Complex {
+            return None;
+        }
+        let (step, length) = (within.fixed()?, self.length as i64);
+        if !(-ROW_STEP..=ROW_STEP).contains(&step) {
+            return Some(Layout::Apart);
+        }
+        let is_dense = step == 1 && rows.fixed() == Some(length);
+        Some(if is_dense && length <= INTERLEAVED_ROW {
+            Layout::Interleaved
+        } else {
+            Layout::Squares { step }
+        })
     }
 }

@@ -33,6 +33,7 @@ mod shared_panels;
 mod sorting;
 mod stack;
 mod staged;
+mod stepped_rows;
 pub mod support;
 mod sweep;
 mod takes;

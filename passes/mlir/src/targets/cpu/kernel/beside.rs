@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use mlir_sys::*;
 use promote_lattice::DType;
-use promote_lower::kernel::{Access, Code as What, ExprId};
+use promote_lower::kernel::{Access, Code as What, ExprId, Role};
 use promote_lower::order::{Beside, Layout};
 use promote_scalar::{Element, memory};
 
@@ -57,10 +57,21 @@ impl KernelEmitter<'_> {
                 self.index[within] = Some(self.code.index(place as i64));
                 self.frames.push(std::mem::take(scope));
                 for (root, sums) in roots.iter().zip(&mut sums) {
-                    let count = sums.len();
-                    match sums.get_mut(place % count.max(1)) {
-                        Some(sum) => *sum = self.accumulate(*root, sum, lanes),
-                        None => self.store_within_rows(beside, *root, lanes, &mut stored),
+                    let (count, role) = (sums.len(), kernel.roots[*root].role);
+                    match (sums.get_mut(place % count.max(1)), role) {
+                        (Some(sum), Role::Scan(op)) => {
+                            let old = self.registers(*root, sum);
+                            let (step, all) = self.scan_step((*root, op), &old, lanes);
+                            self.store_within_rows(beside, (*root, step), lanes, &mut stored);
+                            *sum = parts(all).into_iter().map(|register| register.value).collect();
+                        }
+                        (Some(sum), Role::Reduce(_) | Role::Arg(_) | Role::Store) => {
+                            *sum = self.accumulate(*root, sum, lanes);
+                        }
+                        (None, _) => {
+                            let value = self.eval(kernel.roots[*root].expr, lanes);
+                            self.store_within_rows(beside, (*root, value), lanes, &mut stored);
+                        }
                     }
                 }
                 *scope = self.frames.pop().unwrap_or_default();
@@ -103,8 +114,8 @@ impl KernelEmitter<'_> {
             let What::Load(access) = &expr.code else { continue };
             let raw = match beside.layout(access, expr.dtype) {
                 Some(Layout::Interleaved) => self.load_interleaved(beside, access, expr.dtype),
-                Some(Layout::Squares) => self.load_squares(beside, access, expr.dtype),
-                Some(Layout::Along) | None => continue,
+                Some(Layout::Squares { step }) => self.load_squares(beside, (access, step), expr.dtype),
+                Some(Layout::Along | Layout::Apart) | None => continue,
             };
             for (scope, value) in elements.iter_mut().zip(raw) {
                 let raw = Register { value, ty: memory(expr.dtype) };
@@ -114,18 +125,20 @@ impl KernelEmitter<'_> {
         }
     }
 
-    /// The address of an element of the row that is so many further on, and the type and the size of an element.
+    /// The address of an element of the row that is so many further on, and so many elements of memory after it, and the type and the
+    /// size of an element.
     fn element_of_row(
         &mut self,
         beside: &Beside,
         (access, dtype): (&Access, DType),
-        (row, place): (usize, usize),
+        (row, place, after): (usize, usize, usize),
     ) -> (MlirValue, MlirType, usize) {
         let current = self.at(beside.rows);
         let ahead = self.code.index(row as i64);
         self.index[beside.rows] = Some(self.code.int("llvm.add", current, ahead));
         self.index[beside.within()] = Some(self.code.index(place as i64));
-        let (address, unit) = self.first(access, dtype, None);
+        let after = (after > 0).then(|| self.code.index(after as i64));
+        let (address, unit) = self.first(access, dtype, after);
         self.index[beside.within()] = None;
         self.index[beside.rows] = Some(current);
         (address, unit, memory(dtype).bits() as usize / 8)
@@ -133,38 +146,39 @@ impl KernelEmitter<'_> {
 
     fn load_interleaved(&mut self, beside: &Beside, access: &Access, dtype: DType) -> Vec<MlirValue> {
         let (lanes, length) = (self.lanes, beside.length);
-        let (first, unit, size) = self.element_of_row(beside, (access, dtype), (0, 0));
+        let (first, unit, size) = self.element_of_row(beside, (access, dtype), (0, 0, 0));
         let all = self.code.load(first, vector(unit, lanes * length), size);
         let of = |place: usize| -> Vec<i32> { (0..lanes).map(|row| (row * length + place) as i32).collect() };
         (0..length).map(|place| shuffle(&self.code, (all, all), vector(unit, lanes), &of(place))).collect()
     }
 
-    fn load_squares(&mut self, beside: &Beside, access: &Access, dtype: DType) -> Vec<MlirValue> {
+    fn load_squares(
+        &mut self,
+        beside: &Beside,
+        (access, step): (&Access, i64),
+        dtype: DType,
+    ) -> Vec<MlirValue> {
         let (lanes, length) = (self.lanes, beside.length);
+        let (lowest, apart) = (if step < 0 { length - 1 } else { 0 }, step.unsigned_abs() as usize);
         let mut columns = Vec::with_capacity(length);
         for block in (0..length).step_by(lanes) {
             // The last square of several begins where it ends with the row.
             let start = block.min(length.saturating_sub(lanes));
             let rows: Vec<MlirValue> = (0..lanes)
                 .map(|row| {
-                    let (first, unit, size) = self.element_of_row(beside, (access, dtype), (row, start));
-                    self.load_part(first, (unit, size), length - start)
+                    let place = (row, lowest, start * apart);
+                    let (first, unit, size) = self.element_of_row(beside, (access, dtype), place);
+                    let count = lanes.min(length - start);
+                    self.choose_strided(first, (unit, size), (count, lanes), apart)
                 })
                 .collect();
             let square = self.transposed(rows, lanes, memory(dtype));
             columns.extend(&square[block - start..(length - start).min(lanes)]);
         }
-        columns
-    }
-
-    /// As many of the lanes of a vector as there are, from an address.
-    fn load_part(&mut self, first: MlirValue, (unit, size): (MlirType, usize), count: usize) -> MlirValue {
-        let result = vector(unit, self.lanes);
-        if count >= self.lanes {
-            return self.code.load(first, result, size);
+        if step < 0 {
+            columns.reverse();
         }
-        let (mask, rest) = (self.first_lanes(count), self.code.poison(result));
-        self.masked_load(first, result, size, (mask, rest))
+        columns
     }
 
     fn store_part(&mut self, value: Register, first: MlirValue, size: usize, count: usize) {
@@ -197,17 +211,16 @@ impl KernelEmitter<'_> {
     fn store_within_rows(
         &mut self,
         beside: &Beside,
-        root: usize,
+        (root, value): (usize, Element<Register>),
         lanes: usize,
         stored: &mut BTreeMap<(usize, usize), Vec<MlirValue>>,
     ) {
         let kernel = self.kernel;
         let dtype = kernel.expr(kernel.roots[root].expr).dtype;
-        let value = self.eval(kernel.roots[root].expr, lanes);
         for (number, sink) in kernel.roots[root].sinks.iter().enumerate() {
             let layout = beside.layout(sink, dtype);
             match layout {
-                Some(Layout::Interleaved | Layout::Squares) if lanes > 1 => {
+                Some(Layout::Interleaved | Layout::Squares { .. }) if lanes > 1 => {
                     let raw = promote_scalar::store(&mut self.emit(lanes), dtype, parts(value)[0]);
                     stored.entry((root, number)).or_default().push(raw.value);
                 }
@@ -221,7 +234,7 @@ impl KernelEmitter<'_> {
         let lanes = self.lanes;
         let r#type = self.code.types.lanes(memory(dtype), lanes);
         if beside.layout(sink, dtype) == Some(Layout::Interleaved) {
-            let (first, unit, size) = self.element_of_row(beside, (sink, dtype), (0, 0));
+            let (first, unit, size) = self.element_of_row(beside, (sink, dtype), (0, 0, 0));
             let length = values.len();
             let mut pieces = values;
             pieces.resize(length.next_power_of_two(), self.code.poison(r#type));
@@ -235,7 +248,7 @@ impl KernelEmitter<'_> {
             let mut square = values.to_vec();
             square.resize(lanes, self.code.poison(r#type));
             for (row, value) in self.transposed(square, lanes, memory(dtype)).into_iter().enumerate() {
-                let (first, _, size) = self.element_of_row(beside, (sink, dtype), (row, block * lanes));
+                let (first, _, size) = self.element_of_row(beside, (sink, dtype), (row, block * lanes, 0));
                 let value = Register { value, ty: memory(dtype) };
                 self.store_part(value, first, size, values.len());
             }

@@ -144,12 +144,7 @@ impl<'k> KernelEmitter<'k> {
                 return self.scan_lanes((root, op, dtype), &old, value, lanes);
             }
             Role::Scan(op) => {
-                let mut all = self.combined((op, dtype), lanes, element(&old), value);
-                if keeps_first(op, self.setting.numerics, dtype) {
-                    let is_first = self.is_first(lanes);
-                    all = select(&mut self.emit(lanes), is_first, value, all);
-                }
-                let sum = self.with_sums_before((root, op, dtype), all, lanes);
+                let (sum, all) = self.scan_step((root, op), &old, lanes);
                 self.store_result(root, sum, lanes);
                 parts(all)
             }
@@ -163,6 +158,23 @@ impl<'k> KernelEmitter<'k> {
             }
         };
         new.into_iter().map(|register| register.value).collect()
+    }
+
+    /// The step of a cumulative op at an index, and the accumulator after it.
+    pub(super) fn scan_step(
+        &mut self,
+        (root, op): (usize, Op),
+        old: &[Register],
+        lanes: usize,
+    ) -> (Element<Register>, Element<Register>) {
+        let expr = self.kernel.roots[root].expr;
+        let (value, dtype) = (self.eval(expr, lanes), self.kernel.expr(expr).dtype);
+        let mut all = self.combined((op, dtype), lanes, element(old), value);
+        if keeps_first(op, self.setting.numerics, dtype) {
+            let is_first = self.is_first(lanes);
+            all = select(&mut self.emit(lanes), is_first, value, all);
+        }
+        (self.with_sums_before((root, op, dtype), all, lanes), all)
     }
 
     /// Whether this is the first index of the dimension that a cumulative op runs along, the only one that is reduced.

@@ -30,7 +30,7 @@ impl KernelEmitter<'_> {
                 let start = self.code.index((piece * own) as i64 * stride);
                 let first = self.code.element(first, start, unit, 1);
                 if own > 1 && step <= SHUFFLED_BYTES {
-                    self.choose_strided(first, (unit, size), own, stride as usize)
+                    self.choose_strided(first, (unit, size), (own, own), stride as usize)
                 } else {
                     self.lane_by_lane((unit, size), own, |emitter, lane| {
                         let ahead = emitter.code.index(lane * stride);
@@ -112,36 +112,46 @@ impl KernelEmitter<'_> {
         pieces[0]
     }
 
-    /// Loads all that lies between the first lane and the last, and nothing after it, and chooses among that.
-    fn choose_strided(
+    /// Loads all that lies between the first of so many elements and the last, and nothing before or after it, and chooses them among that,
+    /// in the first lanes of a vector.
+    pub(super) fn choose_strided(
         &mut self,
         first: MlirValue,
         (unit, size): (MlirType, usize),
-        lanes: usize,
+        (count, lanes): (usize, usize),
         stride: usize,
     ) -> MlirValue {
         let result = vector(unit, lanes);
-        let last = (stride - 1) * (lanes - 1);
-        let starts: Vec<usize> = (0..stride).map(|number| (number * lanes).min(last)).collect();
+        let span = (count - 1) * stride + 1;
+        let pieces = span.div_ceil(lanes);
+        let starts: Vec<usize> =
+            (0..pieces).map(|number| (number * lanes).min(span.saturating_sub(lanes))).collect();
         let loaded: Vec<MlirValue> = starts
             .iter()
             .map(|start| {
                 let start = self.code.index(*start as i64);
                 let address = self.code.element(first, start, unit, 1);
-                self.code.load(address, result, size)
+                if span >= lanes {
+                    return self.code.load(address, result, size);
+                }
+                let (mask, rest) = (self.lanes_of(span, lanes), self.code.poison(result));
+                self.masked_load(address, result, size, (mask, rest))
             })
             .collect();
-        let source = |lane: usize| (lane * stride / lanes).min(stride - 1);
+        let source = |lane: usize| (lane * stride / lanes).min(pieces - 1);
+        let place = |lane: usize| lane * stride - starts[source(lane)];
+        if pieces == 1 && stride > 1 {
+            let mask: Vec<i32> = (0..lanes).map(|lane| place(lane.min(count - 1)) as i32).collect();
+            return llvm::shuffle(&self.code, (loaded[0], loaded[0]), result, &mask);
+        }
         // Lanes of the second operand of a shuffle are counted after those of the first.
-        (1..stride).fold(loaded[0], |found, number| {
+        (1..pieces).fold(loaded[0], |found, number| {
             let mask: Vec<i32> = (0..lanes)
-                .map(|lane| {
-                    let place = lane * stride - starts[source(lane)];
-                    match source(lane) {
-                        own if own == number => (lanes + place) as i32,
-                        0 if number == 1 => place as i32,
-                        _ => lane as i32,
-                    }
+                .map(|lane| match source(lane.min(count - 1)) {
+                    _ if lane >= count => lane as i32,
+                    own if own == number => (lanes + place(lane)) as i32,
+                    0 if number == 1 => place(lane) as i32,
+                    _ => lane as i32,
                 })
                 .collect();
             llvm::shuffle(&self.code, (found, loaded[number]), result, &mask)
