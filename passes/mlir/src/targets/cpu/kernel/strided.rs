@@ -6,7 +6,7 @@ use super::KernelEmitter;
 use crate::targets::cpu::costs::{
     CACHE_LINE, FROM_ONE_ADDRESS, PREFETCHED_APART, PREFETCHED_STEPS, SHUFFLED_BYTES,
 };
-use crate::targets::llvm::{self, vector};
+use crate::targets::llvm::{self, Level, vector};
 
 impl KernelEmitter<'_> {
     /// Every so many elements from an address, in a vector register after the other.
@@ -67,7 +67,8 @@ impl KernelEmitter<'_> {
                     start = self.code.element(start, steps[FROM_ONE_ADDRESS as usize], unit, 1);
                 }
                 let next = self.code.element(start, ahead, unit, 1);
-                self.code.prefetch(next, self.setting.machine.level_ahead());
+                // Loading lane by lane takes so long that few misses are under way.
+                self.code.prefetch(next, Level::First);
             }
             addresses.push(self.code.element(start, steps[within], unit, 1));
         }
