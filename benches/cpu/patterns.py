@@ -172,6 +172,7 @@ def cases(np, jnp, jax, rng, program):
     wide, tall = lambda: [normal(4096, 8192)], lambda: [normal(4096, 1024)]
     bytes_ = lambda: [rng.integers(-128, 127, (1024, 1024)).astype(np.int8) for _ in range(2)]
     every_other = "t = slice(x) {start = array<i64: 0>, stop = array<i64: 16777216>, step = array<i64: 2>}"
+    every_second = "t = slice(x) {start = array<i64: 0, 0>, stop = array<i64: 1000000, 10>, step = array<i64: 1, 2>}"
     sliced = "t = slice(x) {start = array<i64: 0, 0>, stop = array<i64: 4096, 8192>, step = array<i64: 2, 3>}"
     step = lambda _, a: jnp.minimum(a * f32(0.5) + 1.25, 1.25) - f32(0.5)
 
@@ -263,6 +264,27 @@ def cases(np, jnp, jax, rng, program):
         "cumulative sum, axis 1, [4096,1024]": case(
             tall, [f"r = cumulative_sum(x) {along(1)}"], ((4096, 1024), f32), lambda x: jnp.cumsum(x, axis=1),
             lambda x, out: np.cumsum(x, axis=1, out=out), inductor=lambda t, x: x.cumsum(1),
+        ),
+        "cumulative sum of x.T, axis 0, [4096,1024]": case(
+            tall, [f"t = permute_dims(x) {TURN}", f"r = cumulative_sum(t) {along(0)}"], ((1024, 4096), f32),
+            lambda x: jnp.cumsum(x.T, axis=0), lambda x, out: np.cumsum(x.T, axis=0, out=out),
+            inductor=lambda t, x: x.T.cumsum(0),
+        ),
+        "cumulative sum, axis 1, [10⁶,5]": case(
+            lambda: [normal(1_000_000, 5)], [f"r = cumulative_sum(x) {along(1)}"], ((1_000_000, 5), f32),
+            lambda x: jnp.cumsum(x, axis=1), lambda x, out: np.cumsum(x, axis=1, out=out), inductor=lambda t, x: x.cumsum(1),
+        ),
+        "softmax of x.T, axis 1, [4096,1024]": case(
+            tall, [f"t = permute_dims(x) {TURN}", f"r = softmax(t) {along(1)}"], ((1024, 4096), f32),
+            lambda x: jax.nn.softmax(x.T, axis=1), inductor=lambda t, x: t.softmax(x.T, 1),
+        ),
+        "softmax of x[:, ::2], axis 1, [10⁶,10]": case(
+            lambda: [normal(1_000_000, 10)], [every_second, f"r = softmax(t) {along(1)}"], ((1_000_000, 5), f32),
+            lambda x: jax.nn.softmax(x[:, ::2], axis=1), inductor=lambda t, x: t.softmax(x[:, ::2], 1),
+        ),
+        "argmax, axis 0, 4096²": case(
+            square, [f"r = argmax(x) {along(0)}"], ((4096,), np.int32), lambda x: jnp.argmax(x, axis=0),
+            lambda x, out: np.argmax(x, axis=0, out=out), numba="argmax", inductor=lambda t, x: x.argmax(0),
         ),
         "argmax, axis 0, [4096,1024]": case(
             tall, [f"r = argmax(x) {along(0)}"], ((1024,), np.int32), lambda x: jnp.argmax(x, axis=0),

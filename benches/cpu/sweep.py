@@ -1,10 +1,11 @@
 """Random programs beside NumPy, JAX and PyTorch: ops, dtypes, shapes and layouts that nobody chose.
 
-    target/bench-python/bin/python benches/cpu/sweep.py [--seed 1] [--count 100] [--ops sum,sort,…] [--threads 1]
+    target/bench-python/bin/python benches/cpu/sweep.py [--seed 1] [--count 100] [--ops sum,sort,…] [--threads 1] [--views]
 
 benches/cpu/run.sh installs the peers. A program is one op, on 1 to 5 dimensions whose sizes are often prime, in one of ten
 dtypes, as it lies or turned, of arguments that are row-major, Fortran-order, turned, in steps or a part of larger rows. Peers
-take turns, and the best of each is compared; results are compared with JAX's. Rows are told worst first.
+take turns, and the best of each is compared; results are compared with JAX's. Rows are told worst first. With --views, the
+program permutes, flips or slices the argument of a reduction, of an op along rows or of `exp` first.
 """
 
 import argparse
@@ -51,7 +52,7 @@ def random_shape(rng, elements):
 class Case:
     """One program, its arguments, and how its peers do the same."""
 
-    def __init__(self, np, jnp, jax, torch, ml_dtypes, rng, ops):
+    def __init__(self, np, jnp, jax, torch, ml_dtypes, rng, ops, has_views):
         self.np, self.jnp, self.jax, self.torch = np, jnp, jax, torch
         op = rng.choice(ops)
         name = rng.choice(DTYPES)
@@ -140,9 +141,27 @@ class Case:
             dtype = numpy_dtype(np, ml_dtypes, name)
             self.inputs = [laid([m, k]), laid([k, n])]
             out_name = name
+        self.view, self.viewed = "", lambda _, x: x
+        if has_views and op in REDUCTIONS + ROWS + ["exp"]:
+            self.look(rng, shape)
         self.name = name
         self.target = numpy_dtype(np, ml_dtypes, out_name)
         self.out_name = out_name
+
+    def look(self, rng, shape):
+        """The program permutes, flips or slices its argument."""
+        array = lambda numbers: f"array<i64: {', '.join(map(str, numbers))}>"
+        how, dim, rank = rng.choice(["permute_dims", "flip", "slice"]), rng.randrange(len(shape)), len(shape)
+        if how == "permute_dims":
+            order = list(range(rank))
+            rng.shuffle(order)
+            self.view, self.viewed = f"{how} {{permutation = {array(order)}}}", lambda of, x: of.permute_dims(x, order)
+        elif how == "flip":
+            self.view, self.viewed = f"{how} {{axis = {array([dim])}}}", lambda of, x: of.flip(x, (dim,))
+        else:
+            steps = [rng.choice([2, 3]) if at == dim else 1 for at in range(rank)]
+            bounds = f"start = {array([0] * rank)}, stop = {array(shape)}, step = {array(steps)}"
+            self.view, self.viewed = f"{how} {{{bounds}}}", lambda _, x: x[tuple(slice(None, None, step) for step in steps)]
 
     def text(self):
         operands = [(f"a{at}", kind(one)) for at, one in enumerate(self.inputs)]
@@ -151,7 +170,11 @@ class Case:
         line = lambda result, op, names, attributes, of: \
             f'  %{result} = "promote.{op}"({", ".join("%" + one for one in names)}) {{{attributes}}} : ({", ".join(of)}) -> {unknown}\n'
         names, of = [name for name, _ in operands], [of for _, of in operands]
-        op = self.op
+        op, before = self.op, ""
+        if self.view:
+            view, attributes = self.view.split(" ", 1)
+            before = line("v", view, names, attributes[1:-1], of)
+            names, of = ["v"], [unknown]
         if op == "turn":
             body = line("r", "permute_dims", names, self.attribute, of)
         elif op == "turn_add":
@@ -168,18 +191,19 @@ class Case:
             body = line("r", "logical_not" if self.name == "bool" else "negative", names, "", of)
         else:
             body = line("r", op, names, self.attribute, of)
-        return f"func.func @main({head}) -> {unknown} {{\n{body}  return %r : {unknown}\n}}\n"
+        return f"func.func @main({head}) -> {unknown} {{\n{before}{body}  return %r : {unknown}\n}}\n"
 
     def jaxed(self):
         jnp, jax, op = self.jnp, self.jax, self.op
         if op in REDUCTIONS:
             reduce = {"logsumexp": jax.scipy.special.logsumexp}.get(op) or getattr(jnp, op)
-            return lambda x: reduce(x, axis=self.axes if op not in ("argmax", "argmin") else self.axis)
+            return lambda x: reduce(self.viewed(jnp, x), axis=self.axes if op not in ("argmax", "argmin") else self.axis)
         return {
-            "softmax": lambda x: jax.nn.softmax(x, axis=self.axis), "cumulative_sum": lambda x: jnp.cumsum(x, axis=self.axis),
-            "sort": lambda x: jnp.sort(x, axis=self.axis),
+            "softmax": lambda x: jax.nn.softmax(self.viewed(jnp, x), axis=self.axis),
+            "cumulative_sum": lambda x: jnp.cumsum(self.viewed(jnp, x), axis=self.axis),
+            "sort": lambda x: jnp.sort(self.viewed(jnp, x), axis=self.axis),
             "turn": lambda x: jnp.transpose(x, self.order), "turn_add": lambda x, y: jnp.transpose(x, self.order) + y,
-            "broadcast_add": lambda x, y: x + y, "where": lambda c, x, y: jnp.where(c, x, y), "exp": jnp.exp,
+            "broadcast_add": lambda x, y: x + y, "where": lambda c, x, y: jnp.where(c, x, y), "exp": lambda x: jnp.exp(self.viewed(jnp, x)),
             "convert": lambda x: x.astype(self.target), "concat": lambda x, y: jnp.concatenate([x, y], axis=self.axis),
             "flip": lambda x: jnp.flip(x, self.axis), "take": lambda x, i: jnp.take(x, i, axis=self.axis),
             "matmul": lambda x, y: x @ y, "double": lambda x: x + x, "negate": lambda x: ~x if self.name == "bool" else -x,
@@ -189,7 +213,7 @@ class Case:
         np, op, axis = self.np, self.op, self.axis
         if self.name == "bf16" or op in ("softmax", "logsumexp"):
             return None
-        a = self.inputs
+        a = [self.viewed(np, self.inputs[0]), *self.inputs[1:]]
         if op in REDUCTIONS:
             reduce = getattr(np, op)
             if op in ("argmax", "argmin"):
@@ -211,7 +235,10 @@ class Case:
         torch, op, axis = self.torch, self.op, self.axis
         if torch is None or self.name == "bf16":
             return None
-        a = [torch.from_numpy(one) for one in self.inputs]
+        if self.view.startswith("flip"):
+            # It has no negative strides, and would copy.
+            return None
+        a = [torch.from_numpy(self.viewed(self.np, self.inputs[0])), *map(torch.from_numpy, self.inputs[1:])]
         o = torch.from_numpy(out)
         floats = self.name in ("f32", "f64", "f16")
         if op in ("sum", "mean"):
@@ -242,7 +269,8 @@ class Case:
         axis = getattr(self, "axes", self.axis if self.op in ROWS + ["argmax", "argmin", "concat", "flip", "take"] else "")
         order = getattr(self, "order", "")
         to = f" to {self.out_name}" if self.op == "convert" else ""
-        return f"{self.op} {self.name}{to} {'; '.join(str(list(one.shape)) for one in self.inputs)} {axis}{order}{layout}"
+        view = f" of {self.view}" if self.view else ""
+        return f"{self.op} {self.name}{to} {'; '.join(str(list(one.shape)) for one in self.inputs)} {axis}{order}{view}{layout}"
 
 
 def differs(case, found, wanted):
@@ -303,6 +331,7 @@ def main():
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--ops", default=",".join(OPS))
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--views", action="store_true")
     arguments = parser.parse_args()
     ops = arguments.ops.split(",")
     if unknown := set(ops) - set(OPS):
@@ -331,7 +360,7 @@ def main():
     rows = []
     with tempfile.TemporaryDirectory() as directory:
         for index in range(arguments.count):
-            case = Case(np, jnp, jax, torch, ml_dtypes, rng, ops)
+            case = Case(np, jnp, jax, torch, ml_dtypes, rng, ops, arguments.views)
             library = Library(arguments.promote_opt, case.text(), directory, f"case{index}", ["--x64"])
             best = measured(case, library, jax, jnp, np)
             ratio = best["promote"] / min(value for peer, value in best.items() if peer != "promote")
