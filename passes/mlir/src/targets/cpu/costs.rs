@@ -74,6 +74,8 @@ pub const PARTS_BESIDE: i64 = 1 << 6;
 /// How many elements ahead the next rows are prefetched where several short ones are reduced to one result: processors do not foresee
 /// where each begins. Longer rows are not prefetched so.
 pub const ROWS_AHEAD: i64 = 1 << 10;
+/// The longest rows of which the one before is brought in with each where a map reads them in reverse order.
+pub const LONGEST_BACK: i64 = 1 << 12;
 /// A tile of rows that are computed side by side, or reduced in groups.
 pub const ROWS_BESIDE: i64 = 1 << 8;
 /// How many rows that are read again and again are reduced at once: a power of two.

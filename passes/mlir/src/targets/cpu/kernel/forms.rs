@@ -27,10 +27,12 @@ impl<'k> KernelEmitter<'k> {
         }
         self.hoist(1 << dim, usize::MAX);
         self.prefetch_taken(dim, bounds.0);
+        self.next_row = self.row_before(dim);
         self.innermost(dim, bounds, &[], &mut |emitter, lanes, _| {
             roots.iter().for_each(|root| emitter.store_root(*root, lanes));
             Vec::new()
         });
+        self.next_row = None;
     }
 
     /// A map whose innermost dimension is short: `rows` are those of the dimension before it. Where they are no whole number of

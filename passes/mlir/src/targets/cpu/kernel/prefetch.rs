@@ -3,12 +3,14 @@
 use mlir_sys::*;
 use promote_dialect::extent::Product;
 use promote_lattice::Op;
-use promote_lower::kernel::{Access, Code as What, Expr, Role};
+use promote_lower::kernel::{Access, Code as What, Expr, Kernel, Role};
 
 use super::elements::read_bytes;
 use super::squares::Bounds;
 use super::{KernelEmitter, NextRow};
-use crate::targets::cpu::costs::{BYTES_AHEAD, BYTES_AHEAD_OF_COLUMNS, CACHE_LINE, SHORTEST_AHEAD};
+use crate::targets::cpu::costs::{
+    BYTES_AHEAD, BYTES_AHEAD_OF_COLUMNS, CACHE_LINE, LONGEST_BACK, ROWS_AHEAD, SHORTEST_AHEAD,
+};
 use crate::targets::llvm::{Level, Predicate};
 
 /// What is read after the columns at hand.
@@ -36,6 +38,14 @@ impl KernelEmitter<'_> {
         is_ahead && sums.into_iter().all(|root| root.role == Role::Reduce(Op::Sum))
     }
 
+    /// The row of a map that is brought into the caches with the one at hand, where rows are read in reverse order.
+    pub(super) fn row_before(&mut self, dim: usize) -> Option<NextRow> {
+        let rows = dim.checked_sub(1).filter(|rows| goes_back(self.kernel, *rows))?;
+        let extent = self.kernel.dims[dim].fixed().filter(|extent| (1..=LONGEST_BACK).contains(extent))?;
+        let ahead = self.code.index((ROWS_AHEAD / extent).max(1));
+        Some(NextRow { ahead: vec![(rows, ahead)], level: self.setting.machine.level_ahead() })
+    }
+
     /// What is read after so many rows of a tile of columns, and while they are. After them it is the next rows of the tile; after its last
     /// rows, the first ones of the next tile. There may be none, as after the last tile, or the same tile may be read again in another
     /// stage: nothing depends on what is brought into the caches. Where rows go along several dimensions, the next ones are always of the
@@ -48,6 +58,12 @@ impl KernelEmitter<'_> {
         let widest = self.kernel.exprs.iter().map(loaded_bytes).max().filter(|widest| *widest > 0)?;
         let extent = self.kernel.dims.last().and_then(Product::fixed);
         let is_short = extent.is_some_and(|extent| extent.saturating_mul(widest) < SHORTEST_AHEAD);
+        if let Some(extent) = extent.filter(|_| is_short && goes_back(self.kernel, along)) {
+            // The same columns, of rows so far on.
+            let further = (BYTES_AHEAD_OF_COLUMNS / (extent * widest).max(1)).max(1) * rows;
+            let (zero, rows_then) = (self.code.index(0), self.code.index(further));
+            return Some(AheadOfColumns { columns: zero, end: from, rows_then, columns_then: zero });
+        }
         if is_short || self.runs_ahead() {
             return None;
         }
@@ -108,6 +124,19 @@ impl KernelEmitter<'_> {
             self.code.prefetch(address, level);
         }
     }
+}
+
+/// Whether a kernel reads rows in reverse order, each along memory: processors go on reading behind each, where nothing is read again.
+fn goes_back(kernel: &Kernel, rows: usize) -> bool {
+    let Some(within) = kernel.dims.len().checked_sub(1) else { return false };
+    kernel.exprs.iter().any(|expr| match &expr.code {
+        What::Load(access) => {
+            let goes_on = access.strides[within].fixed() == Some(1);
+            goes_on && access.strides[rows].fixed().is_some_and(|next| next < 0)
+        }
+        What::Take { .. } | What::Splat(_) | What::Size(_) | What::Index { .. } => false,
+        What::Map(..) | What::Convert(_) | What::Reduced(_) => false,
+    })
 }
 
 /// How many bytes an expression reads in order at each index.
