@@ -17,7 +17,7 @@
 
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Kind, Op};
-use promote_scalar::{depends_on_order, keeps_first, register};
+use promote_scalar::{depends_on_order, keeps_first, memory, register};
 
 use crate::kernel::{Access, Code, Expr, ExprId, Form, Kernel, Role, Root};
 
@@ -35,8 +35,9 @@ const SHORT_ROW_COST: i64 = 2048;
 pub const SHORT_ROW_SUMS: usize = 4;
 /// The longest rows of which vectors hold some side by side in memory: longer ones are transposed in squares.
 const INTERLEAVED_ROW: i64 = 4;
-/// How many elements apart those of a row are, at most, that are chosen from all of it: others are read one by one.
-const ROW_STEP: i64 = 8;
+/// The largest steps in which such a row is read, and the most bytes from its first element to its last: all of them are loaded.
+const ROW_STEP: i64 = 4;
+const ROW_IN_STEPS: i64 = 128;
 /// The most lanes of a vector, in as many registers as it takes.
 pub const MOST_LANES: i64 = 128;
 /// The lanes of a vector of cumulative sums.
@@ -280,8 +281,6 @@ pub enum Layout {
     Along,
     /// Rows side by side, without anything between them, and so short that vectors hold several.
     Interleaved,
-    /// Each element by itself: those of a row are far apart.
-    Apart,
     /// Each row by itself.
     Squares {
         /// How many elements of memory there are from one of the row to the next.
@@ -313,7 +312,7 @@ impl Beside {
             let is_stored_along = |sink: &Access| match beside.layout(sink, dtype) {
                 Some(Layout::Along | Layout::Interleaved) => true,
                 Some(Layout::Squares { step }) => step == 1,
-                Some(Layout::Apart) | None => false,
+                None => false,
             };
             (root.role == Role::Store || varies(root.expr)) && root.sinks.iter().all(is_stored_along)
         });
@@ -346,10 +345,10 @@ impl Beside {
         if dtype.kind() == Kind::Complex {
             return None;
         }
-        let (step, length) = (within.fixed()?, self.length as i64);
-        if !(-ROW_STEP..=ROW_STEP).contains(&step) {
-            return Some(Layout::Apart);
-        }
+        let (length, bytes) = (self.length as i64, i64::from(memory(dtype).bits() / 8));
+        let is_near = |step: i64| step <= ROW_STEP && (step * (length - 1) + 1) * bytes <= ROW_IN_STEPS;
+        let is_dense_or_near = |step: &i64| step.abs() == 1 || is_near(step.saturating_abs());
+        let step = within.fixed().filter(is_dense_or_near)?;
         let is_dense = step == 1 && rows.fixed() == Some(length);
         Some(if is_dense && length <= INTERLEAVED_ROW {
             Layout::Interleaved

@@ -206,3 +206,36 @@ fn prefetches_are_valid_on_every_machine() {
         tool.command(PROMOTE_OPT, "", ["turn.mlir", "--emit=obj", &target, "-o", "turn.o"]).succeeded();
     }
 }
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn what_is_read_later_goes_to_the_cache_that_suits_the_processor() {
+    let tool = Tool::new();
+    let column = r#"func.func @f(%x: tensor<4096x4096xf32>) -> tensor<4096xf32> {
+  %0 = "promote.max"(%x) {axis = array<i64: 0>} : (tensor<4096x4096xf32>) -> tensor<4096xf32>
+  return %0 : tensor<4096xf32>
+}
+"#;
+    let rows = r#"func.func @f(%x: tensor<50000x64xf32>, %i: tensor<1000xi32>) -> tensor<1000x64xf32> {
+  %0 = "promote.take"(%x, %i) {axis = 0 : i64} : (tensor<50000x64xf32>, tensor<1000xi32>) -> tensor<1000x64xf32>
+  return %0 : tensor<1000x64xf32>
+}
+"#;
+    let backward = r#"func.func @f(%x: tensor<4096x128xf32>) -> tensor<4096x128xf32> {
+  %0 = "promote.flip"(%x) {axis = array<i64: 0>} : (tensor<4096x128xf32>) -> tensor<4096x128xf32>
+  %1 = "promote.exp"(%0) : (tensor<4096x128xf32>) -> tensor<4096x128xf32>
+  return %1 : tensor<4096x128xf32>
+}
+"#;
+    // The run time has prefetches of its own: what is emitted without it.
+    for (what, program) in [("a column", column), ("rows", rows), ("rows in reverse order", backward)] {
+        let count = |cpu: &str| {
+            let args = ["--emit=asm", "--target-cpu", cpu];
+            let text = tool.command(PROMOTE_OPT, program, args).succeeded().text().to_owned();
+            ["prefetcht0", "prefetcht1"].map(|name| text.matches(name).count())
+        };
+        let [[to_first, none], [others, to_second]] = [count("znver5"), count("znver4")];
+        assert!(to_first > 0 && none == 0, "{what}: {to_first}, {none}");
+        assert!(others == 0 && to_second > 0, "{what}: {others}, {to_second}");
+    }
+}

@@ -60,8 +60,9 @@ pub const MOST_PREFETCHED_UPRIGHT: i64 = 1 << 9;
 pub const COLUMNS_UPRIGHT: usize = 8;
 /// How many bytes ahead memory is brought into the first-level cache where runs of a column are reduced beside each other.
 pub const RUNS_AHEAD: i64 = 10 << 10;
-/// The same where that is the second-level cache, and from there into the first-level one.
+/// The same into the second-level cache, where what is read later is brought into that.
 pub const RUNS_FAR_AHEAD: i64 = 16 << 10;
+/// The same from there into the first-level one.
 pub const RUNS_NEXT: i64 = 3 << 10;
 /// The most bytes of the runs that are reduced beside each other: the first lines of the last one are in the cache, too, when they are
 /// begun with.
@@ -156,11 +157,14 @@ pub const MOST_TAKEN: usize = 8;
 pub const MOST_PLACES: i64 = 1 << 10;
 /// How often places that are computed in front of all loops, or of groups of blocks, are used at least.
 pub const LEAST_TAKEN: i64 = 4;
-/// How many rows ahead those that are taken are brought into the caches, and of each how many bytes: processors see how it goes on.
+/// How many rows ahead those that are taken are brought into the caches.
 pub const ROWS_TAKEN_AHEAD: i64 = 16;
-pub const NEAR_ROW: i64 = 1 << 9;
-/// How many bytes that rows are taken from are in the second-level cache anyway.
-pub const NEAR_TAKEN: i64 = 1 << 19;
+/// How many bytes such rows have at least: others take longer so.
+pub const LEAST_ROW_TAKEN: i64 = 1 << 7;
+/// How many bytes of each are brought in: processors see how it goes on.
+pub const MOST_OF_ROW: i64 = 1 << 9;
+/// How many bytes rows are taken from that are in the second-level cache anyway.
+pub const NEAR_TAKEN: i64 = 1 << 20;
 /// The fewest elements that the run time copies: a call of it takes as long as moving some hundred of them.
 pub const LEAST_COPIED: i64 = 1 << 11;
 /// The widest rows, in bytes, side by side in both tensors, that it moves as one element.

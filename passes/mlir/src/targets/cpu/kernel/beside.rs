@@ -2,7 +2,8 @@
 //!
 //! The elements of a row are gone through one after another in straight-line code. Where they lie side by side in memory,
 //! as in an array of pixels or of probabilities, the rows of a vector are loaded whole and transposed in registers; what is
-//! stored so is transposed back. A value of one element stays at hand for all stages.
+//! stored so is transposed back, the steps of cumulative ops among it. A value of one element stays at hand for all stages. Where rows
+//! are read in steps, or in reverse order, the elements are chosen first from all that lies between them, if that is little.
 //!
 //! ## Laws
 //! - In a kernel the sums of a row do not depend on where the row is: the last vector of a tile takes rows again that the one
@@ -115,7 +116,7 @@ impl KernelEmitter<'_> {
             let raw = match beside.layout(access, expr.dtype) {
                 Some(Layout::Interleaved) => self.load_interleaved(beside, access, expr.dtype),
                 Some(Layout::Squares { step }) => self.load_squares(beside, (access, step), expr.dtype),
-                Some(Layout::Along | Layout::Apart) | None => continue,
+                Some(Layout::Along) | None => continue,
             };
             for (scope, value) in elements.iter_mut().zip(raw) {
                 let raw = Register { value, ty: memory(expr.dtype) };
@@ -125,20 +126,18 @@ impl KernelEmitter<'_> {
         }
     }
 
-    /// The address of an element of the row that is so many further on, and so many elements of memory after it, and the type and the
-    /// size of an element.
+    /// The address of an element of the row that is so many further on, and the type and the size of an element.
     fn element_of_row(
         &mut self,
         beside: &Beside,
         (access, dtype): (&Access, DType),
-        (row, place, after): (usize, usize, usize),
+        (row, place): (usize, usize),
     ) -> (MlirValue, MlirType, usize) {
         let current = self.at(beside.rows);
         let ahead = self.code.index(row as i64);
         self.index[beside.rows] = Some(self.code.int("llvm.add", current, ahead));
         self.index[beside.within()] = Some(self.code.index(place as i64));
-        let after = (after > 0).then(|| self.code.index(after as i64));
-        let (address, unit) = self.first(access, dtype, after);
+        let (address, unit) = self.first(access, dtype, None);
         self.index[beside.within()] = None;
         self.index[beside.rows] = Some(current);
         (address, unit, memory(dtype).bits() as usize / 8)
@@ -146,7 +145,7 @@ impl KernelEmitter<'_> {
 
     fn load_interleaved(&mut self, beside: &Beside, access: &Access, dtype: DType) -> Vec<MlirValue> {
         let (lanes, length) = (self.lanes, beside.length);
-        let (first, unit, size) = self.element_of_row(beside, (access, dtype), (0, 0, 0));
+        let (first, unit, size) = self.element_of_row(beside, (access, dtype), (0, 0));
         let all = self.code.load(first, vector(unit, lanes * length), size);
         let of = |place: usize| -> Vec<i32> { (0..lanes).map(|row| (row * length + place) as i32).collect() };
         (0..length).map(|place| shuffle(&self.code, (all, all), vector(unit, lanes), &of(place))).collect()
@@ -159,17 +158,17 @@ impl KernelEmitter<'_> {
         dtype: DType,
     ) -> Vec<MlirValue> {
         let (lanes, length) = (self.lanes, beside.length);
-        let (lowest, apart) = (if step < 0 { length - 1 } else { 0 }, step.unsigned_abs() as usize);
         let mut columns = Vec::with_capacity(length);
         for block in (0..length).step_by(lanes) {
             // The last square of several begins where it ends with the row.
             let start = block.min(length.saturating_sub(lanes));
             let rows: Vec<MlirValue> = (0..lanes)
                 .map(|row| {
-                    let place = (row, lowest, start * apart);
-                    let (first, unit, size) = self.element_of_row(beside, (access, dtype), place);
+                    // What of it comes first in memory.
+                    let place = if step < 0 { length - 1 - start } else { start };
+                    let (first, unit, size) = self.element_of_row(beside, (access, dtype), (row, place));
                     let count = lanes.min(length - start);
-                    self.choose_strided(first, (unit, size), (count, lanes), apart)
+                    self.choose_strided(first, (unit, size), (count, lanes), step.unsigned_abs() as usize)
                 })
                 .collect();
             let square = self.transposed(rows, lanes, memory(dtype));
@@ -234,7 +233,7 @@ impl KernelEmitter<'_> {
         let lanes = self.lanes;
         let r#type = self.code.types.lanes(memory(dtype), lanes);
         if beside.layout(sink, dtype) == Some(Layout::Interleaved) {
-            let (first, unit, size) = self.element_of_row(beside, (sink, dtype), (0, 0, 0));
+            let (first, unit, size) = self.element_of_row(beside, (sink, dtype), (0, 0));
             let length = values.len();
             let mut pieces = values;
             pieces.resize(length.next_power_of_two(), self.code.poison(r#type));
@@ -248,10 +247,47 @@ impl KernelEmitter<'_> {
             let mut square = values.to_vec();
             square.resize(lanes, self.code.poison(r#type));
             for (row, value) in self.transposed(square, lanes, memory(dtype)).into_iter().enumerate() {
-                let (first, _, size) = self.element_of_row(beside, (sink, dtype), (row, block * lanes, 0));
+                let (first, _, size) = self.element_of_row(beside, (sink, dtype), (row, block * lanes));
                 let value = Register { value, ty: memory(dtype) };
                 self.store_part(value, first, size, values.len());
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use promote_lower::program::Program;
+
+    use crate::targets::cpu::kernel::Schedule;
+    use crate::targets::cpu::target::Machine;
+
+    #[test]
+    fn short_rows_in_small_steps_are_computed_side_by_side() {
+        for (ty, access, is_beside) in [
+            ("f32", "5*d0 + d1", true),
+            ("f32", "15*d0 + 3*d1", true),
+            ("f32", "5*d0 - d1 + 4", true),
+            ("f32", "25*d0 + 5*d1", false),
+            ("f64", "15*d0 + 3*d1", true),
+            ("f64", "20*d0 + 4*d1", false),
+            ("c64", "15*d0 + 3*d1", false),
+        ] {
+            let text = format!(
+                "numerics jax
+
+kernel @k0 {{
+  dims [1000, 5]
+  form rows reduced 1
+  e0 = load b0[{access}] : {ty} over [d0, d1] stage 0 node 0
+  r0 = reduce sum e0 to b1[d0] node 1
+}}
+"
+            );
+            let program = Program::parse(&text).expect("it is a program");
+            let machine = Machine { vector_bytes: 64, ..Machine::default() };
+            let schedule = Schedule::new(&program.kernels[0], machine, program.numerics);
+            assert_eq!(schedule.beside.is_some(), is_beside, "{ty} {access}");
         }
     }
 }

@@ -141,6 +141,7 @@ impl KernelEmitter<'_> {
             .collect();
         let source = |lane: usize| (lane * stride / lanes).min(pieces - 1);
         let place = |lane: usize| lane * stride - starts[source(lane)];
+        // One piece has all of them: the other lanes do not matter.
         if pieces == 1 && stride > 1 {
             let mask: Vec<i32> = (0..lanes).map(|lane| place(lane.min(count - 1)) as i32).collect();
             return llvm::shuffle(&self.code, (loaded[0], loaded[0]), result, &mask);
@@ -148,7 +149,7 @@ impl KernelEmitter<'_> {
         // Lanes of the second operand of a shuffle are counted after those of the first.
         (1..pieces).fold(loaded[0], |found, number| {
             let mask: Vec<i32> = (0..lanes)
-                .map(|lane| match source(lane.min(count - 1)) {
+                .map(|lane| match source(lane) {
                     _ if lane >= count => lane as i32,
                     own if own == number => (lanes + place(lane)) as i32,
                     0 if number == 1 => place(lane) as i32,

@@ -10,7 +10,9 @@ use promote_scalar::{Binary, Cast, Compare, Element, Emit, Trap, Ty, convert, fi
 use super::elements::{element, part_count, parts, read_bytes};
 use super::shuffled::{Read, Shuffled};
 use super::{KernelEmitter, Scope};
-use crate::targets::cpu::costs::{LEAST_TAKEN, MOST_PLACES, NEAR_ROW, NEAR_TAKEN, ROWS_TAKEN_AHEAD};
+use crate::targets::cpu::costs::{
+    LEAST_ROW_TAKEN, LEAST_TAKEN, MOST_OF_ROW, MOST_PLACES, NEAR_TAKEN, ROWS_TAKEN_AHEAD,
+};
 use crate::targets::llvm::{self, Register, intrinsic, shuffle};
 
 /// Where elements are taken from, kept on the stack.
@@ -87,36 +89,35 @@ impl KernelEmitter<'_> {
         element(&chosen)
     }
 
-    /// Brings into the caches what is taken from a row on with a later index of the dimension before: processors do not foresee where it
-    /// is, and wait for the memory of few rows at once.
+    /// Brings into the caches the rows that are taken with a later index of the dimension before, if they are long and not near: processors
+    /// do not foresee where they are, and wait for the memory of few at once.
     pub(super) fn prefetch_taken(&mut self, dim: usize, from: MlirValue) {
         let kernel = self.kernel;
         let Some(rows) = dim.checked_sub(1) else { return };
         for (id, expr) in (0..).map(ExprId).zip(&kernel.exprs) {
             let Code::Take { access, index, stride, extent } = &expr.code else { continue };
-            let bytes = read_bytes(expr);
-            let all =
+            let in_bytes = |count: i64| count.saturating_mul(read_bytes(expr));
+            let of_all =
                 extent.fixed().zip(stride.fixed()).map(|(extent, stride)| extent.saturating_mul(stride));
-            let is_near = all.is_some_and(|all| all.saturating_mul(bytes) <= NEAR_TAKEN);
+            let is_near = of_all.is_some_and(|count| in_bytes(count) <= NEAR_TAKEN);
+            let of_row = kernel.dims[dim].fixed().map(in_bytes).filter(|bytes| *bytes >= LEAST_ROW_TAKEN);
             let is_read = kernel.expr(*index).dims >> rows == 1 && self.is_read(*index);
             let is_row = access.strides[dim].fixed() == Some(1) && !self.kept_places.contains_key(&id);
-            if is_near || !is_read || !is_row {
-                continue;
-            }
+            let Some(bytes) = of_row.filter(|_| is_read && is_row && !is_near) else { continue };
             // What was computed of the row at hand is not of the later one.
             let outside = (self.index.clone(), std::mem::take(&mut self.frames));
-            let (last, ahead) = (self.product(&kernel.dims[rows].clone()), self.code.index(ROWS_TAKEN_AHEAD));
-            let (one, row) = (self.code.index(1), self.at(rows));
-            let last = self.code.int("llvm.sub", last, one);
-            let later = self.code.int("llvm.add", row, ahead);
+            let (extent_of_rows, ahead) =
+                (self.product(&kernel.dims[rows].clone()), self.code.index(ROWS_TAKEN_AHEAD));
+            let (one, current) = (self.code.index(1), self.at(rows));
+            let last = self.code.int("llvm.sub", extent_of_rows, one);
+            let later = self.code.int("llvm.add", current, ahead);
             self.index[rows] = Some(self.code.int("llvm.intr.smin", later, last));
             self.index[dim] = Some(from);
             self.frames.push(Scope::default());
             let (place, _) = self.place_in_range((*index, *extent, stride), 1);
             let (first, _) = self.first(access, expr.dtype, Some(place.value));
             (self.index, self.frames) = outside;
-            let row = kernel.dims[dim].fixed().map_or(NEAR_ROW, |extent| extent.saturating_mul(bytes));
-            self.prefetch_lines(first, row.min(NEAR_ROW) as usize, self.setting.machine.level_ahead());
+            self.prefetch_lines(first, bytes.min(MOST_OF_ROW) as usize, self.setting.machine.level_ahead());
         }
     }
 
