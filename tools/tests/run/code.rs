@@ -227,7 +227,7 @@ fn what_is_read_later_goes_to_the_cache_that_suits_the_processor() {
   return %1 : tensor<4096x128xf32>
 }
 "#;
-    // The run time has prefetches of its own: what is emitted without it.
+    // What comes from near, or lane by lane, goes to the first-level cache everywhere.
     for (what, program) in [("a column", column), ("rows", rows), ("rows in reverse order", backward)] {
         let count = |cpu: &str| {
             let args = ["--emit=asm", "--target-cpu", cpu];
@@ -236,6 +236,6 @@ fn what_is_read_later_goes_to_the_cache_that_suits_the_processor() {
         };
         let [[to_first, none], [others, to_second]] = [count("znver5"), count("znver4")];
         assert!(to_first > 0 && none == 0, "{what}: {to_first}, {none}");
-        assert!(others == 0 && to_second > 0, "{what}: {others}, {to_second}");
+        assert!(others < to_first && to_second > 0, "{what}: {others}, {to_second}");
     }
 }
