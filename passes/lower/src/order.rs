@@ -35,8 +35,9 @@ const SHORT_ROW_COST: i64 = 2048;
 pub const SHORT_ROW_SUMS: usize = 4;
 /// The longest rows of which vectors hold some side by side in memory: longer ones are transposed in squares.
 const INTERLEAVED_ROW: i64 = 4;
-/// The largest steps in which such a row is read, and the most bytes from its first element to its last: all of them are loaded.
+/// The largest steps in which the elements of such a row are chosen from all that lies between them.
 const ROW_STEP: i64 = 4;
+/// How many bytes that is, at most.
 const ROW_IN_STEPS: i64 = 128;
 /// The most lanes of a vector, in as many registers as it takes.
 pub const MOST_LANES: i64 = 128;
@@ -347,8 +348,8 @@ impl Beside {
         }
         let (length, bytes) = (self.length as i64, i64::from(memory(dtype).bits() / 8));
         let is_near = |step: i64| step <= ROW_STEP && (step * (length - 1) + 1) * bytes <= ROW_IN_STEPS;
-        let is_dense_or_near = |step: &i64| step.abs() == 1 || is_near(step.saturating_abs());
-        let step = within.fixed().filter(is_dense_or_near)?;
+        let is_worth_it = |step: &i64| matches!(step, -1 | 1) || is_near(step.saturating_abs());
+        let step = within.fixed().filter(is_worth_it)?;
         let is_dense = step == 1 && rows.fixed() == Some(length);
         Some(if is_dense && length <= INTERLEAVED_ROW {
             Layout::Interleaved

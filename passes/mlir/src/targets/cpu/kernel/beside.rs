@@ -58,20 +58,20 @@ impl KernelEmitter<'_> {
                 self.index[within] = Some(self.code.index(place as i64));
                 self.frames.push(std::mem::take(scope));
                 for (root, sums) in roots.iter().zip(&mut sums) {
-                    let (count, role) = (sums.len(), kernel.roots[*root].role);
-                    match (sums.get_mut(place % count.max(1)), role) {
-                        (Some(sum), Role::Scan(op)) => {
-                            let old = self.registers(*root, sum);
-                            let (step, all) = self.scan_step((*root, op), &old, lanes);
-                            self.store_within_rows(beside, (*root, step), lanes, &mut stored);
-                            *sum = parts(all).into_iter().map(|register| register.value).collect();
-                        }
-                        (Some(sum), Role::Reduce(_) | Role::Arg(_) | Role::Store) => {
-                            *sum = self.accumulate(*root, sum, lanes);
-                        }
-                        (None, _) => {
+                    let own = place % sums.len().max(1);
+                    match kernel.roots[*root].role {
+                        Role::Store => {
                             let value = self.eval(kernel.roots[*root].expr, lanes);
                             self.store_within_rows(beside, (*root, value), lanes, &mut stored);
+                        }
+                        Role::Scan(op) => {
+                            let old = self.registers(*root, &sums[own]);
+                            let (step, all) = self.scan_step((*root, op), &old, lanes);
+                            self.store_within_rows(beside, (*root, step), lanes, &mut stored);
+                            sums[own] = parts(all).into_iter().map(|register| register.value).collect();
+                        }
+                        Role::Reduce(_) | Role::Arg(_) => {
+                            sums[own] = self.accumulate(*root, &sums[own], lanes);
                         }
                     }
                 }
