@@ -18,6 +18,7 @@ mod grouped;
 mod in_turn;
 mod kernel_order;
 mod layouts;
+mod lines;
 mod moments;
 mod moves;
 mod narrow_products;

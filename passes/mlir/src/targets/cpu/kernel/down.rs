@@ -16,13 +16,14 @@ use promote_lower::kernel::{Kernel, Role, Root};
 use promote_lower::order::{self, BLOCK, Rows};
 
 use super::halved::{at_once, passes};
+use super::lines::TileDown;
 use super::roots::accumulator_bytes;
 use super::squares::{Bounds, reduces_only};
 use super::{KernelEmitter, NextRow, Scope};
 use crate::targets::cpu::costs::{
     COLUMNS_DOWN, COLUMNS_DOWN_COST, GROUPS_DOWN, LONG_RUNS_COST, MOST_ROWS_DOWN, ROWS_DOWN, ROWS_DOWN_BYTES,
 };
-use crate::targets::llvm::{Level, Predicate};
+use crate::targets::llvm::Level;
 
 /// How rows are reduced down their columns.
 #[derive(Clone, Debug)]
@@ -155,20 +156,22 @@ impl<'k> KernelEmitter<'k> {
     }
 
     /// A tile of rows.
-    pub(super) fn rows_down(&mut self, down: &Down, tile: Bounds) {
+    pub(super) fn rows_down(&mut self, down: &Down, rows: Bounds) {
         let (kernel, reduced, numerics) = (self.kernel, self.kernel.reduced(), self.setting.numerics);
         let is_reduction = |root: &usize| kernel.roots[*root].role != Role::Store;
         let reductions: Vec<usize> = (0..kernel.roots.len()).filter(is_reduction).collect();
         let last = reductions.iter().map(|root| self.stage(*root)).max().unwrap_or(0);
         for root in &reductions {
             if self.columns[*root].is_empty() {
-                let count =
-                    down.tall * tiles(kernel, &kernel.roots[*root], (down.sums, down.group), numerics);
+                // Lines may begin behind the first row, and end behind the last one.
+                let count = 2 * self.lanes as i64
+                    + down.tall * tiles(kernel, &kernel.roots[*root], (down.sums, down.group), numerics);
                 let parts = self.accumulator(*root);
                 self.columns[*root] = parts.into_iter().map(|ty| (self.room(ty, count), ty)).collect();
             }
         }
-        self.tile = Some(tile.0);
+        let tile = self.tile_down(down, rows);
+        self.tile = Some(tile.first);
         for stage in 0..=last {
             self.stage = stage;
             let roots: Vec<usize> =
@@ -180,17 +183,17 @@ impl<'k> KernelEmitter<'k> {
                 let rest = Columns { lane: None, next: None, apart: 1, at_once: 1, group: 1 };
                 // Those of the second tile were joined with those of the first.
                 let one = self.code.index(1);
-                let (last, first) = (self.further(down, tile.0, one), tile.0);
+                let (last, first) = (self.further(down, tile.first, one), tile.first);
                 self.sum_of_columns(down, &roots, (last, tile), rest);
                 self.join_tiles(down, &roots, (first, last), tile);
             }
         }
         self.stage = usize::MAX;
         self.hoist(1 << down.rows, usize::MAX);
-        self.innermost(down.rows, tile, &[], &mut |emitter, lanes, _| {
+        self.innermost(down.rows, rows, &[], &mut |emitter, lanes, _| {
             for root in 0..kernel.roots.len() {
                 if reductions.contains(&root) {
-                    let value = emitter.column_result(root, tile.0, lanes);
+                    let value = emitter.column_result(root, tile.first, lanes);
                     emitter.store_result(root, value, lanes);
                 } else {
                     emitter.store_root(root, lanes);
@@ -201,13 +204,13 @@ impl<'k> KernelEmitter<'k> {
     }
 
     /// The sums of the rows, group by group, halved: one is left, in the first tile of accumulators.
-    fn sums_in_pairs(&mut self, down: &Down, roots: &[usize], tile: Bounds) {
+    fn sums_in_pairs(&mut self, down: &Down, roots: &[usize], tile: TileDown) {
         let (zero, one, r#type) = (self.code.index(0), self.code.index(1), self.code.types.i64);
         let (apart, group) = (down.sums as i64, down.group);
         let columns = Columns { lane: Some(zero), next: None, apart, at_once: down.columns, group };
         let groups = apart / group;
         if groups == 1 {
-            self.sum_of_columns(down, roots, (tile.0, tile), columns);
+            self.sum_of_columns(down, roots, (tile.first, tile), columns);
             return self.join_group(down, roots, tile);
         }
         let (count, beside) = (self.code.index(groups), self.code.index(group));
@@ -221,7 +224,7 @@ impl<'k> KernelEmitter<'k> {
             self.code.int("llvm.mul", number, beside)
         });
         let depth = self.code.value("llvm.intr.ctpop", &[sums.index], r#type, &[]);
-        let from = self.deeper(down, tile.0, depth);
+        let from = self.deeper(down, tile.first, depth);
         self.sum_of_columns(
             down,
             roots,
@@ -237,7 +240,7 @@ impl<'k> KernelEmitter<'k> {
         self.frames.push(Scope::default());
         let second = self.code.int("llvm.sub", depth, joins.index);
         let first = self.code.int("llvm.sub", second, one);
-        let places = [first, second].map(|depth| self.deeper(down, tile.0, depth));
+        let places = [first, second].map(|depth| self.deeper(down, tile.first, depth));
         self.each_beside(group, &mut |emitter, number| {
             let [first, second] = places.map(|from| emitter.further(down, from, number));
             emitter.join_tiles(down, roots, (first, second), tile);
@@ -250,14 +253,14 @@ impl<'k> KernelEmitter<'k> {
     }
 
     /// Halves the sums of a group until one is left.
-    fn join_group(&mut self, down: &Down, roots: &[usize], tile: Bounds) {
+    fn join_group(&mut self, down: &Down, roots: &[usize], tile: TileDown) {
         let mut left = down.group;
         while left > 1 {
             left /= 2;
             let half = self.code.index(left);
             self.each_beside(left, &mut |emitter, number| {
                 let second = emitter.code.int("llvm.add", number, half);
-                let places = [number, second].map(|number| emitter.further(down, tile.0, number));
+                let places = [number, second].map(|number| emitter.further(down, tile.first, number));
                 emitter.join_tiles(down, roots, places.into(), tile);
             });
         }
@@ -291,8 +294,8 @@ impl<'k> KernelEmitter<'k> {
     }
 
     /// Joins the accumulators of a tile with those of another.
-    fn join_tiles(&mut self, down: &Down, roots: &[usize], (first, second): Bounds, tile: Bounds) {
-        self.innermost(down.rows, tile, &[], &mut |emitter, lanes, _| {
+    fn join_tiles(&mut self, down: &Down, roots: &[usize], (first, second): Bounds, tile: TileDown) {
+        self.innermost(down.rows, tile.rows, &[], &mut |emitter, lanes, _| {
             for root in roots {
                 let [x, y] = [first, second].map(|from| {
                     let values = emitter.column(*root, from, lanes);
@@ -307,10 +310,10 @@ impl<'k> KernelEmitter<'k> {
     }
 
     /// Sets the accumulators of a group of sums to what they begin with.
-    fn begin_columns(&mut self, down: &Down, places: &[Place], tile: Bounds, group: i64) {
+    fn begin_columns(&mut self, down: &Down, places: &[Place], tile: TileDown, group: i64) {
         self.each_beside(group, &mut |emitter, number| {
             let places = emitter.places_beside(down, places, number);
-            emitter.innermost(down.rows, tile, &[], &mut |emitter, lanes, _| {
+            emitter.innermost(down.rows, tile.rows, &[], &mut |emitter, lanes, _| {
                 for (root, from) in &places {
                     let start = emitter.identity(*root, lanes);
                     emitter.put_column(*root, &start, *from, lanes);
@@ -325,7 +328,7 @@ impl<'k> KernelEmitter<'k> {
         &mut self,
         down: &Down,
         roots: &[usize],
-        (from, tile): (MlirValue, Bounds),
+        (from, tile): (MlirValue, TileDown),
         columns: Columns,
     ) {
         let (reduced, stage, group) = (self.kernel.reduced(), self.stage, columns.group);
@@ -369,7 +372,7 @@ impl<'k> KernelEmitter<'k> {
         &mut self,
         down: &Down,
         places: &[Place],
-        ((from, to), tile): (Bounds, Bounds),
+        ((from, to), tile): (Bounds, TileDown),
         Columns { lane, next, apart, at_once, group }: Columns,
     ) {
         let dim = self.kernel.reduced().end - 1;
@@ -417,24 +420,6 @@ impl<'k> KernelEmitter<'k> {
         });
     }
 
-    /// How many columns further on those are that are read next: of the same sum as far as it goes, then of the `next` one.
-    fn next_column(&mut self, further: MlirValue, (from, end): Bounds, next: Option<MlirValue>) -> MlirValue {
-        let Some(next) = next else { return further };
-        let column = self.at(self.kernel.reduced().end - 1);
-        let following = self.code.int("llvm.add", column, further);
-        let has_more = self.code.compare(Predicate::Slt, following, end);
-        let next = self.code.int("llvm.add", from, next);
-        let next = self.code.int("llvm.sub", next, column);
-        self.code.value("llvm.select", &[has_more, further, next], self.code.types.i64, &[])
-    }
-
-    /// How many columns further on those are that are read next: of the next sum, or, after the last one of a group, of the first.
-    fn next_beside(&mut self, number: MlirValue, (group, next_group): (i64, MlirValue)) -> MlirValue {
-        let (one, last) = (self.code.index(1), self.code.index(group - 1));
-        let is_last = self.code.compare(Predicate::Eq, number, last);
-        self.code.value("llvm.select", &[is_last, next_group, one], self.code.types.i64, &[])
-    }
-
     /// The accumulators of the sum of that number in a group.
     fn places_beside(&mut self, down: &Down, places: &[Place], number: MlirValue) -> Vec<Place> {
         places.iter().map(|(root, from)| (*root, self.further(down, *from, number))).collect()
@@ -445,7 +430,7 @@ impl<'k> KernelEmitter<'k> {
         &mut self,
         down: &Down,
         places: &[Place],
-        tile: Bounds,
+        tile: TileDown,
         (apart, at_once, next): (i64, i64, MlirValue),
     ) {
         let (dim, stage, rows) = (self.kernel.reduced().end - 1, self.stage, 1 << down.rows);
@@ -463,7 +448,8 @@ impl<'k> KernelEmitter<'k> {
                 (self.index.clone(), ahead, self.frames.pop().unwrap_or_default())
             })
             .collect();
-        self.innermost(down.rows, tile, &[], &mut |emitter, lanes, _| {
+        let line = tile.line.filter(|_| at_once > 1);
+        self.innermost_in_lines(down.rows, tile.rows, line, &mut |emitter, lanes| {
             emitter.share(reduced, stage, lanes);
             let mut all: Vec<Vec<MlirValue>> =
                 places.iter().map(|(root, from)| emitter.column(*root, *from, lanes)).collect();
@@ -479,14 +465,14 @@ impl<'k> KernelEmitter<'k> {
                 emitter.next_row = level.map(|level| NextRow { ahead: ahead.clone(), level });
                 emitter.frames.push(scope.clone());
                 for ((root, _), own) in places.iter().zip(&mut all) {
-                    *own = emitter.accumulate(*root, own, lanes);
+                    let new = emitter.accumulate(*root, own, lanes);
+                    *own = emitter.masked(new, own);
                 }
                 emitter.frames.pop();
             }
             for ((root, from), own) in places.iter().zip(&all) {
                 emitter.put_column(*root, own, *from, lanes);
             }
-            Vec::new()
         });
         self.next_row = None;
         self.index = outside;

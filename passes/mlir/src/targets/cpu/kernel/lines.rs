@@ -1,24 +1,36 @@
-//! Squares that begin with lines of the cache, wherever tensors begin.
+//! Squares, and tiles of rows that lie down their columns, which begin with lines of the cache, wherever tensors begin.
 //!
 //! A vector that is as long as a line, and lies in two, is loaded in twice the time, and cannot be stored past the caches. NumPy's
 //! large arrays begin 16 bytes behind a line.
 
 use mlir_sys::*;
+use promote_dialect::extent::Product;
 use promote_scalar::{Ty, memory};
 
+use super::down::Down;
 use super::elements::part_count;
 use super::squares::{Bounds, reads};
 use super::{KernelEmitter, Scope};
-use crate::targets::cpu::costs::{CACHE_LINE, STREAM_ALIGNMENT, STREAMED, TRANSPOSED_TILE};
+use crate::targets::cpu::costs::{CACHE_LINE, LEAST_IN_LINES, STREAM_ALIGNMENT, STREAMED, TRANSPOSED_TILE};
 use crate::targets::llvm::{Predicate, block_argument};
 use promote_lattice::DType;
-use promote_lower::kernel::Access;
+use promote_lower::kernel::{Access, Code as What};
 
 /// The indices of a tile along one dimension.
 pub(super) struct Tile {
     bounds: Bounds,
     /// The first index whose element begins a line of the cache, if that is known.
     line: Option<MlirValue>,
+}
+
+/// A tile of rows that lie down their columns.
+#[derive(Clone, Copy)]
+pub(super) struct TileDown {
+    pub(super) rows: Bounds,
+    /// The first row whose elements begin lines of the cache, if that is worth knowing.
+    pub(super) line: Option<MlirValue>,
+    /// The row that the first accumulator would be of: one before the first row where that lets the accumulators of a line begin one.
+    pub(super) first: MlirValue,
 }
 
 impl Tile {
@@ -93,22 +105,97 @@ impl KernelEmitter<'_> {
         let outside = self.index[other].replace(index);
         let address = self.bytes_ahead((access, dtype), dim, zero);
         self.index[other] = outside;
-        let [size, in_size, in_line] =
-            [bytes, bytes - 1, CACHE_LINE - 1].map(|number| self.code.index(number));
-        let before = self.code.int("llvm.sub", zero, address);
-        let before = self.code.int("llvm.and", before, in_line);
-        // In all rows, and of whole elements.
-        let stride = self.product(&access.strides[other].clone());
-        let stride = self.code.int("llvm.mul", stride, size);
-        let (odd_rows, odd) =
-            (self.code.int("llvm.and", stride, in_line), self.code.int("llvm.and", before, in_size));
-        let odd = self.code.int("llvm.or", odd_rows, odd);
-        let is_even = self.code.compare(Predicate::Eq, odd, zero);
-        let shift = self.code.int("llvm.udiv", before, size);
-        let shift = self.code.select(is_even, shift, zero);
+        // In all rows.
+        let shift = self.before_line(address, dtype, [access.strides[other].clone()]);
         self.code.branch(after, &[shift]);
         self.code.go_to(after);
         Some(block_argument(after, 0))
+    }
+
+    /// A tile of rows that is read from lines of the cache on, if it has many vectors.
+    pub(super) fn tile_down(&mut self, down: &Down, rows: Bounds) -> TileDown {
+        let lanes = self.lanes as i64;
+        let is_long = down.tall >= LEAST_IN_LINES * lanes && self.has_masks;
+        let Some(before) = is_long.then(|| self.before_lines_down(down.rows, rows.0)).flatten() else {
+            return TileDown { rows, line: None, first: rows.0 };
+        };
+        let line = self.code.int("llvm.add", rows.0, before);
+        let line = self.code.int("llvm.intr.smin", line, rows.1);
+        let (zero, in_vector) = (self.code.index(0), self.code.index(lanes - 1));
+        let back = self.code.int("llvm.sub", zero, before);
+        let back = self.code.int("llvm.and", back, in_vector);
+        TileDown { rows, line: Some(line), first: self.code.int("llvm.sub", rows.0, back) }
+    }
+
+    /// How many rows, of those that are read down their columns, from one on are before the first line of the cache: 0 where that is another
+    /// number in other columns; none where elements have several parts, or nothing is read along the rows.
+    fn before_lines_down(&mut self, rows: usize, from: MlirValue) -> Option<MlirValue> {
+        let kernel = self.kernel;
+        let (access, dtype) = kernel.exprs.iter().find_map(|expr| match &expr.code {
+            What::Load(access) if access.strides[rows].fixed() == Some(1) => Some((access, expr.dtype)),
+            _ => None,
+        })?;
+        if part_count(dtype) != 1 {
+            return None;
+        }
+        let (zero, outside) = (self.code.index(0), self.index.clone());
+        kernel.reduced().for_each(|dim| self.index[dim] = Some(zero));
+        let address = self.bytes_ahead((access, dtype), rows, from);
+        self.index = outside;
+        Some(self.before_line(address, dtype, kernel.reduced().map(|dim| access.strides[dim].clone())))
+    }
+
+    /// How many elements are before the next line of the cache: 0 where that is another number so many elements further on.
+    fn before_line(
+        &mut self,
+        address: MlirValue,
+        dtype: DType,
+        steps: impl IntoIterator<Item = Product>,
+    ) -> MlirValue {
+        let bytes = i64::from(memory(dtype).bits()) / 8;
+        let [zero, size, in_size, in_line] =
+            [0, bytes, bytes - 1, CACHE_LINE - 1].map(|number| self.code.index(number));
+        let before = self.code.int("llvm.sub", zero, address);
+        let before = self.code.int("llvm.and", before, in_line);
+        let mut odd = self.code.int("llvm.and", before, in_size);
+        for step in steps {
+            let step = self.product(&step);
+            let step = self.code.int("llvm.mul", step, size);
+            let own = self.code.int("llvm.and", step, in_line);
+            odd = self.code.int("llvm.or", odd, own);
+        }
+        let is_even = self.code.compare(Predicate::Eq, odd, zero);
+        let shift = self.code.int("llvm.udiv", before, size);
+        self.code.select(is_even, shift, zero)
+    }
+
+    /// The innermost loop of what carries nothing: from a line on in vectors, and then what is before it and what fills no vector.
+    pub(super) fn innermost_in_lines(
+        &mut self,
+        dim: usize,
+        (from, to): Bounds,
+        line: Option<MlirValue>,
+        body: &mut dyn FnMut(&mut Self, usize),
+    ) {
+        let mut body = |emitter: &mut Self, lanes: usize, _: &[MlirValue]| {
+            body(emitter, lanes);
+            Vec::new()
+        };
+        let Some(line) = line else {
+            self.innermost(dim, (from, to), &[], &mut body);
+            return;
+        };
+        let lanes = self.lanes;
+        let last = self.last_whole((line, to), lanes as i64);
+        self.repeat(dim, (line, last), lanes, &[], &mut |emitter, state| body(emitter, lanes, state));
+        let [zero, two] = [0, 2].map(|number| self.code.index(number));
+        let parts = self.code.open((zero, two, 1), &[]);
+        self.frames.push(Scope::default());
+        let is_before = self.code.compare(Predicate::Eq, parts.index, zero);
+        let bounds = (self.code.select(is_before, from, last), self.code.select(is_before, line, to));
+        self.part(dim, bounds, &[], &mut body);
+        self.frames.pop();
+        self.code.close(&parts, &[]);
     }
 
     /// Whether, at run time, results may be stored past the caches, as they are many, and all vectors of them are aligned.

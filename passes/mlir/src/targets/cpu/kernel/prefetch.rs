@@ -93,6 +93,33 @@ impl KernelEmitter<'_> {
         NextRow { ahead: vec![(along, rows), (dim, columns)], level: self.setting.machine.level_ahead() }
     }
 
+    /// How many columns further on those are that are read next: of the same sum as far as it goes, then of the `next` one.
+    pub(super) fn next_column(
+        &mut self,
+        further: MlirValue,
+        (from, end): Bounds,
+        next: Option<MlirValue>,
+    ) -> MlirValue {
+        let Some(next) = next else { return further };
+        let column = self.at(self.kernel.reduced().end - 1);
+        let following = self.code.int("llvm.add", column, further);
+        let has_more = self.code.compare(Predicate::Slt, following, end);
+        let next = self.code.int("llvm.add", from, next);
+        let next = self.code.int("llvm.sub", next, column);
+        self.code.value("llvm.select", &[has_more, further, next], self.code.types.i64, &[])
+    }
+
+    /// How many columns further on those are that are read next: of the next sum, or, after the last one of a group, of the first.
+    pub(super) fn next_beside(
+        &mut self,
+        number: MlirValue,
+        (group, next_group): (i64, MlirValue),
+    ) -> MlirValue {
+        let (one, last) = (self.code.index(1), self.code.index(group - 1));
+        let is_last = self.code.compare(Predicate::Eq, number, last);
+        self.code.value("llvm.select", &[is_last, next_group, one], self.code.types.i64, &[])
+    }
+
     /// Brings as many bytes of the next row into the caches.
     pub(super) fn prefetch_next_row(
         &mut self,
