@@ -23,6 +23,7 @@ mod moments;
 mod moves;
 mod narrow_products;
 mod narrowed;
+mod of_one;
 mod places;
 mod processors;
 mod products;

@@ -22,7 +22,8 @@ pub(super) fn scan(graph: &mut Graph, call: Call<'_>) -> NodeId {
     let x = convert(graph, x, dtype);
     let shape = graph.shape(x);
     // XLA adds nothing to a sum of one element, not even a zero, but in the dtypes that it widens.
-    let is_kept = call.numerics == Numerics::Jax && op == Op::CumulativeSum && accumulates(dtype);
+    let is_kept_sum = op == Op::CumulativeSum && call.numerics == Numerics::Jax && accumulates(dtype);
+    let is_kept = is_kept_sum || op == Op::CumulativeProd && dtype.kind() != Kind::Complex;
     if is_kept && shape[axis] == Extent::Fixed(1) {
         return x;
     }
@@ -72,6 +73,11 @@ pub(super) fn reduce(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize]) -> No
     if gone.is_empty() {
         return x;
     }
+    if is_single(graph, x, gone)
+        && let Some(only) = reduced_alone(graph, op, x, gone)
+    {
+        return only;
+    }
     // Of complex numbers a maximum depends on the order.
     let is_free = gone.len() == 1 || graph.node(x).dtype.kind() != Kind::Complex;
     let dtype = graph.node(x).dtype;
@@ -105,6 +111,24 @@ pub(super) fn reduce(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize]) -> No
     }
     let cut = cut(graph, &own, gone);
     in_parts(graph, op, x, gone.to_vec(), cut, shape)
+}
+
+/// What one element is reduced to, if that takes no reduction: the element, or, as sums begin with zero, its sum with that.
+fn reduced_alone(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize]) -> Option<NodeId> {
+    let dtype = graph.node(x).dtype;
+    let is_itself = match op {
+        Op::Sum => false,
+        Op::Any | Op::All => true,
+        Op::Prod | Op::Max | Op::Maximum | Op::Min | Op::Minimum if dtype.kind() != Kind::Complex => true,
+        _ => return None,
+    };
+    let only = squeeze(graph, x, gone);
+    if is_itself {
+        return Some(only);
+    }
+    let shape = graph.shape(only);
+    let zero = splat(graph, 0.0, dtype, shape);
+    Some(map(graph, Op::Add, &[zero, only], dtype))
 }
 
 /// Reduces in parts, if it is cut, and these.
@@ -389,7 +413,10 @@ pub(super) fn arg(graph: &mut Graph, call: Call<'_>) -> NodeId {
     let (x, axis) = along(graph, call.args[0], call.attrs.axes(), true);
     let own = graph.shape(x);
     let shape: Vec<Extent> = (0..own.len()).filter(|other| *other != axis).map(|axis| own[axis]).collect();
-    let found = graph.push(Prim::Arg(call.op, axis), &[x], DType::I64, shape);
+    let found = match is_single(graph, x, &[axis]) {
+        true => splat(graph, 0.0, DType::I64, shape),
+        false => graph.push(Prim::Arg(call.op, axis), &[x], DType::I64, shape),
+    };
     let found = convert(graph, found, call.dtype);
     match (call.attrs.keepdims(), call.attrs.axes()) {
         (true, Some(_)) => expand(graph, found, &[axis]),

@@ -114,6 +114,9 @@ impl KernelEmitter<'_> {
         for (index, expr) in kernel.exprs.iter().enumerate() {
             let What::Load(access) = &expr.code else { continue };
             let raw = match beside.layout(access, expr.dtype) {
+                Some(Layout::Interleaved) if self.is_compared(ExprId(index as u32), expr.dtype) => {
+                    self.load_in_vectors(beside, access, expr.dtype)
+                }
                 Some(Layout::Interleaved) => self.load_interleaved(beside, access, expr.dtype),
                 Some(Layout::Squares { step }) => self.load_squares(beside, (access, step), expr.dtype),
                 Some(Layout::Along) | None => continue,
@@ -149,6 +152,42 @@ impl KernelEmitter<'_> {
         let all = self.code.load(first, vector(unit, lanes * length), size);
         let of = |place: usize| -> Vec<i32> { (0..lanes).map(|row| (row * length + place) as i32).collect() };
         (0..length).map(|place| shuffle(&self.code, (all, all), vector(unit, lanes), &of(place))).collect()
+    }
+
+    /// The same in as many vectors as a row has elements: those of each place are chosen from one vector after another. Where they were
+    /// chosen from all at once, and floats are compared, LLVM 22 would compare all and choose from truth values, which takes up to twenty
+    /// times as long.
+    fn load_in_vectors(&mut self, beside: &Beside, access: &Access, dtype: DType) -> Vec<MlirValue> {
+        let (lanes, length) = (self.lanes, beside.length);
+        let (first, unit, size) = self.element_of_row(beside, (access, dtype), (0, 0));
+        let r#type = vector(unit, lanes);
+        let load = |number: usize| {
+            let ahead = self.code.index((number * lanes) as i64);
+            self.code.load(self.code.element(first, ahead, unit, 1), r#type, size)
+        };
+        let vectors: Vec<MlirValue> = (0..length).map(load).collect();
+        let chosen = |place: usize| {
+            let at = |lane: usize| lane * length + place;
+            (1..length).fold(vectors[0], |chosen, number| {
+                // Of the first vector, the lanes are where they are in memory until others join them.
+                let lane = |lane: usize| match at(lane) / lanes {
+                    own if own == number => (lanes + at(lane) % lanes) as i32,
+                    0 if number == 1 => at(lane) as i32,
+                    _ => lane as i32,
+                };
+                let mask: Vec<i32> = (0..lanes).map(lane).collect();
+                shuffle(&self.code, (chosen, vectors[number]), r#type, &mask)
+            })
+        };
+        (0..length).map(chosen).collect()
+    }
+
+    /// Whether what is loaded is floats that are compared, or taken for truth values.
+    fn is_compared(&self, id: ExprId, dtype: DType) -> bool {
+        let kernel = self.kernel;
+        let users = (0..).map(ExprId).zip(&kernel.exprs).filter(|(_, expr)| expr.dtype == DType::B1);
+        matches!(dtype, DType::F32 | DType::F64)
+            && users.map(|(user, _)| user).any(|user| kernel.operands(user).contains(&id))
     }
 
     fn load_squares(
