@@ -239,3 +239,26 @@ fn what_is_read_later_goes_to_the_cache_that_suits_the_processor() {
         assert!(others < to_first && to_second > 0, "{what}: {others}, {to_second}");
     }
 }
+
+/// LLVM moves a comparison in front of the choice of what is compared, where that is from one vector, and then chooses truth values.
+#[test]
+fn truth_of_short_rows_is_found_in_what_was_chosen() {
+    let tool = Tool::new();
+    for (length, dtype) in [(2, "f32"), (3, "f32"), (3, "f64"), (4, "f32")] {
+        let x = format!("tensor<3000x{length}x{dtype}>");
+        let program = format!(
+            "func.func @f(%x: {x}) -> tensor<3000xi1> {{
+  %0 = \"promote.negative\"(%x) : ({x}) -> {x}
+  %1 = \"promote.any\"(%0) {{axis = array<i64: 1>}} : ({x}) -> tensor<3000xi1>
+  return %1 : tensor<3000xi1>
+}}
+"
+        );
+        for cpu in ["znver4", "x86-64-v3"] {
+            let args = ["--emit=llvm-ir", "--target-cpu", cpu];
+            let text = tool.command(PROMOTE_OPT, &*program, args).succeeded().text().to_owned();
+            assert!(text.contains("shufflevector"), "{x} on {cpu}");
+            assert!(!text.contains("x i1> poison, <"), "{x} on {cpu}");
+        }
+    }
+}

@@ -22,6 +22,7 @@ pub(super) fn scan(graph: &mut Graph, call: Call<'_>) -> NodeId {
     let x = convert(graph, x, dtype);
     let shape = graph.shape(x);
     // XLA adds nothing to a sum of one element, not even a zero, but in the dtypes that it widens.
+    // Products begin with one, which changes no real number.
     let is_kept_sum = op == Op::CumulativeSum && call.numerics == Numerics::Jax && accumulates(dtype);
     let is_kept = is_kept_sum || op == Op::CumulativeProd && dtype.kind() != Kind::Complex;
     if is_kept && shape[axis] == Extent::Fixed(1) {
@@ -119,8 +120,10 @@ fn reduced_alone(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize]) -> Option
     let is_itself = match op {
         Op::Sum => false,
         Op::Any | Op::All => true,
+        // One times a complex number is another one if a part is infinite, and its extreme with what is less than all may be that.
         Op::Prod | Op::Max | Op::Maximum | Op::Min | Op::Minimum if dtype.kind() != Kind::Complex => true,
-        _ => return None,
+        Op::Prod | Op::Max | Op::Maximum | Op::Min | Op::Minimum => return None,
+        op => unreachable!("{op} reduces nothing"),
     };
     let only = squeeze(graph, x, gone);
     if is_itself {

@@ -97,8 +97,10 @@ pub const STAYING_BYTES: i64 = 1 << 15;
 pub const ROWS_DOWN: i64 = 1 << 6;
 /// The most such rows that are reduced together: their columns are read in runs as long.
 pub const MOST_ROWS_DOWN: i64 = 1 << 12;
-/// Of how many vectors a tile of such rows is read in whole lines of the cache, wherever tensors begin.
-pub const LEAST_IN_LINES: i64 = 16;
+/// The fewest vectors of a tile of such rows that is read in whole lines of the cache, which takes one vector more.
+pub const VECTORS_IN_LINES: i64 = 16;
+/// The fewest bytes that are read so: what stays in the third-level cache takes longer.
+pub const LEAST_IN_LINES: i64 = 1 << 26;
 /// Of how many neighbouring sums columns are read one after the other, where there is room for the accumulators of all rows:
 /// columns of few rows are short runs of memory.
 pub const GROUPS_DOWN: [i64; 6] = [64, 32, 16, 8, 4, 2];

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use mlir_sys::*;
 use promote_lattice::DType;
-use promote_lower::kernel::{Access, Code as What, ExprId, Role};
+use promote_lower::kernel::{Access, Code as What, ExprId, Kernel, Role};
 use promote_lower::order::{Beside, Layout};
 use promote_scalar::{Element, memory};
 
@@ -111,10 +111,11 @@ impl KernelEmitter<'_> {
     /// Loads what does not lie along the rows' dimension, and transposes it.
     fn load_rows(&mut self, beside: &Beside, elements: &mut [Scope]) {
         let (kernel, lanes) = (self.kernel, self.lanes);
+        let are_compared = compared(kernel);
         for (index, expr) in kernel.exprs.iter().enumerate() {
             let What::Load(access) = &expr.code else { continue };
             let raw = match beside.layout(access, expr.dtype) {
-                Some(Layout::Interleaved) if self.is_compared(ExprId(index as u32), expr.dtype) => {
+                Some(Layout::Interleaved) if are_compared[index] && is_compared_apart(expr.dtype) => {
                     self.load_in_vectors(beside, access, expr.dtype)
                 }
                 Some(Layout::Interleaved) => self.load_interleaved(beside, access, expr.dtype),
@@ -180,14 +181,6 @@ impl KernelEmitter<'_> {
             })
         };
         (0..length).map(chosen).collect()
-    }
-
-    /// Whether what is loaded is floats that are compared, or taken for truth values.
-    fn is_compared(&self, id: ExprId, dtype: DType) -> bool {
-        let kernel = self.kernel;
-        let users = (0..).map(ExprId).zip(&kernel.exprs).filter(|(_, expr)| expr.dtype == DType::B1);
-        matches!(dtype, DType::F32 | DType::F64)
-            && users.map(|(user, _)| user).any(|user| kernel.operands(user).contains(&id))
     }
 
     fn load_squares(
@@ -292,6 +285,28 @@ impl KernelEmitter<'_> {
             }
         }
     }
+}
+
+/// Of which expressions a kernel uses nothing but truth values that are computed of them.
+fn compared(kernel: &Kernel) -> Vec<bool> {
+    let mut is_used = vec![false; kernel.exprs.len()];
+    let mut are_compared = vec![true; kernel.exprs.len()];
+    kernel.roots.iter().for_each(|root| are_compared[root.expr.0 as usize] = false);
+    for index in (0..kernel.exprs.len()).rev() {
+        are_compared[index] &= is_used[index];
+        let is_compared = are_compared[index] || kernel.exprs[index].dtype == DType::B1;
+        for operand in kernel.operands(ExprId(index as u32)) {
+            is_used[operand.0 as usize] = true;
+            are_compared[operand.0 as usize] &= is_compared;
+        }
+    }
+    are_compared
+}
+
+/// Whether LLVM 22 compares vectors of more elements than a register has before it chooses from them: it does so with these floats, and
+/// has to convert others first.
+const fn is_compared_apart(dtype: DType) -> bool {
+    matches!(dtype, DType::F32 | DType::F64)
 }
 
 #[cfg(test)]

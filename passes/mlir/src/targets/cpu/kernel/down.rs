@@ -9,6 +9,8 @@
 //! ## Laws
 //! - The elements of a row are combined in the order of [`Rows`], as where they lie along it.
 //! - In the accumulators, `depth` groups of tiles further on, are the sums that wait after `depth` other groups.
+//! - A tile has accumulators for a vector more than it has rows: it may begin behind the first lane of one, and no vector of a tile has
+//!   accumulators of another. Lanes without a row keep what they have.
 
 use mlir_sys::*;
 use promote_lattice::convert::Numerics;
@@ -163,9 +165,8 @@ impl<'k> KernelEmitter<'k> {
         let last = reductions.iter().map(|root| self.stage(*root)).max().unwrap_or(0);
         for root in &reductions {
             if self.columns[*root].is_empty() {
-                // Lines may begin behind the first row, and end behind the last one.
-                let count = 2 * self.lanes as i64
-                    + down.tall * tiles(kernel, &kernel.roots[*root], (down.sums, down.group), numerics);
+                let tiles = tiles(kernel, &kernel.roots[*root], (down.sums, down.group), numerics);
+                let count = tiles * self.accumulators_of_tile(down);
                 let parts = self.accumulator(*root);
                 self.columns[*root] = parts.into_iter().map(|ty| (self.room(ty, count), ty)).collect();
             }
@@ -286,10 +287,14 @@ impl<'k> KernelEmitter<'k> {
         self.further(down, from, tiles)
     }
 
+    const fn accumulators_of_tile(&self, down: &Down) -> i64 {
+        down.tall + self.lanes as i64
+    }
+
     /// The first row, counted from which accumulators are so many tiles further on.
     fn further(&mut self, down: &Down, from: MlirValue, tiles: MlirValue) -> MlirValue {
-        let tall = self.code.index(down.tall);
-        let ahead = self.code.int("llvm.mul", tiles, tall);
+        let size = self.code.index(self.accumulators_of_tile(down));
+        let ahead = self.code.int("llvm.mul", tiles, size);
         self.code.int("llvm.sub", from, ahead)
     }
 
@@ -448,8 +453,9 @@ impl<'k> KernelEmitter<'k> {
                 (self.index.clone(), ahead, self.frames.pop().unwrap_or_default())
             })
             .collect();
-        let line = tile.line.filter(|_| at_once > 1);
-        self.innermost_in_lines(down.rows, tile.rows, line, &mut |emitter, lanes| {
+        // Few columns are read one by one.
+        let tile = TileDown { line: tile.line.filter(|_| at_once > 1), ..tile };
+        self.rows_in_lines(down.rows, tile, &mut |emitter, lanes| {
             emitter.share(reduced, stage, lanes);
             let mut all: Vec<Vec<MlirValue>> =
                 places.iter().map(|(root, from)| emitter.column(*root, *from, lanes)).collect();

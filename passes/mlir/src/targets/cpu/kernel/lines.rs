@@ -11,7 +11,9 @@ use super::down::Down;
 use super::elements::part_count;
 use super::squares::{Bounds, reads};
 use super::{KernelEmitter, Scope};
-use crate::targets::cpu::costs::{CACHE_LINE, LEAST_IN_LINES, STREAM_ALIGNMENT, STREAMED, TRANSPOSED_TILE};
+use crate::targets::cpu::costs::{
+    CACHE_LINE, LEAST_IN_LINES, STREAM_ALIGNMENT, STREAMED, TRANSPOSED_TILE, VECTORS_IN_LINES,
+};
 use crate::targets::llvm::{Predicate, block_argument};
 use promote_lattice::DType;
 use promote_lower::kernel::{Access, Code as What};
@@ -93,70 +95,70 @@ impl KernelEmitter<'_> {
             let (_, access, dtype) = reads(kernel, dim).into_iter().next()?;
             (access, dtype)
         };
-        if part_count(dtype) != 1 || access.strides[dim].fixed() != Some(1) {
-            return None;
-        }
-        let bytes = i64::from(memory(dtype).bits()) / 8;
-        let are_many = self.are_many(STREAMED / bytes)?;
-        let (many, after) = (self.code.new_block(&[]), self.code.new_block(&[self.code.types.i64]));
-        let zero = self.code.index(0);
-        self.code.branch_if(are_many, (many, &[]), (after, &[zero]));
-        self.code.go_to(many);
+        let (steps, zero) = (vec![access.strides[other].clone()], self.code.index(0));
         let outside = self.index[other].replace(index);
-        let address = self.bytes_ahead((access, dtype), dim, zero);
+        let before = self.before_line_of_many((access, dtype), (dim, zero), steps, STREAMED);
         self.index[other] = outside;
-        // In all rows.
-        let shift = self.before_line(address, dtype, [access.strides[other].clone()]);
-        self.code.branch(after, &[shift]);
-        self.code.go_to(after);
-        Some(block_argument(after, 0))
+        before
     }
 
-    /// A tile of rows that is read from lines of the cache on, if it has many vectors.
+    /// A tile of rows that is read from lines of the cache on, if it has many vectors, which are as long as lines, and much is read.
     pub(super) fn tile_down(&mut self, down: &Down, rows: Bounds) -> TileDown {
         let lanes = self.lanes as i64;
-        let is_long = down.tall >= LEAST_IN_LINES * lanes && self.has_masks;
+        let is_long = down.tall >= VECTORS_IN_LINES * lanes && self.has_masks;
         let Some(before) = is_long.then(|| self.before_lines_down(down.rows, rows.0)).flatten() else {
             return TileDown { rows, line: None, first: rows.0 };
         };
         let line = self.code.int("llvm.add", rows.0, before);
-        let line = self.code.int("llvm.intr.smin", line, rows.1);
         let (zero, in_vector) = (self.code.index(0), self.code.index(lanes - 1));
         let back = self.code.int("llvm.sub", zero, before);
         let back = self.code.int("llvm.and", back, in_vector);
         TileDown { rows, line: Some(line), first: self.code.int("llvm.sub", rows.0, back) }
     }
 
-    /// How many rows, of those that are read down their columns, from one on are before the first line of the cache: 0 where that is another
-    /// number in other columns; none where elements have several parts, or nothing is read along the rows.
+    /// How many rows, of those that are read down their columns, from one on are before the first line of the cache of what is read first:
+    /// less than a vector, and 0 where that is another number in other columns; none where it is not worth it.
     fn before_lines_down(&mut self, rows: usize, from: MlirValue) -> Option<MlirValue> {
         let kernel = self.kernel;
         let (access, dtype) = kernel.exprs.iter().find_map(|expr| match &expr.code {
             What::Load(access) if access.strides[rows].fixed() == Some(1) => Some((access, expr.dtype)),
             _ => None,
         })?;
-        if part_count(dtype) != 1 {
-            return None;
-        }
+        let fills_lines = self.lanes as i64 * i64::from(memory(dtype).bits()) / 8 == CACHE_LINE;
+        let steps: Vec<Product> = kernel.reduced().map(|dim| access.strides[dim].clone()).collect();
         let (zero, outside) = (self.code.index(0), self.index.clone());
         kernel.reduced().for_each(|dim| self.index[dim] = Some(zero));
-        let address = self.bytes_ahead((access, dtype), rows, from);
+        let before = fills_lines
+            .then(|| self.before_line_of_many((access, dtype), (rows, from), steps, LEAST_IN_LINES))
+            .flatten();
         self.index = outside;
-        Some(self.before_line(address, dtype, kernel.reduced().map(|dim| access.strides[dim].clone())))
+        before
     }
 
-    /// How many elements are before the next line of the cache: 0 where that is another number so many elements further on.
-    fn before_line(
+    /// How many elements of a tensor from an index on are before its next line of the cache, if so many bytes are read or written: 0 where
+    /// that is another number so many elements further on; none where there are known to be fewer.
+    fn before_line_of_many(
         &mut self,
-        address: MlirValue,
-        dtype: DType,
-        steps: impl IntoIterator<Item = Product>,
-    ) -> MlirValue {
+        (access, dtype): (&Access, DType),
+        (dim, index): (usize, MlirValue),
+        steps: Vec<Product>,
+        least: i64,
+    ) -> Option<MlirValue> {
+        if part_count(dtype) != 1 || access.strides[dim].fixed() != Some(1) {
+            return None;
+        }
         let bytes = i64::from(memory(dtype).bits()) / 8;
-        let [zero, size, in_size, in_line] =
-            [0, bytes, bytes - 1, CACHE_LINE - 1].map(|number| self.code.index(number));
+        let are_many = self.are_many(least / bytes)?;
+        let (many, after) = (self.code.new_block(&[]), self.code.new_block(&[self.code.types.i64]));
+        let zero = self.code.index(0);
+        self.code.branch_if(are_many, (many, &[]), (after, &[zero]));
+        self.code.go_to(many);
+        let address = self.bytes_ahead((access, dtype), dim, index);
+        let [size, in_size, in_line] =
+            [bytes, bytes - 1, CACHE_LINE - 1].map(|number| self.code.index(number));
         let before = self.code.int("llvm.sub", zero, address);
         let before = self.code.int("llvm.and", before, in_line);
+        // In all rows, or columns, and of whole elements.
         let mut odd = self.code.int("llvm.and", before, in_size);
         for step in steps {
             let step = self.product(&step);
@@ -166,34 +168,45 @@ impl KernelEmitter<'_> {
         }
         let is_even = self.code.compare(Predicate::Eq, odd, zero);
         let shift = self.code.int("llvm.udiv", before, size);
-        self.code.select(is_even, shift, zero)
+        let shift = self.code.select(is_even, shift, zero);
+        self.code.branch(after, &[shift]);
+        self.code.go_to(after);
+        Some(block_argument(after, 0))
     }
 
-    /// The innermost loop of what carries nothing: from a line on in vectors, and then what is before it and what fills no vector.
-    pub(super) fn innermost_in_lines(
+    /// Goes through the rows of a tile in vectors of whole lines. What is before the first one is in a vector that ends there, and what
+    /// is behind the last one in one that begins there, both with masks: a row is in the same lane of the same vector whatever is done, so that
+    /// accumulators of vectors are loaded as they were stored.
+    pub(super) fn rows_in_lines(
         &mut self,
         dim: usize,
-        (from, to): Bounds,
-        line: Option<MlirValue>,
+        tile: TileDown,
         body: &mut dyn FnMut(&mut Self, usize),
     ) {
+        let (TileDown { rows: (from, to), first, .. }, lanes) = (tile, self.lanes);
         let mut body = |emitter: &mut Self, lanes: usize, _: &[MlirValue]| {
             body(emitter, lanes);
             Vec::new()
         };
-        let Some(line) = line else {
+        let Some(line) = tile.line else {
             self.innermost(dim, (from, to), &[], &mut body);
             return;
         };
-        let lanes = self.lanes;
         let last = self.last_whole((line, to), lanes as i64);
         self.repeat(dim, (line, last), lanes, &[], &mut |emitter, state| body(emitter, lanes, state));
         let [zero, two] = [0, 2].map(|number| self.code.index(number));
         let parts = self.code.open((zero, two, 1), &[]);
         self.frames.push(Scope::default());
         let is_before = self.code.compare(Predicate::Eq, parts.index, zero);
-        let bounds = (self.code.select(is_before, from, last), self.code.select(is_before, line, to));
-        self.part(dim, bounds, &[], &mut body);
+        let [begin, end] =
+            [(first, last), (line, to)].map(|(before, behind)| self.code.select(is_before, before, behind));
+        let end = self.code.int("llvm.intr.smin", end, to);
+        self.repeat(dim, (begin, end), lanes, &[], &mut |emitter, state| {
+            emitter.mask = Some(emitter.lanes_within(dim, (from, end)));
+            let next = body(emitter, lanes, state);
+            emitter.mask = None;
+            next
+        });
         self.frames.pop();
         self.code.close(&parts, &[]);
     }

@@ -195,7 +195,7 @@ impl<'k> KernelEmitter<'k> {
     }
 
     /// Less than a vector: in a vector some lanes of which are masked, in shorter ones, or one by one.
-    pub(super) fn part(
+    fn part(
         &mut self,
         dim: usize,
         (from, to): (MlirValue, MlirValue),

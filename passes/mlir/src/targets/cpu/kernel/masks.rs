@@ -30,6 +30,18 @@ impl KernelEmitter<'_> {
         self.emit(lanes).compare(Compare::LtS, numbers, left).value
     }
 
+    /// The lanes from the current index of a dimension on that are in a range, which is no further away than a vector.
+    pub(super) fn lanes_within(&mut self, dim: usize, (from, to): (MlirValue, MlirValue)) -> MlirValue {
+        let [behind, before] = [from, to].map(|end| self.lanes_before(dim, end));
+        let none = self.code.constant(Ty::I1, 0, self.lanes);
+        self.code.value(
+            "llvm.select",
+            &[behind, none, before],
+            self.code.types.lanes(Ty::I1, self.lanes),
+            &[],
+        )
+    }
+
     /// The lanes that count.
     pub(super) fn mask_of(&mut self, lanes: usize) -> MlirValue {
         match self.mask {
