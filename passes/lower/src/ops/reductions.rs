@@ -114,24 +114,27 @@ pub(super) fn reduce(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize]) -> No
     in_parts(graph, op, x, gone.to_vec(), cut, shape)
 }
 
-/// What one element is reduced to, if that takes no reduction: the element, or, as sums begin with zero, its sum with that.
+/// What one element is reduced to, if that takes no reduction: the element, but zero in the place of -0, as sums of floats begin with zero.
 fn reduced_alone(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize]) -> Option<NodeId> {
     let dtype = graph.node(x).dtype;
-    let is_itself = match op {
-        Op::Sum => false,
-        Op::Any | Op::All => true,
-        // One times a complex number is another one if a part is infinite, and its extreme with what is less than all may be that.
-        Op::Prod | Op::Max | Op::Maximum | Op::Min | Op::Minimum if dtype.kind() != Kind::Complex => true,
-        Op::Prod | Op::Max | Op::Maximum | Op::Min | Op::Minimum => return None,
-        op => unreachable!("{op} reduces nothing"),
+    let is_changed = match (op, dtype.kind()) {
+        (Op::Any | Op::All, _) => false,
+        // One times a complex number is another one if a part is infinite, its extreme with what is less than all may be that, and -0 may be
+        // a part of it.
+        (_, Kind::Complex) => return None,
+        (Op::Sum, Kind::Float) => true,
+        (Op::Sum | Op::Prod | Op::Max | Op::Maximum | Op::Min | Op::Minimum, _) => false,
+        (op, _) => unreachable!("{op} reduces nothing"),
     };
     let only = squeeze(graph, x, gone);
-    if is_itself {
+    if !is_changed {
         return Some(only);
     }
+    // XLA takes a sum with zero for the other term.
     let shape = graph.shape(only);
     let zero = splat(graph, 0.0, dtype, shape);
-    Some(map(graph, Op::Add, &[zero, only], dtype))
+    let is_zero = map(graph, Op::Equal, &[only, zero], DType::B1);
+    Some(map(graph, Op::Where, &[is_zero, zero, only], dtype))
 }
 
 /// Reduces in parts, if it is cut, and these.
@@ -416,10 +419,7 @@ pub(super) fn arg(graph: &mut Graph, call: Call<'_>) -> NodeId {
     let (x, axis) = along(graph, call.args[0], call.attrs.axes(), true);
     let own = graph.shape(x);
     let shape: Vec<Extent> = (0..own.len()).filter(|other| *other != axis).map(|axis| own[axis]).collect();
-    let found = match is_single(graph, x, &[axis]) {
-        true => splat(graph, 0.0, DType::I64, shape),
-        false => graph.push(Prim::Arg(call.op, axis), &[x], DType::I64, shape),
-    };
+    let found = graph.push(Prim::Arg(call.op, axis), &[x], DType::I64, shape);
     let found = convert(graph, found, call.dtype);
     match (call.attrs.keepdims(), call.attrs.axes()) {
         (true, Some(_)) => expand(graph, found, &[axis]),
