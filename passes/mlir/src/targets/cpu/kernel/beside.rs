@@ -170,7 +170,8 @@ impl KernelEmitter<'_> {
         let chosen = |place: usize| {
             let at = |lane: usize| lane * length + place;
             (1..length).fold(vectors[0], |chosen, number| {
-                // Of the first vector, the lanes are where they are in memory until others join them.
+                // The first shuffle chooses from the first two vectors; the others leave what was chosen in its lanes. A lane whose element
+                // comes later has anything until then.
                 let lane = |lane: usize| match at(lane) / lanes {
                     own if own == number => (lanes + at(lane) % lanes) as i32,
                     0 if number == 1 => at(lane) as i32,

@@ -30,7 +30,7 @@ impl KernelEmitter<'_> {
         self.emit(lanes).compare(Compare::LtS, numbers, left).value
     }
 
-    /// The lanes from the current index of a dimension on that are in a range, which is no further away than a vector.
+    /// The lanes from the current index of a dimension on that are in a range. Both ends are as few indices away as 32 bits count.
     pub(super) fn lanes_within(&mut self, dim: usize, (from, to): (MlirValue, MlirValue)) -> MlirValue {
         let [behind, before] = [from, to].map(|end| self.lanes_before(dim, end));
         let none = self.code.constant(Ty::I1, 0, self.lanes);
