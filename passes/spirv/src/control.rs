@@ -60,6 +60,7 @@ impl Emitter {
 
     fn write(&mut self, variables: &[Variable], values: &[Value]) {
         for (variable, value) in variables.iter().zip(values) {
+            let value = self.hidden(*value);
             self.act(Op::Store, vec![Operand::IdRef(variable.id), Operand::IdRef(value.id)]);
         }
     }

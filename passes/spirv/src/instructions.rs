@@ -11,15 +11,23 @@ impl Emitter {
     /// An instruction of values.
     pub(crate) fn of(&mut self, op: Op, operands: &[Value], ty: Ty) -> Value {
         let r#type = self.ty(ty);
-        let operands = operands.iter().map(|operand| Operand::IdRef(operand.id)).collect();
-        Value { id: self.op(op, r#type, operands), ty }
+        let operands = self.uncomputed(operands);
+        // Of a choice, whatever its condition.
+        let given = if op == Op::Select { &operands[1..] } else { &operands };
+        let is_computed = given.iter().all(|operand| self.is_computed(*operand));
+        let operands = operands.into_iter().map(|operand| Operand::IdRef(operand.id)).collect();
+        let id = self.op(op, r#type, operands);
+        if is_computed {
+            self.computed.insert(id);
+        }
+        Value { id, ty }
     }
 
     /// An extended instruction.
     pub(crate) fn extended(&mut self, number: u32, operands: &[Value], ty: Ty) -> Value {
         let r#type = self.ty(ty);
         let mut all = vec![Operand::IdRef(self.library), Operand::LiteralExtInstInteger(number)];
-        all.extend(operands.iter().map(|operand| Operand::IdRef(operand.id)));
+        all.extend(self.uncomputed(operands).into_iter().map(|operand| Operand::IdRef(operand.id)));
         Value { id: self.op(Op::ExtInst, r#type, all), ty }
     }
 
@@ -203,16 +211,14 @@ impl Emit for Emitter {
     }
 
     fn float(&mut self, ty: Ty, value: f64) -> Value {
-        if value.to_bits() == 0 && self.environment == Environment::Vulkan {
-            return self.zero(ty);
-        }
-        match ty {
+        let literal = match ty {
             Ty::F32 => self.constant(ty, (value as f32).to_bits().into()),
             Ty::F64 => self.constant(ty, value.to_bits()),
             Ty::I1 | Ty::I8 | Ty::I16 | Ty::I32 | Ty::I64 | Ty::F16 => {
                 unreachable!("no definition has a constant of {ty:?} as a float")
             }
-        }
+        };
+        if value == 0.0 { self.hidden(literal) } else { literal }
     }
 
     fn unary(&mut self, op: Unary, x: Value) -> Value {
@@ -296,6 +302,7 @@ impl Emit for Emitter {
     }
 
     fn select(&mut self, condition: Value, x: Value, y: Value) -> Value {
+        let [x, y] = [x, y].map(|value| self.hidden(value));
         self.of(Op::Select, &[condition, x, y], x.ty)
     }
 
@@ -306,6 +313,18 @@ impl Emit for Emitter {
         if cast == Cast::SExt && self.environment == Environment::Vulkan && (x.ty, to) == (Ty::I32, Ty::I64) {
             return self.extended_by_shifts(x);
         }
+        let is_open = match cast {
+            Cast::SToF | Cast::UToF => true,
+            Cast::Bitcast => to.is_float() && self.is_computed(x),
+            Cast::ZExt
+            | Cast::SExt
+            | Cast::Truncate
+            | Cast::FToS
+            | Cast::FToU
+            | Cast::FExt
+            | Cast::FTruncate => false,
+        };
+        let x = if is_open { self.uncounted(x) } else { x };
         let op = match cast {
             Cast::ZExt | Cast::Truncate => Op::UConvert,
             Cast::SExt => Op::SConvert,
@@ -315,7 +334,6 @@ impl Emit for Emitter {
             Cast::FToU => Op::ConvertFToU,
             Cast::FExt | Cast::FTruncate => Op::FConvert,
             Cast::Bitcast if x.ty == to => return x,
-            Cast::Bitcast if to.is_float() && self.is_zero(x) => return self.float(to, 0.0),
             Cast::Bitcast => Op::Bitcast,
         };
         self.of(op, &[x], to)

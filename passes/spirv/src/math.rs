@@ -2,9 +2,14 @@
 //!
 //! Its fused multiply-add may round twice, and its remainder of floats is inexact: both are computed of other instructions.
 //! OpenCL's functions of these names are exact.
+//!
+//! Some compilers take `x + 0`, `x * 0` and `0 / x` for what they are of positive numbers, whatever they are asked to keep. So they
+//! must not see a zero: no constant that is one, no operation of constants alone, no constant that a branch or a choice may
+//! turn out to give, and no integer that becomes a float. All else depends on what is in memory.
 
-use promote_scalar::{Cast, Emit, Ty, fma_exact, remainder_exact};
-use rspirv::spirv::{GlslStd450Op as GLOp, OpenclStd100Op as CLOp};
+use promote_scalar::{Binary, Emit, Ty, fma_exact, remainder_exact};
+use rspirv::dr::{Instruction, Operand};
+use rspirv::spirv::{GlslStd450Op as GLOp, Op, OpenclStd100Op as CLOp, Word};
 
 use crate::module::{Emitter, Environment, Value};
 
@@ -29,16 +34,69 @@ impl Emitter {
         }
     }
 
-    /// The zero of a float type, which compilers cannot see to be one: some take `x + 0`, `x * 0` and `0 / x` for what they are of
-    /// positive numbers.
-    pub(crate) fn zero(&mut self, ty: Ty) -> Value {
-        let bits = Value { id: self.kernel.nothing, ty: Ty::I64 };
-        match ty {
-            Ty::F64 => self.cast(Cast::Bitcast, bits, ty),
-            _ => {
-                let bits = self.cast(Cast::Truncate, bits, ty.bits_type());
-                self.cast(Cast::Bitcast, bits, ty)
+    /// A number that compilers cannot see, of these bits, computed once at the beginning of a kernel for Vulkan.
+    pub(crate) fn unseen(&mut self, ty: Ty, bits: u64) -> Value {
+        if let Some(known) = self.kernel.unseen.get(&(ty, bits)) {
+            return Value { id: *known, ty };
+        }
+        let id = if ty.is_float() {
+            let bits = self.unseen(ty.bits_type(), bits);
+            self.first(Op::Bitcast, ty, &[bits.id])
+        } else if bits != 0 {
+            let operands = [self.unseen(ty, 0).id, self.constant(ty, bits).id];
+            self.first(Op::BitwiseOr, ty, &operands)
+        } else if ty == Ty::I64 {
+            self.kernel.nothing
+        } else {
+            self.first(Op::UConvert, ty, &[self.kernel.nothing])
+        };
+        self.kernel.unseen.insert((ty, bits), id);
+        Value { id, ty }
+    }
+
+    /// An instruction at the beginning of a kernel.
+    fn first(&mut self, op: Op, ty: Ty, operands: &[Word]) -> Word {
+        let (r#type, id) = (self.ty(ty), self.builder.id());
+        let operands = operands.iter().copied().map(Operand::IdRef).collect();
+        self.kernel.of_unseen.push(Instruction::new(op, Some(r#type), Some(id), operands));
+        id
+    }
+
+    /// What a constant of a float type is, where compilers cannot see it; other values as they are.
+    pub(crate) fn hidden(&mut self, value: Value) -> Value {
+        match self.literal(value) {
+            Some(bits) if value.ty.is_float() && self.environment == Environment::Vulkan => {
+                self.unseen(value.ty, bits)
             }
+            Some(_) | None => value,
+        }
+    }
+
+    /// Operands of which compilers cannot compute a float: if all are constants, the first is hidden.
+    pub(crate) fn uncomputed(&mut self, operands: &[Value]) -> Vec<Value> {
+        let mut operands = operands.to_vec();
+        if operands.iter().all(|operand| self.literal(*operand).is_some())
+            && let Some(first) = operands.first_mut()
+        {
+            *first = self.hidden(*first);
+        }
+        operands
+    }
+
+    /// Whether compilers may know a value from constants alone.
+    pub(crate) fn is_computed(&self, value: Value) -> bool {
+        self.literal(value).is_some() || self.computed.contains(&value.id)
+    }
+
+    /// The bits of a float, or an integer that is converted to one, where compilers cannot know it.
+    pub(crate) fn uncounted(&mut self, x: Value) -> Value {
+        match (self.environment, self.literal(x)) {
+            (Environment::Vulkan, Some(bits)) => self.unseen(x.ty, bits),
+            (Environment::Vulkan, None) => {
+                let nothing = self.unseen(x.ty, 0);
+                self.binary(Binary::Or, x, nothing)
+            }
+            (Environment::OpenCl, _) => x,
         }
     }
 }

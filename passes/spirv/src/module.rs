@@ -8,7 +8,7 @@ use rspirv::spirv::{
     AddressingModel, BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, FunctionControl,
     MemoryModel, Op, StorageClass, Word,
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Who runs a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -82,6 +82,10 @@ pub struct Emitter {
     /// The extended instructions.
     pub(crate) library: Word,
     constants: FxHashMap<(Ty, u64), Word>,
+    /// The bits of constants.
+    literals: FxHashMap<Word, u64>,
+    /// What is computed of constants alone.
+    pub(crate) computed: FxHashSet<Word>,
     types: FxHashMap<Ty, Word>,
     pointers: FxHashMap<(StorageClass, Word), Word>,
     /// The built-in variables: of the group, how many groups there are, and of the thread.
@@ -108,6 +112,9 @@ pub struct Kernel {
     shared: Vec<Word>,
     /// 64 bits that are zero, which nobody but the run time knows.
     pub nothing: Word,
+    /// Numbers that [compilers cannot see](Emitter::unseen), and what computes them after these bits.
+    pub(crate) unseen: FxHashMap<(Ty, u64), Word>,
+    pub(crate) of_unseen: Vec<Instruction>,
     /// What exceptions are noted as: where, what is added, and the number of the node.
     pub note: Option<(usize, usize, u32)>,
 }
@@ -147,6 +154,8 @@ impl Emitter {
             needs: Needs::default(),
             library,
             constants: FxHashMap::default(),
+            literals: FxHashMap::default(),
+            computed: FxHashSet::default(),
             types: FxHashMap::default(),
             pointers: FxHashMap::default(),
             built_in: [0; 3],
@@ -259,12 +268,13 @@ impl Emitter {
             }
         };
         self.constants.insert((ty, bits), id);
+        self.literals.insert(id, bits);
         Value { id, ty }
     }
 
-    /// Whether a value is the constant zero of an integer type.
-    pub(crate) fn is_zero(&self, value: Value) -> bool {
-        self.constants.get(&(value.ty, 0)) == Some(&value.id)
+    /// The bits of a constant.
+    pub(crate) fn literal(&self, value: Value) -> Option<u64> {
+        self.literals.get(&value.id).copied()
     }
 
     // Instructions.
@@ -404,6 +414,9 @@ impl Emitter {
         let kernel = std::mem::take(&mut self.kernel);
         let functions = &mut self.builder.module_mut().functions;
         if let Some(entry) = functions.last_mut().and_then(|function| function.blocks.first_mut()) {
+            let is_nothing = |instruction: &Instruction| instruction.result_id == Some(kernel.nothing);
+            let after = entry.instructions.iter().position(is_nothing).map_or(0, |place| place + 1);
+            entry.instructions.splice(after..after, kernel.of_unseen);
             entry.instructions.splice(0..0, kernel.variables);
         }
         let mut interface = self.built_in.to_vec();

@@ -5,6 +5,7 @@ mod carries;
 mod columns;
 mod constants;
 mod cumulative;
+mod device_constants;
 mod device_products;
 mod device_tiles;
 mod devices;
