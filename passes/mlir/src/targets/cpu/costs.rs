@@ -134,6 +134,14 @@ pub const ROWS_AT_ONCE: i64 = 4;
 pub const LONG_ROW: i64 = 1 << 10;
 /// The same below which it is done with rows that fill no whole registers.
 pub const NARROW_ROW: i64 = 96;
+/// From how many bytes of a row on some that are read at once take longer than one after the other, in the order of memory.
+pub const IN_ORDER: i64 = 1 << 9;
+/// From how many on they do not: processors see that each row goes on.
+pub const FOLLOWED: i64 = 1 << 12;
+/// The same where accumulators have more bytes than what is read, so that storing them for each row takes longer, too.
+pub const FOLLOWED_IF_HEAVY: i64 = 1 << 10;
+/// The most bytes that are taken to stay in a cache, from which rows are read in whatever order.
+pub const CACHED_ROWS: i64 = 1 << 25;
 /// How many bytes further on in a row of columns those are that are brought into the first-level cache.
 pub const BYTES_AHEAD_OF_COLUMNS: i64 = 1 << 11;
 /// The shortest rows of columns, in bytes, of which any are.

@@ -1,14 +1,18 @@
 //! What each form of kernel does with a unit of work.
 
 use mlir_sys::*;
+use promote_dialect::extent::Product;
 use promote_scalar::Element;
 use rustc_hash::FxHashMap;
 
 use super::elements::each;
 use super::lanes::{goes_by_row, planar, repeated};
+use super::prefetch::loaded_bytes;
 use super::squares::Bounds;
 use super::{KernelEmitter, Scope};
-use crate::targets::cpu::costs::{CHEAP_ROW, LONG_ROW, NARROW_ROW, ROWS_AT_ONCE};
+use crate::targets::cpu::costs::{
+    CACHED_ROWS, CHEAP_ROW, FOLLOWED, FOLLOWED_IF_HEAVY, IN_ORDER, LONG_ROW, NARROW_ROW, ROWS_AT_ONCE,
+};
 use crate::targets::llvm::{Predicate, Register, shuffle};
 use promote_lattice::DType;
 use promote_lower::kernel::{ExprId, Role};
@@ -385,13 +389,27 @@ impl<'k> KernelEmitter<'k> {
     fn rows_at_once(&self, roots: &[usize]) -> i64 {
         let [root] = roots else { return 1 };
         let bytes: i64 = self.accumulator(*root).iter().map(|ty| i64::from(ty.bits() / 8)).sum();
-        let row =
-            self.kernel.dims.last().and_then(|extent| extent.fixed()).unwrap_or(0).saturating_mul(bytes);
+        let columns = self.kernel.dims.last().and_then(Product::fixed).unwrap_or(0);
+        let row = columns.saturating_mul(bytes);
         let is_reduced = matches!(self.kernel.roots[*root].role, Role::Reduce(_) | Role::Arg(_));
         let register = self.setting.machine.vector_bytes as i64;
         let is_narrow = row < NARROW_ROW && row % register != 0;
-        let is_worth_it = is_reduced && (row >= LONG_ROW || is_narrow) && self.kernel.cost() <= CHEAP_ROW;
+        let is_long = row >= LONG_ROW && !self.are_read_in_order(bytes);
+        let is_worth_it = is_reduced && (is_long || is_narrow) && self.kernel.cost() <= CHEAP_ROW;
         if is_worth_it { ROWS_AT_ONCE } else { 1 }
+    }
+
+    /// Whether rows, with accumulators of so many bytes for each column, are read one after the other sooner than some at once.
+    fn are_read_in_order(&self, accumulator: i64) -> bool {
+        let dims = &self.kernel.dims;
+        let read = self.kernel.exprs.iter().map(loaded_bytes).max().unwrap_or(0);
+        let of = |mut dims: std::slice::Iter<'_, Product>| {
+            dims.try_fold(read, |all, extent| Some(all.saturating_mul(extent.fixed()?)))
+        };
+        let is_cached = of(dims.iter()).is_some_and(|all| all <= CACHED_ROWS);
+        let row = of(dims[dims.len() - 1..].iter()).unwrap_or(0);
+        let most = if accumulator <= read { FOLLOWED } else { FOLLOWED_IF_HEAVY };
+        !is_cached && (IN_ORDER..most).contains(&row)
     }
 
     /// Goes through rows, some at once; after each block of them its sums are added to those of the rows before.

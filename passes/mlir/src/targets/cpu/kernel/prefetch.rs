@@ -167,7 +167,7 @@ fn goes_back(kernel: &Kernel, rows: usize) -> bool {
 }
 
 /// How many bytes an expression reads in order at each index.
-fn loaded_bytes(expr: &Expr) -> i64 {
+pub(super) fn loaded_bytes(expr: &Expr) -> i64 {
     match expr.code {
         What::Load(_) => read_bytes(expr),
         What::Take { .. } | What::Splat(_) | What::Size(_) | What::Index { .. } => 0,
