@@ -135,7 +135,9 @@ pub const LONG_ROW: i64 = 1 << 10;
 /// The same below which it is done with rows that fill no whole registers.
 pub const NARROW_ROW: i64 = 96;
 /// From how many bytes of a row on some that are read at once take longer than one after the other, in the order of memory.
-pub const IN_ORDER: i64 = 1 << 9;
+pub const IN_ORDER: i64 = 320;
+/// The same of rows of matrices that few are multiplied with, of which there are more at once.
+pub const FACTORS_IN_ORDER: i64 = 192;
 /// From how many on they do not: processors see that each row goes on.
 pub const FOLLOWED: i64 = 1 << 12;
 /// The same where accumulators have more bytes than what is read, so that storing them for each row takes longer, too.

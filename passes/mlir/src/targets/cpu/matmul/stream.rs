@@ -14,8 +14,8 @@ use promote_scalar::memory;
 use super::emitter::Emitter;
 use super::{Elements, Slot};
 use crate::targets::cpu::costs::{
-    CACHED, FEW_AT_ONCE, STREAMED_AGAIN, STREAMED_AHEAD, STREAMED_BYTES, STREAMED_FACTORS, STREAMED_PART,
-    STREAMED_ROWS, STREAMED_STEPS, STREAMED_UNIT,
+    CACHED, CACHED_ROWS, FACTORS_IN_ORDER, FEW_AT_ONCE, FOLLOWED, STREAMED_AGAIN, STREAMED_AHEAD,
+    STREAMED_BYTES, STREAMED_FACTORS, STREAMED_PART, STREAMED_ROWS, STREAMED_STEPS, STREAMED_UNIT,
 };
 use crate::targets::cpu::kernel::Setting;
 use crate::targets::cpu::target::Machine;
@@ -200,11 +200,27 @@ impl Emitter {
         let (zero, by) = (self.code.index(0), self.code.index(steps));
         let rest = self.code.int("llvm.urem", length, by);
         let whole = self.sub(length, rest);
+        let whole = self.unless_in_order(stream, group.n, whole);
         for (from, to, steps) in [(zero, whole, steps), (whole, length, 1)] {
             let at_once = self.code.open((from, to, steps), &[]);
             self.some_steps(stream, group, (at_once.index, steps));
             self.code.close(&at_once, &[]);
         }
+    }
+
+    /// How many rows of the right matrix, of so many elements, are multiplied some at once: none where they are read sooner one after the
+    /// other.
+    fn unless_in_order(&mut self, stream: &Stream, n: MlirValue, whole: MlirValue) -> MlirValue {
+        let of = |bytes: i64| bytes * 8 / i64::from(memory(self.elements.right).bits());
+        let [short, long, cached] =
+            [FACTORS_IN_ORDER, FOLLOWED / stream.rows, CACHED_ROWS].map(|bytes| self.code.index(of(bytes)));
+        let k = self.word(Slot::K);
+        let all = self.multiply(k, n);
+        let at_once = [(Predicate::Slt, n, short), (Predicate::Sge, n, long), (Predicate::Sle, all, cached)];
+        at_once.into_iter().fold(self.code.index(0), |none, (predicate, x, y)| {
+            let is_faster = self.code.compare(predicate, x, y);
+            self.code.select(is_faster, whole, none)
+        })
     }
 
     /// Adds the products of some rows of the right matrix.
