@@ -66,6 +66,13 @@ fn columns_of_any_number_of_rows_give_the_same_bits_in_every_order() {
     }
 }
 
+/// Rows of a few hundred bytes, so many that they are in no cache, are read one after the other, and not some at once.
+#[test]
+fn columns_that_are_in_no_cache_give_the_same_bits_in_every_order() {
+    check(DType::F32, ([33_001, 259], 0), false);
+    check(DType::I8, ([74_001, 461], 0), false);
+}
+
 #[test]
 fn columns_of_other_dtypes_give_the_same_bits_in_every_order() {
     for dtype in [DType::F64, DType::BF16, DType::I8] {

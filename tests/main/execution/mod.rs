@@ -37,6 +37,7 @@ mod sorting;
 mod stack;
 mod staged;
 mod stepped_rows;
+mod streamed_products;
 pub mod support;
 mod sweep;
 mod takes;

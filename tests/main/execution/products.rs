@@ -44,7 +44,7 @@ fn whole(dtype: DType, shape: &[usize], random: &mut Random) -> Array {
 }
 
 /// Numbers whose products and sums are rounded.
-fn fractions(dtype: DType, shape: &[usize], random: &mut Random) -> Array {
+pub(super) fn fractions(dtype: DType, shape: &[usize], random: &mut Random) -> Array {
     let numbers = (0..shape.iter().product()).map(|_| random.next() as f64 / 2f64.powi(63) - 1.0);
     let numbers: Vec<Number> = numbers.map(|number| Number::Real(number).fit(dtype)).collect();
     Array::new(dtype, shape.to_vec(), numbers)
@@ -66,7 +66,7 @@ fn tensor(shape: &[usize], dtype: DType, is_open: bool) -> String {
     format!("tensor<{extents}{}>", dtype.mlir())
 }
 
-fn product(name: &str, [x, y]: [&[usize]; 2], dtype: DType, is_open: bool) -> String {
+pub(super) fn product(name: &str, [x, y]: [&[usize]; 2], dtype: DType, is_open: bool) -> String {
     let [x, y] = [x, y].map(|shape| tensor(shape, dtype, is_open));
     format!(
         "func.func @{name}(%x: {x}, %y: {y}) -> !u {{\n  %r = \"promote.matmul\"(%x, %y) : ({x}, {y}) -> !u\n  \
