@@ -192,9 +192,8 @@ def cases(np, jnp, jax, rng):
 
         return mlir, [x, g, b], [out], numpy, jaxed, 8 * x.size
 
-    def total(axis):
+    def total(axis, r=16384, c=2048):
         def case():
-            r, c = 16384, 2048
             x = normal(r, c)
             which = "" if axis is None else f" {{axis = array<i64: {axis}>}}"
             mlir = program([("x", f"tensor<{r}x{c}xf32>")], [f"y = sum(x){which}"], ["y"])
@@ -238,6 +237,7 @@ def cases(np, jnp, jax, rng):
         "softmax, rows": softmax,
         "layer norm, rows": layer_norm,
         "sum, axis 0": total(0),
+        "sum, axis 0, [131072,256]": total(0, 131072, 256),
         "sum, axis 1": total(1),
         "sum, all": total(None),
         "masks": masks,

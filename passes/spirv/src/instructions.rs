@@ -11,23 +11,16 @@ impl Emitter {
     /// An instruction of values.
     pub(crate) fn of(&mut self, op: Op, operands: &[Value], ty: Ty) -> Value {
         let r#type = self.ty(ty);
-        let operands = self.uncomputed(operands);
-        // Of a choice, whatever its condition.
-        let given = if op == Op::Select { &operands[1..] } else { &operands };
-        let is_computed = given.iter().all(|operand| self.is_computed(*operand));
+        let operands = self.with_one_hidden(operands);
         let operands = operands.into_iter().map(|operand| Operand::IdRef(operand.id)).collect();
-        let id = self.op(op, r#type, operands);
-        if is_computed {
-            self.computed.insert(id);
-        }
-        Value { id, ty }
+        Value { id: self.op(op, r#type, operands), ty }
     }
 
     /// An extended instruction.
     pub(crate) fn extended(&mut self, number: u32, operands: &[Value], ty: Ty) -> Value {
         let r#type = self.ty(ty);
         let mut all = vec![Operand::IdRef(self.library), Operand::LiteralExtInstInteger(number)];
-        all.extend(self.uncomputed(operands).into_iter().map(|operand| Operand::IdRef(operand.id)));
+        all.extend(self.with_one_hidden(operands).into_iter().map(|operand| Operand::IdRef(operand.id)));
         Value { id: self.op(Op::ExtInst, r#type, all), ty }
     }
 
@@ -58,7 +51,7 @@ impl Emitter {
         let bits = self.bits_of(x);
         let mask = self.constant(bits.ty, mask);
         let bits = self.binary(op, bits, mask);
-        self.cast(Cast::Bitcast, bits, x.ty)
+        self.of(Op::Bitcast, &[bits], x.ty)
     }
 
     fn copy_sign(&mut self, x: Value, y: Value) -> Value {
@@ -68,7 +61,7 @@ impl Emitter {
         let sign = self.constant(other.ty, sign);
         let sign = self.binary(Binary::And, other, sign);
         let bits = self.binary(Binary::Or, magnitude, sign);
-        self.cast(Cast::Bitcast, bits, x.ty)
+        self.of(Op::Bitcast, &[bits], x.ty)
     }
 
     /// How many high bits are zero.
@@ -313,18 +306,25 @@ impl Emit for Emitter {
         if cast == Cast::SExt && self.environment == Environment::Vulkan && (x.ty, to) == (Ty::I32, Ty::I64) {
             return self.extended_by_shifts(x);
         }
-        let is_open = match cast {
-            Cast::SToF | Cast::UToF => true,
-            Cast::Bitcast => to.is_float() && self.is_computed(x),
-            Cast::ZExt
+        if cast == Cast::Bitcast
+            && to.is_float()
+            && let Some(bits) = self.literal(x)
+        {
+            let literal = self.constant(to, bits);
+            return self.hidden(literal);
+        }
+        let x = match cast {
+            Cast::SToF | Cast::UToF => self.hidden_integer(x),
+            Cast::Bitcast if to.is_float() && !x.ty.is_float() => self.hidden_integer(x),
+            Cast::Bitcast
+            | Cast::ZExt
             | Cast::SExt
             | Cast::Truncate
             | Cast::FToS
             | Cast::FToU
             | Cast::FExt
-            | Cast::FTruncate => false,
+            | Cast::FTruncate => x,
         };
-        let x = if is_open { self.uncounted(x) } else { x };
         let op = match cast {
             Cast::ZExt | Cast::Truncate => Op::UConvert,
             Cast::SExt => Op::SConvert,

@@ -5,7 +5,7 @@
 //!
 //! Some compilers take `x + 0`, `x * 0` and `0 / x` for what they are of positive numbers, whatever they are asked to keep. So they
 //! must not see a zero: no constant that is one, no operation of constants alone, no constant that a branch or a choice may
-//! turn out to give, and no integer that becomes a float. All else depends on what is in memory.
+//! turn out to give, and no integer that becomes a float, whether it is converted or its bits are taken.
 
 use promote_scalar::{Binary, Emit, Ty, fma_exact, remainder_exact};
 use rspirv::dr::{Instruction, Operand};
@@ -41,28 +41,28 @@ impl Emitter {
         }
         let id = if ty.is_float() {
             let bits = self.unseen(ty.bits_type(), bits);
-            self.first(Op::Bitcast, ty, &[bits.id])
+            self.at_first(Op::Bitcast, ty, &[bits.id])
         } else if bits != 0 {
             let operands = [self.unseen(ty, 0).id, self.constant(ty, bits).id];
-            self.first(Op::BitwiseOr, ty, &operands)
+            self.at_first(Op::BitwiseOr, ty, &operands)
         } else if ty == Ty::I64 {
             self.kernel.nothing
         } else {
-            self.first(Op::UConvert, ty, &[self.kernel.nothing])
+            self.at_first(Op::UConvert, ty, &[self.kernel.nothing])
         };
         self.kernel.unseen.insert((ty, bits), id);
         Value { id, ty }
     }
 
     /// An instruction at the beginning of a kernel.
-    fn first(&mut self, op: Op, ty: Ty, operands: &[Word]) -> Word {
+    fn at_first(&mut self, op: Op, ty: Ty, operands: &[Word]) -> Word {
         let (r#type, id) = (self.ty(ty), self.builder.id());
         let operands = operands.iter().copied().map(Operand::IdRef).collect();
-        self.kernel.of_unseen.push(Instruction::new(op, Some(r#type), Some(id), operands));
+        self.kernel.first_instructions.push(Instruction::new(op, Some(r#type), Some(id), operands));
         id
     }
 
-    /// What a constant of a float type is, where compilers cannot see it; other values as they are.
+    /// A constant of a float type where compilers cannot see it; other values as they are.
     pub(crate) fn hidden(&mut self, value: Value) -> Value {
         match self.literal(value) {
             Some(bits) if value.ty.is_float() && self.environment == Environment::Vulkan => {
@@ -73,23 +73,17 @@ impl Emitter {
     }
 
     /// Operands of which compilers cannot compute a float: if all are constants, the first is hidden.
-    pub(crate) fn uncomputed(&mut self, operands: &[Value]) -> Vec<Value> {
+    pub(crate) fn with_one_hidden(&mut self, operands: &[Value]) -> Vec<Value> {
         let mut operands = operands.to_vec();
-        if operands.iter().all(|operand| self.literal(*operand).is_some())
-            && let Some(first) = operands.first_mut()
-        {
+        let are_all = operands.iter().all(|operand| self.literal(*operand).is_some());
+        if let Some(first) = operands.first_mut().filter(|_| are_all) {
             *first = self.hidden(*first);
         }
         operands
     }
 
-    /// Whether compilers may know a value from constants alone.
-    pub(crate) fn is_computed(&self, value: Value) -> bool {
-        self.literal(value).is_some() || self.computed.contains(&value.id)
-    }
-
-    /// The bits of a float, or an integer that is converted to one, where compilers cannot know it.
-    pub(crate) fn uncounted(&mut self, x: Value) -> Value {
+    /// An integer that becomes a float: compilers cannot know it, even if it is a constant, or `n - n`.
+    pub(crate) fn hidden_integer(&mut self, x: Value) -> Value {
         match (self.environment, self.literal(x)) {
             (Environment::Vulkan, Some(bits)) => self.unseen(x.ty, bits),
             (Environment::Vulkan, None) => {

@@ -8,7 +8,7 @@ use rspirv::spirv::{
     AddressingModel, BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, FunctionControl,
     MemoryModel, Op, StorageClass, Word,
 };
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 /// Who runs a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -84,8 +84,6 @@ pub struct Emitter {
     constants: FxHashMap<(Ty, u64), Word>,
     /// The bits of constants.
     literals: FxHashMap<Word, u64>,
-    /// What is computed of constants alone.
-    pub(crate) computed: FxHashSet<Word>,
     types: FxHashMap<Ty, Word>,
     pointers: FxHashMap<(StorageClass, Word), Word>,
     /// The built-in variables: of the group, how many groups there are, and of the thread.
@@ -114,7 +112,7 @@ pub struct Kernel {
     pub nothing: Word,
     /// Numbers that [compilers cannot see](Emitter::unseen), and what computes them after these bits.
     pub(crate) unseen: FxHashMap<(Ty, u64), Word>,
-    pub(crate) of_unseen: Vec<Instruction>,
+    pub(crate) first_instructions: Vec<Instruction>,
     /// What exceptions are noted as: where, what is added, and the number of the node.
     pub note: Option<(usize, usize, u32)>,
 }
@@ -155,7 +153,6 @@ impl Emitter {
             library,
             constants: FxHashMap::default(),
             literals: FxHashMap::default(),
-            computed: FxHashSet::default(),
             types: FxHashMap::default(),
             pointers: FxHashMap::default(),
             built_in: [0; 3],
@@ -416,7 +413,7 @@ impl Emitter {
         if let Some(entry) = functions.last_mut().and_then(|function| function.blocks.first_mut()) {
             let is_nothing = |instruction: &Instruction| instruction.result_id == Some(kernel.nothing);
             let after = entry.instructions.iter().position(is_nothing).map_or(0, |place| place + 1);
-            entry.instructions.splice(after..after, kernel.of_unseen);
+            entry.instructions.splice(after..after, kernel.first_instructions);
             entry.instructions.splice(0..0, kernel.variables);
         }
         let mut interface = self.built_in.to_vec();

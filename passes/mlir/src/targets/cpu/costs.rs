@@ -134,15 +134,13 @@ pub const ROWS_AT_ONCE: i64 = 4;
 pub const LONG_ROW: i64 = 1 << 10;
 /// The same below which it is done with rows that fill no whole registers.
 pub const NARROW_ROW: i64 = 96;
-/// From how many bytes of a row on some that are read at once take longer than one after the other, in the order of memory.
+/// The rows of columns, in bytes that are read, of which some at once take longer than one after the other, in the order of memory, where
+/// they are in no cache: prefetchers do not follow so short ones beside each other.
 pub const IN_ORDER: i64 = 320;
-/// The same of rows of matrices that few are multiplied with, of which there are more at once.
-pub const FACTORS_IN_ORDER: i64 = 192;
-/// From how many on they do not: processors see that each row goes on.
 pub const FOLLOWED: i64 = 1 << 12;
-/// The same where accumulators have more bytes than what is read, so that storing them for each row takes longer, too.
+/// The longest such rows where accumulators have more bytes than what is read, so that it takes longer to access them for each row.
 pub const FOLLOWED_IF_HEAVY: i64 = 1 << 10;
-/// The most bytes that are taken to stay in a cache, from which rows are read in whatever order.
+/// The most bytes of rows of which some are read at once all the same. Third-level caches have about as many.
 pub const CACHED_ROWS: i64 = 1 << 25;
 /// How many bytes further on in a row of columns those are that are brought into the first-level cache.
 pub const BYTES_AHEAD_OF_COLUMNS: i64 = 1 << 11;
@@ -257,6 +255,11 @@ pub const FEW_AT_ONCE: i64 = 4;
 pub const STREAMED_ROWS: i64 = 8;
 /// How many rows of the matrix are multiplied at once, at most.
 pub const STREAMED_STEPS: i64 = 8;
+/// The rows of the matrix, in bytes, of which so many at once take longer than one after the other, as [of columns](IN_ORDER). The
+/// longest are shorter the more rows they are multiplied with: the sums of all of these are accessed for each.
+pub const STREAMED_IN_ORDER: [i64; 2] = [192, 3200];
+/// With so many rows, at most, one after the other is faster.
+pub const MOST_IN_ORDER: i64 = 4;
 /// How many bytes ahead they are brought into the caches, at least and at most: a row is some pages of memory, and processors do not see
 /// beyond one. What is brought in behind the end of a row is not read.
 pub const STREAMED_AHEAD: [i64; 2] = [1 << 9, 1 << 10];

@@ -15,7 +15,7 @@ use crate::targets::cpu::costs::{
 };
 use crate::targets::llvm::{Predicate, Register, shuffle};
 use promote_lattice::DType;
-use promote_lower::kernel::{ExprId, Role};
+use promote_lower::kernel::{Code as What, ExprId, Role};
 use promote_lower::order::BLOCK;
 
 impl<'k> KernelEmitter<'k> {
@@ -385,31 +385,57 @@ impl<'k> KernelEmitter<'k> {
     }
 
     /// How many rows are added to columns at once, if that takes few instructions: some of long ones, which push the accumulators out of
-    /// the first-level cache, and of narrow ones that fill no whole registers, whose accumulators are waited for.
+    /// the first-level cache, and of narrow ones that fill no whole registers, whose accumulators are waited for. A run may find that
+    /// they are read sooner [one after the other](Self::unless_in_order).
     fn rows_at_once(&self, roots: &[usize]) -> i64 {
         let [root] = roots else { return 1 };
-        let bytes: i64 = self.accumulator(*root).iter().map(|ty| i64::from(ty.bits() / 8)).sum();
-        let columns = self.kernel.dims.last().and_then(Product::fixed).unwrap_or(0);
-        let row = columns.saturating_mul(bytes);
+        let row = self.column_count().saturating_mul(self.accumulator_bytes(*root));
         let is_reduced = matches!(self.kernel.roots[*root].role, Role::Reduce(_) | Role::Arg(_));
         let register = self.setting.machine.vector_bytes as i64;
         let is_narrow = row < NARROW_ROW && row % register != 0;
-        let is_long = row >= LONG_ROW && !self.are_read_in_order(bytes);
-        let is_worth_it = is_reduced && (is_long || is_narrow) && self.kernel.cost() <= CHEAP_ROW;
+        let is_worth_it = is_reduced && (row >= LONG_ROW || is_narrow) && self.kernel.cost() <= CHEAP_ROW;
         if is_worth_it { ROWS_AT_ONCE } else { 1 }
     }
 
-    /// Whether rows, with accumulators of so many bytes for each column, are read one after the other sooner than some at once.
-    fn are_read_in_order(&self, accumulator: i64) -> bool {
-        let dims = &self.kernel.dims;
-        let read = self.kernel.exprs.iter().map(loaded_bytes).max().unwrap_or(0);
-        let of = |mut dims: std::slice::Iter<'_, Product>| {
-            dims.try_fold(read, |all, extent| Some(all.saturating_mul(extent.fixed()?)))
-        };
-        let is_cached = of(dims.iter()).is_some_and(|all| all <= CACHED_ROWS);
-        let row = of(dims[dims.len() - 1..].iter()).unwrap_or(0);
-        let most = if accumulator <= read { FOLLOWED } else { FOLLOWED_IF_HEAVY };
-        !is_cached && (IN_ORDER..most).contains(&row)
+    /// How many columns there are, or 0 if a run alone knows.
+    fn column_count(&self) -> i64 {
+        self.kernel.dims.last().and_then(Product::fixed).unwrap_or(0)
+    }
+
+    fn accumulator_bytes(&self, root: usize) -> i64 {
+        self.accumulator(root).iter().map(|ty| i64::from(ty.bits() / 8)).sum()
+    }
+
+    /// Up to where rows are added some at once: `middle`, or `from` where they are read sooner one after the other, as rows of some
+    /// length that lie without gaps, and are so many that they are in no cache.
+    fn unless_in_order(
+        &mut self,
+        (rows, roots): (usize, &[usize]),
+        (from, middle): (MlirValue, MlirValue),
+    ) -> MlirValue {
+        let kernel = self.kernel;
+        let loads = kernel.exprs.iter().filter_map(|expr| {
+            let What::Load(access) = &expr.code else { return None };
+            Some((loaded_bytes(expr), access))
+        });
+        let Some((read, access)) = loads.max_by_key(|(bytes, _)| *bytes) else { return middle };
+        let columns = self.column_count();
+        let is_light = roots.iter().all(|root| self.accumulator_bytes(*root) <= read);
+        let most = if is_light { FOLLOWED } else { FOLLOWED_IF_HEAVY };
+        if !(IN_ORDER..most).contains(&columns.saturating_mul(read)) {
+            return middle;
+        }
+        // Parts have the indices of what they are parts of.
+        let is_part = |dim: usize| kernel.chunk.is_some_and(|chunk| chunk.by == dim);
+        let dims = kernel.dims.iter().enumerate().filter(|(dim, _)| !is_part(*dim));
+        let all = dims.fold(Product::number(1), |all, (_, extent)| &all * extent);
+        let [all, stride] = [&all, &access.strides[rows]].map(|number| self.product(number));
+        let [cached, columns] = [CACHED_ROWS / read, columns].map(|number| self.code.index(number));
+        let at_once = [(Predicate::Sle, all, cached), (Predicate::Ne, stride, columns)];
+        at_once.into_iter().fold(from, |until, (predicate, x, y)| {
+            let is_faster = self.code.compare(predicate, x, y);
+            self.code.select(is_faster, middle, until)
+        })
     }
 
     /// Goes through rows, some at once; after each block of them its sums are added to those of the rows before.
@@ -425,7 +451,7 @@ impl<'k> KernelEmitter<'k> {
         let summed: Vec<usize> =
             roots.iter().copied().filter(|root| !self.sums_before[*root].is_empty()).collect();
         if summed.is_empty() {
-            self.rows_of_block(rows, bounds, at_once, body);
+            self.rows_of_block((rows, roots), bounds, at_once, body);
             return;
         }
         let dim = self.kernel.dims.len() - 1;
@@ -434,7 +460,7 @@ impl<'k> KernelEmitter<'k> {
         let end = self.code.int("llvm.add", blocks.index, length);
         let end = self.code.int("llvm.intr.smin", end, bounds.1);
         self.frames.push(FxHashMap::default());
-        self.rows_of_block(rows, (blocks.index, end), at_once, body);
+        self.rows_of_block((rows, roots), (blocks.index, end), at_once, body);
         self.innermost(dim, (from, to), &[], &mut |emitter, lanes, _| {
             for root in &summed {
                 emitter.add_sums_of_block(*root, from, lanes);
@@ -448,7 +474,7 @@ impl<'k> KernelEmitter<'k> {
     /// Goes through rows, so many at once as far as they go, then one by one.
     fn rows_of_block(
         &mut self,
-        rows: usize,
+        (rows, roots): (usize, &[usize]),
         (from, to): (MlirValue, MlirValue),
         at_once: i64,
         body: &mut dyn FnMut(&mut Self, i64),
@@ -464,6 +490,7 @@ impl<'k> KernelEmitter<'k> {
         }
         const { assert!(ROWS_AT_ONCE.cast_unsigned().is_power_of_two() && BLOCK % ROWS_AT_ONCE == 0) };
         let middle = self.last_whole((from, to), at_once);
+        let middle = self.unless_in_order((rows, roots), (from, middle));
         by(self, (from, middle), at_once);
         by(self, (middle, to), 1);
     }

@@ -2,7 +2,8 @@
 //!
 //! ## Algorithm
 //! A unit is some columns; as many units as come together make a chunk of columns. The sums of some rows and these columns
-//! are in the first-level cache. Some rows of the right matrix at a time are multiplied with as many elements of each row of the left one, which stay in registers, and added to
+//! are in the first-level cache. Some rows of the right matrix at a time, or, of short ones of a matrix that is in no cache, one
+//! after the other, are multiplied with as many elements of each row of the left one, which stay in registers, and added to
 //! the sums, one after another. If there are more rows of the left matrix than are multiplied at once, what the next ones
 //! need of the right matrix is in the second-level cache.
 
@@ -14,8 +15,8 @@ use promote_scalar::memory;
 use super::emitter::Emitter;
 use super::{Elements, Slot};
 use crate::targets::cpu::costs::{
-    CACHED, CACHED_ROWS, FACTORS_IN_ORDER, FEW_AT_ONCE, FOLLOWED, STREAMED_AGAIN, STREAMED_AHEAD,
-    STREAMED_BYTES, STREAMED_FACTORS, STREAMED_PART, STREAMED_ROWS, STREAMED_STEPS, STREAMED_UNIT,
+    CACHED, CACHED_ROWS, FEW_AT_ONCE, MOST_IN_ORDER, STREAMED_AGAIN, STREAMED_AHEAD, STREAMED_BYTES,
+    STREAMED_FACTORS, STREAMED_IN_ORDER, STREAMED_PART, STREAMED_ROWS, STREAMED_STEPS, STREAMED_UNIT,
 };
 use crate::targets::cpu::kernel::Setting;
 use crate::targets::cpu::target::Machine;
@@ -194,7 +195,7 @@ impl Emitter {
         self.code.close(&columns, &[]);
     }
 
-    /// Adds the products of a part of so many rows of the right matrix.
+    /// Adds the products of a part of so many rows of the right matrix: of some at once, as far as that is faster, then of single ones.
     pub(super) fn all_steps(&mut self, stream: &Stream, group: &Group, length: MlirValue) {
         let steps = stream.steps(self.setting.machine);
         let (zero, by) = (self.code.index(0), self.code.index(steps));
@@ -208,18 +209,22 @@ impl Emitter {
         }
     }
 
-    /// How many rows of the right matrix, of so many elements, are multiplied some at once: none where they are read sooner one after the
-    /// other.
+    /// How many rows of the right matrix, of `n` elements, are multiplied some at once: `whole`, or none where they are read sooner one
+    /// after the other, as short ones of a matrix that is in no cache.
     fn unless_in_order(&mut self, stream: &Stream, n: MlirValue, whole: MlirValue) -> MlirValue {
+        if stream.rows > MOST_IN_ORDER {
+            return whole;
+        }
+        let [least, most] = STREAMED_IN_ORDER;
         let of = |bytes: i64| bytes * 8 / i64::from(memory(self.elements.right).bits());
-        let [short, long, cached] =
-            [FACTORS_IN_ORDER, FOLLOWED / stream.rows, CACHED_ROWS].map(|bytes| self.code.index(of(bytes)));
+        let [least, most, cached] =
+            [least, most / stream.rows, CACHED_ROWS].map(|bytes| self.code.index(of(bytes)));
         let k = self.word(Slot::K);
         let all = self.multiply(k, n);
-        let at_once = [(Predicate::Slt, n, short), (Predicate::Sge, n, long), (Predicate::Sle, all, cached)];
-        at_once.into_iter().fold(self.code.index(0), |none, (predicate, x, y)| {
+        let at_once = [(Predicate::Slt, n, least), (Predicate::Sge, n, most), (Predicate::Sle, all, cached)];
+        at_once.into_iter().fold(self.code.index(0), |until, (predicate, x, y)| {
             let is_faster = self.code.compare(predicate, x, y);
-            self.code.select(is_faster, whole, none)
+            self.code.select(is_faster, whole, until)
         })
     }
 
