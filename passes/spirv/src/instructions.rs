@@ -51,6 +51,7 @@ impl Emitter {
         let bits = self.bits_of(x);
         let mask = self.constant(bits.ty, mask);
         let bits = self.binary(op, bits, mask);
+        // Compilers know these bits no better than the float that they are of.
         self.of(Op::Bitcast, &[bits], x.ty)
     }
 

@@ -110,8 +110,9 @@ pub struct Kernel {
     shared: Vec<Word>,
     /// 64 bits that are zero, which nobody but the run time knows.
     pub nothing: Word,
-    /// Numbers that [compilers cannot see](Emitter::unseen), and what computes them after these bits.
+    /// Numbers that [compilers cannot see](Emitter::unseen), by their type and bits.
     pub(crate) unseen: FxHashMap<(Ty, u64), Word>,
+    /// What computes them, after [`nothing`](Self::nothing).
     pub(crate) first_instructions: Vec<Instruction>,
     /// What exceptions are noted as: where, what is added, and the number of the node.
     pub note: Option<(usize, usize, u32)>,

@@ -7,7 +7,7 @@ use promote::DType;
 use promote_reference::{Array, Number, Value};
 
 use super::devices::{differs, open, outcome, targets};
-use super::support::{known, on_all_cores, reported};
+use super::support::{Place, known, on_all_cores, reported};
 
 /// Where a number `k` comes from: each line is a result, an op and its operands. `one` and `two` are constants of the dtype at hand, as
 /// `T` is; `n` is an `i32` that is not known.
@@ -104,7 +104,7 @@ fn arithmetic_with_what_constants_amount_to_has_the_bits_of_a_processor() {
                     Value::Array(Array::new(DType::I32, Vec::new(), vec![Number::Int(7)])),
                 ];
                 let on = |place| outcome(place, (&text, "f"), ("jax", true), &arguments);
-                let (found, expected) = (on(place), on(&super::support::Place::host()));
+                let (found, expected) = (on(place), on(&Place::host()));
                 assert!(expected.is_ok(), "{expected:?}\n{text}");
                 (found != expected)
                     .then(|| format!("{number} of {dtype} on {target}: {}", differs(&found, &expected)))

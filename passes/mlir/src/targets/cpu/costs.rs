@@ -134,13 +134,15 @@ pub const ROWS_AT_ONCE: i64 = 4;
 pub const LONG_ROW: i64 = 1 << 10;
 /// The same below which it is done with rows that fill no whole registers.
 pub const NARROW_ROW: i64 = 96;
-/// The rows of columns, in bytes that are read, of which some at once take longer than one after the other, in the order of memory, where
-/// they are in no cache: prefetchers do not follow so short ones beside each other.
+/// The shortest rows, in bytes that are read, of which several at once take longer than one after the other, where they are in no
+/// cache: prefetchers do not follow short rows side by side.
 pub const IN_ORDER: i64 = 320;
+/// From how many bytes on prefetchers do.
 pub const FOLLOWED: i64 = 1 << 12;
-/// The longest such rows where accumulators have more bytes than what is read, so that it takes longer to access them for each row.
+/// From how many bytes on several at once are faster all the same where accumulators have more bytes than what is read: one after the
+/// other, each row loads and stores them.
 pub const FOLLOWED_IF_HEAVY: i64 = 1 << 10;
-/// The most bytes of rows of which some are read at once all the same. Third-level caches have about as many.
+/// The most bytes of all rows that are taken to stay in the third-level cache.
 pub const CACHED_ROWS: i64 = 1 << 25;
 /// How many bytes further on in a row of columns those are that are brought into the first-level cache.
 pub const BYTES_AHEAD_OF_COLUMNS: i64 = 1 << 11;
@@ -255,10 +257,11 @@ pub const FEW_AT_ONCE: i64 = 4;
 pub const STREAMED_ROWS: i64 = 8;
 /// How many rows of the matrix are multiplied at once, at most.
 pub const STREAMED_STEPS: i64 = 8;
-/// The rows of the matrix, in bytes, of which so many at once take longer than one after the other, as [of columns](IN_ORDER). The
-/// longest are shorter the more rows they are multiplied with: the sums of all of these are accessed for each.
+/// From how many bytes of a row of the matrix on, and up to how many, several at once take longer than one after the other, as down
+/// [columns](IN_ORDER). The second is divided by the number of rows of the left matrix, as each row of the matrix loads and stores
+/// the sums of all of them.
 pub const STREAMED_IN_ORDER: [i64; 2] = [192, 3200];
-/// With so many rows, at most, one after the other is faster.
+/// The most rows of the left matrix at once with which that is so.
 pub const MOST_IN_ORDER: i64 = 4;
 /// How many bytes ahead they are brought into the caches, at least and at most: a row is some pages of memory, and processors do not see
 /// beyond one. What is brought in behind the end of a row is not read.

@@ -385,8 +385,8 @@ impl<'k> KernelEmitter<'k> {
     }
 
     /// How many rows are added to columns at once, if that takes few instructions: some of long ones, which push the accumulators out of
-    /// the first-level cache, and of narrow ones that fill no whole registers, whose accumulators are waited for. A run may find that
-    /// they are read sooner [one after the other](Self::unless_in_order).
+    /// the first-level cache, and of narrow ones that fill no whole registers, whose accumulators are waited for. A run may find
+    /// [one after the other](Self::unless_in_order) faster.
     fn rows_at_once(&self, roots: &[usize]) -> i64 {
         let [root] = roots else { return 1 };
         let row = self.column_count().saturating_mul(self.accumulator_bytes(*root));
@@ -406,8 +406,8 @@ impl<'k> KernelEmitter<'k> {
         self.accumulator(root).iter().map(|ty| i64::from(ty.bits() / 8)).sum()
     }
 
-    /// Up to where rows are added some at once: `middle`, or `from` where they are read sooner one after the other, as rows of some
-    /// length that lie without gaps, and are so many that they are in no cache.
+    /// Up to where rows are added several at once: `middle`, or `from` where one after the other is faster, as of short rows without
+    /// gaps, so many that they are in no cache.
     fn unless_in_order(
         &mut self,
         (rows, roots): (usize, &[usize]),
@@ -425,7 +425,7 @@ impl<'k> KernelEmitter<'k> {
         if !(IN_ORDER..most).contains(&columns.saturating_mul(read)) {
             return middle;
         }
-        // Parts have the indices of what they are parts of.
+        // The dimension of parts goes through the same rows as the one that is cut.
         let is_part = |dim: usize| kernel.chunk.is_some_and(|chunk| chunk.by == dim);
         let dims = kernel.dims.iter().enumerate().filter(|(dim, _)| !is_part(*dim));
         let all = dims.fold(Product::number(1), |all, (_, extent)| &all * extent);

@@ -209,8 +209,8 @@ impl Emitter {
         }
     }
 
-    /// How many rows of the right matrix, of `n` elements, are multiplied some at once: `whole`, or none where they are read sooner one
-    /// after the other, as short ones of a matrix that is in no cache.
+    /// How many rows of the right matrix, of `n` elements, are multiplied several at once: `whole`, or none where one after the other is
+    /// faster, as of short rows of a matrix that is in no cache. Of batches, one counts.
     fn unless_in_order(&mut self, stream: &Stream, n: MlirValue, whole: MlirValue) -> MlirValue {
         if stream.rows > MOST_IN_ORDER {
             return whole;
