@@ -8,7 +8,7 @@
 //! |---|---|
 //! | short rows, [side by side](Beside) | an element goes to the sum of its place modulo [`SHORT_ROW_SUMS`]; the sums are halved |
 //! | other rows | an element goes to the sum of its lane: its place modulo [`lanes`](Rows::lanes). What fills no vector goes to its lanes too, or, where [it is apart](Rows::has_rest), to a sum of its own. The lanes are halved, and the rest comes last |
-//! | columns | one element after the other |
+//! | columns | one element after the other; sums that round, [four at a time](is_summed_in_fours) |
 //! | products of matrices, [in order](crate::target::Product::is_in_order) | one product after the other, in blocks of [`PRODUCTS`] |
 //! | cumulative, along rows | in vectors of [`SCANNED_LANES`], or one after the other; the parts of a long one each from what those before it add up to, in as many lanes |
 //!
@@ -24,6 +24,9 @@ use crate::kernel::{Access, Code, Expr, ExprId, Form, Kernel, Role, Root};
 /// So many vectors, or rows, are added up before their sum is added to that of those before: sums of many numbers one after
 /// the other lose more bits the more there are.
 pub const BLOCK: i64 = 64;
+/// So many elements of a column are added up before their sum is added to that of those before: rows are read as many at once, and
+/// columns that lie along memory in vectors.
+pub const FOUR: i64 = 4;
 /// So many products of an element of a matrix are added up one after the other, from zero on, before their sum is added to that
 /// of those before.
 pub const PRODUCTS: i64 = 384;
@@ -200,12 +203,28 @@ pub fn is_summed_in_blocks(kernel: &Kernel, root: &Root, numerics: Numerics, lan
         Role::Scan(op) => is_rounded(op, dtype) && has_any_order(op, dtype, numerics),
         Role::Store | Role::Arg(_) => false,
     };
+    let vector = if is_in_rows { lanes as i64 } else { 1 };
+    is_sum && most_in_a_run(kernel).is_none_or(|length| length > BLOCK * vector)
+}
+
+/// Whether the elements of columns are added up in fours, each of which begins with its first element, and those one after the
+/// other: if there are so many that they may be more than one. One four alone is the sum.
+pub fn is_summed_in_fours(kernel: &Kernel, root: &Root) -> bool {
+    let is_sum = match root.role {
+        Role::Reduce(op) => is_rounded(op, kernel.expr(root.expr).dtype),
+        // Each step of a cumulative sum is a result.
+        Role::Scan(_) | Role::Store | Role::Arg(_) => false,
+    };
+    let is_of_columns = matches!(kernel.form, Form::Columns { .. });
+    is_sum && is_of_columns && most_in_a_run(kernel).is_none_or(|length| length > FOUR)
+}
+
+/// How many elements are combined along the innermost reduced dimension, or the part of it that a unit has, at most; none if a run alone
+/// knows.
+fn most_in_a_run(kernel: &Kernel) -> Option<i64> {
     let last = kernel.reduced().end - 1;
     let part = kernel.chunk.filter(|chunk| chunk.dim == last).and_then(|chunk| chunk.length.fixed());
-    let whole = if kernel.as_one { kernel.length().fixed() } else { kernel.dims[last].fixed() };
-    let length = part.or(whole);
-    let vector = if is_in_rows { lanes as i64 } else { 1 };
-    is_sum && length.is_none_or(|length| length > BLOCK * vector)
+    part.or(if kernel.as_one { kernel.length().fixed() } else { kernel.dims[last].fixed() })
 }
 
 /// Whether a kernel adds up rows to the totals that cumulative ops go on from.

@@ -402,7 +402,7 @@ fn columns_that_lie_along_memory_are_reduced_in_the_same_order() {
             let (names, text) = functions(DType::F32, 0, [&rows.to_string(), &columns.to_string()]);
             let program = program(&text, &target);
             let [d0, d1] = [format!("{columns}*d0 + d1"), format!("d0 + {rows}*d1")];
-            let turned = turned(&program, &target, &[[&d0, &d1]], "squares of");
+            let turned = turned(&program, &target, &[[&d0, &d1]], " along d0");
             let executables = [&program, &turned].map(|program| compiled(program, &target));
             let what = (DType::F32, 0, [rows, columns], target.cpu());
             compare(executables.each_ref(), &names, what, &mut random);
@@ -426,7 +426,7 @@ fn few_columns_that_lie_along_memory_are_reduced_in_the_same_order() {
                 let program = program(&text, &target);
                 // Rows are cut into parts, which are d0.
                 let cut = format!("{columns}*d1 + d2");
-                let turned = turned(&program, &target, &[[&cut, "d1 + s1*d2"]], " blocks of d1");
+                let turned = turned(&program, &target, &[[&cut, "d1 + s1*d2"]], "lengthwise");
                 let executables = [&program, &turned].map(|program| compiled(program, &target));
                 for rows in [1, 63, 64, 65, 64 * 5 + 3, 1024, 1024 + 64 * 7, 2048 + 64 + 31] {
                     let what = (dtype, 0, [rows, columns], target.cpu());
@@ -467,16 +467,12 @@ fn centred(dtype: DType, [rows, columns]: [usize; 2]) -> (Vec<String>, String) {
     (["centred", "sum", "max"].map(str::to_owned).to_vec(), text)
 }
 
-/// Parts of a block of rows, of some more, and of some blocks: whole ones in groups of as many as a vector has lanes, those that are left,
-/// many and few, and a last one with fewer rows; columns in tiles, and some that are left.
+/// Parts of a block of rows, of some more, and of some blocks: in groups of as many as are transposed at once, and some that are left; a last
+/// one with fewer rows; columns in tiles, and some that are left.
 #[test]
 fn parts_of_columns_that_lie_along_memory_are_reduced_in_the_same_order() {
     let mut random = Random::new(26);
     for target in targets() {
-        let schedule = match target.cpu() {
-            "x86-64-v4" => "16 parts of d1 beside each other",
-            _ => "squares of",
-        };
         for (dtype, shape) in [
             (DType::F32, [1024, 1024]),
             (DType::F32, [1540, 1031]),
@@ -485,8 +481,13 @@ fn parts_of_columns_that_lie_along_memory_are_reduced_in_the_same_order() {
         ] {
             let (names, text) = centred(dtype, shape);
             let program = program(&text, &target);
-            // Rows are cut into parts, which are d0.
+            // Rows are cut into parts, which are d0: without masks, whole blocks are read lengthwise.
             let [rows, columns] = shape;
+            let schedule = match target.cpu() {
+                "x86-64-v4" => "parts of d1 beside each other",
+                _ if rows % 64 == 0 => "parts of d1 beside each other",
+                _ => "squares of",
+            };
             let [cut, along] = [format!("{columns}*d1 + d2"), format!("d1 + {rows}*d2")];
             let turned = turned(&program, &target, &[[&cut, &along]], schedule);
             let executables = [&program, &turned].map(|program| compiled(program, &target));

@@ -6,6 +6,8 @@
 //! of them the same, and at the end the lanes, halving them. A team of columns has one lane; threads beside each other
 //! then have columns beside each other.
 //!
+//! Sums of columns are those of [fours](promote_lower::order::is_summed_in_fours) of rows.
+//!
 //! Where memory is accessed in vectors, a thread has as many lanes, or columns, beside each other: it loads an element of each at
 //! once, and each keeps its own sum. So the order is the same.
 //!
@@ -13,7 +15,7 @@
 
 use promote_dialect::extent::Product;
 use promote_lower::kernel::{Form, Role, Taken};
-use promote_lower::order::{BLOCK, is_summed_in_blocks};
+use promote_lower::order::{BLOCK, FOUR, is_summed_in_blocks, is_summed_in_fours};
 use promote_scalar::{Binary, Compare, Emit, Ty};
 
 use super::Emitter;
@@ -50,6 +52,8 @@ struct Held {
     has_rest: bool,
     /// Whether it is summed in blocks.
     in_blocks: bool,
+    /// Whether it is summed in fours.
+    in_fours: bool,
 }
 
 impl Held {
@@ -161,7 +165,8 @@ impl<'k, C: Code> Emitter<'k, C> {
         // What is not ordered is in blocks where there are several at once.
         let in_blocks = is_summed_in_blocks(kernel, of_kernel, numerics, lanes)
             || parts > 0 && member.teams.parts > 1 && is_in_blocks(kernel, of_kernel, numerics, lanes);
-        Held { root, parts, has_rest: member.teams.has_rest && !is_scan && parts > 0, in_blocks }
+        let has_rest = member.teams.has_rest && !is_scan && parts > 0;
+        Held { root, parts, has_rest, in_blocks, in_fours: is_summed_in_fours(kernel, of_kernel) }
     }
 
     /// Loops over the dimensions around the innermost reduced one.
@@ -264,7 +269,7 @@ impl<'k, C: Code> Emitter<'k, C> {
         } else if held.iter().any(|held| held.in_blocks) {
             self.blocks(member, (from, whole), held, state)
         } else {
-            self.vectors(member, (from, whole), held, (state, state))
+            self.fours(member, (from, whole), held, (state, state))
         };
         if !member.teams.has_rest {
             return state;
@@ -304,7 +309,7 @@ impl<'k, C: Code> Emitter<'k, C> {
                     begin.extend(state);
                 }
             }
-            let sums = emitter.vectors(member, (start, end), held, (&begin, state));
+            let sums = emitter.fours(member, (start, end), held, (&begin, state));
             let mut next = Vec::with_capacity(state.len());
             for ((held, before), (_, own)) in of_each(held, state).zip(of_each(held, &sums)) {
                 if !held.in_blocks {
@@ -319,7 +324,58 @@ impl<'k, C: Code> Emitter<'k, C> {
         })
     }
 
-    /// Goes through the vectors between two indices, lane by lane. `before` are the sums of the blocks before.
+    /// Goes through rows or vectors between two indices: through rows four at a time, if a root is summed so. `before` are the sums of the
+    /// blocks before.
+    fn fours(
+        &mut self,
+        member: &Member<C>,
+        (from, to): (C::Value, C::Value),
+        held: &[Held],
+        (state, before): (&[C::Value], &[C::Value]),
+    ) -> Vec<C::Value> {
+        if !held.iter().any(|held| held.in_fours) {
+            return self.vectors(member, (from, to), held, (state, before));
+        }
+        let [zero, mask, four] = [0, -FOUR, FOUR].map(|number| self.code.number(number));
+        // A thread's block may begin behind the end.
+        let count = self.code.sub(to, from);
+        let count = self.code.binary(Binary::MaxS, count, zero);
+        let whole = self.code.binary(Binary::And, count, mask);
+        let whole = self.code.add(from, whole);
+        let state = self.count((from, whole, four), state, |emitter, row, state| {
+            let end = emitter.code.add(row, four);
+            emitter.four(member, (row, end), held, (state, before))
+        });
+        self.four(member, (whole, to), held, (&state, before))
+    }
+
+    /// Adds up to four rows to accumulators.
+    fn four(
+        &mut self,
+        member: &Member<C>,
+        rows: (C::Value, C::Value),
+        held: &[Held],
+        (state, before): (&[C::Value], &[C::Value]),
+    ) -> Vec<C::Value> {
+        let mut begin = Vec::with_capacity(state.len());
+        for (held, own) in of_each(held, state) {
+            match held.in_fours {
+                true => begin.extend(self.identities(held.root)),
+                false => begin.extend(own),
+            }
+        }
+        let sums = self.vectors(member, rows, held, (&begin, before));
+        let mut all = Vec::with_capacity(state.len());
+        for ((held, own), (_, four)) in of_each(held, state).zip(of_each(held, &sums)) {
+            match held.in_fours {
+                true => all.extend(self.joined(held.root, own, four)),
+                false => all.extend(four),
+            }
+        }
+        all
+    }
+
+    /// Goes through the vectors between two indices, lane by lane.
     fn vectors(
         &mut self,
         member: &Member<C>,

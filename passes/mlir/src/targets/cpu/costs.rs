@@ -44,10 +44,6 @@ pub const LEAST_ROWS_ACROSS: i64 = 3;
 pub const ROWS_ONE_BY_ONE: i64 = 1;
 /// So few columns that are left of vectors are reduced one by one.
 pub const COLUMNS_ONE_BY_ONE: i64 = 1;
-/// The same of long ones, where blocks of a column may be reduced beside each other.
-pub const LONG_ONE_BY_ONE: i64 = 2;
-/// How many rows those have, at least.
-pub const LONG_COLUMN: i64 = 1 << 9;
 /// With fewer rows, numbering units of columns in an order that a run alone knows takes longer than reading them in another.
 pub const LEAST_BY_STRIDES: i64 = 16;
 /// How many rows ahead squares are brought into the caches.
@@ -58,19 +54,17 @@ pub const MOST_PREFETCHED_UPRIGHT: i64 = 1 << 9;
 /// The most such columns at once, or of rows that are read down them: that many lines which are a power of two apart fit in a set of
 /// a cache.
 pub const COLUMNS_UPRIGHT: usize = 8;
-/// How many bytes ahead memory is brought into the first-level cache where runs of a column are reduced beside each other.
-pub const RUNS_AHEAD: i64 = 10 << 10;
-/// The same into the second-level cache, where what is read later is brought into that.
-pub const RUNS_FAR_AHEAD: i64 = 16 << 10;
-/// The same from there into the first-level one.
-pub const RUNS_NEXT: i64 = 3 << 10;
-/// The most bytes of the runs that are reduced beside each other: the first lines of the last one are in the cache, too, when they are
-/// begun with.
-pub const LONGEST_RUNS: i64 = 6 << 10;
-/// The fewest lanes that are worth that where there are vectors across columns, too.
-pub const LEAST_RUNS: usize = 16;
-/// How many parts of columns, of as many columns as there are lanes, are a unit of work where parts are reduced so: about as many
-/// elements as lowering cuts a reduction into.
+/// The fewest rows of columns that are read lengthwise: squares take fewer shuffles for fewer.
+pub const LEAST_LENGTHWISE: i64 = 24;
+/// The most blocks of such columns that are put beside those of others, and their bytes, which stay in the first-level cache beside what
+/// is read. They are on the stack.
+pub const MOST_BLOCKS: i64 = 16;
+pub const BLOCKS_BYTES: i64 = 1 << 14;
+/// The longest parts of columns that are reduced beside each other: longer ones are long runs of memory by themselves.
+pub const LONGEST_PART: i64 = 1 << 10;
+/// Of how many columns they are reduced in a unit of work: as many as fill a line of the cache with common elements.
+pub const COLUMNS_OF_PARTS: usize = 16;
+/// How many parts of each are.
 pub const PARTS_BESIDE: i64 = 1 << 6;
 /// How many elements ahead the next rows are prefetched where several short ones are reduced to one result: processors do not foresee
 /// where each begins. Longer rows are not prefetched so.
@@ -124,13 +118,11 @@ pub const ROWS_DOWN_BYTES: i64 = 1 << 16;
 /// The bytes of the accumulators of a tile of columns, which stay in the first-level cache beside what is read. They are on the stack,
 /// too.
 pub const COLUMN_BYTES: i64 = 1 << 14;
-/// The most bytes of accumulators of columns that lie along memory, whose runs are added up beside each other.
-pub const RUNS_BYTES: i64 = 1 << 15;
+/// The most bytes of accumulators of such parts.
+pub const PARTS_BYTES: i64 = 1 << 15;
 /// The most columns of a tile.
 pub const MOST_COLUMNS: i64 = 1 << 13;
-/// How many rows are added to the accumulators of columns at once: a power of two that divides the length of a block of a sum.
-pub const ROWS_AT_ONCE: i64 = 4;
-/// The bytes of the accumulators of a row from which on that is done.
+/// The bytes of the accumulators of a row from which on four rows are added to them at once.
 pub const LONG_ROW: i64 = 1 << 10;
 /// The same below which it is done with rows that fill no whole registers.
 pub const NARROW_ROW: i64 = 96;

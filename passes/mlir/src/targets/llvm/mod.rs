@@ -185,14 +185,6 @@ impl Code {
         Register { value: self.value("llvm.inline_asm", &[number.value], scalar, &attributes), ..number }
     }
 
-    /// Keeps what is read and written afterwards behind what was before, as LLVM puts loads in front of prefetches, which then wait
-    /// where the loads do.
-    pub fn in_order(&self) {
-        let [code, constraints, unit] = ["\"\"", "\"~{memory}\"", "unit"].map(|text| self.types.parse(text));
-        let named = [("asm_string", code), ("constraints", constraints), ("has_side_effects", unit)];
-        self.op("llvm.inline_asm", &[], &[], &named);
-    }
-
     /// Nothing in particular: a vector to be filled.
     pub fn poison(&self, r#type: MlirType) -> MlirValue {
         self.value("llvm.mlir.poison", &[], r#type, &[])
@@ -269,11 +261,6 @@ impl Code {
     /// Brings a line into the caches that is read soon, from a level on. The address may be outside of all memory.
     pub fn prefetch(&self, address: MlirValue, level: Level) {
         self.prefetch_for(address, level, 0);
-    }
-
-    /// The same of a line that is written soon, into the nearest one.
-    pub fn prefetch_written(&self, address: MlirValue) {
-        self.prefetch_for(address, Level::First, 1);
     }
 
     fn prefetch_for(&self, address: MlirValue, level: Level, written: i64) {

@@ -41,8 +41,8 @@ impl Schedule {
 
     /// Whether what is read across vectors is turned in registers.
     fn turns_in_registers(&self) -> bool {
-        let Self { across, blocks, down, grouped, shuffled, in_turn, short, .. } = self;
-        let turns = across.is_some() || blocks.is_some() || down.is_some() || grouped.is_some();
+        let Self { across, down, grouped, shuffled, in_turn, short, .. } = self;
+        let turns = across.is_some() || down.is_some() || grouped.is_some();
         turns || shuffled.is_some() || in_turn.is_some() || short.is_some()
     }
 }

@@ -370,7 +370,7 @@ impl<'k> KernelEmitter<'k> {
 
     /// Whether the kernel has so many indices, a truth value at run time; `None` if it is known to have fewer.
     pub(super) fn are_many(&mut self, least: i64) -> Option<MlirValue> {
-        let total = self.kernel.dims.iter().fold(Product::number(1), |all, extent| &all * extent);
+        let total = self.index_count();
         match total.fixed() {
             Some(total) if total < least => None,
             Some(_) => Some(self.code.constant(Ty::I1, 1, 1)),
@@ -379,6 +379,14 @@ impl<'k> KernelEmitter<'k> {
                 Some(self.code.compare(Predicate::Sge, total, least))
             }
         }
+    }
+
+    /// How many indices the kernel has: its parts go through the same ones as the dimension that is cut.
+    pub(super) fn index_count(&self) -> Product {
+        let kernel = self.kernel;
+        let is_part = |dim: usize| kernel.chunk.is_some_and(|chunk| chunk.by == dim);
+        let dims = kernel.dims.iter().enumerate().filter(|(dim, _)| !is_part(*dim));
+        dims.fold(Product::number(1), |all, (_, extent)| &all * extent)
     }
 
     /// The address of what is read or written at an index of a dimension, as a number.

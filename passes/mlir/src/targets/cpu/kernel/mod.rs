@@ -21,24 +21,27 @@
 
 mod along;
 mod beside;
+mod columns;
 mod copied;
 mod down;
 mod elements;
 mod forms;
+mod fours;
 mod grouped;
 mod halved;
 mod in_turn;
 mod lanes;
+mod lengthwise;
 mod lines;
 mod loops;
 mod masks;
 mod memory;
+mod parts;
 mod permuted;
 mod prefetch;
 mod reading;
 mod roots;
 mod row;
-mod runs;
 mod schedule;
 mod search;
 mod settled;
@@ -59,8 +62,9 @@ use self::down::Down;
 use self::grouped::Grouped;
 use self::in_turn::InTurn;
 use self::lanes::periodic;
+use self::lengthwise::{Lengthwise, Rooms};
+use self::parts::Parts;
 pub use self::reading::Reading;
-use self::runs::Parts;
 pub use self::schedule::Schedule;
 use self::shuffled::Shuffled;
 use self::squares::Bounds;
@@ -138,7 +142,8 @@ pub fn compile(
         sums,
         vector,
         across,
-        blocks,
+        lengthwise,
+        runs,
         parts,
         beside,
         down,
@@ -165,7 +170,8 @@ pub fn compile(
         next_row: None,
         vector,
         across,
-        blocks,
+        lengthwise,
+        runs,
         parts,
         beside,
         down,
@@ -188,6 +194,7 @@ pub fn compile(
         results: vec![None; kernel.roots.len()],
         columns: vec![Vec::new(); kernel.roots.len()],
         sums_before: vec![Vec::new(); kernel.roots.len()],
+        fours: vec![Rooms::new(); kernel.roots.len()],
         before_block: FxHashMap::default(),
         kept: FxHashMap::default(),
         kept_places: FxHashMap::default(),
@@ -231,8 +238,10 @@ struct KernelEmitter<'k> {
     mask: Option<MlirValue>,
     /// The dimension along which the innermost one is read across: the kernel is computed in squares of as many indices.
     across: Option<usize>,
-    /// Of how many blocks of rows a vector holds an element, where such columns fill no vector.
-    blocks: Option<usize>,
+    /// Which of such columns are read lengthwise.
+    lengthwise: Option<Lengthwise>,
+    /// Of how many runs of those what they add up to is transposed at once.
+    runs: usize,
     /// The parts of columns that are reduced beside each other, if they are.
     parts: Option<Parts>,
     /// How rows that are too short for vectors are computed side by side.
@@ -274,6 +283,8 @@ struct KernelEmitter<'k> {
     columns: Vec<Vec<(MlirValue, Ty)>>,
     /// The sums of the blocks of rows before the one at hand, where it has accumulators of its own.
     sums_before: Vec<Vec<(MlirValue, Ty)>>,
+    /// The sums of the rows of the fours at hand, where they are read one by one.
+    fours: Vec<Rooms>,
     /// Of each cumulative sum, those of the blocks of a row before the one at hand.
     before_block: FxHashMap<usize, Vec<MlirValue>>,
     /// Where expressions of the row at hand are kept for later stages, and in which stage they are computed.

@@ -305,13 +305,6 @@ impl<'k> KernelEmitter<'k> {
         Register { value, ty: register.ty }
     }
 
-    /// A lane of a vector, which a run alone knows.
-    pub(super) fn lane_at(&self, register: Register, lane: MlirValue) -> Register {
-        let scalar = self.code.types.scalar(register.ty);
-        let value = self.code.value("llvm.extractelement", &[register.value, lane], scalar, &[]);
-        Register { value, ty: register.ty }
-    }
-
     /// Stores the value of a root where it belongs.
     pub(super) fn store_root(&mut self, root: usize, lanes: usize) {
         let kernel = self.kernel;
@@ -358,32 +351,43 @@ impl<'k> KernelEmitter<'k> {
     }
 
     /// Registers kept at the index of the dimension of vectors, counted from `from`.
-    pub(super) fn get(&mut self, (room, ty): (MlirValue, Ty), from: MlirValue, lanes: usize) -> Register {
-        let address = self.kept_at(room, ty, from);
+    pub(super) fn get(&mut self, room: (MlirValue, Ty), from: MlirValue, lanes: usize) -> Register {
+        let place = self.place_from(from);
+        self.get_at(room, place, lanes)
+    }
+
+    pub(super) fn put(&mut self, room: (MlirValue, Ty), value: Register, from: MlirValue, lanes: usize) {
+        let place = self.place_from(from);
+        self.put_at(room, value, place, lanes);
+    }
+
+    /// Registers kept from a place on.
+    pub(super) fn get_at(&mut self, (room, ty): (MlirValue, Ty), place: MlirValue, lanes: usize) -> Register {
         let memory = memory_of(ty);
+        let address = self.code.element(room, place, self.code.types.scalar(memory), 1);
         let r#type = self.code.types.lanes(memory, lanes);
         let value = self.code.load(address, r#type, memory.bits() as usize / 8);
         let raw = Register { value, ty: memory };
         if ty == Ty::I1 { self.emit(lanes).cast(Cast::Truncate, raw, Ty::I1) } else { raw }
     }
 
-    pub(super) fn put(
+    pub(super) fn put_at(
         &mut self,
         (room, ty): (MlirValue, Ty),
         value: Register,
-        from: MlirValue,
+        place: MlirValue,
         lanes: usize,
     ) {
-        let address = self.kept_at(room, ty, from);
         let memory = memory_of(ty);
+        let address = self.code.element(room, place, self.code.types.scalar(memory), 1);
         let value = if ty == Ty::I1 { self.emit(lanes).cast(Cast::ZExt, value, Ty::I8) } else { value };
         self.code.store(value.value, address, memory.bits() as usize / 8);
     }
 
-    pub(super) fn kept_at(&mut self, room: MlirValue, ty: Ty, from: MlirValue) -> MlirValue {
+    /// How far the index of the dimension of vectors is from `from`.
+    fn place_from(&mut self, from: MlirValue) -> MlirValue {
         let index = self.vector.map_or(from, |dim| self.at(dim));
-        let index = self.code.int("llvm.sub", index, from);
-        self.code.element(room, index, self.code.types.scalar(memory_of(ty)), 1)
+        self.code.int("llvm.sub", index, from)
     }
 
     /// The results of the columns at hand.

@@ -16,7 +16,8 @@ use super::down::Down;
 use super::grouped::Grouped;
 use super::in_turn::InTurn;
 use super::lanes::{planar, repeated, short};
-use super::runs::{Parts, has_blocks_beside};
+use super::lengthwise::Lengthwise;
+use super::parts::Parts;
 use super::shuffled::Shuffled;
 use super::squares::{columns_at_once, squares};
 use crate::targets::cpu::costs::{
@@ -39,8 +40,10 @@ pub struct Schedule {
     pub(super) vector: Option<usize>,
     /// The dimension along which the innermost one is read across: the kernel is computed in squares of as many indices.
     pub(super) across: Option<usize>,
-    /// Of how many blocks of rows a vector holds an element, where columns that are read across fill no vector.
-    pub(super) blocks: Option<usize>,
+    /// Which of the columns that are read across are read lengthwise.
+    pub(super) lengthwise: Option<Lengthwise>,
+    /// Of how many runs of those what they add up to is transposed at once.
+    pub(super) runs: usize,
     /// The parts of columns that are reduced beside each other, if they are.
     pub(super) parts: Option<Parts>,
     /// How rows that are too short for vectors are computed side by side.
@@ -79,11 +82,10 @@ impl Schedule {
         let register = register_lanes(kernel, bytes);
         let shuffled = Shuffled::new(kernel, machine, numerics);
         let short = short(kernel, machine).filter(|_| shuffled.is_none());
-        let across =
-            squares(kernel, square, numerics, has_masks).filter(|_| short.is_none() && shuffled.is_none());
-        let blocks = across.filter(|dim| has_blocks_beside(kernel, *dim, numerics));
-        let blocks = blocks.map(|_| square_lanes(kernel, bytes));
-        let parts = across.and_then(|dim| Parts::new(kernel, dim, square_lanes(kernel, bytes)));
+        let across = squares(kernel, square, has_masks).filter(|_| short.is_none() && shuffled.is_none());
+        let lengthwise = across.and_then(|dim| Lengthwise::new(kernel, dim, has_masks));
+        let runs = square_lanes(kernel, bytes);
+        let parts = across.and_then(|dim| Parts::new(kernel, dim, (runs, has_masks)));
         let down = Down::new(kernel, numerics, &rows, register);
         let grouped = Grouped::new(kernel, &rows, bytes).filter(|_| has_masks && down.is_none());
         let Rows { lanes: sums, beside, has_rest: _ } = rows;
@@ -123,7 +125,8 @@ impl Schedule {
             sums,
             vector,
             across,
-            blocks,
+            lengthwise,
+            runs,
             parts,
             beside,
             down,
@@ -194,16 +197,20 @@ impl Display for Schedule {
             return write!(f, "{lanes} rows of d{vector} down their columns");
         }
         if let Some(across) = self.across {
-            if let Some(Parts { lanes, .. }) = self.parts {
-                write!(f, "{lanes} parts of d{across} beside each other, the rest in ")?;
+            if self.parts.is_some() {
+                return write!(f, "parts of d{across} beside each other, lengthwise");
+            }
+            if self.lengthwise == Some(Lengthwise::All) {
+                return write!(f, "{} columns of d{vector} lengthwise along d{across}", self.runs);
             }
             write!(f, "squares of {side} along d{across} and d{vector}")?;
             if lanes > side {
                 write!(f, ", {} at once", lanes / side)?;
             }
-            return match self.blocks {
-                Some(blocks) => write!(f, ", the rest in {blocks} blocks of d{across}"),
-                None => Ok(()),
+            return match self.lengthwise {
+                Some(Lengthwise::Long) => write!(f, ", long columns lengthwise"),
+                Some(Lengthwise::Rest) => write!(f, ", the rest lengthwise"),
+                Some(Lengthwise::All) | None => Ok(()),
             };
         }
         if let Some(Shuffled { inner, block, .. }) = self.shuffled {
@@ -379,7 +386,7 @@ kernel @k0 {{
             (
                 "columns outer 0",
                 [TURNED, TURNED],
-                "squares of 8 along d0 and d1, the rest in 16 blocks of d0",
+                "squares of 8 along d0 and d1, long columns lengthwise",
                 true,
             ),
             ("columns outer 0", [STRAIGHT, TURNED], along, false),
@@ -451,12 +458,15 @@ kernel @k0 {{
     }
 
     #[test]
-    fn parts_are_reduced_beside_each_other_where_they_fill_vectors_and_are_short() {
-        let beside = "16 parts of d1 beside each other, the rest in squares of 8 along d1 and d2";
+    fn parts_are_reduced_beside_each_other_where_they_are_many_and_short() {
+        let beside = "parts of d1 beside each other, lengthwise";
         for (ty, extents, roots, vector_bytes, is_beside) in [
             ("f32", [4096, 64], 1, 64, true),
-            ("f32", [4096, 96], 1, 64, true),
-            ("f32", [4096, 97], 1, 64, false),
+            ("f32", [4096, 97], 1, 64, true),
+            ("f32", [4096, 24], 1, 64, true),
+            ("f32", [4096, 23], 1, 64, false),
+            ("f32", [1 << 14, 1024], 1, 64, true),
+            ("f32", [1 << 14, 1025], 1, 64, false),
             ("bf16", [4096, 128], 1, 64, true),
             // Of 12 parts, or fewer.
             ("f32", [64 * 12 + 63, 64], 1, 64, true),
@@ -464,8 +474,11 @@ kernel @k0 {{
             // What is on the stack.
             ("f32", [4096, 64], 8, 64, true),
             ("f32", [4096, 64], 9, 64, false),
-            ("f32", [4096, 64], 1, 32, false),
-            ("f64", [4096, 64], 1, 64, false),
+            // Without masks, there are whole blocks.
+            ("f32", [4096, 64], 1, 32, true),
+            ("f32", [4096, 96], 1, 32, false),
+            ("f32", [4095, 64], 1, 32, false),
+            ("f64", [4096, 64], 1, 64, true),
         ] {
             let found = of_parts(ty, extents, roots, vector_bytes);
             assert_eq!(found.starts_with(beside), is_beside, "{ty} {extents:?} {roots}: {found}");

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::KernelEmitter;
 use super::elements::part_count;
-use super::runs::has_blocks_beside;
+use super::lengthwise::can_go_lengthwise;
 use super::upright::widest;
 use crate::targets::cpu::costs::{
     CACHE_LINE, COLUMNS_UPRIGHT, LEAST_BYTES_ACROSS, LEAST_ROWS_ACROSS, MOST_SQUARES, PREFETCHED_ROWS,
@@ -19,7 +19,6 @@ use crate::targets::cpu::costs::{
 use crate::targets::llvm::{Level, Predicate, Register, block_argument, shuffle, vector};
 use promote_dialect::extent::Product;
 use promote_lattice::DType;
-use promote_lattice::convert::Numerics;
 use promote_lower::kernel::{Access, Code as What, ExprId, Form, Kernel, Role};
 
 /// Whether a stride is further than to the next element, or back to the one before.
@@ -45,7 +44,7 @@ pub(super) fn reads(kernel: &Kernel, dim: usize) -> Vec<(ExprId, &Access, DType)
 /// The dimension along which most is read across the innermost one, if a kernel is to be computed in squares of so many lanes: a
 /// map, or columns less of which is read across that dimension than across the innermost one. Where there are masks, these may be shorter
 /// than a square.
-pub(super) fn squares(kernel: &Kernel, lanes: usize, numerics: Numerics, has_masks: bool) -> Option<usize> {
+pub(super) fn squares(kernel: &Kernel, lanes: usize, has_masks: bool) -> Option<usize> {
     let last = kernel.dims.len().checked_sub(1)?;
     let (dim, least) = match kernel.form {
         Form::Map => ((0..last).max_by_key(|dim| reads(kernel, *dim).len())?, SQUARE_ROWS),
@@ -62,7 +61,7 @@ pub(super) fn squares(kernel: &Kernel, lanes: usize, numerics: Numerics, has_mas
     // What is less than a square has a part of one only where columns fill vectors.
     let fills = is_long(last, lanes as i64);
     let least = if fills { least } else { SQUARE_ROWS };
-    let has_columns = fills || has_blocks_beside(kernel, dim, numerics);
+    let has_columns = fills || can_go_lengthwise(kernel, dim);
     let has_squares = is_long(dim, least) && has_columns;
     let is_worth_it = !found.is_empty() && found.len() <= MOST_SQUARES && kernel.cost() <= SQUARE_COST;
     let is_simple = found.iter().all(|(_, _, dtype)| part_count(*dtype) == 1);
@@ -109,8 +108,6 @@ pub(super) struct Ahead {
 /// The first rows of what is read after the last ones.
 #[derive(Clone, Copy)]
 pub(super) enum Then {
-    /// Of the next column, along a dimension.
-    Column(usize),
     /// Of the columns of the next unit.
     Unit,
     /// Nothing is known of it.
@@ -383,7 +380,6 @@ impl KernelEmitter<'_> {
     ) -> MlirValue {
         let ahead = self.code.index(rows);
         let (step, columns) = match then {
-            Then::Column(next) => (self.product(&access.strides[next].clone()), 1),
             Then::Unit => (self.next_unit(access), self.lanes as i64),
             Then::Unknown => return ahead,
         };

@@ -21,7 +21,8 @@ use crate::targets::cpu::costs::{COLUMN_BYTES, MOST_COLUMNS};
 use crate::targets::llvm::{Register, shuffle, splat};
 
 /// What is done with a block of indices: what is carried into it, and what comes out.
-type BlockBody<'a, 'k> = dyn FnMut(&mut KernelEmitter<'k>, Bounds, &[MlirValue]) -> Vec<MlirValue> + 'a;
+pub(super) type BlockBody<'a, 'k> =
+    dyn FnMut(&mut KernelEmitter<'k>, Bounds, &[MlirValue]) -> Vec<MlirValue> + 'a;
 
 impl<'k> KernelEmitter<'k> {
     /// Whether a root is added up in blocks of rows, or of vectors.

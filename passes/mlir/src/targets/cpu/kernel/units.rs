@@ -8,8 +8,8 @@ use promote_lower::order::register_lanes;
 use super::KernelEmitter;
 use super::squares::{Bounds, reads};
 use crate::targets::cpu::costs::{
-    CHEAP_VECTOR, GRAIN, LEAST_BY_STRIDES, LONG_LOOP, MAP_TILE, PARTS_BESIDE, ROWS_BESIDE, TRANSPOSED_TILE,
-    VECTORS_GRAIN,
+    CHEAP_VECTOR, COLUMNS_OF_PARTS, GRAIN, LEAST_BY_STRIDES, LONG_LOOP, MAP_TILE, PARTS_BESIDE, ROWS_BESIDE,
+    TRANSPOSED_TILE, VECTORS_GRAIN,
 };
 use crate::targets::llvm::Predicate;
 
@@ -41,7 +41,8 @@ impl KernelEmitter<'_> {
             (Form::Map, None) if self.is_transposed() => vec![(rank - 1, TRANSPOSED_TILE)],
             (Form::Map, None) => vec![(rank - 1, MAP_TILE)],
             (Form::Columns { .. }, Some(_)) => match self.parts {
-                Some(parts) => vec![(rank - 1, parts.lanes as i64), (parts.by(), PARTS_BESIDE)],
+                Some(parts) => vec![(rank - 1, COLUMNS_OF_PARTS as i64), (parts.by(), PARTS_BESIDE)],
+                None if self.lengthwise.is_some() => vec![(rank - 1, self.lanes.max(self.runs) as i64)],
                 None => vec![(rank - 1, self.lanes as i64)],
             },
             (Form::Columns { .. }, None) => vec![(rank - 1, self.column_tile())],

@@ -4,23 +4,24 @@
 //! A vector of a row would be gathered from as many lines of the cache. The accumulators of the columns at hand stay in
 //! registers, and so do their results, for later stages, which read columns again that are still in the caches.
 //!
-//! What is left of columns and fills no vector is reduced in one with a mask; one column, a few that are long, all where there are no
-//! masks, and those of short parts, [one by one](super::runs).
+//! What is left of columns and fills no vector is reduced in one with a mask; one column, or all where there are no masks, one by one.
+//! Where nothing else varies along columns, all but short ones are read [lengthwise](super::lengthwise).
 //!
 //! ## Laws
-//! - The elements of a column are combined one after the other in blocks of rows, as where they lie in rows.
+//! - The elements of a column are combined in blocks of rows and one after the other, or in fours, as where they lie in rows.
 
 use mlir_sys::*;
 use promote_lower::kernel::{Kernel, Role};
-use promote_lower::order::BLOCK;
+use promote_lower::order::{BLOCK, FOUR};
 use promote_scalar::memory;
 
+use super::lengthwise::Lengthwise;
 use super::squares::{Ahead, Bounds, Then, reads};
 use super::{KernelEmitter, Scope};
 use crate::raw;
 use crate::targets::cpu::costs::{
-    CACHE_LINE, COLUMNS_ONE_BY_ONE, LONG_COLUMN, LONG_ONE_BY_ONE, MOST_PREFETCHED_UPRIGHT,
-    PREFETCHED_UPRIGHT, ROWS_ONE_BY_ONE,
+    CACHE_LINE, COLUMNS_ONE_BY_ONE, LEAST_LENGTHWISE, MOST_PREFETCHED_UPRIGHT, PREFETCHED_UPRIGHT,
+    ROWS_ONE_BY_ONE,
 };
 use crate::targets::llvm::{Predicate, block_argument};
 
@@ -32,7 +33,40 @@ pub(super) fn widest(kernel: &Kernel, dim: usize) -> i64 {
 
 impl KernelEmitter<'_> {
     /// A tile of columns, which lie along a reduced dimension.
-    pub(super) fn columns_upright(&mut self, dim: usize, (from, to): Bounds) {
+    pub(super) fn columns_upright(&mut self, dim: usize, columns: Bounds) {
+        match self.lengthwise {
+            Some(Lengthwise::All) => self.tile_lengthwise(dim, columns),
+            Some(Lengthwise::Long) => {
+                let after = self.code.new_block(&[]);
+                let (extent, least) =
+                    (self.product(&self.kernel.dims[dim].clone()), self.code.index(LEAST_LENGTHWISE));
+                let is_long = self.code.compare(Predicate::Sge, extent, least);
+                self.branch_to(after, is_long, &mut |emitter| emitter.tile_lengthwise(dim, columns));
+                self.columns_in_squares(dim, columns);
+                self.code.branch(after, &[]);
+                self.code.go_to(after);
+            }
+            Some(Lengthwise::Rest) | None => self.columns_in_squares(dim, columns),
+        }
+    }
+
+    /// A tile of columns, each of which is read lengthwise.
+    fn tile_lengthwise(&mut self, dim: usize, columns: Bounds) {
+        let (last, lanes) = (self.kernel.dims.len() - 1, self.runs);
+        let outside = std::mem::replace(&mut self.lanes, lanes);
+        if self.kernel.dims[last].fixed().is_some_and(|columns| columns % lanes as i64 == 0) {
+            self.repeat(last, columns, lanes, &[], &mut |emitter, _| {
+                emitter.some_columns(dim, lanes, true);
+                Vec::new()
+            });
+        } else {
+            self.part_of_columns(dim, columns, true);
+        }
+        self.lanes = outside;
+    }
+
+    /// A tile of columns in squares; what fills none, in parts of some or one by one.
+    fn columns_in_squares(&mut self, dim: usize, (from, to): Bounds) {
         let (last, lanes) = (self.kernel.dims.len() - 1, self.lanes);
         let middle = self.last_whole((from, to), lanes as i64);
         let left = self.kernel.dims[last].fixed().map(|columns| columns % lanes as i64);
@@ -43,14 +77,15 @@ impl KernelEmitter<'_> {
             (None, Some(few)) => self.unless_more((middle, to), few),
             (Some(_) | None, _) => to,
         };
-        for (bounds, lanes) in [((from, middle), lanes), ((middle, rest), 1)] {
+        let is_rest = self.lengthwise == Some(Lengthwise::Rest);
+        for (bounds, lanes, lengthwise) in [((from, middle), lanes, false), ((middle, rest), 1, is_rest)] {
             self.repeat(last, bounds, lanes, &[], &mut |emitter, _| {
-                emitter.some_columns(dim, lanes);
+                emitter.some_columns(dim, lanes, lengthwise);
                 Vec::new()
             });
         }
         if few.is_some_and(|few| left.is_none_or(|left| left > few)) {
-            self.part_of_columns(dim, (rest, to));
+            self.part_of_columns(dim, (rest, to), false);
         }
     }
 
@@ -63,15 +98,9 @@ impl KernelEmitter<'_> {
         if !self.has_masks || !fills {
             return None;
         }
-        let (rows, lanes) = (self.rows_of_unit(dim), self.lanes as i64);
-        let is_short = rows.is_some_and(|rows| rows < lanes);
-        let is_long = self.blocks.is_some() && rows.is_none_or(|rows| rows >= LONG_COLUMN);
-        Some(match (is_short, is_long) {
-            // Less than a square of them is read anyway.
-            (true, _) => lanes / 2,
-            (false, true) => LONG_ONE_BY_ONE,
-            (false, false) => COLUMNS_ONE_BY_ONE,
-        })
+        // Less than a square of short ones is read anyway.
+        let is_short = self.rows_of_unit(dim).is_some_and(|rows| rows < self.lanes as i64);
+        Some(if is_short { self.lanes as i64 / 2 } else { COLUMNS_ONE_BY_ONE })
     }
 
     /// The end of a range if it has so many indices at most, else its start.
@@ -81,21 +110,22 @@ impl KernelEmitter<'_> {
         self.code.select(is_more, from, to)
     }
 
-    /// Columns that fill no vector in one some lanes of which are masked: in these the last column is read again.
-    fn part_of_columns(&mut self, dim: usize, (from, to): Bounds) {
+    /// Columns of which the last ones fill no vector, in some whose other lanes are masked: in these the last column is read again, where
+    /// they are not read lengthwise.
+    fn part_of_columns(&mut self, dim: usize, (from, to): Bounds, lengthwise: bool) {
         let (last, lanes) = (self.kernel.dims.len() - 1, self.lanes);
         self.repeat(last, (from, to), lanes, &[], &mut |emitter, _| {
             let one = emitter.code.index(1);
             emitter.last_column = Some(emitter.code.int("llvm.sub", to, one));
             emitter.mask = Some(emitter.lanes_before(last, to));
-            emitter.some_columns(dim, lanes);
+            emitter.some_columns(dim, lanes, lengthwise);
             (emitter.mask, emitter.last_column) = (None, None);
             Vec::new()
         });
     }
 
     /// So many columns from the current one on.
-    fn some_columns(&mut self, dim: usize, lanes: usize) {
+    fn some_columns(&mut self, dim: usize, lanes: usize, lengthwise: bool) {
         let kernel = self.kernel;
         let reduced = kernel.reduced();
         self.results.fill(None);
@@ -106,15 +136,21 @@ impl KernelEmitter<'_> {
             self.stage = stage;
             let roots: Vec<usize> =
                 reductions.iter().copied().filter(|root| self.stage(*root) == stage).collect();
-            self.share(reduced.clone().fold(0, |all, dim| all | 1 << dim), stage, lanes);
+            if !lengthwise {
+                self.share(reduced.clone().fold(0, |all, dim| all | 1 << dim), stage, lanes);
+            }
             let start: Vec<MlirValue> = roots.iter().flat_map(|root| self.identity(*root, lanes)).collect();
             let sums = self.enclose(reduced.start..dim, stage, &start, &mut |emitter, state| {
-                let bounds = emitter.bounds(dim);
-                let (bounds, state) = if lanes == 1 {
-                    emitter.blocks_beside(dim, bounds, &roots, state)
-                } else {
-                    (bounds, state.to_vec())
-                };
+                let (mut bounds, mut state) = (emitter.bounds(dim), state.to_vec());
+                if lengthwise {
+                    // Without masks, whole blocks are.
+                    let whole = if emitter.has_masks { bounds.1 } else { emitter.last_whole(bounds, BLOCK) };
+                    state = emitter.columns_lengthwise((dim, (bounds.0, whole)), (&roots, &state), lanes);
+                    if emitter.has_masks {
+                        return state;
+                    }
+                    bounds.0 = whole;
+                }
                 let of_all = (roots.as_slice(), state.as_slice());
                 emitter.in_blocks(bounds, BLOCK, of_all, &[lanes], &mut |emitter, bounds, state| {
                     emitter.rows_of_columns((dim, bounds), &roots, state, lanes)
@@ -163,22 +199,27 @@ impl KernelEmitter<'_> {
         let ahead = Ahead { rows, then: self.after_columns(dim) };
         let [many, whole] = [at_once, lanes as i64].map(|rows| self.last_whole((from, to), rows));
         let mut state = state.to_vec();
-        let rest = (squares > 1).then_some(((many, whole), 1));
+        // Squares of fewer rows than a four has would be parts of it.
+        let has_fours = lanes as i64 >= FOUR;
+        let rest = (squares > 1 && has_fours).then_some(((many, whole), 1));
         for (bounds, squares) in std::iter::once(((from, many), squares)).chain(rest) {
             state = self.repeat(dim, bounds, squares as usize * lanes, &state, &mut |emitter, state| {
-                let (row, mut state) = (emitter.at(dim), state.to_vec());
+                let (row, mut sums) = (emitter.at(dim), emitter.sums_in_fours(roots, state));
                 for square in 0..squares {
                     let first = emitter.code.index(square * lanes as i64);
                     let first = emitter.code.int("llvm.add", row, first);
                     // Of what lies in one line, once.
                     let ahead = (square == 0).then_some(ahead);
                     emitter.square(dim, first, ahead, &mut |emitter| {
-                        state = emitter.row_of_columns(roots, &state, lanes);
+                        emitter.add_row(roots, &mut sums, lanes);
                     });
                 }
                 emitter.index[dim] = Some(row);
-                state
+                emitter.with_last_fours(roots, &sums, lanes)
             });
+        }
+        if !has_fours {
+            return self.row_by_row((dim, (many, to)), roots, &state, lanes);
         }
         // Whole squares bring in what lies between them, too.
         let has_whole = self.kernel.dims[dim].fixed().is_none_or(|extent| extent >= lanes as i64);
@@ -208,7 +249,19 @@ impl KernelEmitter<'_> {
         state: &[MlirValue],
         lanes: usize,
     ) -> Vec<MlirValue> {
-        self.repeat(dim, bounds, 1, state, &mut |emitter, state| emitter.row_of_columns(roots, state, lanes))
+        let rows = |emitter: &mut Self, bounds: Bounds, state: &[MlirValue]| {
+            emitter.repeat(dim, bounds, 1, state, &mut |emitter, state| {
+                emitter.row_of_columns(roots, state, lanes)
+            })
+        };
+        if !roots.iter().any(|root| self.is_summed_in_fours(*root)) {
+            return rows(self, bounds, state);
+        }
+        self.in_fours(bounds, state, &mut |emitter, bounds, state| {
+            let begun = emitter.begun_fours(roots, state, lanes);
+            let sums = rows(emitter, bounds, &begun);
+            emitter.with_fours(roots, (state, &sums), lanes)
+        })
     }
 
     /// Adds fewer rows than a square has to accumulators: what is read across is loaded as a square, with a mask of the rows
@@ -228,7 +281,7 @@ impl KernelEmitter<'_> {
         self.go_on_before(dim, to, (after, state));
         let mask = self.lanes_before(dim, to);
         let columns = self.columns_of_square();
-        let (mut state, mut rows) = (state.to_vec(), 0);
+        let (mut sums, mut rows) = (self.sums_in_fours(roots, state), 0);
         self.square_of((dim, from, lanes), (last, &columns), (ahead, Some(mask)), &mut |emitter| {
             rows += 1;
             // The last row of a square is not there.
@@ -236,10 +289,12 @@ impl KernelEmitter<'_> {
                 return;
             }
             if rows > 1 {
+                let state = emitter.with_last_fours(roots, &sums, lanes);
                 emitter.go_on_before(dim, to, (after, &state));
             }
-            state = emitter.row_of_columns(roots, &state, lanes);
+            emitter.add_row(roots, &mut sums, lanes);
         });
+        let state = self.with_last_fours(roots, &sums, lanes);
         self.code.branch(after, &state);
         self.code.go_to(after);
         self.frames.pop();
