@@ -12,7 +12,6 @@ use crate::targets::cpu::costs::{
     MOST_PARTS, PART_ALIGNMENT, ROWS_AHEAD, STREAM_ALIGNMENT, STREAMED, STREAMED_ROW,
 };
 use crate::targets::llvm::Predicate;
-use promote_dialect::extent::Product;
 use promote_lower::kernel::{Access, Code as What, ExprId, Form, Role, Taken};
 use promote_lower::order::register_lanes;
 
@@ -379,14 +378,6 @@ impl<'k> KernelEmitter<'k> {
                 Some(self.code.compare(Predicate::Sge, total, least))
             }
         }
-    }
-
-    /// How many indices the kernel has: its parts go through the same ones as the dimension that is cut.
-    pub(super) fn index_count(&self) -> Product {
-        let kernel = self.kernel;
-        let is_part = |dim: usize| kernel.chunk.is_some_and(|chunk| chunk.by == dim);
-        let dims = kernel.dims.iter().enumerate().filter(|(dim, _)| !is_part(*dim));
-        dims.fold(Product::number(1), |all, (_, extent)| &all * extent)
     }
 
     /// The address of what is read or written at an index of a dimension, as a number.

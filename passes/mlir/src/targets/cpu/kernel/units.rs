@@ -100,6 +100,14 @@ impl KernelEmitter<'_> {
         })
     }
 
+    /// How many indices the kernel has: its parts go through the same ones as the dimension that is cut.
+    pub(super) fn index_count(&self) -> Product {
+        let kernel = self.kernel;
+        let is_part = |dim: usize| kernel.chunk.is_some_and(|chunk| chunk.by == dim);
+        let dims = kernel.dims.iter().enumerate().filter(|(dim, _)| !is_part(*dim));
+        dims.fold(Product::number(1), |all, (_, extent)| &all * extent)
+    }
+
     /// How many elements are worth a thread: the more, the faster they are gone through.
     pub(super) fn grain(&self) -> i64 {
         let kernel = self.kernel;
