@@ -483,10 +483,9 @@ fn parts_of_columns_that_lie_along_memory_are_reduced_in_the_same_order() {
             let program = program(&text, &target);
             // Rows are cut into parts, which are d0: without masks, whole blocks are read lengthwise.
             let [rows, columns] = shape;
-            let schedule = match target.cpu() {
-                "x86-64-v4" => "parts of d1 beside each other",
-                _ if rows % 64 == 0 => "parts of d1 beside each other",
-                _ => "squares of",
+            let schedule = match target.cpu() == "x86-64-v4" || rows % 64 == 0 {
+                true => "parts of d1 beside each other",
+                false => "squares of",
             };
             let [cut, along] = [format!("{columns}*d1 + d2"), format!("d1 + {rows}*d2")];
             let turned = turned(&program, &target, &[[&cut, &along]], schedule);

@@ -168,8 +168,8 @@ impl KernelEmitter<'_> {
         }
     }
 
-    /// Whether as many rows as a four has are added to columns at once, if that takes few instructions: those of long ones, which push the accumulators out of
-    /// the first-level cache, and of narrow ones that fill no whole registers, whose accumulators are waited for. A run may find
+    /// Whether four rows are added to columns at once, if that takes few instructions: of long ones, which push the accumulators out of the
+    /// first-level cache, and of narrow ones that fill no whole registers, whose accumulators are waited for. A run may find
     /// [one after the other](Self::unless_in_order) faster.
     fn takes_rows_at_once(&self, roots: &[usize]) -> bool {
         let [root] = roots else { return false };

@@ -24,7 +24,7 @@ use crate::targets::cpu::costs::{BLOCKS_BYTES, LEAST_LENGTHWISE, MOST_BLOCKS};
 use crate::targets::llvm::{Predicate, Register, block_argument, splat};
 
 /// The fours of a block, and the lanes of the vectors that they are added up in.
-const FOURS: usize = (BLOCK / FOUR) as usize;
+pub(super) const FOURS: usize = (BLOCK / FOUR) as usize;
 
 /// Which columns are read lengthwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

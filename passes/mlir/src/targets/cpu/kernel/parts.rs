@@ -8,12 +8,12 @@ use mlir_sys::*;
 use promote_lower::kernel::{Chunk, Form, Kernel, Role, Root, Taken};
 use promote_lower::order::BLOCK;
 
-use super::lengthwise::can_go_lengthwise;
+use super::lengthwise::{FOURS, can_go_lengthwise};
 use super::roots::accumulator_bytes;
 use super::squares::Bounds;
 use super::{KernelEmitter, Scope};
 use crate::targets::cpu::costs::{
-    COLUMNS_OF_PARTS, LEAST_LENGTHWISE, LONGEST_PART, PARTS_BESIDE, PARTS_BYTES,
+    BLOCKS_BYTES, COLUMNS_OF_PARTS, LEAST_LENGTHWISE, LONGEST_PART, PARTS_BESIDE, PARTS_BYTES,
 };
 
 /// Parts of columns that are reduced beside each other.
@@ -35,11 +35,13 @@ impl Parts {
         let is_same_in_parts = kernel.exprs.iter().all(|expr| expr.dims & 1 << chunk.by == 0);
         let can_be = is_of_columns && is_same_in_parts && kernel.roots.iter().all(is_reduced_once);
         let bytes: i64 = kernel.roots.iter().map(|root| accumulator_bytes(kernel, root)).sum();
+        let blocks = (length + BLOCK - 1) / BLOCK;
+        let has_room = bytes * (runs * FOURS) as i64 * blocks <= BLOCKS_BYTES;
         let is_worth_it = (LEAST_LENGTHWISE..=LONGEST_PART).contains(&length)
             && extent / length >= least_parts(runs)
             && bytes * COLUMNS_OF_PARTS as i64 * PARTS_BESIDE <= PARTS_BYTES;
         let is_whole = has_masks || length % BLOCK == 0 && extent % length == 0;
-        (can_be && is_whole && is_worth_it && can_go_lengthwise(kernel, dim))
+        (can_be && is_whole && is_worth_it && has_room && can_go_lengthwise(kernel, dim))
             .then_some(Self { chunk, length })
     }
 
@@ -49,7 +51,7 @@ impl Parts {
     }
 }
 
-/// The fewest parts that are worth that.
+/// The fewest parts that are worth reading so: others are read as columns beside each other.
 const fn least_parts(runs: usize) -> i64 {
     runs as i64 * 3 / 4
 }
@@ -114,7 +116,8 @@ impl KernelEmitter<'_> {
         self.code.int("llvm.sub", column, columns)
     }
 
-    /// Puts the accumulators of some parts of the column at hand, as many as are transposed at once or are left, where those of the tile are.
+    /// Puts the accumulators of some parts of the column at hand, as many as are transposed at once or are left, where those of the tile
+    /// are.
     fn group_of_parts(&mut self, parts: Parts, tile: (MlirValue, MlirValue), (part, end): Bounds) {
         let (Parts { chunk, length }, runs) = (parts, self.runs);
         let roots: Vec<usize> = (0..self.kernel.roots.len()).collect();

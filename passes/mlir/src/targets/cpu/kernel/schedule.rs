@@ -474,6 +474,7 @@ kernel @k0 {{
             // What is on the stack.
             ("f32", [4096, 64], 8, 64, true),
             ("f32", [4096, 64], 9, 64, false),
+            ("f32", [1 << 14, 1024], 2, 64, false),
             // Without masks, there are whole blocks.
             ("f32", [4096, 64], 1, 32, true),
             ("f32", [4096, 96], 1, 32, false),
