@@ -4,7 +4,7 @@
 //! Every operand is seen by vectors and by the loop over what remains: the operands are rotated. A debug build tries some of
 //! the ops and dtypes; with `PROMOTE_SEEDS` set, to whatever, it tries all.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use promote::convert::{Bits, Numerics};
 use promote::device::DeviceTarget;
@@ -153,7 +153,7 @@ fn but_for_nan(bits: Bits, dtype: DType) -> Bits {
 }
 
 /// A call to be compiled: of an op, or of a conversion.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Case {
     op: Op,
     operands: Vec<DType>,
@@ -416,17 +416,24 @@ fn share() -> usize {
     }
 }
 
-/// Compares the cases of all systems, for this machine's processor and for any.
+/// Compares the cases of all systems, for this machine's processor and for any. Those that a system before has, too, are tried for one of
+/// them in a normal run, in turn.
 fn on_all_systems(cases: impl Fn(&Semantics) -> Vec<Case>) -> usize {
     let targets = [Target::host(), Target::named("x86-64").expect("LLVM knows it")];
-    let share = share();
-    let mut count = 0;
+    let (share, has_seeds) = (share(), std::env::var_os("PROMOTE_SEEDS").is_some());
+    let (mut count, mut tried) = (0, HashSet::new());
     for (number, (system, x64)) in SYSTEMS.into_iter().enumerate() {
         let semantics = Semantics::by_name(system, x64).expect("the semantics exists");
-        let cases = cases(&semantics);
+        let cases: Vec<(bool, Case)> =
+            cases(&semantics).into_iter().map(|case| (tried.insert(case.clone()), case)).collect();
         for (place, target) in targets.iter().enumerate() {
+            let is_tried = |index: usize, is_new: bool| {
+                is_new || has_seeds || (index + number + place).is_multiple_of(targets.len())
+            };
             let first = (number * targets.len() + place) * 5 % share;
-            let some: Vec<Case> = cases.iter().skip(first).step_by(share).cloned().collect();
+            let some = cases.iter().enumerate().skip(first).step_by(share);
+            let some = some.filter(|(index, (is_new, _))| is_tried(*index, *is_new));
+            let some: Vec<Case> = some.map(|(_, (_, case))| case.clone()).collect();
             count += all(system, x64, &|| Place::Processor(target.clone()), &some);
         }
     }

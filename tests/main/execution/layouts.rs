@@ -71,12 +71,32 @@ fn axes(rank: usize) -> Vec<Vec<usize>> {
     (0..rank).map(|axis| vec![axis]).chain(pairs).chain([(0..rank).collect()]).collect()
 }
 
+/// Which of some functions are tried: of many shapes, each tries a third of them in turn.
+#[derive(Clone, Copy)]
+pub(super) enum Which {
+    All,
+    InTurn(usize),
+}
+
+impl Which {
+    pub(super) const fn has(self, function: usize) -> bool {
+        match self {
+            Self::All => true,
+            Self::InTurn(number) => function % 3 == number % 3,
+        }
+    }
+}
+
 /// Functions `f0`, `f1` and so on of one tensor, or of it and itself in a row, and how many there are.
-fn functions(dtype: &str, dims: &[String]) -> (String, usize) {
+fn functions(dtype: &str, dims: &[String], which: Which) -> (String, usize) {
     let x = format!("tensor<{}x{dtype}>", dims.join("x"));
     let mut text = String::new();
-    let mut count = 0;
+    let (mut count, mut number) = (0, 0);
     let mut add = |body: &str| {
+        number += 1;
+        if !which.has(number) {
+            return;
+        }
         let _ = writeln!(text, "func.func @f{count}(%x: {x}) -> !u {{\n{body}  return %r : !u\n}}");
         count += 1;
     };
@@ -153,8 +173,13 @@ pub(super) fn dims(shape: &[usize], is_open: bool) -> Vec<String> {
 }
 
 fn check(dtype: DType, shape: &[usize], is_open: bool) {
+    check_some(dtype, shape, is_open, Which::All);
+}
+
+fn check_some(dtype: DType, shape: &[usize], is_open: bool, which: Which) {
     let numbers = elements(dtype, shape.iter().product(), &mut Random::new(shape.len() as u64));
-    check_functions(&functions(dtype.mlir(), &dims(shape, is_open)), (dtype, &numbers), shape, is_open);
+    let functions = functions(dtype.mlir(), &dims(shape, is_open), which);
+    check_functions(&functions, (dtype, &numbers), shape, is_open);
 }
 
 /// Asserts that functions give the same bits of the same numbers in every order. The shapes and the bytes that they give.
@@ -214,17 +239,22 @@ fn matrices_of_other_dtypes_give_the_same_bits() {
 
 #[test]
 fn tensors_of_more_dimensions_in_every_order_give_the_same_bits() {
-    for shape in [[130, 12, 13], [11, 140, 13], [12, 11, 135]] {
-        check(DType::F32, &shape, true);
+    let shapes: [(&[usize], bool); 10] = [
+        (&[130, 12, 13], true),
+        (&[11, 140, 13], true),
+        (&[12, 11, 135], true),
+        (&[640, 3, 40], false),
+        (&[130, 30, 20], false),
+        // What the stride of a dimension of one index is, means nothing.
+        (&[130, 1, 13], true),
+        (&[5, 3, 129, 40], true),
+        (&[50, 9, 40, 20], false),
+        (&[260, 13, 21, 1], false),
+        (&[17, 3, 2, 19, 5], true),
+    ];
+    for (number, (shape, is_open)) in shapes.into_iter().enumerate() {
+        check_some(DType::F32, shape, is_open, Which::InTurn(number));
     }
-    check(DType::F32, &[640, 3, 40], false);
-    check(DType::F32, &[130, 30, 20], false);
-    check(DType::F32, &[5, 3, 129, 40], true);
-    check(DType::F32, &[50, 9, 40, 20], false);
-    // What the stride of a dimension of one index is, means nothing.
-    check(DType::F32, &[260, 13, 21, 1], false);
-    check(DType::F32, &[130, 1, 13], true);
-    check(DType::F32, &[17, 3, 2, 19, 5], true);
 }
 
 #[test]

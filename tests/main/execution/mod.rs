@@ -2,6 +2,7 @@
 
 mod access;
 mod carries;
+mod column_sums;
 mod columns;
 mod constants;
 mod cumulative;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use promote::{Session, Target, Tensor, set_threads, threads};
+use promote::{Executable, Session, Target, Tensor, set_threads, threads};
 
 use super::support::{Random, compile_for, function, known, session};
 
@@ -14,31 +14,41 @@ pub fn targets() -> Vec<Target> {
     names.map(|name| Target::named(name).expect("LLVM knows it")).collect()
 }
 
-/// Functions that add a number for each column, and one for each row, of bytes and of floats, of these extents: stated, and open.
-fn text(rows: usize, width: usize) -> String {
+/// Functions that add a number for each column, and one for each row, of bytes and of floats, of these extents.
+fn text(height: &str, length: &str) -> String {
     let mut text = String::new();
-    for (name, height, length) in
-        [("stated", rows.to_string(), width.to_string()), ("open", "?".to_owned(), "?".to_owned())]
-    {
-        for dtype in ["i8", "f32", "f64"] {
-            let of = |height: &str, length: &str| format!("tensor<{height}x{length}x{dtype}>");
-            let (x, across, down) = (of(&height, &length), of("1", &length), of(&height, "1"));
-            let _ = write!(
-                text,
-                "func.func @{name}_{dtype}(%x: {x}, %a: {across}, %d: {down}) -> !u {{
+    for dtype in ["i8", "f32", "f64"] {
+        let of = |height: &str, length: &str| format!("tensor<{height}x{length}x{dtype}>");
+        let (x, across, down) = (of(height, length), of("1", length), of(height, "1"));
+        let _ = write!(
+            text,
+            "func.func @{dtype}(%x: {x}, %a: {across}, %d: {down}) -> !u {{
   %0 = \"promote.add\"(%x, %a) : ({x}, {across}) -> !u
   %1 = \"promote.add\"(%0, %d) : (!u, {down}) -> !u
   return %1 : !u
 }}
 "
-            );
-        }
+        );
     }
     known(&text)
 }
 
-fn check(session: &Session, target: &Target, rows: usize, width: usize) {
-    let executable = compile_for(session, &text(rows, width), target.clone()).expect("it is compiled");
+fn compiled(session: &Session, target: &Target, [height, length]: [&str; 2]) -> Executable {
+    compile_for(session, &text(height, length), target.clone()).expect("it is compiled")
+}
+
+/// Functions of extents that are open.
+fn open(session: &Session, target: &Target) -> Executable {
+    compiled(session, target, ["?", "?"])
+}
+
+/// Functions of extents that are stated, and the open ones.
+fn check(session: &Session, target: &Target, open: &Executable, [rows, width]: [usize; 2]) {
+    let stated = compiled(session, target, [&rows.to_string(), &width.to_string()]);
+    compare([("stated", &stated), ("open", open)], target, [rows, width]);
+}
+
+fn compare(executables: [(&str, &Executable); 2], target: &Target, [rows, width]: [usize; 2]) {
     let mut random = Random::new(width as u64);
     let mut bytes = |count: usize| (0..count).map(|_| random.below(256) as i8).collect::<Vec<i8>>();
     let [x, across, down] = [rows * width, width, rows].map(&mut bytes);
@@ -52,13 +62,13 @@ fn check(session: &Session, target: &Target, rows: usize, width: usize) {
             let expected: Vec<$dtype> = (0..rows * width)
                 .map(|index| sum(index).map($dtype::from).into_iter().reduce($add).expect("there are three"))
                 .collect();
-            for extents in ["stated", "open"] {
+            for (extents, executable) in executables {
                 let tensors = [0, 1, 2]
                     .map(|of| Tensor::of(&numbers[of], &shapes[of]).expect("there are as many elements"));
-                let name = format!("{extents}_{}", stringify!($dtype));
-                let results = function(&executable, &name).run(&tensors).expect("it runs");
+                let name = stringify!($dtype);
+                let results = function(executable, name).run(&tensors).expect("it runs");
                 let same = results[0].elements::<$dtype>() == Some(expected.as_slice());
-                assert!(same, "{name} of {rows} rows of {width} on {}", target.cpu());
+                assert!(same, "{extents} {name}, {rows} rows of {width} on {}", target.cpu());
             }
         };
     }
@@ -71,8 +81,9 @@ fn check(session: &Session, target: &Target, rows: usize, width: usize) {
 fn rows_of_every_length_are_computed_whole() {
     let session = session("jax", true, false);
     for target in targets() {
+        let open = open(&session, &target);
         for width in (1..=40).chain([63, 64, 65, 79, 96, 97, 127, 129, 255, 257, 300]) {
-            check(&session, &target, 3, width);
+            check(&session, &target, &open, [3, width]);
         }
     }
 }
@@ -82,8 +93,9 @@ fn rows_of_every_length_are_computed_whole() {
 fn rows_of_several_tiles_are_computed_whole() {
     let session = session("jax", true, false);
     for target in targets() {
+        let open = open(&session, &target);
         for rest in [1, 3, 15, 16, 17, 33, 65, 100] {
-            check(&session, &target, 2, 8192 + rest);
+            check(&session, &target, &open, [2, 8192 + rest]);
         }
     }
 }
@@ -91,12 +103,13 @@ fn rows_of_several_tiles_are_computed_whole() {
 /// Results of 16 MiB and more are written past the caches: long rows but for their ends, and short ones if they fill whole vectors.
 #[test]
 fn large_results_in_rows_of_any_length_are_computed_whole() {
-    let session = session("jax", true, false);
-    let before = threads();
-    for number in [1, 2] {
-        set_threads(number);
-        for (rows, width) in [(17_000, 1031), (200_000, 97), (200_000, 96), (2_100, 8209)] {
-            check(&session, &Target::host(), rows, width);
+    let (session, target, before) = (session("jax", true, false), Target::host(), threads());
+    let open = open(&session, &target);
+    for [rows, width] in [[17_000, 1031], [200_000, 97], [200_000, 96], [2_100, 8209]] {
+        let stated = compiled(&session, &target, [&rows.to_string(), &width.to_string()]);
+        for number in [1, 2] {
+            set_threads(number);
+            compare([("stated", &stated), ("open", &open)], &target, [rows, width]);
         }
     }
     set_threads(before);

@@ -264,17 +264,18 @@ func.func @reduced(%x: {x}, %i: {i}, %y: tensor<1x{ty}>) -> !u {{
     ))
 }
 
-/// Whatever part of a vector, or how many of them, they fill: a processor may choose them in registers.
+/// Whatever part of a vector, or how many of them, they fill: a processor may choose them in registers. The systems after the first one
+/// try a third of the shapes of each dtype, in turn.
 #[test]
 fn along_axes_that_are_shorter_than_vectors() {
     /// The bytes beside the result that are looked at.
     const BESIDE: usize = 128;
-    for system in System::all().iter().filter(|system| ["jax", "numpy2", "torch"].contains(&system.name)) {
+    for (turn, system) in System::all().iter().enumerate() {
         let session = session(system.name, system.x64, false);
         let mut random = Random::new(33);
         let dtypes = [DType::B1, DType::I8, DType::I16, DType::BF16, DType::F16, DType::F32, DType::F64];
-        for dtype in dtypes.into_iter().filter(|one| system.has(*one)) {
-            for (shape, axis, count) in [
+        for (number, dtype) in dtypes.into_iter().enumerate().filter(|(_, one)| system.has(*one)) {
+            let cases = [
                 // Colours; columns more often than there are; rows that fill a register, or several, and of which few are taken.
                 (vec![301, 3], 1, 2),
                 (vec![9, 67, 4], 2, 4),
@@ -295,7 +296,10 @@ fn along_axes_that_are_shorter_than_vectors() {
                 // Few rows, or none.
                 (vec![2, 5], 1, 3),
                 (vec![0, 5], 1, 3),
-            ] {
+            ];
+            let is_tried = |case: usize| turn == 0 || (case + number + turn).is_multiple_of(3);
+            let tried = cases.into_iter().enumerate().filter(|(case, _)| is_tried(*case));
+            for (_, (shape, axis, count)) in tried {
                 let x = numbers(dtype, &shape);
                 let places = indices(shape[axis], count, system.name == "jax", &mut random);
                 let arguments = [x, places, numbers(dtype, &[1])];

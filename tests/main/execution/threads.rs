@@ -46,31 +46,31 @@ fn compiled(dtype: DType) -> Executable {
     compile(&session("jax", false, false), &SOURCE.replace("DT", dtype.mlir()))
 }
 
-fn arguments() -> [Vec<f64>; 2] {
+fn arguments(function: &Function, dtype: DType) -> [Tensor<'static>; 2] {
     let mut random = Random::new(1);
-    [ROWS * COLUMNS, 40 * COLUMNS]
-        .map(|count| (0..count).map(|_| random.below(4001) as f64 / 500.0 - 4.0).collect())
+    [(0, ROWS), (1, 40)].map(|(place, rows)| {
+        let numbers: Vec<f64> =
+            (0..rows * COLUMNS).map(|_| random.below(4001) as f64 / 500.0 - 4.0).collect();
+        let array = Value::Array(Array::of_reals(dtype, &[rows, COLUMNS], &numbers));
+        argument(function, place, &array)
+    })
 }
 
-fn bits(function: &Function, dtype: DType, [x, y]: &[Vec<f64>; 2]) -> Vec<Vec<u8>> {
-    assert_eq!(dtype.kind(), Kind::Float);
-    let x = Value::Array(Array::of_reals(dtype, &[ROWS, COLUMNS], x));
-    let y = Value::Array(Array::of_reals(dtype, &[40, COLUMNS], y));
-    let arguments = [argument(function, 0, &x), argument(function, 1, &y)];
-    let found = function.run(&arguments).expect("it runs");
+fn bits(function: &Function, arguments: &[Tensor<'_>; 2]) -> Vec<Vec<u8>> {
+    let found = function.run(arguments).expect("it runs");
     found.iter().map(|tensor| tensor.bytes().expect("results are contiguous").to_vec()).collect()
 }
 
 #[test]
 fn results_do_not_depend_on_threads() {
-    let given = arguments();
     for dtype in dtypes() {
         let executable = compiled(dtype);
         let f = function(&executable, "f");
+        let given = arguments(&f, dtype);
         let mut seen = Vec::new();
         for threads in [1, 2, 3, 8, 0] {
             set_threads(threads);
-            seen.push((threads, bits(&f, dtype, &given)));
+            seen.push((threads, bits(&f, &given)));
         }
         let differ = |(threads, found): &(usize, Vec<Vec<u8>>)| {
             let place = found.iter().zip(&seen[0].1).position(|(a, b)| a != b)?;
@@ -84,8 +84,7 @@ fn results_do_not_depend_on_threads() {
                 .map(|index| {
                     let f = function(if index % 2 == 0 { &executable } else { &again }, "f");
                     let (seen, given) = (&seen, &given);
-                    scope
-                        .spawn(move || assert!(bits(&f, dtype, given) == seen[0].1, "run {index} of {dtype}"))
+                    scope.spawn(move || assert!(bits(&f, given) == seen[0].1, "run {index} of {dtype}"))
                 })
                 .collect();
             runs.into_iter().for_each(|run| run.join().expect("all runs give the same bits"));

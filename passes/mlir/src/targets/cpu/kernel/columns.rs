@@ -160,7 +160,7 @@ impl KernelEmitter<'_> {
         for (Sums { root, before, result, .. }, mut sum) in all.iter().zip(sums.into_iter().flatten()) {
             if let Some(before) = before {
                 let before = get(self, before);
-                sum = self.with_four(*root, (&before, &sum), lanes);
+                sum = self.with_sum(*root, (&before, &sum), lanes);
             }
             for (room, value) in result.iter().zip(sum) {
                 self.put(*room, Register { value, ty: room.1 }, from, lanes);

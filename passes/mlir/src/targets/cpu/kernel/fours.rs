@@ -9,6 +9,13 @@ use super::sums::BlockBody;
 use super::{KernelEmitter, Scope};
 use crate::targets::llvm::Register;
 
+/// The rows of a partial sum, which begins with nothing and is added to an accumulator.
+#[derive(Clone, Copy)]
+pub(super) enum Partial {
+    Four,
+    Block,
+}
+
 /// An accumulator, and the four that is begun, with how many rows it has.
 pub(super) struct InFours {
     sum: Vec<MlirValue>,
@@ -33,15 +40,15 @@ impl<'k> KernelEmitter<'k> {
         }
     }
 
-    /// An accumulator, and a four with it.
-    pub(super) fn with_four(
+    /// An accumulator with another sum, of rows after its own.
+    pub(super) fn with_sum(
         &mut self,
         root: usize,
-        (sum, four): (&[MlirValue], &[MlirValue]),
+        sums: (&[MlirValue], &[MlirValue]),
         lanes: usize,
     ) -> Vec<MlirValue> {
-        let [sum, four] = [sum, four].map(|values| self.registers(root, values));
-        let all = self.joined_accumulators(root, lanes, &sum, &four);
+        let [sum, other] = [sums.0, sums.1].map(|values| self.registers(root, values));
+        let all = self.joined_accumulators(root, lanes, &sum, &other);
         all.into_iter().map(|register| register.value).collect()
     }
 
@@ -60,7 +67,7 @@ impl<'k> KernelEmitter<'k> {
             let four: Vec<MlirValue> =
                 rooms.into_iter().map(|room| emitter.get(room, columns.0, lanes).value).collect();
             let sum = emitter.column(root, columns.0, lanes);
-            let sum = emitter.with_four(root, (&sum, &four), lanes);
+            let sum = emitter.with_sum(root, (&sum, &four), lanes);
             emitter.put_column(root, &sum, columns.0, lanes);
         });
     }
@@ -104,7 +111,7 @@ impl<'k> KernelEmitter<'k> {
             let own = self.added(*root, four.as_deref(), lanes);
             *rows += 1;
             if *rows % FOUR == 0 {
-                *sum = self.with_four(*root, (sum, &own), lanes);
+                *sum = self.with_sum(*root, (sum, &own), lanes);
             }
             *four = (*rows % FOUR != 0).then_some(own);
         }
@@ -120,7 +127,7 @@ impl<'k> KernelEmitter<'k> {
         let mut all = Vec::with_capacity(sums.len());
         for (root, InFours { sum, four, .. }) in roots.iter().zip(sums) {
             match four {
-                Some(four) => all.extend(self.with_four(*root, (sum, four), lanes)),
+                Some(four) => all.extend(self.with_sum(*root, (sum, four), lanes)),
                 None => all.extend(sum),
             }
         }
@@ -142,16 +149,24 @@ impl<'k> KernelEmitter<'k> {
         })
     }
 
-    /// What a four of rows begins with: nothing, or, where a root is not added up in fours, its accumulator.
-    pub(super) fn begun_fours(
+    /// Whether a root is added up in such partial sums.
+    fn has_partial(&self, of: Partial, root: usize) -> bool {
+        match of {
+            Partial::Four => self.is_summed_in_fours(root),
+            Partial::Block => self.is_summed_in_blocks(root),
+        }
+    }
+
+    /// What the rows of a partial sum begin with: nothing, or, where a root has no such sums, its accumulator.
+    pub(super) fn begun(
         &mut self,
-        roots: &[usize],
-        state: &[MlirValue],
+        of: Partial,
+        (roots, state): (&[usize], &[MlirValue]),
         lanes: usize,
     ) -> Vec<MlirValue> {
         let mut begun = Vec::with_capacity(state.len());
         for (root, sum) in self.of_each(roots, state) {
-            match self.is_summed_in_fours(root) {
+            match self.has_partial(of, root) {
                 true => begun.extend(self.identity(root, lanes)),
                 false => begun.extend(sum),
             }
@@ -159,17 +174,18 @@ impl<'k> KernelEmitter<'k> {
         begun
     }
 
-    /// Accumulators before a four of rows with what that adds up to.
-    pub(super) fn with_fours(
+    /// Accumulators with partial sums; `state` is what they were before these.
+    pub(super) fn with_partial(
         &mut self,
+        of: Partial,
         roots: &[usize],
         (state, sums): (&[MlirValue], &[MlirValue]),
         lanes: usize,
     ) -> Vec<MlirValue> {
         let mut all = Vec::with_capacity(state.len());
         for ((root, before), (_, own)) in self.of_each(roots, state).zip(self.of_each(roots, sums)) {
-            match self.is_summed_in_fours(root) {
-                true => all.extend(self.with_four(root, (before, own), lanes)),
+            match self.has_partial(of, root) {
+                true => all.extend(self.with_sum(root, (before, own), lanes)),
                 false => all.extend(own),
             }
         }

@@ -10,12 +10,14 @@
 //! - What is beyond the end of a column is nothing, which changes no sum: an accumulator begins with it.
 
 use mlir_sys::*;
+use promote_dialect::extent::Product;
 use promote_lattice::Op;
 use promote_lower::kernel::{Code as What, Expr, ExprId, Form, Kernel, Role, Root};
 use promote_lower::order::{BLOCK, FOUR, has_free_order, is_summed_in_fours};
 use promote_scalar::{Cast, Compare, Emit, Ty};
 
 use super::elements::{element, parts};
+use super::fours::Partial;
 use super::roots::accumulator_bytes;
 use super::squares::{Bounds, reads};
 use super::{KernelEmitter, Scope};
@@ -38,12 +40,18 @@ pub(super) enum Lengthwise {
 }
 
 impl Lengthwise {
-    /// Which columns of a kernel are read lengthwise along a dimension, if any.
-    pub(super) fn new(kernel: &Kernel, dim: usize, has_masks: bool) -> Option<Self> {
+    /// Which columns of a kernel are read lengthwise along a dimension, if any, where squares have so many lanes. What is read again in a
+    /// later stage is in the caches, and takes fewer shuffles in squares.
+    pub(super) fn new(kernel: &Kernel, dim: usize, (lanes, has_masks): (usize, bool)) -> Option<Self> {
         let part = kernel.chunk.filter(|chunk| chunk.dim == dim).and_then(|chunk| chunk.length.fixed());
         let rows = part.or(kernel.dims[dim].fixed());
         let is_long = rows.is_none_or(|rows| rows >= LEAST_LENGTHWISE);
-        (is_long && can_go_lengthwise(kernel, dim)).then_some(match rows {
+        let columns = kernel.dims.last().and_then(Product::fixed);
+        let is_narrow = columns.is_some_and(|columns| columns < lanes as i64);
+        let in_first_stage = |root: &Root| root.role == Role::Store || kernel.expr(root.expr).stage == 0;
+        let is_read_once = kernel.roots.iter().all(in_first_stage);
+        let is_worth_it = !has_masks || is_narrow || is_read_once;
+        (is_long && is_worth_it && can_go_lengthwise(kernel, dim)).then_some(match rows {
             _ if !has_masks => Self::Rest,
             Some(_) => Self::All,
             None => Self::Long,
@@ -399,22 +407,9 @@ impl KernelEmitter<'_> {
     ) -> Vec<MlirValue> {
         let runs = self.code.index(self.runs as i64);
         let first = self.code.int("llvm.mul", block, runs);
-        let mut begin = Vec::with_capacity(state.len());
-        for (root, own) in self.of_each(roots, state) {
-            match self.is_summed_in_blocks(root) {
-                true => begin.extend(self.identity(root, lanes)),
-                false => begin.extend(own),
-            }
-        }
-        let sums = self.sums_of_runs(roots, rooms, first, &begin);
-        let mut all = Vec::with_capacity(state.len());
-        for ((root, before), (_, own)) in self.of_each(roots, state).zip(self.of_each(roots, &sums)) {
-            match self.is_summed_in_blocks(root) {
-                true => all.extend(self.with_four(root, (before, own), lanes)),
-                false => all.extend(own),
-            }
-        }
-        all
+        let begun = self.begun(Partial::Block, (roots, state), lanes);
+        let sums = self.sums_of_runs(roots, rooms, first, &begun);
+        self.with_partial(Partial::Block, roots, (state, &sums), lanes)
     }
 
     /// What accumulators with a lane for each run add up to with the fours of a block of those, the first of which is so many runs from
@@ -459,7 +454,7 @@ impl KernelEmitter<'_> {
     ) -> Vec<MlirValue> {
         let mut all = Vec::with_capacity(x.len());
         for ((root, x), (_, y)) in self.of_each(roots, x).zip(self.of_each(roots, y)) {
-            all.extend(self.with_four(root, (x, y), lanes));
+            all.extend(self.with_sum(root, (x, y), lanes));
         }
         all
     }

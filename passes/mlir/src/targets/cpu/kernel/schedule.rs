@@ -83,7 +83,7 @@ impl Schedule {
         let shuffled = Shuffled::new(kernel, machine, numerics);
         let short = short(kernel, machine).filter(|_| shuffled.is_none());
         let across = squares(kernel, square, has_masks).filter(|_| short.is_none() && shuffled.is_none());
-        let lengthwise = across.and_then(|dim| Lengthwise::new(kernel, dim, has_masks));
+        let lengthwise = across.and_then(|dim| Lengthwise::new(kernel, dim, (square, has_masks)));
         let runs = square_lanes(kernel, bytes);
         let parts = across.and_then(|dim| Parts::new(kernel, dim, (runs, has_masks)));
         let down = Down::new(kernel, numerics, &rows, register);

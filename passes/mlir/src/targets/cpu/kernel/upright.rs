@@ -15,6 +15,7 @@ use promote_lower::kernel::{Kernel, Role};
 use promote_lower::order::{BLOCK, FOUR};
 use promote_scalar::memory;
 
+use super::fours::Partial;
 use super::lengthwise::Lengthwise;
 use super::squares::{Ahead, Bounds, Then, reads};
 use super::{KernelEmitter, Scope};
@@ -258,9 +259,9 @@ impl KernelEmitter<'_> {
             return rows(self, bounds, state);
         }
         self.in_fours(bounds, state, &mut |emitter, bounds, state| {
-            let begun = emitter.begun_fours(roots, state, lanes);
+            let begun = emitter.begun(Partial::Four, (roots, state), lanes);
             let sums = rows(emitter, bounds, &begun);
-            emitter.with_fours(roots, (state, &sums), lanes)
+            emitter.with_partial(Partial::Four, roots, (state, &sums), lanes)
         })
     }
 
