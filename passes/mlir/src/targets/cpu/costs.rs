@@ -56,7 +56,9 @@ pub const MOST_PREFETCHED_UPRIGHT: i64 = 1 << 9;
 pub const COLUMNS_UPRIGHT: usize = 8;
 /// The fewest rows of columns that are read lengthwise: squares take fewer shuffles for fewer.
 pub const LEAST_LENGTHWISE: i64 = 24;
-/// The most blocks of such columns that are put beside those of others, and their bytes, which stay in the first-level cache beside what
+/// The most rows of such columns that are read several times: what is read again is in the caches, and takes fewer shuffles in squares.
+pub const MOST_READ_AGAIN: i64 = 192;
+/// The most blocks of columns read lengthwise that are put beside those of others, and their bytes, which stay in the first-level cache beside what
 /// is read. They are on the stack.
 pub const MOST_BLOCKS: i64 = 16;
 pub const BLOCKS_BYTES: i64 = 1 << 14;
@@ -122,9 +124,11 @@ pub const COLUMN_BYTES: i64 = 1 << 14;
 pub const PARTS_BYTES: i64 = 1 << 15;
 /// The most columns of a tile.
 pub const MOST_COLUMNS: i64 = 1 << 13;
-/// The bytes of the accumulators of a row from which on four rows are added to them at once.
+/// The bytes of the accumulators of a row from which on four rows are added to them at once, where they are not added up in fours anyway.
 pub const LONG_ROW: i64 = 1 << 10;
-/// The same below which it is done with rows that fill no whole registers.
+/// The most reductions whose accumulators four rows are added to at once: there are registers for those of so many.
+pub const MOST_AT_ONCE: usize = 2;
+/// The same below which it is done only with rows that fill no whole registers, and from which on where sums are of fours.
 pub const NARROW_ROW: i64 = 96;
 /// The shortest rows, in bytes that are read, of which several at once take longer than one after the other, where they are in no
 /// cache: prefetchers do not follow short rows side by side.

@@ -16,7 +16,7 @@ use super::lengthwise::Rooms;
 use super::prefetch::loaded_bytes;
 use super::squares::Bounds;
 use crate::targets::cpu::costs::{
-    CACHED_ROWS, CHEAP_ROW, FOLLOWED, FOLLOWED_IF_HEAVY, IN_ORDER, LONG_ROW, NARROW_ROW,
+    CACHED_ROWS, CHEAP_ROW, FOLLOWED, FOLLOWED_IF_HEAVY, IN_ORDER, LONG_ROW, MOST_AT_ONCE, NARROW_ROW,
 };
 use crate::targets::llvm::{Predicate, Register};
 
@@ -169,15 +169,21 @@ impl KernelEmitter<'_> {
     }
 
     /// Whether four rows are added to columns at once, if that takes few instructions: of long ones, which push the accumulators out of the
-    /// first-level cache, and of narrow ones that fill no whole registers, whose accumulators are waited for. A run may find
-    /// [one after the other](Self::unless_in_order) faster.
+    /// first-level cache, and of narrow ones that fill no whole registers, whose accumulators are waited for; also of others whose sums are
+    /// those of fours, which need no accumulators of their own then. A run may find [one after the other](Self::unless_in_order) faster.
     fn takes_rows_at_once(&self, roots: &[usize]) -> bool {
-        let [root] = roots else { return false };
-        let row = self.column_count().saturating_mul(self.accumulator_bytes(*root));
-        let is_reduced = matches!(self.kernel.roots[*root].role, Role::Reduce(_) | Role::Arg(_));
+        let bytes: i64 = roots.iter().map(|root| self.accumulator_bytes(*root)).sum();
+        let row = self.column_count().saturating_mul(bytes);
+        let is_reduced =
+            |root: &usize| matches!(self.kernel.roots[*root].role, Role::Reduce(_) | Role::Arg(_));
         let register = self.setting.machine.vector_bytes as i64;
         let is_narrow = row < NARROW_ROW && row % register != 0;
-        is_reduced && (row >= LONG_ROW || is_narrow) && self.kernel.cost() <= CHEAP_ROW
+        let are_fours = roots.iter().any(|root| self.is_summed_in_fours(*root));
+        let is_long = row >= if are_fours { NARROW_ROW } else { LONG_ROW };
+        roots.len() <= MOST_AT_ONCE
+            && roots.iter().all(is_reduced)
+            && (is_long || is_narrow)
+            && self.kernel.cost() <= CHEAP_ROW
     }
 
     /// How many columns there are, or 0 if a run alone knows.
@@ -234,20 +240,16 @@ impl KernelEmitter<'_> {
             return;
         }
         let dim = self.kernel.dims.len() - 1;
-        let blocks = self.code.open((bounds.0, bounds.1, BLOCK), &[]);
-        let length = self.code.index(BLOCK);
-        let end = self.code.int("llvm.add", blocks.index, length);
-        let end = self.code.int("llvm.intr.smin", end, bounds.1);
-        self.frames.push(FxHashMap::default());
-        self.rows_of_block((rows, roots), ((blocks.index, end), columns), body);
-        self.innermost(dim, columns, &[], &mut |emitter, lanes, _| {
-            for root in &summed {
-                emitter.add_sums_of_block(*root, columns.0, lanes);
-            }
+        self.in_pieces(bounds, BLOCK, &[], &mut |emitter, block, _| {
+            emitter.rows_of_block((rows, roots), (block, columns), body);
+            emitter.innermost(dim, columns, &[], &mut |emitter, lanes, _| {
+                for root in &summed {
+                    emitter.add_sums_of_block(*root, columns.0, lanes);
+                }
+                Vec::new()
+            });
             Vec::new()
         });
-        self.frames.pop();
-        self.code.close(&blocks, &[]);
     }
 
     /// Goes through rows of a tile of columns, some at once as far as they go, then one by one.
@@ -274,7 +276,7 @@ impl KernelEmitter<'_> {
         if !roots.iter().any(|root| self.is_summed_in_fours(*root)) {
             return each(self, (middle, to), Rows::Next);
         }
-        self.in_fours((middle, to), &[], &mut |emitter, (first, after), _| {
+        self.in_pieces((middle, to), FOUR, &[], &mut |emitter, (first, after), _| {
             if !are_many {
                 emitter.begin_fours(roots, columns);
                 each(emitter, (first, after), Rows::Next);

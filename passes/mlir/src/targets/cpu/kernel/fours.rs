@@ -192,21 +192,22 @@ impl<'k> KernelEmitter<'k> {
         all
     }
 
-    /// Goes through rows four at a time; the last of a range may be fewer.
-    pub(super) fn in_fours(
+    /// Goes through a range so many indices at a time; the last ones may be fewer.
+    pub(super) fn in_pieces(
         &mut self,
         (from, to): Bounds,
+        length: i64,
         carried: &[MlirValue],
         body: &mut BlockBody<'_, 'k>,
     ) -> Vec<MlirValue> {
-        let fours = self.code.open((from, to, FOUR), carried);
+        let pieces = self.code.open((from, to, length), carried);
         self.frames.push(Scope::default());
-        let length = self.code.index(FOUR);
-        let end = self.code.int("llvm.add", fours.index, length);
+        let length = self.code.index(length);
+        let end = self.code.int("llvm.add", pieces.index, length);
         let end = self.code.int("llvm.intr.smin", end, to);
-        let next = body(self, (fours.index, end), &fours.carried);
+        let next = body(self, (pieces.index, end), &pieces.carried);
         self.frames.pop();
-        self.code.close(&fours, &next);
-        fours.carried
+        self.code.close(&pieces, &next);
+        pieces.carried
     }
 }

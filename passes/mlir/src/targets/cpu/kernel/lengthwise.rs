@@ -21,9 +21,8 @@ use super::fours::Partial;
 use super::roots::accumulator_bytes;
 use super::squares::{Bounds, reads};
 use super::{KernelEmitter, Scope};
-use crate::raw;
-use crate::targets::cpu::costs::{BLOCKS_BYTES, LEAST_LENGTHWISE, MOST_BLOCKS};
-use crate::targets::llvm::{Predicate, Register, block_argument, splat};
+use crate::targets::cpu::costs::{BLOCKS_BYTES, LEAST_LENGTHWISE, MOST_BLOCKS, MOST_READ_AGAIN};
+use crate::targets::llvm::{Register, splat};
 
 /// The fours of a block, and the lanes of the vectors that they are added up in.
 pub(super) const FOURS: usize = (BLOCK / FOUR) as usize;
@@ -33,30 +32,62 @@ pub(super) const FOURS: usize = (BLOCK / FOUR) as usize;
 pub(super) enum Lengthwise {
     /// All.
     All,
-    /// All, if there are as many rows as that is worth it for: a run alone knows.
-    Long,
+    /// All, if they have as many rows as that is worth it for, and no more than there is room for: a run alone knows.
+    Open,
     /// Those that fill no vector, as there are no masks.
     Rest,
 }
 
 impl Lengthwise {
-    /// Which columns of a kernel are read lengthwise along a dimension, if any, where squares have so many lanes. What is read again in a
-    /// later stage is in the caches, and takes fewer shuffles in squares.
-    pub(super) fn new(kernel: &Kernel, dim: usize, (lanes, has_masks): (usize, bool)) -> Option<Self> {
-        let part = kernel.chunk.filter(|chunk| chunk.dim == dim).and_then(|chunk| chunk.length.fixed());
-        let rows = part.or(kernel.dims[dim].fixed());
-        let is_long = rows.is_none_or(|rows| rows >= LEAST_LENGTHWISE);
-        let columns = kernel.dims.last().and_then(Product::fixed);
-        let is_narrow = columns.is_some_and(|columns| columns < lanes as i64);
+    /// Which columns of a kernel are read lengthwise along a dimension, if any, where squares have so many lanes, and so many runs are
+    /// transposed at once.
+    pub(super) fn new(
+        kernel: &Kernel,
+        dim: usize,
+        (lanes, runs): (usize, usize),
+        has_masks: bool,
+    ) -> Option<Self> {
+        let rows = rows_of_unit(kernel, dim);
+        let is_worth_it = rows.is_none_or(|rows| rows >= LEAST_LENGTHWISE);
         let in_first_stage = |root: &Root| root.role == Role::Store || kernel.expr(root.expr).stage == 0;
         let is_read_once = kernel.roots.iter().all(in_first_stage);
-        let is_worth_it = !has_masks || is_narrow || is_read_once;
-        (is_long && is_worth_it && can_go_lengthwise(kernel, dim)).then_some(match rows {
+        // Of more dimensions, columns may be parts, which are far apart.
+        let lie_in_order = kernel.dims.len() == 2 && kernel.chunk.is_none();
+        let which = match rows {
             _ if !has_masks => Self::Rest,
-            Some(_) => Self::All,
-            None => Self::Long,
-        })
+            _ if are_few(kernel, lanes) => Self::All,
+            Some(rows) if blocks(rows) > most_blocks(kernel, runs) => return None,
+            Some(_) if is_read_once => Self::All,
+            Some(rows) if lie_in_order && rows <= MOST_READ_AGAIN => Self::All,
+            None if is_read_once => Self::Open,
+            Some(_) | None => return None,
+        };
+        (is_worth_it && can_go_lengthwise(kernel, dim)).then_some(which)
     }
+}
+
+/// Whether columns are fewer than a square has lanes.
+fn are_few(kernel: &Kernel, lanes: usize) -> bool {
+    kernel.dims.last().and_then(Product::fixed).is_some_and(|columns| columns < lanes as i64)
+}
+
+/// How many rows of a column a unit reads: those of a part, if columns are cut; none if a run alone knows.
+pub(super) fn rows_of_unit(kernel: &Kernel, dim: usize) -> Option<i64> {
+    match kernel.chunk.filter(|chunk| chunk.dim == dim) {
+        Some(chunk) => chunk.length.fixed(),
+        None => kernel.dims[dim].fixed(),
+    }
+}
+
+/// How many blocks so many rows are in.
+pub(super) const fn blocks(rows: i64) -> i64 {
+    (rows + BLOCK - 1) / BLOCK
+}
+
+/// For the fours of how many blocks of so many runs there is room.
+pub(super) fn most_blocks(kernel: &Kernel, runs: usize) -> i64 {
+    let bytes: i64 = kernel.roots.iter().map(|root| accumulator_bytes(kernel, root)).sum();
+    (BLOCKS_BYTES / (bytes * (runs * FOURS) as i64).max(1)).clamp(1, MOST_BLOCKS)
 }
 
 /// Whether the columns of a kernel may be read lengthwise along a dimension: nothing varies along it but what lies in memory so, and each
@@ -111,17 +142,15 @@ impl KernelEmitter<'_> {
             count = self.code.int("llvm.intr.smin", count, left);
         }
         let columns = Beside { dim, lanes, count, roots };
-        let of_root = |root: &usize| accumulator_bytes(self.kernel, &self.kernel.roots[*root]);
-        let of_block = roots.iter().map(of_root).sum::<i64>() * (self.runs * FOURS) as i64;
-        let most = if lanes == 1 { 0 } else { (BLOCKS_BYTES / of_block.max(1)).clamp(1, MOST_BLOCKS) };
-        let needed = self.rows_of_unit(dim).map(|rows| (rows + BLOCK - 1) / BLOCK);
-        let rooms = self.rooms_of_fours(roots, needed.map_or(most, |needed| most.min(needed)).max(1));
+        let (needed, most) = (self.rows_of_unit(dim).map(blocks), most_blocks(self.kernel, self.runs));
+        let has_room = needed.map_or(!are_few(self.kernel, self.side), |needed| needed <= most);
         let outside = (self.mask.take(), self.results.clone());
-        let state = match needed {
-            Some(needed) if needed <= most => self.short_columns(columns, rows, &rooms, state),
-            Some(_) => self.long_columns(columns, rows, &rooms, state),
-            None if most == 0 => self.long_columns(columns, rows, &rooms, state),
-            None => self.columns_of_any_length(columns, (rows, most), &rooms, state),
+        let state = if has_room && lanes > 1 {
+            let rooms = self.rooms_of_fours(roots, needed.unwrap_or(most));
+            self.short_columns(columns, rows, &rooms, state)
+        } else {
+            let rooms = self.rooms_of_fours(roots, 1);
+            self.few_columns(columns, rows, &rooms, state)
         };
         (self.mask, self.results) = outside;
         self.index[last] = Some(column);
@@ -135,30 +164,6 @@ impl KernelEmitter<'_> {
             self.accumulator(*root).into_iter().map(|ty| (self.room(ty, size), ty)).collect()
         };
         roots.iter().map(room).collect()
-    }
-
-    /// Columns of which a run alone knows whether there is room for the fours of all their blocks.
-    fn columns_of_any_length(
-        &mut self,
-        columns: Beside<'_>,
-        ((from, to), most): (Bounds, i64),
-        rooms: &[Rooms],
-        state: &[MlirValue],
-    ) -> Vec<MlirValue> {
-        let types: Vec<MlirType> = state.iter().map(|value| raw::value_type(*value)).collect();
-        let [short, long] = [(); 2].map(|()| self.code.new_block(&[]));
-        let after = self.code.new_block(&types);
-        let (rows, most) = (self.code.int("llvm.sub", to, from), self.code.index(most * BLOCK));
-        let is_short = self.code.compare(Predicate::Sle, rows, most);
-        self.code.branch_if(is_short, (short, &[]), (long, &[]));
-        self.code.go_to(short);
-        let sums = self.short_columns(columns, (from, to), rooms, state);
-        self.code.branch(after, &sums);
-        self.code.go_to(long);
-        let sums = self.long_columns(columns, (from, to), rooms, state);
-        self.code.branch(after, &sums);
-        self.code.go_to(after);
-        (0..types.len()).map(|value| block_argument(after, value)).collect()
     }
 
     /// Columns for the fours of all of whose blocks there is room: those of as many columns are transposed at once.
@@ -201,11 +206,11 @@ impl KernelEmitter<'_> {
         self.code.int("llvm.sdiv", rounded, block)
     }
 
-    /// Columns of more blocks: one after the other, the fours of some blocks of each at once.
-    fn long_columns(
+    /// Few columns: one after the other, the fours of some blocks of each at once.
+    fn few_columns(
         &mut self,
         columns: Beside<'_>,
-        (from, to): Bounds,
+        rows: Bounds,
         rooms: &[Rooms],
         state: &[MlirValue],
     ) -> Vec<MlirValue> {
@@ -220,28 +225,25 @@ impl KernelEmitter<'_> {
         self.each_column(columns, &mut |emitter, number| {
             let own: Vec<MlirValue> =
                 totals.iter().map(|room| emitter.get_at(*room, number, 1).value).collect();
-            let groups = emitter.code.open((from, to, BLOCK * runs as i64), &own);
-            emitter.frames.push(Scope::default());
-            let size = emitter.code.index(BLOCK * runs as i64);
-            let end = emitter.code.int("llvm.add", groups.index, size);
-            let end = emitter.code.int("llvm.intr.smin", end, to);
-            emitter.put_fours((columns.dim, roots), ((groups.index, end), end), rooms, (zero, 1));
-            let nothing: Vec<MlirValue> =
-                roots.iter().flat_map(|root| emitter.identity(*root, runs)).collect();
-            let of_blocks = emitter.sums_of_runs(roots, rooms, zero, &nothing);
-            for (room, value) in sums.iter().zip(of_blocks) {
-                emitter.put_at(*room, Register { value, ty: room.1 }, zero, runs);
-            }
-            let rows = emitter.code.int("llvm.sub", end, groups.index);
-            let count = emitter.blocks_of(rows);
-            let joins = emitter.code.open((zero, count, 1), &groups.carried);
-            let block: Vec<MlirValue> =
-                sums.iter().map(|room| emitter.get_at(*room, joins.index, 1).value).collect();
-            let joined = emitter.joined_roots(roots, (&joins.carried, &block), 1);
-            emitter.code.close(&joins, &joined);
-            emitter.frames.pop();
-            emitter.code.close(&groups, &joins.carried);
-            for (room, value) in totals.iter().zip(groups.carried) {
+            let length = BLOCK * runs as i64;
+            let all = emitter.in_pieces(rows, length, &own, &mut |emitter, (from, to), state| {
+                emitter.put_fours((columns.dim, roots), ((from, to), to), rooms, (zero, 1));
+                let nothing: Vec<MlirValue> =
+                    roots.iter().flat_map(|root| emitter.identity(*root, runs)).collect();
+                let of_blocks = emitter.sums_of_runs(roots, rooms, zero, &nothing);
+                for (room, value) in sums.iter().zip(of_blocks) {
+                    emitter.put_at(*room, Register { value, ty: room.1 }, zero, runs);
+                }
+                let rows = emitter.code.int("llvm.sub", to, from);
+                let count = emitter.blocks_of(rows);
+                let joins = emitter.code.open((zero, count, 1), state);
+                let block: Vec<MlirValue> =
+                    sums.iter().map(|room| emitter.get_at(*room, joins.index, 1).value).collect();
+                let joined = emitter.joined_roots(roots, (&joins.carried, &block), 1);
+                emitter.code.close(&joins, &joined);
+                joins.carried
+            });
+            for (room, value) in totals.iter().zip(all) {
                 emitter.put_at(*room, Register { value, ty: room.1 }, number, 1);
             }
         });

@@ -8,12 +8,12 @@ use mlir_sys::*;
 use promote_lower::kernel::{Chunk, Form, Kernel, Role, Root, Taken};
 use promote_lower::order::BLOCK;
 
-use super::lengthwise::{FOURS, can_go_lengthwise};
+use super::lengthwise::{blocks, can_go_lengthwise, most_blocks};
 use super::roots::accumulator_bytes;
 use super::squares::Bounds;
 use super::{KernelEmitter, Scope};
 use crate::targets::cpu::costs::{
-    BLOCKS_BYTES, COLUMNS_OF_PARTS, LEAST_LENGTHWISE, LONGEST_PART, PARTS_BESIDE, PARTS_BYTES,
+    COLUMNS_OF_PARTS, LEAST_LENGTHWISE, LONGEST_PART, PARTS_BESIDE, PARTS_BYTES,
 };
 
 /// Parts of columns that are reduced beside each other.
@@ -35,8 +35,7 @@ impl Parts {
         let is_same_in_parts = kernel.exprs.iter().all(|expr| expr.dims & 1 << chunk.by == 0);
         let can_be = is_of_columns && is_same_in_parts && kernel.roots.iter().all(is_reduced_once);
         let bytes: i64 = kernel.roots.iter().map(|root| accumulator_bytes(kernel, root)).sum();
-        let blocks = (length + BLOCK - 1) / BLOCK;
-        let has_room = bytes * (runs * FOURS) as i64 * blocks <= BLOCKS_BYTES;
+        let has_room = blocks(length) <= most_blocks(kernel, runs);
         let is_worth_it = (LEAST_LENGTHWISE..=LONGEST_PART).contains(&length)
             && extent / length >= least_parts(runs)
             && bytes * COLUMNS_OF_PARTS as i64 * PARTS_BESIDE <= PARTS_BYTES;
@@ -121,7 +120,7 @@ impl KernelEmitter<'_> {
     fn group_of_parts(&mut self, parts: Parts, tile: (MlirValue, MlirValue), (part, end): Bounds) {
         let (Parts { chunk, length }, runs) = (parts, self.runs);
         let roots: Vec<usize> = (0..self.kernel.roots.len()).collect();
-        let rooms = self.rooms_of_fours(&roots, (length + BLOCK - 1) / BLOCK);
+        let rooms = self.rooms_of_fours(&roots, blocks(length));
         let (zero, rows, most) = (self.code.index(0), self.code.index(length), self.code.index(runs as i64));
         let left = self.code.int("llvm.sub", end, part);
         let count = self.code.int("llvm.intr.smin", left, most);

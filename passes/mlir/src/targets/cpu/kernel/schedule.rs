@@ -83,8 +83,8 @@ impl Schedule {
         let shuffled = Shuffled::new(kernel, machine, numerics);
         let short = short(kernel, machine).filter(|_| shuffled.is_none());
         let across = squares(kernel, square, has_masks).filter(|_| short.is_none() && shuffled.is_none());
-        let lengthwise = across.and_then(|dim| Lengthwise::new(kernel, dim, (square, has_masks)));
         let runs = square_lanes(kernel, bytes);
+        let lengthwise = across.and_then(|dim| Lengthwise::new(kernel, dim, (square, runs), has_masks));
         let parts = across.and_then(|dim| Parts::new(kernel, dim, (runs, has_masks)));
         let down = Down::new(kernel, numerics, &rows, register);
         let grouped = Grouped::new(kernel, &rows, bytes).filter(|_| has_masks && down.is_none());
@@ -208,7 +208,7 @@ impl Display for Schedule {
                 write!(f, ", {} at once", lanes / side)?;
             }
             return match self.lengthwise {
-                Some(Lengthwise::Long) => write!(f, ", long columns lengthwise"),
+                Some(Lengthwise::Open) => write!(f, ", some columns lengthwise"),
                 Some(Lengthwise::Rest) => write!(f, ", the rest lengthwise"),
                 Some(Lengthwise::All) | None => Ok(()),
             };
@@ -386,7 +386,7 @@ kernel @k0 {{
             (
                 "columns outer 0",
                 [TURNED, TURNED],
-                "squares of 8 along d0 and d1, long columns lengthwise",
+                "squares of 8 along d0 and d1, some columns lengthwise",
                 true,
             ),
             ("columns outer 0", [STRAIGHT, TURNED], along, false),

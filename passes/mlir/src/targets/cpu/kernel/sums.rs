@@ -16,7 +16,7 @@ use promote_scalar::{Element, Ty, identity};
 
 use super::elements::{each, element, parts};
 use super::squares::Bounds;
-use super::{Body, KernelEmitter, Scope};
+use super::{Body, KernelEmitter};
 use crate::targets::cpu::costs::{COLUMN_BYTES, MOST_COLUMNS};
 use crate::targets::llvm::{Register, shuffle, splat};
 
@@ -110,55 +110,48 @@ impl<'k> KernelEmitter<'k> {
     /// are added up so.
     pub(super) fn in_blocks(
         &mut self,
-        (from, to): Bounds,
+        bounds: Bounds,
         length: i64,
         (roots, carried): (&[usize], &[MlirValue]),
         lanes: &[usize],
         body: &mut BlockBody<'_, 'k>,
     ) -> Vec<MlirValue> {
         if !roots.iter().any(|root| self.is_summed_in_blocks(*root)) {
-            return body(self, (from, to), carried);
+            return body(self, bounds, carried);
         }
-        let blocks = self.code.open((from, to, length), carried);
-        let length = self.code.index(length);
-        let end = self.code.int("llvm.add", blocks.index, length);
-        let end = self.code.int("llvm.intr.smin", end, to);
-        let mut start = Vec::with_capacity(carried.len());
-        for root in roots {
-            let parts = self.accumulator(*root).len();
-            for lanes in lanes.iter().take(self.copies(*root)) {
-                let own = blocks.carried[start.len()..start.len() + parts].to_vec();
-                if !self.is_summed_in_blocks(*root) {
-                    start.extend(own);
-                    continue;
-                }
-                start.extend(self.identity(*root, *lanes));
-                if matches!(self.kernel.roots[*root].role, Role::Scan(_)) {
-                    self.before_block.insert(*root, own);
+        self.in_pieces(bounds, length, carried, &mut |emitter, bounds, carried| {
+            let mut start = Vec::with_capacity(carried.len());
+            for root in roots {
+                let parts = emitter.accumulator(*root).len();
+                for lanes in lanes.iter().take(emitter.copies(*root)) {
+                    let own = carried[start.len()..start.len() + parts].to_vec();
+                    if !emitter.is_summed_in_blocks(*root) {
+                        start.extend(own);
+                        continue;
+                    }
+                    start.extend(emitter.identity(*root, *lanes));
+                    if matches!(emitter.kernel.roots[*root].role, Role::Scan(_)) {
+                        emitter.before_block.insert(*root, own);
+                    }
                 }
             }
-        }
-        self.frames.push(Scope::default());
-        let sums = body(self, (blocks.index, end), &start);
-        self.before_block.clear();
-        let mut next = Vec::with_capacity(carried.len());
-        for root in roots {
-            let parts = self.accumulator(*root).len();
-            for lanes in lanes.iter().take(self.copies(*root)) {
-                let own = next.len()..next.len() + parts;
-                if !self.is_summed_in_blocks(*root) {
-                    next.extend(&sums[own]);
-                    continue;
+            let sums = body(emitter, bounds, &start);
+            emitter.before_block.clear();
+            let mut next = Vec::with_capacity(carried.len());
+            for root in roots {
+                let parts = emitter.accumulator(*root).len();
+                for lanes in lanes.iter().take(emitter.copies(*root)) {
+                    let own = next.len()..next.len() + parts;
+                    match emitter.is_summed_in_blocks(*root) {
+                        true => {
+                            next.extend(emitter.with_sum(*root, (&carried[own.clone()], &sums[own]), *lanes))
+                        }
+                        false => next.extend(&sums[own]),
+                    }
                 }
-                let [before, block] =
-                    [&blocks.carried[own.clone()], &sums[own]].map(|values| self.registers(*root, values));
-                let sum = self.joined_accumulators(*root, *lanes, &before, &block);
-                next.extend(sum.into_iter().map(|register| register.value));
             }
-        }
-        self.frames.pop();
-        self.code.close(&blocks, &next);
-        blocks.carried
+            next
+        })
     }
 
     /// Whether cumulative sums run along the lanes of vectors.

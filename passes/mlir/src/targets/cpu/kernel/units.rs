@@ -6,6 +6,7 @@ use promote_lower::kernel::{Code as What, Expr, Form, Role, Root};
 use promote_lower::order::register_lanes;
 
 use super::KernelEmitter;
+use super::lengthwise::rows_of_unit;
 use super::squares::{Bounds, reads};
 use crate::targets::cpu::costs::{
     CHEAP_VECTOR, COLUMNS_OF_PARTS, GRAIN, LEAST_BY_STRIDES, LONG_LOOP, MAP_TILE, PARTS_BESIDE, ROWS_BESIDE,
@@ -225,10 +226,7 @@ impl KernelEmitter<'_> {
 
     /// How many rows of a column a unit reads: those of a part, if columns are cut; none if a run alone knows.
     pub(super) fn rows_of_unit(&self, dim: usize) -> Option<i64> {
-        match self.kernel.chunk.filter(|chunk| chunk.dim == dim) {
-            Some(chunk) => chunk.length.fixed(),
-            None => self.kernel.dims[dim].fixed(),
-        }
+        rows_of_unit(self.kernel, dim)
     }
 
     /// Whether the strides of columns that lie upright decide if columns beside them along a dimension follow, or the next tile: it is

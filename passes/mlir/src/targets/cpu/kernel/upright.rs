@@ -16,7 +16,7 @@ use promote_lower::order::{BLOCK, FOUR};
 use promote_scalar::memory;
 
 use super::fours::Partial;
-use super::lengthwise::Lengthwise;
+use super::lengthwise::{Lengthwise, most_blocks};
 use super::squares::{Ahead, Bounds, Then, reads};
 use super::{KernelEmitter, Scope};
 use crate::raw;
@@ -37,12 +37,15 @@ impl KernelEmitter<'_> {
     pub(super) fn columns_upright(&mut self, dim: usize, columns: Bounds) {
         match self.lengthwise {
             Some(Lengthwise::All) => self.tile_lengthwise(dim, columns),
-            Some(Lengthwise::Long) => {
-                let after = self.code.new_block(&[]);
-                let (extent, least) =
-                    (self.product(&self.kernel.dims[dim].clone()), self.code.index(LEAST_LENGTHWISE));
-                let is_long = self.code.compare(Predicate::Sge, extent, least);
-                self.branch_to(after, is_long, &mut |emitter| emitter.tile_lengthwise(dim, columns));
+            Some(Lengthwise::Open) => {
+                let (after, (from, to)) = (self.code.new_block(&[]), self.bounds(dim));
+                let rows = self.code.int("llvm.sub", to, from);
+                let [least, most] = [LEAST_LENGTHWISE, BLOCK * most_blocks(self.kernel, self.runs)]
+                    .map(|rows| self.code.index(rows));
+                let is_worth_it = self.code.compare(Predicate::Sge, rows, least);
+                let has_room = self.code.compare(Predicate::Sle, rows, most);
+                let condition = self.code.int("llvm.and", is_worth_it, has_room);
+                self.branch_to(after, condition, &mut |emitter| emitter.tile_lengthwise(dim, columns));
                 self.columns_in_squares(dim, columns);
                 self.code.branch(after, &[]);
                 self.code.go_to(after);
@@ -258,7 +261,7 @@ impl KernelEmitter<'_> {
         if !roots.iter().any(|root| self.is_summed_in_fours(*root)) {
             return rows(self, bounds, state);
         }
-        self.in_fours(bounds, state, &mut |emitter, bounds, state| {
+        self.in_pieces(bounds, FOUR, state, &mut |emitter, bounds, state| {
             let begun = emitter.begun(Partial::Four, (roots, state), lanes);
             let sums = rows(emitter, bounds, &begun);
             emitter.with_partial(Partial::Four, roots, (state, &sums), lanes)
