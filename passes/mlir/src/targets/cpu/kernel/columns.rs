@@ -179,11 +179,24 @@ impl KernelEmitter<'_> {
         let register = self.setting.machine.vector_bytes as i64;
         let is_narrow = row < NARROW_ROW && row % register != 0;
         let are_fours = roots.iter().any(|root| self.is_summed_in_fours(*root));
-        let is_long = row >= if are_fours { NARROW_ROW } else { LONG_ROW };
+        let least = if are_fours { NARROW_ROW } else { LONG_ROW };
+        let is_long = match self.column_count() {
+            0 => are_fours && self.reads_rows(),
+            _ => row >= least,
+        };
         roots.len() <= MOST_AT_ONCE
             && roots.iter().all(is_reduced)
             && (is_long || is_narrow)
             && self.kernel.cost() <= CHEAP_ROW
+    }
+
+    /// Whether what is loaded of a row lies side by side.
+    fn reads_rows(&self) -> bool {
+        let last = self.kernel.dims.len() - 1;
+        self.kernel.exprs.iter().all(|expr| match &expr.code {
+            What::Load(access) => matches!(access.strides[last].fixed(), Some(0 | 1)),
+            _ => true,
+        })
     }
 
     /// How many columns there are, or 0 if a run alone knows.
@@ -208,16 +221,20 @@ impl KernelEmitter<'_> {
             Some((loaded_bytes(expr), access))
         });
         let (read, access) = loads.max_by_key(|(bytes, _)| *bytes)?;
-        let columns = self.column_count();
         let is_light = roots.iter().all(|root| self.accumulator_bytes(*root) <= read);
         let most = if is_light { FOLLOWED } else { FOLLOWED_IF_HEAVY };
-        if !(IN_ORDER..most).contains(&columns.saturating_mul(read)) {
+        let known = self.column_count();
+        if known > 0 && !(IN_ORDER..most).contains(&known.saturating_mul(read)) {
             return None;
         }
-        let all = self.index_count();
-        let [all, stride] = [&all, &access.strides[rows]].map(|number| self.product(number));
-        let [cached, columns] = [CACHED_ROWS / read, columns].map(|number| self.code.index(number));
-        let at_once = [(Predicate::Sle, all, cached), (Predicate::Ne, stride, columns)];
+        let (all, last) = (self.index_count(), kernel.dims.last()?);
+        let [all, stride, columns] = [&all, &access.strides[rows], last].map(|number| self.product(number));
+        let [cached, least, most] =
+            [CACHED_ROWS, IN_ORDER, most].map(|bytes| self.code.index((bytes + read - 1) / read));
+        let mut at_once = vec![(Predicate::Sle, all, cached), (Predicate::Ne, stride, columns)];
+        if known == 0 {
+            at_once.extend([(Predicate::Slt, columns, least), (Predicate::Sge, columns, most)]);
+        }
         Some(at_once.into_iter().fold(from, |until, (predicate, x, y)| {
             let is_faster = self.code.compare(predicate, x, y);
             self.code.select(is_faster, middle, until)
@@ -265,12 +282,13 @@ impl KernelEmitter<'_> {
                 Vec::new()
             });
         };
-        let (mut middle, mut are_many) = (from, self.kernel.cost() <= CHEAP_ROW);
+        let (mut middle, mut are_many) = (from, self.kernel.cost() <= CHEAP_ROW && self.column_count() > 0);
         if self.takes_rows_at_once(roots) {
             const { assert!(BLOCK % FOUR == 0) };
             middle = self.last_whole((from, to), FOUR);
             let until = self.unless_in_order((rows, roots), (from, middle));
-            (middle, are_many) = (until.unwrap_or(middle), until.is_some());
+            are_many = until.is_some() && self.column_count() > 0;
+            middle = until.unwrap_or(middle);
             each(self, (from, middle), Rows::AtOnce);
         }
         if !roots.iter().any(|root| self.is_summed_in_fours(*root)) {

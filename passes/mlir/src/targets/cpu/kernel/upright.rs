@@ -44,7 +44,7 @@ impl KernelEmitter<'_> {
                     .map(|rows| self.code.index(rows));
                 let is_worth_it = self.code.compare(Predicate::Sge, rows, least);
                 let has_room = self.code.compare(Predicate::Sle, rows, most);
-                let condition = self.code.int("llvm.and", is_worth_it, has_room);
+                let condition = self.code.select(is_worth_it, has_room, is_worth_it);
                 self.branch_to(after, condition, &mut |emitter| emitter.tile_lengthwise(dim, columns));
                 self.columns_in_squares(dim, columns);
                 self.code.branch(after, &[]);
