@@ -260,17 +260,13 @@ impl Code {
 
     /// Brings a line into the caches that is read soon, from a level on. The address may be outside of all memory.
     pub fn prefetch(&self, address: MlirValue, level: Level) {
-        self.prefetch_for(address, level, 0);
-    }
-
-    fn prefetch_for(&self, address: MlirValue, level: Level, written: i64) {
         let number = |value| self.types.int(self.types.i32, value);
         let hint = match level {
             Level::First => 3,
             Level::Second => 2,
         };
-        // Of data.
-        let attributes = [("rw", number(written)), ("hint", number(hint)), ("cache", number(1))];
+        // To be read, of data.
+        let attributes = [("rw", number(0)), ("hint", number(hint)), ("cache", number(1))];
         self.op("llvm.intr.prefetch", &[address], &[], &attributes);
     }
 
