@@ -56,17 +56,18 @@ pub const MOST_PREFETCHED_UPRIGHT: i64 = 1 << 9;
 pub const COLUMNS_UPRIGHT: usize = 8;
 /// The fewest rows of columns that are read lengthwise: squares take fewer shuffles for fewer.
 pub const LEAST_LENGTHWISE: i64 = 24;
-/// The most rows of such columns that are read several times: what is read again is in the caches, and takes fewer shuffles in squares.
+/// The most rows of those that are read several times, but where columns are few: what is read again is in the caches, and takes fewer
+/// shuffles in squares.
 pub const MOST_READ_AGAIN: i64 = 192;
-/// The most blocks of columns read lengthwise that are put beside those of others, and their bytes, which stay in the first-level cache beside what
-/// is read. They are on the stack.
+/// The most blocks of columns that are read lengthwise of which there are fours at once, and the bytes of these, which stay in the
+/// first-level cache beside what is read. They are on the stack.
 pub const MOST_BLOCKS: i64 = 16;
 pub const BLOCKS_BYTES: i64 = 1 << 14;
 /// The longest parts of columns that are reduced beside each other: longer ones are long runs of memory by themselves.
 pub const LONGEST_PART: i64 = 1 << 10;
 /// Of how many columns they are reduced in a unit of work: as many as fill a line of the cache with common elements.
 pub const COLUMNS_OF_PARTS: usize = 16;
-/// How many parts of each are.
+/// How many parts of each column are in it.
 pub const PARTS_BESIDE: i64 = 1 << 6;
 /// How many elements ahead the next rows are prefetched where several short ones are reduced to one result: processors do not foresee
 /// where each begins. Longer rows are not prefetched so.
@@ -120,7 +121,7 @@ pub const ROWS_DOWN_BYTES: i64 = 1 << 16;
 /// The bytes of the accumulators of a tile of columns, which stay in the first-level cache beside what is read. They are on the stack,
 /// too.
 pub const COLUMN_BYTES: i64 = 1 << 14;
-/// The most bytes of accumulators of such parts.
+/// The most bytes of the accumulators of parts of columns that are reduced beside each other.
 pub const PARTS_BYTES: i64 = 1 << 15;
 /// The most columns of a tile.
 pub const MOST_COLUMNS: i64 = 1 << 13;

@@ -190,13 +190,11 @@ impl KernelEmitter<'_> {
             && self.kernel.cost() <= CHEAP_ROW
     }
 
-    /// Whether what is loaded of a row lies side by side.
+    /// Whether what is read of a row lies side by side.
     fn reads_rows(&self) -> bool {
         let last = self.kernel.dims.len() - 1;
-        self.kernel.exprs.iter().all(|expr| match &expr.code {
-            What::Load(access) => matches!(access.strides[last].fixed(), Some(0 | 1)),
-            _ => true,
-        })
+        let is_near = |strides: &Vec<Product>| matches!(strides[last].fixed(), Some(0 | 1));
+        self.kernel.exprs.iter().all(|expr| expr.code.strides().is_none_or(is_near))
     }
 
     /// How many columns there are, or 0 if a run alone knows.
