@@ -82,7 +82,7 @@ pub enum Traversal {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Order {
     is_in_rows: bool,
-    /// What is done with the roots that are reduced.
+    /// What is done with the roots whose results depend on it.
     roots: Vec<(Role, DType)>,
     /// Which dimensions are reduced, counted from the first one, those that are gone through as through one together, and their
     /// extents, as far as they are known.
@@ -104,7 +104,7 @@ impl Traversal {
         if combines_in_any_order(kernel) {
             return None;
         }
-        let reductions = kernel.roots.iter().filter(|root| root.role != Role::Store);
+        let ordered = kernel.roots.iter().filter(|root| !is_in_any_order(kernel, root));
         let rows = |bytes: usize| {
             let Rows { lanes, beside, has_rest: _ } = Rows::new(kernel, numerics, bytes);
             (lanes, beside.is_some())
@@ -119,7 +119,7 @@ impl Traversal {
         let widths = if is_in_rows { &WIDTHS[..] } else { &[] };
         Some(Self::Known(Box::new(Order {
             is_in_rows,
-            roots: reductions.map(|root| (root.role, kernel.expr(root.expr).dtype)).collect(),
+            roots: ordered.map(|root| (root.role, kernel.expr(root.expr).dtype)).collect(),
             reduced,
             chunk: kernel.chunk.map(|chunk| (chunk.dim - kernel.reduced().start, chunk.length.fixed())),
             rows: widths.iter().copied().map(rows).collect(),
@@ -138,15 +138,18 @@ impl Traversal {
 
 /// Whether the results of a kernel are the same in whatever order it combines elements.
 pub fn combines_in_any_order(kernel: &Kernel) -> bool {
-    kernel.roots.iter().all(|root| {
-        let dtype = kernel.expr(root.expr).dtype;
-        match root.role {
-            Role::Store => true,
-            Role::Arg(_) => dtype.kind() != Kind::Complex,
-            Role::Reduce(op) => has_free_order(op, dtype),
-            Role::Scan(_) => false,
-        }
-    })
+    kernel.roots.iter().all(|root| is_in_any_order(kernel, root))
+}
+
+/// Whether a result is the same in whatever order elements are combined.
+fn is_in_any_order(kernel: &Kernel, root: &Root) -> bool {
+    let dtype = kernel.expr(root.expr).dtype;
+    match root.role {
+        Role::Store => true,
+        Role::Arg(_) => dtype.kind() != Kind::Complex,
+        Role::Reduce(op) => has_free_order(op, dtype),
+        Role::Scan(_) => false,
+    }
 }
 
 /// Whether a reduction of numbers of a dtype is the same in whatever order they are combined. By `maximum` or `minimum` it may be the
