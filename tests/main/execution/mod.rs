@@ -14,6 +14,7 @@ pub mod elementwise;
 mod emitted;
 mod entries;
 mod exchange;
+mod extremes;
 mod functions;
 mod graphs;
 mod grouped;

@@ -42,6 +42,16 @@ impl Rows {
     }
 }
 
+/// Which rows of a block are added one after the other; those before them are added four at once.
+#[derive(Clone, Copy)]
+enum InTurn {
+    All,
+    /// From this row on, by what a run finds.
+    From(MlirValue),
+    /// Those from this row on, which fill no four.
+    Rest(MlirValue),
+}
+
 /// How some rows are added to an accumulator.
 struct Sums {
     root: usize,
@@ -173,20 +183,21 @@ impl KernelEmitter<'_> {
     /// those of fours, which need no accumulators of their own then. A run may find [one after the other](Self::unless_in_order) faster.
     fn takes_rows_at_once(&self, roots: &[usize]) -> bool {
         let bytes: i64 = roots.iter().map(|root| self.accumulator_bytes(*root)).sum();
-        let row = self.column_count().saturating_mul(bytes);
         let is_reduced =
             |root: &usize| matches!(self.kernel.roots[*root].role, Role::Reduce(_) | Role::Arg(_));
         let register = self.setting.machine.vector_bytes as i64;
-        let is_narrow = row < NARROW_ROW && row % register != 0;
         let are_fours = roots.iter().any(|root| self.is_summed_in_fours(*root));
         let least = if are_fours { NARROW_ROW } else { LONG_ROW };
-        let is_long = match self.column_count() {
-            0 => are_fours && self.reads_rows(),
-            _ => row >= least,
+        let is_worth_it = match self.column_count() {
+            Some(columns) => {
+                let row = columns.saturating_mul(bytes);
+                row >= least || row < NARROW_ROW && row % register != 0
+            }
+            None => are_fours && self.reads_rows(),
         };
         roots.len() <= MOST_AT_ONCE
             && roots.iter().all(is_reduced)
-            && (is_long || is_narrow)
+            && is_worth_it
             && self.kernel.cost() <= CHEAP_ROW
     }
 
@@ -197,13 +208,26 @@ impl KernelEmitter<'_> {
         self.kernel.exprs.iter().all(|expr| expr.code.strides().is_none_or(is_near))
     }
 
-    /// How many columns there are, or 0 if a run alone knows.
-    fn column_count(&self) -> i64 {
-        self.kernel.dims.last().and_then(Product::fixed).unwrap_or(0)
+    /// How many columns there are, unless a run alone knows.
+    fn column_count(&self) -> Option<i64> {
+        self.kernel.dims.last().and_then(Product::fixed)
     }
 
     fn accumulator_bytes(&self, root: usize) -> i64 {
         self.accumulator(root).iter().map(|ty| i64::from(ty.bits() / 8)).sum()
+    }
+
+    /// Which rows of a block are added one after the other.
+    fn rows_in_turn(&mut self, (rows, roots): (usize, &[usize]), (from, to): Bounds) -> InTurn {
+        if !self.takes_rows_at_once(roots) {
+            return InTurn::All;
+        }
+        const { assert!(BLOCK % FOUR == 0) };
+        let middle = self.last_whole((from, to), FOUR);
+        match self.unless_in_order((rows, roots), (from, middle)) {
+            Some(until) => InTurn::From(until),
+            None => InTurn::Rest(middle),
+        }
     }
 
     /// Up to where rows are added several at once: `middle`, or `from` where one after the other is faster, as of short rows without
@@ -222,7 +246,7 @@ impl KernelEmitter<'_> {
         let is_light = roots.iter().all(|root| self.accumulator_bytes(*root) <= read);
         let most = if is_light { FOLLOWED } else { FOLLOWED_IF_HEAVY };
         let known = self.column_count();
-        if known > 0 && !(IN_ORDER..most).contains(&known.saturating_mul(read)) {
+        if known.is_some_and(|columns| !(IN_ORDER..most).contains(&columns.saturating_mul(read))) {
             return None;
         }
         let (all, last) = (self.index_count(), kernel.dims.last()?);
@@ -230,7 +254,7 @@ impl KernelEmitter<'_> {
         let [cached, least, most] =
             [CACHED_ROWS, IN_ORDER, most].map(|bytes| self.code.index((bytes + read - 1) / read));
         let mut at_once = vec![(Predicate::Sle, all, cached), (Predicate::Ne, stride, columns)];
-        if known == 0 {
+        if known.is_none() {
             at_once.extend([(Predicate::Slt, columns, least), (Predicate::Sge, columns, most)]);
         }
         Some(at_once.into_iter().fold(from, |until, (predicate, x, y)| {
@@ -280,20 +304,21 @@ impl KernelEmitter<'_> {
                 Vec::new()
             });
         };
-        let (mut middle, mut are_many) = (from, self.kernel.cost() <= CHEAP_ROW && self.column_count() > 0);
-        if self.takes_rows_at_once(roots) {
-            const { assert!(BLOCK % FOUR == 0) };
-            middle = self.last_whole((from, to), FOUR);
-            let until = self.unless_in_order((rows, roots), (from, middle));
-            are_many = until.is_some() && self.column_count() > 0;
-            middle = until.unwrap_or(middle);
-            each(self, (from, middle), Rows::AtOnce);
-        }
+        let in_turn = self.rows_in_turn((rows, roots), (from, to));
+        let middle = match in_turn {
+            InTurn::All => from,
+            InTurn::From(middle) | InTurn::Rest(middle) => {
+                each(self, (from, middle), Rows::AtOnce);
+                middle
+            }
+        };
         if !roots.iter().any(|root| self.is_summed_in_fours(*root)) {
             return each(self, (middle, to), Rows::Next);
         }
+        let has_fours = matches!(in_turn, InTurn::All | InTurn::From(_));
+        let is_worth_it = has_fours && self.kernel.cost() <= CHEAP_ROW && self.column_count().is_some();
         self.in_pieces((middle, to), FOUR, &[], &mut |emitter, (first, after), _| {
-            if !are_many {
+            if !is_worth_it {
                 emitter.begin_fours(roots, columns);
                 each(emitter, (first, after), Rows::Next);
                 emitter.add_fours(roots, columns);
