@@ -62,7 +62,7 @@ fn text(dtype: DType, name: &str, [batch, rows]: [&str; 2], width: usize) -> (St
     (text, names)
 }
 
-/// Each processor and dtype tries three widths, in turn.
+/// Each processor and dtype tries two widths, in turn.
 #[test]
 fn a_few_columns_have_the_extremes_of_any_number_of_rows() {
     let systems = System::all();
@@ -91,7 +91,7 @@ fn a_few_columns_have_the_extremes_of_any_number_of_rows() {
             })
             .collect();
         for (place, target) in targets().into_iter().enumerate() {
-            let tried = [0, 1, 2].map(|index| (number + place + index) % WIDTHS.len());
+            let tried = [0, 1].map(|index| (number + place + index) % WIDTHS.len());
             let text: String = tried.map(|index| texts[index].as_str()).concat();
             let executable = compile_for(&session, &text, target.clone()).expect("it is compiled");
             let is_tried = |[.., width]: [usize; 3]| tried.iter().any(|index| WIDTHS[*index] == width);
