@@ -431,8 +431,8 @@ fn on_all_systems(cases: impl Fn(&Semantics) -> Vec<Case>) -> usize {
                 is_new && place == 0 || has_seeds || (index + number + place).is_multiple_of(targets.len())
             };
             let first = (number * targets.len() + place) * 5 % share;
-            let some = cases.iter().enumerate().skip(first).step_by(share);
-            let some = some.filter(|(index, (is_new, _))| is_tried(*index, *is_new));
+            let some = cases.iter().enumerate().filter(|(index, (is_new, _))| is_tried(*index, *is_new));
+            let some = some.skip(first).step_by(share);
             let some: Vec<Case> = some.map(|(_, (_, case))| case.clone()).collect();
             count += all(system, x64, &|| Place::Processor(target.clone()), &some);
         }

@@ -4,6 +4,7 @@ mod access;
 mod carries;
 mod column_sums;
 mod columns;
+mod complex_products;
 mod constants;
 mod cumulative;
 mod device_constants;

@@ -168,3 +168,22 @@ fn bounds_that_are_constants_take_an_instruction_each() {
     assert!(vectors > 0 && starts("vminps") == vectors, "{}", hot.0.join("\n"));
     assert_eq!(starts("vcmp") + starts("vblend"), 0, "{}", hot.0.join("\n"));
 }
+
+/// A loop that sets each of many results to what an empty reduction gives is not unrolled.
+#[test]
+fn results_of_empty_reductions_take_little_code() {
+    let tool = Tool::new();
+    for op in ["sum", "prod", "mean"] {
+        let x = "tensor<66x1000x0xf64>";
+        let program = format!(
+            "func.func @f(%x: {x}) -> tensor<66x1000xf64> {{
+  %r = \"promote.{op}\"(%x) {{axis = array<i64: 2>}} : ({x}) -> tensor<66x1000xf64>
+  return %r : tensor<66x1000xf64>
+}}
+"
+        );
+        let run = tool.command(PROMOTE_OPT, &*program, ["--emit=llvm-ir", "--x64"]).succeeded();
+        let lines = run.text().lines().count();
+        assert!(lines < 2000, "{op}: {lines} lines");
+    }
+}

@@ -137,7 +137,8 @@ fn reduced_alone(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize]) -> Option
     Some(map(graph, Op::Where, &[is_zero, zero, only], dtype))
 }
 
-/// Reduces in parts, if it is cut, and these.
+/// Reduces in parts, if it is cut, and these. Products of complex numbers are not: each part begins with 1, and what is multiplied by that
+/// once more is another number where it is infinite.
 fn in_parts(
     graph: &mut Graph,
     op: Op,
@@ -147,7 +148,10 @@ fn in_parts(
     shape: Vec<Extent>,
 ) -> NodeId {
     let dtype = graph.node(x).dtype;
-    let Some(cut) = cut else { return graph.push(Prim::Reduce(op, gone), &[x], dtype, shape) };
+    let has_parts = !(matches!(op, Op::Prod) && dtype.kind() == Kind::Complex);
+    let Some(cut) = cut.filter(|_| has_parts) else {
+        return graph.push(Prim::Reduce(op, gone), &[x], dtype, shape);
+    };
     let partial = [&[cut.parts], shape.as_slice()].concat();
     let partial = graph.push(Prim::Partial(op, gone, cut), &[x], dtype, partial);
     graph.push(Prim::Reduce(op, vec![0]), &[partial], dtype, shape)

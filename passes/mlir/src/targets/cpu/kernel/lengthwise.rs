@@ -53,12 +53,10 @@ impl Lengthwise {
         let is_read_once = kernel.roots.iter().all(in_first_stage);
         // Of more dimensions, columns may be parts, which are far apart.
         let lie_in_order = kernel.dims.len() == 2 && kernel.chunk.is_none();
-        let most = most_blocks(kernel, runs);
         let which = match rows {
-            _ if most == 0 => return None,
             _ if !has_masks => Self::Rest,
             _ if are_few(kernel, lanes) => Self::All,
-            Some(rows) if blocks(rows) > most => return None,
+            Some(rows) if blocks(rows) > most_blocks(kernel, runs) => return None,
             Some(_) if is_read_once => Self::All,
             Some(rows) if lie_in_order && rows <= MOST_READ_AGAIN => Self::All,
             None if is_read_once => Self::Open,
@@ -86,10 +84,10 @@ pub(super) const fn blocks(rows: i64) -> i64 {
     (rows + BLOCK - 1) / BLOCK
 }
 
-/// For the fours of how many blocks of so many runs there is room: for none, if a kernel has many roots.
+/// For the fours of how many blocks of so many runs there is room.
 pub(super) fn most_blocks(kernel: &Kernel, runs: usize) -> i64 {
     let bytes: i64 = kernel.roots.iter().map(|root| accumulator_bytes(kernel, root)).sum();
-    (BLOCKS_BYTES / (bytes * (runs * FOURS) as i64).max(1)).min(MOST_BLOCKS)
+    (BLOCKS_BYTES / (bytes * (runs * FOURS) as i64).max(1)).clamp(1, MOST_BLOCKS)
 }
 
 /// Whether the columns of a kernel may be read lengthwise along a dimension: nothing varies along it but what lies in memory so, and each

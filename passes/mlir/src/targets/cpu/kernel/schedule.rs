@@ -106,7 +106,8 @@ impl Schedule {
         let innermost = kernel.dims.len().checked_sub(1);
         let side_by_side = beside.as_ref().map(|beside| beside.rows);
         let vector = side_by_side.or(down.as_ref().map(|down| down.rows)).or(innermost);
-        let count = kernel.dims.iter().try_fold(1i64, |all, extent| all.checked_mul(extent.fixed()?));
+        // Where a dimension is empty, others still have their indices.
+        let count = kernel.dims.iter().try_fold(1i64, |all, extent| all.checked_mul(extent.fixed()?.max(1)));
         let others = [across.is_some(), short.is_some(), beside.is_some(), down.is_some(), grouped.is_some()];
         let is_along = others == [false; 5] && shuffled.is_none();
         let is_tiny = is_along
