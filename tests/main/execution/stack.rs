@@ -214,3 +214,48 @@ func.func @several(%x: !x) -> (!u, !u, !u, !u) {
     let thread = std::thread::Builder::new().stack_size(128 << 10).spawn(calls).expect("a thread starts");
     assert_eq!(thread.join().expect("it does not panic"), [Ok(1), Ok(1), Ok(4)]);
 }
+
+/// The same of many results in one kernel, each of which has room of its own for a tile of columns.
+#[test]
+fn many_reductions_of_columns_run_on_a_small_stack() {
+    let many = |name: &str, x: &str, dtype: &str, count: usize| {
+        let mut body = String::new();
+        for index in 0..count {
+            let number =
+                if dtype.starts_with('c') { format!("({index}.0, 0.0)") } else { format!("{index}.0") };
+            body += &format!(
+                "  %c{index} = \"promote.constant\"() {{value = dense<{number}> : tensor<{dtype}>}} : () -> tensor<{dtype}>
+  %m{index} = \"promote.multiply\"(%x, %c{index}) : ({x}, tensor<{dtype}>) -> {x}
+  %r{index} = \"promote.sum\"(%m{index}) {{axis = array<i64: 0>}} : ({x}) -> !u\n"
+            );
+        }
+        let results: Vec<String> = (0..count).map(|index| format!("%r{index}")).collect();
+        let types = vec!["!u"; count].join(", ");
+        format!(
+            "func.func @{name}(%x: {x}) -> ({types}) {{\n{body}  return {} : {types}\n}}\n",
+            results.join(", ")
+        )
+    };
+    let text = [
+        many("open", "tensor<?x?xcomplex<f64>>", "complex<f64>", 8),
+        many("stated", "tensor<70x9000xcomplex<f64>>", "complex<f64>", 8),
+        many("reals", "tensor<?x?xf64>", "f64", 40),
+    ];
+    let executable = compile(&session("jax", true, false), &text.concat());
+    let calls = move || {
+        [("open", DType::C128, 8), ("stated", DType::C128, 8), ("reals", DType::F64, 40)].map(
+            |(name, dtype, count)| {
+                let one = || if dtype == DType::F64 { Number::Real(1.0) } else { Number::Complex(1.0, 0.0) };
+                let x = Array::new(dtype, vec![70, 9000], (0..630_000).map(|_| one()));
+                let results = run(&function(&executable, name), &[Value::Array(x)])
+                    .map_err(|error| error.to_string())?;
+                let is_right = |(index, sums): (usize, &Array)| {
+                    sums.elements.iter().all(|sum| sum.real() == (70 * index) as f64)
+                };
+                Ok::<bool, String>(results.len() == count && results.iter().enumerate().all(is_right))
+            },
+        )
+    };
+    let thread = std::thread::Builder::new().stack_size(128 << 10).spawn(calls).expect("a thread starts");
+    assert_eq!(thread.join().expect("it does not panic"), [Ok(true), Ok(true), Ok(true)]);
+}

@@ -17,7 +17,7 @@ use promote_scalar::{Element, Ty, identity};
 use super::elements::{each, element, parts};
 use super::squares::Bounds;
 use super::{Body, KernelEmitter};
-use crate::targets::cpu::costs::{COLUMN_BYTES, MOST_COLUMNS};
+use crate::targets::cpu::costs::{COLUMN_BYTES, MOST_COLUMNS, WIDEST_BYTES};
 use crate::targets::llvm::{Register, shuffle, splat};
 
 /// What is done with a block of indices: what is carried into it, and what comes out.
@@ -37,7 +37,9 @@ impl<'k> KernelEmitter<'k> {
             self.accumulator(root).into_iter().map(|ty| ty.bits().div_ceil(8) * rooms).sum()
         };
         let all: u32 = (0..self.kernel.roots.len()).map(bytes).sum();
-        let columns = (COLUMN_BYTES / i64::from(all.max(1))).max(MOST_LANES);
+        // A vector of columns at least; many roots would need more room than there is for as many columns as a vector may have.
+        let least = MOST_LANES.min(WIDEST_BYTES / i64::from(all.max(1))).max(self.lanes as i64);
+        let columns = (COLUMN_BYTES / i64::from(all.max(1))).max(least);
         let there_are = self.kernel.dims.last().and_then(Product::fixed).unwrap_or(MOST_COLUMNS);
         let there_are = there_are.clamp(1, MOST_COLUMNS) as u64;
         (1 << columns.ilog2()).min(there_are.next_power_of_two() as i64)
