@@ -1,6 +1,6 @@
 //! Every op of every dtype, and every conversion, is assembled.
 //!
-//! A normal run tries one in four, for one architecture each; `PROMOTE_SEEDS=0..12` tries all, for all of them.
+//! A normal run tries one in three, for one architecture each; `PROMOTE_SEEDS=0..9` tries all, for all of them.
 
 use std::fmt::Debug;
 
@@ -15,7 +15,7 @@ use crate::execution::support::{known, on_all_cores, reported, seeds, session};
 const FUNCTIONS: usize = 40;
 
 /// Which part of the functions a round tries.
-const SHARE: usize = 4;
+const SHARE: usize = 3;
 
 /// Elements that are computed in vectors, and some one by one.
 const COUNT: usize = 1003;
