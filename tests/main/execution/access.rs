@@ -180,7 +180,8 @@ fn stepped(dtype: DType, step: i64, random_numbers: &mut Random) -> Case {
     Case { text, name, arguments: vec![Value::Array(random(dtype, &[count], random_numbers))] }
 }
 
-/// Dtypes of as many bits, whose elements are moved alike unless they are complex, are tried with a third of the cases each, but for the first of them.
+/// Dtypes of as many bits, whose elements are moved alike unless they are complex, are tried with a third of the cases each, but for the
+/// first of them.
 #[test]
 fn permuted_sliced_and_broadcast_operands_of_every_dtype() {
     let (systems, mut moved) = (System::all(), HashSet::new());

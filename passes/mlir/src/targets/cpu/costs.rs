@@ -121,7 +121,8 @@ pub const ROWS_DOWN_BYTES: i64 = 1 << 16;
 /// The bytes of the accumulators of a tile of columns, which stay in the first-level cache beside what is read. They are on the stack,
 /// too.
 pub const COLUMN_BYTES: i64 = 1 << 14;
-/// Those of as many columns as vectors may have, at most.
+/// The most bytes of the accumulators of a tile that has as many columns as the longest vector has lanes; of more roots, it has fewer. Fours
+/// take up to half as much beside them, and are not counted.
 pub const WIDEST_BYTES: i64 = 3 << 13;
 /// The most bytes of the accumulators of parts of columns that are reduced beside each other.
 pub const PARTS_BYTES: i64 = 1 << 15;

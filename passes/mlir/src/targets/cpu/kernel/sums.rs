@@ -37,7 +37,7 @@ impl<'k> KernelEmitter<'k> {
             self.accumulator(root).into_iter().map(|ty| ty.bits().div_ceil(8) * rooms).sum()
         };
         let all: u32 = (0..self.kernel.roots.len()).map(bytes).sum();
-        // A vector of columns at least; many roots would need more room than there is for as many columns as a vector may have.
+        // As many columns as the longest vector has lanes, or, of many roots, as those of this kernel have.
         let least = MOST_LANES.min(WIDEST_BYTES / i64::from(all.max(1))).max(self.lanes as i64);
         let columns = (COLUMN_BYTES / i64::from(all.max(1))).max(least);
         let there_are = self.kernel.dims.last().and_then(Product::fixed).unwrap_or(MOST_COLUMNS);
