@@ -74,9 +74,10 @@ pub fn keeps_first(op: Op, numerics: Numerics, dtype: DType) -> bool {
 }
 
 /// Whether elements in another order may be reduced to something else than a number rounded otherwise. Of complex numbers
-/// NumPy gives the first that has a NaN, with its other part, and in JAX a NaN gives way to what comes after it.
+/// NumPy gives the first that has a NaN, with its other part, and in JAX a NaN gives way to what comes after it. A product of them
+/// that is infinite has a NaN in one part more each time it is multiplied, even by `1+0j`.
 pub fn depends_on_order(op: Op, dtype: DType) -> bool {
-    matches!(op, Op::Max | Op::Maximum | Op::Min | Op::Minimum) && dtype.kind() == Kind::Complex
+    matches!(op, Op::Max | Op::Maximum | Op::Min | Op::Minimum | Op::Prod) && dtype.kind() == Kind::Complex
 }
 
 /// The least element of a dtype, or the largest.

@@ -63,6 +63,9 @@ fn total(call: Call<'_>, op: Op, lane: &[Number], dtype: DType) -> Element {
 }
 
 fn mean(call: Call<'_>, lane: &[Number], dtype: DType) -> Element {
+    if let ([only @ (Number::Real(_) | Number::Complex(..))], Numerics::Jax) = (lane, call.numerics) {
+        return Ok(*only);
+    }
     let sum = total(call, Op::Add, lane, dtype)?;
     if let (Number::Int(sum), false) = (sum, lane.is_empty()) {
         // TensorFlow's mean of integers is the whole part, of all their digits.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use promote::{DType, Kind};
-use promote_reference::{Array, Value};
+use promote_reference::{Array, Number, Value};
 
 use super::support::{compile, function, run, session};
 
@@ -104,6 +104,30 @@ fn an_axis_of_one_element_is_reduced_to_the_same_bits_stated_or_not() {
                 assert_eq!(stated.bits(), open.bits(), "{op} of {dtype} {shape:?}, {rules}");
                 assert_eq!(stated.dtype, open.dtype, "{op} of {dtype} {shape:?}, {rules}");
             }
+        }
+    }
+}
+
+/// XLA takes a sum, a product and a mean of one element for the element, whichever zero and however infinite it is.
+#[test]
+fn jax_does_nothing_to_what_is_known_to_be_one_element() {
+    let session = session("jax", true, false);
+    let ops = ["sum", "prod", "mean"];
+    for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16, DType::C64, DType::C128] {
+        let executable = compile(&session, &text(dtype, &ops, [4, 9, 1], 2));
+        let parts = [-0.0, 0.0, f64::INFINITY, f64::NEG_INFINITY, -3.0, 0.5];
+        let number = |place: usize| {
+            let part = parts[place % 6];
+            if dtype.kind() == Kind::Complex {
+                Number::Complex(part, parts[place / 6])
+            } else {
+                Number::Real(part)
+            }
+        };
+        let x = Array::new(dtype, vec![4, 9, 1], (0..36).map(number).collect::<Vec<_>>());
+        for op in ops {
+            let found = run(&function(&executable, &format!("stated_{op}")), &[Value::Array(x.clone())]);
+            assert_eq!(found.expect("it runs")[0].bits(), x.bits(), "{op} of {dtype}");
         }
     }
 }

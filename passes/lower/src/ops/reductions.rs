@@ -137,8 +137,7 @@ fn reduced_alone(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize]) -> Option
     Some(map(graph, Op::Where, &[is_zero, zero, only], dtype))
 }
 
-/// Reduces in parts, if it is cut, and these. Products of complex numbers are not: each part begins with 1, and what is multiplied by that
-/// once more is another number where it is infinite.
+/// Reduces in parts, if it is cut, and these.
 fn in_parts(
     graph: &mut Graph,
     op: Op,
@@ -148,10 +147,7 @@ fn in_parts(
     shape: Vec<Extent>,
 ) -> NodeId {
     let dtype = graph.node(x).dtype;
-    let has_parts = !(matches!(op, Op::Prod) && dtype.kind() == Kind::Complex);
-    let Some(cut) = cut.filter(|_| has_parts) else {
-        return graph.push(Prim::Reduce(op, gone), &[x], dtype, shape);
-    };
+    let Some(cut) = cut else { return graph.push(Prim::Reduce(op, gone), &[x], dtype, shape) };
     let partial = [&[cut.parts], shape.as_slice()].concat();
     let partial = graph.push(Prim::Partial(op, gone, cut), &[x], dtype, partial);
     graph.push(Prim::Reduce(op, vec![0]), &[partial], dtype, shape)
@@ -359,8 +355,17 @@ pub(super) fn keep(graph: &mut Graph, call: Call<'_>, reduced: NodeId, gone: &[u
     if call.attrs.keepdims() && !gone.is_empty() { expand(graph, reduced, gone) } else { reduced }
 }
 
+/// The element that each sum, product or mean is of, if it is known to be one, where that is what the reduction returns: XLA does
+/// nothing to one element.
+pub(super) fn only(graph: &mut Graph, call: Call<'_>, x: NodeId, gone: &[usize]) -> Option<NodeId> {
+    if call.numerics != Numerics::Jax || !is_single(graph, x, gone) {
+        return None;
+    }
+    Some(if gone.is_empty() { x } else { squeeze(graph, x, gone) })
+}
+
 /// Whether each result of a reduction is of one element, as all know who compile.
-pub(super) fn is_single(graph: &Graph, x: NodeId, gone: &[usize]) -> bool {
+fn is_single(graph: &Graph, x: NodeId, gone: &[usize]) -> bool {
     let shape = graph.shape(x);
     gone.iter().all(|axis| shape[*axis] == Extent::Fixed(1))
 }
@@ -403,9 +408,9 @@ pub(super) fn reduction(graph: &mut Graph, call: Call<'_>) -> NodeId {
         Op::Sum | Op::Prod => (call.op, convert(graph, x, accumulator(call.dtype))),
         op => unreachable!("{op} is no such reduction"),
     };
-    if call.numerics == Numerics::Jax && matches!(op, Op::Sum | Op::Prod) && is_single(graph, x, &gone) {
-        // XLA does nothing to one element.
-        let only = if gone.is_empty() { x } else { squeeze(graph, x, &gone) };
+    if matches!(op, Op::Sum | Op::Prod)
+        && let Some(only) = only(graph, call, x, &gone)
+    {
         let only = convert(graph, only, call.dtype);
         return keep(graph, call, only, &gone);
     }

@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 use super::KernelEmitter;
 use super::lengthwise::Rooms;
 use super::prefetch::loaded_bytes;
+use super::roots::accumulator_bytes;
 use super::squares::Bounds;
 use crate::targets::cpu::costs::{
     CACHED_ROWS, CHEAP_ROW, FOLLOWED, FOLLOWED_IF_HEAVY, IN_ORDER, LONG_ROW, MOST_AT_ONCE, NARROW_ROW,
@@ -42,11 +43,11 @@ impl Rows {
     }
 }
 
-/// Which rows of a block are added one after the other; those before them are added four at once.
+/// Which rows of a block are added one by one; those before them are added four at once.
 #[derive(Clone, Copy)]
-enum InTurn {
+enum OneByOne {
     All,
-    /// From this row on, by what a run finds.
+    /// From this row on: a run decides whether these are all rows or those that fill no four.
     From(MlirValue),
     /// Those from this row on, which fill no four.
     Rest(MlirValue),
@@ -180,7 +181,7 @@ impl KernelEmitter<'_> {
 
     /// Whether four rows are added to columns at once, if that takes few instructions: of long ones, which push the accumulators out of the
     /// first-level cache, and of narrow ones that fill no whole registers, whose accumulators are waited for; also of others whose sums are
-    /// those of fours, which need no accumulators of their own then. A run may find [one after the other](Self::unless_in_order) faster.
+    /// those of fours, which need no accumulators of their own then. A run may find them [one by one](Self::rows_one_by_one) faster.
     fn takes_rows_at_once(&self, roots: &[usize]) -> bool {
         let bytes: i64 = roots.iter().map(|root| self.accumulator_bytes(*root)).sum();
         let is_reduced =
@@ -214,52 +215,43 @@ impl KernelEmitter<'_> {
     }
 
     fn accumulator_bytes(&self, root: usize) -> i64 {
-        self.accumulator(root).iter().map(|ty| i64::from(ty.bits() / 8)).sum()
+        accumulator_bytes(self.kernel, &self.kernel.roots[root])
     }
 
-    /// Which rows of a block are added one after the other.
-    fn rows_in_turn(&mut self, (rows, roots): (usize, &[usize]), (from, to): Bounds) -> InTurn {
+    /// Which rows of a block are added one by one. That may be faster where they could be added four at once: where they are short and
+    /// without gaps, and so many that they are in no cache.
+    fn rows_one_by_one(&mut self, (rows, roots): (usize, &[usize]), (from, to): Bounds) -> OneByOne {
         if !self.takes_rows_at_once(roots) {
-            return InTurn::All;
+            return OneByOne::All;
         }
         const { assert!(BLOCK % FOUR == 0) };
         let middle = self.last_whole((from, to), FOUR);
-        match self.unless_in_order((rows, roots), (from, middle)) {
-            Some(until) => InTurn::From(until),
-            None => InTurn::Rest(middle),
-        }
-    }
-
-    /// Up to where rows are added several at once: `middle`, or `from` where one after the other is faster, as of short rows without
-    /// gaps, so many that they are in no cache. None if it never is.
-    fn unless_in_order(
-        &mut self,
-        (rows, roots): (usize, &[usize]),
-        (from, middle): Bounds,
-    ) -> Option<MlirValue> {
         let kernel = self.kernel;
         let loads = kernel.exprs.iter().filter_map(|expr| {
             let What::Load(access) = &expr.code else { return None };
             Some((loaded_bytes(expr), access))
         });
-        let (read, access) = loads.max_by_key(|(bytes, _)| *bytes)?;
+        let Some((read, access)) = loads.max_by_key(|(bytes, _)| *bytes) else {
+            return OneByOne::Rest(middle);
+        };
         let is_light = roots.iter().all(|root| self.accumulator_bytes(*root) <= read);
         let most = if is_light { FOLLOWED } else { FOLLOWED_IF_HEAVY };
         let known = self.column_count();
         if known.is_some_and(|columns| !(IN_ORDER..most).contains(&columns.saturating_mul(read))) {
-            return None;
+            return OneByOne::Rest(middle);
         }
-        let (all, last) = (self.index_count(), kernel.dims.last()?);
-        let [all, stride, columns] = [&all, &access.strides[rows], last].map(|number| self.product(number));
+        let (all, columns) = (self.index_count(), &kernel.dims[kernel.dims.len() - 1]);
+        let [all, stride, columns] =
+            [&all, &access.strides[rows], columns].map(|number| self.product(number));
         let [cached, least, most] =
             [CACHED_ROWS, IN_ORDER, most].map(|bytes| self.code.index((bytes + read - 1) / read));
         let mut at_once = vec![(Predicate::Sle, all, cached), (Predicate::Ne, stride, columns)];
         if known.is_none() {
             at_once.extend([(Predicate::Slt, columns, least), (Predicate::Sge, columns, most)]);
         }
-        Some(at_once.into_iter().fold(from, |until, (predicate, x, y)| {
+        OneByOne::From(at_once.into_iter().fold(from, |first, (predicate, x, y)| {
             let is_faster = self.code.compare(predicate, x, y);
-            self.code.select(is_faster, middle, until)
+            self.code.select(is_faster, middle, first)
         }))
     }
 
@@ -304,10 +296,10 @@ impl KernelEmitter<'_> {
                 Vec::new()
             });
         };
-        let in_turn = self.rows_in_turn((rows, roots), (from, to));
-        let middle = match in_turn {
-            InTurn::All => from,
-            InTurn::From(middle) | InTurn::Rest(middle) => {
+        let one_by_one = self.rows_one_by_one((rows, roots), (from, to));
+        let middle = match one_by_one {
+            OneByOne::All => from,
+            OneByOne::From(middle) | OneByOne::Rest(middle) => {
                 each(self, (from, middle), Rows::AtOnce);
                 middle
             }
@@ -315,10 +307,11 @@ impl KernelEmitter<'_> {
         if !roots.iter().any(|root| self.is_summed_in_fours(*root)) {
             return each(self, (middle, to), Rows::Next);
         }
-        let has_fours = matches!(in_turn, InTurn::All | InTurn::From(_));
-        let is_worth_it = has_fours && self.kernel.cost() <= CHEAP_ROW && self.column_count().is_some();
+        // The first row of a four need not be added to nothing, nor the last one to a four in memory, which takes loops of their own.
+        let has_fours = matches!(one_by_one, OneByOne::All | OneByOne::From(_));
+        let has_ends = has_fours && self.kernel.cost() <= CHEAP_ROW && self.column_count().is_some();
         self.in_pieces((middle, to), FOUR, &[], &mut |emitter, (first, after), _| {
-            if !is_worth_it {
+            if !has_ends {
                 emitter.begin_fours(roots, columns);
                 each(emitter, (first, after), Rows::Next);
                 emitter.add_fours(roots, columns);

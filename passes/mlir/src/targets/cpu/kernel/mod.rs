@@ -10,7 +10,7 @@
 //! - [`Form::Rows`](promote_lower::kernel::Form::Rows): for each row, stage by stage, the reduced dimensions are run
 //!   through; accumulators are vectors, added up lane by lane at the end. Rows too short for that are computed
 //!   [side by side](beside); what lies the other way round in memory is read [down its columns](down), and rows that are read again and again in [groups](grouped).
-//! - [`Form::Columns`](promote_lower::kernel::Form::Columns): a tile of columns is accumulated in the second-level
+//! - [`Form::Columns`](promote_lower::kernel::Form::Columns): a tile of columns is accumulated in the first-level
 //!   cache, row after row; a few that take turns in memory, [in vectors of all of them](in_turn). What lies the other way round in memory is read [from top to bottom](upright).
 //!
 //! Expressions are computed as far outside as their dimensions allow.

@@ -69,7 +69,7 @@ impl KernelEmitter<'_> {
         self.repeat(last, columns, 1, &[], &mut |emitter, _| {
             let groups = emitter.code.open((from, to, emitter.runs as i64), &[]);
             emitter.frames.push(Scope::default());
-            emitter.group_of_parts(parts, tile, (groups.index, to));
+            emitter.group_of_parts((parts, &roots), tile, (groups.index, to));
             emitter.frames.pop();
             emitter.code.close(&groups, &[]);
             Vec::new()
@@ -117,10 +117,14 @@ impl KernelEmitter<'_> {
 
     /// Puts the accumulators of some parts of the column at hand, as many as are transposed at once or are left, where those of the tile
     /// are.
-    fn group_of_parts(&mut self, parts: Parts, tile: (MlirValue, MlirValue), (part, end): Bounds) {
+    fn group_of_parts(
+        &mut self,
+        (parts, roots): (Parts, &[usize]),
+        tile: (MlirValue, MlirValue),
+        (part, end): Bounds,
+    ) {
         let (Parts { chunk, length }, runs) = (parts, self.runs);
-        let roots: Vec<usize> = (0..self.kernel.roots.len()).collect();
-        let rooms = self.rooms_of_fours(&roots, blocks(length));
+        let rooms = self.rooms_of_fours(roots, blocks(length));
         let (zero, rows, most) = (self.code.index(0), self.code.index(length), self.code.index(runs as i64));
         let left = self.code.int("llvm.sub", end, part);
         let count = self.code.int("llvm.intr.smin", left, most);
@@ -132,13 +136,13 @@ impl KernelEmitter<'_> {
         let extent = self.product(&self.kernel.dims[chunk.dim].clone());
         let last = self.code.int("llvm.intr.smin", after, extent);
         let outside = self.vector.take();
-        self.put_fours((chunk.dim, &roots), ((first, after), last), &rooms, (each.index, runs as i64));
+        self.put_fours((chunk.dim, roots), ((first, after), last), &rooms, (each.index, runs as i64));
         self.vector = outside;
         self.frames.pop();
         self.code.close(&each, &[]);
         let start: Vec<MlirValue> = roots.iter().flat_map(|root| self.identity(*root, runs)).collect();
-        let sums = self.with_all_blocks((&roots, &rooms), rows, runs, &start);
-        for (root, own) in self.of_each(&roots, &sums) {
+        let sums = self.with_all_blocks((roots, &rooms), rows, runs, &start);
+        for (root, own) in self.of_each(roots, &sums) {
             let own = self.registers(root, own);
             for run in 0..runs {
                 // There is room for those of the runs that have none, too.

@@ -14,16 +14,39 @@ use crate::targets::llvm::vector;
 use crate::targets::llvm::{self, Register};
 use promote_lower::kernel::{Code as What, ExprId, Form, Kernel, Role, Root, cost};
 
-/// The bytes of an accumulator of a root, at most: an index may need fewer.
-pub(super) fn accumulator_bytes(kernel: &Kernel, root: &Root) -> i64 {
-    let dtype = kernel.expr(root.expr).dtype;
-    let part = i64::from(register(dtype).bits().div_ceil(8));
-    let parts = if dtype.kind() == Kind::Complex { 2 * part } else { part };
-    match root.role {
-        Role::Store => 0,
-        Role::Reduce(_) | Role::Scan(_) => parts,
-        Role::Arg(_) => parts + i64::from(Ty::I64.bits() / 8),
+/// The parts of the accumulator of a root; none if it has none.
+fn accumulator(kernel: &Kernel, root: &Root) -> Vec<Ty> {
+    if let Some(ranks) = ranks(kernel, root) {
+        return vec![ranks.ty()];
     }
+    let dtype = kernel.expr(root.expr).dtype;
+    let part = register(dtype);
+    let mut parts = if dtype.kind() == Kind::Complex { vec![part, part] } else { vec![part] };
+    match root.role {
+        Role::Store => parts.clear(),
+        Role::Reduce(_) | Role::Scan(_) => {}
+        Role::Arg(_) => parts.push(index_type(kernel, root)),
+    }
+    parts
+}
+
+/// The bytes of the accumulator of a root.
+pub(super) fn accumulator_bytes(kernel: &Kernel, root: &Root) -> i64 {
+    accumulator(kernel, root).into_iter().map(|ty| i64::from(ty.bits().div_ceil(8))).sum()
+}
+
+/// The ranks that a root accumulates, if it chooses among floats.
+fn ranks(kernel: &Kernel, root: &Root) -> Option<Ranks> {
+    let Role::Reduce(op) = root.role else { return None };
+    Ranks::of(op, kernel.expr(root.expr).dtype)
+}
+
+/// What indices are in that are sought: as many bits as elements, if those are enough, for as many lanes a register.
+fn index_type(kernel: &Kernel, root: &Root) -> Ty {
+    let dtype = kernel.expr(root.expr).dtype;
+    let extent = kernel.dims[kernel.reduced().start].fixed().unwrap_or(i64::MAX);
+    let holds = |ty: &Ty| ty.bits() >= register(dtype).bits() && extent <= i64::MAX >> (64 - ty.bits());
+    [Ty::I8, Ty::I16, Ty::I32].into_iter().find(holds).unwrap_or(Ty::I64)
 }
 
 impl<'k> KernelEmitter<'k> {
@@ -33,34 +56,17 @@ impl<'k> KernelEmitter<'k> {
 
     /// The ranks that a root accumulates, if it chooses among floats.
     fn ranks(&self, root: usize) -> Option<Ranks> {
-        let root = &self.kernel.roots[root];
-        let Role::Reduce(op) = root.role else { return None };
-        Ranks::of(op, self.kernel.expr(root.expr).dtype)
+        ranks(self.kernel, &self.kernel.roots[root])
     }
 
     /// The parts of a root's accumulator; none if it has none.
     pub(super) fn accumulator(&self, root: usize) -> Vec<Ty> {
-        if let Some(ranks) = self.ranks(root) {
-            return vec![ranks.ty()];
-        }
-        let Root { expr, role, .. } = self.kernel.roots[root];
-        let dtype = self.kernel.expr(expr).dtype;
-        let part = register(dtype);
-        let mut parts = if dtype.kind() == Kind::Complex { vec![part, part] } else { vec![part] };
-        match role {
-            Role::Store => parts.clear(),
-            Role::Reduce(_) | Role::Scan(_) => {}
-            Role::Arg(_) => parts.push(self.index_type(root)),
-        }
-        parts
+        accumulator(self.kernel, &self.kernel.roots[root])
     }
 
-    /// What indices are in that are sought: as many bits as elements, if those are enough, for as many lanes a register.
+    /// What indices are in that are sought.
     fn index_type(&self, root: usize) -> Ty {
-        let dtype = self.kernel.expr(self.kernel.roots[root].expr).dtype;
-        let extent = self.kernel.dims[self.kernel.reduced().start].fixed().unwrap_or(i64::MAX);
-        let holds = |ty: &Ty| ty.bits() >= register(dtype).bits() && extent <= i64::MAX >> (64 - ty.bits());
-        [Ty::I8, Ty::I16, Ty::I32].into_iter().find(holds).unwrap_or(Ty::I64)
+        index_type(self.kernel, &self.kernel.roots[root])
     }
 
     /// How many accumulators a root has: for vectors and for what remains.

@@ -160,10 +160,7 @@ impl KernelEmitter<'_> {
                     emitter.rows_of_columns((dim, bounds), &roots, state, lanes)
                 })
             });
-            let mut rest = sums.as_slice();
-            for root in roots {
-                let (own, others) = rest.split_at(self.accumulator(root).len());
-                rest = others;
+            for (root, own) in self.of_each(&roots, &sums) {
                 let registers = self.registers(root, own);
                 self.results[root] = Some(self.result(root, &registers, lanes));
             }
@@ -321,12 +318,9 @@ impl KernelEmitter<'_> {
         state: &[MlirValue],
         lanes: usize,
     ) -> Vec<MlirValue> {
-        let mut rest = state;
         let mut next = Vec::with_capacity(state.len());
-        for root in roots {
-            let (own, others) = rest.split_at(self.accumulator(*root).len());
-            rest = others;
-            next.extend(self.accumulate(*root, own, lanes));
+        for (root, own) in self.of_each(roots, state) {
+            next.extend(self.accumulate(root, own, lanes));
         }
         next
     }

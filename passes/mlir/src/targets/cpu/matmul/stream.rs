@@ -201,8 +201,8 @@ impl Emitter {
         let (zero, by) = (self.code.index(0), self.code.index(steps));
         let rest = self.code.int("llvm.urem", length, by);
         let whole = self.sub(length, rest);
-        let whole = self.unless_in_order(stream, group.n, whole);
-        for (from, to, steps) in [(zero, whole, steps), (whole, length, 1)] {
+        let middle = self.rows_at_once(stream, group.n, whole);
+        for (from, to, steps) in [(zero, middle, steps), (middle, length, 1)] {
             let at_once = self.code.open((from, to, steps), &[]);
             self.some_steps(stream, group, (at_once.index, steps));
             self.code.close(&at_once, &[]);
@@ -211,7 +211,7 @@ impl Emitter {
 
     /// How many rows of the right matrix, of `n` elements, are multiplied several at once: `whole`, or none where one after the other is
     /// faster, as of short rows of a matrix that is in no cache. Of batches, one counts.
-    fn unless_in_order(&mut self, stream: &Stream, n: MlirValue, whole: MlirValue) -> MlirValue {
+    fn rows_at_once(&mut self, stream: &Stream, n: MlirValue, whole: MlirValue) -> MlirValue {
         if stream.rows > MOST_IN_ORDER {
             return whole;
         }
