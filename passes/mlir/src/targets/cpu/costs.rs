@@ -126,6 +126,8 @@ pub const COLUMN_BYTES: i64 = 1 << 14;
 pub const WIDEST_BYTES: i64 = 3 << 13;
 /// The most bytes of the accumulators of parts of columns that are reduced beside each other.
 pub const PARTS_BYTES: i64 = 1 << 15;
+/// How many columns at once what fills no register is reduced in without masks, where a run alone knows how many there are.
+pub const LANES_OF_REST: usize = 8;
 /// The most columns of a tile.
 pub const MOST_COLUMNS: i64 = 1 << 13;
 /// The bytes of the accumulators of a row from which on four rows are added to them at once, where they are not added up in fours anyway.

@@ -9,7 +9,7 @@ use super::elements::part_count;
 use super::squares::Bounds;
 use super::{Body, KernelEmitter, NextRow};
 use crate::targets::cpu::costs::{
-    MOST_PARTS, PART_ALIGNMENT, ROWS_AHEAD, STREAM_ALIGNMENT, STREAMED, STREAMED_ROW,
+    LANES_OF_REST, MOST_PARTS, PART_ALIGNMENT, ROWS_AHEAD, STREAM_ALIGNMENT, STREAMED, STREAMED_ROW,
 };
 use crate::targets::llvm::Predicate;
 use promote_lower::kernel::{Access, Code as What, ExprId, Form, Role, Taken};
@@ -202,8 +202,13 @@ impl<'k> KernelEmitter<'k> {
         body: &mut Body<'_, 'k>,
     ) -> Vec<MlirValue> {
         if self.is_tiny && self.kernel.form == Form::Map {
-            self.halves(dim, (from, to), body);
+            self.halves((dim, (from, to)), None, body);
             return carried.to_vec();
+        }
+        if !self.has_masks && carried.is_empty() && matches!(self.kernel.form, Form::Columns { .. }) {
+            // Each lane is a column of its own, however many there are.
+            self.shorter_and_shorter(dim, (from, to), body);
+            return Vec::new();
         }
         if !self.has_masks {
             return self.repeat(dim, (from, to), 1, carried, &mut |emitter, state| body(emitter, 1, state));
@@ -246,15 +251,43 @@ impl<'k> KernelEmitter<'k> {
         is_reduced && kernel.chunk.is_none() && !(0..kernel.roots.len()).any(is_stored)
     }
 
+    /// Less than a vector of columns: in vectors of a register as far as they go, and what they leave in such that are half as long each;
+    /// where a run alone knows how many that are, and each length would take code, in shorter ones and one by one.
+    fn shorter_and_shorter(&mut self, dim: usize, (mut from, to): Bounds, body: &mut Body<'_, 'k>) {
+        let whole = self.lanes;
+        let register = register_lanes(self.kernel, self.setting.machine.vector_bytes).clamp(1, whole);
+        let known = self.kernel.dims[dim].fixed().map(|extent| extent as usize % register);
+        let mut lengths = vec![register, LANES_OF_REST, 1];
+        lengths.retain(|lanes| *lanes == register || *lanes < register && known.is_none());
+        for lanes in lengths {
+            self.lanes = lanes;
+            let end = self.last_whole((from, to), lanes as i64);
+            self.repeat(dim, (from, end), lanes, &[], &mut |emitter, state| body(emitter, lanes, state));
+            from = end;
+        }
+        if known.is_some() {
+            self.halves((dim, (from, to)), known, body);
+        }
+        self.lanes = whole;
+    }
+
     /// Less than a vector, of a kernel that carries nothing: in vectors that are half as long each, down to one element. None is in a
     /// loop, and none has a mask, so LLVM can keep what is stored here and loaded elsewhere in registers. The range does not end before it
-    /// begins.
-    fn halves(&mut self, dim: usize, (mut from, to): Bounds, body: &mut Body<'_, 'k>) {
+    /// begins, and is empty if it has not as many indices as is known.
+    fn halves(
+        &mut self,
+        (dim, (mut from, to)): (usize, Bounds),
+        known: Option<usize>,
+        body: &mut Body<'_, 'k>,
+    ) {
         let whole = self.lanes;
         let count = self.code.int("llvm.sub", to, from);
         while self.lanes > 1 {
             self.lanes /= 2;
             let lanes = self.lanes;
+            if known.is_some_and(|count| count & lanes == 0) {
+                continue;
+            }
             let bit = self.code.index(lanes as i64);
             let own = self.code.int("llvm.and", count, bit);
             let end = self.code.int("llvm.add", from, own);

@@ -29,6 +29,7 @@ mod forms;
 mod fours;
 mod grouped;
 mod halved;
+mod held;
 mod in_turn;
 mod lanes;
 mod lengthwise;

@@ -73,8 +73,8 @@ impl KernelEmitter<'_> {
             let mut frame = self.vector_of(&loaded, first, elements);
             frame.extend(same.iter().map(|(key, value)| (*key, *value)));
             self.mask = (own < lanes && !others_follow).then(|| self.first_lanes(own));
-            // A mask has more lanes than one: see the laws of masks.
-            self.rest = (own == 1 && !others_follow).then_some(1);
+            // A mask has more lanes than one: see the laws of masks. Without masks, lanes are stored one by one.
+            self.rest = ((own == 1 || !self.has_masks) && !others_follow).then_some(own);
             self.index[last] = Some(self.code.index(first as i64));
             self.frames.push(frame);
             (0..kernel.roots.len()).for_each(|root| self.store_root(root, lanes));
@@ -143,11 +143,42 @@ impl KernelEmitter<'_> {
                 if left >= width {
                     return self.code.load(address, whole, size);
                 }
+                if !self.has_masks {
+                    let before = (from - low).min((width - left) as i64);
+                    return self.load_before((address, unit, size), (before as usize, left), width);
+                }
                 let mask = self.lanes_of(left, width);
                 let nothing = self.code.value("llvm.mlir.zero", &[], whole, &[]);
                 self.masked_load(address, whole, size, (mask, nothing))
             })
             .collect()
+    }
+
+    /// The first lanes of a vector, fewer than it has, from an address on, where as many elements before that may be read, too: in vectors
+    /// that end where these lanes do.
+    fn load_before(
+        &mut self,
+        (address, unit, size): (MlirValue, MlirType, usize),
+        (before, left): (usize, usize),
+        width: usize,
+    ) -> MlirValue {
+        let whole = vector(unit, width);
+        let from = |emitter: &mut Self, first: i64, lanes: usize| {
+            let first = emitter.code.index(first);
+            let address = emitter.code.element(address, first, unit, 1);
+            emitter.code.load(address, vector(unit, lanes), size)
+        };
+        if before + left >= width {
+            let all = from(self, left as i64 - width as i64, width);
+            let mask: Vec<i32> = (0..width).map(|lane| ((lane + width - left) % width) as i32).collect();
+            return shuffle(&self.code, (all, all), whole, &mask);
+        }
+        // The largest power of two, and the same again that ends where the lanes do.
+        let half = 1 << left.ilog2();
+        let [low, high] = [0, left - half].map(|first| from(self, first as i64, half));
+        let place = |lane: usize| if lane < half { lane } else { (lane + 2 * half - left).min(2 * half - 1) };
+        let mask: Vec<i32> = (0..width).map(|lane| place(lane) as i32).collect();
+        shuffle(&self.code, (low, high), whole, &mask)
     }
 
     /// So many lanes of results from one on, of the registers that have them.

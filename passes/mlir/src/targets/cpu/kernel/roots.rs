@@ -3,22 +3,20 @@
 use mlir_sys::*;
 use promote_lattice::{DType, Kind, Op};
 use promote_scalar::{
-    Binary, Cast, Compare, Element, Emit, Ranks, Ty, combine, combine_arg, combine_next_arg, identity,
-    keeps_first, register, select,
+    Binary, Cast, Compare, Element, Emit, Ty, combine, combine_arg, combine_next_arg, identity, keeps_first,
+    register, select,
 };
 
 use super::elements::{element, memory_of, parts};
+use super::held::Held;
 use super::{Kept, KernelEmitter};
 use crate::targets::cpu::costs::{MAX_KEPT, WORTH_KEEPING};
 use crate::targets::llvm::vector;
 use crate::targets::llvm::{self, Register};
 use promote_lower::kernel::{Code as What, ExprId, Form, Kernel, Role, Root, cost};
 
-/// The parts of the accumulator of a root; none if it has none.
+/// The parts of the accumulator of a root, if it holds elements; none if it has none. What stands for them has as many bytes.
 fn accumulator(kernel: &Kernel, root: &Root) -> Vec<Ty> {
-    if let Some(ranks) = ranks(kernel, root) {
-        return vec![ranks.ty()];
-    }
     let dtype = kernel.expr(root.expr).dtype;
     let part = register(dtype);
     let mut parts = if dtype.kind() == Kind::Complex { vec![part, part] } else { vec![part] };
@@ -35,12 +33,6 @@ pub(super) fn accumulator_bytes(kernel: &Kernel, root: &Root) -> i64 {
     accumulator(kernel, root).into_iter().map(|ty| i64::from(ty.bits().div_ceil(8))).sum()
 }
 
-/// The ranks that a root accumulates, if it chooses among floats.
-fn ranks(kernel: &Kernel, root: &Root) -> Option<Ranks> {
-    let Role::Reduce(op) = root.role else { return None };
-    Ranks::of(op, kernel.expr(root.expr).dtype)
-}
-
 /// What indices are in that are sought: as many bits as elements, if those are enough, for as many lanes a register.
 fn index_type(kernel: &Kernel, root: &Root) -> Ty {
     let dtype = kernel.expr(root.expr).dtype;
@@ -54,14 +46,17 @@ impl<'k> KernelEmitter<'k> {
         self.kernel.expr(self.kernel.roots[root].expr).stage
     }
 
-    /// The ranks that a root accumulates, if it chooses among floats.
-    fn ranks(&self, root: usize) -> Option<Ranks> {
-        ranks(self.kernel, &self.kernel.roots[root])
+    /// What the accumulator of a root holds, if not elements.
+    fn held(&self, root: usize) -> Option<Held> {
+        Held::new(self.kernel, &self.kernel.roots[root], self.setting.machine)
     }
 
     /// The parts of a root's accumulator; none if it has none.
     pub(super) fn accumulator(&self, root: usize) -> Vec<Ty> {
-        accumulator(self.kernel, &self.kernel.roots[root])
+        match self.held(root) {
+            Some(held) => vec![held.ty()],
+            None => accumulator(self.kernel, &self.kernel.roots[root]),
+        }
     }
 
     /// What indices are in that are sought.
@@ -80,7 +75,7 @@ impl<'k> KernelEmitter<'k> {
 
     /// What an accumulator begins with.
     pub(super) fn identity(&mut self, root: usize, lanes: usize) -> Vec<MlirValue> {
-        let (kernel, ranks) = (self.kernel, self.ranks(root));
+        let (kernel, held) = (self.kernel, self.held(root));
         let dtype = kernel.expr(kernel.roots[root].expr).dtype;
         let op = match kernel.roots[root].role {
             Role::Store => return Vec::new(),
@@ -96,8 +91,8 @@ impl<'k> KernelEmitter<'k> {
         let Some(first) = identity(&mut e, op, numerics, dtype) else {
             unreachable!("{op} of {dtype} is a reduction")
         };
-        if let Some(ranks) = ranks {
-            return vec![ranks.rank(&mut e, first.real()).value];
+        if let Some(held) = held {
+            return vec![held.hold(&mut e, first.real()).value];
         }
         let mut values = parts(first);
         if let Some(ty) = index {
@@ -135,11 +130,11 @@ impl<'k> KernelEmitter<'k> {
         let value = self.eval(expr, lanes);
         let types = self.accumulator(root);
         let dtype = kernel.expr(expr).dtype;
-        if let Some(ranks) = self.ranks(root) {
-            let seen = Register { value: old[0], ty: ranks.ty() };
+        if let Some(held) = self.held(root) {
+            let seen = Register { value: old[0], ty: held.ty() };
             let mut e = self.emit(lanes);
-            let rank = ranks.rank(&mut e, value.real());
-            return vec![ranks.combine(&mut e, seen, rank).value];
+            let next = held.hold(&mut e, value.real());
+            return vec![held.combine(&mut e, seen, next).value];
         }
         let old: Vec<Register> =
             old.iter().zip(types).map(|(value, ty)| Register { value: *value, ty }).collect();
@@ -275,8 +270,8 @@ impl<'k> KernelEmitter<'k> {
         x: &[Register],
         y: &[Register],
     ) -> Vec<Register> {
-        if let Some(ranks) = self.ranks(root) {
-            return vec![ranks.combine(&mut self.emit(lanes), x[0], y[0])];
+        if let Some(held) = self.held(root) {
+            return vec![held.combine(&mut self.emit(lanes), x[0], y[0])];
         }
         let root = &self.kernel.roots[root];
         let dtype = self.kernel.expr(root.expr).dtype;
@@ -408,8 +403,8 @@ impl<'k> KernelEmitter<'k> {
 
     /// What an accumulator has as the result: of what looks for an index, that; of a rank, its float.
     pub(super) fn result(&mut self, root: usize, all: &[Register], lanes: usize) -> Element<Register> {
-        if let Some(ranks) = self.ranks(root) {
-            return Element::Real(ranks.float(&mut self.emit(lanes), all[0]));
+        if let Some(held) = self.held(root) {
+            return Element::Real(held.element(&mut self.emit(lanes), all[0]));
         }
         let Role::Arg(_) = self.kernel.roots[root].role else { return element(all) };
         let index = all[all.len() - 1];

@@ -4,33 +4,36 @@
 //! - What is not read is without effect: nothing is kept of it, and nothing there may raise an exception.
 
 use mlir_sys::*;
-use promote_lattice::{Kind, Op};
 use promote_lower::kernel::Role;
 use promote_lower::order::raises;
 use promote_scalar::{Binary, Emit, Ty};
 
+use super::held::unless_settled;
 use super::squares::Bounds;
 use super::{Body, KernelEmitter};
 use crate::targets::cpu::costs::{LEAST_SETTLED, SETTLED_VECTORS};
-use crate::targets::llvm::Register;
+
+/// What settles a row.
+#[derive(Clone, Copy)]
+pub(super) struct Settling {
+    root: usize,
+    /// The truth value of an element that does.
+    truth: bool,
+}
 
 impl<'k> KernelEmitter<'k> {
-    /// The truth value of an element that settles what the roots of a row are, if they are one, and the row is long.
-    pub(super) fn settling(&self, dim: usize, roots: &[usize]) -> Option<bool> {
+    /// What settles what the roots of a row are, if they are one, and the row is long.
+    pub(super) fn settling(&self, dim: usize, roots: &[usize]) -> Option<Settling> {
         let kernel = self.kernel;
-        let [root] = roots else { return None };
-        let root = &kernel.roots[*root];
+        let [number] = roots else { return None };
+        let root = &kernel.roots[*number];
         let Role::Reduce(op) = root.role else { return None };
-        let settling = match op {
-            Op::Any | Op::Max => true,
-            Op::All | Op::Min => false,
-            _ => return None,
-        };
+        let unless_settled = unless_settled(op, kernel.expr(root.expr).dtype)?;
         let extent = kernel.dims[dim].fixed();
         let is_long = extent.is_none_or(|extent| extent >= LEAST_SETTLED * self.settled_block());
         let may_raise = kernel.exprs.iter().any(|expr| raises(expr, self.setting.numerics));
-        let suits = kernel.expr(root.expr).dtype.kind() == Kind::Bool && self.kept.is_empty() && !may_raise;
-        (suits && is_long).then_some(settling)
+        (is_long && self.kept.is_empty() && !may_raise)
+            .then_some(Settling { root: *number, truth: !unless_settled })
     }
 
     fn settled_block(&self) -> i64 {
@@ -41,7 +44,7 @@ impl<'k> KernelEmitter<'k> {
     /// row that may be short.
     pub(super) fn innermost_until(
         &mut self,
-        settling: bool,
+        settling: Settling,
         (dim, (from, to)): (usize, Bounds),
         carried: &[MlirValue],
         body: &mut Body<'_, 'k>,
@@ -59,7 +62,7 @@ impl<'k> KernelEmitter<'k> {
 
     fn blocks_until(
         &mut self,
-        settling: bool,
+        settling: Settling,
         (dim, (from, to)): (usize, Bounds),
         carried: &[MlirValue],
         body: &mut Body<'_, 'k>,
@@ -77,9 +80,11 @@ impl<'k> KernelEmitter<'k> {
     }
 
     /// Whether a lane of an accumulator has the value that settles all.
-    fn is_settled(&mut self, settling: bool, seen: MlirValue) -> MlirValue {
-        let (lanes, mut seen) = (self.lanes, Register { value: seen, ty: Ty::I1 });
-        if !settling {
+    fn is_settled(&mut self, Settling { root, truth }: Settling, seen: MlirValue) -> MlirValue {
+        let lanes = self.lanes;
+        let seen = self.registers(root, &[seen]);
+        let mut seen = self.result(root, &seen, lanes).real();
+        if !truth {
             let mut e = self.emit(lanes);
             let ones = e.int(Ty::I1, 1);
             seen = e.binary(Binary::Xor, seen, ones);

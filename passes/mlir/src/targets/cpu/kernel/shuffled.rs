@@ -49,8 +49,8 @@ pub(super) struct Taken<'k> {
 }
 
 impl Shuffled {
-    /// How a kernel permutes blocks, if the processor has masks: one of few operands that does little with each element, for each vector
-    /// of a group has code of its own.
+    /// How a kernel permutes blocks, if vectors have 32 bytes or more: one of few operands that does little with each element, for each
+    /// vector of a group has code of its own.
     pub(super) fn new(kernel: &Kernel, machine: Machine, numerics: Numerics) -> Option<Self> {
         let last = kernel.dims.len().checked_sub(1)?;
         let used = in_vectors(kernel);
@@ -69,7 +69,7 @@ impl Shuffled {
         let is_small = kernel.cost() <= SQUARE_COST && reads <= MOST_SQUARES;
         let widest = used().filter(|expr| expr.dims != 0).map(|expr| register(expr.dtype).bits().div_ceil(8));
         let lanes = machine.vector_bytes / widest.max().unwrap_or(1) as usize;
-        let fits = machine.has_masks() && kernel.form == Form::Map && lanes >= 2 && is_small;
+        let fits = machine.vector_bytes >= 32 && kernel.form == Form::Map && lanes >= 2 && is_small;
         if !fits || kernel.exprs.iter().any(raises) || !used().all(is_simple) {
             return None;
         }
@@ -324,6 +324,14 @@ kernel @k0 {{
             ("1000, 2, 3", ["6*d0 + d1 + 2*d2", "12*d0 + 6*d1 + d2"], None),
         ] {
             assert_eq!(found(dims, access, 16), wanted, "{dims}: {access:?}");
+        }
+    }
+
+    #[test]
+    fn blocks_are_permuted_without_masks_in_registers_of_32_bytes_and_more() {
+        for (lanes, wanted) in [(8, Some((1, 6, 4))), (4, None)] {
+            let access = ["6*d0 + d1 + 2*d2", "6*d0 + 3*d1 + d2"];
+            assert_eq!(found("1000, 2, 3", access, lanes), wanted, "{lanes} lanes");
         }
     }
 
