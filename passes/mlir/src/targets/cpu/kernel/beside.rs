@@ -213,16 +213,26 @@ impl KernelEmitter<'_> {
         columns
     }
 
+    /// Stores the first lanes of a vector, or all of them.
     fn store_part(&mut self, value: Register, first: MlirValue, size: usize, count: usize) {
         if count >= self.lanes {
             return self.code.store(value.value, first, size);
         }
-        if count == 1 {
-            // No mask of one lane: see the laws of masks.
-            return self.code.store(self.part_of(value, &[0]).value, first, size);
+        // No mask of one lane: see the laws of masks.
+        if self.has_masks && count > 1 {
+            let mask = self.first_lanes(count);
+            return self.masked_store(value.value, first, size, mask);
         }
-        let mask = self.first_lanes(count);
-        self.masked_store(value.value, first, size, mask);
+        let (unit, mut place) = (self.code.types.scalar(value.ty), 0);
+        while place < count {
+            // As many as a shorter vector has.
+            let lanes = 1 << (count - place).ilog2();
+            let own: Vec<i32> = (place..place + lanes).map(|lane| lane as i32).collect();
+            let ahead = self.code.index(place as i64);
+            let address = self.code.element(first, ahead, unit, 1);
+            self.code.store(self.part_of(value, &own).value, address, size);
+            place += lanes;
+        }
     }
 
     /// Truth in the first lanes.
