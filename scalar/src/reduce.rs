@@ -74,8 +74,8 @@ pub fn keeps_first(op: Op, numerics: Numerics, dtype: DType) -> bool {
 }
 
 /// Whether elements in another order may be reduced to something else than a number rounded otherwise. Of complex numbers
-/// NumPy gives the first that has a NaN, with its other part, and in JAX a NaN gives way to what comes after it. A product of them
-/// that is infinite has a NaN in one part more each time it is multiplied, even by `1+0j`.
+/// NumPy gives the first that has a NaN, with its other part, and in JAX a NaN gives way to what comes after it. An
+/// infinite product of them is another number when it is multiplied once more, even by the `1+0j` that other parts or lanes begin with.
 pub fn depends_on_order(op: Op, dtype: DType) -> bool {
     matches!(op, Op::Max | Op::Maximum | Op::Min | Op::Minimum | Op::Prod) && dtype.kind() == Kind::Complex
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use promote::device::{DeviceTarget, compile_for};
-use promote::{CompileOptions, DType, Op, Session, Source};
+use promote::{CompileOptions, DType, Kind, Op, Session, Source};
 
 use crate::cases::{Case, SYSTEMS, System};
 use crate::execution::support::{on_all_cores, session};
@@ -39,7 +39,12 @@ fn marks(sessions: &[Session], systems: &[System], op: Op, dtype: DType) -> [Str
     let Some(system) = (0..systems.len()).find(|system| systems[*system].runs(op, dtype)) else {
         return ["–", "–", "–"].map(str::to_owned);
     };
-    let text = Case::first(op, dtype).text("f", dtype);
+    let mut case = Case::first(op, dtype);
+    if op == Op::Mean {
+        // One of a single element divides nothing.
+        (case.shapes, case.attributes) = (vec![vec![2, 3]], "axis = array<i64: 1>".to_owned());
+    }
+    let text = case.text("f", dtype);
     let divides = |target: DeviceTarget| {
         let session = &sessions[system];
         let mut module = session.parse(Source::Text(&text)).unwrap_or_else(|| panic!("unreadable: {text}"));
@@ -55,6 +60,8 @@ fn marks(sessions: &[Session], systems: &[System], op: Op, dtype: DType) -> [Str
     let sums = [Op::Sum, Op::Prod, Op::Mean, Op::Var, Op::Std, Op::Softmax, Op::LogSumExp];
     let own = match op {
         Op::Matmul if dtype.is_inexact() => "f",
+        // Those of complex numbers go in the order of the index.
+        Op::Prod if dtype.kind() == Kind::Complex => "=",
         op if sums.contains(&op) && (dtype.is_inexact() || !matches!(op, Op::Sum | Op::Prod)) => "w",
         _ => "=",
     };

@@ -66,7 +66,7 @@ fn a_product_whose_last_term_is_infinite_is_infinite() {
     }
 }
 
-/// As libraries do it: each term is multiplied with what those before it are.
+/// Each term is multiplied with what those before it are, and nothing is fused.
 #[test]
 fn a_product_has_the_bits_of_one_term_after_the_other() {
     let element = |result: usize, place: usize| {

@@ -222,7 +222,14 @@ fn columns_and_small_blocks_do_not_depend_on_the_processor() {
             )
         };
         let shapes = [[1, 2, 3], [19, 2, 3], [64, 3, 3], [33, 4, 4], [7, 5, 5], [17, 5, 7], [3, 11, 11]];
-        modules.push((dtype, shapes.iter().map(|shape| shape.as_slice()).map(turned).collect()));
+        let mut programs: Vec<Program> = shapes.iter().map(|shape| shape.as_slice()).map(turned).collect();
+        for shape in [[70, 3], [33, 5], [9, 31]] {
+            programs.push(along(Op::Flip, 1, array(dtype, &shape, &mut random)));
+            if dtype != DType::B1 {
+                programs.push(along(Op::CumulativeSum, 1, array(dtype, &shape, &mut random)));
+            }
+        }
+        modules.push((dtype, programs));
     }
     assert_same(&session, &targets, modules);
 }

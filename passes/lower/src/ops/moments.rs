@@ -4,8 +4,8 @@ use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Kind, Op};
 
 use super::reductions::{
-    count, keep, log_sum_exp, only, over_source, permuted_argument, reduce, reduce_whole, reduced_axes,
-    spread,
+    count, keep, log_sum_exp, only_element, over_source, permuted_argument, reduce, reduce_whole,
+    reduced_axes, spread,
 };
 use super::views::view;
 use super::{Call, accumulator, convert, map, splat};
@@ -34,10 +34,7 @@ pub(super) fn moment(graph: &mut Graph, call: Call<'_>) -> NodeId {
 fn moment_of(graph: &mut Graph, call: Call<'_>, x: NodeId, gone: &[usize]) -> NodeId {
     let correction = call.attrs.number("correction").unwrap_or(0.0);
     match call.op {
-        Op::Mean => match only(graph, call, x, gone) {
-            Some(only) => only,
-            None => mean(graph, x, gone),
-        },
+        Op::Mean => only_element(graph, call, x, gone).unwrap_or_else(|| mean(graph, x, gone)),
         Op::Var => variance(graph, x, gone, (correction, call.numerics)),
         Op::Std => {
             let variance = variance(graph, x, gone, (correction, call.numerics));

@@ -357,7 +357,7 @@ pub(super) fn keep(graph: &mut Graph, call: Call<'_>, reduced: NodeId, gone: &[u
 
 /// The element that each sum, product or mean is of, if it is known to be one, where that is what the reduction returns: XLA does
 /// nothing to one element.
-pub(super) fn only(graph: &mut Graph, call: Call<'_>, x: NodeId, gone: &[usize]) -> Option<NodeId> {
+pub(super) fn only_element(graph: &mut Graph, call: Call<'_>, x: NodeId, gone: &[usize]) -> Option<NodeId> {
     if call.numerics != Numerics::Jax || !is_single(graph, x, gone) {
         return None;
     }
@@ -409,10 +409,10 @@ pub(super) fn reduction(graph: &mut Graph, call: Call<'_>) -> NodeId {
         op => unreachable!("{op} is no such reduction"),
     };
     if matches!(op, Op::Sum | Op::Prod)
-        && let Some(only) = only(graph, call, x, &gone)
+        && let Some(element) = only_element(graph, call, x, &gone)
     {
-        let only = convert(graph, only, call.dtype);
-        return keep(graph, call, only, &gone);
+        let converted = convert(graph, element, call.dtype);
+        return keep(graph, call, converted, &gone);
     }
     let is_ordered = promote_scalar::depends_on_order(op, graph.node(x).dtype);
     let reduced = match is_ordered {

@@ -252,14 +252,16 @@ impl<'k> KernelEmitter<'k> {
     }
 
     /// Less than a vector of columns: in vectors of a register as far as they go, and what they leave in such that are half as long each;
-    /// where a run alone knows how many that are, and each length would take code, in shorter ones and one by one.
+    /// where a run alone knows how many that are, and each length would take code, in vectors of eight and one by one.
     fn shorter_and_shorter(&mut self, dim: usize, (mut from, to): Bounds, body: &mut Body<'_, 'k>) {
         let whole = self.lanes;
         let register = register_lanes(self.kernel, self.setting.machine.vector_bytes).clamp(1, whole);
         let known = self.kernel.dims[dim].fixed().map(|extent| extent as usize % register);
-        let mut lengths = vec![register, LANES_OF_REST, 1];
-        lengths.retain(|lanes| *lanes == register || *lanes < register && known.is_none());
-        for lanes in lengths {
+        let open = if known.is_none() { [LANES_OF_REST, 1].as_slice() } else { &[] };
+        for lanes in [&[register], open].concat() {
+            if lanes >= self.lanes {
+                continue;
+            }
             self.lanes = lanes;
             let end = self.last_whole((from, to), lanes as i64);
             self.repeat(dim, (from, end), lanes, &[], &mut |emitter, state| body(emitter, lanes, state));

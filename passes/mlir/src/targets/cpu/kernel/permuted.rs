@@ -73,7 +73,7 @@ impl KernelEmitter<'_> {
             let mut frame = self.vector_of(&loaded, first, elements);
             frame.extend(same.iter().map(|(key, value)| (*key, *value)));
             self.mask = (own < lanes && !others_follow).then(|| self.first_lanes(own));
-            // A mask has more lanes than one: see the laws of masks. Without masks, lanes are stored one by one.
+            // A mask has more lanes than one: see the laws of masks. On processors without them, all lanes are stored one by one.
             self.rest = ((own == 1 || !self.has_masks) && !others_follow).then_some(own);
             self.index[last] = Some(self.code.index(first as i64));
             self.frames.push(frame);
@@ -144,8 +144,7 @@ impl KernelEmitter<'_> {
                     return self.code.load(address, whole, size);
                 }
                 if !self.has_masks {
-                    let before = (from - low).min((width - left) as i64);
-                    return self.load_before((address, unit, size), (before as usize, left), width);
+                    return self.load_up_to((address, unit, size), (left, from > low), width);
                 }
                 let mask = self.lanes_of(left, width);
                 let nothing = self.code.value("llvm.mlir.zero", &[], whole, &[]);
@@ -154,12 +153,12 @@ impl KernelEmitter<'_> {
             .collect()
     }
 
-    /// The first lanes of a vector, fewer than it has, from an address on, where as many elements before that may be read, too: in vectors
-    /// that end where these lanes do.
-    fn load_before(
+    /// So many first lanes of a vector, not all, in vectors that end where these lanes do. In front of the address, there may be a vector
+    /// that is read as well.
+    fn load_up_to(
         &mut self,
         (address, unit, size): (MlirValue, MlirType, usize),
-        (before, left): (usize, usize),
+        (left, is_behind_others): (usize, bool),
         width: usize,
     ) -> MlirValue {
         let whole = vector(unit, width);
@@ -168,7 +167,7 @@ impl KernelEmitter<'_> {
             let address = emitter.code.element(address, first, unit, 1);
             emitter.code.load(address, vector(unit, lanes), size)
         };
-        if before + left >= width {
+        if is_behind_others {
             let all = from(self, left as i64 - width as i64, width);
             let mask: Vec<i32> = (0..width).map(|lane| ((lane + width - left) % width) as i32).collect();
             return shuffle(&self.code, (all, all), whole, &mask);
