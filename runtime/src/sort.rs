@@ -6,6 +6,8 @@
 //! whose signs are put back in their order; so the result is that of a stable sort. Lines are sorted in parallel.
 
 mod columns;
+#[cfg(target_arch = "x86_64")]
+mod eights;
 mod keys;
 mod order;
 #[cfg(test)]

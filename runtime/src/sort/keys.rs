@@ -120,37 +120,40 @@ macro_rules! plain {
     };
 }
 
-/// Keys that a module sorts in registers, on some processors.
+/// Keys that modules sort in registers, on some processors: the first one of those that the processor has.
 #[cfg(target_arch = "x86_64")]
 macro_rules! lanes {
-    ($type:ty, $module:ident, $is_supported:ident) => {
+    ($type:ty, $($is_supported:ident $module:ident $widely:ident),+) => {
         key! {
             $type,
             fn sort_in_registers(keys: &mut [Self], other: &mut [Self], stays: bool) -> bool {
-                let can = vectors::$is_supported();
-                if can {
+                $(if vectors::$is_supported() {
                     // SAFETY: the processor has what the function asks for.
                     unsafe { vectors::$module::sort(keys, other, stays) };
-                }
-                can
+                    return true;
+                })+
+                false
             }
             fn merge_in_registers(left: &[Self], right: &[Self], target: &mut [Self]) -> bool {
-                let can = vectors::$is_supported();
-                if can {
+                $(if vectors::$is_supported() {
                     // SAFETY: the processor has what the function asks for.
                     unsafe { vectors::$module::merge_runs(left, right, target) };
-                }
-                can
+                    return true;
+                })+
+                false
             }
             fn few() -> usize {
-                if vectors::$is_supported() { vectors::$module::SMALL } else { 0 }
+                $(if vectors::$is_supported() {
+                    return vectors::$module::SMALL;
+                })+
+                0
             }
             fn widely(pass: &impl Pass<Self>, part: &mut [Self]) {
-                match vectors::$is_supported() {
+                $(if vectors::$is_supported() {
                     // SAFETY: the processor has what the function asks for.
-                    true => unsafe { vectors::widely(pass, part) },
-                    false => pass.over(part),
-                }
+                    return unsafe { vectors::$widely(pass, part) };
+                })+
+                pass.over(part);
             }
         }
     };
@@ -158,9 +161,9 @@ macro_rules! lanes {
 
 /// Keys of modules that need what a function says.
 macro_rules! in_registers {
-    ($($type:ty, $module:ident, $is_supported:ident;)*) => { $(
+    ($($type:ty, $($is_supported:ident $module:ident $widely:ident),+;)*) => { $(
         #[cfg(target_arch = "x86_64")]
-        lanes!($type, $module, $is_supported);
+        lanes!($type, $($is_supported $module $widely),+);
         #[cfg(not(target_arch = "x86_64"))]
         plain!($type);
     )* };
@@ -169,12 +172,12 @@ macro_rules! in_registers {
 plain!(u8);
 plain!(i8);
 in_registers! {
-    u16, of_u16, is_supported_in_halves;
-    i16, of_i16, is_supported_in_halves;
-    u32, of_u32, is_supported;
-    i32, of_i32, is_supported;
-    u64, of_u64, is_supported;
-    i64, of_i64, is_supported;
+    u16, is_supported_in_halves of_u16 widely;
+    i16, is_supported_in_halves of_i16 widely;
+    u32, is_supported of_u32 widely, is_supported_by_eights of_u32_by_eights widely_by_eights;
+    i32, is_supported of_i32 widely, is_supported_by_eights of_i32_by_eights widely_by_eights;
+    u64, is_supported of_u64 widely;
+    i64, is_supported of_i64 widely;
 }
 
 /// Scratch memory as large as a line, from the runtime's cache.

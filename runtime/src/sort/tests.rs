@@ -301,6 +301,42 @@ fn keys_of_every_length_and_pattern_are_sorted() {
     check(|bits| bits as i64);
 }
 
+/// Where there is AVX-512, nothing else calls these functions.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn keys_are_sorted_and_merged_by_eights_where_there_is_avx2() {
+    use vectors::{of_i32_by_eights, of_u32_by_eights};
+
+    macro_rules! check {
+        ($module:ident, $type:ty) => {
+            for length in (0..300).chain([1000, 1023, 1025, 4096, 40_000]) {
+                for (number, pattern) in patterns(length).iter().enumerate() {
+                    let keys: Vec<$type> = pattern.iter().map(|bits| (bits >> 16) as $type).collect();
+                    let (expected, middle) = (sorted(&keys), length / 3);
+                    let runs = [sorted(&keys[..middle]), sorted(&keys[middle..])];
+                    let [mut stays, mut beside] = [keys.clone(), vec![0; length]];
+                    let [mut leaves, mut found] = [keys, vec![0; length]];
+                    let mut merged = vec![0; length];
+                    // SAFETY: there is AVX2.
+                    unsafe {
+                        $module::sort(&mut stays, &mut beside, true);
+                        $module::sort(&mut leaves, &mut found, false);
+                        $module::merge_runs(&runs[0], &runs[1], &mut merged);
+                    }
+                    let is_right = stays == expected && found == expected && merged == expected;
+                    assert!(is_right, "{length} keys of pattern {number}");
+                }
+            }
+        };
+    }
+    if !vectors::is_supported_by_eights() {
+        println!("skipped: no AVX2");
+        return;
+    }
+    check!(of_u32_by_eights, u32);
+    check!(of_i32_by_eights, i32);
+}
+
 #[test]
 fn keys_are_sorted_by_digits_where_registers_cannot() {
     fn check<T: keys::Key + std::fmt::Debug>(from: impl Fn(u64) -> T) {

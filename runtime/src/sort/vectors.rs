@@ -1,4 +1,4 @@
-//! Sorting keys in vector registers, on processors that have AVX-512.
+//! Sorting keys in vector registers, on processors that have AVX-512; those of 32 bits where there is AVX2, too.
 //!
 //! A quicksort whose partition compresses the keys below a pivot, and those that are not, out of a register at a time: the
 //! ones stay where they are, the others go to the memory beside. Its last step, for some registers' worth of keys, is a
@@ -7,6 +7,10 @@
 
 use std::arch::x86_64::*;
 
+use super::eights::{
+    below_signed, below_unsigned, compress, load_all, mask_load, mask_max_signed, mask_max_unsigned,
+    mask_store, permute, permute_two, store_all,
+};
 use super::keys::{Pass, merge_in_order};
 
 /// The most keys that a network sorts, in registers.
@@ -21,6 +25,12 @@ pub(super) fn widely<T>(pass: &impl Pass<T>, part: &mut [T]) {
     pass.over(part);
 }
 
+/// The same with AVX2.
+#[target_feature(enable = "avx2,popcnt")]
+pub(super) fn widely_by_eights<T>(pass: &impl Pass<T>, part: &mut [T]) {
+    pass.over(part);
+}
+
 /// Whether the processor sorts keys of 32 and 64 bits so.
 pub(super) fn is_supported() -> bool {
     is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("popcnt")
@@ -31,8 +41,13 @@ pub(super) fn is_supported_in_halves() -> bool {
     is_supported() && is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vbmi2")
 }
 
+/// Whether it sorts those of 32 bits in registers of eight.
+pub(super) fn is_supported_by_eights() -> bool {
+    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt")
+}
+
 macro_rules! lanes {
-    ($module:ident, $features:literal, $key:ty, $index:ty, $lanes:literal, $mask:ty, $load:ident, $store:ident,
+    ($module:ident, $features:literal, $register:ty, $key:ty, $index:ty, $lanes:literal, $mask:ty, $load:ident, $store:ident,
      $store_all:ident, $splat:ident, $min:ident, $max:ident, $mask_max:ident, $permute:ident, $permute_two:ident,
      $compress:ident, $below:ident, $indices:ident) => {
         pub(super) mod $module {
@@ -86,13 +101,13 @@ macro_rules! lanes {
 
             // Instructions take keys as signed numbers of the same bits: `as` changes none.
             #[target_feature(enable = $features)]
-            fn load(from: &[$key]) -> __m512i {
+            fn load(from: &[$key]) -> $register {
                 // SAFETY: lanes beyond the slice are not loaded.
                 unsafe { $load($splat(<$key>::MAX as $index), first(from.len()), from.as_ptr().cast()) }
             }
 
             #[target_feature(enable = $features)]
-            fn store(to: &mut [$key], keys: __m512i) {
+            fn store(to: &mut [$key], keys: $register) {
                 // SAFETY: lanes beyond the slice are not stored.
                 unsafe { $store(to.as_mut_ptr().cast(), first(to.len()), keys) }
             }
@@ -100,7 +115,7 @@ macro_rules! lanes {
             /// The lanes in the order that partners have.
             #[target_feature(enable = $features)]
             #[inline]
-            fn permuted<const FLIP: usize>(keys: __m512i) -> __m512i {
+            fn permuted<const FLIP: usize>(keys: $register) -> $register {
                 let partners = const { partners(FLIP) };
                 // SAFETY: the array has as many bytes as a register.
                 $permute(unsafe { $indices(partners.as_ptr().cast()) }, keys)
@@ -109,7 +124,7 @@ macro_rules! lanes {
             /// Each lane becomes the lesser or the greater of itself and its partner.
             #[target_feature(enable = $features)]
             #[inline]
-            fn exchange<const FLIP: usize, const BIT: usize>(keys: __m512i) -> __m512i {
+            fn exchange<const FLIP: usize, const BIT: usize>(keys: $register) -> $register {
                 let others = permuted::<FLIP>(keys);
                 $mask_max($min(keys, others), const { upper(BIT) }, keys, others)
             }
@@ -117,7 +132,7 @@ macro_rules! lanes {
             /// [`exchange`], with partners that are in the registers counted from the other end.
             #[target_feature(enable = $features)]
             #[inline]
-            fn exchange_across<const FLIP: usize, const BIT: usize>(keys: &mut [__m512i]) {
+            fn exchange_across<const FLIP: usize, const BIT: usize>(keys: &mut [$register]) {
                 if let [only] = keys {
                     *only = exchange::<FLIP, BIT>(*only);
                     return;
@@ -133,7 +148,7 @@ macro_rules! lanes {
             /// Compares registers with those so far from them.
             #[target_feature(enable = $features)]
             #[inline]
-            fn step<const FAR: usize>(keys: &mut [__m512i]) {
+            fn step<const FAR: usize>(keys: &mut [$register]) {
                 for pair in keys.chunks_exact_mut(2 * FAR) {
                     for ahead in 0..FAR {
                         let (x, y) = (pair[ahead], pair[ahead + FAR]);
@@ -145,7 +160,7 @@ macro_rules! lanes {
             /// Compares the registers of runs of so many with those counted from the other end.
             #[target_feature(enable = $features)]
             #[inline]
-            fn turn<const RUN: usize>(keys: &mut [__m512i]) {
+            fn turn<const RUN: usize>(keys: &mut [$register]) {
                 for run in keys.chunks_exact_mut(RUN) {
                     for ahead in 0..RUN / 2 {
                         let (x, y) = (run[ahead], run[RUN - 1 - ahead]);
@@ -157,7 +172,7 @@ macro_rules! lanes {
             /// Sorts each lane of runs of registers, of which the first half of each half is below the second, and so on.
             #[target_feature(enable = $features)]
             #[inline]
-            fn merge_columns<const RUN: usize>(keys: &mut [__m512i]) {
+            fn merge_columns<const RUN: usize>(keys: &mut [$register]) {
                 if RUN >= 16 {
                     step::<8>(keys);
                 }
@@ -175,7 +190,7 @@ macro_rules! lanes {
             /// Makes one run of two, whose lanes have these highest bits, in each so many lanes.
             #[target_feature(enable = $features)]
             #[inline]
-            fn merge<const COUNT: usize, const FLIP: usize, const BIT: usize>(keys: &mut [__m512i; COUNT]) {
+            fn merge<const COUNT: usize, const FLIP: usize, const BIT: usize>(keys: &mut [$register; COUNT]) {
                 exchange_across::<FLIP, BIT>(keys);
                 for register in &mut *keys {
                     if BIT >= 16 {
@@ -198,7 +213,7 @@ macro_rules! lanes {
             /// made of pairs of runs, the second one turned round. The least keys are in the first lanes of all registers then.
             #[target_feature(enable = $features)]
             #[inline]
-            fn network<const COUNT: usize>(keys: &mut [__m512i; COUNT]) {
+            fn network<const COUNT: usize>(keys: &mut [$register; COUNT]) {
                 if COUNT >= 2 {
                     turn::<2>(keys);
                 }
@@ -229,7 +244,7 @@ macro_rules! lanes {
             /// moves the highest bit of the number of a register below those of a lane.
             #[target_feature(enable = $features)]
             #[inline]
-            fn by_lanes<const COUNT: usize>(mut keys: [__m512i; COUNT]) -> [__m512i; COUNT] {
+            fn by_lanes<const COUNT: usize>(mut keys: [$register; COUNT]) -> [$register; COUNT] {
                 let lanes = |from: &[$index; LANES]| {
                     // SAFETY: the array has as many bytes as a register.
                     unsafe { $indices(from.as_ptr().cast()) }
@@ -247,7 +262,7 @@ macro_rules! lanes {
             }
 
             #[target_feature(enable = $features)]
-            fn loaded<const COUNT: usize>(from: &[$key]) -> [__m512i; COUNT] {
+            fn loaded<const COUNT: usize>(from: &[$key]) -> [$register; COUNT] {
                 let mut keys = [$splat(<$key>::MAX as $index); COUNT];
                 for (register, keys) in from.chunks(LANES).zip(&mut keys) {
                     *keys = load(register);
@@ -257,7 +272,7 @@ macro_rules! lanes {
             }
 
             #[target_feature(enable = $features)]
-            fn stored<const COUNT: usize>(keys: [__m512i; COUNT], to: &mut [$key]) {
+            fn stored<const COUNT: usize>(keys: [$register; COUNT], to: &mut [$key]) {
                 to.chunks_mut(LANES).zip(keys).for_each(|(to, keys)| store(to, keys));
             }
 
@@ -297,7 +312,7 @@ macro_rules! lanes {
             ) -> usize {
                 assert_eq!(keys.len(), other.len());
                 let pivots = $splat(pivot as $index);
-                let is_moved = |keys: __m512i| {
+                let is_moved = |keys: $register| {
                     let is_lower = if WITH_PIVOT { !$below(pivots, keys) } else { $below(keys, pivots) };
                     if LOWER { is_lower } else { !is_lower }
                 };
@@ -393,7 +408,7 @@ macro_rules! lanes {
             /// Sorts the lanes of a register, of which the first half of each half is below the second, and so on.
             #[target_feature(enable = $features)]
             #[inline]
-            fn merge_lanes(mut keys: __m512i) -> __m512i {
+            fn merge_lanes(mut keys: $register) -> $register {
                 if LANES >= 32 {
                     keys = exchange::<16, 16>(keys);
                 }
@@ -435,18 +450,18 @@ macro_rules! lanes {
 
 /// Lanes of keys of both kinds: the intrinsics that they share come first.
 macro_rules! both {
-    ($features:literal, $index:ty, $lanes:literal, $mask:ty, $load:ident, $store:ident, $store_all:ident, $splat:ident,
+    ($features:literal, $register:ty, $index:ty, $lanes:literal, $mask:ty, $load:ident, $store:ident, $store_all:ident, $splat:ident,
      $permute:ident, $permute_two:ident, $compress:ident, $indices:ident,
      $($module:ident, $key:ty, $min:ident, $max:ident, $mask_max:ident, $below:ident;)*) => { $(
         lanes! {
-            $module, $features, $key, $index, $lanes, $mask, $load, $store, $store_all, $splat, $min, $max, $mask_max,
+            $module, $features, $register, $key, $index, $lanes, $mask, $load, $store, $store_all, $splat, $min, $max, $mask_max,
             $permute, $permute_two, $compress, $below, $indices
         }
     )* };
 }
 
 both! {
-    "avx512f,avx512bw,avx512vbmi2,popcnt", i16, 32, u32, _mm512_mask_loadu_epi16, _mm512_mask_storeu_epi16,
+    "avx512f,avx512bw,avx512vbmi2,popcnt", __m512i, i16, 32, u32, _mm512_mask_loadu_epi16, _mm512_mask_storeu_epi16,
     _mm512_storeu_epi16, _mm512_set1_epi16, _mm512_permutexvar_epi16, _mm512_permutex2var_epi16,
     _mm512_maskz_compress_epi16, _mm512_loadu_epi16,
     of_u16, u16, _mm512_min_epu16, _mm512_max_epu16, _mm512_mask_max_epu16, _mm512_cmplt_epu16_mask;
@@ -454,7 +469,7 @@ both! {
 }
 
 both! {
-    "avx512f,popcnt", i32, 16, u16, _mm512_mask_loadu_epi32, _mm512_mask_storeu_epi32, _mm512_storeu_epi32,
+    "avx512f,popcnt", __m512i, i32, 16, u16, _mm512_mask_loadu_epi32, _mm512_mask_storeu_epi32, _mm512_storeu_epi32,
     _mm512_set1_epi32, _mm512_permutexvar_epi32, _mm512_permutex2var_epi32, _mm512_maskz_compress_epi32,
     _mm512_loadu_epi32,
     of_u32, u32, _mm512_min_epu32, _mm512_max_epu32, _mm512_mask_max_epu32, _mm512_cmplt_epu32_mask;
@@ -462,9 +477,15 @@ both! {
 }
 
 both! {
-    "avx512f,popcnt", i64, 8, u8, _mm512_mask_loadu_epi64, _mm512_mask_storeu_epi64, _mm512_storeu_epi64,
+    "avx512f,popcnt", __m512i, i64, 8, u8, _mm512_mask_loadu_epi64, _mm512_mask_storeu_epi64, _mm512_storeu_epi64,
     _mm512_set1_epi64, _mm512_permutexvar_epi64, _mm512_permutex2var_epi64, _mm512_maskz_compress_epi64,
     _mm512_loadu_epi64,
     of_u64, u64, _mm512_min_epu64, _mm512_max_epu64, _mm512_mask_max_epu64, _mm512_cmplt_epu64_mask;
     of_i64, i64, _mm512_min_epi64, _mm512_max_epi64, _mm512_mask_max_epi64, _mm512_cmplt_epi64_mask;
+}
+
+both! {
+    "avx2,popcnt", __m256i, i32, 8, u8, mask_load, mask_store, store_all, _mm256_set1_epi32, permute, permute_two, compress, load_all,
+    of_u32_by_eights, u32, _mm256_min_epu32, _mm256_max_epu32, mask_max_unsigned, below_unsigned;
+    of_i32_by_eights, i32, _mm256_min_epi32, _mm256_max_epi32, mask_max_signed, below_signed;
 }
