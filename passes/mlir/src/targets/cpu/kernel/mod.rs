@@ -41,6 +41,7 @@ mod parts;
 mod permuted;
 mod prefetch;
 mod reading;
+mod rest;
 mod roots;
 mod row;
 mod schedule;
