@@ -22,7 +22,9 @@ fn array(dtype: DType, shape: &[usize], random: &mut Random) -> Array {
     let number = |real: &mut dyn FnMut() -> f64| match dtype.kind() {
         Kind::Complex => Number::Complex(real(), real() - 1.0),
         Kind::Float => Number::Real(real()),
-        Kind::Bool | Kind::Unsigned | Kind::Signed => Number::Int((real() * 1000.0) as i128),
+        // One in a hundred is true.
+        Kind::Bool => Number::Int((real() < 0.755).into()),
+        Kind::Unsigned | Kind::Signed => Number::Int((real() * 1000.0) as i128),
     };
     let numbers: Vec<Number> = (0..shape.iter().product()).map(|_| number(&mut real)).collect();
     Array::new(dtype, shape.to_vec(), numbers)
