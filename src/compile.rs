@@ -127,6 +127,7 @@ pub fn processor(target: &Target) -> Machine {
         has_vnni: target.has_vnni(),
         has_bf16: target.has_bf16(),
         narrowest_chosen: target.narrowest_chosen(),
+        chooses_bytes: target.chooses_bytes(),
         has_many_misses: target.has_many_misses(),
     }
 }

@@ -217,6 +217,11 @@ impl Target {
         has_any.then(|| if self.has("avx512vbmi") { 8 } else { 16 })
     }
 
+    /// Whether there is an instruction that chooses bytes by their places in a register of 16.
+    pub fn chooses_bytes(&self) -> bool {
+        self.family() == Family::X86 && self.has("ssse3")
+    }
+
     /// Whether the processor is known to have as many misses of its first-level cache under way as reading memory at its full speed
     /// takes. On one thread Zen 5 reads 38 GB/s so, which is all that memory gives; Zen 4, which has 24 misses, 13 GB/s, and 34 without.
     pub fn has_many_misses(&self) -> bool {

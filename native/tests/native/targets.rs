@@ -43,6 +43,8 @@ fn features_follow_from_names() {
     let choosing = ["x86-64-v3", "x86-64-v4", "skylake-avx512", "icelake-server", "znver4"];
     let chosen = choosing.map(|name| known(name).narrowest_chosen());
     assert_eq!(chosen, [None, Some(16), Some(16), Some(8), Some(8)]);
+    let bytes = ["x86-64", "x86-64-v2", "x86-64-v3"].map(|name| known(name).chooses_bytes());
+    assert_eq!(bytes, [false, true, true]);
     assert_eq!(
         ["x86-64-v4", "znver4", "znver5"].map(|name| known(name).has_many_misses()),
         [false, false, true]

@@ -200,8 +200,8 @@ fn nothing_else_depends_on_the_processor() {
     assert_same(&session, &targets, modules);
 }
 
-/// What vectors leave of columns is reduced under masks, in shorter vectors or one by one, and small blocks are permuted in registers or
-/// not, as processors have it.
+/// What vectors leave of columns is reduced under masks, in shorter vectors or one by one, and small blocks are permuted, or what is
+/// taken of them is chosen, in registers of some size or not, as processors have it.
 #[test]
 fn columns_and_small_blocks_do_not_depend_on_the_processor() {
     let (session, targets) = (session("jax", true, false), targets());
@@ -230,6 +230,13 @@ fn columns_and_small_blocks_do_not_depend_on_the_processor() {
             if dtype != DType::B1 {
                 programs.push(along(Op::CumulativeSum, 1, array(dtype, &shape, &mut random)));
             }
+        }
+        // Columns of short rows, some of them counted from the end, and others that there are not.
+        for (shape, count) in [([70, 3], 2), ([45, 2], 9), ([31, 40], 33)] {
+            let indices = (0..count).map(|index| Number::Int((index * 7) % 11 - 5));
+            let indices = Array::new(DType::I32, vec![count as usize], indices.collect::<Vec<_>>());
+            let arguments = vec![array(dtype, &shape, &mut random), indices];
+            programs.push(program(Op::Take, "axis = 1 : i64", arguments));
         }
         modules.push((dtype, programs));
     }

@@ -167,7 +167,7 @@ pub const LEAST_ROWS: i64 = 16;
 pub const MOST_SHUFFLED: i64 = 16;
 /// How many shuffles one of them takes, at most.
 pub const MOST_SHUFFLES: usize = 1 << 7;
-/// How many registers what is taken from is loaded to, at most; of bytes, as many as the numbers of bytes count.
+/// How many registers what is taken from is loaded to, at most. In registers of 16 bytes, the places of bytes are less than 128.
 pub const MOST_TAKEN: usize = 8;
 /// The most indices of a kernel whose places are computed in front of all loops. They are on the stack.
 pub const MOST_PLACES: i64 = 1 << 10;

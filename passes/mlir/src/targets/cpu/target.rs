@@ -27,9 +27,30 @@ pub struct Machine {
     pub has_bf16: bool,
     /// The narrowest elements, in bits, that an instruction chooses by their places in two of the widest vectors, if one does.
     pub narrowest_chosen: Option<u32>,
+    /// Whether an instruction chooses bytes by their places in a register of 16.
+    pub chooses_bytes: bool,
     /// Whether as many lines may be on their way to the first-level cache as reading memory at its full speed takes. Elsewhere what is read
     /// later is brought into the second-level cache.
     pub has_many_misses: bool,
+}
+
+/// How an instruction chooses elements by their places, which a run alone knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// In two registers of 64 bytes.
+    OfPairs,
+    /// In one register of 16 bytes, byte by byte.
+    OfBytes,
+}
+
+impl Choice {
+    /// How many bytes a register has that it chooses from.
+    pub const fn register_bytes(self) -> usize {
+        match self {
+            Self::OfPairs => 64,
+            Self::OfBytes => 16,
+        }
+    }
 }
 
 impl Default for Machine {
@@ -43,6 +64,7 @@ impl Default for Machine {
             has_vnni: false,
             has_bf16: false,
             narrowest_chosen: None,
+            chooses_bytes: false,
             has_many_misses: false,
         }
     }
@@ -52,6 +74,14 @@ impl Machine {
     /// Whether lanes of a vector can be masked at no cost, as with AVX-512.
     pub const fn has_masks(&self) -> bool {
         self.vector_bytes >= 64
+    }
+
+    /// How elements of so many bits are chosen by their places, if an instruction does so.
+    pub fn choice(&self, bits: u32) -> Option<Choice> {
+        match self.narrowest_chosen {
+            Some(least) if bits >= least => Some(Choice::OfPairs),
+            Some(_) | None => self.chooses_bytes.then_some(Choice::OfBytes),
+        }
     }
 
     /// The level of the caches into which what is read later is brought from memory.

@@ -131,7 +131,7 @@ impl KernelEmitter<'_> {
     fn load_blocks(&mut self, read: &Read<'_>, (low, high): (i64, i64)) -> Vec<MlirValue> {
         let (dtype, size) = (read.expr.dtype, memory(read.expr.dtype).bits() as usize / 8);
         let width = match read.taken {
-            Some(_) => self.setting.machine.vector_bytes / size,
+            Some(_) => self.choice(memory(dtype)).register_bytes() / size,
             None => self.lanes,
         };
         let registers = (low..=high).step_by(width);

@@ -14,7 +14,7 @@ use super::elements::{part_count, read_bytes};
 use crate::targets::cpu::costs::{
     LEAST_TAKEN, MAP_TILE, MOST_SHUFFLED, MOST_SHUFFLES, MOST_SQUARES, MOST_TAKEN, SQUARE_COST,
 };
-use crate::targets::cpu::target::Machine;
+use crate::targets::cpu::target::{Choice, Machine};
 
 /// How a map permutes blocks.
 #[derive(Clone, Copy, Debug)]
@@ -58,9 +58,7 @@ impl Shuffled {
         let is_simple = |expr: &Expr| match &expr.code {
             What::Load(_) | What::Splat(_) | What::Size(_) | What::Map(..) | What::Convert(_) => true,
             // Only an instruction chooses elements by places that a run alone knows.
-            What::Take { .. } => {
-                machine.narrowest_chosen.is_some_and(|least| memory(expr.dtype).bits() >= least)
-            }
+            What::Take { .. } => choice(expr, machine).is_some(),
             What::Index { .. } | What::Reduced(_) => false,
         };
         // Indices are looked at in front of the loops; nothing else may end the run.
@@ -68,7 +66,9 @@ impl Shuffled {
         let reads = used().filter(|expr| matches!(expr.code, What::Load(_) | What::Take { .. })).count();
         let is_small = kernel.cost() <= SQUARE_COST && reads <= MOST_SQUARES;
         let widest = used().filter(|expr| expr.dims != 0).map(|expr| register(expr.dtype).bits().div_ceil(8));
-        let lanes = machine.vector_bytes / widest.max().unwrap_or(1) as usize;
+        let takes = used().filter(|expr| matches!(expr.code, What::Take { .. }));
+        let narrowest = takes.filter_map(|expr| Some(choice(expr, machine)?.register_bytes())).min();
+        let lanes = narrowest.unwrap_or(machine.vector_bytes) / widest.max().unwrap_or(1) as usize;
         let fits = machine.vector_bytes >= 32 && kernel.form == Form::Map && lanes >= 2 && is_small;
         if !fits || kernel.exprs.iter().any(raises) || !used().all(is_simple) {
             return None;
@@ -116,8 +116,8 @@ impl Shuffled {
                 return None;
             }
             if let Some(taken) = &read.taken {
-                let width = machine.vector_bytes / read_bytes(read.expr) as usize;
-                if !found.is_worth_taking(kernel, taken, (span as usize, width)) {
+                let of_memory = (span as usize, read_bytes(read.expr) as usize);
+                if !found.is_worth_taking(kernel, taken, of_memory, choice(read.expr, machine)?) {
                     return None;
                 }
                 is_permuted = true;
@@ -147,20 +147,31 @@ impl Shuffled {
         (is_permuted && is_stored && fills && !has_rows).then_some(found)
     }
 
-    /// Whether what is taken from so many neighbouring elements, in registers of so many, is chosen from them faster than one by one.
-    fn is_worth_taking(&self, kernel: &Kernel, taken: &Taken<'_>, (span, width): (usize, usize)) -> bool {
+    /// Whether what is taken from so many neighbouring elements, of so many bytes, is chosen from them faster than one by one.
+    fn is_worth_taking(
+        &self,
+        kernel: &Kernel,
+        taken: &Taken<'_>,
+        (span, size): (usize, usize),
+        choice: Choice,
+    ) -> bool {
         let elements = self.block as usize * self.together;
-        let registers = span.div_ceil(width);
-        // In pairs, and then by which of them has it.
-        let choices = (registers + registers % 2 - 1) * elements.div_ceil(self.lanes);
+        let registers = (span * size).div_ceil(choice.register_bytes());
+        let of_each = match choice {
+            // And then by which of them has it.
+            Choice::OfPairs => registers + registers % 2 - 1,
+            // And then whatever was found.
+            Choice::OfBytes => 2 * registers - 1,
+        };
+        let choices = of_each * elements.div_ceil(self.lanes);
         // The places of bytes are bytes.
-        let most = if width == 64 { 256 / width } else { MOST_TAKEN };
+        let are_counted = size > 1 || span <= 1 << 8;
         let of_index = kernel.expr(taken.index).dims;
         let is_within = of_index != 0 && of_index & ((1 << self.inner) - 1) == 0;
         let mut outer = kernel.dims[..self.inner].iter();
         let blocks = outer.try_fold(1_i64, |all, extent| all.checked_mul(extent.fixed()?));
         let are_many = blocks.is_none_or(|blocks| blocks >= LEAST_TAKEN * self.together as i64);
-        is_within && registers <= most && registers + choices <= elements && are_many
+        is_within && are_counted && registers <= MOST_TAKEN && registers + choices <= elements && are_many
     }
 
     /// The dimensions within blocks, and the one that counts them.
@@ -231,6 +242,11 @@ impl Shuffled {
     }
 }
 
+/// How what is taken is chosen, if it may be.
+pub(super) fn choice(taken: &Expr, machine: Machine) -> Option<Choice> {
+    machine.choice(memory(taken.dtype).bits())
+}
+
 /// The expressions that are computed in vectors: all but those that say which elements are taken.
 fn in_vectors(kernel: &Kernel) -> Vec<bool> {
     let mut used = vec![false; kernel.exprs.len()];
@@ -251,7 +267,7 @@ fn in_vectors(kernel: &Kernel) -> Vec<bool> {
 mod tests {
     use promote_lower::program::Program;
 
-    use super::{Machine, Shuffled};
+    use super::{Choice, Machine, Shuffled};
 
     /// How many blocks of how many elements are permuted at once, from which dimension on, in vectors of so many lanes.
     fn found(dims: &str, [from, to]: [&str; 2], lanes: usize) -> Option<(usize, i64, usize)> {
@@ -266,6 +282,7 @@ mod tests {
         [ty, from, stride]: [&str; 3],
         (extent, of): (i64, &str),
         to: &str,
+        choice: Choice,
     ) -> Option<(usize, i64, usize)> {
         let all = over(dims);
         let text = format!(
@@ -273,8 +290,11 @@ mod tests {
   e1 = take b0[{from}] at e0 stride {stride} extent {extent} : {ty} over {all} stage 0 node 1
 "
         );
-        let machine = Machine { vector_bytes: 64, narrowest_chosen: Some(8), ..Machine::default() };
-        let without = Machine { narrowest_chosen: None, ..machine };
+        let without = Machine { vector_bytes: 64, ..Machine::default() };
+        let machine = match choice {
+            Choice::OfPairs => Machine { narrowest_chosen: Some(8), ..without },
+            Choice::OfBytes => Machine { vector_bytes: 32, chooses_bytes: true, ..without },
+        };
         assert_eq!(permuted(dims, &text, to, without), None, "by no instruction: {dims}");
         permuted(dims, &text, to, machine)
     }
@@ -355,7 +375,24 @@ kernel @k0 {{
             ("1000, 2", ["f32", "100*d0", "1"], (100, "d1"), "2*d0 + d1", None),
             ("1000, 8", ["f32", "2*d0", "1"], (2, "d0"), "8*d0 + d1", None),
         ] {
-            assert_eq!(taken(dims, access, along, to), wanted, "{dims}: {access:?}");
+            assert_eq!(taken(dims, access, along, to, Choice::OfPairs), wanted, "{dims}: {access:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_taken_is_chosen_from_registers_of_16_bytes_where_there_are_no_larger_ones() {
+        for (dims, access, along, to, wanted) in [
+            // Two colours of three, and a column of two eight times.
+            ("1000, 2", ["u8", "3*d0", "1"], (3, "d1"), "2*d0 + d1", Some((1, 2, 8))),
+            ("1000, 8", ["f32", "2*d0", "1"], (2, "d1"), "8*d0 + d1", Some((1, 8, 1))),
+            // As many registers as the places of their bytes count, and one more.
+            ("1000, 128", ["u8", "128*d0", "1"], (128, "d1"), "128*d0 + d1", Some((1, 128, 1))),
+            ("1000, 128", ["u8", "129*d0", "1"], (129, "d1"), "128*d0 + d1", None),
+            // So many registers that one element after the other takes less.
+            ("1000, 16", ["u8", "128*d0", "1"], (128, "d1"), "16*d0 + d1", None),
+            ("1000, 5, 4", ["f32", "28*d0 + d2", "4"], (7, "d1"), "20*d0 + 4*d1 + d2", None),
+        ] {
+            assert_eq!(taken(dims, access, along, to, Choice::OfBytes), wanted, "{dims}: {access:?}");
         }
     }
 }

@@ -13,6 +13,7 @@ use super::{KernelEmitter, Scope};
 use crate::targets::cpu::costs::{
     LEAST_ROW_TAKEN, LEAST_TAKEN, MOST_OF_ROW, MOST_PLACES, NEAR_TAKEN, ROWS_TAKEN_AHEAD,
 };
+use crate::targets::cpu::target::Choice;
 use crate::targets::llvm::{self, Register, intrinsic, shuffle};
 
 /// Where elements are taken from, kept on the stack.
@@ -35,9 +36,6 @@ enum Steps {
 
 /// In the place of an index that is out of range, in blocks.
 const OUT_OF_RANGE: i64 = i32::MIN as i64;
-
-/// How many bytes a register has that an [instruction] chooses from.
-const REGISTER: usize = 64;
 
 impl KernelEmitter<'_> {
     /// Elements at indices that are values.
@@ -375,27 +373,86 @@ impl KernelEmitter<'_> {
         self.emit(lanes).select(fits, value, filler)
     }
 
+    /// How elements of a type are chosen by their places.
+    pub(super) fn choice(&self, of: Ty) -> Choice {
+        match self.setting.machine.choice(of.bits()) {
+            Some(choice) => choice,
+            None => unreachable!("blocks are chosen from where an instruction does so"),
+        }
+    }
+
     /// The elements at places in registers, which are whole.
     fn picked(&mut self, registers: &[MlirValue], place: Register) -> MlirValue {
+        match self.choice(place.ty) {
+            Choice::OfPairs => self.picked_of_pairs(registers, place),
+            Choice::OfBytes => self.picked_of_bytes(registers, place),
+        }
+    }
+
+    /// The first of the lanes of a vector, or the first one again in lanes that it does not have.
+    fn so_many_lanes(&self, vector: MlirValue, of: Ty, [own, wanted]: [usize; 2]) -> MlirValue {
+        if own == wanted {
+            return vector;
+        }
+        let lanes: Vec<i32> =
+            (0..wanted as i32).map(|lane| if lane < own as i32 { lane } else { 0 }).collect();
+        shuffle(&self.code, (vector, vector), self.code.types.lanes(of, wanted), &lanes)
+    }
+
+    /// The same, from registers of 16 bytes: of each of them what it has, and zeros.
+    fn picked_of_bytes(&mut self, registers: &[MlirValue], place: Register) -> MlirValue {
+        const LANES: usize = Choice::OfBytes.register_bytes();
+        /// What an instruction takes for no place has the highest bit, as all have that these make too large.
+        const BEYOND: i64 = 0x80 - LANES as i64;
+        let (lanes, own, size) = (self.lanes, place.ty, place.ty.bits() as usize / 8);
+        let [bytes, part] =
+            [(Ty::I8, lanes * size), (own, lanes)].map(|(ty, lanes)| self.code.types.lanes(ty, lanes));
+        let whole = self.code.types.lanes(Ty::I8, LANES);
+        // The bytes of an element, one after the other.
+        let [each, within] = [[size as u8; 8], [0, 1, 2, 3, 4, 5, 6, 7]]
+            .map(|bytes| (i64::from_le_bytes(bytes) << (64 - own.bits())) >> (64 - own.bits()));
+        let mut e = self.emit(lanes);
+        let [each, within] = [each, within].map(|bytes| e.int(own, bytes));
+        let first = e.binary(Binary::Mul, place, each);
+        let places = e.binary(Binary::Add, first, within);
+        let places = self.code.value("llvm.bitcast", &[places.value], bytes, &[]);
+        let places = self.so_many_lanes(places, Ty::I8, [lanes * size, LANES]);
+        let mut all: Option<Register> = None;
+        for (number, register) in registers.iter().enumerate() {
+            let register = self.code.value("llvm.bitcast", &[*register], whole, &[]);
+            let mut e = self.emit(LANES);
+            let start = e.int(Ty::I8, (number * LANES) as i64);
+            let own = e.binary(Binary::Sub, Register { value: places, ty: Ty::I8 }, start);
+            let beyond = e.int(Ty::I8, BEYOND);
+            let own = self.code.value("llvm.intr.uadd.sat", &[own.value, beyond.value], whole, &[]);
+            let value = intrinsic(&self.code, "llvm.x86.ssse3.pshuf.b.128", &[register, own], whole);
+            let found = Register { value, ty: Ty::I8 };
+            all = Some(match all {
+                None => found,
+                Some(before) => self.emit(LANES).binary(Binary::Or, before, found),
+            });
+        }
+        match all {
+            Some(all) => {
+                let all = self.so_many_lanes(all.value, Ty::I8, [LANES, lanes * size]);
+                self.code.value("llvm.bitcast", &[all], part, &[])
+            }
+            None => unreachable!("something is loaded of blocks"),
+        }
+    }
+
+    /// The same, from registers of 64 bytes.
+    fn picked_of_pairs(&mut self, registers: &[MlirValue], place: Register) -> MlirValue {
         let (lanes, own) = (self.lanes, place.ty);
-        let width = REGISTER * 8 / own.bits() as usize;
-        let (whole, part) = (self.code.types.lanes(own, width), self.code.types.lanes(own, lanes));
-        let lane_numbers = |count: usize| -> Vec<i32> {
-            (0..count).map(|lane| if lane < lanes { lane as i32 } else { 0 }).collect()
-        };
-        let places = match lanes == width {
-            true => place.value,
-            false => shuffle(&self.code, (place.value, place.value), whole, &lane_numbers(width)),
-        };
+        let width = Choice::OfPairs.register_bytes() * 8 / own.bits() as usize;
+        let whole = self.code.types.lanes(own, width);
+        let places = self.so_many_lanes(place.value, own, [lanes, width]);
         let mut all = None;
         for (number, pair) in registers.chunks(2).enumerate() {
             let [x, y] =
                 [pair[0], pair[pair.len() - 1]].map(|x| self.code.value("llvm.bitcast", &[x], whole, &[]));
             let chosen = intrinsic(&self.code, instruction(own), &[x, places, y], whole);
-            let chosen = match lanes == width {
-                true => chosen,
-                false => shuffle(&self.code, (chosen, chosen), part, &lane_numbers(lanes)),
-            };
+            let chosen = self.so_many_lanes(chosen, own, [width, lanes]);
             all = Some(match all {
                 None => chosen,
                 Some(before) => {
