@@ -205,6 +205,17 @@ impl Target {
         self.family() == Family::X86 && self.has("avx512vnni")
     }
 
+    /// Whether there are instructions that add up two products of words of 16 bits to each element of the widest vectors.
+    pub fn has_products_of_words(&self) -> bool {
+        self.family() == Family::X86
+            && match self.vector_bytes() {
+                64 => self.has("avx512bw"),
+                32 => self.has("avx2"),
+                16 => true,
+                _ => false,
+            }
+    }
+
     /// Whether there are instructions that add two products of `bf16` to each element of the widest vectors.
     pub fn has_bf16(&self) -> bool {
         self.family() == Family::X86 && self.has("avx512bf16")

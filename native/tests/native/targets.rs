@@ -40,6 +40,8 @@ fn features_follow_from_names() {
     assert_eq!(of(&known("x86-64-v4")), (true, true, 64));
     let vnni = ["x86-64-v4", "skylake-avx512", "cascadelake", "znver4", "alderlake"];
     assert_eq!(vnni.map(|name| known(name).has_vnni()), [false, false, true, true, false]);
+    let words = ["x86-64", "sandybridge", "x86-64-v3", "knl", "x86-64-v4"];
+    assert_eq!(words.map(|name| known(name).has_products_of_words()), [true, false, true, false, true]);
     let choosing = ["x86-64-v3", "x86-64-v4", "skylake-avx512", "icelake-server", "znver4"];
     let chosen = choosing.map(|name| known(name).narrowest_chosen());
     assert_eq!(chosen, [None, Some(16), Some(16), Some(8), Some(8)]);

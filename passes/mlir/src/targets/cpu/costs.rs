@@ -270,8 +270,12 @@ pub const MOST_IN_ORDER: i64 = 4;
 pub const STREAMED_AHEAD: [i64; 2] = [1 << 9, 1 << 10];
 /// Between these, this part of a row.
 pub const STREAMED_PART: i64 = 16;
-/// How many elements of the left matrix are in registers then, where there are many registers.
-pub const STREAMED_FACTORS: i64 = 24;
+/// How many rows of the matrix are multiplied at once, at least, and how many elements of the left one are in registers then, if it
+/// are not so few rows: where there are many registers.
+pub const STREAMED_FACTORS: [i64; 2] = [1, 24];
+/// The same where there are 16. Elements for which there is no register are read again: on Zen 3, four rows of 16 KB at once and eight of
+/// the left matrix take half as long as one does.
+pub const STREAMED_FACTORS_OF_FEW: [i64; 2] = [4, 12];
 /// How many bytes of a row of the matrix a unit takes.
 pub const STREAMED_UNIT: i64 = 1 << 12;
 /// How many bytes of a row of it are taken at once: the sums of as many columns stay in the first-level cache.

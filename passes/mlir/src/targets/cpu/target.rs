@@ -23,6 +23,8 @@ pub struct Machine {
     pub has_fma: bool,
     /// Whether an instruction adds four products of bytes to each element of the widest vectors.
     pub has_vnni: bool,
+    /// Whether an instruction adds up two products of words of 16 bits to each element of the widest vectors, and no more.
+    pub has_words: bool,
     /// Whether an instruction adds two products of `bf16` to each element of the widest vectors, one after the other.
     pub has_bf16: bool,
     /// The narrowest elements, in bits, that an instruction chooses by their places in two of the widest vectors, if one does.
@@ -62,6 +64,7 @@ impl Default for Machine {
             has_f16: false,
             has_fma: false,
             has_vnni: false,
+            has_words: false,
             has_bf16: false,
             narrowest_chosen: None,
             chooses_bytes: false,

@@ -114,7 +114,7 @@ impl Schedule {
             && count.is_some_and(|count| count <= IN_REGISTERS)
             && match kernel.form {
                 Form::Map => true,
-                Form::Rows { .. } => has_masks && kernel.chunk.is_none(),
+                Form::Rows { .. } => kernel.chunk.is_none(),
                 Form::Columns { .. } => false,
             };
         let overlaps = kernel.form == Form::Map && is_along && !is_tiny;

@@ -24,6 +24,7 @@ mod place;
 mod stream;
 mod terms;
 mod tiles;
+mod words;
 
 use mlir_sys::*;
 use promote_lattice::DType;
@@ -88,7 +89,7 @@ impl Elements {
     pub const fn most_streamed(&self) -> i64 {
         match self.terms {
             Terms::One => MOST_STREAMED,
-            Terms::Pairs | Terms::Fours => FEW_ROWS,
+            Terms::Words | Terms::Pairs | Terms::Fours => FEW_ROWS,
         }
     }
 
@@ -96,7 +97,7 @@ impl Elements {
     const fn block(&self) -> i64 {
         match self.terms {
             Terms::One | Terms::Pairs => PRODUCTS,
-            Terms::Fours => PRODUCTS * Terms::Fours.number(),
+            terms @ (Terms::Words | Terms::Fours) => PRODUCTS * terms.number(),
         }
     }
 
@@ -104,7 +105,7 @@ impl Elements {
     pub const fn asks_for_range(&self) -> bool {
         match self.terms {
             Terms::Pairs => true,
-            Terms::One | Terms::Fours => false,
+            Terms::One | Terms::Words | Terms::Fours => false,
         }
     }
 

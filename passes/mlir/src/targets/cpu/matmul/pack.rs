@@ -94,7 +94,8 @@ impl Emitter {
         let rows = self.right_rows(source, steps.index, (k, n));
         let to = self.multiply(steps.index, width);
         for (first, mask) in vectors {
-            let (value, terms) = self.right_terms(&rows, first, (lanes, mask));
+            let column = self.code.index(first);
+            let (value, terms) = self.right_terms(&rows, column, (lanes, mask));
             range = range.map(|range| self.widened(range, &terms, lanes));
             let to = self.plus(to, first);
             let to = self.at(target, to);
@@ -112,19 +113,20 @@ impl Emitter {
         (columns, rest): (i64, MlirValue),
     ) {
         let (zero, one, width) = (self.code.index(0), self.code.index(1), self.code.index(columns));
-        let rows = self.code.open((zero, k, 1), &[]);
+        let depth = self.depth(k);
+        let steps = self.code.open((zero, depth, 1), &[]);
+        let rows = self.right_rows(source, steps.index, (k, n));
         let columns = self.code.open((zero, width, 1), &[]);
         // A column beyond the last one is read where there is one, and not used.
         let last = self.sub(rest, one);
         let inside = self.less(columns.index, last);
-        let from = self.place(rows.index, n, inside);
-        let to = self.place(rows.index, width, columns.index);
-        let (from, to) = (self.of(self.elements.right, source, from), self.at(target, to));
-        let (value, nothing) = (self.operand(self.elements.right, from, (1, None)), self.zero(1));
+        let (value, _) = self.right_terms(&rows, inside, (1, None));
+        let to = self.place(steps.index, width, columns.index);
+        let (to, nothing) = (self.at(target, to), self.zero(1));
         let is_inside = self.code.compare(Predicate::Slt, columns.index, rest);
         let value = self.code.select(is_inside, value, nothing);
         self.store(value, to, None);
         self.code.close(&columns, &[]);
-        self.code.close(&rows, &[]);
+        self.code.close(&steps, &[]);
     }
 }

@@ -15,8 +15,9 @@ use promote_scalar::memory;
 use super::emitter::Emitter;
 use super::{Elements, Slot};
 use crate::targets::cpu::costs::{
-    CACHED, CACHED_ROWS, FEW_AT_ONCE, MOST_IN_ORDER, STREAMED_AGAIN, STREAMED_AHEAD, STREAMED_BYTES,
-    STREAMED_FACTORS, STREAMED_IN_ORDER, STREAMED_PART, STREAMED_ROWS, STREAMED_STEPS, STREAMED_UNIT,
+    CACHE_LINE, CACHED, CACHED_ROWS, FEW_AT_ONCE, MOST_IN_ORDER, STREAMED_AGAIN, STREAMED_AHEAD,
+    STREAMED_BYTES, STREAMED_FACTORS, STREAMED_FACTORS_OF_FEW, STREAMED_IN_ORDER, STREAMED_PART,
+    STREAMED_ROWS, STREAMED_STEPS, STREAMED_UNIT,
 };
 use crate::targets::cpu::kernel::Setting;
 use crate::targets::cpu::target::Machine;
@@ -74,10 +75,10 @@ impl Stream {
     }
 
     /// How many rows of the right matrix are multiplied at once.
-    const fn steps(self, machine: Machine) -> i64 {
-        let factors = if machine.vector_registers >= 32 { STREAMED_FACTORS } else { STREAMED_FACTORS / 2 };
-        let steps = factors / self.rows;
-        if steps < STREAMED_STEPS { steps } else { STREAMED_STEPS }
+    fn steps(self, machine: Machine) -> i64 {
+        let [least, factors] =
+            if machine.vector_registers >= 32 { STREAMED_FACTORS } else { STREAMED_FACTORS_OF_FEW };
+        (factors / self.rows).clamp(least, STREAMED_STEPS)
     }
 }
 
@@ -257,7 +258,9 @@ impl Emitter {
         let aheads: Vec<MlirValue> = starts.iter().map(|start| self.of(right, *start, ahead)).collect();
         self.each_vector(group.count, |m, columns| {
             let at = (columns.lanes, columns.mask);
-            for ahead in &aheads {
+            // Shorter vectors would bring in each line several times.
+            let is_line = columns.lanes * m.elements.size() == CACHE_LINE as usize;
+            for ahead in aheads.iter().filter(|_| is_line) {
                 let address = m.of(right, *ahead, columns.first);
                 m.code.prefetch(address, m.setting.machine.level_ahead());
             }

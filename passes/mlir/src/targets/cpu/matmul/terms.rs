@@ -8,7 +8,7 @@ use promote_lattice::{DType, Kind};
 use promote_scalar::{Binary, Cast, Emit, Ty, memory};
 
 use super::emitter::Emitter;
-use super::fours;
+use super::{fours, words};
 use crate::targets::cpu::target::Machine;
 use crate::targets::llvm::{Predicate, Register};
 
@@ -17,6 +17,8 @@ use crate::targets::llvm::{Predicate, Register};
 pub(super) enum Terms {
     /// One, in the type of products.
     One,
+    /// [Two](super::words) words of 16 bits.
+    Words,
     /// [Two](super::pairs) of `bf16`.
     Pairs,
     /// [Four](super::fours) bytes.
@@ -34,6 +36,8 @@ impl Terms {
             Self::Fours
         } else if machine.has_bf16 && machine.has_masks() && ty == Ty::F32 && operands == [DType::BF16; 2] {
             Self::Pairs
+        } else if machine.has_words && ty == Ty::I32 && operands.into_iter().all(words::is_word) {
+            Self::Words
         } else {
             Self::One
         }
@@ -43,7 +47,7 @@ impl Terms {
     pub(super) const fn number(self) -> i64 {
         match self {
             Self::One => 1,
-            Self::Pairs => 2,
+            Self::Words | Self::Pairs => 2,
             Self::Fours => 4,
         }
     }
@@ -51,7 +55,7 @@ impl Terms {
     /// How much room the [sums](super::fours) take that are first, after the packed rows, and what is read beyond these.
     pub(super) const fn first_sums_room(self) -> i64 {
         match self {
-            Self::One | Self::Pairs => 0,
+            Self::One | Self::Words | Self::Pairs => 0,
             Self::Fours => fours::LANES as i64,
         }
     }
@@ -60,6 +64,7 @@ impl Terms {
     const fn shifts(self) -> &'static [i64] {
         match self {
             Self::One => &[0],
+            Self::Words => &[0, 16],
             // The instruction multiplies the term in the upper half first.
             Self::Pairs => &[16, 0],
             Self::Fours => &[0, 8, 16, 24],
@@ -104,7 +109,7 @@ impl Emitter {
             let is_there = match terms {
                 Terms::Pairs if term > 0 => Some(self.code.compare(Predicate::Sle, row, last)),
                 // Zeros of packed rows are multiplied with bytes, whatever these are.
-                Terms::One | Terms::Pairs | Terms::Fours => None,
+                Terms::One | Terms::Words | Terms::Pairs | Terms::Fours => None,
             };
             RightRow { start, is_there }
         });
@@ -115,11 +120,10 @@ impl Emitter {
     pub(super) fn right_terms(
         &mut self,
         rows: &[RightRow],
-        column: i64,
+        column: MlirValue,
         (lanes, mask): (usize, Option<MlirValue>),
     ) -> (MlirValue, Vec<MlirValue>) {
         let right = self.elements.right;
-        let column = self.code.index(column);
         if let ([row], Terms::One) = (rows, self.elements.terms) {
             let address = self.of(right, row.start, column);
             return (self.operand(right, address, (lanes, mask)), Vec::new());
@@ -133,7 +137,7 @@ impl Emitter {
             self.code.select(is_there, term, nothing)
         });
         let terms: Vec<_> = terms.collect();
-        let joined = self.joined(&terms, lanes);
+        let joined = self.joined(right, &terms, lanes);
         (self.flipped(joined, lanes), terms)
     }
 
@@ -144,11 +148,16 @@ impl Emitter {
         let (whole, all) = (self.code.int("llvm.udiv", length, by), self.depth(length));
         self.each_element(starts, packed, (zero, whole), |m, start, first| {
             let from = m.of(left, start, first);
-            let word = m.code.load(from, m.code.types.i32, 1);
             match terms {
                 Terms::One => unreachable!("such rows are packed in the type of products"),
-                Terms::Fours => word,
+                Terms::Words => {
+                    let pair = m.raw(memory(left), from, (2, None));
+                    let pair = m.words(left, pair, 2);
+                    m.code.value("llvm.bitcast", &[pair], m.code.types.i32, &[])
+                }
+                Terms::Fours => m.code.load(from, m.code.types.i32, 1),
                 Terms::Pairs => {
+                    let word = m.code.load(from, m.code.types.i32, 1);
                     let half = m.code.constant(Ty::I32, 16, 1);
                     m.code.value("llvm.intr.fshl", &[word, word, half], m.code.types.i32, &[])
                 }
@@ -167,7 +176,7 @@ impl Emitter {
                     m.code.select(is_inside, term, nothing)
                 })
                 .collect();
-            m.joined(&terms, 1)
+            m.joined(left, &terms, 1)
         });
     }
 
@@ -192,15 +201,19 @@ impl Emitter {
         self.code.close(&steps, &[]);
     }
 
-    /// Terms as one number of 32 bits, in lanes.
-    fn joined(&mut self, terms: &[MlirValue], lanes: usize) -> MlirValue {
-        let (ty, shifts) = (memory(self.elements.left), self.elements.terms.shifts());
+    /// Terms of an operand as one number of 32 bits, in lanes.
+    fn joined(&mut self, of: DType, terms: &[MlirValue], lanes: usize) -> MlirValue {
+        let shifts = self.elements.terms.shifts();
+        let (terms, ty): (Vec<_>, _) = match self.elements.terms {
+            Terms::Words => (terms.iter().map(|term| self.words(of, *term, lanes)).collect(), Ty::I16),
+            Terms::One | Terms::Pairs | Terms::Fours => (terms.to_vec(), memory(of)),
+        };
         let mut e = self.lanes(lanes);
         let wide: Vec<_> = terms
-            .iter()
+            .into_iter()
             .zip(shifts)
-            .map(|(term, by)| {
-                let wide = e.cast(Cast::ZExt, Register { value: *term, ty }, Ty::I32);
+            .map(|(value, by)| {
+                let wide = e.cast(Cast::ZExt, Register { value, ty }, Ty::I32);
                 let by = e.int(Ty::I32, *by);
                 e.binary(Binary::Shl, wide, by)
             })

@@ -98,7 +98,7 @@ impl Tile {
             Some(columns) if columns <= lanes => match elements.terms {
                 Terms::One => columns.max(1).cast_unsigned().next_power_of_two().cast_signed(),
                 // The instructions are of whole vectors.
-                Terms::Pairs | Terms::Fours => lanes,
+                Terms::Words | Terms::Pairs | Terms::Fours => lanes,
             },
             Some(columns) if padded(3, columns) < padded(2, columns) => 3 * lanes,
             Some(_) | None => 2 * lanes,
@@ -320,6 +320,10 @@ impl Emitter {
                 self.pack_rows_of_terms(&starts, room, part.length);
                 Some(self.are_rows_outside(&starts, part.length))
             }
+            Terms::Words => {
+                self.pack_rows_of_terms(&starts, room, part.length);
+                None
+            }
             Terms::Fours => {
                 self.pack_rows_of_terms(&starts, room, part.length);
                 let depth = self.depth(part.length);
@@ -382,6 +386,7 @@ impl Emitter {
         let sums = match self.elements.terms {
             Terms::One => self.sums(tile, rows, (panel.at, part.length), Self::accumulate),
             Terms::Pairs => self.sums_of_pairs(tile, rows, panel, part.length),
+            Terms::Words => self.sums(tile, rows, (panel.at, part.length), Self::add_words),
             Terms::Fours => self.sums(tile, rows, (panel.at, part.length), Self::add_fours),
         };
         self.put_tile(place, &sums, part.is_first);
