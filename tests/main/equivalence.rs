@@ -1,6 +1,6 @@
 //! The passes keep what programs mean: random programs return the same bits before and after.
 //!
-//! `PROMOTE_SEEDS=10000..20000` runs other programs than those of the first 10,000 seeds.
+//! `PROMOTE_SEEDS=10000..20000` runs other programs than those of the first 5,000 seeds.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -14,7 +14,7 @@ use promote_reference::{Error, Outcome, Reader};
 
 use crate::support::{DEFAULT, INFER, session};
 
-const PROGRAMS: u64 = 10_000;
+const PROGRAMS: u64 = 5_000;
 
 /// The seeds to run: what `PROMOTE_SEEDS` says, or the first.
 fn seeds() -> Range<u64> {

@@ -22,7 +22,7 @@ const fn share_of(target: DeviceTarget) -> usize {
     match target {
         DeviceTarget::Vulkan => 23,
         DeviceTarget::OpenCl => 53,
-        DeviceTarget::Cuda(_) => 1,
+        DeviceTarget::Cuda(_) => 2,
     }
 }
 

@@ -16,7 +16,7 @@ use super::support::{compile_for, farthest, function, on_all_cores, reported, ru
 use crate::support::DEFAULT;
 
 /// The programs of a normal run.
-const PROGRAMS: u64 = if cfg!(debug_assertions) { 200 } else { 700 };
+const PROGRAMS: u64 = if cfg!(debug_assertions) { 200 } else { 500 };
 
 /// How many units floats may be off, see [`coarsest`]: functions are computed by other formulas than the interpreter's, and a
 /// few of them compose.

@@ -6,7 +6,7 @@ use promote_reference::random::{Dynamic, Options, generate};
 use super::stock::{TO_LINALG, lower};
 use crate::support::{run_in, session};
 
-const PROGRAMS: u64 = 600;
+const PROGRAMS: u64 = 400;
 
 #[test]
 fn random_programs_become_valid_linalg() {

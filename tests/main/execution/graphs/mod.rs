@@ -13,7 +13,7 @@ use super::support::{argument, array, compile_for, function, on_all_cores, repor
 use writer::{Graph, generate};
 
 /// The graphs of a normal run.
-const GRAPHS: u64 = if cfg!(debug_assertions) { 300 } else { 1000 };
+const GRAPHS: u64 = if cfg!(debug_assertions) { 300 } else { 600 };
 
 /// Functions in a module.
 const FUNCTIONS: u64 = 10;
