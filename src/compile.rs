@@ -125,7 +125,7 @@ pub fn processor(target: &Target) -> Machine {
         has_f16: target.has_f16c(),
         has_fma: target.has_fma(),
         has_vnni: target.has_vnni(),
-        has_words: target.has_products_of_words(),
+        has_products_of_words: target.has_products_of_words(),
         has_bf16: target.has_bf16(),
         narrowest_chosen: target.narrowest_chosen(),
         chooses_bytes: target.chooses_bytes(),

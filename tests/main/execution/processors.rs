@@ -232,8 +232,9 @@ fn columns_and_small_blocks_do_not_depend_on_the_processor() {
             }
         }
         // Columns of short rows, some of them counted from the end, and others that there are not.
-        for (shape, count) in [([70, 3], 2), ([45, 2], 9), ([31, 40], 33)] {
-            let indices = (0..count).map(|index| Number::Int((index * 7) % 11 - 5));
+        for (shape, count) in [([70, 3], 2), ([45, 2], 9), ([50, 1], 3), ([31, 40], 33), ([9, 128], 128)] {
+            let indices = (0..count)
+                .map(|index| Number::Int(if index % 5 == 0 { index } else { (index * 7) % 11 - 5 }));
             let indices = Array::new(DType::I32, vec![count as usize], indices.collect::<Vec<_>>());
             let arguments = vec![array(dtype, &shape, &mut random), indices];
             programs.push(program(Op::Take, "axis = 1 : i64", arguments));

@@ -91,7 +91,9 @@ impl Case {
 /// Processors that run here: with some lanes of a vector as operands, and without.
 fn targets() -> Vec<Target> {
     let named = |name: &str| Target::named(name).expect("LLVM knows it");
-    let wide = Target::host().has("avx2").then(|| named("x86-64-v3"));
+    let wide = [("avx2", "x86-64-v3"), ("avx512bw", "x86-64-v4")];
+    let wide =
+        wide.into_iter().filter(|(feature, _)| Target::host().has(feature)).map(|(_, name)| named(name));
     [Target::host(), named("x86-64")].into_iter().chain(wide).collect()
 }
 
@@ -217,7 +219,7 @@ fn the_shape_of_a_product_changes_no_sum() {
 type Pair = [DType; 3];
 
 /// Operands that products convert as they read them, each to the dtype of the product.
-const NARROW: [Pair; 16] = {
+const NARROW: [Pair; 18] = {
     use DType::{BF16, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32};
     [
         [I8, I8, I32],
@@ -227,6 +229,8 @@ const NARROW: [Pair; 16] = {
         [U8, U8, U32],
         [I8, I32, I32],
         [I16, I16, I32],
+        [I8, I16, I32],
+        [I16, U8, I32],
         [U16, I8, I32],
         [I8, I8, I64],
         [I32, U32, I64],
@@ -398,7 +402,8 @@ fn wrong_narrow(pair: Pair, seed: u64) -> Vec<String> {
     // What bytes and `bf16` are multiplied by is special in each of the shapes.
     let is_special = |operand: &DType| operand.bits() == 8 || *operand == DType::BF16;
     let every = if pair[..2].iter().all(is_special) { 1 } else { 3 };
-    let is_bytes = pair[..2].iter().all(|operand| operand.bits() == 8);
+    let fits_word = |operand: &DType| operand.is_integer() && operand.bits() <= 16;
+    let is_multiplied_together = dtype.bits() == 32 && pair[..2].iter().all(fits_word);
     let cases: Vec<[Array; 2]> = shapes
         .skip(seed as usize % every)
         .step_by(every)
@@ -427,8 +432,8 @@ fn wrong_narrow(pair: Pair, seed: u64) -> Vec<String> {
         }
     }
     let mut wrong = Vec::new();
-    // Bytes are multiplied in as many ways as there are widths of vectors.
-    let processors = if is_bytes { 3 } else { 2 };
+    // Bytes and words are multiplied in as many ways as there are widths of vectors.
+    let processors = if is_multiplied_together { usize::MAX } else { 2 };
     for target in targets().into_iter().take(processors) {
         let cpu = target.cpu().to_owned();
         let executable = compile_for(&session, &known(&text), target).expect("it is compiled");

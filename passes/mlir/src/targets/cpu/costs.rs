@@ -196,8 +196,10 @@ pub const LONG_TURN: i64 = 1 << 16;
 pub const LEAST_CUT: i64 = 1 << 23;
 /// Shorter runs of memory, in bytes, that go on along another dimension, a kernel would read or write a part of at a time.
 pub const SHORTEST_RUN: i64 = 1 << 8;
-/// The most indices of a map that LLVM may keep in registers whole.
+/// The most indices of a kernel that LLVM may keep in registers whole.
 pub const IN_REGISTERS: i64 = 1 << 6;
+/// The same of one that reduces rows without masks: each element that vectors leave has code of its own.
+pub const IN_REGISTERS_UNMASKED: i64 = 1 << 4;
 /// What a store past the caches must be aligned to, in bytes.
 pub const STREAM_ALIGNMENT: usize = 64;
 /// What parts of a line that are stored past the caches one after the other must be aligned to, in bytes.
@@ -270,12 +272,11 @@ pub const MOST_IN_ORDER: i64 = 4;
 pub const STREAMED_AHEAD: [i64; 2] = [1 << 9, 1 << 10];
 /// Between these, this part of a row.
 pub const STREAMED_PART: i64 = 16;
-/// How many rows of the matrix are multiplied at once, at least, and how many elements of the left one are in registers then, if it
-/// are not so few rows: where there are many registers.
-pub const STREAMED_FACTORS: [i64; 2] = [1, 24];
-/// The same where there are 16. Elements for which there is no register are read again: on Zen 3, four rows of 16 KB at once and eight of
-/// the left matrix take half as long as one does.
-pub const STREAMED_FACTORS_OF_FEW: [i64; 2] = [4, 12];
+/// How many elements of the left matrix are in registers then, where there are many registers.
+pub const STREAMED_FACTORS: i64 = 24;
+/// How many rows of the matrix are multiplied at once, at least, where there are few: elements of the left one are read again then. On Zen
+/// 3, four rows of 16 KB with eight elements each take half as long as one after the other.
+pub const STREAMED_LEAST: i64 = 4;
 /// How many bytes of a row of the matrix a unit takes.
 pub const STREAMED_UNIT: i64 = 1 << 12;
 /// How many bytes of a row of it are taken at once: the sums of as many columns stay in the first-level cache.

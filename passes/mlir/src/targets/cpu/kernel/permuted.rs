@@ -8,13 +8,13 @@
 use mlir_sys::*;
 use promote_lattice::DType;
 use promote_lower::kernel::{Expr, ExprId};
-use promote_scalar::{Element, memory};
+use promote_scalar::{Element, Ty, memory};
 
 use super::shuffled::{Read, Shuffled};
 use super::squares::Bounds;
 use super::taken::KeptPlaces;
 use super::{KernelEmitter, Scope};
-use crate::targets::llvm::{Register, shuffle, vector};
+use crate::targets::llvm::{Register, shuffle, splat, vector};
 
 /// What is loaded of blocks.
 struct Loaded {
@@ -144,7 +144,7 @@ impl KernelEmitter<'_> {
                     return self.code.load(address, whole, size);
                 }
                 if !self.has_masks {
-                    return self.load_up_to((address, unit, size), (left, from > low), width);
+                    return self.load_up_to((address, memory(dtype)), (left, from > low), width);
                 }
                 let mask = self.lanes_of(left, width);
                 let nothing = self.code.value("llvm.mlir.zero", &[], whole, &[]);
@@ -157,16 +157,21 @@ impl KernelEmitter<'_> {
     /// that is read as well.
     fn load_up_to(
         &mut self,
-        (address, unit, size): (MlirValue, MlirType, usize),
+        (address, ty): (MlirValue, Ty),
         (left, is_behind_others): (usize, bool),
         width: usize,
     ) -> MlirValue {
+        let (unit, size) = (self.code.types.scalar(ty), ty.bits() as usize / 8);
         let whole = vector(unit, width);
         let from = |emitter: &mut Self, first: i64, lanes: usize| {
             let first = emitter.code.index(first);
             let address = emitter.code.element(address, first, unit, 1);
             emitter.code.load(address, vector(unit, lanes), size)
         };
+        if left == 1 && !is_behind_others {
+            let value = self.code.load(address, unit, size);
+            return splat(&mut self.code, Register { value, ty }, width).value;
+        }
         if is_behind_others {
             let all = from(self, left as i64 - width as i64, width);
             let mask: Vec<i32> = (0..width).map(|lane| ((lane + width - left) % width) as i32).collect();

@@ -28,18 +28,14 @@ pub(super) struct AheadOfColumns {
 
 impl KernelEmitter<'_> {
     /// Whether so little is done with each byte that the processor is far enough ahead by itself, where it sees how it goes on, as where
-    /// numbers of 32 bits are added up, or their squares; or whether vectors are shorter than a line of the cache, so that each would be
-    /// brought in several times, which costs more than it gains (up to a quarter of the time on Zen 3).
+    /// numbers of 32 bits are added up, or their squares; some [always are](crate::targets::cpu::target::Machine::foresees_rows).
     pub(super) fn runs_ahead(&self) -> bool {
         let (kernel, machine) = (self.kernel, self.setting.machine);
-        if (machine.vector_bytes as i64) < CACHE_LINE {
-            return true;
-        }
         let sums = kernel.roots.iter().filter(|root| root.role != Role::Store);
         let read: i64 = kernel.exprs.iter().map(loaded_bytes).sum();
         let ops = i64::from(kernel.cost()) + sums.clone().count() as i64;
         let is_ahead = machine.has_many_misses && ops * BYTES_AHEAD <= read;
-        is_ahead && sums.into_iter().all(|root| root.role == Role::Reduce(Op::Sum))
+        machine.foresees_rows() || is_ahead && sums.into_iter().all(|root| root.role == Role::Reduce(Op::Sum))
     }
 
     /// The row of a map that is brought into the caches with the one at hand, where rows are read in reverse order.

@@ -21,7 +21,8 @@ use super::parts::Parts;
 use super::shuffled::Shuffled;
 use super::squares::{columns_at_once, squares};
 use crate::targets::cpu::costs::{
-    COLUMNS_UPRIGHT, FEW_VECTORS, GROUPED_ROWS, IN_REGISTERS, LEAST_ROWS_DOWN, WORTH_SHORTENING,
+    COLUMNS_UPRIGHT, FEW_VECTORS, GROUPED_ROWS, IN_REGISTERS, IN_REGISTERS_UNMASKED, LEAST_ROWS_DOWN,
+    WORTH_SHORTENING,
 };
 use crate::targets::cpu::target::Machine;
 
@@ -114,7 +115,10 @@ impl Schedule {
             && count.is_some_and(|count| count <= IN_REGISTERS)
             && match kernel.form {
                 Form::Map => true,
-                Form::Rows { .. } => kernel.chunk.is_none(),
+                Form::Rows { .. } => {
+                    let is_short = count.is_some_and(|count| count <= IN_REGISTERS_UNMASKED);
+                    (has_masks || is_short) && kernel.chunk.is_none()
+                }
                 Form::Columns { .. } => false,
             };
         let overlaps = kernel.form == Form::Map && is_along && !is_tiny;

@@ -290,11 +290,11 @@ mod tests {
   e1 = take b0[{from}] at e0 stride {stride} extent {extent} : {ty} over {all} stage 0 node 1
 "
         );
-        let without = Machine { vector_bytes: 64, ..Machine::default() };
         let machine = match choice {
-            Choice::OfPairs => Machine { narrowest_chosen: Some(8), ..without },
-            Choice::OfBytes => Machine { vector_bytes: 32, chooses_bytes: true, ..without },
+            Choice::OfPairs => Machine { vector_bytes: 64, narrowest_chosen: Some(8), ..Machine::default() },
+            Choice::OfBytes => Machine { vector_bytes: 32, chooses_bytes: true, ..Machine::default() },
         };
+        let without = Machine { narrowest_chosen: None, chooses_bytes: false, ..machine };
         assert_eq!(permuted(dims, &text, to, without), None, "by no instruction: {dims}");
         permuted(dims, &text, to, machine)
     }
@@ -385,6 +385,8 @@ kernel @k0 {{
             // Two colours of three, and a column of two eight times.
             ("1000, 2", ["u8", "3*d0", "1"], (3, "d1"), "2*d0 + d1", Some((1, 2, 8))),
             ("1000, 8", ["f32", "2*d0", "1"], (2, "d1"), "8*d0 + d1", Some((1, 8, 1))),
+            // The only element of each row.
+            ("1000, 3", ["f32", "d0", "1"], (1, "d1"), "3*d0 + d1", Some((1, 3, 1))),
             // As many registers as the places of their bytes count, and one more.
             ("1000, 128", ["u8", "128*d0", "1"], (128, "d1"), "128*d0 + d1", Some((1, 128, 1))),
             ("1000, 128", ["u8", "129*d0", "1"], (129, "d1"), "128*d0 + d1", None),

@@ -15,9 +15,9 @@ use promote_scalar::memory;
 use super::emitter::Emitter;
 use super::{Elements, Slot};
 use crate::targets::cpu::costs::{
-    CACHE_LINE, CACHED, CACHED_ROWS, FEW_AT_ONCE, MOST_IN_ORDER, STREAMED_AGAIN, STREAMED_AHEAD,
-    STREAMED_BYTES, STREAMED_FACTORS, STREAMED_FACTORS_OF_FEW, STREAMED_IN_ORDER, STREAMED_PART,
-    STREAMED_ROWS, STREAMED_STEPS, STREAMED_UNIT,
+    CACHED, CACHED_ROWS, FEW_AT_ONCE, MOST_IN_ORDER, STREAMED_AGAIN, STREAMED_AHEAD, STREAMED_BYTES,
+    STREAMED_FACTORS, STREAMED_IN_ORDER, STREAMED_LEAST, STREAMED_PART, STREAMED_ROWS, STREAMED_STEPS,
+    STREAMED_UNIT,
 };
 use crate::targets::cpu::kernel::Setting;
 use crate::targets::cpu::target::Machine;
@@ -76,8 +76,9 @@ impl Stream {
 
     /// How many rows of the right matrix are multiplied at once.
     fn steps(self, machine: Machine) -> i64 {
-        let [least, factors] =
-            if machine.vector_registers >= 32 { STREAMED_FACTORS } else { STREAMED_FACTORS_OF_FEW };
+        let has_many = machine.vector_registers >= 32;
+        let (factors, least) =
+            if has_many { (STREAMED_FACTORS, 1) } else { (STREAMED_FACTORS / 2, STREAMED_LEAST) };
         (factors / self.rows).clamp(least, STREAMED_STEPS)
     }
 }
@@ -249,18 +250,10 @@ impl Emitter {
                 self.of(right, group.right, from)
             })
             .collect();
-        let [least, most] =
-            STREAMED_AHEAD.map(|bytes| self.code.index(bytes * 8 / i64::from(memory(right).bits())));
-        let part = self.code.index(STREAMED_PART);
-        let part = self.code.int("llvm.udiv", group.n, part);
-        let ahead = self.code.int("llvm.intr.smax", part, least);
-        let ahead = self.code.int("llvm.intr.smin", ahead, most);
-        let aheads: Vec<MlirValue> = starts.iter().map(|start| self.of(right, *start, ahead)).collect();
+        let aheads = self.next_of_rows(group, &starts);
         self.each_vector(group.count, |m, columns| {
             let at = (columns.lanes, columns.mask);
-            // Shorter vectors would bring in each line several times.
-            let is_line = columns.lanes * m.elements.size() == CACHE_LINE as usize;
-            for ahead in aheads.iter().filter(|_| is_line) {
+            for ahead in &aheads {
                 let address = m.of(right, *ahead, columns.first);
                 m.code.prefetch(address, m.setting.machine.level_ahead());
             }
@@ -281,6 +274,21 @@ impl Emitter {
                 m.store(sum, address, None);
             }
         });
+    }
+
+    /// What of rows of the right matrix is brought into the caches while what is at their starts is multiplied, if that is worth it.
+    fn next_of_rows(&mut self, group: &Group, starts: &[MlirValue]) -> Vec<MlirValue> {
+        if self.setting.machine.foresees_rows() {
+            return Vec::new();
+        }
+        let right = self.elements.right;
+        let [least, most] =
+            STREAMED_AHEAD.map(|bytes| self.code.index(bytes * 8 / i64::from(memory(right).bits())));
+        let part = self.code.index(STREAMED_PART);
+        let part = self.code.int("llvm.udiv", group.n, part);
+        let ahead = self.code.int("llvm.intr.smax", part, least);
+        let ahead = self.code.int("llvm.intr.smin", ahead, most);
+        starts.iter().map(|start| self.of(right, *start, ahead)).collect()
     }
 
     /// Stores the sums of the rows that there are.

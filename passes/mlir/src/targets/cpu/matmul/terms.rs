@@ -36,7 +36,8 @@ impl Terms {
             Self::Fours
         } else if machine.has_bf16 && machine.has_masks() && ty == Ty::F32 && operands == [DType::BF16; 2] {
             Self::Pairs
-        } else if machine.has_words && ty == Ty::I32 && operands.into_iter().all(words::is_word) {
+        } else if machine.has_products_of_words && ty == Ty::I32 && operands.into_iter().all(words::fits_word)
+        {
             Self::Words
         } else {
             Self::One
@@ -108,7 +109,7 @@ impl Emitter {
             let start = self.of(right, source, from);
             let is_there = match terms {
                 Terms::Pairs if term > 0 => Some(self.code.compare(Predicate::Sle, row, last)),
-                // Zeros of packed rows are multiplied with bytes, whatever these are.
+                // Zeros of packed rows are multiplied with bytes and words, whatever these are.
                 Terms::One | Terms::Words | Terms::Pairs | Terms::Fours => None,
             };
             RightRow { start, is_there }

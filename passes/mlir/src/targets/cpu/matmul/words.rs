@@ -2,6 +2,9 @@
 //!
 //! The instruction (`pmaddwd`) multiplies words with a sign and adds up two products to an `i32`, which is added to the sum. All of that
 //! is exact but for what wraps, as it does where one product is added after the other.
+//!
+//! ## Laws
+//! - Terms beyond the last are zero in packed rows. What they are in panels does not matter.
 
 use mlir_sys::*;
 use promote_lattice::{DType, Kind};
@@ -10,8 +13,8 @@ use promote_scalar::{Binary, Cast, Emit, Ty, memory};
 use super::emitter::Emitter;
 use crate::targets::llvm::{Register, intrinsic};
 
-/// Whether all elements of a dtype are words with a sign.
-pub(super) fn is_word(dtype: DType) -> bool {
+/// Whether each element of a dtype is a word with a sign, or fits in one.
+pub(super) fn fits_word(dtype: DType) -> bool {
     match dtype.kind() {
         Kind::Signed => [8, 16].contains(&dtype.bits()),
         Kind::Unsigned => dtype.bits() == 8,
