@@ -169,6 +169,8 @@ pub const MOST_SHUFFLED: i64 = 16;
 pub const MOST_SHUFFLES: usize = 1 << 7;
 /// How many registers what is taken from is loaded to, at most. In registers of 16 bytes, the places of bytes are less than 128.
 pub const MOST_TAKEN: usize = 8;
+/// How many neighbouring bytes there are at most, of which some are taken: their places are bytes, too.
+pub const PLACES_OF_BYTES: usize = 1 << 8;
 /// The most indices of a kernel whose places are computed in front of all loops. They are on the stack.
 pub const MOST_PLACES: i64 = 1 << 10;
 /// How often places that are computed in front of all loops, or of groups of blocks, are used at least.

@@ -12,7 +12,8 @@ use promote_scalar::{memory, register};
 
 use super::elements::{part_count, read_bytes};
 use crate::targets::cpu::costs::{
-    LEAST_TAKEN, MAP_TILE, MOST_SHUFFLED, MOST_SHUFFLES, MOST_SQUARES, MOST_TAKEN, SQUARE_COST,
+    LEAST_TAKEN, MAP_TILE, MOST_SHUFFLED, MOST_SHUFFLES, MOST_SQUARES, MOST_TAKEN, PLACES_OF_BYTES,
+    SQUARE_COST,
 };
 use crate::targets::cpu::target::{Choice, Machine};
 
@@ -165,7 +166,7 @@ impl Shuffled {
         };
         let choices = of_each * elements.div_ceil(self.lanes);
         // The places of bytes are bytes.
-        let are_counted = size > 1 || span <= 1 << 8;
+        let are_counted = size > 1 || span <= PLACES_OF_BYTES;
         let of_index = kernel.expr(taken.index).dims;
         let is_within = of_index != 0 && of_index & ((1 << self.inner) - 1) == 0;
         let mut outer = kernel.dims[..self.inner].iter();
@@ -267,7 +268,7 @@ fn in_vectors(kernel: &Kernel) -> Vec<bool> {
 mod tests {
     use promote_lower::program::Program;
 
-    use super::{Choice, Machine, Shuffled};
+    use super::{Machine, Shuffled};
 
     /// How many blocks of how many elements are permuted at once, from which dimension on, in vectors of so many lanes.
     fn found(dims: &str, [from, to]: [&str; 2], lanes: usize) -> Option<(usize, i64, usize)> {
@@ -282,7 +283,7 @@ mod tests {
         [ty, from, stride]: [&str; 3],
         (extent, of): (i64, &str),
         to: &str,
-        choice: Choice,
+        machine: Machine,
     ) -> Option<(usize, i64, usize)> {
         let all = over(dims);
         let text = format!(
@@ -290,13 +291,18 @@ mod tests {
   e1 = take b0[{from}] at e0 stride {stride} extent {extent} : {ty} over {all} stage 0 node 1
 "
         );
-        let machine = match choice {
-            Choice::OfPairs => Machine { vector_bytes: 64, narrowest_chosen: Some(8), ..Machine::default() },
-            Choice::OfBytes => Machine { vector_bytes: 32, chooses_bytes: true, ..Machine::default() },
-        };
         let without = Machine { narrowest_chosen: None, chooses_bytes: false, ..machine };
         assert_eq!(permuted(dims, &text, to, without), None, "by no instruction: {dims}");
         permuted(dims, &text, to, machine)
+    }
+
+    /// One with AVX-512 that chooses elements of so many bits from pairs of registers, and bytes from others.
+    fn of_pairs(narrowest: u32) -> Machine {
+        Machine { vector_bytes: 64, narrowest_chosen: Some(narrowest), ..of_bytes() }
+    }
+
+    fn of_bytes() -> Machine {
+        Machine { vector_bytes: 32, chooses_bytes: true, ..Machine::default() }
     }
 
     fn over(dims: &str) -> String {
@@ -375,7 +381,7 @@ kernel @k0 {{
             ("1000, 2", ["f32", "100*d0", "1"], (100, "d1"), "2*d0 + d1", None),
             ("1000, 8", ["f32", "2*d0", "1"], (2, "d0"), "8*d0 + d1", None),
         ] {
-            assert_eq!(taken(dims, access, along, to, Choice::OfPairs), wanted, "{dims}: {access:?}");
+            assert_eq!(taken(dims, access, along, to, of_pairs(8)), wanted, "{dims}: {access:?}");
         }
     }
 
@@ -394,7 +400,10 @@ kernel @k0 {{
             ("1000, 16", ["u8", "128*d0", "1"], (128, "d1"), "16*d0 + d1", None),
             ("1000, 5, 4", ["f32", "28*d0 + d2", "4"], (7, "d1"), "20*d0 + 4*d1 + d2", None),
         ] {
-            assert_eq!(taken(dims, access, along, to, Choice::OfBytes), wanted, "{dims}: {access:?}");
+            assert_eq!(taken(dims, access, along, to, of_bytes()), wanted, "{dims}: {access:?}");
+            if access[0] == "u8" {
+                assert_eq!(taken(dims, access, along, to, of_pairs(16)), wanted, "{dims}: {access:?}");
+            }
         }
     }
 }
