@@ -69,20 +69,22 @@ fn text(name: &str, shape: &[usize], dtype: DType) -> String {
     )
 }
 
+/// Each dtype tries half of the shapes, in turn.
 #[test]
 fn loops_carry_small_tensors_of_every_dtype() {
     let systems = System::all();
     let mut random = Random::new(31);
-    for dtype in DType::strong() {
+    for (turn, dtype) in DType::strong().enumerate() {
         let Some(system) = systems.iter().find(|system| system.has(dtype)) else { continue };
         let session = session(system.name, system.x64, false);
         let mut source = String::new();
-        for (number, shape) in SHAPES.iter().enumerate() {
+        let shapes = || SHAPES.iter().enumerate().filter(|(number, _)| (turn + number).is_multiple_of(2));
+        for (number, shape) in shapes() {
             source.push_str(&text(&format!("f{number}"), shape, dtype));
         }
         let executable = compile(&session, &source);
         let program = Program::read(&source).expect("the interpreter reads the program");
-        for (number, shape) in SHAPES.iter().enumerate() {
+        for (number, shape) in shapes() {
             let name = format!("f{number}");
             for trips in [0, 1, 2, 7] {
                 for stays in [false, true] {
