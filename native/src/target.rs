@@ -205,7 +205,7 @@ impl Target {
         self.family() == Family::X86 && self.has("avx512vnni")
     }
 
-    /// Whether there are instructions that add up two products of words of 16 bits to each element of the widest vectors.
+    /// Whether there are instructions that add up two products of words of 16 bits in each element of [the widest vectors](Self::vector_bytes).
     pub fn has_products_of_words(&self) -> bool {
         self.family() == Family::X86
             && match self.vector_bytes() {

@@ -401,11 +401,11 @@ fn wrong_narrow(pair: Pair, seed: u64) -> Vec<String> {
     ];
     let shapes = NARROW_SHAPES.map(|[m, k, n]| (vec![m, k], vec![k, n])).into_iter();
     let shapes = shapes.chain(batches.map(|(x, y)| (x.to_vec(), y.to_vec())));
-    // What bytes and `bf16` are multiplied by is special in each of the shapes.
-    let is_special = |operand: &DType| operand.bits() == 8 || *operand == DType::BF16;
+    // What bytes, words and `bf16` are multiplied by is special in each of the shapes.
+    let is_word = |operand: &DType| operand.is_integer() && operand.bits() <= 16;
+    let is_special = |operand: &DType| is_word(operand) || *operand == DType::BF16;
     let every = if pair[..2].iter().all(is_special) { 1 } else { 3 };
-    let fits_word = |operand: &DType| operand.is_integer() && operand.bits() <= 16;
-    let is_multiplied_together = dtype.bits() == 32 && pair[..2].iter().all(fits_word);
+    let are_words = dtype.bits() == 32 && pair[..2].iter().all(is_word);
     let cases: Vec<[Array; 2]> = shapes
         .skip(seed as usize % every)
         .step_by(every)
@@ -435,7 +435,7 @@ fn wrong_narrow(pair: Pair, seed: u64) -> Vec<String> {
     }
     let mut wrong = Vec::new();
     // Bytes and words are multiplied in as many ways as there are widths of vectors.
-    let processors = if is_multiplied_together { usize::MAX } else { 2 };
+    let processors = if are_words { usize::MAX } else { 2 };
     for target in targets().into_iter().take(processors) {
         let cpu = target.cpu().to_owned();
         let executable = compile_for(&session, &known(&text), target).expect("it is compiled");

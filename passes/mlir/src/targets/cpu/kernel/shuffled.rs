@@ -244,7 +244,7 @@ impl Shuffled {
 }
 
 /// How what is taken is chosen, if it may be.
-pub(super) fn choice(taken: &Expr, machine: Machine) -> Option<Choice> {
+fn choice(taken: &Expr, machine: Machine) -> Option<Choice> {
     machine.choice(memory(taken.dtype).bits())
 }
 
