@@ -1,5 +1,9 @@
 //! The library's tests: one binary, because each one links MLIR.
 
+/// LLVM's as well: they compile thousands of programs.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 mod batches;
 mod bounds;
 mod branches;

@@ -65,11 +65,11 @@ fn columns_of_few_rows_give_the_same_bits_in_every_order() {
 #[test]
 fn columns_of_any_number_of_rows_give_the_same_bits_in_every_order() {
     // Blocks of sums have 64 rows, and parts of columns some of them.
-    for rows in [61, 65, 79, 127, 191, 200, 403, 1031] {
-        check(DType::F32, ([rows, 1003], 0), false);
+    for (number, rows) in [61, 65, 79, 127, 191, 200, 403, 1031].into_iter().enumerate() {
+        check_some(DType::F32, ([rows, 1003], 0), false, Which::InTurn(number));
     }
-    for rows in [3, 8, 21, 71] {
-        check(DType::F32, ([rows, 50_000 / rows], 0), true);
+    for (number, rows) in [3, 8, 21, 71].into_iter().enumerate() {
+        check_some(DType::F32, ([rows, 50_000 / rows], 0), true, Which::InTurn(number));
     }
 }
 
@@ -83,7 +83,7 @@ fn columns_that_are_in_no_cache_give_the_same_bits_in_every_order() {
 #[test]
 fn columns_of_other_dtypes_give_the_same_bits_in_every_order() {
     for dtype in [DType::F64, DType::BF16, DType::I8] {
-        for (number, rows) in [3, 7, 9, 15, 23, 31, 37, 75].into_iter().enumerate() {
+        for (number, rows) in [3, 7, 15, 31, 75].into_iter().enumerate() {
             let shape = ([rows, (1 << 19) / rows + 3], 0);
             check_some(dtype, shape, false, Which::InTurn(number));
         }

@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 
 use promote::DType;
+use promote::device::DeviceTarget;
 use promote_reference::{Array, Number, Value};
 
-use super::devices::{differs, open, outcome, targets};
+use super::devices::{differs, is_tried, open, outcome, targets};
 use super::support::{Place, known, on_all_cores, reported};
 
 /// Where a number `k` comes from: each line is a result, an op and its operands. `one` and `two` are constants of the dtype at hand, as
@@ -97,6 +98,10 @@ fn arithmetic_with_what_constants_amount_to_has_the_bits_of_a_processor() {
             programs.len(),
             || open(target),
             |place, index| {
+                // Mesa is what takes a zero that it knows for another.
+                if !matches!(target, DeviceTarget::Vulkan) && !is_tried(target, index) {
+                    return None;
+                }
                 let (number, dtype) = programs[index];
                 let text = text(number, dtype);
                 let arguments = [

@@ -20,9 +20,9 @@ use crate::support::{Program, random_programs, real_programs};
 /// kernel in a third of a second.
 const fn share_of(target: DeviceTarget) -> usize {
     match target {
-        DeviceTarget::Vulkan => 23,
-        DeviceTarget::OpenCl => 53,
-        DeviceTarget::Cuda(_) => 2,
+        DeviceTarget::Vulkan => 37,
+        DeviceTarget::OpenCl => 79,
+        DeviceTarget::Cuda(_) => 3,
     }
 }
 
@@ -63,6 +63,16 @@ fn share(target: DeviceTarget) -> usize {
 fn some<T: Clone>(all: &[T], target: DeviceTarget, number: usize) -> Vec<T> {
     let share = share(target);
     all.iter().skip(number % share).step_by(share).cloned().collect()
+}
+
+/// Whether a run tries a case that takes long on a device: half of all, chosen at random, for each target.
+pub(super) fn is_tried(target: DeviceTarget, index: usize) -> bool {
+    let number = match target {
+        DeviceTarget::Vulkan => 0,
+        DeviceTarget::OpenCl => 1,
+        DeviceTarget::Cuda(_) => 2,
+    };
+    share(target) == 1 || Random::new((index * 3 + number) as u64).below(2) == 0
 }
 
 #[test]
@@ -281,6 +291,9 @@ type Along = (Op, DType, &'static [usize], usize, bool);
 fn have_the_bits_of_a_processor(programs: &[Along]) {
     for target in targets() {
         let work = |place: &Place, index: usize| {
+            if !is_tried(target, index) {
+                return None;
+            }
             let (op, dtype, shape, axis, is_open) = programs[index];
             let extents: String = shape
                 .iter()
@@ -328,7 +341,7 @@ pub(super) fn differs(found: &Outcome, expected: &Outcome) -> String {
 #[test]
 fn random_programs_end_as_on_a_processor() {
     const SEMANTICS: [(&str, bool); 3] = [("jax", false), ("numpy2", false), ("torch", false)];
-    let range = seeds(120);
+    let range = seeds(75);
     for target in targets() {
         let work = |place: &Place, index: usize| {
             let seed = range.start + index as u64;

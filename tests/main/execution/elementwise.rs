@@ -416,8 +416,8 @@ fn share() -> usize {
     }
 }
 
-/// Compares the cases of all systems, for this machine's processor and for any. A normal run tries each for this one, and one in four for
-/// the other; of those that a system before has, too, one in four for each of them, in turn.
+/// Compares the cases of all systems, for this machine's processor and for any. A normal run tries each for this one, and one in five for
+/// the other; of those that a system before has, too, one in five for each of them, in turn.
 fn on_all_systems(cases: impl Fn(&Semantics) -> Vec<Case>) -> usize {
     let targets = [Target::host(), Target::named("x86-64").expect("LLVM knows it")];
     let (share, has_seeds) = (share(), std::env::var_os("PROMOTE_SEEDS").is_some());
@@ -428,7 +428,7 @@ fn on_all_systems(cases: impl Fn(&Semantics) -> Vec<Case>) -> usize {
             cases(&semantics).into_iter().map(|case| (tried.insert(case.clone()), case)).collect();
         for (place, target) in targets.iter().enumerate() {
             let is_tried = |index: usize, is_new: bool| {
-                is_new && place == 0 || has_seeds || (index + number + place).is_multiple_of(4)
+                is_new && place == 0 || has_seeds || (index + number + place).is_multiple_of(5)
             };
             let first = (number * targets.len() + place) * 5 % share;
             let some = cases.iter().enumerate().filter(|(index, (is_new, _))| is_tried(*index, *is_new));

@@ -51,10 +51,10 @@ fn short_rows_in_steps_have_the_bits_of_rows_side_by_side() {
     let lengths =
         [(2, 3), (3, 3), (4, 2), (5, 3), (7, 2), (8, 2), (5, 4), (3, 4), (16, 1), (9, 1), (32, 1), (13, 1)];
     let dtypes = [DType::F32, DType::F64, DType::BF16, DType::I8, DType::I32, DType::C64];
-    for target in targets() {
+    for (place, target) in targets().into_iter().enumerate() {
         for (number, (length, step)) in lengths.into_iter().enumerate() {
             for (turn, dtype) in dtypes.into_iter().enumerate() {
-                if (number + turn) % 2 == 1 {
+                if (number + turn) % 2 == 1 || (number + turn / 2 + place) % 3 == 0 {
                     continue;
                 }
                 let (rows, reverses) = ([37, 64, 5][number % 3], step == 1 || number / 2 % 2 == 0);

@@ -15,7 +15,7 @@ use crate::execution::support::{known, on_all_cores, reported, seeds, session};
 const FUNCTIONS: usize = 40;
 
 /// Which part of the functions a round tries.
-const SHARE: usize = 3;
+const SHARE: usize = 5;
 
 /// Elements that are computed in vectors, and some one by one.
 const COUNT: usize = 1003;
