@@ -12,16 +12,10 @@ use promote::{Pipeline, PrintOptions, RunOptions, Semantics, Session, Source, Ve
 use promote_reference::random::{Dynamic, Generated, Options, generate};
 use promote_reference::{Error, Outcome, Reader};
 
+use crate::execution::support::seeds;
 use crate::support::{DEFAULT, INFER, session};
 
 const PROGRAMS: u64 = 5_000;
-
-/// The seeds to run: what `PROMOTE_SEEDS` says, or the first.
-fn seeds() -> Range<u64> {
-    let Ok(given) = std::env::var("PROMOTE_SEEDS") else { return 0..PROGRAMS };
-    let range = given.split_once("..").and_then(|(from, to)| Some(from.parse().ok()?..to.parse().ok()?));
-    range.unwrap_or_else(|| panic!("PROMOTE_SEEDS={given} is no range, as 0..100 is"))
-}
 
 /// What the arguments' dynamic extents are: some that meet are equal, some are 1, and some make the run fail.
 const DYNAMIC: Dynamic = Dynamic::Free;
@@ -160,7 +154,7 @@ fn check_all(seeds: &Range<u64>) -> Vec<Result<Ending, String>> {
 #[test]
 fn random_programs_give_the_same_bits_before_and_after() {
     use Ending::{Long, OtherTypes, Refused, RefusedByPasses, Same, Trapped};
-    let seeds = seeds();
+    let seeds = seeds(PROGRAMS);
     let programs = seeds.end - seeds.start;
     let found = check_all(&seeds);
     let count = |verdict| found.iter().filter(|found| **found == Ok(verdict)).count() as u64;

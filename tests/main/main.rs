@@ -1,6 +1,6 @@
 //! The library's tests: one binary, because each one links MLIR.
 
-/// LLVM's as well: they compile thousands of programs.
+/// Also LLVM's: the tests compile thousands of programs.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -98,7 +98,7 @@ fn arithmetic_with_what_constants_amount_to_has_the_bits_of_a_processor() {
             programs.len(),
             || open(target),
             |place, index| {
-                // Mesa is what takes a zero that it knows for another.
+                // It is Mesa that simplifies arithmetic with zeros that it knows: Vulkan tries all.
                 if !matches!(target, DeviceTarget::Vulkan) && !is_tried(target, index) {
                     return None;
                 }

@@ -14,7 +14,7 @@ use promote_lattice::dtype::{FloatFormat, Specials};
 use promote_scalar::eval::{Eval, Value};
 use promote_scalar::{Element, convert, elementwise, load, memory, store};
 
-use super::support::{Place, function, known, on_all_cores, session};
+use super::support::{Place, function, has_all, is_chosen, known, on_all_cores, session};
 use crate::cases::SYSTEMS;
 
 /// So many elements are left over by vectors of up to 128.
@@ -410,17 +410,14 @@ pub fn conversions(semantics: &Semantics) -> Vec<Case> {
 
 /// Which part of the cases a normal run tries: all, or in a debug build, which is slow, one in so many.
 fn share() -> usize {
-    match std::env::var_os("PROMOTE_SEEDS") {
-        None if cfg!(debug_assertions) => 24,
-        _ => 1,
-    }
+    if cfg!(debug_assertions) && !has_all() { 24 } else { 1 }
 }
 
-/// Compares the cases of all systems, for this machine's processor and for any. A normal run tries each for this one, and one in five for
-/// the other; of those that a system before has, too, one in five for each of them, in turn.
+/// Compares the cases of all systems, for this machine's processor and for any. A normal run tries each for this one, and one in four for
+/// the other; of those that a system before has, too, one in four for each of them, in turn.
 fn on_all_systems(cases: impl Fn(&Semantics) -> Vec<Case>) -> usize {
     let targets = [Target::host(), Target::named("x86-64").expect("LLVM knows it")];
-    let (share, has_seeds) = (share(), std::env::var_os("PROMOTE_SEEDS").is_some());
+    let share = share();
     let (mut count, mut tried) = (0, HashSet::new());
     for (number, (system, x64)) in SYSTEMS.into_iter().enumerate() {
         let semantics = Semantics::by_name(system, x64).expect("the semantics exists");
@@ -428,7 +425,7 @@ fn on_all_systems(cases: impl Fn(&Semantics) -> Vec<Case>) -> usize {
             cases(&semantics).into_iter().map(|case| (tried.insert(case.clone()), case)).collect();
         for (place, target) in targets.iter().enumerate() {
             let is_tried = |index: usize, is_new: bool| {
-                is_new && place == 0 || has_seeds || (index + number + place).is_multiple_of(5)
+                is_new && place == 0 || has_all() || is_chosen(index, 4, number + place)
             };
             let first = (number * targets.len() + place) * 5 % share;
             let some = cases.iter().enumerate().filter(|(index, (is_new, _))| is_tried(*index, *is_new));

@@ -55,7 +55,7 @@ fn text(dtype: DType, ops: &[&str], shape: [usize; 3], axis: usize) -> String {
     text
 }
 
-/// The rules of the second and third library are tried with `f32` and, in turn, with a third of the other dtypes.
+/// The rules of the second and third library are tried with `f32` and, in turn, with half of the other dtypes.
 #[test]
 fn an_axis_of_one_element_is_reduced_to_the_same_bits_stated_or_not() {
     let numbers = [1.5, f64::NAN, -0.0, 0.0, f64::INFINITY, f64::NEG_INFINITY, -3.0, 1e-40, 127.0, -2.5];
@@ -64,7 +64,7 @@ fn an_axis_of_one_element_is_reduced_to_the_same_bits_stated_or_not() {
     let shapes = [([4, 9, 1], 2), ([1, 4, 9], 0), ([4, 1, 9], 1)];
     for (turn, rules) in ["jax", "numpy2", "torch"].into_iter().enumerate() {
         let session = session(rules, true, false);
-        let is_tried = |number: usize| turn == 0 || number == 0 || (number + turn).is_multiple_of(3);
+        let is_tried = |number: usize| turn == 0 || number == 0 || (number + turn).is_multiple_of(2);
         for (number, dtype) in dtypes.into_iter().enumerate().filter(|(number, _)| is_tried(*number)) {
             let (shape, axis) = shapes[(number + turn) % shapes.len()];
             // What a library has no function of, or none of the dtype.

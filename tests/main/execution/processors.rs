@@ -4,7 +4,7 @@ use promote::semantics::Operand;
 use promote::{DType, Kind, Op, Semantics, Session, Target};
 use promote_reference::{Array, Number, Value};
 
-use super::support::{Random, compile_for, function, known, run, session};
+use super::support::{Random, compile_for, function, has_all, is_chosen, known, run, session};
 
 /// Processors whose programs run here; the vectors of the first two are equally wide.
 fn targets() -> Vec<Target> {
@@ -68,12 +68,10 @@ fn along(op: Op, axis: i64, argument: Array) -> Program {
     program(op, &format!("axis = array<i64: {axis}>"), vec![argument])
 }
 
-/// The first of these processors, and half of the others, in turn; all with `PROMOTE_SEEDS`.
-fn some(targets: &[Target], number: usize) -> Vec<Target> {
-    let has_all = std::env::var_os("PROMOTE_SEEDS").is_some();
-    let is_tried = |index: usize| has_all || (index + number).is_multiple_of(2);
-    let others = targets[1..].iter().enumerate().filter(|(index, _)| is_tried(*index));
-    targets[..1].iter().chain(others.map(|(_, target)| target)).cloned().collect()
+/// The first of these processors, and the others but for one of three, another for each module.
+fn in_turn(targets: &[Target], module: usize) -> Vec<Target> {
+    let is_tried = |index: &usize| *index == 0 || has_all() || !is_chosen(module, 3, *index);
+    (0..targets.len()).filter(is_tried).map(|index| targets[index].clone()).collect()
 }
 
 /// The bits of the results of some programs on each processor.
@@ -255,8 +253,8 @@ fn columns_and_small_blocks_do_not_depend_on_the_processor() {
 /// Each module is compiled for the first processor and for some of the others.
 fn assert_same(session: &Session, targets: &[Target], modules: Vec<(DType, Vec<Program>)>) {
     let mut wrong = Vec::new();
-    for (number, (dtype, programs)) in modules.into_iter().enumerate() {
-        let bits = bits(session, &some(targets, number), &programs);
+    for (module, (dtype, programs)) in modules.into_iter().enumerate() {
+        let bits = bits(session, &in_turn(targets, module), &programs);
         for (number, Program { op, attributes, arguments, .. }) in programs.iter().enumerate() {
             if bits.iter().any(|own| own[number] != bits[0][number]) {
                 wrong.push(format!("{op} of {dtype} {:?} {attributes}", arguments[0].shape));

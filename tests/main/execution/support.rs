@@ -229,6 +229,18 @@ pub fn seeds(count: u64) -> Range<u64> {
     range.unwrap_or_else(|| panic!("PROMOTE_SEEDS={given} is no range, as 0..100 is"))
 }
 
+/// Whether all cases are asked for: `PROMOTE_SEEDS` is set, to whatever.
+pub fn has_all() -> bool {
+    std::env::var_os("PROMOTE_SEEDS").is_some()
+}
+
+/// Whether a case is one of a number's: one of each `share` cases that follow each other. Which one looks random, so that no dtype or op
+/// that comes back every few cases is left out. Each case is that of one number below the share.
+pub fn is_chosen(index: usize, share: usize, number: usize) -> bool {
+    let first = Random::new((index / share) as u64).below(share);
+    (first + number) % share == index % share
+}
+
 /// Fails if something is wrong, and says the first of it.
 pub fn reported(what: &str, wrong: Vec<String>) {
     const SHOWN: usize = 5;
