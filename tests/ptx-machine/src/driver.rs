@@ -21,6 +21,8 @@ use crate::{Allocations, Launch, LaunchError, Limits, Module};
 
 mod memory;
 
+pub use memory::*;
+
 type Code = c_uint;
 type Handle = *mut c_void;
 
