@@ -26,7 +26,7 @@ const fn count(of_release: u64) -> u64 {
 
 #[test]
 fn functions_with_dynamic_extents_keep_to_their_limits() {
-    holds("programs", count(3000), "0.9");
+    holds("programs", count(2000), "0.9");
 }
 
 #[test]
