@@ -236,7 +236,6 @@ fn reductions_of_few_indices_are_in_registers() {
         ("3, 6", 64, "in registers"),
         ("8, 8", 64, "in registers"),
         ("5, 13", 64, "masked"),
-        ("s0, 5", 64, "masked"),
     ] {
         let text = format!(
             "numerics jax
