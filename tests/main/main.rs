@@ -1,6 +1,6 @@
 //! The library's tests: one binary, because each one links MLIR.
 
-/// Also LLVM's: the tests compile thousands of programs.
+/// LLVM allocates by it as well, and the tests compile thousands of programs.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

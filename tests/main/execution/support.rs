@@ -234,8 +234,8 @@ pub fn has_all() -> bool {
     std::env::var_os("PROMOTE_SEEDS").is_some()
 }
 
-/// Whether a case is one of a number's: one of each `share` cases that follow each other. Which one looks random, so that no dtype or op
-/// that comes back every few cases is left out. Each case is that of one number below the share.
+/// Whether a number below `share` chooses the case at an index: it chooses one of every `share` cases, at a place that looks random, so that
+/// no dtype or op that comes back every few cases is left out. Each case is chosen by exactly one number.
 pub fn is_chosen(index: usize, share: usize, number: usize) -> bool {
     let first = Random::new((index / share) as u64).below(share);
     (first + number) % share == index % share

@@ -1,4 +1,5 @@
-//! Every op in every dtype, on numbers at the edges, in XLA and in the reference interpreter.
+//! Every op in every dtype, on numbers at the edges, in XLA and in the reference interpreter; of the element-wise ones, NumPy and PyTorch
+//! try half each.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
