@@ -7,7 +7,7 @@
 //! | form | order |
 //! |---|---|
 //! | short rows, [side by side](Beside) | an element goes to the sum of its place modulo [`SHORT_ROW_SUMS`]; the sums are halved |
-//! | other rows | an element goes to the sum of its lane: its place modulo [`lanes`](Rows::lanes). What fills no vector goes to its lanes too, or, where [it is apart](Rows::has_rest), to a sum of its own. The lanes are halved, and the rest comes last |
+//! | other rows, and short ones that fill vectors of [`MASKED_BYTES`] | an element goes to the sum of its lane: its place modulo [`lanes`](Rows::lanes). What fills no vector goes to its lanes too, or, where [it is apart](Rows::has_rest), to a sum of its own. The lanes are halved, and the rest comes last |
 //! | columns | one element after the other; sums that round, [four at a time](is_summed_in_fours) |
 //! | products of matrices, [in order](crate::target::Product::is_in_order) | one product after the other, in blocks of [`PRODUCTS`] |
 //! | cumulative, along rows | in vectors of [`SCANNED_LANES`], or one after the other; the parts of a long one each from what those before it add up to, in as many lanes |
@@ -36,6 +36,10 @@ pub const SHORT_ROW: i64 = 32;
 const SHORT_ROW_COST: i64 = 2048;
 /// How many of the sums of a short row are carried at once.
 pub const SHORT_ROW_SUMS: usize = 4;
+/// The most that an element of short rows costs that are reduced in vectors along them.
+const CHEAP_ELEMENT: u32 = 8;
+/// The width of vectors, in bytes, whose lanes are masked at no cost.
+pub const MASKED_BYTES: usize = 64;
 /// The longest rows of which vectors hold some side by side in memory: longer ones are transposed in squares.
 const INTERLEAVED_ROW: i64 = 4;
 /// The largest steps in which the elements of such a row are chosen from all that lies between them.
@@ -63,6 +67,7 @@ impl Rows {
     pub fn new(kernel: &Kernel, numerics: Numerics, vector_bytes: usize) -> Self {
         let square = square_lanes(kernel, vector_bytes);
         let beside = Beside::new(kernel, square);
+        let beside = beside.filter(|beside| !fills_vectors(kernel, numerics, beside.length, vector_bytes));
         let lanes = if beside.is_some() { square } else { lanes(kernel, numerics, vector_bytes, false) };
         Self { lanes, beside, has_rest: has_rest(kernel, numerics) }
     }
@@ -165,6 +170,31 @@ pub fn has_free_order(op: Op, dtype: DType) -> bool {
 pub fn has_rest(kernel: &Kernel, numerics: Numerics) -> bool {
     let may_raise = |expr: &Expr| matches!(expr.code, Code::Take { .. }) || raises(expr, numerics);
     scans_rows(kernel) || kernel.exprs.iter().any(may_raise)
+}
+
+/// Whether short rows are reduced as longer ones are, in vectors along them: where a row is longer than a vector, two thirds of the lanes
+/// that it takes have an element (the others are masked), and little is done with each. Memory is read in its order then. In squares, what
+/// is read next is in another row, and processors do not foresee it: what is in no cache takes up to four times as long.
+fn fills_vectors(kernel: &Kernel, numerics: Numerics, length: usize, vector_bytes: usize) -> bool {
+    let read = |expr: &Expr| match expr.code {
+        Code::Load(_) => memory(expr.dtype).bits().div_ceil(8) as usize,
+        Code::Take { .. } | Code::Splat(_) | Code::Size(_) | Code::Index { .. } => 0,
+        Code::Map(..) | Code::Convert(_) | Code::Reduced(_) => 0,
+    };
+    let widest = kernel.exprs.iter().filter(|expr| expr.dims != 0).map(read).max().unwrap_or(0);
+    let computed = length.next_multiple_of(register_lanes(kernel, vector_bytes).max(1));
+    let is_free = |root: &Root| match root.role {
+        Role::Reduce(op) => !depends_on_order(op, kernel.expr(root.expr).dtype),
+        Role::Store | Role::Scan(_) | Role::Arg(_) => false,
+    };
+    let mut others = kernel.roots.iter().filter(|root| root.role != Role::Store);
+    let is_plain = others.next().is_some_and(is_free) && others.next().is_none();
+    vector_bytes >= MASKED_BYTES
+        && length * widest > vector_bytes
+        && computed * 2 <= length * 3
+        && kernel.cost() <= CHEAP_ELEMENT
+        && is_plain
+        && !has_rest(kernel, numerics)
 }
 
 /// Whether an expression may end a run with an exception.

@@ -8,6 +8,7 @@ use promote_dialect::extent;
 use promote_lattice::convert::Numerics;
 use promote_lower::graph::NodeId;
 use promote_lower::kernel::{Kernel, Moved};
+use promote_lower::order::MASKED_BYTES;
 use promote_lower::target::{Costs, InFrame, InPlace, Packing, Product, Target};
 
 /// A processor.
@@ -76,7 +77,7 @@ impl Default for Machine {
 impl Machine {
     /// Whether lanes of a vector can be masked at no cost, as with AVX-512.
     pub const fn has_masks(&self) -> bool {
-        self.vector_bytes >= 64
+        self.vector_bytes >= MASKED_BYTES
     }
 
     /// How elements of so many bits are chosen by their places, if an instruction does so.

@@ -41,9 +41,6 @@ impl KernelEmitter<'_> {
         self.results.fill(None);
         // What is computed of each element.
         let mut elements: Vec<Scope> = vec![Scope::default(); beside.length];
-        if lanes > 1 {
-            self.load_rows(beside, &mut elements);
-        }
         let full: Vec<usize> = (0..kernel.roots.len()).filter(|root| self.kernel.is_full(*root)).collect();
         let last = full.iter().map(|root| self.stage(*root)).max().unwrap_or(0);
         let mut stored: BTreeMap<(usize, usize), Vec<MlirValue>> = BTreeMap::new();
@@ -54,9 +51,12 @@ impl KernelEmitter<'_> {
                 .iter()
                 .map(|root| vec![self.identity(*root, lanes); beside.sums(kernel, &kernel.roots[*root])])
                 .collect();
-            for (place, scope) in elements.iter_mut().enumerate() {
+            for place in 0..beside.length {
+                if stage == 0 && lanes > 1 && place % lanes == 0 {
+                    self.load_rows(beside, place, &mut elements);
+                }
                 self.index[within] = Some(self.code.index(place as i64));
-                self.frames.push(std::mem::take(scope));
+                self.frames.push(std::mem::take(&mut elements[place]));
                 for (root, sums) in roots.iter().zip(&mut sums) {
                     let own = place % sums.len().max(1);
                     match kernel.roots[*root].role {
@@ -75,7 +75,7 @@ impl KernelEmitter<'_> {
                         }
                     }
                 }
-                *scope = self.frames.pop().unwrap_or_default();
+                elements[place] = self.frames.pop().unwrap_or_default();
             }
             self.index[within] = None;
             for (root, sums) in roots.into_iter().zip(sums) {
@@ -108,21 +108,23 @@ impl KernelEmitter<'_> {
         Some(self.result(root, &sum, lanes))
     }
 
-    /// Loads what does not lie along the rows' dimension, and transposes it.
-    fn load_rows(&mut self, beside: &Beside, elements: &mut [Scope]) {
+    /// Loads what does not lie along the rows' dimension, and transposes it: the places of a square from one on, or all places where
+    /// vectors hold several rows.
+    fn load_rows(&mut self, beside: &Beside, from: usize, elements: &mut [Scope]) {
         let (kernel, lanes) = (self.kernel, self.lanes);
         let are_compared = compared(kernel);
         for (index, expr) in kernel.exprs.iter().enumerate() {
             let What::Load(access) = &expr.code else { continue };
             let raw = match beside.layout(access, expr.dtype) {
+                Some(Layout::Squares { step }) => self.load_places(beside, (access, step), expr.dtype, from),
+                Some(Layout::Interleaved) if from > 0 => continue,
                 Some(Layout::Interleaved) if are_compared[index] && is_compared_apart(expr.dtype) => {
                     self.load_in_vectors(beside, access, expr.dtype)
                 }
                 Some(Layout::Interleaved) => self.load_interleaved(beside, access, expr.dtype),
-                Some(Layout::Squares { step }) => self.load_squares(beside, (access, step), expr.dtype),
                 Some(Layout::Along) | None => continue,
             };
-            for (scope, value) in elements.iter_mut().zip(raw) {
+            for (scope, value) in elements[from..].iter_mut().zip(raw) {
                 let raw = Register { value, ty: memory(expr.dtype) };
                 let loaded = promote_scalar::load(&mut self.emit(lanes), expr.dtype, raw);
                 scope.insert((ExprId(index as u32), lanes, 0), Element::Real(loaded));
@@ -184,33 +186,32 @@ impl KernelEmitter<'_> {
         (0..length).map(chosen).collect()
     }
 
-    fn load_squares(
+    /// The elements of a square of rows from a place on, transposed: a vector of each place.
+    fn load_places(
         &mut self,
         beside: &Beside,
         (access, step): (&Access, i64),
         dtype: DType,
+        from: usize,
     ) -> Vec<MlirValue> {
         let (lanes, length) = (self.lanes, beside.length);
-        let mut columns = Vec::with_capacity(length);
-        for block in (0..length).step_by(lanes) {
-            // The last square of several begins where it ends with the row.
-            let start = block.min(length.saturating_sub(lanes));
-            let rows: Vec<MlirValue> = (0..lanes)
-                .map(|row| {
-                    // What of it comes first in memory.
-                    let place = if step < 0 { length - 1 - start } else { start };
-                    let (first, unit, size) = self.element_of_row(beside, (access, dtype), (row, place));
-                    let count = lanes.min(length - start);
-                    self.choose_strided(first, (unit, size), (count, lanes), step.unsigned_abs() as usize)
-                })
-                .collect();
-            let square = self.transposed(rows, lanes, memory(dtype));
-            columns.extend(&square[block - start..(length - start).min(lanes)]);
-        }
+        // The last square of several begins where it ends with the row.
+        let start = from.min(length.saturating_sub(lanes));
+        let count = lanes.min(length);
+        // What of it comes first in memory.
+        let first = if step < 0 { start + count - 1 } else { start };
+        let rows: Vec<MlirValue> = (0..lanes)
+            .map(|row| {
+                let (address, unit, size) = self.element_of_row(beside, (access, dtype), (row, first));
+                self.choose_strided(address, (unit, size), (count, lanes), step.unsigned_abs() as usize)
+            })
+            .collect();
+        let mut places = self.transposed(rows, lanes, memory(dtype));
+        places.truncate(count);
         if step < 0 {
-            columns.reverse();
+            places.reverse();
         }
-        columns
+        places.split_off(from - start)
     }
 
     /// Stores the first lanes of a vector, or all of them.

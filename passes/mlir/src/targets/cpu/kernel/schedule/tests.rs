@@ -257,3 +257,70 @@ kernel @k0 {{
         assert_eq!(found, Some(rest), "[{dims}] in vectors of {vector_bytes} bytes: {schedule}");
     }
 }
+
+/// How rows of what is stored so are run, after those ops, in vectors of so many bytes.
+fn of_short_rows(ty: &str, length: i64, ops: &str, vector_bytes: usize) -> String {
+    let text = format!(
+        "numerics numpy
+
+kernel @k0 {{
+  dims [s0, {length}]
+  form rows reduced 1
+  e0 = load b0[{length}*d0 + d1] : {ty} over [d0, d1] stage 0 node 0
+{ops}
+}}
+"
+    );
+    let program = Program::parse(&text).expect("it is a program");
+    let machine = Machine { vector_bytes, ..Machine::default() };
+    Schedule::new(&program.kernels[0], machine, program.numerics).to_string()
+}
+
+#[test]
+fn short_rows_that_fill_masked_vectors_are_read_in_their_order() {
+    let sum = "  r0 = reduce sum e0 to b1[d0] node 1";
+    let root = |op: &str, ty: &str| {
+        format!(
+            "  e1 = promote.{op} e0 : {ty} over [d0, d1] stage 0 node 1
+  r0 = reduce sum e1 to b1[d0] node 1"
+        )
+    };
+    let both = format!("{sum}\n  r1 = reduce max e0 to b2[d0] node 2");
+    let place = "  r0 = arg argmax e0 to b1[d0] node 1";
+    let [cheap, dear] = [root("negative", "f32"), root("exp", "f32")];
+    let product = "  e1 = convert e0 : c64 over [d0, d1] stage 0 node 1
+  r0 = reduce prod e1 to b1[d0] node 1";
+    let divided = "  e1 = promote.floor_divide e0, e0 : i32 over [d0, d1] stage 0 node 1
+  r0 = reduce sum e1 to b1[d0] node 1";
+    for (ty, length, ops, vector_bytes, is_along) in [
+        // Longer than a vector, and two thirds of the lanes have an element.
+        ("f32", 16, sum, 64, false),
+        ("f32", 17, sum, 64, false),
+        ("f32", 21, sum, 64, false),
+        ("f32", 22, sum, 64, true),
+        ("f32", 32, sum, 64, true),
+        ("f64", 8, sum, 64, false),
+        ("f64", 10, sum, 64, false),
+        ("f64", 11, sum, 64, true),
+        ("i64", 17, sum, 64, true),
+        // Of narrow elements, rows are no longer than a vector of memory.
+        ("i16", 32, sum, 64, false),
+        ("f16", 32, sum, 64, false),
+        // Without masks.
+        ("f32", 32, sum, 32, false),
+        ("f64", 32, sum, 16, false),
+        // What else is done with elements.
+        ("f32", 32, &cheap, 64, true),
+        ("f32", 32, &dear, 64, false),
+        ("f32", 32, &both, 64, false),
+        ("f32", 32, place, 64, false),
+        // Complex numbers are multiplied one after the other.
+        ("f32", 32, product, 64, false),
+        // What may raise an exception is computed where there is an element, and nowhere else.
+        ("i32", 32, divided, 64, false),
+    ] {
+        let found = of_short_rows(ty, length, ops, vector_bytes);
+        let expected = if is_along { "the rest masked" } else { "side by side" };
+        assert!(found.ends_with(expected), "{length} of {ty}, {vector_bytes} bytes, {ops}: {found}");
+    }
+}
