@@ -101,7 +101,8 @@ impl Schedule {
                 Tiles::new(kernel).map_or_else(|| Self::Elements(wide(kernel, numerics, 1)), Self::Tiles)
             }
             Form::Rows { .. } => {
-                let Rows { lanes, beside, has_rest } = Rows::new(kernel, numerics, VECTOR_BYTES);
+                let Rows { lanes, beside, fill_vectors: _, has_rest } =
+                    Rows::new(kernel, numerics, VECTOR_BYTES);
                 match beside {
                     Some(beside) => Self::ShortRows(beside),
                     None => Self::Teams(teams(kernel, numerics, lanes, has_rest)),

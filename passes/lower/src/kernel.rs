@@ -91,6 +91,17 @@ pub struct Expr {
     pub stage: usize,
 }
 
+impl Expr {
+    /// About how many instructions it takes where its operands are there.
+    pub fn cost(&self) -> u32 {
+        match self.code {
+            Code::Map(op, _) => cost(op),
+            Code::Convert(_) | Code::Take { .. } => 1,
+            Code::Splat(_) | Code::Size(_) | Code::Index { .. } | Code::Load(_) | Code::Reduced(_) => 0,
+        }
+    }
+}
+
 /// What is done with the values of a root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
@@ -264,12 +275,7 @@ impl Kernel {
 
     /// About how many instructions an index takes.
     pub fn cost(&self) -> u32 {
-        let of = |expr: &Expr| match expr.code {
-            Code::Map(op, _) => cost(op),
-            Code::Convert(_) | Code::Take { .. } => 1,
-            Code::Splat(_) | Code::Size(_) | Code::Index { .. } | Code::Load(_) | Code::Reduced(_) => 0,
-        };
-        self.exprs.iter().map(of).sum()
+        self.exprs.iter().map(Expr::cost).sum()
     }
 
     /// The operands of an expression.
@@ -393,10 +399,10 @@ impl Code {
         }
     }
 
-    /// The node whose buffer it reads, if it does.
-    pub const fn buffer(&self) -> Option<NodeId> {
+    /// What it reads, if it does.
+    pub const fn access(&self) -> Option<&Access> {
         match self {
-            Self::Load(access) | Self::Take { access, .. } => Some(access.buffer),
+            Self::Load(access) | Self::Take { access, .. } => Some(access),
             Self::Splat(_)
             | Self::Size(_)
             | Self::Index { .. }
@@ -404,6 +410,11 @@ impl Code {
             | Self::Convert(_)
             | Self::Reduced(_) => None,
         }
+    }
+
+    /// The node whose buffer it reads, if it does.
+    pub fn buffer(&self) -> Option<NodeId> {
+        self.access().map(|access| access.buffer)
     }
 
     const fn strides_mut(&mut self) -> Option<&mut Vec<Product>> {

@@ -7,7 +7,7 @@
 //! | form | order |
 //! |---|---|
 //! | short rows, [side by side](Beside) | an element goes to the sum of its place modulo [`SHORT_ROW_SUMS`]; the sums are halved |
-//! | other rows, and short ones that fill vectors of [`MASKED_BYTES`] | an element goes to the sum of its lane: its place modulo [`lanes`](Rows::lanes). What fills no vector goes to its lanes too, or, where [it is apart](Rows::has_rest), to a sum of its own. The lanes are halved, and the rest comes last |
+//! | other rows, and short ones that [fill vectors](Rows::fill_vectors) | an element goes to the sum of its lane: its place modulo [`lanes`](Rows::lanes). What fills no vector goes to its lanes too, or, where [it is apart](Rows::has_rest), to a sum of its own. The lanes are halved, and the rest comes last |
 //! | columns | one element after the other; sums that round, [four at a time](is_summed_in_fours) |
 //! | products of matrices, [in order](crate::target::Product::is_in_order) | one product after the other, in blocks of [`PRODUCTS`] |
 //! | cumulative, along rows | in vectors of [`SCANNED_LANES`], or one after the other; the parts of a long one each from what those before it add up to, in as many lanes |
@@ -36,8 +36,13 @@ pub const SHORT_ROW: i64 = 32;
 const SHORT_ROW_COST: i64 = 2048;
 /// How many of the sums of a short row are carried at once.
 pub const SHORT_ROW_SUMS: usize = 4;
-/// The most that an element of short rows costs that are reduced in vectors along them.
+/// The shortest rows that are combined in the order of vectors along them, as longer ones are: halving the lanes of shorter ones takes as
+/// long as reading them.
+const LEAST_IN_VECTORS: i64 = 16;
+/// The most that the ops on an element cost where short rows are combined in the order of vectors along them, and what those on the result
+/// of a row cost, of which there is one at a time.
 const CHEAP_ELEMENT: u32 = 8;
+const CHEAP_RESULT: u32 = 5;
 /// The width of vectors, in bytes, whose lanes are masked at no cost.
 pub const MASKED_BYTES: usize = 64;
 /// The longest rows of which vectors hold some side by side in memory: longer ones are transposed in squares.
@@ -54,10 +59,12 @@ pub const SCANNED_LANES: usize = 16;
 /// How the elements of rows are combined.
 #[derive(Clone, Debug)]
 pub struct Rows {
-    /// How many sums a row has at once.
+    /// How many sums a row has at once in vectors along it.
     pub lanes: usize,
-    /// How short rows are computed side by side.
+    /// How short rows are computed side by side, if they may be.
     pub beside: Option<Beside>,
+    /// Whether short rows are combined in the order of vectors along them.
+    pub fill_vectors: bool,
     /// Whether what fills no vector is combined apart, one element after the other, and joined at the end.
     pub has_rest: bool,
 }
@@ -65,11 +72,11 @@ pub struct Rows {
 impl Rows {
     /// The order of a kernel's rows in vectors of so many bytes. Its lanes say how a map is run, too.
     pub fn new(kernel: &Kernel, numerics: Numerics, vector_bytes: usize) -> Self {
-        let square = square_lanes(kernel, vector_bytes);
-        let beside = Beside::new(kernel, square);
-        let beside = beside.filter(|beside| !fills_vectors(kernel, numerics, beside.length, vector_bytes));
-        let lanes = if beside.is_some() { square } else { lanes(kernel, numerics, vector_bytes, false) };
-        Self { lanes, beside, has_rest: has_rest(kernel, numerics) }
+        let lanes = lanes(kernel, numerics, vector_bytes, false);
+        let fill_vectors = fill_vectors(kernel, numerics, vector_bytes);
+        let sums = if fill_vectors { lanes } else { SHORT_ROW_SUMS };
+        let beside = Beside::new(kernel, square_lanes(kernel, vector_bytes), sums);
+        Self { lanes, beside, fill_vectors, has_rest: has_rest(kernel, numerics) }
     }
 }
 
@@ -94,7 +101,8 @@ pub struct Order {
     reduced: Vec<(Vec<usize>, Option<i64>)>,
     /// Which of them is cut into parts, if one is, and their length, as far as it is known.
     chunk: Option<(usize, Option<i64>)>,
-    /// For vectors of each width how many sums a row has, and whether short rows are computed side by side; nothing of columns.
+    /// For vectors of each width how many sums a row has, and whether it is one of short rows side by side that fill no vectors; nothing of
+    /// columns.
     rows: Vec<(usize, bool)>,
     has_rest: bool,
 }
@@ -111,8 +119,11 @@ impl Traversal {
         }
         let ordered = kernel.roots.iter().filter(|root| !is_in_any_order(kernel, root));
         let rows = |bytes: usize| {
-            let Rows { lanes, beside, has_rest: _ } = Rows::new(kernel, numerics, bytes);
-            (lanes, beside.is_some())
+            let rows = Rows::new(kernel, numerics, bytes);
+            match rows.beside.filter(|_| !rows.fill_vectors) {
+                Some(beside) => (beside.sums, true),
+                None => (rows.lanes, false),
+            }
         };
         let first = kernel.reduced().flat_map(|dim| &dims[dim]).min().copied().unwrap_or(0);
         let from_first = |dim: usize| dims[dim].iter().map(move |own| own - first);
@@ -172,29 +183,41 @@ pub fn has_rest(kernel: &Kernel, numerics: Numerics) -> bool {
     scans_rows(kernel) || kernel.exprs.iter().any(may_raise)
 }
 
-/// Whether short rows are reduced as longer ones are, in vectors along them: where a row is longer than a vector, two thirds of the lanes
-/// that it takes have an element (the others are masked), and little is done with each. Memory is read in its order then. In squares, what
-/// is read next is in another row, and processors do not foresee it: what is in no cache takes up to four times as long.
-fn fills_vectors(kernel: &Kernel, numerics: Numerics, length: usize, vector_bytes: usize) -> bool {
+/// Whether short rows are combined as longer ones are, in vectors along them: where a row takes several vectors, most lanes of which have an
+/// element (the others are masked), and there is one reduction and little to do beside it. Such rows may be read in the order of memory.
+/// In squares, what is read next is in another row, and processors do not foresee it: what is in no cache takes up to four times as long.
+fn fill_vectors(kernel: &Kernel, numerics: Numerics, vector_bytes: usize) -> bool {
+    let (Form::Rows { reduced: 1 }, None, [.., length]) = (kernel.form, kernel.chunk, kernel.dims.as_slice())
+    else {
+        return false;
+    };
+    let lengths = LEAST_IN_VECTORS..=SHORT_ROW;
+    let Some(length) = length.fixed().filter(|length| lengths.contains(length)) else { return false };
+    let within = kernel.reduced().start;
+    let is_of_element = |expr: &&Expr| expr.dims & 1 << within != 0;
     let read = |expr: &Expr| match expr.code {
         Code::Load(_) => memory(expr.dtype).bits().div_ceil(8) as usize,
-        Code::Take { .. } | Code::Splat(_) | Code::Size(_) | Code::Index { .. } => 0,
-        Code::Map(..) | Code::Convert(_) | Code::Reduced(_) => 0,
+        Code::Take { .. } | Code::Splat(_) | Code::Size(_) | Code::Index { .. } | Code::Map(..) => 0,
+        Code::Convert(_) | Code::Reduced(_) => 0,
     };
-    let widest = kernel.exprs.iter().filter(|expr| expr.dims != 0).map(read).max().unwrap_or(0);
-    let computed = length.next_multiple_of(register_lanes(kernel, vector_bytes).max(1));
-    let is_free = |root: &Root| match root.role {
-        Role::Reduce(op) => !depends_on_order(op, kernel.expr(root.expr).dtype),
+    let elements = || kernel.exprs.iter().filter(is_of_element);
+    let widest = elements().filter(|expr| expr.dims & !(1 << within) != 0).map(read).max().unwrap_or(0);
+    // Where elements are made wider, more vectors are computed than read.
+    let registers = register_lanes(kernel, vector_bytes).max(1);
+    let (length, computed) = (length as usize, (length as usize).next_multiple_of(registers));
+    let is_dense = widest * registers == vector_bytes && length > registers && computed * 3 <= length * 4;
+    let each: u32 = elements().map(Expr::cost).sum();
+    let is_cheap = each <= CHEAP_ELEMENT && kernel.cost() - each <= CHEAP_RESULT;
+    let is_of_lanes = |root: &Root| match root.role {
+        Role::Reduce(op) => {
+            let dtype = kernel.expr(root.expr).dtype;
+            dtype.kind() != Kind::Bool && !depends_on_order(op, dtype)
+        }
         Role::Store | Role::Scan(_) | Role::Arg(_) => false,
     };
     let mut others = kernel.roots.iter().filter(|root| root.role != Role::Store);
-    let is_plain = others.next().is_some_and(is_free) && others.next().is_none();
-    vector_bytes >= MASKED_BYTES
-        && length * widest > vector_bytes
-        && computed * 2 <= length * 3
-        && kernel.cost() <= CHEAP_ELEMENT
-        && is_plain
-        && !has_rest(kernel, numerics)
+    let is_plain = others.next().is_some_and(is_of_lanes) && others.next().is_none();
+    vector_bytes >= MASKED_BYTES && is_dense && is_cheap && is_plain && !has_rest(kernel, numerics)
 }
 
 /// Whether an expression may end a run with an exception.
@@ -325,6 +348,8 @@ pub struct Beside {
     pub rows: usize,
     /// The elements of a row.
     pub length: usize,
+    /// How many sums a row has at once, of what may be added up in any order: those of its places modulo as many.
+    sums: usize,
 }
 
 /// How the elements of some rows lie in memory.
@@ -342,15 +367,15 @@ pub enum Layout {
 }
 
 impl Beside {
-    /// How the rows of a kernel are computed side by side, so many at once, if they are short.
-    pub fn new(kernel: &Kernel, lanes: usize) -> Option<Self> {
+    /// How the rows of a kernel are computed side by side, so many at once, with as many sums each, if they are short.
+    fn new(kernel: &Kernel, lanes: usize, sums: usize) -> Option<Self> {
         let (Form::Rows { reduced: 1 }, None, [.., rows, length]) =
             (kernel.form, kernel.chunk, kernel.dims.as_slice())
         else {
             return None;
         };
         let length = length.fixed().filter(|length| (2..=SHORT_ROW).contains(length))?;
-        let beside = Self { rows: kernel.dims.len() - 2, length: length as usize };
+        let beside = Self { rows: kernel.dims.len() - 2, length: length as usize, sums };
         let is_many = lanes > 1 && rows.fixed().is_none_or(|rows| rows >= lanes as i64);
         let is_cheap = i64::from(kernel.cost()) * length <= SHORT_ROW_COST;
         let varies = |id: ExprId| kernel.expr(id).dims & 1 << beside.rows != 0;
@@ -381,9 +406,19 @@ impl Beside {
     pub fn sums(&self, kernel: &Kernel, root: &Root) -> usize {
         match root.role {
             Role::Store => 0,
-            Role::Reduce(op) if !depends_on_order(op, kernel.expr(root.expr).dtype) => SHORT_ROW_SUMS,
+            Role::Reduce(op) if !depends_on_order(op, kernel.expr(root.expr).dtype) => self.sums,
             Role::Reduce(_) | Role::Arg(_) | Role::Scan(_) => 1,
         }
+    }
+
+    /// Whether all that differs within rows lies along them in memory, each element beside the one before.
+    pub fn is_along_rows(&self, kernel: &Kernel) -> bool {
+        let is_along = |access: &Access| {
+            let [rows, within] = [self.rows, self.within()].map(|dim| &access.strides[dim]);
+            within.fixed() == Some(1) || within.is_zero() || rows.is_zero()
+        };
+        let loads = kernel.exprs.iter().filter_map(|expr| expr.code.access());
+        loads.chain(kernel.roots.iter().flat_map(|root| &root.sinks)).all(is_along)
     }
 
     /// How an access goes through rows; `None` if it does so in no way that is worth it.

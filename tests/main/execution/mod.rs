@@ -19,6 +19,7 @@ mod extremes;
 mod functions;
 mod graphs;
 mod grouped;
+mod guarded;
 mod in_turn;
 mod kernel_order;
 mod layouts;

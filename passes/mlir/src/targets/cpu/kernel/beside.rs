@@ -41,6 +41,8 @@ impl KernelEmitter<'_> {
         self.results.fill(None);
         // What is computed of each element.
         let mut elements: Vec<Scope> = vec![Scope::default(); beside.length];
+        // Where there are few registers, a square is loaded when it is needed.
+        let at_once = if self.has_masks { beside.length } else { lanes };
         let full: Vec<usize> = (0..kernel.roots.len()).filter(|root| self.kernel.is_full(*root)).collect();
         let last = full.iter().map(|root| self.stage(*root)).max().unwrap_or(0);
         let mut stored: BTreeMap<(usize, usize), Vec<MlirValue>> = BTreeMap::new();
@@ -52,8 +54,10 @@ impl KernelEmitter<'_> {
                 .map(|root| vec![self.identity(*root, lanes); beside.sums(kernel, &kernel.roots[*root])])
                 .collect();
             for place in 0..beside.length {
-                if stage == 0 && lanes > 1 && place % lanes == 0 {
-                    self.load_rows(beside, place, &mut elements);
+                if stage == 0 && lanes > 1 && place % at_once == 0 {
+                    (place..(place + at_once).min(beside.length))
+                        .step_by(lanes)
+                        .for_each(|from| self.load_rows(beside, from, &mut elements));
                 }
                 self.index[within] = Some(self.code.index(place as i64));
                 self.frames.push(std::mem::take(&mut elements[place]));

@@ -18,11 +18,12 @@ use super::in_turn::InTurn;
 use super::lanes::{planar, repeated, short};
 use super::lengthwise::Lengthwise;
 use super::parts::Parts;
+use super::prefetch::loaded_bytes;
 use super::shuffled::Shuffled;
 use super::squares::{columns_at_once, squares};
 use crate::targets::cpu::costs::{
-    COLUMNS_UPRIGHT, FEW_VECTORS, GROUPED_ROWS, IN_REGISTERS, IN_REGISTERS_UNMASKED, LEAST_ROWS_DOWN,
-    WORTH_SHORTENING,
+    CACHED_ROWS, COLUMNS_UPRIGHT, FEW_VECTORS, GROUPED_ROWS, IN_REGISTERS, IN_REGISTERS_UNMASKED,
+    LEAST_ROWS_DOWN, WORTH_SHORTENING,
 };
 use crate::targets::cpu::target::Machine;
 
@@ -78,7 +79,7 @@ impl Schedule {
             Form::Map | Form::Rows { .. } => square_lanes(kernel, bytes),
             Form::Columns { .. } => square_lanes(kernel, bytes).min(COLUMNS_UPRIGHT),
         };
-        let rows = Rows::new(kernel, numerics, bytes);
+        let rows = rows(kernel, numerics, machine);
         let has_masks = machine.has_masks() && !rows.has_rest;
         let register = register_lanes(kernel, bytes);
         let shuffled = Shuffled::new(kernel, machine, numerics);
@@ -89,7 +90,8 @@ impl Schedule {
         let parts = across.and_then(|dim| Parts::new(kernel, dim, (runs, has_masks)));
         let down = Down::new(kernel, numerics, &rows, register);
         let grouped = Grouped::new(kernel, &rows, bytes).filter(|_| has_masks && down.is_none());
-        let Rows { lanes: sums, beside, has_rest: _ } = rows;
+        let Rows { lanes, beside, fill_vectors: _, has_rest: _ } = rows;
+        let sums = if beside.is_some() { square } else { lanes };
         let lanes = match (across, short, &down) {
             (Some(dim), _, _) if kernel.form == Form::Map => columns_at_once(kernel, dim, square, bytes),
             (Some(_), _, _) => square,
@@ -234,6 +236,26 @@ impl Display for Schedule {
             None if *has_masks => write!(f, "{lanes} lanes along d{vector}, the rest masked"),
             None => write!(f, "{lanes} lanes along d{vector}, the rest one by one"),
         }
+    }
+}
+
+/// How rows are combined. Short ones that fill vectors are not computed side by side where they are read in the order of memory otherwise:
+/// along rows, or, if all that is read is in no cache, down their columns.
+fn rows(kernel: &Kernel, numerics: Numerics, machine: Machine) -> Rows {
+    let rows = Rows::new(kernel, numerics, machine.vector_bytes);
+    let Some(beside) = rows.beside.as_ref().filter(|_| rows.fill_vectors) else { return rows };
+    let apart = Rows { beside: None, ..rows.clone() };
+    if beside.is_along_rows(kernel) {
+        return apart;
+    }
+    let read = kernel.exprs.iter().filter(|expr| expr.dims & 1 << beside.within() != 0).map(loaded_bytes);
+    let row = read.sum::<i64>() * beside.length as i64;
+    let is_far =
+        kernel.dims[beside.rows].fixed().is_some_and(|count| count.saturating_mul(row) > CACHED_ROWS);
+    let register = register_lanes(kernel, machine.vector_bytes);
+    match Down::new(kernel, numerics, &apart, register).filter(|_| is_far) {
+        Some(_) => apart,
+        None => rows,
     }
 }
 

@@ -258,16 +258,15 @@ kernel @k0 {{
     }
 }
 
-/// How rows of what is stored so are run, after those ops, in vectors of so many bytes.
-fn of_short_rows(ty: &str, length: i64, ops: &str, vector_bytes: usize) -> String {
+/// How so many rows of a length that lie so in memory are run with those ops, in vectors of so many bytes.
+fn of_short_rows([rows, length]: [&str; 2], place: &str, ops: &str, vector_bytes: usize) -> String {
     let text = format!(
         "numerics numpy
 
 kernel @k0 {{
-  dims [s0, {length}]
+  dims [{rows}, {length}]
   form rows reduced 1
-  e0 = load b0[{length}*d0 + d1] : {ty} over [d0, d1] stage 0 node 0
-{ops}
+  e0 = load b0[{place}] : {ops}
 }}
 "
     );
@@ -276,51 +275,86 @@ kernel @k0 {{
     Schedule::new(&program.kernels[0], machine, program.numerics).to_string()
 }
 
+/// What is loaded is of this type, and its sum is stored after such ops.
+fn summed(ty: &str, ops: &[&str], sum: &str) -> String {
+    let after = ops.iter().map(|op| format!("  {op}\n")).collect::<String>();
+    format!("{ty} over [d0, d1] stage 0 node 0\n{after}  r0 = reduce sum {sum} to b1[d0] node 1")
+}
+
 #[test]
-fn short_rows_that_fill_masked_vectors_are_read_in_their_order() {
-    let sum = "  r0 = reduce sum e0 to b1[d0] node 1";
-    let root = |op: &str, ty: &str| {
-        format!(
-            "  e1 = promote.{op} e0 : {ty} over [d0, d1] stage 0 node 1
-  r0 = reduce sum e1 to b1[d0] node 1"
-        )
+fn short_rows_that_fill_masked_vectors_are_read_in_the_order_of_memory() {
+    let sum = |ty: &str| summed(ty, &[], "e0");
+    let of =
+        |op: &str, ty: &str| summed(ty, &[&format!("e1 = {op} : {ty} over [d0, d1] stage 0 node 1")], "e1");
+    let with = |more: &str| format!("{}\n{more}", sum("f32"));
+    let widened = summed("f32", &["e1 = convert e0 : f64 over [d0, d1] stage 0 node 1"], "e1");
+    let of_rows = |load: &str| {
+        let ops = [load, "e2 = promote.multiply e0, e1 : f32 over [d0, d1] stage 0 node 1"];
+        summed("f32", &ops, "e2")
     };
-    let both = format!("{sum}\n  r1 = reduce max e0 to b2[d0] node 2");
-    let place = "  r0 = arg argmax e0 to b1[d0] node 1";
-    let [cheap, dear] = [root("negative", "f32"), root("exp", "f32")];
-    let product = "  e1 = convert e0 : c64 over [d0, d1] stage 0 node 1
-  r0 = reduce prod e1 to b1[d0] node 1";
-    let divided = "  e1 = promote.floor_divide e0, e0 : i32 over [d0, d1] stage 0 node 1
-  r0 = reduce sum e1 to b1[d0] node 1";
-    for (ty, length, ops, vector_bytes, is_along) in [
-        // Longer than a vector, and two thirds of the lanes have an element.
-        ("f32", 16, sum, 64, false),
-        ("f32", 17, sum, 64, false),
-        ("f32", 21, sum, 64, false),
-        ("f32", 22, sum, 64, true),
-        ("f32", 32, sum, 64, true),
-        ("f64", 8, sum, 64, false),
-        ("f64", 10, sum, 64, false),
-        ("f64", 11, sum, 64, true),
-        ("i64", 17, sum, 64, true),
-        // Of narrow elements, rows are no longer than a vector of memory.
-        ("i16", 32, sum, 64, false),
-        ("f16", 32, sum, 64, false),
+    let (along, beside) = ("the rest masked", "16 rows of d0 side by side");
+    for (length, ops, vector_bytes, is_along) in [
+        // Longer than a vector, and most lanes have an element.
+        ("16", sum("f32"), 64, false),
+        ("17", sum("f32"), 64, false),
+        ("23", sum("f32"), 64, false),
+        ("24", sum("f32"), 64, true),
+        ("32", sum("f32"), 64, true),
+        ("15", sum("f64"), 64, false),
+        ("16", sum("f64"), 64, true),
+        ("17", sum("i64"), 64, false),
+        ("18", sum("i64"), 64, true),
+        // Of narrow elements, rows are no longer than a vector of memory, and of those that are made wider, no longer than one is read.
+        ("32", sum("i16"), 64, false),
+        ("32", sum("f16"), 64, false),
+        ("32", widened, 64, false),
         // Without masks.
-        ("f32", 32, sum, 32, false),
-        ("f64", 32, sum, 16, false),
-        // What else is done with elements.
-        ("f32", 32, &cheap, 64, true),
-        ("f32", 32, &dear, 64, false),
-        ("f32", 32, &both, 64, false),
-        ("f32", 32, place, 64, false),
-        // Complex numbers are multiplied one after the other.
-        ("f32", 32, product, 64, false),
-        // What may raise an exception is computed where there is an element, and nowhere else.
-        ("i32", 32, divided, 64, false),
+        ("32", sum("f32"), 32, false),
+        ("32", sum("f64"), 16, false),
+        // What is done with an element, of which there are many, and with the result.
+        ("32", of("promote.sqrt e0", "f32"), 64, true),
+        ("32", of("promote.exp e0", "f32"), 64, false),
+        ("32", of_rows("e1 = load b2[d0] : f32 over [d0] stage 0 node 1"), 64, true),
+        ("32", of_rows("e1 = load b2[d1] : f32 over [d1] stage 0 node 1"), 64, true),
+        (
+            "32",
+            with(
+                "  e1 = reduced r0 : f32 over [d0] stage 1 node 1\n  e2 = promote.sqrt e1 : f32 over [d0] stage 1 node 2\n  r1 = store e2 to b2[d0] node 2",
+            ),
+            64,
+            true,
+        ),
+        (
+            "32",
+            with(
+                "  e1 = reduced r0 : f32 over [d0] stage 1 node 1\n  e2 = promote.tanh e1 : f32 over [d0] stage 1 node 2\n  r1 = store e2 to b2[d0] node 2",
+            ),
+            64,
+            false,
+        ),
+        ("32", with("  r1 = store e0 to b2[32*d0 + d1] node 0"), 64, true),
+        ("32", with("  r1 = reduce max e0 to b2[d0] node 2"), 64, false),
+        // What is multiplied one after the other, and what may raise an exception where there is no element.
+        ("32", of("convert e0", "c64").replace("sum", "prod").replacen("c64", "f32", 1), 64, false),
+        ("32", of("promote.reciprocal e0", "i32"), 64, false),
     ] {
-        let found = of_short_rows(ty, length, ops, vector_bytes);
+        let place = format!("{length}*d0 + d1");
+        let found = of_short_rows(["s0", length], &place, &ops, vector_bytes);
         let expected = if is_along { "the rest masked" } else { "side by side" };
-        assert!(found.ends_with(expected), "{length} of {ty}, {vector_bytes} bytes, {ops}: {found}");
+        assert!(found.ends_with(expected), "{length} elements, {vector_bytes} bytes, {ops}: {found}");
+    }
+    // However they lie, the order is the same: down their columns if they are in no cache, and else side by side.
+    let other = of_rows("e1 = load b2[d0 + s0*d1] : f32 over [d0, d1] stage 0 node 1");
+    for (rows, place, ops, expected) in [
+        ("s0", "32*d0 + d1", &sum("f32"), along),
+        ("s0", "s1*d0 + d1", &sum("f32"), along),
+        ("s0", "d0 + s0*d1", &sum("f32"), beside),
+        ("1000", "d0 + 1000*d1", &sum("f32"), beside),
+        ("1000000", "d0 + 1000000*d1", &sum("f32"), "16 rows of d0 down their columns"),
+        ("s0", "32*d0 + d1", &other, beside),
+        ("s0", "-32*d0 - d1", &sum("f32"), beside),
+    ] {
+        let found = of_short_rows([rows, "32"], place, ops, 64);
+        assert!(found.ends_with(expected), "{rows} rows, {place}, {ops}: {found}");
     }
 }
