@@ -6,7 +6,7 @@
 //!
 //! | form | order |
 //! |---|---|
-//! | short rows, [side by side](Beside) | an element goes to the sum of its place modulo [`SHORT_ROW_SUMS`]; the sums are halved |
+//! | short rows [side by side](Beside) that fill no vectors | an element goes to the sum of its place modulo [`SHORT_ROW_SUMS`]; the sums are halved |
 //! | other rows, and short ones that [fill vectors](Rows::fill_vectors) | an element goes to the sum of its lane: its place modulo [`lanes`](Rows::lanes). What fills no vector goes to its lanes too, or, where [it is apart](Rows::has_rest), to a sum of its own. The lanes are halved, and the rest comes last |
 //! | columns | one element after the other; sums that round, [four at a time](is_summed_in_fours) |
 //! | products of matrices, [in order](crate::target::Product::is_in_order) | one product after the other, in blocks of [`PRODUCTS`] |
@@ -39,11 +39,11 @@ pub const SHORT_ROW_SUMS: usize = 4;
 /// The shortest rows that are combined in the order of vectors along them, as longer ones are: halving the lanes of shorter ones takes as
 /// long as reading them.
 const LEAST_IN_VECTORS: i64 = 16;
-/// The most that the ops on an element cost where short rows are combined in the order of vectors along them, and what those on the result
-/// of a row cost, of which there is one at a time.
+/// The most that the ops on an element of such rows cost.
 const CHEAP_ELEMENT: u32 = 8;
-const CHEAP_RESULT: u32 = 5;
-/// The width of vectors, in bytes, whose lanes are masked at no cost.
+/// The most that the ops cost that are done once for such a row, not in vectors: those on its result, and on what is the same within it.
+const CHEAP_ROW: u32 = 5;
+/// From how many bytes on vectors have lanes that are masked at no cost.
 pub const MASKED_BYTES: usize = 64;
 /// The longest rows of which vectors hold some side by side in memory: longer ones are transposed in squares.
 const INTERLEAVED_ROW: i64 = 4;
@@ -101,7 +101,7 @@ pub struct Order {
     reduced: Vec<(Vec<usize>, Option<i64>)>,
     /// Which of them is cut into parts, if one is, and their length, as far as it is known.
     chunk: Option<(usize, Option<i64>)>,
-    /// For vectors of each width how many sums a row has, and whether it is one of short rows side by side that fill no vectors; nothing of
+    /// For vectors of each width how many sums a row has, and whether rows are short ones side by side that fill no vectors; nothing of
     /// columns.
     rows: Vec<(usize, bool)>,
     has_rest: bool,
@@ -121,7 +121,7 @@ impl Traversal {
         let rows = |bytes: usize| {
             let rows = Rows::new(kernel, numerics, bytes);
             match rows.beside.filter(|_| !rows.fill_vectors) {
-                Some(beside) => (beside.sums, true),
+                Some(beside) => (beside.free_sums, true),
                 None => (rows.lanes, false),
             }
         };
@@ -207,7 +207,7 @@ fn fill_vectors(kernel: &Kernel, numerics: Numerics, vector_bytes: usize) -> boo
     let (length, computed) = (length as usize, (length as usize).next_multiple_of(registers));
     let is_dense = widest * registers == vector_bytes && length > registers && computed * 3 <= length * 4;
     let each: u32 = elements().map(Expr::cost).sum();
-    let is_cheap = each <= CHEAP_ELEMENT && kernel.cost() - each <= CHEAP_RESULT;
+    let is_cheap = each <= CHEAP_ELEMENT && kernel.cost() - each <= CHEAP_ROW;
     let is_of_lanes = |root: &Root| match root.role {
         Role::Reduce(op) => {
             let dtype = kernel.expr(root.expr).dtype;
@@ -348,8 +348,8 @@ pub struct Beside {
     pub rows: usize,
     /// The elements of a row.
     pub length: usize,
-    /// How many sums a row has at once, of what may be added up in any order: those of its places modulo as many.
-    sums: usize,
+    /// How many sums a row has at once where more than one is possible: an element goes to the sum of its place modulo as many.
+    free_sums: usize,
 }
 
 /// How the elements of some rows lie in memory.
@@ -368,14 +368,14 @@ pub enum Layout {
 
 impl Beside {
     /// How the rows of a kernel are computed side by side, so many at once, with as many sums each, if they are short.
-    fn new(kernel: &Kernel, lanes: usize, sums: usize) -> Option<Self> {
+    fn new(kernel: &Kernel, lanes: usize, free_sums: usize) -> Option<Self> {
         let (Form::Rows { reduced: 1 }, None, [.., rows, length]) =
             (kernel.form, kernel.chunk, kernel.dims.as_slice())
         else {
             return None;
         };
         let length = length.fixed().filter(|length| (2..=SHORT_ROW).contains(length))?;
-        let beside = Self { rows: kernel.dims.len() - 2, length: length as usize, sums };
+        let beside = Self { rows: kernel.dims.len() - 2, length: length as usize, free_sums };
         let is_many = lanes > 1 && rows.fixed().is_none_or(|rows| rows >= lanes as i64);
         let is_cheap = i64::from(kernel.cost()) * length <= SHORT_ROW_COST;
         let varies = |id: ExprId| kernel.expr(id).dims & 1 << beside.rows != 0;
@@ -406,7 +406,7 @@ impl Beside {
     pub fn sums(&self, kernel: &Kernel, root: &Root) -> usize {
         match root.role {
             Role::Store => 0,
-            Role::Reduce(op) if !depends_on_order(op, kernel.expr(root.expr).dtype) => self.sums,
+            Role::Reduce(op) if !depends_on_order(op, kernel.expr(root.expr).dtype) => self.free_sums,
             Role::Reduce(_) | Role::Arg(_) | Role::Scan(_) => 1,
         }
     }
@@ -414,8 +414,8 @@ impl Beside {
     /// Whether all that differs within rows lies along them in memory, each element beside the one before.
     pub fn is_along_rows(&self, kernel: &Kernel) -> bool {
         let is_along = |access: &Access| {
-            let [rows, within] = [self.rows, self.within()].map(|dim| &access.strides[dim]);
-            within.fixed() == Some(1) || within.is_zero() || rows.is_zero()
+            let within = &access.strides[self.within()];
+            within.fixed() == Some(1) || within.is_zero()
         };
         let loads = kernel.exprs.iter().filter_map(|expr| expr.code.access());
         loads.chain(kernel.roots.iter().flat_map(|root| &root.sinks)).all(is_along)

@@ -260,6 +260,9 @@ fn rows_and_columns_in_vectors_have_the_bits_of_a_processor() {
         return;
     }
     let shapes: &[(&[usize], usize)] = &[
+        // Sums of these fill vectors: they are of `f32` and of `f64`.
+        (&[40, 27], 1),
+        (&[37, 19], 1),
         (&[40, 8], 1),
         (&[37, 12], 1),
         (&[9, 64], 1),

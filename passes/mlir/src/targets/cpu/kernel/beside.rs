@@ -41,8 +41,8 @@ impl KernelEmitter<'_> {
         self.results.fill(None);
         // What is computed of each element.
         let mut elements: Vec<Scope> = vec![Scope::default(); beside.length];
-        // Where there are few registers, a square is loaded when it is needed.
-        let at_once = if self.has_masks { beside.length } else { lanes };
+        // Without AVX-512 there are half as many registers: a square is loaded when it is needed, not all of them before.
+        let at_once = if self.setting.machine.has_masks() { beside.length } else { lanes };
         let full: Vec<usize> = (0..kernel.roots.len()).filter(|root| self.kernel.is_full(*root)).collect();
         let last = full.iter().map(|root| self.stage(*root)).max().unwrap_or(0);
         let mut stored: BTreeMap<(usize, usize), Vec<MlirValue>> = BTreeMap::new();

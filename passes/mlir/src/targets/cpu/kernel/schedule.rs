@@ -240,23 +240,22 @@ impl Display for Schedule {
 }
 
 /// How rows are combined. Short ones that fill vectors are not computed side by side where they are read in the order of memory otherwise:
-/// along rows, or, if all that is read is in no cache, down their columns.
+/// along rows, or down their columns if there are so many rows beside each other that what is read of them is in no cache.
 fn rows(kernel: &Kernel, numerics: Numerics, machine: Machine) -> Rows {
     let rows = Rows::new(kernel, numerics, machine.vector_bytes);
     let Some(beside) = rows.beside.as_ref().filter(|_| rows.fill_vectors) else { return rows };
-    let apart = Rows { beside: None, ..rows.clone() };
-    if beside.is_along_rows(kernel) {
-        return apart;
-    }
-    let read = kernel.exprs.iter().filter(|expr| expr.dims & 1 << beside.within() != 0).map(loaded_bytes);
+    let is_along = beside.is_along_rows(kernel);
+    let both = 1 << beside.rows | 1 << beside.within();
+    let read = kernel.exprs.iter().filter(|expr| expr.dims & both == both).map(loaded_bytes);
     let row = read.sum::<i64>() * beside.length as i64;
     let is_far =
         kernel.dims[beside.rows].fixed().is_some_and(|count| count.saturating_mul(row) > CACHED_ROWS);
-    let register = register_lanes(kernel, machine.vector_bytes);
-    match Down::new(kernel, numerics, &apart, register).filter(|_| is_far) {
-        Some(_) => apart,
-        None => rows,
+    if !is_along && !is_far {
+        return rows;
     }
+    let apart = Rows { beside: None, ..rows.clone() };
+    let register = register_lanes(kernel, machine.vector_bytes);
+    if is_along || Down::new(kernel, numerics, &apart, register).is_some() { apart } else { rows }
 }
 
 /// In how many lanes a map is computed, at most those of some registers: in rows of few vectors, in as many as leave fewer of them

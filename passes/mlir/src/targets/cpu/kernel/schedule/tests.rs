@@ -275,10 +275,14 @@ kernel @k0 {{
     Schedule::new(&program.kernels[0], machine, program.numerics).to_string()
 }
 
-/// What is loaded is of this type, and its sum is stored after such ops.
-fn summed(ty: &str, ops: &[&str], sum: &str) -> String {
+/// What is loaded is of this type, and `result` is stored after such ops.
+fn reduced(ty: &str, ops: &[&str], result: &str) -> String {
     let after = ops.iter().map(|op| format!("  {op}\n")).collect::<String>();
-    format!("{ty} over [d0, d1] stage 0 node 0\n{after}  r0 = reduce sum {sum} to b1[d0] node 1")
+    format!("{ty} over [d0, d1] stage 0 node 0\n{after}  r0 = {result} to b1[d0] node 1")
+}
+
+fn summed(ty: &str, ops: &[&str], sum: &str) -> String {
+    reduced(ty, ops, &format!("reduce sum {sum}"))
 }
 
 #[test]
@@ -287,11 +291,24 @@ fn short_rows_that_fill_masked_vectors_are_read_in_the_order_of_memory() {
     let of =
         |op: &str, ty: &str| summed(ty, &[&format!("e1 = {op} : {ty} over [d0, d1] stage 0 node 1")], "e1");
     let with = |more: &str| format!("{}\n{more}", sum("f32"));
+    let of_result = |op: &str| {
+        with(&format!(
+            "  e1 = reduced r0 : f32 over [d0] stage 1 node 1
+  e2 = promote.{op} e1 : f32 over [d0] stage 1 node 2
+  r1 = store e2 to b2[d0] node 2"
+        ))
+    };
     let widened = summed("f32", &["e1 = convert e0 : f64 over [d0, d1] stage 0 node 1"], "e1");
     let of_rows = |load: &str| {
         let ops = [load, "e2 = promote.multiply e0, e1 : f32 over [d0, d1] stage 0 node 1"];
         summed("f32", &ops, "e2")
     };
+    let product = reduced("f32", &["e1 = convert e0 : c64 over [d0, d1] stage 0 node 1"], "reduce prod e1");
+    let positive = [
+        "e1 = splat 0x00000000 : f32 over [] stage 0 node 1",
+        "e2 = promote.greater e0, e1 : b1 over [d0, d1] stage 0 node 1",
+    ];
+    let any = reduced("f32", &positive, "reduce any e2");
     let (along, beside) = ("the rest masked", "16 rows of d0 side by side");
     for (length, ops, vector_bytes, is_along) in [
         // Longer than a vector, and most lanes have an element.
@@ -304,6 +321,8 @@ fn short_rows_that_fill_masked_vectors_are_read_in_the_order_of_memory() {
         ("16", sum("f64"), 64, true),
         ("17", sum("i64"), 64, false),
         ("18", sum("i64"), 64, true),
+        ("25", sum("f64"), 64, true),
+        ("31", sum("f32"), 64, true),
         // Of narrow elements, rows are no longer than a vector of memory, and of those that are made wider, no longer than one is read.
         ("32", sum("i16"), 64, false),
         ("32", sum("f16"), 64, false),
@@ -316,26 +335,14 @@ fn short_rows_that_fill_masked_vectors_are_read_in_the_order_of_memory() {
         ("32", of("promote.exp e0", "f32"), 64, false),
         ("32", of_rows("e1 = load b2[d0] : f32 over [d0] stage 0 node 1"), 64, true),
         ("32", of_rows("e1 = load b2[d1] : f32 over [d1] stage 0 node 1"), 64, true),
-        (
-            "32",
-            with(
-                "  e1 = reduced r0 : f32 over [d0] stage 1 node 1\n  e2 = promote.sqrt e1 : f32 over [d0] stage 1 node 2\n  r1 = store e2 to b2[d0] node 2",
-            ),
-            64,
-            true,
-        ),
-        (
-            "32",
-            with(
-                "  e1 = reduced r0 : f32 over [d0] stage 1 node 1\n  e2 = promote.tanh e1 : f32 over [d0] stage 1 node 2\n  r1 = store e2 to b2[d0] node 2",
-            ),
-            64,
-            false,
-        ),
+        ("32", of_result("sqrt"), 64, true),
+        ("32", of_result("tanh"), 64, false),
         ("32", with("  r1 = store e0 to b2[32*d0 + d1] node 0"), 64, true),
         ("32", with("  r1 = reduce max e0 to b2[d0] node 2"), 64, false),
+        ("32", any, 64, false),
+        ("32", reduced("f32", &[], "arg argmax e0"), 64, false),
         // What is multiplied one after the other, and what may raise an exception where there is no element.
-        ("32", of("convert e0", "c64").replace("sum", "prod").replacen("c64", "f32", 1), 64, false),
+        ("32", product, 64, false),
         ("32", of("promote.reciprocal e0", "i32"), 64, false),
     ] {
         let place = format!("{length}*d0 + d1");
@@ -345,6 +352,8 @@ fn short_rows_that_fill_masked_vectors_are_read_in_the_order_of_memory() {
     }
     // However they lie, the order is the same: down their columns if they are in no cache, and else side by side.
     let other = of_rows("e1 = load b2[d0 + s0*d1] : f32 over [d0, d1] stage 0 node 1");
+    let stepped = of_rows("e1 = load b2[7*d1] : f32 over [d1] stage 0 node 1");
+    let stored = with("  r1 = store e0 to b2[d0 + s0*d1] node 0");
     for (rows, place, ops, expected) in [
         ("s0", "32*d0 + d1", &sum("f32"), along),
         ("s0", "s1*d0 + d1", &sum("f32"), along),
@@ -352,6 +361,8 @@ fn short_rows_that_fill_masked_vectors_are_read_in_the_order_of_memory() {
         ("1000", "d0 + 1000*d1", &sum("f32"), beside),
         ("1000000", "d0 + 1000000*d1", &sum("f32"), "16 rows of d0 down their columns"),
         ("s0", "32*d0 + d1", &other, beside),
+        ("s0", "32*d0 + d1", &stepped, beside),
+        ("s0", "32*d0 + d1", &stored, beside),
         ("s0", "-32*d0 - d1", &sum("f32"), beside),
     ] {
         let found = of_short_rows([rows, "32"], place, ops, 64);
