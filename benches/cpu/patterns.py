@@ -253,6 +253,15 @@ def cases(np, jnp, jax, rng, program):
             lambda: [normal(31, 1_000_000)], [f"r = max(x) {along(1)}"], ((31,), f32), lambda x: x.max(1),
             lambda x, out: np.max(x, axis=1, out=out), inductor=lambda t, x: x.amax(1),
         ),
+        "sum, axis 1, [774193,31]": sums(lambda: [normal(774_193, 31)], 1, (774_193,)),
+        "max, axis 1, [750000,32]": case(
+            lambda: [normal(750_000, 32)], [f"r = max(x) {along(1)}"], ((750_000,), f32), lambda x: x.max(1),
+            lambda x, out: np.max(x, axis=1, out=out), inductor=lambda t, x: x.amax(1),
+        ),
+        "x - max(x), axis 1, [774193,31]": case(
+            lambda: [normal(774_193, 31)], ["m = max(x) {axis = array<i64: 1>, keepdims = true}", "r = subtract(x, m)"],
+            ((774_193, 31), f32), lambda x: x - x.max(1, keepdims=True), inductor=lambda t, x: x - x.amax(1, keepdim=True),
+        ),
         "x[::2] + x[::2], 2²⁴": case(
             lambda: [normal(1 << 24)], [every_other, "r = add(t, t)"], ((1 << 23,), f32), lambda x: x[::2] + x[::2],
             lambda x, out: np.add(x[::2], x[::2], out=out), inductor=lambda t, x: x[::2] + x[::2],
