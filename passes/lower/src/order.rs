@@ -63,7 +63,7 @@ pub struct Rows {
     pub lanes: usize,
     /// How short rows are computed side by side, if they may be.
     pub beside: Option<Beside>,
-    /// Whether short rows are combined in the order of vectors along them.
+    /// Whether rows are short and combined in the order of vectors along them, also where they are computed side by side.
     pub fill_vectors: bool,
     /// Whether what fills no vector is combined apart, one element after the other, and joined at the end.
     pub has_rest: bool,
@@ -203,9 +203,9 @@ fn fill_vectors(kernel: &Kernel, numerics: Numerics, vector_bytes: usize) -> boo
     let elements = || kernel.exprs.iter().filter(is_of_element);
     let widest = elements().filter(|expr| expr.dims & !(1 << within) != 0).map(read).max().unwrap_or(0);
     // Where elements are made wider, more vectors are computed than read.
-    let registers = register_lanes(kernel, vector_bytes).max(1);
-    let (length, computed) = (length as usize, (length as usize).next_multiple_of(registers));
-    let is_dense = widest * registers == vector_bytes && length > registers && computed * 3 <= length * 4;
+    let at_once = register_lanes(kernel, vector_bytes).max(1);
+    let (length, computed) = (length as usize, (length as usize).next_multiple_of(at_once));
+    let is_dense = widest * at_once == vector_bytes && length > at_once && computed * 3 <= length * 4;
     let each: u32 = elements().map(Expr::cost).sum();
     let is_cheap = each <= CHEAP_ELEMENT && kernel.cost() - each <= CHEAP_ROW;
     let is_of_lanes = |root: &Root| match root.role {

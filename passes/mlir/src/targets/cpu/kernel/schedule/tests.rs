@@ -281,6 +281,7 @@ fn reduced(ty: &str, ops: &[&str], result: &str) -> String {
     format!("{ty} over [d0, d1] stage 0 node 0\n{after}  r0 = {result} to b1[d0] node 1")
 }
 
+/// The same with a sum.
 fn summed(ty: &str, ops: &[&str], sum: &str) -> String {
     reduced(ty, ops, &format!("reduce sum {sum}"))
 }
@@ -323,7 +324,7 @@ fn short_rows_that_fill_masked_vectors_are_read_in_the_order_of_memory() {
         ("18", sum("i64"), 64, true),
         ("25", sum("f64"), 64, true),
         ("31", sum("f32"), 64, true),
-        // Of narrow elements, rows are no longer than a vector of memory, and of those that are made wider, no longer than one is read.
+        // Rows of narrow elements are no longer than a vector. Where elements are made wider, more vectors are computed than read.
         ("32", sum("i16"), 64, false),
         ("32", sum("f16"), 64, false),
         ("32", widened, 64, false),
@@ -350,7 +351,7 @@ fn short_rows_that_fill_masked_vectors_are_read_in_the_order_of_memory() {
         let expected = if is_along { "the rest masked" } else { "side by side" };
         assert!(found.ends_with(expected), "{length} elements, {vector_bytes} bytes, {ops}: {found}");
     }
-    // However they lie, the order is the same: down their columns if they are in no cache, and else side by side.
+    // Rows that lie otherwise are read down their columns if they are in no cache, and else computed side by side.
     let other = of_rows("e1 = load b2[d0 + s0*d1] : f32 over [d0, d1] stage 0 node 1");
     let stepped = of_rows("e1 = load b2[7*d1] : f32 over [d1] stage 0 node 1");
     let stored = with("  r1 = store e0 to b2[d0 + s0*d1] node 0");
