@@ -181,6 +181,7 @@ impl Costs {
             many_rows: 64,
             many_columns: 1 << 16,
             long_row: 1 << 10,
+            far: 1 << 23,
             scanned: 1 << 12,
             many_scans: 8,
             reread: 1 << 20,
@@ -233,6 +234,8 @@ pub struct Cuts {
     pub many_columns: i64,
     /// A reduction over several dimensions is one of rows of so many elements first, where there are [`most`](Self::most) of them.
     pub long_row: i64,
+    /// More elements than so many are taken to be in no cache: where all are reduced, it is along few dimensions first, in whatever order they lie.
+    pub far: i64,
     /// How many elements a part of cumulative ops has.
     pub scanned: i64,
     /// With so many results beside an axis, what is cumulative along it occupies enough processors: cut, it reads everything twice.

@@ -4,6 +4,7 @@
 //! accumulated in f32, as the libraries do it, and converted back.
 
 mod moments;
+mod passes;
 mod reductions;
 mod views;
 

@@ -3,17 +3,13 @@
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Kind, Op};
 
+use super::passes::{cut, cut_of_scan, far_first, has_short_rows, is_in_rows, one_first, rows_first};
 use super::views::{expand, flattened, permute, squeeze, view};
 use super::{Call, accumulator, axes, axis, convert, map, splat};
 use crate::graph::{Cut, Graph, Index, NodeId, Prim};
 use crate::kernel::Taken;
-use crate::order::{BLOCK, SHORT_ROW, has_any_order, has_free_order};
-use promote_dialect::extent::{Extent, Product, Rule};
-
-/// What is reduced by less than this is not worth writing and reading once more.
-const WORTH_A_PASS: i64 = 32;
-/// With fewer results beside each other, reducing a dimension before them by itself takes longer than with those before it.
-const WORTH_BESIDE: i64 = 16;
+use crate::order::{has_any_order, has_free_order};
+use promote_dialect::extent::{Extent, Product};
 
 /// Sums and products of all elements up to each.
 pub(super) fn scan(graph: &mut Graph, call: Call<'_>) -> NodeId {
@@ -37,22 +33,6 @@ pub(super) fn scan(graph: &mut Graph, call: Call<'_>) -> NodeId {
     let totals = graph.push(before, &[x], dtype, of_parts.clone());
     let starts = graph.push(Prim::Scan(op, 0, None), &[totals], dtype, of_parts);
     graph.push(Prim::Scan(op, axis, Some(cut)), &[x, starts], dtype, shape)
-}
-
-/// A cumulative op is cut if it is or may be long, and has too few results beside its axis to occupy all processors.
-fn cut_of_scan(graph: &mut Graph, own: &[Extent], axis: usize) -> Option<Cut> {
-    let cuts = graph.cuts?;
-    let others = (0..own.len()).filter(|other| *other != axis);
-    let kept = others.fold(Product::number(1), |all, other| &all * &Product::from(own[other])).fixed()?;
-    // Rows are cut into runs of memory; columns are cut across it.
-    let length = if axis + 1 == own.len() { cuts.scanned } else { cuts.scanned >> kept.max(1).ilog2() };
-    if kept >= cuts.many_scans || own[axis].fixed().is_some_and(|extent| extent <= length) {
-        return None;
-    }
-    let length = Extent::Fixed(length);
-    // As many parts as there are of that length.
-    let parts = graph.extents.of(Rule::PartLength { extent: own[axis], parts: length });
-    Some(Cut { axis, parts, length, taken: Taken::Own })
 }
 
 /// The operand and the axis of an op along one axis: the last one, or, with `flatten`, of all elements, if none is given.
@@ -97,6 +77,11 @@ pub(super) fn reduce(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize]) -> No
         (0..own.len()).filter(|axis| !gone.contains(axis)).map(|axis| own[axis]).collect();
     // What may be combined in any order is best read as it lies, but for short rows.
     let is_apart = !has_free_order(op, dtype) || graph.is_reversed || has_short_rows(&own, gone);
+    // Of whatever op, so that several share what they read.
+    if let Some((first, rest)) = graph.cuts.and_then(|cuts| far_first(cuts, &own, gone)) {
+        let reduced = reduce(graph, op, x, &first);
+        return reduce(graph, op, reduced, &rest);
+    }
     if is_apart && let Some((first, rest)) = one_first(&own, gone) {
         let reduced = reduce(graph, op, x, &first);
         return reduce(graph, op, reduced, &rest);
@@ -247,102 +232,6 @@ fn copied(graph: &mut Graph, x: NodeId) -> NodeId {
     }
     let (dtype, shape) = (graph.node(x).dtype, graph.shape(x));
     graph.push(Prim::Concat(0), &[x], dtype, shape)
-}
-
-/// Whether the reduced dimensions are the last one, which is shorter than vectors, and others.
-fn has_short_rows(own: &[Extent], gone: &[usize]) -> bool {
-    let [.., before, last] = gone else { return false };
-    let is_short = own[*last].fixed().is_some_and(|extent| extent <= SHORT_ROW);
-    is_short && last + 1 == own.len() && before + 1 != *last
-}
-
-/// The longest run of several reduced dimensions, to be reduced first, and the others as they are counted then: so that loops go along
-/// few dimensions, which may be any ones in memory. The last dimensions are a run, as they are in memory; of others that follow each
-/// other, a run is as many of the last ones as are worth writing their results. None if no run is.
-fn one_first(own: &[Extent], gone: &[usize]) -> Option<(Vec<usize>, Vec<usize>)> {
-    known(own, gone)?;
-    let neighbours = gone.chunk_by(|axis, next| axis + 1 == *next);
-    let runs = neighbours.filter_map(|axes| {
-        let last = axes.last()? + 1;
-        if last == own.len() {
-            return Some((axes, known(own, axes)?));
-        }
-        let beside: Vec<usize> = (last..own.len()).collect();
-        let is_wide = known(own, &beside).is_none_or(|beside| beside >= WORTH_BESIDE);
-        let suffixes = (0..axes.len()).rev().map(|first| &axes[first..]);
-        let mut lengths = suffixes.filter_map(|axes| Some((axes, known(own, axes)?)));
-        lengths.find(|(_, length)| *length >= WORTH_A_PASS).filter(|_| is_wide)
-    });
-    // Of equals the first one: its results are beside each other.
-    let runs: Vec<(&[usize], i64)> = runs.filter(|(_, length)| *length >= WORTH_A_PASS).collect();
-    let (first, _) = runs.into_iter().rev().max_by_key(|(_, length)| *length)?;
-    let rest = gone.iter().filter(|axis| !first.contains(axis));
-    let rest: Vec<usize> = rest.map(|axis| axis - first.iter().filter(|gone| *gone < axis).count()).collect();
-    (!rest.is_empty()).then(|| (first.to_vec(), rest))
-}
-
-/// How many indices some dimensions have together, if all know it.
-fn known(own: &[Extent], axes: &[usize]) -> Option<i64> {
-    axes.iter().try_fold(1_i64, |all, axis| Some(all.saturating_mul(own[*axis].fixed()?)))
-}
-
-/// The first of several reduced dimensions and the others, if a reduction that would be cut has long rows, and many of them: it reduces
-/// those, and then what they are reduced to. So there is much to do at once, in whatever order the rows lie in memory.
-fn rows_first<'g>(
-    graph: &mut Graph,
-    own: &[Extent],
-    gone: &'g [usize],
-) -> Option<(&'g [usize], &'g [usize])> {
-    let cuts = graph.cuts?;
-    let kept: Vec<usize> = (0..own.len()).filter(|axis| !gone.contains(axis)).collect();
-    let kept = known(own, &kept)?;
-    let is_enough = |outer: &usize| {
-        known(own, &gone[..*outer]).is_some_and(|rows| rows.saturating_mul(kept) >= cuts.most)
-    };
-    let outer = (1..gone.len()).find(is_enough)?;
-    let is_long = known(own, &gone[outer..])? >= cuts.long_row;
-    (is_long && cut(graph, own, gone).is_some()).then(|| gone.split_at(outer))
-}
-
-/// Whether the last dimension is reduced.
-fn is_in_rows(own: &[Extent], gone: &[usize]) -> bool {
-    gone.last().is_some_and(|last| last + 1 == own.len())
-}
-
-/// A reduction with so few results that they do not occupy all processors is cut, if it is or may be long.
-pub(super) fn cut(graph: &mut Graph, own: &[Extent], gone: &[usize]) -> Option<Cut> {
-    let cuts = graph.cuts?;
-    let is_kept = |axis: &usize| !gone.contains(axis);
-    let kept = (0..own.len()).filter(is_kept);
-    let kept = kept.fold(Product::number(1), |all, axis| &all * &Product::from(own[axis])).fixed()?;
-    let many = if is_in_rows(own, gone) { cuts.many_rows } else { cuts.many_columns };
-    // Columns stand beside each other; other dimensions before them are as good as rows.
-    let columns = (0..own.len()).rev().take_while(is_kept).count();
-    let blocks: Vec<usize> = (0..own.len() - columns).filter(is_kept).collect();
-    if columns > 0 && known(own, &blocks).is_some_and(|blocks| blocks >= cuts.many_rows) {
-        return None;
-    }
-    // Parts of an outer dimension are the longest runs of memory.
-    let is_long = |axis: &&usize| own[**axis].fixed().is_none_or(|extent| extent >= cuts.most);
-    let longest = || gone.iter().max_by_key(|axis| own[**axis].fixed().unwrap_or(i64::MAX));
-    let axis = *gone.iter().find(is_long).or_else(longest)?;
-    let count = own.iter().fold(Product::number(1), |all, extent| &all * &Product::from(*extent));
-    let length = cuts.length.max(kept.saturating_mul(cuts.least_terms));
-    if kept >= many || count.fixed().is_some_and(|count| count / 2 < length) {
-        return None;
-    }
-    let parts = graph.extents.of(Rule::Parts { count, length, most: cuts.most });
-    let length = graph.extents.of(Rule::PartLength { extent: own[axis], parts });
-    if let (Extent::Fixed(_), Extent::Fixed(length @ BLOCK..)) = (own[axis], length)
-        && gone.len() == 1
-        && !is_in_rows(own, gone)
-    {
-        // Whole blocks of rows, which are read in squares and begin where lines of the cache do.
-        let length = Extent::Fixed((length + BLOCK / 2) / BLOCK * BLOCK);
-        let parts = graph.extents.of(Rule::PartLength { extent: own[axis], parts: length });
-        return Some(Cut { axis, parts, length, taken: Taken::Own });
-    }
-    Some(Cut { axis, parts, length, taken: Taken::Own })
 }
 
 /// A reduced tensor beside the one that was reduced: its elements again along the dimensions that are gone.

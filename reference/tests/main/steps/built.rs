@@ -30,6 +30,7 @@ impl Target for Parts {
             many_rows: 4,
             many_columns: 8,
             long_row: 64,
+            far: 1 << 23,
             scanned: 16,
             many_scans: 4,
             reread: 32,
