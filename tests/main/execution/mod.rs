@@ -16,6 +16,7 @@ mod emitted;
 mod entries;
 mod exchange;
 mod extremes;
+mod far_rows;
 mod functions;
 mod graphs;
 mod grouped;

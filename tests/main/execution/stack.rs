@@ -2,10 +2,10 @@
 
 use std::sync::LazyLock;
 
-use promote::{DType, Executable, RunError, Status};
+use promote::{DType, Executable, RunError, Status, Tensor};
 use promote_reference::{Array, Number, Value};
 
-use super::support::{compile, function, run, session};
+use super::support::{compile, compile_for, function, known, run, session};
 
 /// Calls in a row, and results of each: every result has its place in the caller's frame, which so is larger than what any
 /// function may leave unused.
@@ -258,4 +258,42 @@ fn many_reductions_of_columns_run_on_a_small_stack() {
     };
     let thread = std::thread::Builder::new().stack_size(128 << 10).spawn(calls).expect("a thread starts");
     assert_eq!(thread.join().expect("it does not panic"), [Ok(true), Ok(true), Ok(true)]);
+}
+
+/// And of rows that lie down their columns: few long ones, and many.
+#[test]
+fn reductions_down_columns_run_on_a_small_stack() {
+    let text = |rows: usize, length: usize| {
+        format!(
+            r#"func.func @of_{rows}(%x: tensor<{rows}x{length}xf32>) -> (!u, !u, !u) {{
+  %e = "promote.exp"(%x) : (tensor<{rows}x{length}xf32>) -> !u
+  %s = "promote.sum"(%e) {{axis = array<i64: 1>}} : (!u) -> !u
+  %m = "promote.max"(%x) {{axis = array<i64: 1>}} : (tensor<{rows}x{length}xf32>) -> !u
+  %q = "promote.multiply"(%x, %x) : (tensor<{rows}x{length}xf32>, tensor<{rows}x{length}xf32>) -> !u
+  %n = "promote.min"(%q) {{axis = array<i64: 1>}} : (!u) -> !u
+  return %s, %m, %n : !u, !u, !u
+}}
+"#
+        )
+    };
+    let shapes = [(23, 3000), (512, 700), (5000, 300)];
+    let text = known(&shapes.map(|(rows, length)| text(rows, length)).concat());
+    let session = session("jax", true, false);
+    for target in super::ragged_rows::targets() {
+        let executable = compile_for(&session, &text, target).expect("it is compiled");
+        for (rows, length) in shapes {
+            let bytes = vec![0; rows * length * 4];
+            let (shape, strides) = ([rows as i64, length as i64], [1, rows as i64]);
+            let x = Tensor::strided(DType::F32, &shape, &strides, &bytes, 0).expect("it lies there");
+            let results = std::thread::scope(|scope| {
+                let small = std::thread::Builder::new().stack_size(128 << 10);
+                let call = || {
+                    let results = function(&executable, &format!("of_{rows}")).run(&[x]);
+                    results.map(|all| all.len()).map_err(|error| error.to_string())
+                };
+                small.spawn_scoped(scope, call).expect("a thread starts").join().expect("it does not panic")
+            });
+            assert_eq!(results, Ok(3), "{rows} rows of {length}");
+        }
+    }
 }

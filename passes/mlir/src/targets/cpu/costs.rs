@@ -116,8 +116,16 @@ pub const BYTES_AHEAD: i64 = 2;
 /// The fewest rows that are reduced down their columns where those are far apart or read several times: fewer are packed.
 pub const LEAST_ROWS_DOWN: i64 = 48;
 /// The bytes of the accumulators of a tile of rows that are reduced down their columns. They are on the stack, of which callers
-/// need not have more than 128 KiB.
-pub const ROWS_DOWN_BYTES: i64 = 1 << 16;
+/// need not have more than 128 KiB: half of that is reserved, and some of it is the thread's own.
+pub const ROWS_DOWN_BYTES: i64 = 50 << 10;
+/// How many times as many bytes are read, at least, as sums are kept that are computed apart from each other.
+pub const LEAST_FOR_KEPT: i64 = 16;
+/// How many such sums a row has at least: each is a unit of work.
+pub const LEAST_SUMS_APART: i64 = 8;
+/// For how many indices of other dimensions they are computed so, at most: of more, there is enough to do for threads anyway.
+pub const MOST_OUTER: i64 = 8;
+/// How many bytes the accumulators of those take that are computed together.
+pub const BYTES_APART: i64 = 1 << 18;
 /// The bytes of the accumulators of a tile of columns, which stay in the first-level cache beside what is read. They are on the stack,
 /// too.
 pub const COLUMN_BYTES: i64 = 1 << 14;

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::costs::SMALL;
 use super::function::Function;
-use super::kernel::{self, Compiled, Schedule, Setting, Slot};
+use super::kernel::{self, Compiled, Schedule, Setting, Slot, Sums};
 use super::runtime;
 use promote_dialect::extent::{Product, Sum};
 use promote_lower::graph::NodeId;
@@ -54,7 +54,8 @@ impl Function<'_, '_> {
             return self.copy(moved, &kernel.dims, launch);
         }
         let (name, compiled) = self.compiled(launch, place);
-        let environment = self.environment(&compiled, launch);
+        let sums = compiled.sums.as_ref().map(|sums| self.sums_apart(sums, launch));
+        let environment = self.environment(&compiled.slots, sums, launch);
         let count = self.units(&compiled, launch);
         let zero = self.code.index(0);
         let total = compiled.units.iter().fold(compiled.work.clone(), |all, extent| &all * extent);
@@ -62,7 +63,8 @@ impl Function<'_, '_> {
             Some(all.saturating_mul(Self::known(extent, launch)? / tile + 1))
         });
         let total = Self::known(&total, launch).zip(tiles);
-        if total.is_some_and(|(total, tiles)| total.saturating_mul(tiles) <= SMALL) {
+        let is_small = total.is_some_and(|(total, tiles)| total.saturating_mul(tiles) <= SMALL);
+        if is_small && sums.is_none() {
             self.read_in_place(launch);
             self.code.call(&name, &[environment, zero, count], None);
             return;
@@ -80,13 +82,24 @@ impl Function<'_, '_> {
         let grain = self.together(compiled.together, grain, count);
         let body = self.code.address_of(&name);
         let arguments = [self.context, body, environment, count, grain];
-        match self.order(&compiled, launch) {
+        let order = match sums {
+            None => self.order(&compiled, launch),
+            // Both passes read arguments, and only one would find what is copied as it is read.
+            Some(_) => {
+                self.read_in_place(launch);
+                None
+            }
+        };
+        match order {
             Some(order) => {
                 runtime::call(&self.code, Runtime::Stage, &[arguments.as_slice(), &[order]].concat());
             }
             None => {
                 runtime::call(&self.code, Runtime::Parallel, &arguments);
             }
+        }
+        if let Some(sums) = sums {
+            runtime::call(&self.code, Runtime::Release, &[self.context, sums]);
         }
     }
 
@@ -168,11 +181,26 @@ impl Function<'_, '_> {
         self.code.int("llvm.sdiv", sum, by)
     }
 
-    fn environment(&mut self, compiled: &Compiled, launch: &Launch) -> MlirValue {
+    /// Runs the first pass of a kernel, whose sums are kept until they are released.
+    fn sums_apart(&mut self, sums: &Sums, launch: &Launch) -> MlirValue {
+        let bytes = self.code.index(sums.bytes);
+        let (dims, one) = (self.words(&[bytes]), self.code.index(1));
+        let kept = self.pointer(Runtime::New, &[self.context, one, dims, one]);
+        let environment = self.environment(&sums.slots, Some(kept), launch);
+        let count = self.code.index(sums.units);
+        let grain = self.code.index((sums.grain / sums.work).max(1));
+        let grain = self.together(sums.together, grain, count);
+        let body = self.code.address_of(&sums.name);
+        runtime::call(&self.code, Runtime::Parallel, &[self.context, body, environment, count, grain]);
+        kept
+    }
+
+    fn environment(&mut self, slots: &[Slot], sums: Option<MlirValue>, launch: &Launch) -> MlirValue {
         let mut words = Vec::new();
-        for slot in &compiled.slots {
+        for slot in slots {
             words.push(match slot {
                 Slot::Context => self.context,
+                Slot::Sums => sums.unwrap_or_else(|| unreachable!("a first pass keeps sums")),
                 Slot::Number(sum) => self.sum(sum, launch),
                 Slot::Address(node, offset) => self.element(*node, offset, launch),
             });

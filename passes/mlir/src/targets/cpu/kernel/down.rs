@@ -15,17 +15,18 @@
 use mlir_sys::*;
 use promote_lattice::convert::Numerics;
 use promote_lower::kernel::{Kernel, Role, Root};
-use promote_lower::order::{self, BLOCK, Rows};
+use promote_lower::order::{self, Rows};
 
+use super::apart::Apart;
+use super::column_sums::Columns;
 use super::halved::{at_once, passes};
-use super::lines::TileDown;
 use super::roots::accumulator_bytes;
 use super::squares::{Bounds, reduces_only};
-use super::{KernelEmitter, NextRow, Scope};
+use super::tile_down::{Group, TileDown};
+use super::{KernelEmitter, Scope};
 use crate::targets::cpu::costs::{
     COLUMNS_DOWN, COLUMNS_DOWN_COST, GROUPS_DOWN, LONG_RUNS_COST, MOST_ROWS_DOWN, ROWS_DOWN, ROWS_DOWN_BYTES,
 };
-use crate::targets::llvm::Level;
 
 /// How rows are reduced down their columns.
 #[derive(Clone, Debug)]
@@ -41,24 +42,11 @@ pub(super) struct Down {
     /// How many rows have accumulators for each of them.
     pub(super) tall: i64,
     /// How many columns are added to them at once.
-    columns: i64,
+    pub(super) columns: i64,
     /// Whether so little is done that how long the runs are in which columns are read shows.
     shows_runs: bool,
-}
-
-/// The accumulators of a root, and the first row of the tile that they are of.
-type Place = (usize, MlirValue);
-
-/// Columns of a block: from one on, so many apart, so many at once, and those of as many sums beside it.
-#[derive(Clone, Copy)]
-struct Columns {
-    /// The first one of a block, if not what fills no vector.
-    lane: Option<MlirValue>,
-    /// The first one of a block that is read after these.
-    next: Option<MlirValue>,
-    apart: i64,
-    at_once: i64,
-    group: i64,
+    /// How the sums of all rows are computed apart from each other, if the rows are few and long.
+    pub(super) apart: Option<Apart>,
 }
 
 impl Down {
@@ -74,7 +62,8 @@ impl Down {
         let tall = |group: i64| {
             let bytes = |root: &Root| bytes(kernel, root, (rows.lanes, group), numerics);
             let all: i64 = kernel.roots.iter().map(bytes).sum();
-            (ROWS_DOWN_BYTES / all.max(1)).clamp(1, MOST_ROWS_DOWN)
+            // A tile has accumulators for a vector more than it has rows.
+            (ROWS_DOWN_BYTES / all.max(1) - lanes as i64).clamp(1, MOST_ROWS_DOWN)
         };
         let at_once = at_once(kernel, numerics, rows.lanes);
         let all = kernel.dims[dim].fixed().unwrap_or(i64::MAX);
@@ -91,11 +80,16 @@ impl Down {
             Some(columns) => (ROWS_DOWN_BYTES / waiting(columns).max(1)).clamp(1, MOST_ROWS_DOWN),
             None => tall(group),
         };
-        let tall = if room <= tall { room } else { 1 << tall.ilog2() };
+        let tall = match tall {
+            _ if room <= tall => room,
+            ..ROWS_DOWN => 1 << tall.ilog2(),
+            ROWS_DOWN.. => tall / ROWS_DOWN * ROWS_DOWN,
+        };
         let has_room = tall >= lanes as i64;
         let columns = (COLUMNS_DOWN_COST / i64::from(kernel.cost().max(1))).clamp(1, COLUMNS_DOWN);
         let of_sum = kernel.length().fixed().map_or(COLUMNS_DOWN, |all| all / rows.lanes.max(1) as i64);
         let columns = columns.min(of_sum.max(1));
+        let apart = Apart::new(kernel, numerics, dim, rows.lanes).filter(|_| at_once.is_none());
         let is_done = reduced.end == kernel.dims.len() && lanes > 1 && is_plain && is_better && has_room;
         (is_done && reduces_only(kernel)).then_some(Self {
             rows: dim,
@@ -105,6 +99,7 @@ impl Down {
             tall,
             columns,
             shows_runs: kernel.cost() <= LONG_RUNS_COST,
+            apart,
         })
     }
 
@@ -157,21 +152,21 @@ impl<'k> KernelEmitter<'k> {
         ((from, to), self.code.int("llvm.intr.smax", taken, one))
     }
 
+    /// The roots that are reduced.
+    pub(super) fn reductions(&self) -> Vec<usize> {
+        let is_reduction = |root: &usize| self.kernel.roots[*root].role != Role::Store;
+        (0..self.kernel.roots.len()).filter(is_reduction).collect()
+    }
+
     /// A tile of rows.
     pub(super) fn rows_down(&mut self, down: &Down, rows: Bounds) {
-        let (kernel, reduced, numerics) = (self.kernel, self.kernel.reduced(), self.setting.numerics);
-        let is_reduction = |root: &usize| kernel.roots[*root].role != Role::Store;
-        let reductions: Vec<usize> = (0..kernel.roots.len()).filter(is_reduction).collect();
+        let (kernel, reduced) = (self.kernel, self.kernel.reduced());
+        let reductions = self.reductions();
         let last = reductions.iter().map(|root| self.stage(*root)).max().unwrap_or(0);
-        for root in &reductions {
-            if self.columns[*root].is_empty() {
-                let tiles = tiles(kernel, &kernel.roots[*root], (down.sums, down.group), numerics);
-                let count = tiles * self.accumulators_of_tile(down);
-                let parts = self.accumulator(*root);
-                self.columns[*root] = parts.into_iter().map(|ty| (self.room(ty, count), ty)).collect();
-            }
-        }
-        let tile = self.tile_down(down, rows);
+        let tile = match down.apart {
+            Some(apart) => self.kept_tile((down, apart), rows),
+            None => self.tile_with_rooms(down, &reductions, rows),
+        };
         self.tile = Some(tile.first);
         for stage in 0..=last {
             self.stage = stage;
@@ -179,12 +174,16 @@ impl<'k> KernelEmitter<'k> {
                 reductions.iter().copied().filter(|root| self.stage(*root) == stage).collect();
             let deeper = reduced.clone().fold(1 << down.rows, |all, dim| all | 1 << dim);
             self.hoist(deeper, stage);
-            self.sums_in_pairs(down, &roots, tile);
+            match down.apart {
+                Some(_) => self.join_sums((down, down.sums as i64), &roots, tile),
+                None => self.sums_in_pairs(down, &roots, tile),
+            }
             if roots.first().is_some_and(|root| self.copies(*root) == 2) {
-                let rest = Columns { lane: None, next: None, apart: 1, at_once: 1, group: 1 };
+                let group = self.sums_beside(1);
+                let rest = Columns { lane: None, next: None, apart: 1, at_once: 1, group };
                 // Those of the second tile were joined with those of the first.
                 let one = self.code.index(1);
-                let (last, first) = (self.further(down, tile.first, one), tile.first);
+                let (last, first) = (self.further(tile, tile.first, one), tile.first);
                 self.sum_of_columns(down, &roots, (last, tile), rest);
                 self.join_tiles(down, &roots, (first, last), tile);
             }
@@ -204,17 +203,33 @@ impl<'k> KernelEmitter<'k> {
         });
     }
 
+    /// A tile of rows, with accumulators for as many tiles as are needed.
+    fn tile_with_rooms(&mut self, down: &Down, reductions: &[usize], rows: Bounds) -> TileDown {
+        let (kernel, numerics) = (self.kernel, self.setting.numerics);
+        let apart = down.tall + self.lanes as i64;
+        for root in reductions {
+            if self.columns[*root].is_empty() {
+                let tiles = tiles(kernel, &kernel.roots[*root], (down.sums, down.group), numerics);
+                let parts = self.accumulator(*root);
+                self.columns[*root] =
+                    parts.into_iter().map(|ty| (self.room(ty, tiles * apart), ty)).collect();
+            }
+        }
+        let zero = self.code.index(0);
+        self.tile_down((down.rows, rows), (down.tall, apart), (zero, 1))
+    }
+
     /// The sums of the rows, group by group, halved: one is left, in the first tile of accumulators.
     fn sums_in_pairs(&mut self, down: &Down, roots: &[usize], tile: TileDown) {
         let (zero, one, r#type) = (self.code.index(0), self.code.index(1), self.code.types.i64);
-        let (apart, group) = (down.sums as i64, down.group);
+        let (apart, group) = (down.sums as i64, self.sums_beside(down.group));
         let columns = Columns { lane: Some(zero), next: None, apart, at_once: down.columns, group };
-        let groups = apart / group;
+        let groups = apart / group.most;
         if groups == 1 {
             self.sum_of_columns(down, roots, (tile.first, tile), columns);
-            return self.join_group(down, roots, tile);
+            return self.join_sums((down, group.most), roots, tile);
         }
-        let (count, beside) = (self.code.index(groups), self.code.index(group));
+        let (count, beside) = (self.code.index(groups), group.count);
         let sums = self.code.open((zero, count, 1), &[]);
         self.frames.push(Scope::default());
         let unused = self.code.index(64 - i64::from(groups.ilog2()));
@@ -225,7 +240,7 @@ impl<'k> KernelEmitter<'k> {
             self.code.int("llvm.mul", number, beside)
         });
         let depth = self.code.value("llvm.intr.ctpop", &[sums.index], r#type, &[]);
-        let from = self.deeper(down, tile.first, depth);
+        let from = self.deeper((tile, group), tile.first, depth);
         self.sum_of_columns(
             down,
             roots,
@@ -241,246 +256,36 @@ impl<'k> KernelEmitter<'k> {
         self.frames.push(Scope::default());
         let second = self.code.int("llvm.sub", depth, joins.index);
         let first = self.code.int("llvm.sub", second, one);
-        let places = [first, second].map(|depth| self.deeper(down, tile.first, depth));
+        let places = [first, second].map(|depth| self.deeper((tile, group), tile.first, depth));
         self.each_beside(group, &mut |emitter, number| {
-            let [first, second] = places.map(|from| emitter.further(down, from, number));
+            let [first, second] = places.map(|from| emitter.further(tile, from, number));
             emitter.join_tiles(down, roots, (first, second), tile);
         });
         self.frames.pop();
         self.code.close(&joins, &[]);
         self.frames.pop();
         self.code.close(&sums, &[]);
-        self.join_group(down, roots, tile);
+        self.join_sums((down, group.most), roots, tile);
     }
 
-    /// Halves the sums of a group until one is left.
-    fn join_group(&mut self, down: &Down, roots: &[usize], tile: TileDown) {
-        let mut left = down.group;
+    /// Halves as many sums beside each other until one is left.
+    pub(super) fn join_sums(&mut self, (down, sums): (&Down, i64), roots: &[usize], tile: TileDown) {
+        let mut left = sums;
         while left > 1 {
             left /= 2;
-            let half = self.code.index(left);
-            self.each_beside(left, &mut |emitter, number| {
+            let (group, half) = (self.sums_beside(left), self.code.index(left));
+            self.each_beside(group, &mut |emitter, number| {
                 let second = emitter.code.int("llvm.add", number, half);
-                let places = [number, second].map(|number| emitter.further(down, tile.first, number));
+                let places = [number, second].map(|number| emitter.further(tile, tile.first, number));
                 emitter.join_tiles(down, roots, places.into(), tile);
             });
         }
     }
 
-    /// Does something for each of so many sums that lie beside each other.
-    fn each_beside(&mut self, group: i64, body: &mut dyn FnMut(&mut Self, MlirValue)) {
-        let (zero, count) = (self.code.index(0), self.code.index(group));
-        if group == 1 {
-            return body(self, zero);
-        }
-        let beside = self.code.open((zero, count, 1), &[]);
-        self.frames.push(Scope::default());
-        body(self, beside.index);
-        self.frames.pop();
-        self.code.close(&beside, &[]);
-    }
-
     /// The first row, counted from which accumulators are so many groups of tiles further on.
-    fn deeper(&mut self, down: &Down, from: MlirValue, depth: MlirValue) -> MlirValue {
-        let group = self.code.index(down.group);
+    fn deeper(&mut self, (tile, group): (TileDown, Group), from: MlirValue, depth: MlirValue) -> MlirValue {
+        let group = self.code.index(group.most);
         let tiles = self.code.int("llvm.mul", depth, group);
-        self.further(down, from, tiles)
-    }
-
-    const fn accumulators_of_tile(&self, down: &Down) -> i64 {
-        down.tall + self.lanes as i64
-    }
-
-    /// The first row, counted from which accumulators are so many tiles further on.
-    fn further(&mut self, down: &Down, from: MlirValue, tiles: MlirValue) -> MlirValue {
-        let size = self.code.index(self.accumulators_of_tile(down));
-        let ahead = self.code.int("llvm.mul", tiles, size);
-        self.code.int("llvm.sub", from, ahead)
-    }
-
-    /// Joins the accumulators of a tile with those of another.
-    fn join_tiles(&mut self, down: &Down, roots: &[usize], (first, second): Bounds, tile: TileDown) {
-        self.innermost(down.rows, tile.rows, &[], &mut |emitter, lanes, _| {
-            for root in roots {
-                let [x, y] = [first, second].map(|from| {
-                    let values = emitter.column(*root, from, lanes);
-                    emitter.registers(*root, &values)
-                });
-                let joined = emitter.joined_accumulators(*root, lanes, &x, &y);
-                let joined: Vec<MlirValue> = joined.into_iter().map(|register| register.value).collect();
-                emitter.put_column(*root, &joined, first, lanes);
-            }
-            Vec::new()
-        });
-    }
-
-    /// Sets the accumulators of a group of sums to what they begin with.
-    fn begin_columns(&mut self, down: &Down, places: &[Place], tile: TileDown, group: i64) {
-        self.each_beside(group, &mut |emitter, number| {
-            let places = emitter.places_beside(down, places, number);
-            emitter.innermost(down.rows, tile.rows, &[], &mut |emitter, lanes, _| {
-                for (root, from) in &places {
-                    let start = emitter.identity(*root, lanes);
-                    emitter.put_column(*root, &start, *from, lanes);
-                }
-                Vec::new()
-            });
-        });
-    }
-
-    /// A group of the sums of each row of a tile, in the accumulators from `from` on.
-    fn sum_of_columns(
-        &mut self,
-        down: &Down,
-        roots: &[usize],
-        (from, tile): (MlirValue, TileDown),
-        columns: Columns,
-    ) {
-        let (reduced, stage, group) = (self.kernel.reduced(), self.stage, columns.group);
-        let last = reduced.end - 1;
-        let whole: Vec<Place> = roots.iter().map(|root| (*root, from)).collect();
-        self.begin_columns(down, &whole, tile, group);
-        let (summed, others): (Vec<Place>, Vec<Place>) =
-            whole.iter().partition(|(root, _)| self.is_summed_in_blocks(*root));
-        let outer = if self.kernel.as_one { last..last } else { reduced.start..last };
-        self.enclose(outer, stage, &[], &mut |emitter, _| {
-            let bounds = emitter.columns_bounds(down, stage);
-            if summed.is_empty() {
-                emitter.columns_of_block(down, &whole, (bounds, tile), columns);
-                return Vec::new();
-            }
-            let one = emitter.code.index(1);
-            let own = emitter.deeper(down, from, one);
-            let of_block: Vec<Place> = summed.iter().map(|(root, _)| (*root, own)).collect();
-            let all = [of_block.as_slice(), &others].concat();
-            let summed: Vec<usize> = summed.iter().map(|(root, _)| *root).collect();
-            let length = BLOCK * down.sums as i64;
-            let blocks = emitter.code.open((bounds.0, bounds.1, length), &[]);
-            emitter.frames.push(Scope::default());
-            let length = emitter.code.index(length);
-            let end = emitter.code.int("llvm.add", blocks.index, length);
-            let end = emitter.code.int("llvm.intr.smin", end, bounds.1);
-            emitter.begin_columns(down, &of_block, tile, group);
-            emitter.columns_of_block(down, &all, ((blocks.index, end), tile), columns);
-            emitter.each_beside(group, &mut |emitter, number| {
-                let [first, second] = [from, own].map(|from| emitter.further(down, from, number));
-                emitter.join_tiles(down, &summed, (first, second), tile);
-            });
-            emitter.frames.pop();
-            emitter.code.close(&blocks, &[]);
-            Vec::new()
-        });
-    }
-
-    /// Adds columns of a block to accumulators: some at once as far as they go, then one by one.
-    fn columns_of_block(
-        &mut self,
-        down: &Down,
-        places: &[Place],
-        ((from, to), tile): (Bounds, TileDown),
-        Columns { lane, next, apart, at_once, group }: Columns,
-    ) {
-        let dim = self.kernel.reduced().end - 1;
-        let middle = self.last_whole((from, to), down.sums as i64);
-        let (first, end) = match lane {
-            None => (middle, to),
-            Some(lane) => {
-                let first = self.code.int("llvm.add", from, lane);
-                (first, if self.has_masks { to } else { middle })
-            }
-        };
-        // The columns of a group as far as the last of its sums has some.
-        let others = self.code.index((at_once - 1) * apart + group - 1);
-        let last = self.code.int("llvm.sub", end, others);
-        let further = self.code.index(at_once * apart);
-        let next_group = self.code.index(at_once * apart + 1 - group);
-        let step = (at_once * apart) as usize;
-        let first = self.repeat(dim, (first, last), step, &[first], &mut |emitter, _| {
-            let column = emitter.at(dim);
-            emitter.each_beside(group, &mut |emitter, number| {
-                let own = emitter.code.int("llvm.add", column, number);
-                let next = match group {
-                    1 => emitter.next_column(further, (from, end), next),
-                    _ => emitter.next_beside(number, (group, next_group)),
-                };
-                let places = emitter.places_beside(down, places, number);
-                emitter.index[dim] = Some(own);
-                emitter.accumulate_columns(down, &places, tile, (apart, at_once, next));
-            });
-            emitter.index[dim] = Some(column);
-            vec![emitter.code.int("llvm.add", column, further)]
-        })[0];
-        if at_once == 1 && group == 1 {
-            return;
-        }
-        let apart_value = self.code.index(apart);
-        self.each_beside(group, &mut |emitter, number| {
-            let first = emitter.code.int("llvm.add", first, number);
-            let places = emitter.places_beside(down, places, number);
-            emitter.repeat(dim, (first, end), apart as usize, &[], &mut |emitter, _| {
-                let next = emitter.next_column(apart_value, (from, end), next);
-                emitter.accumulate_columns(down, &places, tile, (apart, 1, next));
-                Vec::new()
-            });
-        });
-    }
-
-    /// The accumulators of the sum of that number in a group.
-    fn places_beside(&mut self, down: &Down, places: &[Place], number: MlirValue) -> Vec<Place> {
-        places.iter().map(|(root, from)| (*root, self.further(down, *from, number))).collect()
-    }
-
-    /// Adds some columns to accumulators, one after another; `next` columns further on are those that are read after them.
-    fn accumulate_columns(
-        &mut self,
-        down: &Down,
-        places: &[Place],
-        tile: TileDown,
-        (apart, at_once, next): (i64, i64, MlirValue),
-    ) {
-        let (dim, stage, rows) = (self.kernel.reduced().end - 1, self.stage, 1 << down.rows);
-        let reduced = self.kernel.reduced().fold(0, |all, dim| all | 1 << dim);
-        let (first, outside) = (self.at(dim), self.index.clone());
-        // What is the same for all rows is computed once for each column.
-        let columns: Vec<_> = (0..at_once)
-            .map(|number| {
-                let ahead = self.code.index(number * apart);
-                let column = self.code.int("llvm.add", first, ahead);
-                self.go_to_column(column);
-                let ahead = self.columns_ahead(column, next);
-                self.frames.push(Scope::default());
-                self.hoist(rows, stage);
-                (self.index.clone(), ahead, self.frames.pop().unwrap_or_default())
-            })
-            .collect();
-        // Few columns are read one by one.
-        let tile = TileDown { line: tile.line.filter(|_| at_once > 1), ..tile };
-        self.rows_in_lines(down.rows, tile, &mut |emitter, lanes| {
-            emitter.share(reduced, stage, lanes);
-            let mut all: Vec<Vec<MlirValue>> =
-                places.iter().map(|(root, from)| emitter.column(*root, *from, lanes)).collect();
-            let row = emitter.index[down.rows];
-            for (indices, ahead, scope) in &columns {
-                emitter.index.clone_from(indices);
-                emitter.index[down.rows] = row;
-                // Processors do not see where one column follows another, far from it: it is read from where it was brought to.
-                let level = match at_once {
-                    1 => Some(emitter.setting.machine.level_ahead()),
-                    _ => (!emitter.runs_ahead()).then_some(Level::Second),
-                };
-                emitter.next_row = level.map(|level| NextRow { ahead: ahead.clone(), level });
-                emitter.frames.push(scope.clone());
-                for ((root, _), own) in places.iter().zip(&mut all) {
-                    let new = emitter.accumulate(*root, own, lanes);
-                    *own = emitter.masked(new, own);
-                }
-                emitter.frames.pop();
-            }
-            for ((root, from), own) in places.iter().zip(&all) {
-                emitter.put_column(*root, own, *from, lanes);
-            }
-        });
-        self.next_row = None;
-        self.index = outside;
+        self.further(tile, from, tiles)
     }
 }

@@ -1,38 +1,24 @@
-//! Squares, and tiles of rows that lie down their columns, which begin with lines of the cache, wherever tensors begin.
+//! Squares that begin with lines of the cache, wherever tensors begin.
 //!
 //! A vector that is as long as a line, and lies in two, is loaded in twice the time, and cannot be stored past the caches. NumPy's
 //! large arrays begin 16 bytes behind a line.
 
 use mlir_sys::*;
-use promote_dialect::extent::Product;
 use promote_scalar::{Ty, memory};
 
-use super::down::Down;
 use super::elements::part_count;
 use super::squares::{Bounds, reads};
 use super::{KernelEmitter, Scope};
-use crate::targets::cpu::costs::{
-    CACHE_LINE, LEAST_IN_LINES, STREAM_ALIGNMENT, STREAMED, TRANSPOSED_TILE, VECTORS_IN_LINES,
-};
+use crate::targets::cpu::costs::{CACHE_LINE, STREAM_ALIGNMENT, STREAMED, TRANSPOSED_TILE};
 use crate::targets::llvm::{Predicate, block_argument};
 use promote_lattice::DType;
-use promote_lower::kernel::{Access, Code as What};
+use promote_lower::kernel::Access;
 
 /// The indices of a tile along one dimension.
 pub(super) struct Tile {
     bounds: Bounds,
     /// The first index whose element begins a line of the cache, if that is known.
     line: Option<MlirValue>,
-}
-
-/// A tile of rows that lie down their columns.
-#[derive(Clone, Copy)]
-pub(super) struct TileDown {
-    pub(super) rows: Bounds,
-    /// The first row whose elements begin lines of the cache, if that is worth knowing.
-    pub(super) line: Option<MlirValue>,
-    /// The row that the first accumulator would be of: one before the first row where that lets the accumulators of a line begin one.
-    pub(super) first: MlirValue,
 }
 
 impl Tile {
@@ -95,53 +81,20 @@ impl KernelEmitter<'_> {
             let (_, access, dtype) = reads(kernel, dim).into_iter().next()?;
             (access, dtype)
         };
-        let (steps, zero) = (vec![access.strides[other].clone()], self.code.index(0));
+        let (step, zero) = (self.product(&access.strides[other].clone()), self.code.index(0));
         let outside = self.index[other].replace(index);
-        let before = self.before_line_of_many((access, dtype), (dim, zero), steps, STREAMED);
+        let before = self.before_line_of_many((access, dtype), (dim, zero), &[step], STREAMED);
         self.index[other] = outside;
-        before
-    }
-
-    /// A tile of rows that is read from lines of the cache on, if it has many vectors, which are as long as lines, and much is read.
-    pub(super) fn tile_down(&mut self, down: &Down, rows: Bounds) -> TileDown {
-        let lanes = self.lanes as i64;
-        let is_long = down.tall >= VECTORS_IN_LINES * lanes && self.has_masks;
-        let Some(before) = is_long.then(|| self.before_lines_down(down.rows, rows.0)).flatten() else {
-            return TileDown { rows, line: None, first: rows.0 };
-        };
-        let line = self.code.int("llvm.add", rows.0, before);
-        let (zero, in_vector) = (self.code.index(0), self.code.index(lanes - 1));
-        let back = self.code.int("llvm.sub", zero, before);
-        let back = self.code.int("llvm.and", back, in_vector);
-        TileDown { rows, line: Some(line), first: self.code.int("llvm.sub", rows.0, back) }
-    }
-
-    /// How many rows, of those that are read down their columns, from one on are before the first line of the cache of what is read first:
-    /// less than a vector, and 0 where that is another number in other columns; none where it is not worth it.
-    fn before_lines_down(&mut self, rows: usize, from: MlirValue) -> Option<MlirValue> {
-        let kernel = self.kernel;
-        let (access, dtype) = kernel.exprs.iter().find_map(|expr| match &expr.code {
-            What::Load(access) if access.strides[rows].fixed() == Some(1) => Some((access, expr.dtype)),
-            _ => None,
-        })?;
-        let fills_lines = self.lanes as i64 * i64::from(memory(dtype).bits()) / 8 == CACHE_LINE;
-        let steps: Vec<Product> = kernel.reduced().map(|dim| access.strides[dim].clone()).collect();
-        let (zero, outside) = (self.code.index(0), self.index.clone());
-        kernel.reduced().for_each(|dim| self.index[dim] = Some(zero));
-        let before = fills_lines
-            .then(|| self.before_line_of_many((access, dtype), (rows, from), steps, LEAST_IN_LINES))
-            .flatten();
-        self.index = outside;
         before
     }
 
     /// How many elements of a tensor from an index on are before its next line of the cache, if so many bytes are read or written: 0 where
     /// that is another number so many elements further on; none where there are known to be fewer.
-    fn before_line_of_many(
+    pub(super) fn before_line_of_many(
         &mut self,
         (access, dtype): (&Access, DType),
         (dim, index): (usize, MlirValue),
-        steps: Vec<Product>,
+        steps: &[MlirValue],
         least: i64,
     ) -> Option<MlirValue> {
         if part_count(dtype) != 1 || access.strides[dim].fixed() != Some(1) {
@@ -161,8 +114,7 @@ impl KernelEmitter<'_> {
         // In all rows, or columns, and of whole elements.
         let mut odd = self.code.int("llvm.and", before, in_size);
         for step in steps {
-            let step = self.product(&step);
-            let step = self.code.int("llvm.mul", step, size);
+            let step = self.code.int("llvm.mul", *step, size);
             let own = self.code.int("llvm.and", step, in_line);
             odd = self.code.int("llvm.or", odd, own);
         }
@@ -172,43 +124,6 @@ impl KernelEmitter<'_> {
         self.code.branch(after, &[shift]);
         self.code.go_to(after);
         Some(block_argument(after, 0))
-    }
-
-    /// Goes through the rows of a tile in vectors of whole lines. What is before the first one is in a vector that ends there, and what
-    /// is behind the last one in one that begins there, both with masks: a row is in the same lane of the same vector whatever is done, so that
-    /// accumulators of vectors are loaded as they were stored.
-    pub(super) fn rows_in_lines(
-        &mut self,
-        dim: usize,
-        tile: TileDown,
-        body: &mut dyn FnMut(&mut Self, usize),
-    ) {
-        let (TileDown { rows: (from, to), first, .. }, lanes) = (tile, self.lanes);
-        let mut body = |emitter: &mut Self, lanes: usize, _: &[MlirValue]| {
-            body(emitter, lanes);
-            Vec::new()
-        };
-        let Some(line) = tile.line else {
-            self.innermost(dim, (from, to), &[], &mut body);
-            return;
-        };
-        let last = self.last_whole((line, to), lanes as i64);
-        self.repeat(dim, (line, last), lanes, &[], &mut |emitter, state| body(emitter, lanes, state));
-        let [zero, two] = [0, 2].map(|number| self.code.index(number));
-        let parts = self.code.open((zero, two, 1), &[]);
-        self.frames.push(Scope::default());
-        let is_before = self.code.compare(Predicate::Eq, parts.index, zero);
-        let [begin, end] =
-            [(first, last), (line, to)].map(|(before, behind)| self.code.select(is_before, before, behind));
-        let end = self.code.int("llvm.intr.smin", end, to);
-        self.repeat(dim, (begin, end), lanes, &[], &mut |emitter, state| {
-            emitter.mask = Some(emitter.lanes_within(dim, (from, end)));
-            let next = body(emitter, lanes, state);
-            emitter.mask = None;
-            next
-        });
-        self.frames.pop();
-        self.code.close(&parts, &[]);
     }
 
     /// Whether, at run time, results may be stored past the caches, as they are many, and all vectors of them are aligned.

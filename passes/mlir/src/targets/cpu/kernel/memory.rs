@@ -44,7 +44,7 @@ impl<'k> KernelEmitter<'k> {
         let place = self.code.index(self.slots.len() as i64);
         let address = self.code.element(self.code.argument(0), place, types.i64, 1);
         let r#type = match slot {
-            Slot::Context | Slot::Address(..) => types.pointer,
+            Slot::Context | Slot::Address(..) | Slot::Sums => types.pointer,
             Slot::Number(_) => types.i64,
         };
         let value = self.code.load(address, r#type, 8);

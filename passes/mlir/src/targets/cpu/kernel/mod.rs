@@ -20,7 +20,9 @@
 //! dimension alone is the same in each iteration, and computed before the loop.
 
 mod along;
+mod apart;
 mod beside;
+mod column_sums;
 mod columns;
 mod copied;
 mod down;
@@ -52,6 +54,7 @@ mod squares;
 mod strided;
 mod sums;
 mod taken;
+mod tile_down;
 mod units;
 mod upright;
 
@@ -89,6 +92,8 @@ pub enum Slot {
     Address(NodeId, Sum),
     /// A number of elements or indices.
     Number(Sum),
+    /// Where sums are computed [apart](Sums) from each other, and kept.
+    Sums,
 }
 
 /// A kernel that was compiled.
@@ -108,6 +113,27 @@ pub struct Compiled {
     pub together: i64,
     /// What is read in the order of row-major memory, and how; none if nothing is, or units are numbered otherwise.
     pub reading: Option<Reading>,
+    /// What is computed first, if that is a pass by itself.
+    pub sums: Option<Sums>,
+}
+
+/// The first pass of a kernel whose sums are computed [apart](apart) from each other.
+#[derive(Clone, Debug)]
+pub struct Sums {
+    /// The name of its function.
+    pub name: String,
+    /// What its environment holds, 8 bytes each.
+    pub slots: Vec<Slot>,
+    /// How many units of work there are.
+    pub units: i64,
+    /// About how many elements a unit goes through.
+    pub work: i64,
+    /// How many elements are worth a thread.
+    pub grain: i64,
+    /// How many units a thread takes at once, if there are enough of them for several threads.
+    pub together: i64,
+    /// How many bytes the sums take, where they are kept until the second pass and where they are computed.
+    pub bytes: i64,
 }
 
 /// What of a kernel is the same for all of a module.
@@ -133,83 +159,15 @@ pub fn compile(
     location: MlirLocation,
     places: &FxHashMap<NodeId, (String, usize)>,
 ) -> Compiled {
-    let types = setting.types;
-    let arguments = [types.pointer, types.i64, types.i64];
-    let code = Code::function(types, setting.module, location, name, (None, &arguments), LEAF);
-    let entry = code.block();
-    let Schedule {
-        lanes,
-        lanes_of_row,
-        side,
-        sums,
-        vector,
-        across,
-        lengthwise,
-        runs,
-        parts,
-        beside,
-        down,
-        grouped,
-        shuffled,
-        in_turn,
-        short,
-        has_masks,
-        is_tiny,
-        overlaps,
-        is_copied: _,
-    } = Schedule::new(kernel, setting.machine, setting.numerics);
-    let emitter = KernelEmitter {
-        setting,
-        kernel,
-        lanes,
-        lanes_of_row,
-        side,
-        sums,
-        has_masks,
-        is_tiny,
-        rest: None,
-        mask: None,
-        next_row: None,
-        vector,
-        across,
-        lengthwise,
-        runs,
-        parts,
-        beside,
-        down,
-        grouped,
-        shuffled,
-        in_turn,
-        short,
-        phase: 0,
-        is_periodic: periodic(kernel, short),
-        computes_again: overlaps,
-        row_tile: None,
-        streams: false,
-        has_streamed: false,
-        stream_alignment: STREAM_ALIGNMENT,
-        entry,
-        slots: Vec::new(),
-        loaded: FxHashMap::default(),
-        index: vec![None; kernel.dims.len()],
-        frames: vec![FxHashMap::default()],
-        results: vec![None; kernel.roots.len()],
-        columns: vec![Vec::new(); kernel.roots.len()],
-        sums_before: vec![Vec::new(); kernel.roots.len()],
-        fours: vec![Rooms::new(); kernel.roots.len()],
-        before_block: FxHashMap::default(),
-        kept: FxHashMap::default(),
-        kept_places: FxHashMap::default(),
-        stage: 0,
-        tile: None,
-        by_strides: None,
-        last_column: None,
-        users: kernel.users(),
-        places,
-        current: None,
-        code,
-    };
-    emitter.run()
+    let emitter = |name: &str| KernelEmitter::new(setting, kernel, name, location, places);
+    let all = emitter(name);
+    let first = all.down.clone().and_then(|down| Some((down.apart?, down)));
+    let Some((apart, down)) = first else { return all.run() };
+    let of_sums = format!("{name}.sums");
+    let sums = emitter(&of_sums).run_apart(&down, apart, of_sums);
+    // The second pass goes through the sums of each row.
+    let work = Product::number(down.unit() * down.sums as i64);
+    Compiled { sums: Some(sums), work, ..all.run() }
 }
 
 /// What was computed of expressions: in so many lanes, and in which phase.
@@ -327,13 +285,93 @@ struct Kept {
 type Body<'a, 'k> = dyn FnMut(&mut KernelEmitter<'k>, usize, &[MlirValue]) -> Vec<MlirValue> + 'a;
 
 impl<'k> KernelEmitter<'k> {
-    fn run(mut self) -> Compiled {
-        let start = self.code.new_block(&[]);
-        self.code.go_to(start);
-        if self.is_tiny {
-            self.code.unroll();
+    fn new(
+        setting: Setting,
+        kernel: &'k Kernel,
+        name: &str,
+        location: MlirLocation,
+        places: &'k FxHashMap<NodeId, (String, usize)>,
+    ) -> Self {
+        let types = setting.types;
+        let arguments = [types.pointer, types.i64, types.i64];
+        let code = Code::function(types, setting.module, location, name, (None, &arguments), LEAF);
+        let entry = code.block();
+        let Schedule {
+            lanes,
+            lanes_of_row,
+            side,
+            sums,
+            vector,
+            across,
+            lengthwise,
+            runs,
+            parts,
+            beside,
+            down,
+            grouped,
+            shuffled,
+            in_turn,
+            short,
+            has_masks,
+            is_tiny,
+            overlaps,
+            is_copied: _,
+        } = Schedule::new(kernel, setting.machine, setting.numerics);
+        Self {
+            setting,
+            kernel,
+            lanes,
+            lanes_of_row,
+            side,
+            sums,
+            has_masks,
+            is_tiny,
+            rest: None,
+            mask: None,
+            next_row: None,
+            vector,
+            across,
+            lengthwise,
+            runs,
+            parts,
+            beside,
+            down,
+            grouped,
+            shuffled,
+            in_turn,
+            short,
+            phase: 0,
+            is_periodic: periodic(kernel, short),
+            computes_again: overlaps,
+            row_tile: None,
+            streams: false,
+            has_streamed: false,
+            stream_alignment: STREAM_ALIGNMENT,
+            entry,
+            slots: Vec::new(),
+            loaded: FxHashMap::default(),
+            index: vec![None; kernel.dims.len()],
+            frames: vec![FxHashMap::default()],
+            results: vec![None; kernel.roots.len()],
+            columns: vec![Vec::new(); kernel.roots.len()],
+            sums_before: vec![Vec::new(); kernel.roots.len()],
+            fours: vec![Rooms::new(); kernel.roots.len()],
+            before_block: FxHashMap::default(),
+            kept: FxHashMap::default(),
+            kept_places: FxHashMap::default(),
+            stage: 0,
+            tile: None,
+            by_strides: None,
+            last_column: None,
+            users: kernel.users(),
+            places,
+            current: None,
+            code,
         }
-        self.leave_if_idle();
+    }
+
+    fn run(mut self) -> Compiled {
+        let start = self.begin();
         let (units, tiles) = self.units();
         let innermost = self.kernel.dims.len().wrapping_sub(1);
         self.row_tile = tiles.iter().find(|(dim, _)| *dim == innermost).map(|(_, tile)| *tile);
@@ -354,9 +392,7 @@ impl<'k> KernelEmitter<'k> {
         if self.has_streamed {
             self.code.fence();
         }
-        self.code.r#return(None);
-        self.code.go_to(self.entry);
-        self.code.branch(start, &[]);
+        self.end(start);
         let work = self.work(&units, &tiles);
         let is_numbered_along_rows = !self.has_outer_tiles();
         let reading = is_numbered_along_rows.then(|| Reading::new(self.kernel, &units, &tiles)).flatten();
@@ -364,7 +400,25 @@ impl<'k> KernelEmitter<'k> {
         let units = units.into_iter().map(|dim| self.kernel.dims[dim].clone()).collect();
         let together = self.down.as_ref().map_or(1, Down::together);
         let grain = self.grain();
-        Compiled { slots: self.slots, units, tiles, work, grain, together, reading }
+        Compiled { slots: self.slots, units, tiles, work, grain, together, reading, sums: None }
+    }
+
+    /// Begins the function.
+    fn begin(&mut self) -> MlirBlock {
+        let start = self.code.new_block(&[]);
+        self.code.go_to(start);
+        if self.is_tiny {
+            self.code.unroll();
+        }
+        self.leave_if_idle();
+        start
+    }
+
+    /// Ends the function, which begins with what was found in the environment.
+    fn end(&mut self, start: MlirBlock) {
+        self.code.r#return(None);
+        self.code.go_to(self.entry);
+        self.code.branch(start, &[]);
     }
 
     /// A unit, and perhaps some that follow it, of all that end where the range of `unit` does; how many.

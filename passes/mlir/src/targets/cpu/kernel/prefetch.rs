@@ -7,6 +7,7 @@ use promote_lower::kernel::{Access, Code as What, Expr, Kernel, Role};
 
 use super::elements::read_bytes;
 use super::squares::Bounds;
+use super::tile_down::Group;
 use super::{KernelEmitter, NextRow};
 use crate::targets::cpu::costs::{
     BYTES_AHEAD, BYTES_AHEAD_OF_COLUMNS, CACHE_LINE, LONGEST_BACK, ROWS_AHEAD, SHORTEST_AHEAD,
@@ -113,9 +114,10 @@ impl KernelEmitter<'_> {
     pub(super) fn next_beside(
         &mut self,
         number: MlirValue,
-        (group, next_group): (i64, MlirValue),
+        (group, next_group): (Group, MlirValue),
     ) -> MlirValue {
-        let (one, last) = (self.code.index(1), self.code.index(group - 1));
+        let one = self.code.index(1);
+        let last = self.code.int("llvm.sub", group.count, one);
         let is_last = self.code.compare(Predicate::Eq, number, last);
         self.code.value("llvm.select", &[is_last, next_group, one], self.code.types.i64, &[])
     }

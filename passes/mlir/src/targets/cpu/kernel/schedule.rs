@@ -200,8 +200,9 @@ impl Display for Schedule {
         if self.beside.is_some() {
             return write!(f, "{lanes} rows of d{vector} side by side");
         }
-        if self.down.is_some() {
-            return write!(f, "{lanes} rows of d{vector} down their columns");
+        if let Some(down) = &self.down {
+            write!(f, "{lanes} rows of d{vector} down their columns")?;
+            return if down.apart.is_some() { f.write_str(", each sum of all rows apart") } else { Ok(()) };
         }
         if let Some(across) = self.across {
             if self.parts.is_some() {

@@ -370,3 +370,43 @@ fn short_rows_that_fill_masked_vectors_are_read_in_the_order_of_memory() {
         assert!(found.ends_with(expected), "{rows} rows, {place}, {ops}: {found}");
     }
 }
+
+/// How sums of rows that lie down their columns are run.
+fn of_rows_down([rows, length]: [&str; 2], place: &str) -> String {
+    let text = format!(
+        "numerics jax
+
+kernel @k0 {{
+  dims [{rows}, {length}]
+  form rows reduced 1
+  e0 = load b0[{place}] : f32 over [d0, d1] stage 0 node 0
+  r0 = reduce sum e0 to b1[d0] node 1
+}}
+"
+    );
+    let program = Program::parse(&text).expect("it is a program");
+    let machine = Machine { vector_bytes: 64, ..Machine::default() };
+    Schedule::new(&program.kernels[0], machine, program.numerics).to_string()
+}
+
+#[test]
+fn few_rows_that_are_in_no_cache_have_each_sum_apart() {
+    let (apart, together) = (", each sum of all rows apart", "16 rows of d0 down their columns");
+    for (shape, place, expected) in [
+        (["129", "70000"], "d0 + 129*d1", apart),
+        (["4096", "3000"], "d0 + 4096*d1", apart),
+        // In a cache, many rows, and extents that only a run knows.
+        (["129", "60000"], "d0 + 129*d1", together),
+        (["4097", "3000"], "d0 + 4097*d1", together),
+        // Sums that are not much less than what is read.
+        (["16", "600000"], "d0 + 16*d1", apart),
+        (["4096", "2050"], "d0 + 4096*d1", apart),
+        (["s0", "70000"], "d0 + s0*d1", together),
+        (["129", "s0"], "d0 + 129*d1", together),
+        // Of few columns all are in registers.
+        (["16384", "200"], "d0 + 16384*d1", together),
+    ] {
+        let found = of_rows_down(shape, place);
+        assert!(found.ends_with(expected), "{shape:?}, {place}: {found}");
+    }
+}
