@@ -243,6 +243,12 @@ def cases(np, jnp, jax, rng, program):
             lambda x, out: np.tanh(x, out=out), inductor=lambda t, x: t.tanh(x).contiguous(),
         ),
         "transposed 3-d argument, sum": sums(rolled, None, ()),
+        "Fortran-order argument [65536,512], sum": sums(lambda: [np.asfortranarray(normal(65536, 512))], None, ()),
+        "Fortran-order argument [3·10⁶,10], sum": sums(lambda: [np.asfortranarray(normal(3_000_000, 10))], None, ()),
+        "Fortran-order argument [129,260111], sum, axis 1": sums(
+            lambda: [np.asfortranarray(normal(129, 260_111))], 1, (129,)
+        ),
+        "argument x[:, :500], sum": sums(lambda: [normal(65536, 512)[:, :500]], None, ()),
         "sum of x[::2, ::3], [4096,8192]": case(
             wide, [sliced, "r = sum(t)"], ((), f32), lambda x: x[::2, ::3].sum(),
             lambda x, out: np.sum(x[::2, ::3], out=out), inductor=lambda t, x: x[::2, ::3].sum(),
