@@ -77,11 +77,6 @@ pub(super) fn reduce(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize]) -> No
         (0..own.len()).filter(|axis| !gone.contains(axis)).map(|axis| own[axis]).collect();
     // What may be combined in any order is best read as it lies, but for short rows.
     let is_apart = !has_free_order(op, dtype) || graph.is_reversed || has_short_rows(&own, gone);
-    // Of whatever op, so that several share what they read.
-    if let Some((first, rest)) = graph.cuts.and_then(|cuts| far_first(cuts, &own, gone)) {
-        let reduced = reduce(graph, op, x, &first);
-        return reduce(graph, op, reduced, &rest);
-    }
     if is_apart && let Some((first, rest)) = one_first(&own, gone) {
         let reduced = reduce(graph, op, x, &first);
         return reduce(graph, op, reduced, &rest);
@@ -89,6 +84,11 @@ pub(super) fn reduce(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize]) -> No
     if let Some((outer, rows)) = rows_first(graph, &own, gone) {
         let reduced = reduce(graph, op, x, rows);
         return reduce(graph, op, reduced, outer);
+    }
+    // Of whatever op, so that several share what they read.
+    if let Some((first, rest)) = graph.cuts.and_then(|cuts| far_first(cuts, &own, gone)) {
+        let reduced = reduce(graph, op, x, &first);
+        return reduce(graph, op, reduced, &rest);
     }
     if !has_free_order(op, dtype)
         && let Some(order) = as_reversed(graph, &own, gone)
