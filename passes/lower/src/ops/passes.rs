@@ -53,9 +53,9 @@ pub(super) fn far_first(cuts: Cuts, own: &[Extent], gone: &[usize]) -> Option<(V
     let is_far = !kept.any(|axis| is_long(&axis)) && known(own, gone)? > cuts.far;
     let long: Vec<usize> = gone.iter().copied().filter(is_long).collect();
     let longest = long.iter().copied().rev().max_by_key(extent).filter(|_| is_far && long.len() > 1)?;
-    let suffixes = (1..long.len()).rev().map(|from| &long[from..]);
+    let mut suffixes = (1..long.len()).rev().map(|from| &long[from..]);
     let is_row = |axes: &&[usize]| known(own, axes).is_some_and(|length| length > SHORT_ROW);
-    let first = suffixes.into_iter().find(is_row).map_or(vec![longest], <[usize]>::to_vec);
+    let first = suffixes.find(is_row).map_or(vec![longest], <[usize]>::to_vec);
     let rest = others(gone, &first);
     Some((first, rest))
 }
