@@ -8,6 +8,8 @@ use promote_dialect::extent::{Extent, Product, Rule};
 
 /// What is reduced by less than this is not worth writing and reading once more.
 const WORTH_A_PASS: i64 = 32;
+/// Rows of fewer elements take longer down their columns than several dimensions as one do along theirs.
+const WORTH_DOWN: i64 = 512;
 /// With fewer results beside each other, reducing a dimension before them by itself takes longer than with those before it.
 const WORTH_BESIDE: i64 = 16;
 
@@ -43,19 +45,26 @@ pub(super) fn one_first(own: &[Extent], gone: &[usize]) -> Option<(Vec<usize>, V
 }
 
 /// The dimensions to reduce first and the others, as they are counted then, where all are reduced and so much is read that it is in no cache.
-/// What lies in any order in memory is read as it lies along few dimensions, and packed where all count as one. They are the last one, or as many
-/// of the last ones as have long rows together; where those are all, it is the longest one, the first of equals. Dimensions of one index do
-/// not count.
+/// What lies in any order in memory is read as it lies along few dimensions, and packed where several count as one. They are as few of the
+/// last ones as have rows together that are worth it down their columns, too, if there are many such rows; else as few as have any long
+/// rows; where those are all, it is the longest dimension, the first of equals. Dimensions of one index do not count. Where not all are
+/// reduced, what is made of the elements and of their sums may be read at once with them.
 pub(super) fn far_first(cuts: Cuts, own: &[Extent], gone: &[usize]) -> Option<(Vec<usize>, Vec<usize>)> {
     let extent = |axis: &usize| own[*axis].fixed();
     let is_long = |axis: &usize| extent(axis) != Some(1);
     let mut kept = (0..own.len()).filter(|axis| !gone.contains(axis));
-    let is_far = !kept.any(|axis| is_long(&axis)) && known(own, gone)? > cuts.far;
+    let count = known(own, gone)?;
+    let is_far = !kept.any(|axis| is_long(&axis)) && count > cuts.far;
     let long: Vec<usize> = gone.iter().copied().filter(is_long).collect();
     let longest = long.iter().copied().rev().max_by_key(extent).filter(|_| is_far && long.len() > 1)?;
-    let mut suffixes = (1..long.len()).rev().map(|from| &long[from..]);
-    let is_row = |axes: &&[usize]| known(own, axes).is_some_and(|length| length > SHORT_ROW);
-    let first = suffixes.find(is_row).map_or(vec![longest], <[usize]>::to_vec);
+    let rows_of = |least: i64| {
+        let mut suffixes =
+            (1..long.len()).rev().filter_map(|from| Some((&long[from..], known(own, &long[from..])?)));
+        suffixes.find(|(_, length)| *length >= least)
+    };
+    let many = rows_of(WORTH_DOWN).filter(|(_, length)| count / length >= cuts.most);
+    let rows = many.or_else(|| rows_of(SHORT_ROW + 1));
+    let first = rows.map_or(vec![longest], |(axes, _)| axes.to_vec());
     let rest = others(gone, &first);
     Some((first, rest))
 }
@@ -161,7 +170,11 @@ mod tests {
             (vec![(1 << 18) + 1, 32], vec![0, 1], Some(vec![0])),
             (vec![31, 1 << 20], vec![0, 1], Some(vec![1])),
             (vec![100_000, 100, 3], vec![0, 1, 2], Some(vec![1, 2])),
-            (vec![1000, 1000, 33], vec![0, 1, 2], Some(vec![2])),
+            (vec![1000, 1000, 33], vec![0, 1, 2], Some(vec![1, 2])),
+            (vec![1000, 33, 1000], vec![0, 1, 2], Some(vec![2])),
+            (vec![256, 512, 256], vec![0, 1, 2], Some(vec![1, 2])),
+            (vec![63, 8192, 33], vec![0, 1, 2], Some(vec![2])),
+            (vec![64, 8192, 33], vec![0, 1, 2], Some(vec![1, 2])),
             (vec![1_000_000, 4, 5], vec![0, 1, 2], Some(vec![0])),
             // All in one dimension, or not all of it.
             (vec![1, 1 << 25, 1], vec![0, 1, 2], None),

@@ -81,14 +81,14 @@ pub(super) fn reduce(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize]) -> No
         let reduced = reduce(graph, op, x, &first);
         return reduce(graph, op, reduced, &rest);
     }
-    if let Some((outer, rows)) = rows_first(graph, &own, gone) {
-        let reduced = reduce(graph, op, x, rows);
-        return reduce(graph, op, reduced, outer);
-    }
     // Of whatever op, so that several share what they read.
     if let Some((first, rest)) = graph.cuts.and_then(|cuts| far_first(cuts, &own, gone)) {
         let reduced = reduce(graph, op, x, &first);
         return reduce(graph, op, reduced, &rest);
+    }
+    if let Some((outer, rows)) = rows_first(graph, &own, gone) {
+        let reduced = reduce(graph, op, x, rows);
+        return reduce(graph, op, reduced, outer);
     }
     if !has_free_order(op, dtype)
         && let Some(order) = as_reversed(graph, &own, gone)
