@@ -111,6 +111,7 @@ impl<'k> KernelEmitter<'k> {
         let first = self.code.int("llvm.urem", sums_loop.index, all);
         let outer = self.code.int("llvm.udiv", sums_loop.index, all);
         self.decode(outer, &units, &[]);
+        let outer = self.number_of_others(down);
         let left = self.code.int("llvm.sub", all, first);
         let taken = self.code.int("llvm.sub", end, sums_loop.index);
         let most = self.code.index(apart.most);
@@ -211,17 +212,22 @@ impl<'k> KernelEmitter<'k> {
 
     /// The tile whose sums of all rows were kept in the first pass, and in whose first accumulators they are halved.
     pub(super) fn kept_tile(&mut self, (down, apart): (&Down, Apart), rows: Bounds) -> TileDown {
-        let zero = self.code.index(0);
-        let mut outer = zero;
-        for dim in (0..self.kernel.reduced().start).filter(|dim| *dim != down.rows) {
-            let (extent, index) = (self.product(&self.kernel.dims[dim].clone()), self.at(dim));
-            outer = self.code.int("llvm.mul", outer, extent);
-            outer = self.code.int("llvm.add", outer, index);
-        }
+        let (zero, outer) = (self.code.index(0), self.number_of_others(down));
         let (before, size) = (self.tiles_before(apart, outer), apart.tile(self.lanes));
         let ([kept, _], _) = self.rooms_of_sums(apart);
         self.columns = self.rooms_from(kept, (before, size));
         TileDown { rows, line: None, first: zero, stride: size, run: OneRun::Never }
+    }
+
+    /// The number of the indices of the dimensions beside the rows, in the order of the kernel's dimensions: units may be in another.
+    fn number_of_others(&mut self, down: &Down) -> MlirValue {
+        let mut number = self.code.index(0);
+        for dim in (0..self.kernel.reduced().start).filter(|dim| *dim != down.rows) {
+            let (extent, index) = (self.product(&self.kernel.dims[dim].clone()), self.at(dim));
+            number = self.code.int("llvm.mul", number, extent);
+            number = self.code.int("llvm.add", number, index);
+        }
+        number
     }
 
     /// How many tiles are kept for the indices of the other dimensions that come before one.

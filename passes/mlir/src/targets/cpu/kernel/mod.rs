@@ -258,6 +258,9 @@ struct KernelEmitter<'k> {
     /// Where strides decide in which order units are: the dimension whose next index the next unit is of, and whether it is of the next
     /// columns instead.
     by_strides: Option<(usize, MlirValue)>,
+    /// The same of units that are numbered by them in all dimensions: each of these, with 1 for the one whose next index the next unit is
+    /// of, and 0 for the others. Empty where they are not.
+    unit_steps: Vec<(usize, MlirValue)>,
     /// The last of the columns at hand, if they are fewer than there are lanes.
     last_column: Option<MlirValue>,
     users: Vec<u64>,
@@ -362,6 +365,7 @@ impl<'k> KernelEmitter<'k> {
             stage: 0,
             tile: None,
             by_strides: None,
+            unit_steps: Vec::new(),
             last_column: None,
             users: kernel.users(),
             places,
@@ -394,7 +398,7 @@ impl<'k> KernelEmitter<'k> {
         }
         self.end(start);
         let work = self.work(&units, &tiles);
-        let is_numbered_along_rows = !self.has_outer_tiles();
+        let is_numbered_along_rows = !self.has_outer_tiles() && self.unit_steps.is_empty();
         let reading = is_numbered_along_rows.then(|| Reading::new(self.kernel, &units, &tiles)).flatten();
         let tiles = tiles.into_iter().map(|(dim, tile)| (self.kernel.dims[dim].clone(), tile)).collect();
         let units = units.into_iter().map(|dim| self.kernel.dims[dim].clone()).collect();

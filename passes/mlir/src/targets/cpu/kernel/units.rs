@@ -2,12 +2,12 @@
 
 use mlir_sys::*;
 use promote_dialect::extent::Product;
-use promote_lower::kernel::{Code as What, Expr, Form, Role, Root};
+use promote_lower::kernel::{Access, Code as What, Expr, Form, Role, Root};
 use promote_lower::order::register_lanes;
 
-use super::KernelEmitter;
 use super::lengthwise::rows_of_unit;
 use super::squares::{Bounds, reads};
+use super::{KernelEmitter, Scope};
 use crate::targets::cpu::costs::{
     CHEAP_VECTOR, COLUMNS_OF_PARTS, GRAIN, LEAST_BY_STRIDES, LONG_LOOP, MAP_TILE, PARTS_BESIDE, ROWS_BESIDE,
     TRANSPOSED_TILE, VECTORS_GRAIN,
@@ -16,8 +16,9 @@ use crate::targets::llvm::Predicate;
 
 /// How units follow each other.
 pub(super) struct Run {
-    /// The dimension whose next index the next unit is of, but for the last index.
-    dim: usize,
+    /// The dimension whose next index the next unit is of, but for the last index. If strides decide it, all that may be that one, with 1
+    /// for the one that is, and 0 for the others.
+    dims: Vec<(usize, Option<MlirValue>)>,
     /// The dimensions that may have one tile, with its size: a run alone knows.
     open: Vec<(usize, i64)>,
 }
@@ -61,7 +62,18 @@ impl KernelEmitter<'_> {
         let is_part =
             |dim: &usize| self.kernel.chunk.is_some_and(|chunk| is_along(chunk.dim) && chunk.by == *dim);
         units.sort_by_key(is_part);
+        self.sort_parts(&mut units);
         (units, tiles)
+    }
+
+    /// Puts the parts of columns, which are read row by row, where they are in memory among the other units, if that is known.
+    fn sort_parts(&self, units: &mut [usize]) {
+        let is_cut = matches!(self.kernel.form, Form::Columns { .. }) && self.kernel.chunk.is_some();
+        let Some(access) = self.read_most(units).filter(|_| is_cut && self.across.is_none()) else { return };
+        let distance = |dim: &usize| self.distance(access, *dim).fixed().map(i64::unsigned_abs);
+        if units.iter().all(|dim| distance(dim).is_some()) {
+            units.sort_by_key(|dim| std::cmp::Reverse(distance(dim)));
+        }
     }
 
     /// Whether columns lie along a dimension in memory, and are read so.
@@ -141,7 +153,7 @@ impl KernelEmitter<'_> {
     ///
     /// Tiles of the innermost dimension follow each other, or, where elements are read across, the other indices of one: the
     /// lines of the cache that it reads of are all used before the next. So do the indices around rows that are reduced in groups. Of
-    /// columns that lie upright, it is what lies nearer in memory.
+    /// columns that lie upright, it is what lies nearer in memory, and of other rows and columns whose strides a run alone knows.
     pub(super) fn decode(&mut self, unit: MlirValue, units: &[usize], tiles: &[(usize, i64)]) -> Vec<Bounds> {
         let mut rest = unit;
         let mut bounds = vec![None; tiles.len()];
@@ -155,6 +167,10 @@ impl KernelEmitter<'_> {
         for (inside, tile) in order.iter().enumerate() {
             let number = self.tile_number(tiles[*tile], &mut rest, has_more(inside + 1) || is_outermost);
             bounds[*tile] = Some(self.tile_bounds(tiles[*tile], number));
+        }
+        if let Some(access) = self.ordering_access(units) {
+            self.units_by_strides(&access, units, rest);
+            return bounds.into_iter().flatten().collect();
         }
         let mut columns = None;
         for (position, dim) in units.iter().enumerate().rev() {
@@ -184,13 +200,15 @@ impl KernelEmitter<'_> {
         let inner = if is_outermost { &tiles[1..] } else { tiles };
         let takes_divisions = units.len() + usize::from(is_outermost) > 1;
         let is_known = !units.iter().any(|dim| self.is_numbered_by_strides(*dim));
+        let by_strides = self.unit_steps.iter().map(|(dim, step)| (*dim, Some(*step))).collect::<Vec<_>>();
         // Rows that are reduced down their columns are several units at once.
         let is_one_by_one = self.down.is_none() && !self.is_tiny && is_known;
         let extent = |(dim, _): &(usize, i64)| self.kernel.dims[*dim].fixed();
         let has_one_each = inner.iter().all(|tile| extent(tile).is_none_or(|extent| extent <= tile.1));
-        let dim = *units.last().filter(|_| takes_divisions && is_one_by_one && has_one_each)?;
+        let last = *units.last().filter(|_| takes_divisions && is_one_by_one && has_one_each)?;
+        let dims = if by_strides.is_empty() { vec![(last, None)] } else { by_strides };
         let open = inner.iter().copied().filter(|tile| extent(tile).is_none()).collect();
-        Some(Run { dim, open })
+        Some(Run { dims, open })
     }
 
     /// The units from one on whose other indices are the same, as far as the range goes; how many.
@@ -201,27 +219,121 @@ impl KernelEmitter<'_> {
         units: &[usize],
         bounds: &[Bounds],
     ) -> MlirValue {
-        let from = self.at(run.dim);
-        let extent = self.product(&self.kernel.dims[run.dim].clone());
-        let (left, own) = (self.code.int("llvm.sub", end, unit), self.code.int("llvm.sub", extent, from));
+        let first: Vec<MlirValue> = run.dims.iter().map(|(dim, _)| self.at(*dim)).collect();
+        let (zero, one) = (self.code.index(0), self.code.index(1));
+        let mut own = zero;
+        for ((dim, step), index) in run.dims.iter().zip(&first) {
+            let extent = self.product(&self.kernel.dims[*dim].clone());
+            let left = self.code.int("llvm.sub", extent, *index);
+            own = match step {
+                Some(step) => {
+                    let left = self.code.int("llvm.mul", left, *step);
+                    self.code.int("llvm.add", own, left)
+                }
+                None => left,
+            };
+        }
+        let left = self.code.int("llvm.sub", end, unit);
         let mut count = self.code.int("llvm.intr.smin", left, own);
-        let one = self.code.index(1);
         for tile in &run.open {
             let tiles = self.tile_count(*tile);
             let is_one = self.code.compare(Predicate::Eq, tiles, one);
             count = self.code.select(is_one, count, one);
         }
-        let outside = units.iter().filter(|dim| **dim != run.dim).fold(0, |all, dim| all | 1u64 << dim);
+        let is_of_run = |dim: &usize| run.dims.iter().any(|(own, _)| own == dim);
+        let outside = units.iter().filter(|dim| !is_of_run(dim)).fold(0, |all, dim| all | 1u64 << dim);
         self.hoist(!outside, 0);
-        let to = self.code.int("llvm.add", from, count);
-        self.repeat(run.dim, (from, to), 1, &[], &mut |emitter, _| {
-            let before = emitter.at(run.dim);
-            let before = emitter.code.int("llvm.sub", before, from);
-            let unit = emitter.code.int("llvm.add", unit, before);
-            emitter.unit((unit, end), bounds);
-            Vec::new()
-        });
+        let open = self.code.open((zero, count, 1), &[]);
+        self.frames.push(Scope::default());
+        let outside_of_run = self.index.clone();
+        for ((dim, step), index) in run.dims.iter().zip(&first) {
+            let further = match step {
+                Some(step) => self.code.int("llvm.mul", open.index, *step),
+                None => open.index,
+            };
+            self.index[*dim] = Some(self.code.int("llvm.add", *index, further));
+        }
+        let unit = self.code.int("llvm.add", unit, open.index);
+        self.unit((unit, end), bounds);
+        self.index = outside_of_run;
+        self.frames.pop();
+        self.code.close(&open, &[]);
         count
+    }
+
+    /// What is read by whose strides units of reductions are numbered, if a run alone knows the order of these: the next unit reads the next
+    /// row in memory, or the next part of columns. Rows that are read again in groups have an order of their own, and so have columns that
+    /// lie upright.
+    fn ordering_access(&self, units: &[usize]) -> Option<Access> {
+        let is_reduced = match self.kernel.form {
+            Form::Rows { .. } => self.grouped.is_none(),
+            Form::Columns { .. } => self.across.is_none(),
+            Form::Map => false,
+        };
+        let access = self.read_most(units).filter(|_| is_reduced && units.len() > 1)?;
+        let distance = |dim: usize| self.distance(access, dim);
+        let is_in_order = |pair: &[usize]| distance(pair[0]) == self.span(access, pair[1]);
+        let is_known = units.iter().all(|dim| distance(*dim).fixed().is_some());
+        (!is_known && !units.windows(2).all(is_in_order)).then(|| access.clone())
+    }
+
+    /// What is read of which most depends on the indices of units, the first of equals.
+    fn read_most(&self, units: &[usize]) -> Option<&Access> {
+        let loads = self.kernel.exprs.iter().filter_map(|expr| match &expr.code {
+            What::Load(access) => Some(access),
+            What::Take { .. } | What::Splat(_) | What::Size(_) | What::Index { .. } => None,
+            What::Map(..) | What::Convert(_) | What::Reduced(_) => None,
+        });
+        let dims =
+            |access: &&Access| units.iter().filter(|dim| !self.distance(access, **dim).is_zero()).count();
+        loads.collect::<Vec<_>>().into_iter().rev().max_by_key(dims)
+    }
+
+    /// How many elements further on in memory a dimension ends.
+    fn span(&self, access: &Access, dim: usize) -> Product {
+        let dim = self.kernel.chunk.filter(|chunk| chunk.by == dim).map_or(dim, |chunk| chunk.dim);
+        &access.strides[dim] * &self.kernel.dims[dim]
+    }
+
+    /// How many elements further on in memory the next index of a dimension is; of parts, where the next one begins.
+    fn distance(&self, access: &Access, dim: usize) -> Product {
+        match self.kernel.chunk.filter(|chunk| chunk.by == dim) {
+            Some(chunk) => &access.strides[chunk.dim] * &chunk.length.into(),
+            None => access.strides[dim].clone(),
+        }
+    }
+
+    /// Sets the indices of a unit, the units being numbered along the dimension along which least is between elements first, and so on; of
+    /// equals along the last one.
+    fn units_by_strides(&mut self, access: &Access, units: &[usize], unit: MlirValue) {
+        let (zero, one) = (self.code.index(0), self.code.index(1));
+        let mut distances = Vec::new();
+        for dim in units {
+            let stride = self.product(&self.distance(access, *dim));
+            let back = self.code.int("llvm.sub", zero, stride);
+            let distance = self.code.int("llvm.intr.smax", stride, back);
+            // A dimension of one index has none, whatever its stride is: it is outside of all others.
+            let (extent, most) = (self.product(&self.kernel.dims[*dim].clone()), self.code.index(i64::MAX));
+            let has_next = self.code.compare(Predicate::Sgt, extent, one);
+            distances.push(self.code.select(has_next, distance, most));
+        }
+        self.unit_steps.clear();
+        for (own, dim) in units.iter().enumerate() {
+            // How many units follow each other until the next one along the dimension, and whether that is the next one of all.
+            let (mut inside, mut step) = (one, one);
+            for other in (0..units.len()).filter(|other| *other != own) {
+                let nearer = if other > own { Predicate::Sle } else { Predicate::Slt };
+                let is_inside = self.code.compare(nearer, distances[other], distances[own]);
+                let extent = self.product(&self.kernel.dims[units[other]].clone());
+                let extent = self.code.select(is_inside, extent, one);
+                inside = self.code.int("llvm.mul", inside, extent);
+                step = self.code.select(is_inside, zero, step);
+            }
+            let extent = self.product(&self.kernel.dims[*dim].clone());
+            let number = self.code.int("llvm.udiv", unit, inside);
+            self.index[*dim] = Some(self.code.int("llvm.urem", number, extent));
+            self.unit_steps.push((*dim, step));
+        }
     }
 
     /// How many rows of a column a unit reads: those of a part, if columns are cut; none if a run alone knows.
