@@ -30,6 +30,7 @@ pub use functions::{Body, Builtin, Entry, Exports, Library, Parameter, Prototype
 pub use kinds::{Declared, Kind, Kinded, Type};
 pub use numbers::{SortKind, Status, Trap, TypeCode};
 pub use structures::{
-    ANYHOW, Context, DLDataType, DLDevice, DLTensor, Field, Function, Input, Layout, MOST_IN_ANY_ORDER,
-    Placement, REVERSED, Strided, Strides, Structure, TensorType, TvmAny, fields, shortest_run, text,
+    ANYHOW, Context, DLDataType, DLDevice, DLTensor, Field, Function, IN_PIECES, Input, Layout,
+    MOST_IN_ANY_ORDER, Placement, REVERSED, Strided, Strides, Structure, TensorType, TvmAny, fields,
+    shortest_run, text,
 };

@@ -132,11 +132,13 @@ structures! {
     /// before the last, if it has that one, and strides along the others. Where `before` is -1, an argument of one or more
     /// dimensions has strides along all of them; where it is -2, one of two or more dimensions is contiguous with its dimensions in
     /// reverse order, and has no strides; -3 is like -1, for strides of any kind. Any other argument is contiguous and row-major.
+    /// Of several dimensions, `dense` tells which lie one in another; code and run time are of one version.
     Strided "promote_rt_strided" {
         /// How many dimensions come after the one along which elements lie side by side; -1 if there is no such dimension, -2 if
         /// they are in reverse order, -3 if all that is read is moved, and the order is of no account.
         before: i64,
-        /// Whether the others lie one in another, as those of a row-major tensor do: 0 or 1.
+        /// Whether the others lie one in another, as those of a row-major tensor do: 0 or 1; 2 if those that come first, and the one along
+        /// which elements lie side by side, are one piece of memory so, and only those that come after it have strides.
         dense: i64,
         /// The one argument that lies so, counted from 0, where all others are contiguous and row-major; -1 if all lie so.
         input: i64,
@@ -310,6 +312,12 @@ pub enum Placement {
         /// them alone.
         is_dense: bool,
     },
+    /// Side by side along a dimension, in pieces of memory that hold the dimensions that come first, up to that one, as a row-major tensor
+    /// does; with strides along those that come after it.
+    InPieces {
+        /// How many dimensions come after it.
+        before: usize,
+    },
     /// Apart along all dimensions.
     Apart,
     /// Contiguous, with the dimensions in reverse order, as in Fortran.
@@ -325,10 +333,24 @@ pub enum Layout {
     RowMajor,
     /// With its elements side by side along a dimension, and strides along the others.
     Along(usize),
+    /// The same, but that the dimensions up to that one are one piece of memory, as of a row-major tensor.
+    InPieces(usize),
     /// With strides along all dimensions.
     Apart,
     /// Contiguous, with the dimensions in reverse order.
     Reversed,
+}
+
+impl Layout {
+    /// The dimensions of an argument that has so many, in the order in which they lie, as far as that is known: the outermost first.
+    pub fn order(self, rank: usize) -> Vec<usize> {
+        match self {
+            Self::RowMajor | Self::Apart => (0..rank).collect(),
+            Self::Along(along) => (0..rank).filter(|axis| *axis != along).chain([along]).collect(),
+            Self::InPieces(along) => (along + 1..rank).chain(0..=along).collect(),
+            Self::Reversed => (0..rank).rev().collect(),
+        }
+    }
 }
 
 impl Strides {
@@ -341,7 +363,10 @@ impl Strides {
             Placement::SideBySide { before, is_dense: _ } if rank >= 2 && before < rank => {
                 Layout::Along(rank - before - 1)
             }
-            Placement::SideBySide { .. } => Layout::RowMajor,
+            Placement::InPieces { before } if rank >= 2 && before < rank => {
+                Layout::InPieces(rank - before - 1)
+            }
+            Placement::SideBySide { .. } | Placement::InPieces { .. } => Layout::RowMajor,
             Placement::Apart | Placement::Anyhow if rank > 0 => Layout::Apart,
             Placement::Apart | Placement::Anyhow => Layout::RowMajor,
             Placement::Reversed if rank >= 2 => Layout::Reversed,
@@ -363,14 +388,20 @@ pub const MOST_IN_ANY_ORDER: usize = 63;
 /// What [`Strided`] has in the place of a number of dimensions for [`Placement::Reversed`].
 pub const REVERSED: i64 = -2;
 
-/// The same for [`Placement::Anyhow`].
+/// What it has in the place of whether the others are dense for [`Placement::InPieces`].
+pub const IN_PIECES: i64 = 2;
+
+/// What it has in the place of a number of dimensions for [`Placement::Anyhow`].
 pub const ANYHOW: i64 = -3;
 
 impl Strided {
     /// How the arguments lie.
     pub fn strides(&self) -> Strides {
         let number = |field: i64| usize::try_from(field).ok();
-        let side_by_side = |before| Placement::SideBySide { before, is_dense: self.dense != 0 };
+        let side_by_side = |before| match self.dense {
+            IN_PIECES => Placement::InPieces { before },
+            dense => Placement::SideBySide { before, is_dense: dense != 0 },
+        };
         let elements = match number(self.before) {
             Some(before) => side_by_side(before),
             None if self.before == REVERSED => Placement::Reversed,

@@ -248,6 +248,21 @@ def cases(np, jnp, jax, rng, program):
         "Fortran-order argument [129,260111], sum, axis 1": sums(
             lambda: [np.asfortranarray(normal(129, 260_111))], 1, (129,)
         ),
+        "argument [1000,33,1000] as 1, 0, 2 in memory, sum": sums(
+            lambda: [normal(33, 1000, 1000).transpose(1, 0, 2)], None, ()
+        ),
+        "argument [1000,1000,33] as 1, 0, 2 in memory, sum, axis 0": sums(
+            lambda: [normal(1000, 1000, 33).transpose(1, 0, 2)], 0, (1000, 33)
+        ),
+        "argument [129,500,520] as 0, 2, 1 in memory, sum, axes 1, 2": sums(
+            lambda: [normal(129, 520, 500).transpose(0, 2, 1)], (1, 2), (129,)
+        ),
+        "argument [1000,33,1000] as 2, 0, 1 in memory, sum": sums(
+            lambda: [normal(1000, 1000, 33).transpose(1, 2, 0)], None, ()
+        ),
+        "argument [129,500,520] as 2, 0, 1 in memory, sum, axes 0, 1": sums(
+            lambda: [normal(520, 129, 500).transpose(1, 2, 0)], (0, 1), (520,)
+        ),
         "argument x[:, :500], sum": sums(lambda: [normal(65536, 512)[:, :500]], None, ()),
         "sum of x[::2, ::3], [4096,8192]": case(
             wide, [sliced, "r = sum(t)"], ((), f32), lambda x: x[::2, ::3].sum(),

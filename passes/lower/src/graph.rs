@@ -194,11 +194,7 @@ impl Graph {
         for (place, known) in dims.iter().enumerate() {
             shape.push(known.map_or_else(|| axis(place), Extent::Fixed));
         }
-        let order: Vec<usize> = match layout {
-            Layout::RowMajor | Layout::Apart => (0..rank).collect(),
-            Layout::Along(along) => (0..rank).filter(|axis| *axis != along).chain([along]).collect(),
-            Layout::Reversed => (0..rank).rev().collect(),
-        };
+        let order = layout.order(rank);
         self.is_reversed |= layout == Layout::Reversed;
         let mut strides = vec![Product::number(1); rank];
         for place in (0..rank - usize::from(layout != Layout::Apart)).rev() {

@@ -24,10 +24,9 @@ impl Kernel {
         let candidates =
             (0..last).filter(|dim| (!keeps_order || has_order(dim)) && self.may_be_innermost(*dim));
         // Of equals the one that is further inside.
-        let Some(best) = candidates.rev().min_by_key(|dim| self.reads_across(*dim)) else { return same };
-        if !self.reads_less_across(best, last) {
-            return same;
-        }
+        let best = candidates.rev().min_by_key(|dim| self.reads_across(*dim));
+        let best = best.filter(|best| self.reads_less_across(*best, last));
+        let Some(best) = best.or_else(|| self.nearer_columns(last)) else { return same };
         let rank = self.dims.len();
         let (inner, outer): (Vec<usize>, Vec<usize>) =
             (0..rank).filter(|dim| *dim != best).partition(|dim| reduced.contains(dim));
@@ -41,14 +40,39 @@ impl Kernel {
         order
     }
 
-    /// Whether a dimension can be the innermost one.
-    fn may_be_innermost(&self, dim: usize) -> bool {
+    /// The dimension along which columns that are read lengthwise are known to lie next to each other, where it is not known how far apart they
+    /// lie along the last one.
+    fn nearer_columns(&self, last: usize) -> Option<usize> {
         let reduced = self.reduced();
-        let is_part = self.chunk.is_some_and(|chunk| chunk.by == dim);
+        let within = reduced.clone().next_back()?;
+        let is_known = |dim: usize| self.read_strides().all(|strides| strides[dim].fixed().is_some());
+        let is_lengthwise = self.reads_along(within) && self.reads_less_across(within, last);
+        if reduced.contains(&last) || is_known(last) || !is_lengthwise {
+            return None;
+        }
+        let is_long = |dim: usize| self.dims[dim].fixed().is_some_and(|extent| extent >= SHORT);
+        let is_near = |dim: &usize| is_long(*dim) && is_known(*dim) && self.may_be_columns(*dim);
+        (0..last).rev().filter(|dim| !reduced.contains(dim)).find(is_near)
+    }
+
+    /// Whether a dimension can be the innermost one, if something is to be read along it.
+    fn may_be_innermost(&self, dim: usize) -> bool {
+        let is_reduced = self.reduced().contains(&dim);
+        (is_reduced || self.may_be_columns(dim)) && !self.is_part(dim) && self.reads_along(dim)
+    }
+
+    /// Whether columns can lie beside each other along a dimension.
+    fn may_be_columns(&self, dim: usize) -> bool {
+        let reduced = self.reduced();
         // Columns store nothing at each index of the reduced dimensions but the steps of a scan.
         let stores = self.roots.iter().filter(|root| root.role == Role::Store).flat_map(|root| &root.sinks);
         let is_whole = stores.flat_map(|sink| &sink.strides[reduced.clone()]).any(|stride| !stride.is_zero());
-        !is_part && (reduced.contains(&dim) || !is_whole) && self.reads_along(dim)
+        !self.is_part(dim) && !is_whole
+    }
+
+    /// Whether a dimension counts the parts of another one.
+    fn is_part(&self, dim: usize) -> bool {
+        self.chunk.is_some_and(|chunk| chunk.by == dim)
     }
 
     /// Whether something is read that lies side by side along a dimension, which is long enough for vectors.

@@ -232,12 +232,12 @@ enum Next {
 }
 
 /// The strides of a tensor as an entry takes it, whose elements lie side by side along a dimension, or two apart, with gaps: the others
-/// stand in memory the other way round unless they lie one in another. None if it takes a tensor that is row-major.
+/// stand in memory the other way round unless they lie one in another, or are a piece of memory with it. None if it takes a tensor that is row-major.
 fn strides(shape: &[usize], layout: Layout, entry: EntryKind) -> Option<Vec<usize>> {
     let is_dense = entry.is_dense();
     let (along, step) = match layout {
         Layout::RowMajor => return None,
-        Layout::Along(along) => (along, 1),
+        Layout::Along(along) | Layout::InPieces(along) => (along, 1),
         Layout::Apart => (shape.len() - 1, 2),
         Layout::Reversed => {
             let before = |axis: usize| shape[..axis].iter().product();
@@ -248,6 +248,15 @@ fn strides(shape: &[usize], layout: Layout, entry: EntryKind) -> Option<Vec<usiz
     let mut others: Vec<usize> = (0..shape.len()).filter(|axis| *axis != along).collect();
     if is_dense {
         others.reverse();
+    }
+    if matches!(layout, Layout::InPieces(_)) {
+        let pieces = others.partition_point(|axis| *axis < along);
+        next = shape[along];
+        for axis in others.drain(..pieces).rev() {
+            strides[axis] = next;
+            next *= shape[axis];
+        }
+        next += 3;
     }
     for axis in others {
         strides[axis] = next;

@@ -66,7 +66,7 @@ impl Code<'_> {
         let is_empty = input.low == input.high;
         match self.layout(index, input) {
             Layout::RowMajor => input.direct || self.stages(index, input),
-            Layout::Along(along) => {
+            Layout::Along(along) | Layout::InPieces(along) => {
                 let is_forward = input.strides.iter().all(|stride| *stride >= 0);
                 let is_side_by_side = input.strides[along] == input.size as isize;
                 let is_last = along + 1 == input.extents.len();
@@ -81,7 +81,7 @@ impl Code<'_> {
                     || input.is_aligned
                         && is_forward
                         && is_side_by_side
-                        && self.lies_one_in_another(input, along)
+                        && self.lie_one_in_another(index, input)
                         && input.extents[along] >= shortest
             }
             Layout::Apart => {
@@ -92,27 +92,28 @@ impl Code<'_> {
         }
     }
 
-    /// Whether the dimensions of an input but for one lie one in another, if the code asks for that.
-    fn lies_one_in_another(&self, input: &Placed, along: usize) -> bool {
-        let others = (0..input.extents.len()).filter(|axis| *axis != along && input.extents[*axis] != 1);
-        let others: Vec<(usize, isize)> =
-            others.map(|axis| (input.extents[axis], input.strides[axis])).collect();
+    /// Whether those dimensions of an input lie one in another of which the code asks that.
+    fn lie_one_in_another(&self, index: usize, input: &Placed) -> bool {
+        let all = 0..input.extents.len();
+        let is_long = |axis: &usize| input.extents[*axis] != 1;
+        let asked: Vec<usize> =
+            match (self.layout(index, input), self.strides.map(|strides| strides.elements)) {
+                (Layout::Along(along), Some(Placement::SideBySide { is_dense: true, .. })) => {
+                    all.filter(|axis| *axis != along).filter(is_long).collect()
+                }
+                // The stride of one element is known of that dimension alone.
+                (Layout::InPieces(along), _) => (0..along).filter(is_long).chain([along]).collect(),
+                (Layout::Along(_) | Layout::RowMajor | Layout::Apart | Layout::Reversed, _) => return true,
+            };
+        let asked: Vec<(usize, isize)> =
+            asked.into_iter().map(|axis| (input.extents[axis], input.strides[axis])).collect();
         let is_in = |pair: &[(usize, isize)]| pair[0].1 == pair[1].1.wrapping_mul(pair[1].0 as isize);
-        let is_free = |strides: Strides| match strides.elements {
-            Placement::SideBySide { is_dense, .. } => !is_dense,
-            Placement::Apart | Placement::Reversed | Placement::Anyhow => true,
-        };
-        self.strides.is_some_and(|strides| is_free(strides) || others.windows(2).all(is_in))
+        asked.windows(2).all(is_in)
     }
 
     /// The dimensions of an input in the order in which it is packed, outermost first.
     fn packed_order(&self, index: usize, input: &Placed) -> Vec<usize> {
-        let rank = input.extents.len();
-        match self.layout(index, input) {
-            Layout::Along(along) => (0..rank).filter(|axis| *axis != along).chain([along]).collect(),
-            Layout::RowMajor | Layout::Apart => (0..rank).collect(),
-            Layout::Reversed => (0..rank).rev().collect(),
-        }
+        self.layout(index, input).order(input.extents.len())
     }
 
     /// The strides in bytes in which an input is packed that it does not read where it is.
@@ -163,7 +164,14 @@ impl Code<'_> {
                 (false, _) => bytes.saturating_mul(2),
                 (true, Layout::Apart) if input.direct => bytes,
                 (true, Layout::RowMajor) if !input.direct => bytes,
-                (true, Layout::RowMajor | Layout::Along(_) | Layout::Apart | Layout::Reversed) => 0,
+                (
+                    true,
+                    Layout::RowMajor
+                    | Layout::Along(_)
+                    | Layout::InPieces(_)
+                    | Layout::Apart
+                    | Layout::Reversed,
+                ) => 0,
             }
         };
         inputs.iter().enumerate().map(of).fold(0, usize::saturating_add)

@@ -1,5 +1,6 @@
 //! Functions with code for inputs that lie in memory in another order: which code is called, and what it is given.
 
+use promote_abi::IN_PIECES;
 use promote_runtime::Strided;
 
 use super::*;
@@ -219,6 +220,55 @@ fn what_is_packed_is_put_in_the_order_in_which_it_lies() {
     let run = |dims, strides| code_of(&SIDE_BY_SIDE, dims, strides, 0);
     assert_eq!(run([8, 128], [2, 16]), 1);
     assert_eq!(run([7, 128], [2, 14]), ROW_MAJOR);
+}
+
+/// Tells the strides of three dimensions.
+unsafe extern "C" fn tell(context: *mut Context, inputs: *const Input) -> i32 {
+    // SAFETY: the function is declared with an argument of three dimensions, and a result of as many numbers.
+    unsafe {
+        let told = exports::promote_rt_output(context, 0, [3].as_ptr()).cast::<i32>();
+        if told.is_null() {
+            return 1;
+        }
+        let strides = (*inputs).strides;
+        for axis in 0..3 {
+            *told.add(axis) = if strides.is_null() { ROW_MAJOR } else { *strides.add(axis) as i32 };
+        }
+    }
+    0
+}
+
+/// The strides that code for pieces takes of an argument of such a type, the first two of whose dimensions are a piece.
+fn told(stated: [i64; 3], dims: [i64; 3], strides: [i64; 3]) -> [i32; 3] {
+    let plain = meta(tell, None, &[(F32, &stated, None)], &[(I32, &[3])]);
+    let stack = std::ptr::null();
+    let code = Strided { before: 1, dense: IN_PIECES, input: -1, entry: tell, entry_stack: stack };
+    let function = &Function { strided_count: 1, strided: &code, ..*plain };
+    let (memory, mut told) = (counting(90_000), [0; 3]);
+    let mut inputs = [Tensor::new(F32, memory.as_ptr(), &dims).strided(&strides)];
+    let outputs = &mut [Tensor::new(I32, told.as_mut_ptr(), &[3])];
+    assert_eq!(call(function, &mut inputs, outputs), ok());
+    told
+}
+
+#[test]
+fn pieces_of_memory_have_no_gaps() {
+    let told = |dims, strides| told([-1; 3], dims, strides);
+    assert_eq!(told([30, 20, 40], [20, 1, 600]), [20, 1, 600]);
+    assert_eq!(told([30, 20, 40], [20, 1, 613]), [20, 1, 613]);
+    assert_eq!(told([1, 20, 40], [77, 1, 23]), [77, 1, 23]);
+    assert_eq!(told([30, 20, 40], [800, 40, 1]), [ROW_MAJOR; 3]);
+    // With gaps within a piece, or elements apart, it is packed.
+    assert_eq!(told([30, 20, 40], [21, 1, 640]), [20, 1, 600]);
+    assert_eq!(told([30, 20, 40], [40, 2, 1200]), [20, 1, 600]);
+}
+
+/// What lies before a dimension of one index need not be one piece of memory with it, though that has the stride of an element.
+#[test]
+fn pieces_begin_with_dimensions_of_one_index() {
+    let told = |dims, strides| told([-1, 1, -1], dims, strides);
+    assert_eq!(told([300, 1, 40], [1, 1, 307]), [1, 1, 307]);
+    assert_ne!(told([300, 1, 40], [7, 1, 2100]), [7, 1, 2100]);
 }
 
 /// What is read where it is must be read before it is written over.

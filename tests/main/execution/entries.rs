@@ -62,6 +62,13 @@ fn there_is_code_for_other_orders_where_packing_would_show() {
     // Sums over the last dimensions count them as one.
     let as_one = [reversed, along(2, false, None)];
     assert_eq!(strided("tensor<64x64x128xf32>", "sum\"(%x)", "tensor<f32>"), as_one);
+    // Of what is in no cache, pieces of memory may be read that hold several dimensions.
+    let pieces = EntryKind::Strided(Strides { elements: Placement::InPieces { before: 1 }, input: None });
+    let far = "tensor<129x500x520xf32>";
+    let with_pieces = [reversed, last, pieces, first, along(2, false, None), apart];
+    assert_eq!(strided(far, "sum\"(%x)", "tensor<f32>"), with_pieces);
+    let all = [reversed, last, first, along(2, false, None), apart];
+    assert_eq!(strided("tensor<129x50x520xf32>", "max\"(%x)", "tensor<f32>"), all);
     assert_eq!(strided("tensor<?xf32>", "negative\"(%x)", "tensor<?xf32>"), [apart]);
     // What the program turns is read in order where that argument alone lies the other way round.
     let alone = |input: usize| along(1, false, Some(input));

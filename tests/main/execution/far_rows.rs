@@ -119,6 +119,13 @@ fn text(far: &Far, targets: &mut Vec<String>) -> String {
         let inner = format!("  %r0 = \"promote.sum\"(%x) {{axis = array<i64: {last}>}} : ({ty}) -> !u\n");
         add("inner", "", &inner, 1);
         add("most", "", &format!("  %r0 = \"promote.max\"(%x) : ({ty}) -> !u\n"), 1);
+        for (name, axes) in [("outer", "0"), ("middle", "1"), ("columns", "0, 1"), ("ends", "0, 2")] {
+            let over = format!("{{axis = array<i64: {axes}>}} : ({ty}) -> !u\n");
+            let both = ["sum", "max"].into_iter().enumerate();
+            let both = both.map(|(number, op)| format!("  %r{number} = \"promote.{op}\"(%x) {over}"));
+            add(name, "", &both.collect::<String>(), 2);
+            add(&format!("only_{name}"), "", &format!("  %r0 = \"promote.sum\"(%x) {over}"), 1);
+        }
     }
     let square = format!("  %s = \"promote.multiply\"(%x, %x) : ({ty}, {ty}) -> !u\n");
     add("squares", "", &format!("{square}  %r0 = \"promote.sum\"(%s) {rows} : (!u) -> !u\n"), 1);
@@ -221,14 +228,48 @@ fn what_is_far_has_the_same_bits_in_any_order_of_its_dimensions() {
     ];
     for (dtype, shape) in cases {
         let far = Far::new(dtype, &shape, &mut random);
-        let orders: [(&[usize], usize); 6] = [
+        let orders: [(&[usize], usize); 7] = [
             (&[2, 1, 0], 0),
             (&[1, 2, 0], 0),
             (&[1, 2, 0], 2),
             (&[0, 2, 1], 0),
             (&[2, 0, 1], 0),
+            (&[2, 0, 1], 2),
             (&[1, 0, 2], 0),
         ];
+        check(&far, &orders, targets().last().expect("there is one"));
+    }
+    set_threads(before);
+}
+
+/// The same of four dimensions, of which some are one piece of memory, and of few long rows beside others.
+#[test]
+fn what_is_far_has_the_same_bits_in_any_order_of_four_dimensions() {
+    let (before, mut random) = (threads(), Random::new(33));
+    for shape in [[33, 50, 130, 41], [2, 3, 64, 24_000]] {
+        let far = Far::new(DType::F32, &shape, &mut random);
+        let orders: [(&[usize], usize); 7] = [
+            (&[3, 2, 1, 0], 0),
+            (&[3, 0, 1, 2], 0),
+            (&[3, 1, 0, 2], 5),
+            (&[2, 3, 0, 1], 0),
+            (&[3, 1, 0, 2], 0),
+            (&[0, 2, 1, 3], 0),
+            (&[2, 1, 0, 3], 1),
+        ];
+        check(&far, &orders, targets().last().expect("there is one"));
+    }
+    set_threads(before);
+}
+
+/// Dimensions of one index have strides that mean nothing, and tell nothing of those beside them.
+#[test]
+fn what_is_far_has_the_same_bits_where_dimensions_have_one_index() {
+    let (before, mut random) = (threads(), Random::new(34));
+    for shape in [[5000, 1, 2000], [1, 5000, 2000], [5000, 2000, 1]] {
+        let far = Far::new(DType::F32, &shape, &mut random);
+        let orders: [(&[usize], usize); 4] =
+            [(&[2, 0, 1], 0), (&[2, 0, 1], 6), (&[2, 1, 0], 3), (&[1, 0, 2], 5)];
         check(&far, &orders, targets().last().expect("there is one"));
     }
     set_threads(before);

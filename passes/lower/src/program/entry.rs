@@ -41,7 +41,8 @@ impl EntryKind {
         match self {
             Self::Strided(Strides { elements: Placement::SideBySide { is_dense, .. }, .. }) => is_dense,
             Self::Strided(Strides {
-                elements: Placement::Apart | Placement::Reversed | Placement::Anyhow,
+                elements:
+                    Placement::InPieces { .. } | Placement::Apart | Placement::Reversed | Placement::Anyhow,
                 ..
             })
             | Self::Public
@@ -56,6 +57,7 @@ impl EntryKind {
         match self.layout(input, r#type) {
             Layout::RowMajor | Layout::Reversed => Vec::new(),
             Layout::Apart => all.collect(),
+            Layout::InPieces(along) => (along + 1..all.end).collect(),
             Layout::Along(along) => {
                 let mut others: Vec<usize> = all.filter(|axis| *axis != along).collect();
                 others.drain(..if self.is_dense() { others.len() - 1 } else { 0 });

@@ -218,6 +218,7 @@ impl Display for EntryKind {
                 match elements {
                     Placement::SideBySide { before, is_dense: false } => write!(f, "strided {before}")?,
                     Placement::SideBySide { before, is_dense: true } => write!(f, "strided {before} dense")?,
+                    Placement::InPieces { before } => write!(f, "strided {before} pieces")?,
                     Placement::Apart => f.write_str("strided apart")?,
                     Placement::Reversed => f.write_str("strided reversed")?,
                     Placement::Anyhow => f.write_str("strided anyhow")?,

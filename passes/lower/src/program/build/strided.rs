@@ -3,7 +3,8 @@
 //! A function takes row-major tensors, and a caller's that is not row-major is packed first. Where kernels do little with what
 //! they read, that takes longer than they do: such a function is built once more for each dimension along which the elements
 //! of its arguments may lie side by side, and for arguments whose elements lie apart along all. Of few arguments each may lie
-//! side by side along another dimension than the last one by itself, too. Callers' tensors are then read where they are.
+//! side by side along another dimension than the last one by itself, too. Of what is in no cache, dimensions that lie one in another are
+//! one, in pieces of memory. Callers' tensors are then read where they are.
 //!
 //! Such a function is kept if it computes the same bits, which the [traversals](Traversal) of its kernels tell, and if the
 //! target reads all arguments along memory, or a few elements of them.
@@ -11,7 +12,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Builder, Context};
-use crate::kernel::Code;
+use crate::kernel::{Code, Form};
 use crate::order::Traversal;
 use crate::program::{Arg, EntryKind, Function, Launch, Layout, Placement, Step, Strides, ValueId};
 use crate::strong::{self, Kind};
@@ -51,6 +52,9 @@ impl<'m> Context<'m> {
         let is_asked =
             |strides: &Strides| reads_little && !(takes_few && strides.elements == Placement::Apart);
         for strides in orders(source, &worth).into_iter().filter(is_asked) {
+            if let Some(pieces) = self.in_pieces(source, strides) {
+                self.add(source, EntryKind::Strided(pieces), traversals);
+            }
             // Any strides are better, but where dimensions must be one for sums to be in order.
             let dense = dense(source, strides);
             for strides in std::iter::once(strides).chain(dense) {
@@ -76,7 +80,11 @@ impl<'m> Context<'m> {
                 self.reads_in_order(&made)
             }
         };
-        let is_kept = is_in_order && is_read;
+        let is_asked = match entry {
+            EntryKind::Strided(Strides { elements: Placement::InPieces { .. }, .. }) => self.reduces(&made),
+            EntryKind::Strided(_) | EntryKind::Public | EntryKind::Shapes | EntryKind::Private => true,
+        };
+        let is_kept = is_in_order && is_read && is_asked;
         if is_kept {
             self.hold(&mut made);
             self.program.functions.push(made);
@@ -87,6 +95,21 @@ impl<'m> Context<'m> {
             self.constants.retain(|_, constant| (constant.0 as usize) < constants);
         }
         is_kept
+    }
+
+    /// The same where the dimensions up to the one along which elements lie are one piece of memory, if an argument that has some before it is in
+    /// no cache.
+    fn in_pieces(&self, source: &strong::Function, strides: Strides) -> Option<Strides> {
+        let Placement::SideBySide { before, is_dense: false } = strides.elements else { return None };
+        let far = self.target.costs().cuts?.far;
+        let strides = Strides { elements: Placement::InPieces { before }, ..strides };
+        let is_far = |(number, input): (usize, &Type)| {
+            let dims = input.dims();
+            let Layout::InPieces(along) = strides.layout(number, dims.len()) else { return false };
+            let has_pieces = along > 0 && along + 1 < dims.len() && dims[along] != Some(1);
+            has_pieces && known_elements(input).is_some_and(|elements| elements > far)
+        };
+        source.inputs.iter().enumerate().any(is_far).then_some(strides)
     }
 
     /// Whether a function does so little with its arguments that packing them would show.
@@ -139,6 +162,13 @@ impl<'m> Context<'m> {
         is_stated && !large.is_empty() && reads.peek().is_some() && reads.all(takes)
     }
 
+    /// Whether kernels reduce what they read of arguments with strides.
+    fn reduces(&self, function: &Function) -> bool {
+        let strided: FxHashSet<ValueId> = function.strided().into_iter().collect();
+        let mut reads = launches(function).filter(|launch| launch.accesses_any(&strided));
+        reads.any(|launch| self.program.kernels[launch.kernel.0 as usize].form != Form::Map)
+    }
+
     /// Whether the target reads arguments with strides as fast as it packs them, or little of them.
     fn reads_anyhow(&self, function: &Function) -> bool {
         if self.takes_few(function) {
@@ -183,7 +213,10 @@ impl<'m> Context<'m> {
         let Some(worth) = self.target.in_place() else { return FxHashSet::default() };
         let is_short = |input: usize, r#type: &Type| {
             let dims = r#type.dims();
-            let Layout::Along(axis) = function.entry.layout(input, r#type) else { return false };
+            let axis = match function.entry.layout(input, r#type) {
+                Layout::Along(axis) | Layout::InPieces(axis) => axis,
+                Layout::RowMajor | Layout::Apart | Layout::Reversed => return false,
+            };
             let is_below = |extent: i64| (2..shortest_run(dims.len()) as i64).contains(&extent);
             axis + 1 < dims.len() && dims[axis].is_some_and(is_below) && is_large(r#type, &worth)
         };

@@ -50,9 +50,13 @@ impl Parser<'_> {
             } else if self.accept_word("anyhow")? {
                 Placement::Anyhow
             } else {
-                let what = "`apart`, `reversed`, `anyhow`, or how many dimensions come after the one along which elements lie";
+                let what = "`apart`, `reversed`, `anyhow`, or how many dimensions come after the one along which elements lie, and `dense` or `pieces`";
                 let before = self.unsigned::<u32>(what)? as usize;
-                Placement::SideBySide { before, is_dense: self.accept_word("dense")? }
+                if self.accept_word("pieces")? {
+                    Placement::InPieces { before }
+                } else {
+                    Placement::SideBySide { before, is_dense: self.accept_word("dense")? }
+                }
             };
             let input = if self.accept_word("input")? {
                 Some(self.unsigned::<u32>("the number of an input")? as usize)

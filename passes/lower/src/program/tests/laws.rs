@@ -63,7 +63,7 @@ fn kernels_alone_read_what_has_strides() {
         &program(&format!("{public}func strided 1 input 2 @f() -> () loc(#0) {{\n^bb0:\n  return\n}}")),
         "func strided 1 input 2 @f: there is no input 2",
     );
-    for order in ["apart", "reversed", "anyhow"] {
+    for order in ["apart", "reversed", "anyhow", "1 dense", "1 pieces"] {
         let text = format!("{public}func strided {order} @f() -> () loc(#0) {{\n^bb0:\n  return\n}}\n");
         is_valid(&program(&text));
         assert!(program(&text).to_string().contains(&format!("func strided {order} @f(")), "{order}");

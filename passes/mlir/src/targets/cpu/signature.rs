@@ -7,7 +7,7 @@
 use std::fmt::Write;
 
 use promote_abi::{
-    ANYHOW, Function, Kind, Prototype, REVERSED, Runtime, Strided, Structure, TensorType, fields,
+    ANYHOW, Function, IN_PIECES, Kind, Prototype, REVERSED, Runtime, Strided, Structure, TensorType, fields,
 };
 
 use super::names;
@@ -178,15 +178,16 @@ fn codes(text: &mut String, export: &Export<'_>) {
         return;
     }
     let elements = export.strided.iter().map(|(strides, entry)| {
-        let (before, is_dense) = match strides.elements {
-            Placement::SideBySide { before, is_dense } => (before as i64, is_dense),
-            Placement::Apart => (-1, false),
-            Placement::Reversed => (REVERSED, false),
-            Placement::Anyhow => (ANYHOW, false),
+        let (before, dense) = match strides.elements {
+            Placement::SideBySide { before, is_dense } => (before as i64, i64::from(is_dense)),
+            Placement::InPieces { before } => (before as i64, IN_PIECES),
+            Placement::Apart => (-1, 0),
+            Placement::Reversed => (REVERSED, 0),
+            Placement::Anyhow => (ANYHOW, 0),
         };
         let fields = fields::Strided {
             before: number(Kind::I64, before),
-            dense: number(Kind::I64, i64::from(is_dense)),
+            dense: number(Kind::I64, dense),
             input: number(Kind::I64, strides.input.map_or(-1, |input| input as i64)),
             entry: address(Some(entry.clone())),
             entry_stack: address(Some(stack_symbol(entry))),
