@@ -66,7 +66,8 @@ impl KernelEmitter<'_> {
         (units, tiles)
     }
 
-    /// Puts the parts of columns, which are read row by row, where they are in memory among the other units, if that is known.
+    /// Puts the dimensions of the units of columns that are cut, and read row by row, in the order in which they lie in memory, if that is
+    /// known: parts are not outside of all others.
     fn sort_parts(&self, units: &mut [usize]) {
         let is_cut = matches!(self.kernel.form, Form::Columns { .. }) && self.kernel.chunk.is_some();
         let Some(access) = self.read_most(units).filter(|_| is_cut && self.across.is_none()) else { return };
@@ -279,14 +280,15 @@ impl KernelEmitter<'_> {
 
     /// What is read of which most depends on the indices of units, the first of equals.
     fn read_most(&self, units: &[usize]) -> Option<&Access> {
-        let loads = self.kernel.exprs.iter().filter_map(|expr| match &expr.code {
+        // `max_by_key` takes the last of equals.
+        let loads = self.kernel.exprs.iter().rev().filter_map(|expr| match &expr.code {
             What::Load(access) => Some(access),
             What::Take { .. } | What::Splat(_) | What::Size(_) | What::Index { .. } => None,
             What::Map(..) | What::Convert(_) | What::Reduced(_) => None,
         });
         let dims =
             |access: &&Access| units.iter().filter(|dim| !self.distance(access, **dim).is_zero()).count();
-        loads.collect::<Vec<_>>().into_iter().rev().max_by_key(dims)
+        loads.max_by_key(dims)
     }
 
     /// How many elements further on in memory a dimension ends.
