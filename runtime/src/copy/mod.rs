@@ -2,11 +2,12 @@
 //!
 //! The axes are put into the order of the target's memory, and those that are contiguous with each other on both sides
 //! become one. Then rows are copied, several at a time if they are short; or, where the source runs along another axis
-//! than the target (a transposition), [`squares`], whose rows go on through the axes that continue them; or runs of the source,
-//! if the rows of the target are shorter than that.
+//! than the target (a transposition), [`squares`], whose rows go on through the axes that continue them, by way of other memory if what
+//! lies there is a few [steps apart](stepped); or runs of the source, if the rows of the target are shorter than that.
 
 mod rows;
 mod squares;
+mod stepped;
 #[cfg(target_arch = "x86_64")]
 mod steps;
 
@@ -67,8 +68,8 @@ const STREAMED_ROW: usize = 1 << 12;
 /// of each run, if there are as many, and as much memory of the target for each.
 const LONG_RUN: usize = 16;
 
-/// The bytes of the target that are written again and again as runs are interleaved: they stay in the first-level cache, and there is
-/// as much memory for them on the stack.
+/// The bytes of the target that are written again and again as runs are interleaved, or of the source that are turned: they stay in the
+/// first-level cache, and there is as much memory for them on the stack.
 const INTERLEAVED: usize = 1 << 15;
 
 /// How many runs are interleaved at a time, at least, if there are as many: they fill lines of the target.
@@ -307,11 +308,14 @@ impl Plan {
         let outer = count(&self.outer);
         let grain = (GRAIN / (height * width * self.inside() * size_of::<T>())).max(1);
         let streams = self.streams(size_of::<T>());
-        let along = match &self.manner {
+        let run = match &self.manner {
             Manner::Rows { inner, .. } => *inner,
-            Manner::Squares { .. } | Manner::Runs { .. } => NONE,
+            // Axes that continue a side of squares go on in the same steps.
+            Manner::Squares { across, .. } => Axis { extent: count(across), ..last(across) },
+            Manner::Runs { .. } => NONE,
         };
-        let apart = Apart::new(size_of::<T>(), along);
+        let apart = Apart::new(size_of::<T>(), run);
+        let is_stepped = apart.has_registers();
         pool::parallel((outer * cuts[0] * cuts[1]) as i64, grain as i64, &|begin, end| {
             // A whole address, not its field, is what closures may share.
             let (to, from) = (to.at(0), from.at(0));
@@ -334,9 +338,14 @@ impl Plan {
                                 offsets(inner, (along * width, width), of_inner);
                             }
                             let size = size_of::<T>() as isize;
-                            let dense =
-                                Dense { source: last(across).from == size, target: last(inner).to == size };
-                            squares::squares::<T>((of_across, of_inner), dense, (to, from), streams);
+                            let (sides, target) = ((&**of_across, &**of_inner), last(inner).to == size);
+                            if is_stepped {
+                                let how = (&apart, run.from, target);
+                                stepped::turn::<T>(sides, how, (to, from), streams);
+                            } else {
+                                let dense = Dense { source: run.from == size, target };
+                                squares::squares::<T>(sides, dense, (to, from), streams);
+                            }
                         }
                         Manner::Rows { across, inner } => {
                             let (across, at) = across.part(part / cuts[1] * height, height);

@@ -37,10 +37,12 @@ pub(super) unsafe fn rows<T: Copy>(across: Axis, (inner, apart): (Axis, &Apart),
             each_row(across, to, from, |to, from| strided::<T>(count, to, width, from, 0));
         } else {
             match inner.from == -width {
-                true => each_row(across, to, from, |to, from| apart.copy::<T>(count, to, (from, -width))),
-                false => {
-                    each_row(across, to, from, |to, from| apart.copy::<T>(count, to, (from, inner.from)))
+                true => {
+                    each_row(across, to, from, |to, from| apart.copy::<T>((count, count), to, (from, -width)))
                 }
+                false => each_row(across, to, from, |to, from| {
+                    apart.copy::<T>((count, count), to, (from, inner.from))
+                }),
             }
         }
     }
@@ -82,18 +84,36 @@ impl Apart {
         }
     }
 
-    /// Copies a row of them.
+    /// Whether there are instructions for it.
+    pub(super) const fn has_registers(&self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        {
+            self.steps.is_some()
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            false
+        }
+    }
+
+    /// Copies as many of them, the first of those that are `left` of a row.
     ///
     /// # Safety
     /// As [`copy`], for one axis, of elements that lie as was said.
     #[inline(always)]
-    unsafe fn copy<T: Copy>(&self, count: usize, to: Address, (from, stride): (Address, isize)) {
+    pub(super) unsafe fn copy<T: Copy>(
+        &self,
+        (count, left): (usize, usize),
+        to: Address,
+        (from, stride): (Address, isize),
+    ) {
         let width = size_of::<T>() as isize;
         #[cfg(target_arch = "x86_64")]
         // SAFETY: by contract.
-        let copied = self.steps.as_ref().map_or(0, |steps| unsafe { steps.copy(count, to.0, from.0) });
+        let copied =
+            self.steps.as_ref().map_or(0, |steps| unsafe { steps.copy((count, left), to.0, from.0) });
         #[cfg(not(target_arch = "x86_64"))]
-        let copied = 0;
+        let (copied, _) = (0, left);
         let (to, from) = (to.at(copied as isize * width), from.at(copied as isize * stride));
         // SAFETY: by contract.
         unsafe { strided::<T>(count - copied, to, width, from, stride) };
@@ -169,7 +189,7 @@ const AHEAD: usize = 1 << 12;
 /// Brings so many bytes into the second-level cache, if they are there: of the first-level one, Zen 4 has so few misses under way that it waits
 /// for those of a row.
 #[inline(always)]
-fn bring(from: Address, bytes: usize) {
+pub(super) fn bring(from: Address, bytes: usize) {
     #[cfg(target_arch = "x86_64")]
     for place in (0..bytes).step_by(LINE).chain(bytes.checked_sub(1)) {
         use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};

@@ -64,19 +64,20 @@ impl Steps {
         })
     }
 
-    /// Copies as many elements next to each other, as far as registers go; how many that are.
+    /// Copies as many elements next to each other, as far as registers go; how many that are. There are `left` elements, of which they are the
+    /// first.
     ///
     /// # Safety
-    /// All that lies between the first and the last of `count` elements can be read, `count` elements can be written, and the two do not
+    /// All that lies between the first and the last of `left` elements can be read, `count` elements can be written, and the two do not
     /// overlap.
-    pub unsafe fn copy(&self, count: usize, to: *mut u8, from: *const u8) -> usize {
+    pub unsafe fn copy(&self, (count, left): (usize, usize), to: *mut u8, from: *const u8) -> usize {
         // SAFETY: by contract; the processor has the instructions.
         unsafe {
             match self.size {
-                1 => bytes(self, count, to.cast(), from.cast()),
-                2 => halves(self, count, to.cast(), from.cast()),
-                4 => words(self, count, to.cast(), from.cast()),
-                8 => longs(self, count, to.cast(), from.cast()),
+                1 => bytes(self, (count, left), to.cast(), from.cast()),
+                2 => halves(self, (count, left), to.cast(), from.cast()),
+                4 => words(self, (count, left), to.cast(), from.cast()),
+                8 => longs(self, (count, left), to.cast(), from.cast()),
                 size => unreachable!("there are no steps of elements of {size} bytes"),
             }
         }
@@ -100,7 +101,12 @@ macro_rules! lanes {
         /// # Safety
         /// As [`Steps::copy`], on a processor that has the instructions.
         #[target_feature(enable = $features)]
-        unsafe fn $name(steps: &Steps, count: usize, to: *mut $unit, from: *const $unit) -> usize {
+        unsafe fn $name(
+            steps: &Steps,
+            (count, left): (usize, usize),
+            to: *mut $unit,
+            from: *const $unit,
+        ) -> usize {
             const LANES: usize = BYTES / size_of::<$unit>();
             let source = |register: usize| {
                 let lanes = steps.sources[register].0.as_ptr();
@@ -122,7 +128,7 @@ macro_rules! lanes {
             }
             let step = steps.step as usize;
             // The last element of a register's worth is not the last one that there is: all before the next one can be read.
-            while copied + LANES < count {
+            while copied + LANES <= count && copied + LANES < left {
                 // SAFETY: see above.
                 unsafe {
                     let first = from.add(copied * step);

@@ -388,3 +388,42 @@ fn short_rows_of_both_tensors_are_moved_as_wider_elements() {
         }
     }
 }
+
+#[test]
+fn transposes_what_lies_in_steps() {
+    let bytes: Vec<u8> = (0..20_000_000_usize).map(|number| (number * 131 / 8) as u8).collect();
+    // The columns are two axes, which go on in the same steps in the source, and have gaps between them in the target.
+    for (rows, outer, columns) in [(65, 1, 130), (300, 3, 47), (9, 2, 65), (16, 2, 64), (101, 1, 700)] {
+        for (size, step) in
+            [1, 2, 4, 8, 16].into_iter().flat_map(|size| [2, 3, 7, 16, 17].map(|step| (size, step)))
+        {
+            let from =
+                [columns * step, step, outer * columns * step + 1].map(|stride| (stride * size) as isize);
+            let to = [columns * rows + 5, rows, 1].map(|stride| (stride * size) as isize);
+            let last = |strides: [isize; 3]| {
+                let extents = [outer, columns, rows];
+                extents
+                    .iter()
+                    .zip(strides)
+                    .map(|(extent, stride)| (extent - 1) * stride as usize)
+                    .sum::<usize>()
+            };
+            let length = last(from) + size;
+            let source = bytes[..length].to_vec();
+            let mut target = vec![0xa5_u8; last(to) + size + 64];
+            // SAFETY: the views fit their memory.
+            unsafe {
+                let to = Strided { data: target.as_mut_ptr(), strides: &to };
+                let from = Strided { data: source.as_ptr().cast_mut(), strides: &from };
+                copy(&[outer, columns, rows], size, to, from);
+            }
+            let mut naive = vec![0xa5_u8; target.len()];
+            for (to, from) in
+                places(&[outer, columns, rows], &to).into_iter().zip(places(&[outer, columns, rows], &from))
+            {
+                naive[to as usize..][..size].copy_from_slice(&source[from as usize..][..size]);
+            }
+            assert!(target == naive, "{rows} rows of {outer} x {columns} of {size}, {step} apart");
+        }
+    }
+}
