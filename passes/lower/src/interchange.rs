@@ -5,9 +5,34 @@
 
 use super::kernel::{Code, Form, Kernel, Role};
 use promote_dialect::extent::Product;
+use promote_lattice::{DType, Kind};
 
 /// Vectors do not lie along shorter dimensions: their loops would have no full ones.
 const SHORT: i64 = 16;
+
+/// The most elements from one to the next where a vector of them is still chosen among all that lies between.
+const NEAR: i64 = 4;
+
+/// How many elements it is from one to the next along a dimension of that stride, if they lie near each other in order: side by side, or, of
+/// real numbers, a few apart.
+pub fn near(stride: &Product, dtype: DType) -> Option<i64> {
+    let most = if dtype.kind() == Kind::Complex { 1 } else { NEAR };
+    stride.fixed().filter(|stride| (1..=most).contains(stride))
+}
+
+/// Whether elements lie near each other along a dimension of that stride, or are one for all of it.
+pub fn lies_along(stride: &Product, dtype: DType) -> bool {
+    near(stride, dtype).is_some() || matches!(stride.fixed(), Some(-1 | 0))
+}
+
+/// How much is read otherwise than side by side along a dimension; of less the dimension is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Across {
+    /// What is read from further apart.
+    far: usize,
+    /// What is read from a few elements apart.
+    stepped: usize,
+}
 
 impl Kernel {
     /// Puts another dimension innermost if more of what a reduction reads lies side by side along it than along the one that is.
@@ -45,7 +70,7 @@ impl Kernel {
     fn nearer_columns(&self, last: usize) -> Option<usize> {
         let reduced = self.reduced();
         let within = reduced.clone().next_back()?;
-        let is_known = |dim: usize| self.read_strides().all(|strides| strides[dim].fixed().is_some());
+        let is_known = |dim: usize| self.reads().all(|(strides, _)| strides[dim].fixed().is_some());
         let is_lengthwise = self.reads_along(within) && self.reads_less_across(within, last);
         if reduced.contains(&last) || is_known(last) || !is_lengthwise {
             return None;
@@ -75,10 +100,11 @@ impl Kernel {
         self.chunk.is_some_and(|chunk| chunk.by == dim)
     }
 
-    /// Whether something is read that lies side by side along a dimension, which is long enough for vectors.
+    /// Whether something is read whose elements lie near each other along a dimension, which is long enough for vectors.
     pub fn reads_along(&self, dim: usize) -> bool {
         let is_long = self.dims[dim].fixed().is_none_or(|extent| extent >= SHORT);
-        is_long && self.read_strides().any(|strides| matches!(strides[dim].fixed(), Some(-1 | 1)))
+        let is_along = |stride: &Product, dtype| near(stride, dtype).is_some() || stride.fixed() == Some(-1);
+        is_long && self.reads().any(|(strides, dtype)| is_along(&strides[dim], dtype))
     }
 
     /// Whether less is read across a dimension than across another.
@@ -87,15 +113,23 @@ impl Kernel {
     }
 
     /// How much is read that neither lies side by side along a dimension nor is one element for all of it.
-    pub fn reads_across(&self, dim: usize) -> usize {
-        let is_across =
-            |strides: &&Vec<Product>| strides[dim].fixed().is_none_or(|stride| !(-1..=1).contains(&stride));
-        self.read_strides().filter(is_across).count()
+    pub fn reads_across(&self, dim: usize) -> Across {
+        let mut across = Across { far: 0, stepped: 0 };
+        for (strides, dtype) in self.reads() {
+            let stride = &strides[dim];
+            if !lies_along(stride, dtype) {
+                across.far += 1;
+            } else if near(stride, dtype).is_some_and(|step| step > 1) {
+                across.stepped += 1;
+            }
+        }
+        across
     }
 
-    fn read_strides(&self) -> impl Iterator<Item = &Vec<Product>> {
+    /// The strides in which elements are read, and their dtypes.
+    fn reads(&self) -> impl Iterator<Item = (&Vec<Product>, DType)> {
         self.exprs.iter().filter_map(|expr| match &expr.code {
-            Code::Load(access) => Some(&access.strides),
+            Code::Load(access) => Some((&access.strides, expr.dtype)),
             Code::Splat(_)
             | Code::Size(_)
             | Code::Index { .. }

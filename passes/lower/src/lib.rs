@@ -9,7 +9,7 @@ pub mod canonical;
 pub mod flow;
 pub mod fuse;
 pub mod graph;
-mod interchange;
+pub mod interchange;
 pub mod interface;
 pub mod kernel;
 pub mod ops;

@@ -41,6 +41,7 @@ mod shared_panels;
 mod sorting;
 mod stack;
 mod staged;
+mod stepped_columns;
 mod stepped_rows;
 mod streamed_products;
 pub mod support;

@@ -1,15 +1,17 @@
 //! What a kernel reads across its vectors, so that it is better turned before.
 
+use promote_lattice::DType;
 use promote_lattice::convert::Numerics;
 use promote_lower::graph::NodeId;
-use promote_lower::kernel::{Access, Code, Form, Kernel, Role};
+use promote_lower::interchange::lies_along;
+use promote_lower::kernel::{Access, Code, Expr, Form, Kernel, Role};
 use promote_lower::order::has_any_order;
 
 use super::schedule::Schedule;
 use crate::targets::cpu::costs::LEAST_TURNED;
 
-/// Whether elements lie side by side along a dimension, or are one for all of it.
-pub(super) fn is_along(access: &Access, dim: usize) -> bool {
+/// Whether elements are written side by side along a dimension, or are one for all of it.
+fn is_written_along(access: &Access, dim: usize) -> bool {
     access.strides[dim].fixed().is_some_and(|stride| (-1..=1).contains(&stride))
 }
 
@@ -27,16 +29,16 @@ impl Schedule {
         if !stores_rows && (self.turns_in_registers() || is_small(kernel)) {
             return Vec::new();
         }
-        let is_written_along = stored.all(|access| is_along(access, vector));
-        let loads: Vec<&Access> = kernel.exprs.iter().filter_map(|expr| loaded(&expr.code)).collect();
-        let is_any_across = !loads.iter().all(|access| is_along(access, vector));
+        let is_written_along = stored.all(|access| is_written_along(access, vector));
+        let is_along = |(access, dtype): &(&Access, DType)| lies_along(&access.strides[vector], *dtype);
+        let loads: Vec<_> = kernel.exprs.iter().filter_map(loaded).collect();
+        let is_any_across = !loads.iter().all(is_along);
         if !is_any_across && (is_written_along || scans_in_order(kernel, numerics)) {
             return Vec::new();
         }
         let is_of_row = |access: &Access| stores_rows && access.strides[vector].is_zero();
-        let is_turned =
-            |access: &&Access| !is_written_along || !is_along(access, vector) || is_of_row(access);
-        loads.into_iter().filter(is_turned).map(|access| access.buffer).collect()
+        let is_turned = |load: &(&Access, DType)| !is_written_along || !is_along(load) || is_of_row(load.0);
+        loads.into_iter().filter(is_turned).map(|(access, _)| access.buffer).collect()
     }
 
     /// Whether what is read across vectors is turned in registers.
@@ -47,10 +49,10 @@ impl Schedule {
     }
 }
 
-/// What an expression loads from memory; what it takes is looked up.
-const fn loaded(code: &Code) -> Option<&Access> {
-    match code {
-        Code::Load(access) => Some(access),
+/// What an expression loads from memory, and of which dtype; what it takes is looked up.
+fn loaded(expr: &Expr) -> Option<(&Access, DType)> {
+    match &expr.code {
+        Code::Load(access) => Some((access, expr.dtype)),
         Code::Take { .. } | Code::Splat(_) | Code::Size(_) | Code::Index { .. } => None,
         Code::Map(..) | Code::Convert(_) | Code::Reduced(_) => None,
     }

@@ -7,10 +7,10 @@ use std::fmt::{self, Display, Formatter};
 
 use promote_dialect::extent::Product;
 use promote_lattice::convert::Numerics;
+use promote_lower::interchange::lies_along;
 use promote_lower::kernel::{Code, Form, Kernel, Moved};
 use promote_lower::order::{self, Beside, Rows, register_lanes, square_lanes};
 
-use super::along::is_along;
 use super::copied::is_copied;
 use super::down::Down;
 use super::grouped::Grouped;
@@ -20,7 +20,7 @@ use super::lengthwise::Lengthwise;
 use super::parts::Parts;
 use super::prefetch::loaded_bytes;
 use super::shuffled::Shuffled;
-use super::squares::{columns_at_once, squares};
+use super::squares::{columns_at_once, squares, step_across};
 use crate::targets::cpu::costs::{
     CACHED_ROWS, COLUMNS_UPRIGHT, FEW_VECTORS, GROUPED_ROWS, IN_REGISTERS, IN_REGISTERS_UNMASKED,
     LEAST_ROWS_DOWN, WORTH_SHORTENING,
@@ -173,7 +173,8 @@ impl Schedule {
         kernel.exprs.iter().all(|expr| match (&expr.code, &self.beside) {
             (Code::Load(access), Some(beside)) => beside.layout(access, expr.dtype).is_some(),
             (Code::Load(access), _) => {
-                is_along(access, vector) || across.is_some_and(|dim| access.strides[dim].fixed() == Some(1))
+                let is_across = |dim: usize| step_across(access, dim, expr.dtype).is_some();
+                lies_along(&access.strides[vector], expr.dtype) || across.is_some_and(is_across)
             }
             (
                 // What is taken from where it is, is few elements or whole rows: lowering copies all else.

@@ -19,23 +19,24 @@ use crate::targets::cpu::costs::{
 use crate::targets::llvm::{Level, Predicate, Register, block_argument, shuffle, vector};
 use promote_dialect::extent::Product;
 use promote_lattice::DType;
+use promote_lower::interchange::near;
 use promote_lower::kernel::{Access, Code as What, ExprId, Form, Kernel, Role};
 
-/// Whether a stride is further than to the next element, or back to the one before.
-fn is_far(stride: &Product) -> bool {
-    stride.fixed().is_none_or(|stride| !(-1..=1).contains(&stride))
+/// How many elements it is from one to the next along a dimension, if they lie nearer to each other than along the innermost one.
+pub(super) fn step_across(access: &Access, dim: usize, dtype: DType) -> Option<i64> {
+    let is_far = |step: i64, last: &Product| last.fixed().is_none_or(|last| last.saturating_abs() > step);
+    let is_nearer = |step: &i64| access.strides.last().is_some_and(|last| is_far(*step, last));
+    near(&access.strides[dim], dtype).filter(is_nearer)
 }
 
-/// Whether elements lie side by side along a dimension, and not along the innermost one.
-fn is_across(access: &Access, dim: usize) -> bool {
-    access.strides[dim].fixed() == Some(1) && access.strides.last().is_some_and(is_far)
-}
-
-/// What is read across, along a dimension.
+/// What is read across, along a dimension: by a map what lies side by side along it.
 pub(super) fn reads(kernel: &Kernel, dim: usize) -> Vec<(ExprId, &Access, DType)> {
     let ids = (0..).map(ExprId).zip(&kernel.exprs);
+    let is_read = |step: i64| step == 1 || kernel.form != Form::Map;
     let reads = ids.filter_map(|(id, expr)| match &expr.code {
-        What::Load(access) if is_across(access, dim) => Some((id, access, expr.dtype)),
+        What::Load(access) if step_across(access, dim, expr.dtype).is_some_and(is_read) => {
+            Some((id, access, expr.dtype))
+        }
         _ => None,
     });
     reads.collect()
@@ -297,7 +298,7 @@ impl KernelEmitter<'_> {
     }
 
     /// Does something with each of some rows from one on, whose lanes are at some indices of a dimension: rows are as many as lanes, or there are
-    /// several squares beside each other. Of one that has a mask the rows of other lanes are not read.
+    /// several squares beside each other. Of one that has a mask the rows of other lanes are not read: it is read side by side.
     pub(super) fn square_of(
         &mut self,
         (dim, row, count): (usize, MlirValue, usize),
@@ -311,8 +312,8 @@ impl KernelEmitter<'_> {
         let squares: Vec<Vec<MlirValue>> = across
             .iter()
             .map(|(_, access, dtype)| {
-                let ahead = prefetched.map(|ahead| self.elements_ahead(access, (dim, row), ahead));
-                self.load_square((access, *dtype, count), lanes_at, (ahead, mask))
+                let ahead = prefetched.map(|ahead| self.elements_ahead((access, *dtype), (dim, row), ahead));
+                self.load_square((access, *dtype, count), (dim, lanes_at), (ahead, mask))
             })
             .collect();
         for number in 0..count {
@@ -336,7 +337,7 @@ impl KernelEmitter<'_> {
     fn load_square(
         &mut self,
         (access, dtype, count): (&Access, DType, usize),
-        (along, lanes_at): (usize, &[MlirValue]),
+        (dim, (along, lanes_at)): (usize, (usize, &[MlirValue])),
         (prefetched, mask): (Option<MlirValue>, Option<MlirValue>),
     ) -> Vec<MlirValue> {
         let size = memory(dtype).bits() as usize / 8;
@@ -356,12 +357,15 @@ impl KernelEmitter<'_> {
                 self.code.prefetch(next, level);
             }
             let row = vector(unit, count);
-            match mask {
-                Some(mask) => {
+            match (mask, step_across(access, dim, dtype)) {
+                (None, Some(step @ 2..)) => {
+                    self.choose_strided(first, (unit, size), (count, count), step as usize)
+                }
+                (None, _) => self.code.load(first, row, size),
+                (Some(mask), _) => {
                     let nothing = self.code.value("llvm.mlir.zero", &[], row, &[]);
                     self.masked_load(first, row, size, (mask, nothing))
                 }
-                None => self.code.load(first, row, size),
             }
         });
         let loaded: Vec<MlirValue> = loaded.collect();
@@ -374,11 +378,12 @@ impl KernelEmitter<'_> {
     /// How many elements ahead that is which is brought into the cache with a square from a row on.
     pub(super) fn elements_ahead(
         &mut self,
-        access: &Access,
+        (access, dtype): (&Access, DType),
         (dim, row): (usize, MlirValue),
         Ahead { rows, then }: Ahead,
     ) -> MlirValue {
-        let ahead = self.code.index(rows);
+        let apart = step_across(access, dim, dtype).unwrap_or(1);
+        let ahead = self.code.index(rows * apart);
         let (step, columns) = match then {
             Then::Unit => (self.next_unit(access), self.lanes as i64),
             Then::Unknown => return ahead,
@@ -389,9 +394,11 @@ impl KernelEmitter<'_> {
             return self.code.int("llvm.mul", step, steps);
         }
         let extent = self.product(&self.kernel.dims[dim].clone());
-        let back = self.code.int("llvm.sub", step, extent);
+        let (rows, apart) = (self.code.index(rows), self.code.index(apart));
+        let all = self.code.int("llvm.mul", extent, apart);
+        let back = self.code.int("llvm.sub", step, all);
         let beyond = self.code.int("llvm.add", ahead, back);
-        let reached = self.code.int("llvm.add", row, ahead);
+        let reached = self.code.int("llvm.add", row, rows);
         let is_beyond = self.code.compare(Predicate::Sge, reached, extent);
         self.code.value("llvm.select", &[is_beyond, beyond, ahead], self.code.types.i64, &[])
     }

@@ -17,7 +17,7 @@ use promote_scalar::memory;
 
 use super::fours::Partial;
 use super::lengthwise::{Lengthwise, most_blocks};
-use super::squares::{Ahead, Bounds, Then, reads};
+use super::squares::{Ahead, Bounds, Then, reads, step_across};
 use super::{KernelEmitter, Scope};
 use crate::raw;
 use crate::targets::cpu::costs::{
@@ -170,7 +170,15 @@ impl KernelEmitter<'_> {
 
     /// How many squares lie in the lines of the cache that the first of them is read from.
     fn squares_of_lines(&self, dim: usize, lanes: usize) -> i64 {
-        (CACHE_LINE / (lanes as i64 * widest(self.kernel, dim))).max(1)
+        (CACHE_LINE / (lanes as i64 * widest(self.kernel, dim) * self.step_of_squares(dim))).max(1)
+    }
+
+    /// The most elements from one row of a square to the next.
+    fn step_of_squares(&self, dim: usize) -> i64 {
+        let steps = reads(self.kernel, dim)
+            .into_iter()
+            .filter_map(|(_, access, dtype)| step_across(access, dim, dtype));
+        steps.max().unwrap_or(1)
     }
 
     /// What is brought into the cache with the last rows of some columns: the columns of the next unit, or, where strides do not number
@@ -224,7 +232,9 @@ impl KernelEmitter<'_> {
         }
         // Whole squares bring in what lies between them, too.
         let has_whole = self.kernel.dims[dim].fixed().is_none_or(|extent| extent >= lanes as i64);
-        match self.has_masks && !self.leaves_few(dim, lanes) {
+        // What lies in steps would be gathered.
+        let has_part = self.has_masks && self.step_of_squares(dim) == 1;
+        match has_part && !self.leaves_few(dim, lanes) {
             true => self.part_of_square((dim, (whole, to)), (!has_whole).then_some(ahead), roots, &state),
             false => self.row_by_row((dim, (whole, to)), roots, &state, lanes),
         }
