@@ -36,6 +36,17 @@ pub struct Call<'a> {
     pub dims: &'a [Option<i64>],
     /// Whose numbers.
     pub numerics: Numerics,
+    /// How many ops read the first operand.
+    pub readers: Readers,
+}
+
+/// How many ops read the elements of a tensor, or of those that it is computed from element by element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readers {
+    /// One, and each of those is read once.
+    One,
+    /// Several.
+    Several,
 }
 
 /// Adds what an op computes. `constant` and what an IR has of its own are not ops of arithmetic: the host adds them.

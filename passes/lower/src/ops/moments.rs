@@ -8,7 +8,7 @@ use super::reductions::{
     reduced_axes, spread,
 };
 use super::views::view;
-use super::{Call, accumulator, convert, map, splat};
+use super::{Call, Readers, accumulator, convert, map, splat};
 use crate::graph::{Graph, Index, NodeId, Prim};
 use crate::target::Cuts;
 use promote_dialect::extent::{Extent, Product};
@@ -34,7 +34,7 @@ pub(super) fn moment(graph: &mut Graph, call: Call<'_>) -> NodeId {
 fn moment_of(graph: &mut Graph, call: Call<'_>, x: NodeId, gone: &[usize]) -> NodeId {
     let correction = call.attrs.number("correction").unwrap_or(0.0);
     match call.op {
-        Op::Mean => only_element(graph, call, x, gone).unwrap_or_else(|| mean(graph, x, gone)),
+        Op::Mean => only_element(graph, call, x, gone).unwrap_or_else(|| mean(graph, x, gone, call.readers)),
         Op::Var => variance(graph, x, gone, (correction, call.numerics)),
         Op::Std => {
             let variance = variance(graph, x, gone, (correction, call.numerics));
@@ -46,8 +46,8 @@ fn moment_of(graph: &mut Graph, call: Call<'_>, x: NodeId, gone: &[usize]) -> No
     }
 }
 
-fn mean(graph: &mut Graph, x: NodeId, gone: &[usize]) -> NodeId {
-    let sum = reduce(graph, Op::Sum, x, gone);
+fn mean(graph: &mut Graph, x: NodeId, gone: &[usize], readers: Readers) -> NodeId {
+    let sum = reduce(graph, Op::Sum, x, gone, readers);
     let (own, shape, dtype) = (graph.shape(x), graph.shape(sum), graph.node(x).dtype);
     let count = count(graph, &own, gone, dtype, shape);
     if dtype.is_inexact() {
@@ -66,10 +66,10 @@ fn variance(graph: &mut Graph, x: NodeId, gone: &[usize], (correction, numerics)
     let sum = match (parts(graph, x, gone), elements.fixed()) {
         (Some(parts), Some(elements)) => squares_of_parts(graph, parts, elements as f64),
         (Some(_) | None, _) => {
-            let mean = mean(graph, x, gone);
+            let mean = mean(graph, x, gone, Readers::Several);
             let distances = distances(graph, x, mean, gone);
             let squares = squares(graph, distances);
-            reduce(graph, Op::Sum, squares, gone)
+            reduce(graph, Op::Sum, squares, gone, Readers::Several)
         }
     };
     let shape = graph.shape(sum);

@@ -1,5 +1,6 @@
 //! In how many passes reductions are made: one dimension after the other, rows first, or in parts.
 
+use super::Readers;
 use crate::graph::{Cut, Graph};
 use crate::kernel::Taken;
 use crate::order::{BLOCK, SHORT_ROW};
@@ -44,27 +45,40 @@ pub(super) fn one_first(own: &[Extent], gone: &[usize]) -> Option<(Vec<usize>, V
     (!rest.is_empty()).then(|| (first.to_vec(), rest))
 }
 
-/// The dimensions to reduce first and the others, as they are counted then, where all are reduced and so much is read that it is in no cache.
-/// What lies in any order in memory is read as it lies along few dimensions, and packed where several count as one. They are as few of the
-/// last ones as have rows together that are worth it down their columns, too, if there are many such rows; else as few as have any long
-/// rows; where those are all, it is the longest dimension, the first of equals. Dimensions of one index do not count. Where not all are
-/// reduced, what is made of the elements and of their sums may be read at once with them.
-pub(super) fn far_first(cuts: Cuts, own: &[Extent], gone: &[usize]) -> Option<(Vec<usize>, Vec<usize>)> {
+/// The dimensions to reduce first and the others, as they are counted then, where so much is read that it is in no cache. What lies in any
+/// order in memory is read as it lies along few dimensions, and packed where several count as one. Where all are reduced, they are as few of
+/// the last ones as have rows together that are worth it down their columns, too, if there are many such rows; else as few as have any long
+/// rows; where those are all, it is the longest dimension, the first of equals. Where the last ones alone are, they are as few of these as
+/// have long rows, if there are many such rows, and nothing else reads what is reduced: what is made of the elements and of their sums may be
+/// read at once with them. Dimensions of one index do not count.
+pub(super) fn far_first(
+    cuts: Cuts,
+    own: &[Extent],
+    gone: &[usize],
+    readers: Readers,
+) -> Option<(Vec<usize>, Vec<usize>)> {
     let extent = |axis: &usize| own[*axis].fixed();
     let is_long = |axis: &usize| extent(axis) != Some(1);
-    let mut kept = (0..own.len()).filter(|axis| !gone.contains(axis));
-    let count = known(own, gone)?;
-    let is_far = !kept.any(|axis| is_long(&axis)) && count > cuts.far;
-    let long: Vec<usize> = gone.iter().copied().filter(is_long).collect();
-    let longest = long.iter().copied().rev().max_by_key(extent).filter(|_| is_far && long.len() > 1)?;
+    let (long, kept): (Vec<usize>, Vec<usize>) =
+        (0..own.len()).filter(is_long).partition(|axis| gone.contains(axis));
+    let count = known(own, &long)?.saturating_mul(known(own, &kept)?);
+    let longest = long.iter().copied().rev().max_by_key(extent);
+    let longest = longest.filter(|_| long.len() > 1 && count > cuts.far)?;
     let rows_of = |least: i64| {
         let mut suffixes =
             (1..long.len()).rev().filter_map(|from| Some((&long[from..], known(own, &long[from..])?)));
         suffixes.find(|(_, length)| *length >= least)
     };
-    let many = rows_of(WORTH_DOWN).filter(|(_, length)| count / length >= cuts.most);
-    let rows = many.or_else(|| rows_of(SHORT_ROW + 1));
-    let first = rows.map_or(vec![longest], |(axes, _)| axes.to_vec());
+    let is_many = |(_, length): &(&[usize], i64)| count / length >= cuts.most;
+    let are_last = kept.iter().all(|axis| *axis < long[0]);
+    let first = match (kept.is_empty(), readers) {
+        (true, Readers::One | Readers::Several) => {
+            let rows = rows_of(WORTH_DOWN).filter(is_many).or_else(|| rows_of(SHORT_ROW + 1));
+            rows.map_or(vec![longest], |(axes, _)| axes.to_vec())
+        }
+        (false, Readers::One) if are_last => rows_of(SHORT_ROW + 1).filter(is_many)?.0.to_vec(),
+        (false, Readers::One | Readers::Several) => return None,
+    };
     let rest = others(gone, &first);
     Some((first, rest))
 }
@@ -157,8 +171,13 @@ pub(super) fn cut_of_scan(graph: &mut Graph, own: &[Extent], axis: usize) -> Opt
 
 #[cfg(test)]
 mod tests {
+    use super::Readers::{One, Several};
     use super::*;
     use crate::target::Costs;
+
+    fn is_whole(own: &[Extent], gone: &[usize]) -> bool {
+        (0..own.len()).all(|axis| gone.contains(&axis) || own[axis] == Extent::Fixed(1))
+    }
 
     #[test]
     fn what_is_far_is_reduced_along_few_dimensions_first() {
@@ -179,21 +198,37 @@ mod tests {
             // All in one dimension, or not all of it.
             (vec![1, 1 << 25, 1], vec![0, 1, 2], None),
             (vec![100_000, 1, 100], vec![0, 1, 2], Some(vec![2])),
-            (vec![1000, 1000, 1000], vec![1, 2], None),
+            // Not all, but the last ones.
+            (vec![1000, 1000, 1000], vec![1, 2], Some(vec![2])),
+            (vec![129, 500, 520], vec![1, 2], Some(vec![2])),
+            (vec![1600, 500, 40], vec![1, 2], Some(vec![2])),
+            (vec![1600, 500, 32], vec![1, 2], None),
+            (vec![100, 1600, 500, 32], vec![1, 2, 3], Some(vec![2, 3])),
+            (vec![1000, 1, 1000, 1000, 1], vec![1, 2, 3], Some(vec![3])),
+            (vec![3, 21, 1 << 20], vec![1, 2], None),
+            (vec![4, 16, 1 << 20], vec![1, 2], Some(vec![2])),
+            (vec![128, 256, 256], vec![1, 2], None),
+            (vec![1000, 1000, 1000], vec![0, 1], None),
+            (vec![1000, 1000, 1000], vec![0, 2], None),
             (vec![1, 4096, 4096], vec![1, 2], Some(vec![2])),
             (vec![4096, 1, 4096], vec![0, 2], Some(vec![2])),
             (vec![1 << 25], vec![0], None),
         ] {
             let own: Vec<Extent> = extents.iter().map(|extent| Extent::Fixed(*extent)).collect();
-            let found = far_first(cuts, &own, &gone);
             let kept = own.len() - gone.len();
-            assert_eq!(found.as_ref().map(|(first, _)| first.clone()), first, "{extents:?}, {gone:?}");
-            let Some((first, rest)) = found else { continue };
-            let left = own.len() - first.len();
-            assert!(
-                rest.len() + kept == left && rest.iter().all(|axis| *axis < left),
-                "{rest:?} of {extents:?}"
-            );
+            // What others read as well is reduced likewise if all of it is.
+            for (readers, first) in [(One, first.clone()), (Several, first.filter(|_| is_whole(&own, &gone)))]
+            {
+                let found = far_first(cuts, &own, &gone, readers);
+                let axes = found.as_ref().map(|(first, _)| first.clone());
+                assert_eq!(axes, first, "{extents:?}, {gone:?}, {readers:?}");
+                let Some((first, rest)) = found else { continue };
+                let left = own.len() - first.len();
+                assert!(
+                    rest.len() + kept == left && rest.iter().all(|axis| *axis < left),
+                    "{rest:?} of {extents:?}"
+                );
+            }
         }
     }
 }

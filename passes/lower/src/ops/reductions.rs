@@ -5,7 +5,7 @@ use promote_lattice::{DType, Kind, Op};
 
 use super::passes::{cut, cut_of_scan, far_first, has_short_rows, is_in_rows, one_first, rows_first};
 use super::views::{expand, flattened, permute, squeeze, view};
-use super::{Call, accumulator, axes, axis, convert, map, splat};
+use super::{Call, Readers, accumulator, axes, axis, convert, map, splat};
 use crate::graph::{Cut, Graph, Index, NodeId, Prim};
 use crate::kernel::Taken;
 use crate::order::{has_any_order, has_free_order};
@@ -50,7 +50,7 @@ pub(super) fn reduced_axes(graph: &Graph, call: Call<'_>) -> Vec<usize> {
 }
 
 /// Reduces, and drops the dimensions.
-pub(super) fn reduce(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize]) -> NodeId {
+pub(super) fn reduce(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize], readers: Readers) -> NodeId {
     if gone.is_empty() {
         return x;
     }
@@ -63,13 +63,14 @@ pub(super) fn reduce(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize]) -> No
     let is_free = gone.len() == 1 || graph.node(x).dtype.kind() != Kind::Complex;
     let dtype = graph.node(x).dtype;
     if is_free && let Some((source, places)) = permuted_argument(graph, x) {
-        return over_source(graph, &places, gone, |graph, gone| reduce(graph, op, source, gone));
+        return over_source(graph, &places, gone, |graph, gone| reduce(graph, op, source, gone, readers));
     }
     // An argument that is not row-major is read as it lies, where that makes no difference.
     if has_free_order(op, dtype)
         && let Some((source, places)) = permuted(graph, x)
     {
-        let reduced = over_source(graph, &places, gone, |graph, gone| reduce(graph, op, source, gone));
+        let reduced =
+            over_source(graph, &places, gone, |graph, gone| reduce(graph, op, source, gone, readers));
         return copied(graph, reduced);
     }
     let own = graph.shape(x);
@@ -78,17 +79,17 @@ pub(super) fn reduce(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize]) -> No
     // What may be combined in any order is best read as it lies, but for short rows.
     let is_apart = !has_free_order(op, dtype) || graph.is_reversed || has_short_rows(&own, gone);
     if is_apart && let Some((first, rest)) = one_first(&own, gone) {
-        let reduced = reduce(graph, op, x, &first);
-        return reduce(graph, op, reduced, &rest);
+        let reduced = reduce(graph, op, x, &first, readers);
+        return reduce(graph, op, reduced, &rest, readers);
     }
     // Of whatever op, so that several share what they read.
-    if let Some((first, rest)) = graph.cuts.and_then(|cuts| far_first(cuts, &own, gone)) {
-        let reduced = reduce(graph, op, x, &first);
-        return reduce(graph, op, reduced, &rest);
+    if let Some((first, rest)) = graph.cuts.and_then(|cuts| far_first(cuts, &own, gone, readers)) {
+        let reduced = reduce(graph, op, x, &first, readers);
+        return reduce(graph, op, reduced, &rest, readers);
     }
     if let Some((outer, rows)) = rows_first(graph, &own, gone) {
-        let reduced = reduce(graph, op, x, rows);
-        return reduce(graph, op, reduced, outer);
+        let reduced = reduce(graph, op, x, rows, readers);
+        return reduce(graph, op, reduced, outer, readers);
     }
     if !has_free_order(op, dtype)
         && let Some(order) = as_reversed(graph, &own, gone)
@@ -306,7 +307,7 @@ pub(super) fn reduction(graph: &mut Graph, call: Call<'_>) -> NodeId {
     let is_ordered = promote_scalar::depends_on_order(op, graph.node(x).dtype);
     let reduced = match is_ordered {
         true => reduce_whole(graph, op, x, &gone),
-        false => reduce(graph, op, x, &gone),
+        false => reduce(graph, op, x, &gone, call.readers),
     };
     let reduced = convert(graph, reduced, call.dtype);
     keep(graph, call, reduced, &gone)
@@ -317,7 +318,11 @@ pub(super) fn arg(graph: &mut Graph, call: Call<'_>) -> NodeId {
     let (x, axis) = along(graph, call.args[0], call.attrs.axes(), true);
     let own = graph.shape(x);
     let shape: Vec<Extent> = (0..own.len()).filter(|other| *other != axis).map(|axis| own[axis]).collect();
-    let found = graph.push(Prim::Arg(call.op, axis), &[x], DType::I64, shape);
+    let found = match is_single(graph, x, &[axis]) {
+        // There is one index.
+        true => splat(graph, 0.0, DType::I64, shape),
+        false => graph.push(Prim::Arg(call.op, axis), &[x], DType::I64, shape),
+    };
     let found = convert(graph, found, call.dtype);
     match (call.attrs.keepdims(), call.attrs.axes()) {
         (true, Some(_)) => expand(graph, found, &[axis]),
@@ -341,14 +346,14 @@ pub(super) fn count(
 
 /// The largest elements, to be subtracted before `exp`: it does not matter which zero one is.
 fn peak(graph: &mut Graph, x: NodeId, gone: &[usize]) -> NodeId {
-    reduce(graph, Op::Maximum, x, gone)
+    reduce(graph, Op::Maximum, x, gone, Readers::Several)
 }
 
 pub(super) fn log_sum_exp(graph: &mut Graph, x: NodeId, gone: &[usize]) -> NodeId {
     let (own, dtype) = (graph.shape(x), graph.node(x).dtype);
     if dtype.kind() == Kind::Complex {
         let exp = map(graph, Op::Exp, &[x], dtype);
-        let sum = reduce(graph, Op::Sum, exp, gone);
+        let sum = reduce(graph, Op::Sum, exp, gone, Readers::Several);
         return map(graph, Op::Log, &[sum], dtype);
     }
     let largest = peak(graph, x, gone);
@@ -359,7 +364,7 @@ pub(super) fn log_sum_exp(graph: &mut Graph, x: NodeId, gone: &[usize]) -> NodeI
     let spread = spread(graph, shift, gone, &own);
     let distance = map(graph, Op::Subtract, &[x, spread], dtype);
     let exp = map(graph, Op::Exp, &[distance], dtype);
-    let sum = reduce(graph, Op::Sum, exp, gone);
+    let sum = reduce(graph, Op::Sum, exp, gone, Readers::Several);
     let log = map(graph, Op::Log, &[sum], dtype);
     map(graph, Op::Add, &[log, shift], dtype)
 }
@@ -378,7 +383,7 @@ pub(super) fn softmax(graph: &mut Graph, call: Call<'_>) -> NodeId {
         }
     };
     let exp = map(graph, Op::Exp, &[distance], wide);
-    let sum = reduce(graph, Op::Sum, exp, &[axis]);
+    let sum = reduce(graph, Op::Sum, exp, &[axis], Readers::Several);
     let sum = spread(graph, sum, &[axis], &own);
     let quotient = map(graph, Op::Divide, &[exp, sum], wide);
     convert(graph, quotient, call.dtype)

@@ -16,7 +16,7 @@ pub struct Liveness {
 }
 
 /// What an op uses.
-fn used(operation: &Operation) -> impl Iterator<Item = Value> + '_ {
+pub(super) fn used(operation: &Operation) -> impl Iterator<Item = Value> + '_ {
     let passed = operation.kind.edges().into_iter().flat_map(|edge| edge.values.iter().copied());
     operation.operands.iter().copied().chain(passed)
 }

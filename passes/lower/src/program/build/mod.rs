@@ -14,6 +14,7 @@ mod flow;
 mod liveness;
 mod ops;
 mod products;
+mod readers;
 mod segment;
 mod strided;
 
@@ -22,6 +23,7 @@ use promote_lattice::{DType, Op};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::liveness::Liveness;
+use self::readers::ReadersOf;
 use self::segment::{Segment, Stored};
 use self::strided::{Lies, Traversals};
 use super::cells::Cells;
@@ -185,6 +187,7 @@ struct Builder<'b, 'm> {
     /// The numbers that are known.
     literals: FxHashMap<ValueId, Literal>,
     live: Liveness,
+    readers: ReadersOf,
     /// The tensors to which the block at hand owns a reference.
     owned: Vec<Value>,
     /// How buffers lie in memory that are not contiguous.
@@ -216,6 +219,7 @@ impl<'b, 'm> Builder<'b, 'm> {
             values: FxHashMap::default(),
             literals: FxHashMap::default(),
             live: Liveness::new(source),
+            readers: ReadersOf::new(source),
             owned: Vec::new(),
             strided: FxHashMap::default(),
             traversals: Traversals::new(),

@@ -7,7 +7,7 @@ use promote_lattice::{DType, Op};
 use super::segment::Stored;
 use super::{Builder, Lowered};
 use crate::graph::{NodeId, Prim};
-use crate::ops;
+use crate::ops::{self, Readers};
 use crate::program::{Arg, Arith, Constant, Literal, Step, ValueId, ValueKind};
 use crate::strong::{Kind, Operation, Value};
 use crate::types::Type;
@@ -118,7 +118,9 @@ impl Builder<'_, '_> {
         };
         let args: Vec<NodeId> = operation.operands.iter().map(|operand| self.node(*operand)).collect();
         let numerics = self.context.program.numerics;
-        let call = ops::Call { op, attrs, args: &args, dtype, dims: &dims, numerics };
+        let first = operation.operands.first();
+        let readers = first.map_or(Readers::Several, |operand| self.readers.of(*operand));
+        let call = ops::Call { op, attrs, args: &args, dtype, dims: &dims, numerics, readers };
         let node = ops::add(&mut self.segment.graph, call);
         self.bind(operation.results[0], node);
     }

@@ -205,6 +205,26 @@ fn reductions_are_cut_where_their_parts_are_worth_it() {
 
 /// A loop that carries a tensor and stops by a number, with a call and a choice in it.
 #[test]
+fn what_one_op_alone_reads_of_much_is_reduced_in_two_passes() {
+    let (much, rows) = (tensor(&[Some(65), Some(400), Some(400)]), tensor(&[Some(65)]));
+    let kernels = |others: &[Op]| {
+        let mut source = Source::new("f", true, vec![rows.clone(); others.len() + 1]);
+        let x = source.block(std::slice::from_ref(&much))[0];
+        let squares = source.map(Op::Square, &[x], much.clone());
+        let over = || attrs::Value::Ints([1, 2].into());
+        let mut results = vec![source.op(along(Op::Sum, over()), &[squares], rows.clone())];
+        for other in others {
+            results.push(source.op(along(*other, over()), &[x], rows.clone()));
+        }
+        source.end(Kind::Return, &results);
+        built(vec![source], Numerics::Jax).kernels.len()
+    };
+    assert_eq!(kernels(&[]), 2);
+    // With another op that reads it, both are made at once.
+    assert_eq!(kernels(&[Op::Max]), 1);
+}
+
+#[test]
 fn loops_calls_and_choices() {
     for extent in [None, Some(5)] {
         let (vector, truth) = (tensor(&[extent]), Type::Scalar(Number::Int(1)));

@@ -51,7 +51,7 @@ use promote_host::view::{View, view};
 use promote_infer::graph::{Known, OpId, ValueId};
 use promote_infer::shape::DYNAMIC;
 use promote_lower::graph::{Graph, NodeId, Prim};
-use promote_lower::ops::{self, Call};
+use promote_lower::ops::{self, Call, Readers};
 
 /// The pass `promote-to-linalg`.
 pub static PASS: TargetPass = TargetPass {
@@ -190,7 +190,9 @@ fn computed(
     let (dtype, dims) = strong_type(view, node.result).ok_or_else(failed)?;
     let attrs = view.graph.attrs(op);
     let numerics = shared.semantics.numerics();
-    let call = Call { op: node.op, attrs, args: &args, dtype, dims: &dims, numerics };
+    // Nothing is cut here, so nothing depends on who else reads.
+    let readers = Readers::Several;
+    let call = Call { op: node.op, attrs, args: &args, dtype, dims: &dims, numerics, readers };
     let result = ops::add(&mut graph, call);
     let mut lowering = Lowering::new(operation, node.op, (graph, sources), shared, types);
     let made = lowering.render_all(result).map_err(|Failure| failed())?;

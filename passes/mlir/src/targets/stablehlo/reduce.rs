@@ -8,7 +8,7 @@ use promote_dialect::extent::Extent;
 use promote_lattice::convert::{Bits, Literal, Numerics, convert, literal};
 use promote_lattice::{DType, Kind, Op};
 use promote_lower::graph::{Graph, Index, Node, NodeId, Prim};
-use promote_lower::ops::{self, Call};
+use promote_lower::ops::{self, Call, Readers};
 use promote_scalar::eval::{Eval, Value};
 use promote_scalar::{Element, combine_arg, combiner, identity, keeps_first, memory};
 
@@ -26,7 +26,9 @@ pub fn reduce(b: &mut Builder<'_>, op: Op, attrs: &Attrs, x: Tensor, result: (DT
     let source = graph.source(0, x.dtype, &known(&x.shape()));
     // Of a scalar there is one result, in as many dimensions.
     let dims = if is_scalar { Vec::new() } else { known(result.1) };
-    let call = Call { op, attrs, args: &[source], dtype: result.0, dims: &dims, numerics };
+    // Nothing is cut here, so nothing depends on who else reads.
+    let readers = Readers::Several;
+    let call = Call { op, attrs, args: &[source], dtype: result.0, dims: &dims, numerics, readers };
     let found = ops::add(&mut graph, call);
     let mut primitives =
         Primitives { b, source: x, made: vec![None; graph.nodes.len()], graph, places: result.0 };
