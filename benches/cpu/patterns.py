@@ -268,6 +268,12 @@ def cases(np, jnp, jax, rng, program):
             wide, [sliced, "r = sum(t)"], ((), f32), lambda x: x[::2, ::3].sum(),
             lambda x, out: np.sum(x[::2, ::3], out=out), inductor=lambda t, x: x[::2, ::3].sum(),
         ),
+        "Fortran-order argument, sum of x[::2], axis 0": case(
+            fortran,
+            ["t = slice(x) {start = array<i64: 0, 0>, stop = array<i64: 4096, 8192>, step = array<i64: 2, 1>}", f"r = sum(t) {along(0)}"],
+            ((8192,), f32), lambda x: x[::2].sum(0), lambda x, out: np.sum(x[::2], axis=0, out=out),
+            inductor=lambda t, x: x[::2].sum(0),
+        ),
         "argument x[:, 5:4001], sum, axis 1": sums(lambda: [normal(4096, 4096)[:, 5:4001]], 1, (4096,)),
         "argument x[::2, ::3], sum, axis 1": sums(lambda: [normal(4096, 8192)[::2, ::3]], 1, (2048,)),
         "max, axis 1, [31,10⁶]": case(

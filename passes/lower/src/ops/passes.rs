@@ -71,7 +71,7 @@ pub(super) fn far_first(
     };
     let is_many = |(_, length): &(&[usize], i64)| count / length >= cuts.most;
     let are_last = kept.iter().all(|axis| *axis < long[0]);
-    let first = match (kept.is_empty(), readers) {
+    let first = match (are_all(own, gone), readers) {
         (true, Readers::One | Readers::Several) => {
             let rows = rows_of(WORTH_DOWN).filter(is_many).or_else(|| rows_of(SHORT_ROW + 1));
             rows.map_or(vec![longest], |(axes, _)| axes.to_vec())
@@ -81,6 +81,11 @@ pub(super) fn far_first(
     };
     let rest = others(gone, &first);
     Some((first, rest))
+}
+
+/// Whether all dimensions are reduced, but for those of one index.
+pub(super) fn are_all(own: &[Extent], gone: &[usize]) -> bool {
+    (0..own.len()).all(|axis| gone.contains(&axis) || own[axis] == Extent::Fixed(1))
 }
 
 /// The reduced dimensions but some, as they are counted when those are gone.
@@ -175,10 +180,6 @@ mod tests {
     use super::*;
     use crate::target::Costs;
 
-    fn is_whole(own: &[Extent], gone: &[usize]) -> bool {
-        (0..own.len()).all(|axis| gone.contains(&axis) || own[axis] == Extent::Fixed(1))
-    }
-
     #[test]
     fn what_is_far_is_reduced_along_few_dimensions_first() {
         let cuts = Costs::COMMON.cuts.expect("long reductions are cut");
@@ -217,7 +218,7 @@ mod tests {
             let own: Vec<Extent> = extents.iter().map(|extent| Extent::Fixed(*extent)).collect();
             let kept = own.len() - gone.len();
             // What others read as well is reduced likewise if all of it is.
-            for (readers, first) in [(One, first.clone()), (Several, first.filter(|_| is_whole(&own, &gone)))]
+            for (readers, first) in [(One, first.clone()), (Several, first.filter(|_| are_all(&own, &gone)))]
             {
                 let found = far_first(cuts, &own, &gone, readers);
                 let axes = found.as_ref().map(|(first, _)| first.clone());

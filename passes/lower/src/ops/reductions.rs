@@ -3,7 +3,9 @@
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Kind, Op};
 
-use super::passes::{cut, cut_of_scan, far_first, has_short_rows, is_in_rows, one_first, rows_first};
+use super::passes::{
+    are_all, cut, cut_of_scan, far_first, has_short_rows, is_in_rows, one_first, rows_first,
+};
 use super::views::{expand, flattened, permute, squeeze, view};
 use super::{Call, Readers, accumulator, axes, axis, convert, map, splat};
 use crate::graph::{Cut, Graph, Index, NodeId, Prim};
@@ -84,6 +86,8 @@ pub(super) fn reduce(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize], reade
     }
     // Of whatever op, so that several share what they read.
     if let Some((first, rest)) = graph.cuts.and_then(|cuts| far_first(cuts, &own, gone, readers)) {
+        // Of everything, what was chosen to be reduced first is reduced as one.
+        let readers = if are_all(&own, gone) { Readers::Several } else { readers };
         let reduced = reduce(graph, op, x, &first, readers);
         return reduce(graph, op, reduced, &rest, readers);
     }

@@ -224,6 +224,22 @@ fn what_one_op_alone_reads_of_much_is_reduced_in_two_passes() {
     assert_eq!(kernels(&[Op::Max]), 1);
 }
 
+/// Of everything, the last dimensions whose rows are long enough together are reduced as one.
+#[test]
+fn everything_of_much_is_reduced_in_two_passes() {
+    for dims in [[65, 400, 400], [400, 65, 400], [65, 400, 1000]] {
+        let mut source = Source::new("f", true, vec![tensor(&[])]);
+        let arguments = source.block(&[tensor(&dims.map(Some))]);
+        let sum = source.map(Op::Sum, &arguments, tensor(&[]));
+        source.end(Kind::Return, &[sum]);
+        // The sums of rows are those of parts and these, where they are many.
+        let program = built(vec![source], Numerics::Jax);
+        let [first, ..] = program.kernels.as_slice() else { panic!("there are kernels: {program}") };
+        let rows = if dims[2] >= 512 { dims[2] } else { dims[1] * dims[2] };
+        assert_eq!(first.length().fixed(), Some(rows), "{program}");
+    }
+}
+
 #[test]
 fn loops_calls_and_choices() {
     for extent in [None, Some(5)] {

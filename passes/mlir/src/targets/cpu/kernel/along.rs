@@ -10,8 +10,8 @@ use promote_lower::order::has_any_order;
 use super::schedule::Schedule;
 use crate::targets::cpu::costs::LEAST_TURNED;
 
-/// Whether elements are written side by side along a dimension, or are one for all of it.
-fn is_written_along(access: &Access, dim: usize) -> bool {
+/// Whether elements lie side by side along a dimension, or are one for all of it.
+pub(super) fn is_side_by_side(access: &Access, dim: usize) -> bool {
     access.strides[dim].fixed().is_some_and(|stride| (-1..=1).contains(&stride))
 }
 
@@ -29,8 +29,13 @@ impl Schedule {
         if !stores_rows && (self.turns_in_registers() || is_small(kernel)) {
             return Vec::new();
         }
-        let is_written_along = stored.all(|access| is_written_along(access, vector));
-        let is_along = |(access, dtype): &(&Access, DType)| lies_along(&access.strides[vector], *dtype);
+        let is_written_along = stored.all(|access| is_side_by_side(access, vector));
+        // Maps read all of it, and those of neighbouring steps the same lines again.
+        let only_reduces = kernel.form != Form::Map && !stores_rows;
+        let is_along = |(access, dtype): &(&Access, DType)| match only_reduces {
+            true => lies_along(&access.strides[vector], *dtype),
+            false => is_side_by_side(access, vector),
+        };
         let loads: Vec<_> = kernel.exprs.iter().filter_map(loaded).collect();
         let is_any_across = !loads.iter().all(is_along);
         if !is_any_across && (is_written_along || scans_in_order(kernel, numerics)) {

@@ -8,6 +8,7 @@ use super::elements::{element, part_count, parts};
 use super::{KernelEmitter, Slot};
 use crate::targets::llvm::{self, Register, vector};
 use promote_dialect::extent::{Product, Sum};
+use promote_lower::interchange::near;
 use promote_lower::kernel::Access;
 
 impl<'k> KernelEmitter<'k> {
@@ -228,6 +229,9 @@ impl<'k> KernelEmitter<'k> {
             }
             (_, Some(stride @ 2..)) if count == 1 && self.mask.is_none() => {
                 vec![whole(self.load_strided(first, (unit, size), lanes, stride))]
+            }
+            (_, Some(stride @ 2..)) if near(&self.stride(access), dtype).is_some() => {
+                vec![whole(self.load_strided_masked(first, (unit, size), lanes, stride as usize))]
             }
             (_, None) if self.mask.is_none() => {
                 let stride = self.stride(access);

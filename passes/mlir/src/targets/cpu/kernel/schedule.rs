@@ -11,6 +11,7 @@ use promote_lower::interchange::lies_along;
 use promote_lower::kernel::{Code, Form, Kernel, Moved};
 use promote_lower::order::{self, Beside, Rows, register_lanes, square_lanes};
 
+use super::along::is_side_by_side;
 use super::copied::is_copied;
 use super::down::Down;
 use super::grouped::Grouped;
@@ -174,7 +175,13 @@ impl Schedule {
             (Code::Load(access), Some(beside)) => beside.layout(access, expr.dtype).is_some(),
             (Code::Load(access), _) => {
                 let is_across = |dim: usize| step_across(access, dim, expr.dtype).is_some();
-                lies_along(&access.strides[vector], expr.dtype) || across.is_some_and(is_across)
+                let is_along = match kernel.form {
+                    Form::Map => is_side_by_side(access, vector),
+                    Form::Rows { .. } | Form::Columns { .. } => {
+                        lies_along(&access.strides[vector], expr.dtype)
+                    }
+                };
+                is_along || across.is_some_and(is_across)
             }
             (
                 // What is taken from where it is, is few elements or whole rows: lowering copies all else.

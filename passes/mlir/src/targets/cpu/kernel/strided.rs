@@ -2,6 +2,8 @@
 
 use mlir_sys::*;
 
+use promote_scalar::Ty;
+
 use super::KernelEmitter;
 use crate::targets::cpu::costs::{
     CACHE_LINE, FROM_ONE_ADDRESS, PREFETCHED_APART, PREFETCHED_STEPS, SHUFFLED_BYTES,
@@ -37,6 +39,28 @@ impl KernelEmitter<'_> {
                         emitter.code.element(first, ahead, unit, 1)
                     })
                 }
+            })
+            .collect();
+        self.joined(pieces, (unit, own))
+    }
+
+    /// The same in the lanes that the mask has.
+    pub(super) fn load_strided_masked(
+        &mut self,
+        first: MlirValue,
+        (unit, size): (MlirType, usize),
+        lanes: usize,
+        stride: usize,
+    ) -> MlirValue {
+        let own = (self.setting.machine.vector_bytes / size).clamp(1, lanes);
+        let (truths, all) = (self.code.types.lanes(Ty::I1, own), self.mask_of(lanes));
+        let pieces: Vec<MlirValue> = (0..lanes / own)
+            .map(|piece| {
+                let of_piece: Vec<i32> = (0..own).map(|lane| (piece * own + lane) as i32).collect();
+                let mask = llvm::shuffle(&self.code, (all, all), truths, &of_piece);
+                let start = self.code.index((piece * own * stride) as i64);
+                let first = self.code.element(first, start, unit, 1);
+                self.choose_masked(first, (unit, size), (own, mask), stride)
             })
             .collect();
         self.joined(pieces, (unit, own))
@@ -97,6 +121,33 @@ impl KernelEmitter<'_> {
             all = self.code.value("llvm.insertelement", &[all, loaded, place], result, &[]);
         }
         all
+    }
+
+    /// Loads the elements of the lanes that a mask has, and nothing between them, and puts each into its lane.
+    fn choose_masked(
+        &mut self,
+        first: MlirValue,
+        (unit, size): (MlirType, usize),
+        (lanes, mask): (usize, MlirValue),
+        stride: usize,
+    ) -> MlirValue {
+        let (result, truths) = (vector(unit, lanes), self.code.types.lanes(Ty::I1, lanes));
+        let (none, nothing) = (self.code.constant(Ty::I1, 0, lanes), self.nothing(result));
+        // Lanes of the second operand of a shuffle are counted after those of the first.
+        (0..stride).fold(nothing, |found, number| {
+            let lane_of = |place: usize| if place.is_multiple_of(stride) { place / stride } else { lanes };
+            let of_mask: Vec<i32> = (0..lanes).map(|lane| lane_of(number * lanes + lane) as i32).collect();
+            let mask = llvm::shuffle(&self.code, (mask, none), truths, &of_mask);
+            let start = self.code.index((number * lanes) as i64);
+            let address = self.code.element(first, start, unit, 1);
+            let loaded = self.masked_load(address, result, size, (mask, nothing));
+            let source = |lane: usize| {
+                let place = lane * stride;
+                if place / lanes == number { lanes + place % lanes } else { lane }
+            };
+            let chosen: Vec<i32> = (0..lanes).map(|lane| source(lane) as i32).collect();
+            llvm::shuffle(&self.code, (found, loaded), result, &chosen)
+        })
     }
 
     /// Vectors as one.
