@@ -1,7 +1,7 @@
 //! The order of a kernel's loops: which dimension is innermost.
 //!
 //! Loops are first in the order of the axes of the op that a kernel began with. What was permuted before it is then read across
-//! its rows. [`Kernel::interchange`] puts a dimension innermost along which less is read across.
+//! its rows. `Kernel::interchange` puts a dimension innermost along which less is read across.
 
 use super::kernel::{Code, Form, Kernel, Role};
 use promote_dialect::extent::Product;

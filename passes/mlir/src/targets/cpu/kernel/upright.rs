@@ -232,7 +232,7 @@ impl KernelEmitter<'_> {
         }
         // Whole squares bring in what lies between them, too.
         let has_whole = self.kernel.dims[dim].fixed().is_none_or(|extent| extent >= lanes as i64);
-        // What lies in steps would be gathered.
+        // Squares in steps have no masks.
         let has_part = self.has_masks && self.step_of_squares(dim) == 1;
         match has_part && !self.leaves_few(dim, lanes) {
             true => self.part_of_square((dim, (whole, to)), (!has_whole).then_some(ahead), roots, &state),
