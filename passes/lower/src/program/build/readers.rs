@@ -86,73 +86,41 @@ const fn computes(kind: &Kind) -> bool {
 
 /// The values of which an op uses more than the shape.
 fn read(operation: &Operation) -> impl Iterator<Item = Value> + '_ {
-    let is_shape = |number: usize| match operation.kind {
-        Kind::Dim(_) | Kind::Rank => true,
-        Kind::Promote(op, _) => op == Op::BroadcastTo && number > 0,
-        Kind::Constant(..)
-        | Kind::Poison
-        | Kind::Cast
-        | Kind::Extract
-        | Kind::FromElements
-        | Kind::Select
-        | Kind::Number(_)
-        | Kind::Arith(_)
-        | Kind::Assert(_)
-        | Kind::Call(_)
-        | Kind::Return
-        | Kind::Branch(_)
-        | Kind::BranchIf(..)
-        | Kind::Switch(..)
-        | Kind::Unsupported(_) => false,
-    };
-    used(operation).enumerate().filter(move |(number, _)| !is_shape(*number)).map(|(_, value)| value)
+    let has_shapes = matches!(operation.kind, Kind::Dim(_) | Kind::Rank);
+    let only_first = matches!(operation.kind, Kind::Promote(Op::BroadcastTo, _));
+    let is_read = move |number: usize| !has_shapes && (number == 0 || !only_first);
+    used(operation).enumerate().filter(move |(number, _)| is_read(*number)).map(|(_, value)| value)
 }
 
 /// The tensors each of whose elements becomes at most one of what an op computes.
 fn sources<'f>(function: &'f Function, operation: &'f Operation) -> impl Iterator<Item = Value> + 'f {
-    let (is_made_of_first, is_made_of_all) = match &operation.kind {
-        Kind::Promote(op, _) => match op.info().shape {
-            ShapeRule::Broadcast => (false, true),
-            ShapeRule::Same
-            | ShapeRule::Reshape
-            | ShapeRule::Permute
-            | ShapeRule::ExpandDims
-            | ShapeRule::Squeeze
-            | ShapeRule::Slice => (true, false),
-            ShapeRule::Stated
-            | ShapeRule::Reduce
-            | ShapeRule::Along
-            | ShapeRule::Scan
-            | ShapeRule::Matmul
-            | ShapeRule::Concat
-            | ShapeRule::Stack
-            | ShapeRule::BroadcastTo
-            | ShapeRule::Take => (false, false),
-        },
-        Kind::Cast => (true, false),
-        Kind::Select => (false, true),
-        Kind::Constant(..)
-        | Kind::Poison
-        | Kind::Dim(_)
-        | Kind::Rank
-        | Kind::Extract
-        | Kind::FromElements
-        | Kind::Number(_)
-        | Kind::Arith(_)
-        | Kind::Assert(_)
-        | Kind::Call(_)
-        | Kind::Return
-        | Kind::Branch(_)
-        | Kind::BranchIf(..)
-        | Kind::Switch(..)
-        | Kind::Unsupported(_) => (false, false),
+    let moves = |op: Op| match op.info().shape {
+        ShapeRule::Same
+        | ShapeRule::Reshape
+        | ShapeRule::Permute
+        | ShapeRule::ExpandDims
+        | ShapeRule::Squeeze
+        | ShapeRule::Slice => true,
+        ShapeRule::Broadcast
+        | ShapeRule::Stated
+        | ShapeRule::Reduce
+        | ShapeRule::Along
+        | ShapeRule::Scan
+        | ShapeRule::Matmul
+        | ShapeRule::Concat
+        | ShapeRule::Stack
+        | ShapeRule::BroadcastTo
+        | ShapeRule::Take => false,
+    };
+    let (is_moved, is_combined) = match &operation.kind {
+        Kind::Promote(op, _) => (moves(*op), op.info().shape == ShapeRule::Broadcast),
+        kind => (matches!(kind, Kind::Cast), matches!(kind, Kind::Select)),
     };
     let dims = |value: &Value| function.r#type(*value).map(Type::dims);
     let own = operation.results.first().and_then(dims);
     // What is stretched has fewer elements, each of which is read again and again.
-    let is_source = move |(number, value): &(usize, Value)| {
-        is_made_of_first && *number == 0 || is_made_of_all && dims(value) == own
-    };
+    let is_source =
+        move |(number, value): &(usize, Value)| is_moved && *number == 0 || is_combined && dims(value) == own;
     operation.operands.iter().copied().enumerate().filter(is_source).map(|(_, value)| value)
 }
 
