@@ -31,6 +31,7 @@ const STRAIGHT: &str = "s1*d0 + d1";
 const TURNED: &str = "d0 + s0*d1";
 /// Every other element.
 const APART: &str = "2*s1*d0 + 2*d1";
+const FURTHER_APART: &str = "5*s1*d0 + 5*d1";
 
 /// How a map over rows of so many `f64` is run with AVX-512.
 fn mapped(width: &str) -> String {
@@ -128,11 +129,13 @@ fn reductions_run_along_what_lies_side_by_side() {
         ("rows", [STRAIGHT, STRAIGHT], along, true),
         ("rows", [TURNED, TURNED], "16 rows of d0 down their columns", true),
         ("rows", [STRAIGHT, TURNED], along, false),
-        ("rows", [STRAIGHT, APART], along, false),
+        ("rows", [STRAIGHT, APART], along, true),
+        ("rows", [STRAIGHT, FURTHER_APART], along, false),
         ("columns outer 0", [STRAIGHT, STRAIGHT], along, true),
         ("columns outer 0", [TURNED, TURNED], "squares of 8 along d0 and d1, some columns lengthwise", true),
         ("columns outer 0", [STRAIGHT, TURNED], along, false),
-        ("columns outer 0", [APART, TURNED], "squares of 8 along d0 and d1", false),
+        ("columns outer 0", [APART, TURNED], "squares of 8 along d0 and d1", true),
+        ("columns outer 0", [FURTHER_APART, TURNED], "squares of 8 along d0 and d1", false),
     ] {
         let found = scheduled(form, operands);
         assert_eq!(found, (schedule.to_owned(), is_in_order), "{form} of {operands:?}");
