@@ -9,8 +9,8 @@ use promote_dialect::extent::{Extent, Product, Rule};
 
 /// What is reduced by less than this is not worth writing and reading once more.
 const WORTH_A_PASS: i64 = 32;
-/// Rows of fewer elements take longer down their columns than several dimensions as one do along theirs.
-const WORTH_DOWN: i64 = 512;
+/// So many results stay in the caches until lines of memory are whole, in whatever order they are written.
+const WORTH_TURNING: i64 = 1 << 17;
 /// With fewer results beside each other, reducing a dimension before them by itself takes longer than with those before it.
 const WORTH_BESIDE: i64 = 16;
 
@@ -46,11 +46,10 @@ pub(super) fn one_first(own: &[Extent], gone: &[usize]) -> Option<(Vec<usize>, V
 }
 
 /// The dimensions to reduce first and the others, as they are counted then, where so much is read that it is in no cache. What lies in any
-/// order in memory is read as it lies along few dimensions, and packed where several count as one. Where all are reduced, they are as few of
-/// the last ones as have rows together that are worth it down their columns, too, if there are many such rows; else as few as have any long
-/// rows; where those are all, it is the longest dimension, the first of equals. Where the last ones alone are, they are as few of these as
-/// have long rows, if there are many such rows, and nothing else reads what is reduced: what is made of the elements and of their sums may be
-/// read at once with them. Dimensions of one index do not count.
+/// order in memory is read as it lies along few dimensions, and packed where several count as one. So it is as few of the last dimensions as
+/// have long rows, if all or the last ones alone are reduced. Where all are, and all but the first one together have short rows, it is the
+/// longest dimension, the first of equals. Where not all are, there must be many such rows, and nothing else may read what is reduced: what is
+/// made of the elements and of their sums may be read at once with them. Dimensions of one index do not count.
 pub(super) fn far_first(
     cuts: Cuts,
     own: &[Extent],
@@ -64,27 +63,29 @@ pub(super) fn far_first(
     let count = known(own, &long)?.saturating_mul(known(own, &kept)?);
     let longest = long.iter().copied().rev().max_by_key(extent);
     let longest = longest.filter(|_| long.len() > 1 && count > cuts.far)?;
-    let rows_of = |least: i64| {
-        let mut suffixes =
-            (1..long.len()).rev().filter_map(|from| Some((&long[from..], known(own, &long[from..])?)));
-        suffixes.find(|(_, length)| *length >= least)
-    };
+    let mut suffixes =
+        (1..long.len()).rev().filter_map(|from| Some((&long[from..], known(own, &long[from..])?)));
+    let rows = suffixes.find(|(_, length)| *length > SHORT_ROW);
     let is_many = |(_, length): &(&[usize], i64)| count / length >= cuts.most;
     let are_last = kept.iter().all(|axis| *axis < long[0]);
     let first = match (are_all(own, gone), readers) {
-        (true, Readers::One | Readers::Several) => {
-            let rows = rows_of(WORTH_DOWN).filter(is_many).or_else(|| rows_of(SHORT_ROW + 1));
-            rows.map_or(vec![longest], |(axes, _)| axes.to_vec())
-        }
-        (false, Readers::One) if are_last => rows_of(SHORT_ROW + 1).filter(is_many)?.0.to_vec(),
+        (true, Readers::One | Readers::Several) => rows.map_or(vec![longest], |(axes, _)| axes.to_vec()),
+        (false, Readers::One) if are_last => rows.filter(is_many)?.0.to_vec(),
         (false, Readers::One | Readers::Several) => return None,
     };
     let rest = others(gone, &first);
     Some((first, rest))
 }
 
+/// Whether a reduction has so many results that those are written faster in the order in which they are computed, and then turned, than each
+/// where it belongs.
+pub(super) fn are_many_results(own: &[Extent], gone: &[usize]) -> bool {
+    let kept: Vec<usize> = (0..own.len()).filter(|axis| !gone.contains(axis)).collect();
+    known(own, &kept).is_some_and(|results| results > WORTH_TURNING)
+}
+
 /// Whether all dimensions are reduced, but for those of one index.
-pub(super) fn are_all(own: &[Extent], gone: &[usize]) -> bool {
+fn are_all(own: &[Extent], gone: &[usize]) -> bool {
     (0..own.len()).all(|axis| gone.contains(&axis) || own[axis] == Extent::Fixed(1))
 }
 
@@ -190,11 +191,11 @@ mod tests {
             (vec![(1 << 18) + 1, 32], vec![0, 1], Some(vec![0])),
             (vec![31, 1 << 20], vec![0, 1], Some(vec![1])),
             (vec![100_000, 100, 3], vec![0, 1, 2], Some(vec![1, 2])),
-            (vec![1000, 1000, 33], vec![0, 1, 2], Some(vec![1, 2])),
+            (vec![1000, 1000, 33], vec![0, 1, 2], Some(vec![2])),
+            (vec![1000, 1000, 32], vec![0, 1, 2], Some(vec![1, 2])),
             (vec![1000, 33, 1000], vec![0, 1, 2], Some(vec![2])),
-            (vec![256, 512, 256], vec![0, 1, 2], Some(vec![1, 2])),
+            (vec![256, 512, 256], vec![0, 1, 2], Some(vec![2])),
             (vec![63, 8192, 33], vec![0, 1, 2], Some(vec![2])),
-            (vec![64, 8192, 33], vec![0, 1, 2], Some(vec![1, 2])),
             (vec![1_000_000, 4, 5], vec![0, 1, 2], Some(vec![0])),
             // All in one dimension, or not all of it.
             (vec![1, 1 << 25, 1], vec![0, 1, 2], None),

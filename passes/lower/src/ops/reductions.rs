@@ -2,9 +2,10 @@
 
 use promote_lattice::convert::Numerics;
 use promote_lattice::{DType, Kind, Op};
+use rustc_hash::FxHashSet;
 
 use super::passes::{
-    are_all, cut, cut_of_scan, far_first, has_short_rows, is_in_rows, one_first, rows_first,
+    are_many_results, cut, cut_of_scan, far_first, has_short_rows, is_in_rows, one_first, rows_first,
 };
 use super::views::{expand, flattened, permute, squeeze, view};
 use super::{Call, Readers, accumulator, axes, axis, convert, map, splat};
@@ -86,8 +87,6 @@ pub(super) fn reduce(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize], reade
     }
     // Of whatever op, so that several share what they read.
     if let Some((first, rest)) = graph.cuts.and_then(|cuts| far_first(cuts, &own, gone, readers)) {
-        // Of everything, what was chosen to be reduced first is reduced as one.
-        let readers = if are_all(&own, gone) { Readers::Several } else { readers };
         let reduced = reduce(graph, op, x, &first, readers);
         return reduce(graph, op, reduced, &rest, readers);
     }
@@ -96,7 +95,7 @@ pub(super) fn reduce(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize], reade
         return reduce(graph, op, reduced, outer, readers);
     }
     if !has_free_order(op, dtype)
-        && let Some(order) = as_reversed(graph, &own, gone)
+        && let Some(order) = as_it_lies(graph, x, &own, gone)
     {
         return over_turned(graph, op, x, gone, &order);
     }
@@ -194,19 +193,57 @@ pub(super) fn over_source(
     permute(graph, reduced, &order)
 }
 
-/// The dimensions in the order in which arguments lie that have them in reverse order, but for those of rows, which stay last, so
-/// that elements are combined in the order of rows. None if they stand so, or arguments lie otherwise.
-fn as_reversed(graph: &Graph, own: &[Extent], gone: &[usize]) -> Option<Vec<usize>> {
+/// The dimensions in the order in which the argument lies that a tensor is made of, but for those of rows, which stay last, so that elements are
+/// combined in the order of rows. None if they stand so, or few results would be written across memory.
+fn as_it_lies(graph: &Graph, x: NodeId, own: &[Extent], gone: &[usize]) -> Option<Vec<usize>> {
     let is_kept = |axis: &usize| !gone.contains(axis);
-    let all = (0..own.len()).rev();
+    let lies = order_of_argument(graph, x)?;
+    let kept = lies.iter().copied().filter(is_kept);
     let order: Vec<usize> = match (is_in_rows(own, gone), gone) {
-        (true, _) => all.filter(is_kept).chain(gone.iter().copied()).collect(),
+        (true, _) => kept.chain(gone.iter().copied()).collect(),
         // Columns are not the innermost dimension.
-        (false, [0]) => gone.iter().copied().chain(all.filter(is_kept)).collect(),
-        (false, [_]) => all.collect(),
+        (false, [0]) => gone.iter().copied().chain(kept).collect(),
+        (false, [axis]) if lies.last() != Some(axis) => lies.clone(),
         (false, _) => return None,
     };
-    (graph.is_reversed && !order.is_sorted()).then_some(order)
+    let results = order.iter().copied().filter(is_kept);
+    let is_turned = !results.is_sorted();
+    (is_turned && (graph.is_reversed || are_many_results(own, gone))).then_some(order)
+}
+
+/// The order in which the dimensions of an argument lie that is not row-major, if a tensor is made of it element by element.
+fn order_of_argument(graph: &Graph, x: NodeId) -> Option<Vec<usize>> {
+    let (mut seen, mut rest) = (FxHashSet::default(), vec![x]);
+    while let Some(id) = rest.pop() {
+        let node = graph.node(id);
+        match node.prim {
+            Prim::Map(_) | Prim::Convert => {
+                rest.extend(node.args.iter().rev().copied().filter(|arg| seen.insert(*arg)))
+            }
+            Prim::View(_) => {
+                let of = graph.arguments.get(&node.args[0]).filter(|(argument, _)| *argument == id);
+                if let Some((_, order)) = of {
+                    return Some(order.clone());
+                }
+            }
+            Prim::Source(_)
+            | Prim::Splat(_)
+            | Prim::Dense(_)
+            | Prim::Size(_)
+            | Prim::Iota(_)
+            | Prim::Split(..)
+            | Prim::Reduce(..)
+            | Prim::Partial(..)
+            | Prim::Arg(..)
+            | Prim::Scan(..)
+            | Prim::Sort(_)
+            | Prim::Take(_)
+            | Prim::Concat(_)
+            | Prim::Reshape
+            | Prim::Matmul => {}
+        }
+    }
+    None
 }
 
 /// Reduces with the dimensions in another order, as many parts as in their own; what is left has them in its own.

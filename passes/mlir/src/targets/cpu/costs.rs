@@ -110,7 +110,7 @@ pub const LONG_RUNS_COST: u32 = 1 << 5;
 /// The most that the elements of a row, and adding up their parts, cost together where the code of each of its columns is emitted.
 pub const COLUMNS_AT_ONCE: i64 = 256;
 /// How many rows ahead those are brought into the caches.
-pub const PREFETCHED_COLUMNS: i64 = 1 << 7;
+pub const PREFETCHED_COLUMNS: i64 = 1 << 8;
 /// From so many bytes on that are read for each op, processors are far enough ahead by themselves.
 pub const BYTES_AHEAD: i64 = 2;
 /// The fewest rows that are reduced down their columns where those are far apart or read several times: fewer are packed.

@@ -181,8 +181,9 @@ impl<'k> KernelEmitter<'k> {
         let (zero, rows) = (self.code.index(0), self.product(&kernel.dims[down.rows].clone()));
         let longest = apart.most * apart.rows;
         let tile = self.tile_down((down.rows, (zero, rows)), (longest, apart.rows), (first, apart.sums));
-        let run = if group.most == 1 { OneRun::Never } else { self.one_run(down) };
-        let tile = TileDown { run, ..tile };
+        let is_dense = group.most > 1;
+        let run = if is_dense { self.one_run(down) } else { OneRun::Never };
+        let tile = TileDown { is_dense, run, ..tile };
         self.tile = Some(tile.first);
         self.stage = 0;
         let deeper = reduced.fold(1 << down.rows, |all, dim| all | 1 << dim);
@@ -216,7 +217,7 @@ impl<'k> KernelEmitter<'k> {
         let (before, size) = (self.tiles_before(apart, outer), apart.tile(self.lanes));
         let ([kept, _], _) = self.rooms_of_sums(apart);
         self.columns = self.rooms_from(kept, (before, size));
-        TileDown { rows, line: None, first: zero, stride: size, run: OneRun::Never }
+        TileDown { rows, line: None, first: zero, stride: size, is_dense: false, run: OneRun::Never }
     }
 
     /// The number of the indices of the dimensions beside the rows, in the order of the kernel's dimensions: units may be in another.
@@ -236,16 +237,9 @@ impl<'k> KernelEmitter<'k> {
         self.code.int("llvm.mul", outer, tiles)
     }
 
-    /// The rows of a group of neighbouring columns, which are one run.
-    pub(super) fn in_one_run(&mut self, tile: TileDown, group: Group) -> TileDown {
-        let rows = self.code.index(tile.stride);
-        let all = self.code.int("llvm.mul", rows, group.count);
-        TileDown { rows: (tile.rows.0, self.code.int("llvm.add", tile.rows.0, all)), ..tile }
-    }
-
     /// Whether the columns of neighbouring sums are one run of memory, and it makes no difference which column an element is of: everything that
     /// depends on a row or a column is read, or made of what is, and depends on both.
-    fn one_run(&mut self, down: &Down) -> OneRun {
+    pub(super) fn one_run(&mut self, down: &Down) -> OneRun {
         let (kernel, reduced) = (self.kernel, self.kernel.reduced());
         let last = reduced.end - 1;
         let all = reduced.clone().fold(1 << down.rows, |all, dim| all | 1u64 << dim);

@@ -51,7 +51,7 @@ impl KernelEmitter<'_> {
 
     /// Sets the accumulators of a group of sums to what they begin with.
     fn begin_columns(&mut self, down: &Down, places: &[Place], tile: TileDown, group: Group) {
-        self.each_beside(group, &mut |emitter, number| {
+        self.each_tile((tile, group), &mut |emitter, number, tile| {
             let places = emitter.places_beside(tile, places, number);
             emitter.innermost(down.rows, tile.rows, &[], &mut |emitter, lanes, _| {
                 for (root, from) in &places {
@@ -97,6 +97,7 @@ impl KernelEmitter<'_> {
             let end = emitter.code.int("llvm.intr.smin", end, bounds.1);
             // What all blocks add up to begins with the first one, which is joined with none.
             let is_first = emitter.code.compare(Predicate::Eq, blocks.index, bounds.0);
+            let zero = emitter.code.index(0);
             let (own, joined) = match begins_with_block {
                 true => {
                     let (first, last) = tile.rows;
@@ -109,7 +110,11 @@ impl KernelEmitter<'_> {
             emitter.begin_columns(down, &of_block, tile, group);
             emitter.columns_of_block(down, &all, ((blocks.index, end), bounds, tile), columns);
             let joined = TileDown { rows: (tile.rows.0, joined), ..tile };
-            emitter.each_beside(group, &mut |emitter, number| {
+            let group = match begins_with_block {
+                true => Group { count: emitter.code.select(is_first, zero, group.count), ..group },
+                false => group,
+            };
+            emitter.each_tile((joined, group), &mut |emitter, number, joined| {
                 let [first, second] = [from, own].map(|from| emitter.further(tile, from, number));
                 emitter.join_tiles(down, &summed, (first, second), joined);
             });
@@ -147,54 +152,78 @@ impl KernelEmitter<'_> {
             let column = emitter.at(dim);
             let following = emitter.code.int("llvm.add", column, further);
             let mut as_one = |emitter: &mut Self| {
-                emitter.frames.push(Scope::default());
-                let tile = emitter.in_one_run(tile, group);
+                let tile = emitter.as_one_tile(tile, group);
                 let next = emitter.next_column(further, all, next);
                 emitter.accumulate_columns(down, places, tile, (apart, at_once, next));
-                emitter.frames.pop();
             };
-            let after = match tile.run {
-                OneRun::Always => {
-                    as_one(emitter);
-                    return vec![following];
-                }
-                OneRun::If(condition) => {
-                    let after = emitter.code.new_block(&[]);
-                    emitter.branch_to(after, condition, &mut as_one);
-                    Some(after)
-                }
-                OneRun::Never => None,
+            let mut each = |emitter: &mut Self| {
+                emitter.each_beside(group, &mut |emitter, number| {
+                    let own = emitter.code.int("llvm.add", column, number);
+                    let next = match group.most {
+                        1 => emitter.next_column(further, all, next),
+                        _ => emitter.next_beside(number, (group, next_group)),
+                    };
+                    let places = emitter.places_beside(tile, places, number);
+                    emitter.index[dim] = Some(own);
+                    emitter.accumulate_columns(down, &places, tile, (apart, at_once, next));
+                });
+                emitter.index[dim] = Some(column);
             };
-            emitter.each_beside(group, &mut |emitter, number| {
-                let own = emitter.code.int("llvm.add", column, number);
-                let next = match group.most {
-                    1 => emitter.next_column(further, all, next),
-                    _ => emitter.next_beside(number, (group, next_group)),
-                };
-                let places = emitter.places_beside(tile, places, number);
-                emitter.index[dim] = Some(own);
-                emitter.accumulate_columns(down, &places, tile, (apart, at_once, next));
-            });
-            emitter.index[dim] = Some(column);
-            if let Some(after) = after {
-                emitter.code.branch(after, &[]);
-                emitter.code.go_to(after);
-            }
+            emitter.in_one_run((tile, group), &mut as_one, &mut each);
             vec![following]
         })[0];
         if at_once == 1 && group.most == 1 {
             return;
         }
         let apart_value = self.code.index(apart);
-        self.each_beside(group, &mut |emitter, number| {
-            let first = emitter.code.int("llvm.add", first, number);
-            let places = emitter.places_beside(tile, places, number);
+        let mut as_one = |emitter: &mut Self| {
             emitter.repeat(dim, (first, end), apart as usize, &[], &mut |emitter, _| {
+                let column = emitter.at(dim);
+                let left = emitter.code.int("llvm.sub", end, column);
+                let count = emitter.code.int("llvm.intr.smin", left, group.count);
+                let tile = emitter.as_one_tile(tile, Group { count, ..group });
                 let next = emitter.next_column(apart_value, all, next);
-                emitter.accumulate_columns(down, &places, tile, (apart, 1, next));
+                emitter.accumulate_columns(down, places, tile, (apart, 1, next));
                 Vec::new()
             });
-        });
+        };
+        let mut each = |emitter: &mut Self| {
+            emitter.each_beside(group, &mut |emitter, number| {
+                let first = emitter.code.int("llvm.add", first, number);
+                let places = emitter.places_beside(tile, places, number);
+                emitter.repeat(dim, (first, end), apart as usize, &[], &mut |emitter, _| {
+                    let next = emitter.next_column(apart_value, all, next);
+                    emitter.accumulate_columns(down, &places, tile, (apart, 1, next));
+                    Vec::new()
+                });
+            });
+        };
+        self.in_one_run((tile, group), &mut as_one, &mut each);
+    }
+
+    /// Adds the columns of a group as one run of memory where they are that, else each by itself.
+    fn in_one_run(
+        &mut self,
+        (tile, group): (TileDown, Group),
+        as_one: &mut dyn FnMut(&mut Self),
+        each: &mut dyn FnMut(&mut Self),
+    ) {
+        let scoped = |emitter: &mut Self, add: &mut dyn FnMut(&mut Self)| {
+            emitter.frames.push(Scope::default());
+            add(emitter);
+            emitter.frames.pop();
+        };
+        match tile.run {
+            OneRun::If(condition) if group.most > 1 => {
+                let after = self.code.new_block(&[]);
+                self.branch_to(after, condition, &mut |emitter| scoped(emitter, as_one));
+                scoped(self, each);
+                self.code.branch(after, &[]);
+                self.code.go_to(after);
+            }
+            OneRun::Always if group.most > 1 => scoped(self, as_one),
+            OneRun::If(_) | OneRun::Always | OneRun::Never => each(self),
+        }
     }
 
     /// The accumulators of the sum of that number in a group.

@@ -16,17 +16,19 @@ use mlir_sys::*;
 use promote_lattice::convert::Numerics;
 use promote_lower::kernel::{Kernel, Role, Root};
 use promote_lower::order::{self, Rows};
+use promote_scalar::Ty;
 
 use super::apart::Apart;
 use super::column_sums::Columns;
-use super::halved::{at_once, passes};
+use super::halved::AtOnce;
 use super::roots::accumulator_bytes;
 use super::squares::{Bounds, reduces_only};
-use super::tile_down::{Group, TileDown};
+use super::tile_down::{Group, OneRun, TileDown};
 use super::{KernelEmitter, Scope};
 use crate::targets::cpu::costs::{
     COLUMNS_DOWN, COLUMNS_DOWN_COST, GROUPS_DOWN, LONG_RUNS_COST, MOST_ROWS_DOWN, ROWS_DOWN, ROWS_DOWN_BYTES,
 };
+use crate::targets::llvm::Predicate;
 
 /// How rows are reduced down their columns.
 #[derive(Clone, Debug)]
@@ -35,8 +37,8 @@ pub(super) struct Down {
     pub(super) rows: usize,
     /// How many sums a row has.
     pub(super) sums: usize,
-    /// How many columns there are, if all are read at once.
-    pub(super) at_once: Option<usize>,
+    /// How columns are read, if they are few.
+    pub(super) at_once: Option<AtOnce>,
     /// How many neighbouring sums are computed at a time.
     group: i64,
     /// How many rows have accumulators for each of them.
@@ -65,21 +67,14 @@ impl Down {
             // A tile has accumulators for a vector more than it has rows.
             (ROWS_DOWN_BYTES / all.max(1) - lanes as i64).clamp(1, MOST_ROWS_DOWN)
         };
-        let at_once = at_once(kernel, numerics, rows.lanes);
         let all = kernel.dims[dim].fixed().unwrap_or(i64::MAX);
         // All rows, in whole vectors, and in whole units if they are several.
         let whole = if all > ROWS_DOWN { ROWS_DOWN } else { lanes.max(1) as i64 };
         let room = all.saturating_add(whole - 1) / whole * whole;
         let has_all = |group: &i64| *group <= rows.lanes as i64 && room <= tall(*group);
         let group = GROUPS_DOWN.into_iter().find(has_all).unwrap_or(1);
-        let waiting = |columns: usize| {
-            let bytes: i64 = kernel.roots.iter().map(|root| accumulator_bytes(kernel, root)).sum();
-            bytes * i64::from(passes(columns, rows.lanes).ilog2())
-        };
-        let tall = match at_once {
-            Some(columns) => (ROWS_DOWN_BYTES / waiting(columns).max(1)).clamp(1, MOST_ROWS_DOWN),
-            None => tall(group),
-        };
+        let at_once = AtOnce::new(kernel, numerics, rows.lanes, room);
+        let tall = at_once.map_or_else(|| tall(group), |at_once| at_once.tall);
         let tall = match tall {
             _ if room <= tall => room,
             ..ROWS_DOWN => 1 << tall.ilog2(),
@@ -174,6 +169,8 @@ impl<'k> KernelEmitter<'k> {
                 reductions.iter().copied().filter(|root| self.stage(*root) == stage).collect();
             let deeper = reduced.clone().fold(1 << down.rows, |all, dim| all | 1 << dim);
             self.hoist(deeper, stage);
+            // Later stages use what the rows were reduced to.
+            let tile = TileDown { run: if stage == 0 { tile.run } else { OneRun::Never }, ..tile };
             match down.apart {
                 Some(_) => self.join_sums((down, down.sums as i64), &roots, tile),
                 None => self.sums_in_pairs(down, &roots, tile),
@@ -203,20 +200,41 @@ impl<'k> KernelEmitter<'k> {
         });
     }
 
-    /// A tile of rows, with accumulators for as many tiles as are needed.
+    /// A tile of rows, with accumulators for as many tiles as are needed. Of a group they follow each other: there is room for all rows.
     fn tile_with_rooms(&mut self, down: &Down, reductions: &[usize], rows: Bounds) -> TileDown {
-        let (kernel, numerics) = (self.kernel, self.setting.numerics);
-        let apart = down.tall + self.lanes as i64;
+        let (kernel, numerics, lanes) = (self.kernel, self.setting.numerics, self.lanes as i64);
+        let all = kernel.dims[down.rows].fixed().filter(|_| down.group > 1);
+        let stride = all.unwrap_or(down.tall + lanes);
         for root in reductions {
             if self.columns[*root].is_empty() {
                 let tiles = tiles(kernel, &kernel.roots[*root], (down.sums, down.group), numerics);
                 let parts = self.accumulator(*root);
-                self.columns[*root] =
-                    parts.into_iter().map(|ty| (self.room(ty, tiles * apart), ty)).collect();
+                let count = tiles * stride + 2 * lanes;
+                self.columns[*root] = parts.into_iter().map(|ty| (self.room(ty, count), ty)).collect();
             }
         }
         let zero = self.code.index(0);
-        self.tile_down((down.rows, rows), (down.tall, apart), (zero, 1))
+        let tile = self.tile_down((down.rows, rows), (stride * down.group, stride), (zero, 1));
+        let Some(all) = all else { return tile };
+        let run = self.one_run(down);
+        TileDown { is_dense: true, run: self.of_all_rows(run, (down, all), rows), ..tile }
+    }
+
+    /// The same if a tile has all rows, of which there are so many; parts of columns are no run.
+    fn of_all_rows(&mut self, run: OneRun, (down, all): (&Down, i64), (from, to): Bounds) -> OneRun {
+        if all <= down.unit() {
+            return run;
+        }
+        let (all, own) = (self.code.index(all), self.code.int("llvm.sub", to, from));
+        let has_all = self.code.compare(Predicate::Eq, own, all);
+        match run {
+            OneRun::Never => OneRun::Never,
+            OneRun::Always => OneRun::If(has_all),
+            OneRun::If(condition) => {
+                let bits = self.code.types.scalar(Ty::I1);
+                OneRun::If(self.code.value("llvm.and", &[condition, has_all], bits, &[]))
+            }
+        }
     }
 
     /// The sums of the rows, group by group, halved: one is left, in the first tile of accumulators.
@@ -257,7 +275,7 @@ impl<'k> KernelEmitter<'k> {
         let second = self.code.int("llvm.sub", depth, joins.index);
         let first = self.code.int("llvm.sub", second, one);
         let places = [first, second].map(|depth| self.deeper((tile, group), tile.first, depth));
-        self.each_beside(group, &mut |emitter, number| {
+        self.each_tile((tile, group), &mut |emitter, number, tile| {
             let [first, second] = places.map(|from| emitter.further(tile, from, number));
             emitter.join_tiles(down, roots, (first, second), tile);
         });
@@ -274,7 +292,7 @@ impl<'k> KernelEmitter<'k> {
         while left > 1 {
             left /= 2;
             let (group, half) = (self.sums_beside(left), self.code.index(left));
-            self.each_beside(group, &mut |emitter, number| {
+            self.each_tile((tile, group), &mut |emitter, number, tile| {
                 let second = emitter.code.int("llvm.add", number, half);
                 let places = [number, second].map(|number| emitter.further(tile, tile.first, number));
                 emitter.join_tiles(down, roots, places.into(), tile);

@@ -2,11 +2,12 @@
 //!
 //! The sums of a row are halved as soon as both of a pair are there, as in [`down`](super::down), so few are in registers at a
 //! time. A pass goes through as many columns as processors see streams side by side, and leaves one sum of a row for the next
-//! ones; the last pass has the result.
+//! ones; the last pass has the result. Where a tile has all rows, and room for so many sums of theirs, passes are made in the order of their
+//! numbers: each goes on in memory where the one before it ended. Else it is the order in which the fewest sums wait, so that tiles are tall.
 //!
 //! ## Laws
 //! - There is one reduction, in the first stage, and it is not added up in blocks.
-//! - In the accumulators, `depth` tiles further on, is the sum that waits after `depth` others.
+//! - A sum that waits is in the accumulators that are [as many tiles](AtOnce::room) further on as its number says, and no other is then.
 
 use mlir_sys::*;
 use promote_lattice::convert::Numerics;
@@ -15,40 +16,89 @@ use promote_lower::order;
 
 use super::down::Down;
 use super::elements::part_count;
+use super::roots::accumulator_bytes;
 use super::squares::Bounds;
 use super::{KernelEmitter, NextRow, Scope};
-use crate::targets::cpu::costs::{COLUMNS_AT_ONCE, COLUMNS_UPRIGHT, PREFETCHED_COLUMNS};
+use crate::targets::cpu::costs::{
+    COLUMNS_AT_ONCE, COLUMNS_UPRIGHT, MOST_ROWS_DOWN, PREFETCHED_COLUMNS, ROWS_DOWN_BYTES,
+};
 use crate::targets::llvm::Level;
 
-/// In how many passes over their rows so many columns are read, of rows that have so many sums: processors see so many streams side by
-/// side, and the cache holds as many lines that are a power of two apart.
-pub(super) fn passes(columns: usize, sums: usize) -> usize {
-    (columns.next_power_of_two() / COLUMNS_UPRIGHT).clamp(1, sums)
+/// How rows are read all of whose columns are emitted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AtOnce {
+    /// How many columns there are.
+    pub(super) columns: usize,
+    /// In how many passes they are read, a power of two: processors see so many streams side by side, and the cache holds as many lines that
+    /// are a power of two apart. A pass adds up the sums whose numbers leave the same rest.
+    passes: usize,
+    /// Whether passes are made in the order of their numbers, not of those with the bits reversed.
+    in_sequence: bool,
+    /// The most rows of a tile.
+    pub(super) tall: i64,
 }
 
-/// How many columns the rows of a kernel have, if few enough to have all of them emitted.
-pub(super) fn at_once(kernel: &Kernel, numerics: Numerics, lanes: usize) -> Option<usize> {
-    let columns = kernel.length().fixed().filter(|_| kernel.as_one || kernel.reduced().len() == 1)?;
-    let mut sums = kernel.roots.iter().filter(|root| root.role != Role::Store);
-    let (Some(sum), None) = (sums.next(), sums.next()) else { return None };
-    let expr = kernel.expr(sum.expr);
-    // Where a column is must be computed for each if dimensions count as one.
-    let each = i64::from(kernel.cost()) + part_count(expr.dtype) as i64 + i64::from(kernel.as_one);
-    let cost = each.checked_mul(columns)?;
-    let is_plain = expr.stage == 0 && !order::is_summed_in_blocks(kernel, sum, numerics, lanes);
-    (cost <= COLUMNS_AT_ONCE && is_plain).then_some(columns as usize)
+impl AtOnce {
+    /// How the rows of a kernel are read, if their columns are so few: rows of so many sums, of which there are so many, in whole vectors.
+    pub(super) fn new(kernel: &Kernel, numerics: Numerics, sums: usize, rows: i64) -> Option<Self> {
+        let columns = kernel.length().fixed().filter(|_| kernel.as_one || kernel.reduced().len() == 1)?;
+        let mut reductions = kernel.roots.iter().filter(|root| root.role != Role::Store);
+        let (Some(root), None) = (reductions.next(), reductions.next()) else { return None };
+        let expr = kernel.expr(root.expr);
+        // Where a column is must be computed for each if dimensions count as one.
+        let each = i64::from(kernel.cost()) + part_count(expr.dtype) as i64 + i64::from(kernel.as_one);
+        let cost = each.checked_mul(columns)?;
+        let is_plain = expr.stage == 0 && !order::is_summed_in_blocks(kernel, root, numerics, sums);
+        if cost > COLUMNS_AT_ONCE || !is_plain {
+            return None;
+        }
+        let columns = columns as usize;
+        let passes = (columns / COLUMNS_UPRIGHT).checked_ilog2().map_or(1, |bits| 1 << bits).min(sums);
+        let tallest = |in_sequence: bool| {
+            let bytes = accumulator_bytes(kernel, root) * Self::rooms(passes, in_sequence);
+            (ROWS_DOWN_BYTES / bytes.max(1)).clamp(1, MOST_ROWS_DOWN)
+        };
+        let in_sequence = rows <= tallest(true);
+        Some(Self { columns, passes, in_sequence, tall: tallest(in_sequence) })
+    }
+
+    /// How many sums of a row wait at a time.
+    fn rooms(passes: usize, in_sequence: bool) -> i64 {
+        if in_sequence { passes as i64 / 2 } else { i64::from(passes.ilog2()) }
+    }
+
+    /// The numbers of the sums that passes leave, in the order in which these are made.
+    fn numbers(self) -> impl Iterator<Item = usize> {
+        let unused = usize::BITS - self.passes.ilog2();
+        let number = move |pass: usize| match self.in_sequence {
+            true => pass,
+            false => pass.reverse_bits().checked_shr(unused).unwrap_or(0),
+        };
+        (0..self.passes).map(number)
+    }
+
+    /// Under which numbers a sum is known while it is halved, which it is with the sums that wait under all but the first of them.
+    fn halvings(self, number: usize) -> Vec<usize> {
+        let bits = self.passes.ilog2();
+        let pairs = (0..bits).rev().take_while(|bit| number >> bit & 1 == 1).count();
+        (0..=pairs).map(|pairs| number & (self.passes - 1) >> pairs).collect()
+    }
+
+    /// How many tiles further on a sum of that number waits.
+    const fn room(self, number: usize) -> i64 {
+        if self.in_sequence { number as i64 } else { number.count_ones() as i64 }
+    }
 }
 
 impl KernelEmitter<'_> {
-    /// A tile of rows of so many columns.
-    pub(super) fn rows_halved(&mut self, down: &Down, columns: usize, tile: Bounds) {
-        let kernel = self.kernel;
+    /// A tile of rows all of whose columns are emitted.
+    pub(super) fn rows_halved(&mut self, down: &Down, at_once: AtOnce, tile: Bounds) {
+        let (kernel, AtOnce { columns, passes, in_sequence, .. }) = (self.kernel, at_once);
         let Some(root) = kernel.roots.iter().position(|root| root.role != Role::Store) else {
             unreachable!("what is read down its columns is reduced")
         };
-        let passes = passes(columns, down.sums);
         if self.columns[root].is_empty() && passes > 1 {
-            let count = down.tall * i64::from(passes.ilog2());
+            let count = down.tall * AtOnce::rooms(passes, in_sequence);
             let parts = self.accumulator(root);
             self.columns[root] = parts.into_iter().map(|ty| (self.room(ty, count), ty)).collect();
         }
@@ -56,29 +106,31 @@ impl KernelEmitter<'_> {
         let row = kernel.reduced().fold(0, |all, dim| all | 1 << dim);
         self.hoist(1 << down.rows | row, 0);
         let ahead = self.code.index(PREFETCHED_COLUMNS);
+        // Processors do not see where the next pass begins, though it is where this one ends.
+        let is_prefetched = in_sequence || !self.runs_ahead();
         // What fills no vector has a sum of its own where there are no masks.
         let whole = if self.has_masks { columns } else { columns - columns % down.sums };
-        for pass in 0..passes {
-            let first = if passes == 1 { 0 } else { pass.reverse_bits() >> (usize::BITS - passes.ilog2()) };
-            // As many pairs are whole as ones end the number.
-            let (depth, pairs) = (pass.count_ones(), pass.trailing_ones());
-            let waiting: Vec<MlirValue> =
-                (0..=depth).map(|depth| self.tiles_further(down, tile.0, i64::from(depth))).collect();
+        for number in at_once.numbers() {
+            let halvings = at_once.halvings(number);
+            let places: Vec<MlirValue> = halvings
+                .iter()
+                .map(|number| self.tiles_further(down, tile.0, at_once.room(*number)))
+                .collect();
             self.innermost(down.rows, tile, &[], &mut |emitter, lanes, _| {
                 (emitter.stage, emitter.results) = (0, vec![None; kernel.roots.len()]);
                 emitter.share(row, 0, lanes);
-                if !emitter.runs_ahead() {
+                if is_prefetched {
                     emitter.next_row =
                         Some(NextRow { ahead: vec![(down.rows, ahead)], level: Level::Second });
                 }
-                let mut sum = emitter.sum_of_every(root, (first, passes, down.sums), whole, lanes);
-                for pair in 1..=pairs {
-                    let other = emitter.column(root, waiting[(depth - pair) as usize], lanes);
+                let mut sum = emitter.sum_of_every(root, (number, passes, down.sums), whole, lanes);
+                for place in &places[1..] {
+                    let other = emitter.column(root, *place, lanes);
                     sum = emitter.halved(root, &other, &sum, lanes);
                 }
                 emitter.next_row = None;
-                if pass + 1 < passes {
-                    emitter.put_column(root, &sum, waiting[(depth - pairs) as usize], lanes);
+                if number + 1 < passes {
+                    emitter.put_column(root, &sum, places[places.len() - 1], lanes);
                     return Vec::new();
                 }
                 if whole < columns {

@@ -439,7 +439,7 @@ impl<'k> KernelEmitter<'k> {
                 (_, Some(down), [bounds]) => {
                     let (taller, units) = self.taller(&down, unit, *bounds);
                     match down.at_once {
-                        Some(columns) => self.rows_halved(&down, columns, taller),
+                        Some(at_once) => self.rows_halved(&down, at_once, taller),
                         None => self.rows_down(&down, taller),
                     }
                     step = units;

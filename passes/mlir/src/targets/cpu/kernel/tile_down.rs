@@ -19,7 +19,9 @@ pub(super) struct TileDown {
     pub(super) first: MlirValue,
     /// How many accumulators one of the tile is before that of the same row in the tile of the next sum.
     pub(super) stride: i64,
-    /// Whether the rows of neighbouring columns are one run of memory.
+    /// Whether the accumulators of neighbouring sums follow each other without a gap.
+    pub(super) is_dense: bool,
+    /// Whether the rows of neighbouring columns are one run of memory, too.
     pub(super) run: OneRun,
 }
 
@@ -61,6 +63,27 @@ impl KernelEmitter<'_> {
         self.code.close(&beside, &[]);
     }
 
+    /// Does something for the tile of each sum of a group, or for all as one where their accumulators follow each other: the number of the
+    /// first sum, and its tile or that of all. Accumulators without a row are among those.
+    pub(super) fn each_tile(
+        &mut self,
+        (tile, group): (TileDown, Group),
+        body: &mut dyn FnMut(&mut Self, MlirValue, TileDown),
+    ) {
+        if !tile.is_dense {
+            return self.each_beside(group, &mut |emitter, number| body(emitter, number, tile));
+        }
+        let (zero, all) = (self.code.index(0), self.as_one_tile(tile, group));
+        body(self, zero, all);
+    }
+
+    /// The tiles of a group as one: its rows are those of the first sum, and then those of the others.
+    pub(super) fn as_one_tile(&mut self, tile: TileDown, group: Group) -> TileDown {
+        let rows = self.code.index(tile.stride);
+        let all = self.code.int("llvm.mul", rows, group.count);
+        TileDown { rows: (tile.rows.0, self.code.int("llvm.add", tile.rows.0, all)), ..tile }
+    }
+
     /// The first row, counted from which accumulators are so many tiles further on.
     pub(super) fn further(&mut self, tile: TileDown, from: MlirValue, tiles: MlirValue) -> MlirValue {
         let size = self.code.index(tile.stride);
@@ -77,16 +100,17 @@ impl KernelEmitter<'_> {
         (most, stride): (i64, i64),
         columns: (MlirValue, i64),
     ) -> TileDown {
-        let (lanes, run) = (self.lanes as i64, OneRun::Never);
+        let lanes = self.lanes as i64;
+        let all = TileDown { rows, line: None, first: rows.0, stride, is_dense: false, run: OneRun::Never };
         let is_long = most >= VECTORS_IN_LINES * lanes && self.has_masks;
         let Some(before) = is_long.then(|| self.before_lines_down((dim, rows.0), columns)).flatten() else {
-            return TileDown { rows, line: None, first: rows.0, stride, run };
+            return all;
         };
         let line = self.code.int("llvm.add", rows.0, before);
         let (zero, in_vector) = (self.code.index(0), self.code.index(lanes - 1));
         let back = self.code.int("llvm.sub", zero, before);
         let back = self.code.int("llvm.and", back, in_vector);
-        TileDown { rows, line: Some(line), first: self.code.int("llvm.sub", rows.0, back), stride, run }
+        TileDown { line: Some(line), first: self.code.int("llvm.sub", rows.0, back), ..all }
     }
 
     /// How many rows, of those that are read down their columns, from one on are before the first line of the cache of what is read first:

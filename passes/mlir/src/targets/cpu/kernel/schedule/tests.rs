@@ -172,7 +172,7 @@ kernel @k0 {{
         let machine = Machine { vector_bytes: 64, ..Machine::default() };
         let schedule = Schedule::new(&program.kernels[0], machine, program.numerics);
         let down = schedule.down.expect("rows lie down their columns");
-        assert_eq!(down.at_once, is_at_once.then_some(columns), "{ty} {columns}");
+        assert_eq!(down.at_once.map(|found| found.columns), is_at_once.then_some(columns), "{ty} {columns}");
         assert!(down.tall * bytes <= ROWS_DOWN_BYTES / 2, "{ty} {columns}: {}", down.tall);
     }
 }
