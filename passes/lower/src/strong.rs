@@ -117,6 +117,30 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Whether all that an op does is to compute its results from its operands.
+    pub const fn computes(&self) -> bool {
+        match self {
+            Self::Promote(..)
+            | Self::Constant(..)
+            | Self::Poison
+            | Self::Dim(_)
+            | Self::Rank
+            | Self::Cast
+            | Self::Extract
+            | Self::FromElements
+            | Self::Select
+            | Self::Number(_)
+            | Self::Arith(_) => true,
+            Self::Assert(_)
+            | Self::Call(_)
+            | Self::Return
+            | Self::Branch(_)
+            | Self::BranchIf(..)
+            | Self::Switch(..)
+            | Self::Unsupported(_) => false,
+        }
+    }
+
     /// The edges of a terminator, in the order of the op's successors.
     pub fn edges(&self) -> Vec<&Edge> {
         match self {

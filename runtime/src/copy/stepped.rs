@@ -4,8 +4,8 @@
 use std::mem::MaybeUninit;
 
 use super::rows::{Apart, bring};
-use super::squares::{self, Dense, LINE, side};
-use super::{Address, INTERLEAVED, Offset};
+use super::squares::{self, Dense, LINE};
+use super::{Address, Offset};
 
 /// The bytes of a piece.
 const PIECE: usize = 1 << 8;
@@ -13,14 +13,12 @@ const PIECE: usize = 1 << 8;
 /// From the beginning of a piece to that of the next one: they begin in other sets of a cache.
 const PITCH: usize = PIECE + LINE;
 
-/// How many pieces of elements of a size there is room for, in whole squares.
-const fn most(size: usize) -> usize {
-    INTERLEAVED / PITCH / side(size) * side(size)
-}
+/// How many pieces there is room for on the stack: of elements of any size in whole squares.
+const PIECES: usize = LINE;
 
 /// Pieces next to each other.
 #[repr(C, align(64))]
-struct Pieces([u8; INTERLEAVED]);
+struct Pieces([u8; PIECES * PITCH]);
 
 /// Copies two rows of offsets as [`squares`](squares::squares) does, where each element of `across` lies as many bytes after the one before
 /// in the source.
@@ -36,8 +34,8 @@ pub unsafe fn turn<T: Copy>(
     let (size, none) = (size_of::<T>(), Offset { to: 0, from: 0 });
     let mut room = MaybeUninit::<Pieces>::uninit();
     let there = Address(room.as_mut_ptr().cast());
-    let (mut of_piece, mut of_all) = ([none; PIECE], [none; INTERLEAVED / PITCH]);
-    for inner in inner.chunks(most(size)) {
+    let (mut of_piece, mut of_all) = ([none; PIECE], [none; PIECES]);
+    for inner in inner.chunks(PIECES) {
         let mut left = across.len();
         for across in across.chunks(PIECE / size) {
             for (number, row) in inner.iter().enumerate() {

@@ -219,12 +219,18 @@ fn few_long_rows_have_the_same_bits_however_they_lie() {
 #[test]
 fn what_is_far_has_the_same_bits_in_any_order_of_its_dimensions() {
     let (before, mut random) = (threads(), Random::new(32));
-    let cases: [(DType, [usize; 3]); 5] = [
+    let cases: [(DType, [usize; 3]); 9] = [
         (DType::F32, [129, 257, 300]),
         (DType::F32, [300, 128, 257]),
         (DType::F64, [90, 31_000, 3]),
         (DType::F32, [7, 40, 31_000]),
         (DType::F32, [3, 130, 24_000]),
+        // Short rows beside each other, whose columns are one run, with what is left of a round, and in blocks.
+        (DType::F32, [260, 33, 1000]),
+        (DType::F64, [43, 100, 1003]),
+        (DType::BF16, [60, 64, 4500]),
+        // Many results beside each other.
+        (DType::F32, [401, 400, 53]),
     ];
     for (dtype, shape) in cases {
         let far = Far::new(dtype, &shape, &mut random);

@@ -151,8 +151,10 @@ pub(super) fn cut(graph: &mut Graph, own: &[Extent], gone: &[usize]) -> Option<C
         && gone.len() == 1
         && !is_in_rows(own, gone)
     {
-        // Whole blocks of rows, which are read in squares and begin where lines of the cache do.
-        let length = Extent::Fixed((length + BLOCK / 2) / BLOCK * BLOCK);
+        // Whole blocks of rows, which are read in squares and begin where lines of the cache do, but no more parts than there may be.
+        let nearest = (length + BLOCK / 2) / BLOCK * BLOCK;
+        let is_few = own[axis].fixed().is_none_or(|extent| extent <= nearest.saturating_mul(cuts.most));
+        let length = Extent::Fixed(if is_few { nearest } else { nearest + BLOCK });
         let parts = graph.extents.of(Rule::PartLength { extent: own[axis], parts: length });
         return Some(Cut { axis, parts, length, taken: Taken::Own });
     }
@@ -231,6 +233,21 @@ mod tests {
                     "{rest:?} of {extents:?}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn columns_are_cut_into_whole_blocks_and_no_more_parts_than_there_may_be() {
+        let cuts = Costs::COMMON.cuts.expect("long reductions are cut");
+        for rows in [1 << 14, 18_000, 20_000, 22_000, 33_000, 99_999, 1 << 20] {
+            let mut graph = Graph { cuts: Some(cuts), ..Graph::default() };
+            let own = [Extent::Fixed(rows), Extent::Fixed(1000)];
+            let cut = cut(&mut graph, &own, &[0]).expect("it is long");
+            let (length, parts) =
+                (cut.length.fixed().expect("it is known"), graph.extents.resolve(cut.parts));
+            assert_eq!(length % BLOCK, 0, "{rows}");
+            assert_eq!(parts.fixed(), Some((rows + length - 1) / length), "{rows}");
+            assert!(parts.fixed().is_some_and(|parts| parts <= cuts.most), "{rows}: {parts:?}");
         }
     }
 }

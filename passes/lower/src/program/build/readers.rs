@@ -24,7 +24,7 @@ impl ReadersOf {
         backwards.reverse();
         for operation in backwards {
             let is_needed = operation.results.iter().any(|result| needed.contains(result));
-            if !is_needed && computes(&operation.kind) {
+            if !is_needed && operation.kind.computes() {
                 continue;
             }
             let mut read: Vec<Value> = read(operation).collect();
@@ -39,7 +39,7 @@ impl ReadersOf {
         let mut known = FxHashSet::default();
         for operation in operations() {
             let is_known =
-                computes(&operation.kind) && operation.operands.iter().all(|value| known.contains(value));
+                operation.kind.computes() && operation.operands.iter().all(|value| known.contains(value));
             let is_shared =
                 sources(function, operation).any(|source| of[source.0 as usize] == Readers::Several);
             for result in &operation.results {
@@ -57,30 +57,6 @@ impl ReadersOf {
     /// Of a value.
     pub fn of(&self, value: Value) -> Readers {
         self.0[value.0 as usize]
-    }
-}
-
-/// Whether all that an op does is to compute its results from its operands.
-const fn computes(kind: &Kind) -> bool {
-    match kind {
-        Kind::Promote(..)
-        | Kind::Constant(..)
-        | Kind::Poison
-        | Kind::Dim(_)
-        | Kind::Rank
-        | Kind::Cast
-        | Kind::Extract
-        | Kind::FromElements
-        | Kind::Select
-        | Kind::Number(_)
-        | Kind::Arith(_) => true,
-        Kind::Assert(_)
-        | Kind::Call(_)
-        | Kind::Return
-        | Kind::Branch(_)
-        | Kind::BranchIf(..)
-        | Kind::Switch(..)
-        | Kind::Unsupported(_) => false,
     }
 }
 
@@ -114,7 +90,23 @@ fn sources<'f>(function: &'f Function, operation: &'f Operation) -> impl Iterato
     };
     let (is_moved, is_combined) = match &operation.kind {
         Kind::Promote(op, _) => (moves(*op), op.info().shape == ShapeRule::Broadcast),
-        kind => (matches!(kind, Kind::Cast), matches!(kind, Kind::Select)),
+        Kind::Cast => (true, false),
+        Kind::Select => (false, true),
+        Kind::Constant(..)
+        | Kind::Poison
+        | Kind::Dim(_)
+        | Kind::Rank
+        | Kind::Extract
+        | Kind::FromElements
+        | Kind::Number(_)
+        | Kind::Arith(_)
+        | Kind::Assert(_)
+        | Kind::Call(_)
+        | Kind::Return
+        | Kind::Branch(_)
+        | Kind::BranchIf(..)
+        | Kind::Switch(..)
+        | Kind::Unsupported(_) => (false, false),
     };
     let dims = |value: &Value| function.r#type(*value).map(Type::dims);
     let own = operation.results.first().and_then(dims);

@@ -194,3 +194,44 @@ impl KernelEmitter<'_> {
         joined.into_iter().map(|register| register.value).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The sums of every so many numbers from one on, halved.
+    fn halved(first: usize, apart: usize, all: usize) -> String {
+        if apart == all {
+            return first.to_string();
+        }
+        let [x, y] = [first, first + apart].map(|first| halved(first, 2 * apart, all));
+        format!("({x} {y})")
+    }
+
+    #[test]
+    fn sums_of_passes_are_halved_in_one_order_whenever_they_are_made() {
+        for (bits, in_sequence) in (0..=6).flat_map(|bits| [(bits, false), (bits, true)]) {
+            let passes = 1 << bits;
+            let at_once = AtOnce { columns: 8 * passes, passes, in_sequence, tall: 1 };
+            let mut rooms: Vec<Option<(usize, String)>> =
+                vec![None; AtOnce::rooms(passes, in_sequence) as usize];
+            let mut last = None;
+            for number in at_once.numbers() {
+                let halvings = at_once.halvings(number);
+                let mut sum = number.to_string();
+                for other in &halvings[1..] {
+                    let (number, waiting) = rooms[at_once.room(*other) as usize].take().expect("it waits");
+                    assert_eq!(number, *other, "{at_once:?}");
+                    sum = format!("({waiting} {sum})");
+                }
+                let number = halvings[halvings.len() - 1];
+                last = Some(sum.clone());
+                if let Some(room) = rooms.get_mut(at_once.room(number) as usize) {
+                    assert!(room.is_none(), "{at_once:?}: {number}");
+                    *room = Some((number, sum));
+                }
+            }
+            assert_eq!(last, Some(halved(0, 1, passes)), "{at_once:?}");
+        }
+    }
+}
