@@ -263,6 +263,15 @@ def cases(np, jnp, jax, rng, program):
         "argument [129,500,520] as 2, 0, 1 in memory, sum, axes 0, 1": sums(
             lambda: [normal(520, 129, 500).transpose(1, 2, 0)], (0, 1), (520,)
         ),
+        "argument [1000,33,1000] as 0, 2, 1 in memory, sum, axis 2": sums(
+            lambda: [normal(1000, 1000, 33).transpose(0, 2, 1)], 2, (1000, 33)
+        ),
+        "argument [1000,33,1000] as 0, 2, 1 in memory, sum, axis 0": sums(
+            lambda: [normal(1000, 1000, 33).transpose(0, 2, 1)], 0, (33, 1000)
+        ),
+        "argument [512,256,256] as 2, 0, 1 in memory, sum": sums(
+            lambda: [normal(256, 512, 256).transpose(1, 2, 0)], None, ()
+        ),
         "argument x[:, :500], sum": sums(lambda: [normal(65536, 512)[:, :500]], None, ()),
         "sum of x[::2, ::3], [4096,8192]": case(
             wide, [sliced, "r = sum(t)"], ((), f32), lambda x: x[::2, ::3].sum(),

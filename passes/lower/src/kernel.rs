@@ -16,6 +16,8 @@ use promote_lattice::{DType, Op};
 
 mod merge;
 
+pub(crate) use merge::SHORT_COLUMNS;
+
 use super::graph::NodeId;
 use promote_dialect::extent::{Extent, Product, Sum, Symbol};
 

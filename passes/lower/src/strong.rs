@@ -118,7 +118,7 @@ pub enum Kind {
 
 impl Kind {
     /// Whether all that an op does is to compute its results from its operands.
-    pub const fn computes(&self) -> bool {
+    pub(crate) const fn computes(&self) -> bool {
         match self {
             Self::Promote(..)
             | Self::Constant(..)

@@ -125,6 +125,8 @@ impl Apart {
 ///
 /// # Safety
 /// As [`copy`], for these axes.
+// Its rows are on the stack only where they are used.
+#[inline(never)]
 pub(super) unsafe fn runs<T: Copy>(run: Axis, inside: &[Axis], to: Address, from: Address) {
     let size = size_of::<T>();
     let row = count(inside) * size;

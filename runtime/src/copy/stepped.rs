@@ -25,6 +25,8 @@ struct Pieces([u8; PIECES * PITCH]);
 ///
 /// # Safety
 /// As [`squares`](squares::squares), for elements that lie so; the target is dense if it is said to be.
+// Its pieces are on the stack only where they are used: other copies have rooms of their own.
+#[inline(never)]
 pub unsafe fn turn<T: Copy>(
     (across, inner): (&[Offset], &[Offset]),
     (apart, stride, is_dense): (&Apart, isize, bool),

@@ -69,6 +69,12 @@ fn there_is_code_for_other_orders_where_packing_would_show() {
     assert_eq!(strided(far, "sum\"(%x)", "tensor<f32>"), with_pieces);
     let all = [reversed, last, first, along(2, false, None), apart];
     assert_eq!(strided("tensor<129x50x520xf32>", "max\"(%x)", "tensor<f32>"), all);
+    // Many results are turned where one op alone reads what is reduced, which others read at once with it.
+    let (many, results) = ("tensor<1000x33x1000xf32>", "tensor<1000x1000xf32>");
+    for op in ["sum", "var"] {
+        let op = format!("{op}\"(%x) {{axis = array<i64: 1>}}");
+        assert!(strided(many, &op, results).contains(&along(2, false, None)), "{op}");
+    }
     assert_eq!(strided("tensor<?xf32>", "negative\"(%x)", "tensor<?xf32>"), [apart]);
     // What the program turns is read in order where that argument alone lies the other way round.
     let alone = |input: usize| along(1, false, Some(input));

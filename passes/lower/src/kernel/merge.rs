@@ -1,9 +1,12 @@
 //! Dimensions of a kernel that are one in memory, or count as one.
 
-use promote_dialect::extent::{Extent, Product};
+use promote_dialect::extent::{Extent, Product, Symbol};
 
 use super::{Chunk, Code, Form, Kernel};
 use crate::graph::NodeId;
+
+/// Rows of so many columns are long enough to be gone through one by one.
+pub(crate) const SHORT_COLUMNS: i64 = 512;
 
 impl Kernel {
     /// Merges neighbouring dimensions where all accesses go through both as through one, and drops those of one index. Which
@@ -42,6 +45,22 @@ impl Kernel {
         self.as_one &= self.reduced().len() > 1;
         self.find_dims();
         merged
+    }
+
+    /// The stride of short rows of columns, and the number that it is where nothing is between them, with the kernel for such runs: they are
+    /// one there. None where they are in no case.
+    pub(crate) fn dense_columns(&self) -> Option<(Symbol, i64, Self)> {
+        let last = self.dims.len().checked_sub(1)?;
+        let rows = last.checked_sub(1).filter(|rows| *rows >= self.reduced().end)?;
+        let length = self.dims[last].fixed().filter(|length| *length < SHORT_COLUMNS)?;
+        let stride = |code: &Code| match code.access()?.strides[rows].symbols[..] {
+            [symbol] => Some(symbol),
+            _ => None,
+        };
+        let symbol = self.exprs.iter().find_map(|expr| stride(&expr.code))?;
+        let mut dense = self.replaced(symbol, &Product::number(length));
+        dense.collapse();
+        (self.form != Form::Map && dense.dims.len() < self.dims.len()).then_some((symbol, length, dense))
     }
 
     /// Has the dimensions of a row, which follow each other, count as one if they would be one where some buffers are row-major.

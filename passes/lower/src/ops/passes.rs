@@ -147,14 +147,14 @@ pub(super) fn cut(graph: &mut Graph, own: &[Extent], gone: &[usize]) -> Option<C
     }
     let parts = graph.extents.of(Rule::Parts { count, length, most: cuts.most });
     let length = graph.extents.of(Rule::PartLength { extent: own[axis], parts });
-    if let (Extent::Fixed(_), Extent::Fixed(length @ BLOCK..)) = (own[axis], length)
+    if let (Extent::Fixed(extent), Extent::Fixed(length @ BLOCK..)) = (own[axis], length)
         && gone.len() == 1
         && !is_in_rows(own, gone)
     {
         // Whole blocks of rows, which are read in squares and begin where lines of the cache do, but no more parts than there may be.
         let nearest = (length + BLOCK / 2) / BLOCK * BLOCK;
-        let is_few = own[axis].fixed().is_none_or(|extent| extent <= nearest.saturating_mul(cuts.most));
-        let length = Extent::Fixed(if is_few { nearest } else { nearest + BLOCK });
+        let are_few = extent <= nearest.saturating_mul(cuts.most);
+        let length = Extent::Fixed(if are_few { nearest } else { nearest + BLOCK });
         let parts = graph.extents.of(Rule::PartLength { extent: own[axis], parts: length });
         return Some(Cut { axis, parts, length, taken: Taken::Own });
     }

@@ -10,7 +10,7 @@ use super::passes::{
 use super::views::{expand, flattened, permute, squeeze, view};
 use super::{Call, Readers, accumulator, axes, axis, convert, map, splat};
 use crate::graph::{Cut, Graph, Index, NodeId, Prim};
-use crate::kernel::Taken;
+use crate::kernel::{SHORT_COLUMNS, Taken};
 use crate::order::{has_any_order, has_free_order};
 use promote_dialect::extent::{Extent, Product};
 
@@ -95,7 +95,7 @@ pub(super) fn reduce(graph: &mut Graph, op: Op, x: NodeId, gone: &[usize], reade
         return reduce(graph, op, reduced, outer, readers);
     }
     if !has_free_order(op, dtype)
-        && let Some(order) = as_it_lies(graph, x, &own, gone)
+        && let Some(order) = as_it_lies(graph, x, gone, readers)
     {
         return over_turned(graph, op, x, gone, &order);
     }
@@ -193,26 +193,40 @@ pub(super) fn over_source(
     permute(graph, reduced, &order)
 }
 
-/// The dimensions in the order in which the argument lies that a tensor is made of, but for those of rows, which stay last, so that elements are
-/// combined in the order of rows. None if they stand so, or few results would be written across memory.
-fn as_it_lies(graph: &Graph, x: NodeId, own: &[Extent], gone: &[usize]) -> Option<Vec<usize>> {
+/// The dimensions in the order in which arguments lie, but for those of rows, which stay last, so that elements are combined in the order of
+/// rows. None if they stand so. Where they are not known to lie in reverse order, it is that of the argument that a tensor is made of, if results
+/// would be written across memory that are many, or of short rows of columns, which may be one in that order; and if nothing else reads the
+/// tensor, and might do so at once.
+fn as_it_lies(graph: &Graph, x: NodeId, gone: &[usize], readers: Readers) -> Option<Vec<usize>> {
+    let own = graph.shape(x);
     let is_kept = |axis: &usize| !gone.contains(axis);
-    let lies = order_of_argument(graph, x)?;
+    let is_in_rows = is_in_rows(&own, gone);
+    let lies: Vec<usize> = if graph.is_reversed {
+        (0..own.len()).rev().collect()
+    } else if readers == Readers::One && (!is_in_rows || are_many_results(&own, gone)) {
+        let lies = order_of_argument(graph, x)?;
+        let is_short = |axis: &usize| own[*axis].fixed().is_some_and(|extent| extent < SHORT_COLUMNS);
+        let has_short = !is_in_rows && lies.last().is_some_and(is_short);
+        Some(lies).filter(|_| has_short || are_many_results(&own, gone))?
+    } else {
+        return None;
+    };
     let kept = lies.iter().copied().filter(is_kept);
-    let order: Vec<usize> = match (is_in_rows(own, gone), gone) {
-        (true, _) => kept.chain(gone.iter().copied()).collect(),
+    let order: Vec<usize> = match (is_in_rows, gone) {
+        (true, _) => kept.clone().chain(gone.iter().copied()).collect(),
         // Columns are not the innermost dimension.
-        (false, [0]) => gone.iter().copied().chain(kept).collect(),
+        (false, [0]) => gone.iter().copied().chain(kept.clone()).collect(),
         (false, [axis]) if lies.last() != Some(axis) => lies.clone(),
         (false, _) => return None,
     };
-    let results = order.iter().copied().filter(is_kept);
-    let is_turned = !results.is_sorted();
-    (is_turned && (graph.is_reversed || are_many_results(own, gone))).then_some(order)
+    (!kept.is_sorted()).then_some(order)
 }
 
 /// The order in which the dimensions of an argument lie that is not row-major, if a tensor is made of it element by element.
 fn order_of_argument(graph: &Graph, x: NodeId) -> Option<Vec<usize>> {
+    if graph.arguments.is_empty() {
+        return None;
+    }
     let (mut seen, mut rest) = (FxHashSet::default(), vec![x]);
     while let Some(id) = rest.pop() {
         let node = graph.node(id);

@@ -282,7 +282,7 @@ impl Builder<'_, '_> {
         let extents = &self.segment.graph.extents;
         let is_stretch = |symbol: Symbol| matches!(extents.rule(symbol), Rule::Stretch(_));
         let Some((plain, ones)) = kernel.with_ones(is_stretch) else {
-            return self.launch_by_multiples(kernel, stored);
+            return self.launch_dense(kernel, stored);
         };
         let plain = self.unstretched(plain, &ones);
         self.traversals.extend((!combines_in_any_order(kernel)).then_some(Traversal::Open));
@@ -315,6 +315,15 @@ impl Builder<'_, '_> {
     fn is(&mut self, symbol: Symbol, number: i64) -> Arg {
         let value = self.extent(Extent::Of(symbol));
         self.arith(Arith::Eq, &[value, Arg::Known(number)])
+    }
+
+    /// Launches a kernel, and another for runs in which its columns lie in memory as one row, though they have several dimensions.
+    fn launch_dense(&mut self, kernel: &Kernel, stored: &mut Places) {
+        let Some((stride, number, dense)) = kernel.dense_columns() else {
+            return self.launch_by_multiples(kernel, stored);
+        };
+        let is_dense = self.is(stride, number);
+        self.launch_either(is_dense, [&dense, kernel], stored, Self::launch_by_multiples);
     }
 
     /// Launches a kernel, and another for runs in which an extent is a multiple of a number that the target has faster code for.

@@ -10,12 +10,12 @@
 //! - Sums have no line of the cache in common where they are kept: threads write them side by side.
 //! - Where they are computed, the accumulators of a sum follow those of the one before without a gap, so that a run of columns has a run of them.
 //!   A vector of the last rows of a sum, some of whose lanes are masked, has the first accumulators of the next one in those: it stores what it
-//!   loaded of them, or comes before the next sum begins. All sums of a group are of one thread, and there are two tiles for each, with room for
+//!   loaded of them. Sums of a group begin together. All sums of a group are of one thread, and there are two tiles for each, with room for
 //!   a vector behind all of them.
 
 use mlir_sys::*;
 use promote_lattice::convert::Numerics;
-use promote_lower::kernel::{Code as What, Kernel, Role, Root};
+use promote_lower::kernel::{Kernel, Role, Root};
 use promote_lower::order::{self, MOST_LANES};
 use promote_scalar::Ty;
 
@@ -30,7 +30,6 @@ use super::{KernelEmitter, Scope, Slot, Sums};
 use crate::targets::cpu::costs::{
     BYTES_APART, CACHE_LINE, CACHED_ROWS, LEAST_FOR_KEPT, LEAST_SUMS_APART, MOST_OUTER, MOST_ROWS_DOWN,
 };
-use crate::targets::llvm::Predicate;
 
 /// How the sums of few long rows are computed apart from each other.
 #[derive(Clone, Copy, Debug)]
@@ -235,63 +234,5 @@ impl<'k> KernelEmitter<'k> {
     fn tiles_before(&mut self, apart: Apart, outer: MlirValue) -> MlirValue {
         let tiles = self.code.index(apart.tiles());
         self.code.int("llvm.mul", outer, tiles)
-    }
-
-    /// Whether the columns of neighbouring sums are one run of memory, and it makes no difference which column an element is of: everything that
-    /// depends on a row or a column is read, or made of what is, and depends on both.
-    pub(super) fn one_run(&mut self, down: &Down) -> OneRun {
-        let (kernel, reduced) = (self.kernel, self.kernel.reduced());
-        let last = reduced.end - 1;
-        let all = reduced.clone().fold(1 << down.rows, |all, dim| all | 1u64 << dim);
-        let both = 1u64 << down.rows | 1 << last;
-        let seeks_column = |root: &Root| match root.role {
-            Role::Arg(_) => true,
-            Role::Store | Role::Reduce(_) | Role::Scan(_) => false,
-        };
-        if kernel.roots.iter().any(seeks_column) {
-            return OneRun::Never;
-        }
-        let mut read = Vec::new();
-        for expr in kernel.exprs.iter().filter(|expr| expr.stage == 0 && expr.dims & all != 0) {
-            if expr.dims & both != both {
-                return OneRun::Never;
-            }
-            match &expr.code {
-                What::Load(access) if access.strides[down.rows].fixed() == Some(1) => read.push(access),
-                What::Map(..) | What::Convert(_) => {}
-                What::Load(_) | What::Take { .. } | What::Index { .. } => return OneRun::Never,
-                What::Splat(_) | What::Size(_) | What::Reduced(_) => return OneRun::Never,
-            }
-        }
-        // A group does not go on in the next row of columns if each has whole rounds of sums.
-        let rounds =
-            if kernel.as_one && !self.is_whole_rounds(down.sums as i64) { reduced.start..last } else { 0..0 };
-        let mut pairs = Vec::new();
-        for access in read {
-            pairs.push((access.strides[last].clone(), kernel.dims[down.rows].clone()));
-            pairs.extend(
-                rounds.clone().map(|dim| {
-                    (access.strides[dim].clone(), &access.strides[dim + 1] * &kernel.dims[dim + 1])
-                }),
-            );
-        }
-        if pairs
-            .iter()
-            .any(|(own, wanted)| own.fixed().zip(wanted.fixed()).is_some_and(|(own, wanted)| own != wanted))
-        {
-            return OneRun::Never;
-        }
-        pairs.retain(|(own, wanted)| own != wanted);
-        let bits = self.code.types.scalar(Ty::I1);
-        let mut holds = None;
-        for (own, wanted) in pairs {
-            let [own, wanted] = [own, wanted].map(|product| self.product(&product));
-            let is_equal = self.code.compare(Predicate::Eq, own, wanted);
-            holds = Some(match holds {
-                None => is_equal,
-                Some(before) => self.code.value("llvm.and", &[before, is_equal], bits, &[]),
-            });
-        }
-        holds.map_or(OneRun::Always, OneRun::If)
     }
 }

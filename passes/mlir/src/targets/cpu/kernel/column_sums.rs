@@ -172,17 +172,29 @@ impl KernelEmitter<'_> {
             emitter.in_one_run((tile, group), &mut as_one, &mut each);
             vec![following]
         })[0];
-        if at_once == 1 && group.most == 1 {
-            return;
+        if at_once > 1 || group.most > 1 {
+            let rest = Columns { lane: Some(first), next, apart, at_once: 1, group };
+            self.rest_of_block(down, places, ((first, end), all, tile), rest);
         }
-        let apart_value = self.code.index(apart);
+    }
+
+    /// Adds the columns of a block that are left to accumulators, one after the other.
+    fn rest_of_block(
+        &mut self,
+        down: &Down,
+        places: &[Place],
+        ((first, end), all, tile): (Bounds, Bounds, TileDown),
+        Columns { next, apart, group, .. }: Columns,
+    ) {
+        let dim = self.kernel.reduced().end - 1;
+        let further = self.code.index(apart);
         let mut as_one = |emitter: &mut Self| {
             emitter.repeat(dim, (first, end), apart as usize, &[], &mut |emitter, _| {
                 let column = emitter.at(dim);
                 let left = emitter.code.int("llvm.sub", end, column);
                 let count = emitter.code.int("llvm.intr.smin", left, group.count);
                 let tile = emitter.as_one_tile(tile, Group { count, ..group });
-                let next = emitter.next_column(apart_value, all, next);
+                let next = emitter.next_column(further, all, next);
                 emitter.accumulate_columns(down, places, tile, (apart, 1, next));
                 Vec::new()
             });
@@ -192,7 +204,7 @@ impl KernelEmitter<'_> {
                 let first = emitter.code.int("llvm.add", first, number);
                 let places = emitter.places_beside(tile, places, number);
                 emitter.repeat(dim, (first, end), apart as usize, &[], &mut |emitter, _| {
-                    let next = emitter.next_column(apart_value, all, next);
+                    let next = emitter.next_column(further, all, next);
                     emitter.accumulate_columns(down, &places, tile, (apart, 1, next));
                     Vec::new()
                 });

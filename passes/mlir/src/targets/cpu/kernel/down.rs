@@ -11,6 +11,9 @@
 //! - In the accumulators, `depth` groups of tiles further on, are the sums that wait after `depth` other groups.
 //! - A tile has accumulators for a vector more than it has rows: it may begin behind the first lane of one, and no vector of a tile has
 //!   accumulators of another. Lanes without a row keep what they have.
+//! - Of sums in groups, the accumulators follow each other without a gap, and there is room for two vectors behind all of them. A vector of the
+//!   last rows of a sum, some of whose lanes are masked, has the first accumulators of the next one in those: it stores what it loaded of them.
+//!   All sums of a group begin together, and are halved together, with accumulators that have no row.
 
 use mlir_sys::*;
 use promote_lattice::convert::Numerics;
@@ -64,7 +67,7 @@ impl Down {
         let tall = |group: i64| {
             let bytes = |root: &Root| bytes(kernel, root, (rows.lanes, group), numerics);
             let all: i64 = kernel.roots.iter().map(bytes).sum();
-            // A tile has accumulators for a vector more than it has rows.
+            // Each sum has accumulators for a vector more than a tile has rows, or those of a group have for two.
             (ROWS_DOWN_BYTES / all.max(1) - lanes as i64).clamp(1, MOST_ROWS_DOWN)
         };
         let all = kernel.dims[dim].fixed().unwrap_or(i64::MAX);
@@ -74,7 +77,8 @@ impl Down {
         let has_all = |group: &i64| *group <= rows.lanes as i64 && room <= tall(*group);
         let group = GROUPS_DOWN.into_iter().find(has_all).unwrap_or(1);
         let at_once = AtOnce::new(kernel, numerics, rows.lanes, room);
-        let tall = at_once.map_or_else(|| tall(group), |at_once| at_once.tall);
+        let bytes: i64 = kernel.roots.iter().map(|root| accumulator_bytes(kernel, root)).sum();
+        let tall = at_once.map_or_else(|| tall(group), |at_once| at_once.tallest(bytes));
         let tall = match tall {
             _ if room <= tall => room,
             ..ROWS_DOWN => 1 << tall.ilog2(),
@@ -204,17 +208,19 @@ impl<'k> KernelEmitter<'k> {
     fn tile_with_rooms(&mut self, down: &Down, reductions: &[usize], rows: Bounds) -> TileDown {
         let (kernel, numerics, lanes) = (self.kernel, self.setting.numerics, self.lanes as i64);
         let all = kernel.dims[down.rows].fixed().filter(|_| down.group > 1);
-        let stride = all.unwrap_or(down.tall + lanes);
+        // Behind the accumulators of a sum is room for a vector, or the next ones are, and for two behind all.
+        let (stride, behind) = all.map_or((down.tall + lanes, 0), |all| (all, 2 * lanes));
         for root in reductions {
             if self.columns[*root].is_empty() {
                 let tiles = tiles(kernel, &kernel.roots[*root], (down.sums, down.group), numerics);
                 let parts = self.accumulator(*root);
-                let count = tiles * stride + 2 * lanes;
+                let count = tiles * stride + behind;
                 self.columns[*root] = parts.into_iter().map(|ty| (self.room(ty, count), ty)).collect();
             }
         }
         let zero = self.code.index(0);
-        let tile = self.tile_down((down.rows, rows), (stride * down.group, stride), (zero, 1));
+        let most = all.map_or(down.tall, |all| all * down.group);
+        let tile = self.tile_down((down.rows, rows), (most, stride), (zero, 1));
         let Some(all) = all else { return tile };
         let run = self.one_run(down);
         TileDown { is_dense: true, run: self.of_all_rows(run, (down, all), rows), ..tile }

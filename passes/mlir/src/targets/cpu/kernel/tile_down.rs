@@ -1,9 +1,10 @@
 //! Tiles of rows that are reduced down their columns: where they begin, and where their accumulators are.
 
 use mlir_sys::*;
-use promote_lower::kernel::{Access, Code as What};
-use promote_scalar::memory;
+use promote_lower::kernel::{Access, Code as What, Role, Root};
+use promote_scalar::{Ty, memory};
 
+use super::down::Down;
 use super::squares::Bounds;
 use super::{KernelEmitter, Scope};
 use crate::targets::cpu::costs::{CACHE_LINE, LEAST_IN_LINES, VECTORS_IN_LINES};
@@ -91,8 +92,8 @@ impl KernelEmitter<'_> {
         self.code.int("llvm.sub", from, ahead)
     }
 
-    /// A tile of rows, whose accumulators are so far from those of the next sum; it may have as many rows as are given, with those of neighbouring
-    /// sums. It is read from lines of the cache on if these are many vectors, which are as long as lines, and much is read. A column and how far
+    /// A tile of rows, whose accumulators are so far from those of the next sum; it may have as many rows as are given, with those of sums whose
+    /// accumulators follow. It is read from lines of the cache on if these are many vectors, which are as long as lines, and much is read. A column and how far
     /// the others are from it say where lines begin.
     pub(super) fn tile_down(
         &mut self,
@@ -201,5 +202,63 @@ impl KernelEmitter<'_> {
         });
         self.frames.pop();
         self.code.close(&parts, &[]);
+    }
+
+    /// Whether the columns of neighbouring sums are one run of memory, and it makes no difference which column an element is of: everything that
+    /// depends on a row or a column is read, or made of what is, and depends on both.
+    pub(super) fn one_run(&mut self, down: &Down) -> OneRun {
+        let (kernel, reduced) = (self.kernel, self.kernel.reduced());
+        let last = reduced.end - 1;
+        let all = reduced.clone().fold(1 << down.rows, |all, dim| all | 1u64 << dim);
+        let both = 1u64 << down.rows | 1 << last;
+        let seeks_column = |root: &Root| match root.role {
+            Role::Arg(_) => true,
+            Role::Store | Role::Reduce(_) | Role::Scan(_) => false,
+        };
+        if kernel.roots.iter().any(seeks_column) {
+            return OneRun::Never;
+        }
+        let mut read = Vec::new();
+        for expr in kernel.exprs.iter().filter(|expr| expr.stage == 0 && expr.dims & all != 0) {
+            if expr.dims & both != both {
+                return OneRun::Never;
+            }
+            match &expr.code {
+                What::Load(access) if access.strides[down.rows].fixed() == Some(1) => read.push(access),
+                What::Map(..) | What::Convert(_) => {}
+                What::Load(_) | What::Take { .. } | What::Index { .. } => return OneRun::Never,
+                What::Splat(_) | What::Size(_) | What::Reduced(_) => return OneRun::Never,
+            }
+        }
+        // A group does not go on in the next row of columns if each has whole rounds of sums.
+        let rounds =
+            if kernel.as_one && !self.is_whole_rounds(down.sums as i64) { reduced.start..last } else { 0..0 };
+        let mut pairs = Vec::new();
+        for access in read {
+            pairs.push((access.strides[last].clone(), kernel.dims[down.rows].clone()));
+            pairs.extend(
+                rounds.clone().map(|dim| {
+                    (access.strides[dim].clone(), &access.strides[dim + 1] * &kernel.dims[dim + 1])
+                }),
+            );
+        }
+        if pairs
+            .iter()
+            .any(|(own, wanted)| own.fixed().zip(wanted.fixed()).is_some_and(|(own, wanted)| own != wanted))
+        {
+            return OneRun::Never;
+        }
+        pairs.retain(|(own, wanted)| own != wanted);
+        let bits = self.code.types.scalar(Ty::I1);
+        let mut holds = None;
+        for (own, wanted) in pairs {
+            let [own, wanted] = [own, wanted].map(|product| self.product(&product));
+            let is_equal = self.code.compare(Predicate::Eq, own, wanted);
+            holds = Some(match holds {
+                None => is_equal,
+                Some(before) => self.code.value("llvm.and", &[before, is_equal], bits, &[]),
+            });
+        }
+        holds.map_or(OneRun::Always, OneRun::If)
     }
 }
