@@ -216,7 +216,7 @@ impl<'k> KernelEmitter<'k> {
         let (before, size) = (self.tiles_before(apart, outer), apart.tile(self.lanes));
         let ([kept, _], _) = self.rooms_of_sums(apart);
         self.columns = self.rooms_from(kept, (before, size));
-        TileDown { rows, line: None, first: zero, stride: size, is_dense: false, run: OneRun::Never }
+        TileDown::new(rows, zero, size)
     }
 
     /// The number of the indices of the dimensions beside the rows, in the order of the kernel's dimensions: units may be in another.

@@ -8,8 +8,8 @@
 //!
 //! ## Laws
 //! - There is one reduction, in the first stage, and it is not added up in blocks.
-//! - A sum that waits is in the accumulators that are as many tiles further on as others wait that came before it, or, in sequence, as the
-//!   first number of those says that it is made of.
+//! - A sum that waits is in the accumulators that are as many tiles further on as [others wait](room) that came before it; in sequence, as
+//!   its number modulo half of the passes says.
 
 use mlir_sys::*;
 use promote_lattice::convert::Numerics;
@@ -20,14 +20,14 @@ use super::down::Down;
 use super::elements::part_count;
 use super::roots::accumulator_bytes;
 use super::squares::Bounds;
-use super::tile_down::{OneRun, TileDown};
+use super::tile_down::TileDown;
 use super::{KernelEmitter, NextRow, Scope};
 use crate::targets::cpu::costs::{
     COLUMNS_AT_ONCE, COLUMNS_UPRIGHT, MOST_ROWS_DOWN, PREFETCHED_COLUMNS, ROWS_DOWN_BYTES,
 };
 use crate::targets::llvm::Level;
 
-/// How rows are read all of whose columns are emitted.
+/// How rows of few columns are read: the code of each column of a pass is emitted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AtOnce {
     /// How many columns there are.
@@ -121,7 +121,7 @@ impl KernelEmitter<'_> {
         }
     }
 
-    /// All passes but the last, which has the result, in the order in which the fewest sums wait.
+    /// The passes in the order in which the fewest sums wait, each emitted; the last one has the result.
     fn passes_in_pairs(&mut self, down: &Down, at_once: AtOnce, (root, whole): (usize, usize), tile: Bounds) {
         let AtOnce { columns, passes, .. } = at_once;
         for number in at_once.numbers() {
@@ -163,14 +163,7 @@ impl KernelEmitter<'_> {
         let (half, longer) = (passes / 2, whole % passes);
         let mut bounds = [0, half, longer, passes];
         bounds.sort_unstable();
-        let all = TileDown {
-            rows: tile,
-            line: None,
-            first: tile.0,
-            stride: down.tall,
-            is_dense: false,
-            run: OneRun::Never,
-        };
+        let all = TileDown::new(tile, tile.0, down.tall);
         for (from, to) in bounds.into_iter().zip(bounds.into_iter().skip(1)).filter(|(from, to)| from < to) {
             let [begin, end, before] =
                 [from, to, if from < half { 0 } else { half }].map(|number| self.code.index(number as i64));
@@ -225,6 +218,7 @@ impl KernelEmitter<'_> {
         self.kernel.reduced().fold(0, |all, dim| all | 1 << dim)
     }
 
+    /// Begins with what a vector of rows has in common, before any result.
     fn begin_row(&mut self, lanes: usize) {
         (self.stage, self.results) = (0, vec![None; self.kernel.roots.len()]);
         self.share(self.all_reduced(), 0, lanes);

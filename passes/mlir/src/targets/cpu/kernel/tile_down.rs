@@ -26,6 +26,13 @@ pub(super) struct TileDown {
     pub(super) run: OneRun,
 }
 
+impl TileDown {
+    /// A tile that is read from its first row on, sum by sum.
+    pub(super) const fn new(rows: Bounds, first: MlirValue, stride: i64) -> Self {
+        Self { rows, line: None, first, stride, is_dense: false, run: OneRun::Never }
+    }
+}
+
 /// Whether the columns of neighbouring sums follow each other in memory without a gap.
 #[derive(Clone, Copy)]
 pub(super) enum OneRun {
@@ -102,7 +109,7 @@ impl KernelEmitter<'_> {
         columns: (MlirValue, i64),
     ) -> TileDown {
         let lanes = self.lanes as i64;
-        let all = TileDown { rows, line: None, first: rows.0, stride, is_dense: false, run: OneRun::Never };
+        let all = TileDown::new(rows, rows.0, stride);
         let is_long = most >= VECTORS_IN_LINES * lanes && self.has_masks;
         let Some(before) = is_long.then(|| self.before_lines_down((dim, rows.0), columns)).flatten() else {
             return all;
